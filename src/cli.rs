@@ -13,15 +13,14 @@ mod daemon_end;
 mod data_dir;
 mod demo;
 mod doctor;
-mod for_people;
 mod host;
 mod host_args;
 mod init;
 mod log;
 mod man;
+mod people_only;
 mod permission;
 mod permission_args;
-mod place;
 mod record;
 mod reported;
 mod requests;
@@ -39,12 +38,13 @@ mod style;
 mod trust;
 mod trust_args;
 mod usage;
+mod user_env;
 mod verbose;
 mod workspaces;
 
 use args::{Args, Command, Host, HostCommand};
 use clap::{CommandFactory, Parser};
-use complaint::{complain, told};
+use complaint::{complain, describe};
 use derun::cli::args::Derun;
 use derun::cli::{ended, is_closed_pipe, mcp, printed, runtime, sessions, show, stdout};
 use host_args::HostProgram;
@@ -74,7 +74,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let outcome = match parsed(args.clone()) {
         Ok(outcome) => outcome,
         Err(error) => {
-            match usage::told(&error, &root(&args), &args) {
+            match usage::describe(&error, &root(&args), &args) {
                 Some(wrong) => complaint::show(&wrong),
                 None => return printed(&error),
             }
@@ -93,14 +93,14 @@ fn root(args: &[OsString]) -> clap::Command {
     }
 }
 
-/// Parses `args` and runs their command. The outer error is wrong usage.
+/// Parses `args` and runs their command. The outer error is a usage error.
 fn parsed(args: Vec<OsString>) -> Result<anyhow::Result<ExitCode>, clap::Error> {
-    // Packages link the binary under other names. A link called `claude` is the agent of the demo.
+    // Packages link the binary under other names. In the demo, a link named `claude` is the agent.
     let name = std::path::Path::new(&args[0]).file_name().unwrap_or_default().to_owned();
     if name == "claude" {
         Ok(Ok(demo::replay()))
     } else if name == "murmur-host" {
-        // The same as `murmur host serve`, with its own name and version.
+        // Like `murmur host serve`, with its own name and version.
         let HostProgram { data_dir, serve } = HostProgram::try_parse_from(args)?;
         let command = Command::Host(Host { command: HostCommand::Serve(serve) });
         Ok(dispatch(Args { data_dir, command }))
@@ -117,43 +117,43 @@ fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
     let named = args.data_dir.clone();
     match (named, carry_out(args)) {
         (Some(dir), Err(error)) if !is_closed_pipe(&error) => {
-            Err(data_dir::repeated(told(&error), &dir).into())
+            Err(data_dir::repeated(describe(&error), &dir).into())
         }
         (_, outcome) => outcome,
     }
 }
 
 fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
-    let place = place::Place::new(args.data_dir);
-    for_people::check(&args.command)?;
+    let env = user_env::UserEnv::new(args.data_dir);
+    people_only::check(&args.command)?;
     match args.command {
-        Command::Init(args) => init::run(&args, &place),
-        Command::Workspaces(args) => workspaces::run(&args, &place),
-        Command::Trust(args) => trust::run(&args, &place),
-        Command::Beat(args) => beat::run(&args, &place),
-        Command::Start(args) => start::run(&args, &place),
-        Command::Stop(args) => stop::run(&args, &place),
-        Command::Restart(args) => restart::run(&args, &place),
-        Command::Status(args) => status::run(&args, &place),
-        Command::Log(args) => log::run(&args, &place),
+        Command::Init(args) => init::run(&args, &env),
+        Command::Workspaces(args) => workspaces::run(&args, &env),
+        Command::Trust(args) => trust::run(&args, &env),
+        Command::Beat(args) => beat::run(&args, &env),
+        Command::Start(args) => start::run(&args, &env),
+        Command::Stop(args) => stop::run(&args, &env),
+        Command::Restart(args) => restart::run(&args, &env),
+        Command::Status(args) => status::run(&args, &env),
+        Command::Log(args) => log::run(&args, &env),
         Command::Sessions(args) => sessions::run(&args),
         Command::Show(args) => show::run(&args),
-        Command::Record(args) => record::run(&args, &place),
+        Command::Record(args) => record::run(&args, &env),
         Command::Run(args) => derun::cli::run::run(&args),
         Command::Mcp(args) => mcp::run(&args),
-        Command::Doctor(args) => doctor::run(&args, &place),
-        Command::Service(args) => service::run(&args, &place),
+        Command::Doctor(args) => doctor::run(&args, &env),
+        Command::Service(args) => service::run(&args, &env),
         Command::Schema => schema::run(),
         Command::Completions(args) => completions::run(&args),
         Command::Man { folder } => man::run(&folder),
-        Command::Demo => demo::run(&place),
-        Command::Permission(args) => permission::run(&args, &place),
-        Command::Question(args) => permission::question(&args, &place),
+        Command::Demo => demo::run(&env),
+        Command::Permission(args) => permission::run(&args, &env),
+        Command::Question(args) => permission::question(&args, &env),
         Command::Hook { event } => Ok(crate::hook::run(event.as_deref())),
-        Command::Setup(args) => setup::run(&args, &place),
-        Command::Host(args) => host::run(&args, &place),
-        Command::Attach(args) => host::attach(&args, &place),
-        Command::Agents(args) => agents::run(&args, &place),
-        Command::Agent(args) => agent::run(&args, &place),
+        Command::Setup(args) => setup::run(&args, &env),
+        Command::Host(args) => host::run(&args, &env),
+        Command::Attach(args) => host::attach(&args, &env),
+        Command::Agents(args) => agents::run(&args, &env),
+        Command::Agent(args) => agent::run(&args, &env),
     }
 }

@@ -1,39 +1,39 @@
-//! One process an agent: it keeps the agent alive whatever becomes of everything else, keeps all that the agent wrote,
-//! and tells it to whoever asks (spec 3; docs/reference/host-protocol.md).
+//! One process per agent: keeps the agent running independently of everything else, records its output, and streams
+//! its events to clients (spec 3; docs/reference/host-protocol.md).
 //!
 //! # How it works
 //!
 //! ```text
-//! agent's bytes ─┬─> capture session ─────────────> past ─┐
-//!                └─> derive ─> events, numbered ─> feed ──┴─> clients, each at its own pace
+//! agent's bytes ─┬─> capture session ────────────────────> replay ─┐
+//!                └─> output_parser ─> numbered events ─> feed ──────┴─> clients, each at its own pace
 //! ```
 //!
-//! [`run`] owns the agent: its process, its [`state`], its session. What the agent did is derived from its bytes, the
-//! same bytes giving the same events ([`mod@derive`]); what murmur itself has to say stands in the session's [`ledger`].
-//! So any event can be told again, from the session alone, with the number it had ([`past`]).
+//! [`run`] owns the agent: its process, its [`state`] and its capture session. The agent's events are derived from its
+//! bytes, and the same bytes always give the same events ([`output_parser`]). murmur's own events are in the session's
+//! [`ledger`]. So any event can be replayed from the session alone, with the same number ([`replay`]).
 //!
-//! A host holds its [`record`] for as long as it lives. Whoever finds a record that nobody holds cleans up after its
-//! host ([`discover`]).
+//! A host holds its [`record`] for as long as it lives. A record that no process holds is that of a dead host, and
+//! [`discover`] cleans up after it.
 
+mod activity;
 pub mod audit;
 pub mod calls;
-pub mod derive;
+pub mod capture;
+mod control_requests;
 pub mod discover;
+pub mod drain;
 pub mod event;
-pub mod farewell;
-pub mod hosting;
 pub mod id;
-pub mod keep;
 pub mod launch;
 pub mod ledger;
 pub mod limits;
-pub mod past;
+pub mod output_parser;
 mod pipes;
 pub mod process;
 pub mod protocol;
 pub mod record;
+pub mod registration;
+pub mod replay;
 pub mod run;
-mod second_door;
 pub mod serve;
 pub mod state;
-mod watched;

@@ -1,9 +1,11 @@
-//! What the daemon and every host speak on their sockets: JSON lines, one answer a question, and a stream of events.
+//! The protocol on the sockets of the daemon and the hosts: JSON lines, one response per request, and a stream of
+//! events.
 //!
-//! [`asker`] is who asks, [`envelope`] is the lines, [`serve`] one end and [`client`] the other, [`feed`] the numbered events that any number
-//! of clients follow at their own pace. What is asked for, and what an event says, is for those who use this.
+//! [`caller`] identifies clients, [`envelope`] defines the lines, [`serve`] and [`client`] are the two ends, and
+//! [`feed`] has numbered events that any number of clients follow at their own pace. Request types and event payloads
+//! belong to the users of this module.
 
-pub mod asker;
+pub mod caller;
 pub mod client;
 mod clients;
 pub mod envelope;

@@ -4,10 +4,10 @@ use super::session::Session;
 use super::{BeatError, Job, Report, cannot_start, deferred, invocation, lock_workspace, until};
 use crate::agent::conversation::Conversation;
 use crate::config::heartbeat::Content;
+use crate::host::drain::Drain;
 use crate::host::event::Progress;
-use crate::host::farewell::Farewell;
-use crate::host::hosting::Hosting;
 use crate::host::process::{Ending, Run};
+use crate::host::registration::Registration;
 use crate::host::run::{self as host, Spec};
 use crate::journal::entry::Entry;
 use crate::journal::unfinished::{Begun, Kept, Phase, Record};
@@ -51,8 +51,8 @@ pub(super) struct Hosted {
     ended: Ended,
     session: Session,
     conversation: Option<Conversation>,
-    hosting: Result<Hosting, Failure>,
-    clients: Option<Farewell>,
+    registration: Result<Registration, Failure>,
+    clients: Option<Drain>,
     left_out: Vec<OmittedServer>,
     /// Whether the data folder was moved or deleted when the agent was asked to stop.
     lost_folder: bool,
@@ -62,8 +62,8 @@ pub(super) struct Hosted {
 /// A beat whose journal line is complete.
 pub(super) struct Concluded {
     conversation: Option<Conversation>,
-    hosting: Result<Hosting, Failure>,
-    clients: Option<Farewell>,
+    registration: Result<Registration, Failure>,
+    clients: Option<Drain>,
 }
 
 impl<'a> Beat<'a> {
@@ -117,12 +117,13 @@ impl<'a> Beat<'a> {
             }
             sink(&progress);
         };
-        let mut hosting = job
+        let mut registration = job
             .card(self.started)
             .map_err(|error| error.failure())
-            .and_then(|card| Hosting::begin(dir, card).map_err(|error| error.failure()));
+            .and_then(|card| Registration::begin(dir, card).map_err(|error| error.failure()));
         // A beat started by hand survives a moved data folder: its record moved along.
-        let folder_gone = hosting.as_ref().ok().map(|hosting| hosting.folder_gone(job.scheduled));
+        let folder_gone =
+            registration.as_ref().ok().map(|registration| registration.folder_gone(job.scheduled));
         let lost_folder = Cell::new(false);
         let stop = async {
             tokio::select! {
@@ -141,11 +142,11 @@ impl<'a> Beat<'a> {
                 (left_out, untrusted) = (prepared.left_out, prepared.untrusted);
                 // Best effort: readers of agents can do without it.
                 let _best_effort = task::set(dir, &job.agent, &job.task());
-                let listeners = hosting.as_mut().ok().and_then(Hosting::listeners);
-                let note = |capture: Option<String>| self.note_capture(capture, hosting.as_mut().ok());
+                let listeners = registration.as_mut().ok().and_then(Registration::listeners);
+                let note = |capture: Option<String>| self.note_capture(capture, registration.as_mut().ok());
                 match host::run(&prepared.spec, listeners, stop, note, &mut observe).await {
-                    Ok((run, farewell)) => {
-                        clients = Some(farewell);
+                    Ok((run, drain)) => {
+                        clients = Some(drain);
                         Ok(run)
                     }
                     Err(error) => {
@@ -159,7 +160,7 @@ impl<'a> Beat<'a> {
             ended,
             session,
             conversation,
-            hosting,
+            registration,
             clients,
             left_out,
             lost_folder: lost_folder.get(),
@@ -183,22 +184,22 @@ impl<'a> Beat<'a> {
     }
 
     /// Records which session captures the agent's output, for use after a crash. Best effort.
-    fn note_capture(&self, capture: Option<String>, hosting: Option<&mut Hosting>) {
+    fn note_capture(&self, capture: Option<String>, registration: Option<&mut Registration>) {
         let Some(capture) = capture else { return };
         if let Ok(record) = &self.record {
             let mut begun = self.begun.clone();
             begun.entry.capture = Some(capture.clone());
             let _best_effort = record.update(&begun);
         }
-        if let Some(hosting) = hosting {
-            let _best_effort = hosting.note_capture(capture);
+        if let Some(registration) = registration {
+            let _best_effort = registration.note_capture(capture);
         }
     }
 
     /// Decides the outcome and completes the journal line.
     pub(super) fn conclude(&mut self, hosted: Hosted) -> Concluded {
         let (job, dir, entry) = (self.job, self.dir, &mut self.entry);
-        let Hosted { ended, session, conversation, hosting, clients, left_out, .. } = hosted;
+        let Hosted { ended, session, conversation, registration, clients, left_out, .. } = hosted;
         match ended {
             Err(outcome) => entry.set_outcome(outcome),
             Ok(run) => {
@@ -218,13 +219,13 @@ impl<'a> Beat<'a> {
         }
         session.fill_in(entry);
         entry.duration_ms = u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Concluded { conversation, hosting, clients }
+        Concluded { conversation, registration, clients }
     }
 
     /// Writes the journal line, unlocks the workspace and disconnects clients.
     pub(super) async fn journal(self, concluded: Concluded) -> Report {
         let Self { job, dir, workspace_lock, folder, record, mut entry, .. } = self;
-        let Concluded { conversation, hosting, clients } = concluded;
+        let Concluded { conversation, registration, clients } = concluded;
         let is_deleted = folder.is_some_and(|folder| folder.look() == Whereabouts::Deleted);
         if !is_deleted {
             // An agent that was killed had no hook left to report its end.
@@ -249,12 +250,12 @@ impl<'a> Beat<'a> {
             Err(_) => append::append(&dir.journal(), &entry).err().map(|error| (error, Kept::Nowhere)),
         };
         // After the line is written, so that the beat is known as running until then.
-        let unreachable = match hosting {
-            Ok(hosting) => hosting.remove().err().map(|error| error.line()),
+        let unreachable = match registration {
+            Ok(registration) => registration.remove().err().map(|error| error.line()),
             Err(error) => Some(error.line()),
         };
         if let Some(clients) = clients {
-            clients.say().await;
+            clients.finish().await;
         }
         Report { entry, unwritten, unreachable }
     }

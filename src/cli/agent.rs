@@ -1,10 +1,10 @@
-//! `murmur agent task`: what an agent works on, in words.
+//! `murmur agent task`: shows or sets the description of an agent's task.
 
 use super::agents::sources;
 use super::args::{Agent, AgentCommand};
-use super::place::Place;
 use super::runtime;
 use super::style::plain_line;
+use super::user_env::UserEnv;
 use crate::pulse::task;
 use crate::roster;
 use anyhow::{Context, bail};
@@ -14,54 +14,54 @@ use std::process::ExitCode;
 use sys::clock;
 use sys::failure;
 
-pub(super) fn run(args: &Agent, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Agent, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let AgentCommand::Task { agent, task } = &args.command;
     match (agent, task) {
-        (None, _) => show(&own(place)?, place)?,
-        // Of the two the agent is the one that can be left out.
-        (Some(title), None) => set(&own(place)?, title, place)?,
+        (None, _) => show(&own(env)?, env)?,
+        // A single argument is the title: the agent is optional.
+        (Some(title), None) => set(&own(env)?, title, env)?,
         (Some(agent), Some(title)) => {
-            set(agent, title, place)?;
-            note_unknown(agent, place)?;
+            set(agent, title, env)?;
+            note_unknown(agent, env)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The agent that runs this.
-fn own(place: &Place) -> anyhow::Result<String> {
-    Ok(place.agent().ok_or_else(|| failure!("no agent runs this: neither MURMUR_AGENT_ID nor CLAUDE_CODE_SESSION_ID is set, and it is in no tmux session"; "say which: murmur agent task AGENT TASK, or see: murmur agents"))?)
+/// The agent that runs this command.
+fn own(env: &UserEnv) -> anyhow::Result<String> {
+    Ok(env.agent().ok_or_else(|| failure!("no agent runs this: neither MURMUR_AGENT_ID nor CLAUDE_CODE_SESSION_ID is set, and it is in no tmux session"; "say which: murmur agent task AGENT TASK, or see: murmur agents"))?)
 }
 
-fn show(agent: &str, place: &Place) -> anyhow::Result<()> {
-    let title = task::get(&place.read_data_dir()?, agent);
+fn show(agent: &str, env: &UserEnv) -> anyhow::Result<()> {
+    let title = task::get(&env.read_data_dir()?, agent);
     if title.is_empty() {
-        writeln!(io::stderr(), "nobody said what {} works on", plain_line(agent))?;
+        writeln!(io::stderr(), "no task set for {}", plain_line(agent))?;
     } else {
         writeln!(stdout(), "{}", plain_line(&title))?;
     }
     Ok(())
 }
 
-fn set(agent: &str, title: &str, place: &Place) -> anyhow::Result<()> {
+fn set(agent: &str, title: &str, env: &UserEnv) -> anyhow::Result<()> {
     if agent.is_empty() {
         bail!(failure!("an agent's id is not empty"; "see: murmur agents"));
     }
-    let dir = place.own_data_dir()?;
+    let dir = env.own_data_dir()?;
     task::set(&dir, agent, title)
         .with_context(|| format!("cannot write the task of {agent} below {}", dir.agent(agent).display()))?;
     let (agent, title) = (plain_line(agent), plain_line(&task::get(&dir, agent)));
     if title.is_empty() {
-        writeln!(stdout(), "{agent} works on nothing in particular")?;
+        writeln!(stdout(), "{agent} has no task")?;
     } else {
         writeln!(stdout(), "{agent} works on: {title}")?;
     }
     Ok(())
 }
 
-/// Says that nobody knows of `agent`: it may come, or it is not spelled so.
-fn note_unknown(agent: &str, place: &Place) -> anyhow::Result<()> {
-    let known = runtime()?.block_on(roster::all(&sources(place)?, clock::now()))?;
+/// Warns that no agent with this id is known: it may start later, or the id may be misspelled.
+fn note_unknown(agent: &str, env: &UserEnv) -> anyhow::Result<()> {
+    let known = runtime()?.block_on(roster::all(&sources(env)?, clock::now()))?;
     if known.iter().all(|known| known.agent_id != agent) {
         writeln!(io::stderr(), "note: there is no agent {} now; see: murmur agents", plain_line(agent))?;
     }

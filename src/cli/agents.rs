@@ -1,5 +1,5 @@
-//! `murmur agents`: what every agent is doing, from hosts, pulses and Claude Code's session files; no daemon is needed. Where
-//! one runs it knows which agents wait for a person.
+//! `murmur agents`: what every agent is doing, from hosts, pulses and Claude Code's session files. Works without a
+//! daemon; a running daemon adds which agents wait for a person.
 
 mod lines;
 mod object;
@@ -10,10 +10,10 @@ mod waiting;
 mod watch;
 
 use super::args::Agents;
-use super::place::Place;
 use super::requests;
 use super::runtime;
 use super::style::Style;
+use super::user_env::UserEnv;
 use crate::config::quiet::Quiet;
 use crate::config::settings::Settings;
 use crate::pulse::health::Health;
@@ -26,8 +26,8 @@ use sys::error::Hinted;
 use sys::{clock, terminal};
 use waiting::Waiting;
 
-pub(super) fn run(args: &Agents, place: &Place) -> anyhow::Result<ExitCode> {
-    let sources = sources(place)?;
+pub(super) fn run(args: &Agents, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let sources = sources(env)?;
     if args.watch {
         runtime()?.block_on(watch::watch(sources, args.agent.clone(), args.json))?;
         return Ok(ExitCode::SUCCESS);
@@ -58,35 +58,34 @@ pub(super) fn run(args: &Agents, place: &Place) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is said where there are none.
+/// Printed if there are no agents.
 const NOBODY: &str = "No agents. Start one with: murmur host spawn";
 
-/// Where agents are looked for. A config.toml that is wrong and sessions that cannot be read are told of, and do not hide the
-/// others.
-pub(super) fn sources(place: &Place) -> anyhow::Result<Sources> {
-    let dir = place.read_data_dir()?;
-    let quiet = match Settings::read(&place.settings_dir()?.settings()) {
+/// Where to look for agents. An invalid config.toml or unreadable sessions are reported and don't hide other agents.
+pub(super) fn sources(env: &UserEnv) -> anyhow::Result<Sources> {
+    let dir = env.read_data_dir()?;
+    let quiet = match Settings::read(&env.settings_dir()?.settings()) {
         Ok(settings) => settings.quiet,
         Err(error) => {
             writeln!(io::stderr(), "warning: {}", error.line())?;
             Quiet::default()
         }
     };
-    let sources = Sources { dir, claude: place.claude_folder(), quiet };
+    let sources = Sources { dir, claude: env.claude_folder(), quiet };
     if let Err(error) = sources.sessions() {
         writeln!(io::stderr(), "warning: {}", error.line())?;
     }
     Ok(sources)
 }
 
-/// Where it stands in lists: what needs a person first.
+/// The sort key for lists: agents that need a person come first.
 fn urgency(agent: &Agent) -> u8 {
     match agent.health {
         Health::Waiting => 0,
         Health::Stuck => 1,
         Health::Warning => 2,
         Health::Dead => 3,
-        // Its turn is over, and did not end well.
+        // The turn ended with an error.
         Health::Active | Health::Idle if agent.state == "idle" && agent.error.is_some() => 4,
         Health::Stale => 5,
         Health::Active => 6,
@@ -95,12 +94,12 @@ fn urgency(agent: &Agent) -> u8 {
     }
 }
 
-/// How many columns the terminal has; `None` where it does not say.
+/// The width of the terminal; `None` if unknown.
 fn columns() -> Option<usize> {
     terminal::size().ok().map(|size| size.ws_col.into()).filter(|columns| *columns > 0)
 }
 
-/// The agents in the order of lists.
+/// Sorts agents for display.
 fn by_urgency(mut agents: Vec<Agent>) -> Vec<Agent> {
     agents.sort_by_key(urgency);
     agents

@@ -1,12 +1,12 @@
-//! `murmur beat`: one beat now, in this process.
+//! `murmur beat`: runs one beat now, in this process.
 
 use super::args::Beat;
 use super::daemon_end::DaemonEnds;
-use super::place::Place;
 use super::reported;
 use super::requests::only_people;
 use super::screen::Screen;
 use super::style::{Colors, Style, plain_line, remarks, text_of};
+use super::user_env::UserEnv;
 use super::verbose;
 use crate::agent::find;
 use crate::agent::invocation::Invocation;
@@ -27,7 +27,7 @@ use crate::journal::entry::Entry;
 use crate::journal::unfinished::{self, Kept};
 use crate::outcome::Kind;
 use crate::permit::policy::{Checker, Policy, Questions};
-use crate::rpc::asker::BEAT;
+use crate::rpc::caller::BEAT;
 use crate::trust::{Claude, Standing, Start, Store};
 use anyhow::{Context, bail};
 use derun::cli::captures;
@@ -45,20 +45,19 @@ use sys::{clock, process, shell};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-/// How long the login shell may take to say its PATH.
+/// How long the login shell may take to print its PATH.
 const LOGIN: Duration = Duration::from_secs(5);
 
-pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let (dir, open) =
-        if args.dry_run { (place.read_data_dir()?, None) } else { place.own_data_dir_and_warning()? };
+        if args.dry_run { (env.read_data_dir()?, None) } else { env.own_data_dir_and_warning()? };
     if !args.dry_run {
         append::check(&dir.journal())?;
     }
-    let workspace = place.workspace(&args.path)?;
-    let heartbeat = resolve(&dir, place, &workspace, args.name.as_deref())?;
+    let workspace = env.workspace(&args.path)?;
+    let heartbeat = resolve(&dir, env, &workspace, args.name.as_deref())?;
     super::runtime()?.block_on(async {
-        let mut job =
-            Job::new(&heartbeat, beat::new_id(clock::now()), path(place).await.into(), place.user()?);
+        let mut job = Job::new(&heartbeat, beat::new_id(clock::now()), path(env).await.into(), env.user()?);
         job.verbose = args.verbose;
         if args.dry_run {
             let (invocation, start) = beat::invocation(&job, &dir, clock::now())?;
@@ -68,18 +67,18 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
             show(&invocation, &heartbeat, &asking(&job.user))
         } else {
             see_to_approval(&dir, &heartbeat)?;
-            // What denies every call is said first, as the outcome, and no agent starts that a warning could be about.
+            // If every call is denied, that is the outcome; no agent starts, so other warnings don't matter.
             let user = &job.user.settings;
             if job.problem.is_some() || rule_files::check(&dir, user, &Project::of(&workspace)).is_err() {
                 let performed = perform(job, &dir, args).await;
-                place.warn_of(open.as_ref());
+                env.warn_of(open.as_ref());
                 return performed;
             }
-            place.warn_of(open.as_ref());
+            env.warn_of(open.as_ref());
             let asks = [heartbeat.asking, heartbeat.tighter].map(|asking| asking.questions);
             if heartbeat.unedited {
                 let file = plain_line(&heartbeat.file.to_string_lossy());
-                let what = "is not edited yet; the daemon does not start it until it is";
+                let what = "is not edited yet; the daemon won't start it until you edit it";
                 let _closed = writeln!(io::stderr(), "warning: {file} {what}");
             }
             for notice in sources::notices(&heartbeat, &asking(&job.user)) {
@@ -96,7 +95,7 @@ pub(super) fn run(args: &Beat, place: &Place) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// A person who runs a named heartbeat approves it; an agent runs none that is not approved.
+/// Approves a named heartbeat that a person runs; rejects an unapproved one that an agent runs.
 fn see_to_approval(dir: &DataDir, heartbeat: &Heartbeat) -> anyhow::Result<()> {
     let Some(name) = heartbeat.name.as_deref() else { return Ok(()) };
     let mut known = [heartbeat.clone()];
@@ -109,8 +108,8 @@ fn see_to_approval(dir: &DataDir, heartbeat: &Heartbeat) -> anyhow::Result<()> {
         .with_context(|| format!("cannot write {}", dir.approved().display()))
 }
 
-/// Says that calls will be denied for want of a daemon, which is who asks a person, or a model. `asks` is whether somebody
-/// said in so many words that a person answers questions: that is so anyway, and few agents ask any.
+/// Warns that calls will be denied because no daemon can ask a person or a model. `asks` is whether the configuration
+/// explicitly says that a person answers questions: that is the default, and few agents ask any.
 pub(super) fn warn_if_nobody_answers(dir: &DataDir, policy: &Policy, asks: bool) {
     let asks = asks && policy.questions == Questions::Broker;
     let what = match policy.checker {
@@ -124,24 +123,24 @@ pub(super) fn warn_if_nobody_answers(dir: &DataDir, policy: &Policy, asks: bool)
     }
 }
 
-/// What [`run`] would start.
-pub(super) fn plan(args: &Beat, place: &Place) -> anyhow::Result<(Invocation, Start)> {
-    let dir = place.read_data_dir()?;
-    let workspace = place.workspace(&args.path)?;
-    let heartbeat = resolve(&dir, place, &workspace, args.name.as_deref())?;
-    let path = super::runtime()?.block_on(path(place));
-    let job = Job::new(&heartbeat, beat::new_id(clock::now()), path.into(), place.user()?);
+/// The invocation that [`run`] would start.
+pub(super) fn plan(args: &Beat, env: &UserEnv) -> anyhow::Result<(Invocation, Start)> {
+    let dir = env.read_data_dir()?;
+    let workspace = env.workspace(&args.path)?;
+    let heartbeat = resolve(&dir, env, &workspace, args.name.as_deref())?;
+    let path = super::runtime()?.block_on(path(env));
+    let job = Job::new(&heartbeat, beat::new_id(clock::now()), path.into(), env.user()?);
     Ok(beat::invocation(&job, &dir, clock::now())?)
 }
 
-/// The heartbeat to run. A workspace that is not registered has the defaults; when it runs next is no matter here.
-fn resolve(dir: &DataDir, place: &Place, workspace: &Path, name: Option<&str>) -> anyhow::Result<Heartbeat> {
-    let crons = Crons::new(place.time_zone());
+/// The heartbeat to run. An unregistered workspace has the defaults; the next run doesn't matter here.
+fn resolve(dir: &DataDir, env: &UserEnv, workspace: &Path, name: Option<&str>) -> anyhow::Result<Heartbeat> {
+    let crons = Crons::new(env.time_zone());
     let file = File::read(&dir.config(), &crons)?;
     let registered = heartbeat::resolve_registered(&file, workspace, &crons);
     let is_registered = registered.is_some();
     let heartbeats = registered.unwrap_or_else(|| heartbeat::resolve_folder(workspace, &crons));
-    // Of a workspace, a missing file is what came of its beat; any other folder was named by mistake.
+    // In a registered workspace, a missing file is the beat's outcome; another folder is a mistake.
     if !is_registered
         && heartbeats.iter().all(|heartbeat| heartbeat.file.try_exists().is_ok_and(|is_there| !is_there))
     {
@@ -159,7 +158,7 @@ fn resolve(dir: &DataDir, place: &Place, workspace: &Path, name: Option<&str>) -
     })
 }
 
-/// That no heartbeat of `workspace` has this name, and which name was meant.
+/// The error for an unknown heartbeat name, with the nearest one.
 pub(super) fn unknown_name(name: &str, known: &[&str], workspace: &Path) -> Failure {
     let failure = failure!("no heartbeat {name:?} in {}", workspace.display());
     failure.hint(match spelling::nearest(name, known) {
@@ -169,26 +168,26 @@ pub(super) fn unknown_name(name: &str, known: &[&str], workspace: &Path) -> Fail
     })
 }
 
-/// Which names there are.
+/// Lists the names of heartbeats.
 fn names(known: &[&str]) -> String {
     format!("use --name with one of: {}", known.join(", "))
 }
 
-/// Our own PATH, or the login shell's where ours has no agent: cron and services start without the user's.
-pub(super) async fn path(place: &Place) -> OsString {
-    let own = place.path();
+/// Our own PATH, or the login shell's if ours has no agent: cron and services start with a minimal PATH.
+pub(super) async fn path(env: &UserEnv) -> OsString {
+    let own = env.path();
     match find::find(find::CLAUDE, &own) {
         Ok(_) => own,
-        Err(_) => find::login_path(&place.shell(), &own, LOGIN).await,
+        Err(_) => find::login_path(&env.shell(), &own, LOGIN).await,
     }
 }
 
-/// What config.toml says; if it is not readable, the job reports it.
+/// Approval settings from config.toml; if it is not readable, the job reports it.
 fn asking(user: &User) -> ApprovalSettings {
     Settings::read(&user.settings.settings()).map(|settings| settings.asking).unwrap_or_default()
 }
 
-/// What would run, and which file says so.
+/// Prints the invocation and the source of each setting.
 fn show(
     invocation: &Invocation,
     heartbeat: &Heartbeat,
@@ -216,7 +215,7 @@ fn show(
 }
 
 async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCode> {
-    // Its agent's processes are told by it.
+    // Identifies this process to its agent's processes.
     process::call_ourselves(BEAT);
     process::adopt_orphans().context("cannot become the parent of orphans")?;
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
@@ -228,7 +227,7 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
             _ = hang_up.recv() => {}
         }
     };
-    // Lines that could not be written, and those of beats that were killed, where no daemon runs to write them.
+    // Without a daemon, write the lines of killed beats and lines that could not be written before.
     let _later = unfinished::recover(dir, clock::now());
     let _later = unfinished::allocate(dir);
     let style = Style::of_stdout();
@@ -253,9 +252,9 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
     })
     .await?;
     drop(told);
-    // What is said may go to a file on the same full disk.
+    // stderr may be a file on the same full disk.
     if let Some(error) = &report.unreachable {
-        let _full = writeln!(io::stderr(), "warning: nobody could follow the agent: {error}");
+        let _full = writeln!(io::stderr(), "warning: clients could not follow the agent: {error}");
     }
     let mut is_lost = false;
     if let Some((error, kept)) = &report.unwritten {
@@ -264,7 +263,10 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
         let hint = failure.to_do().unwrap_or_default();
         let _full = match kept {
             Kept::OnDisk => {
-                writeln!(io::stderr(), "warning: {failure}; the line is kept and written later; {hint}")
+                writeln!(
+                    io::stderr(),
+                    "warning: {failure}; the line was kept and will be written later; {hint}"
+                )
             }
             Kept::Nowhere => {
                 let line = report.entry.line()?;
@@ -272,7 +274,7 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
             }
         };
     }
-    screen.say(|out| {
+    screen.show_always(|out| {
         if args.json {
             return out.write_all(report.entry.line()?.as_bytes());
         }
@@ -289,11 +291,11 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
     };
     tokio::select! {
         written = rest => if let Err(error) = written {
-            // Whoever started it can still learn what came of it.
+            // Print the outcome for the caller, although the journal lacks it.
             let _full = print(&mut io::stderr(), style, &report.entry);
             return Err(error.into());
         },
-        // Nobody reads, or another holds config.json; the beat is over and journalled, so there is nothing to wait for.
+        // stdout is closed, or config.json is locked; the beat is in the journal, so there is nothing to wait for.
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
         _ = hang_up.recv() => {}
@@ -301,8 +303,8 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
     Ok(if is_lost || report.entry.outcome == Kind::Error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Writes `lastRun`, where the workspace is registered. A thread of its own waits for the lock on config.json, so that
-/// whoever holds that keeps nobody from ending this.
+/// Writes `lastRun` if the workspace is registered. A separate thread waits for the lock on config.json, so that its
+/// holder doesn't keep this process from exiting.
 async fn remember(dir: &DataDir, job: &Job, at: jiff::Timestamp) {
     let (config, lock) = (dir.config(), dir.config_lock());
     let (workspace, name) = (job.workspace.clone(), job.name.clone());
@@ -317,7 +319,7 @@ async fn remember(dir: &DataDir, job: &Job, at: jiff::Timestamp) {
     }
 }
 
-/// The outcome in a line, and what was said.
+/// Prints the outcome and the agent's message.
 fn print(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
     let seconds = entry.duration_ms as f64 / 1000.0;
     let text = text_of(entry.text().as_deref(), entry.stopped);

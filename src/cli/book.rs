@@ -1,6 +1,7 @@
-//! What documents say can be typed can be typed: the commands and options that prose names are held against the parser.
+//! Tests that commands and options in the documentation exist: prose is checked against the parser.
 //!
-//! Command lines that are run are another test's (tests/it/book.rs); here are those in prose, and those that cannot be run.
+//! Command lines in examples that are run are tested in tests/it/book.rs; this covers those in prose and those that
+//! cannot be run.
 
 #[path = "../../tests/it/book/page.rs"]
 mod page;
@@ -12,7 +13,7 @@ use super::args::Args;
 use derun::cli::args::Derun;
 use page::{Page, code, documents};
 
-/// What a document says one could type: code in its prose, and command lines that are not run; with the lines.
+/// Code in a page's prose and command lines that are not run, with their line numbers.
 fn said(page: &Page) -> Vec<(usize, String)> {
     let prose = page.prose().flat_map(|(line, text)| code(line, text));
     let not_run = page.blocks().filter(|block| block.not_run.is_some());
@@ -21,7 +22,7 @@ fn said(page: &Page) -> Vec<(usize, String)> {
     prose.chain(typed).collect()
 }
 
-/// The words of a command line up to where prose or another program begins, each with what may stand in its place.
+/// The words of a command line, up to prose or another program, each with its alternatives.
 fn words(line: &str) -> Vec<Vec<String>> {
     let mut words = Vec::new();
     for (word, quoted) in quoted_words(line) {
@@ -44,7 +45,7 @@ fn words(line: &str) -> Vec<Vec<String>> {
     words
 }
 
-/// Words by spaces, and whether one was quoted.
+/// Words separated by spaces, and whether each was quoted.
 fn quoted_words(line: &str) -> Vec<(String, bool)> {
     let mut words = Vec::new();
     let mut word: Option<(String, bool)> = None;
@@ -64,7 +65,7 @@ fn quoted_words(line: &str) -> Vec<(String, bool)> {
     words
 }
 
-/// A placeholder's example.
+/// An example value for a placeholder.
 fn stands_for(word: &str) -> String {
     match word {
         "N" => "1",
@@ -76,7 +77,7 @@ fn stands_for(word: &str) -> String {
     .to_owned()
 }
 
-/// Every line that the words can be.
+/// All combinations of the words' alternatives.
 fn lines(words: &[Vec<String>]) -> Vec<Vec<String>> {
     words.iter().fold(vec![Vec::new()], |lines: Vec<Vec<String>>, choices| {
         let with = |line: &Vec<String>, word: &String| line.iter().chain([word]).cloned().collect();
@@ -84,7 +85,7 @@ fn lines(words: &[Vec<String>]) -> Vec<Vec<String>> {
     })
 }
 
-/// Why that cannot be typed. What prose leaves out is left to the reader.
+/// Why a command line is rejected. Missing arguments are fine in prose.
 fn refused(line: &[String]) -> Option<String> {
     let parsed = match line.first().map(String::as_str) {
         Some("murmur" | "mm") => Args::try_parse_from(line).map(drop),
@@ -102,7 +103,7 @@ fn refused(line: &[String]) -> Option<String> {
 }
 
 #[test]
-fn what_prose_says_can_be_typed_can_be_typed() {
+fn commands_in_prose_exist() {
     let mut wrong = String::new();
     for page in documents().iter().map(|name| Page::read(name)) {
         for (number, code) in said(&page) {
@@ -115,7 +116,7 @@ fn what_prose_says_can_be_typed_can_be_typed() {
 }
 
 #[test]
-fn the_list_of_commands_has_every_one() {
+fn the_command_reference_is_complete() {
     fn names(command: &clap::Command, above: &str, into: &mut Vec<String>) {
         for command in command.get_subcommands().filter(|command| !command.is_hide_set()) {
             let name = format!("{above} {}", command.get_name());
@@ -135,7 +136,7 @@ fn the_list_of_commands_has_every_one() {
 }
 
 #[test]
-fn what_cannot_be_typed_is_found() {
+fn unknown_commands_and_options_are_found() {
     let wrong = |code: &str| lines(&words(code)).iter().filter_map(|line| refused(line)).count();
     for fine in [
         "murmur",

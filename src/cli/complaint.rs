@@ -1,25 +1,25 @@
-//! Errors as a command shows them: the one place where they become text.
+//! Prints the errors of commands: the only place where they become text.
 //!
-//! In: the error that a command ended with, and its causes. Out: `error: …` and `hint: …` on stderr. A hint is what an
-//! error of ours says itself, never a part of a message.
+//! Takes the error of a command and its causes; prints `error: …` and `hint: …` to stderr. Hints come from our own
+//! error types, never from a message.
 
 use derun::cli::complaint as derun_complaint;
 pub(super) use derun::cli::complaint::show;
 use std::error::Error;
 use sys::error::{Failure, Hinted};
 
-/// Shows `error`, and what to do about it.
+/// Prints `error` and its hint.
 pub(super) fn complain(error: &anyhow::Error) {
-    show(&told(error));
+    show(&describe(error));
 }
 
-/// What failed with its causes, none of them twice, and what to do about it.
-pub(super) fn told(error: &anyhow::Error) -> Failure {
-    derun_complaint::told(error, hint)
+/// The message with its causes, without repetitions, and the hint.
+pub(super) fn describe(error: &anyhow::Error) -> Failure {
+    derun_complaint::describe(error, hint)
 }
 
-/// Asks `error` for its hint, if it is one of these types: an error that goes through anyhow has lost its own type, and is
-/// none of those that are not listed here. `tests/it/layers.rs` holds the list against the code.
+/// Downcasts `error` to each of these types and asks it for its hint: anyhow has erased the type. Types that are
+/// missing here have no hint; `tests/it/layers.rs` checks the list.
 macro_rules! hints {
     ($error:ident: $($type:path,)*) => {
         $(if let Some(ours) = $error.downcast_ref::<$type>() {
@@ -28,7 +28,7 @@ macro_rules! hints {
     };
 }
 
-/// What `error` says to do.
+/// The hint of `error`.
 pub(super) fn hint(error: &(dyn Error + 'static)) -> Option<String> {
     hints! { error:
         crate::agent::find::FindError,
@@ -50,10 +50,10 @@ pub(super) fn hint(error: &(dyn Error + 'static)) -> Option<String> {
         crate::daemon::broker::requests::AnswerError,
         crate::daemon::gc::GcError,
         crate::daemon::state::StartRefusal,
-        crate::host::hosting::HostingError,
+        crate::host::registration::RegistrationError,
         crate::host::id::IdError,
         crate::host::launch::LaunchError,
-        crate::host::launch::WantedError,
+        crate::host::launch::LaunchOptionsError,
         crate::host::record::ClaimError,
         crate::host::state::SendError,
         crate::permit::question::AnswerError,

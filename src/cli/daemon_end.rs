@@ -1,4 +1,4 @@
-//! That no daemon runs while an agent waits for a person, for who watches the agent: nobody can answer until one does.
+//! Tells users who follow a waiting agent that the daemon has ended: nobody can answer until one runs again.
 
 use super::style::plain_line;
 use crate::daemon::client;
@@ -9,10 +9,10 @@ use std::time::Duration;
 use sys::paths::DataDir;
 use tokio::task::JoinHandle;
 
-/// How long a daemon that is restarted is gone at most, half of it.
+/// Half of the longest gap during a restart of the daemon.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Waits until no daemon listens, and none is just being restarted.
+/// Waits until no daemon listens and none is being restarted.
 pub(super) async fn daemon_ended(dir: &DataDir) {
     let mut was_gone = false;
     loop {
@@ -21,7 +21,7 @@ pub(super) async fn daemon_ended(dir: &DataDir) {
                 while daemon.next_event().await.is_ok() {}
                 false
             }
-            // One that does not answer may yet do so.
+            // A daemon that does not answer may do so later.
             Err(error) => matches!(error, AskError::Gone(_)),
         };
         if is_gone && was_gone {
@@ -32,7 +32,7 @@ pub(super) async fn daemon_ended(dir: &DataDir) {
     }
 }
 
-/// Tells on stderr that the daemon has ended, for each request that waits then.
+/// Reports on stderr, for each waiting request, that the daemon has ended.
 #[derive(Debug)]
 pub(super) struct DaemonEnds {
     dir: DataDir,
@@ -44,7 +44,7 @@ impl DaemonEnds {
         Self { dir, waiting: HashMap::new() }
     }
 
-    /// `request` waits from now on.
+    /// Adds a waiting request.
     pub(super) fn waits(&mut self, request: &str) {
         let (dir, words) = (self.dir.clone(), words(request));
         let telling = tokio::spawn(async move {
@@ -54,7 +54,7 @@ impl DaemonEnds {
         self.waiting.insert(request.to_owned(), telling);
     }
 
-    /// It does not any more.
+    /// Removes a request.
     pub(super) fn waits_no_more(&mut self, request: &str) {
         self.waiting.remove(request).inspect(JoinHandle::abort);
     }
@@ -66,7 +66,7 @@ impl Drop for DaemonEnds {
     }
 }
 
-/// What is said of `request` then.
+/// The message for `request`.
 pub(super) fn words(request: &str) -> String {
     format!("the daemon has ended; to answer request {}, run: murmur start", plain_line(request))
 }

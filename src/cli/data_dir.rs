@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hint_names_the_data_folder_that_was_named() {
+    fn a_hint_repeats_the_data_dir_option() {
         let hint = |hint: &str| {
             let told = repeated(Failure::new("no").hint(hint), Path::new("/my data"));
             told.to_do().unwrap().to_owned()

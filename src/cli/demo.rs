@@ -1,9 +1,10 @@
-//! `murmur demo`: the real daemon on three workspaces in a temporary home, with recorded runs in Claude Code's place.
+//! `murmur demo`: runs the real daemon on three workspaces in a temporary home folder, with recorded runs instead of
+//! Claude Code.
 //!
-//! Needs nothing installed and no credential, ends by itself, leaves no file and no process.
+//! Requires no installation and no credentials, ends by itself, and leaves no files or processes.
 
-use super::place::Place;
 use super::style::{Colors, Style, text_of};
+use super::user_env::UserEnv;
 use crate::journal::entry::Entry;
 use crate::journal::read::{self, Filter};
 use anyhow::{Context, bail};
@@ -20,7 +21,7 @@ use sys::scratch;
 use sys::watch::{Place as Watched, Watch};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
-/// The recorded runs: a workspace's name, what its heartbeat asks, and the run.
+/// The recorded runs: the name of a workspace, its prompt, and the run.
 macro_rules! runs {
     ($($name:literal: $fixture:literal, $prompt:literal;)*) => {
         [$(($name, $prompt, Parts {
@@ -39,18 +40,18 @@ const RUNS: [(&str, &str, Parts<'static>); 3] = runs! {
     "mailbox": "api-429", "Look for urgent mail. If there is none, respond HEARTBEAT_OK.";
 };
 
-/// The file in a workspace that says which run its agent replays.
+/// The file in a workspace that names the run to replay.
 const FIXTURE: &str = ".recorded-run";
 
-/// How long all of it may take.
+/// The time limit of the demo.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-pub(super) fn run(place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(env: &UserEnv) -> anyhow::Result<ExitCode> {
     let runtime = super::runtime()?;
-    // Told to end from here on, it tidies up first.
-    let mut told = runtime.block_on(async { Told::new() })?;
+    // From here on, a signal cleans up first.
+    let mut told = runtime.block_on(async { StopSignals::new() })?;
     let mut out = stdout().lock();
-    let stage = scratch::folder("murmur-demo-", &place.home()).context("cannot make a temporary folder")?;
+    let stage = scratch::folder("murmur-demo-", &env.home()).context("cannot create a temporary folder")?;
     let home = stage.path().canonicalize()?;
     let data = home.join("murmur");
     set_stage(&home, &data)?;
@@ -78,11 +79,11 @@ pub(super) fn run(place: &Place) -> anyhow::Result<ExitCode> {
     }
     stage.close().context("cannot remove the temporary folder")?;
     writeln!(out, "\nThe daemon has stopped; no file and no process is left.")?;
-    writeln!(out, "Yours next: murmur init PATH, murmur start, murmur log --follow")?;
+    writeln!(out, "Next: murmur init PATH, murmur start, murmur log --follow")?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes the workspaces, the configuration, and an agent called `claude` that is this very program.
+/// Creates the workspaces, the configuration, and a link named `claude` to this program.
 fn set_stage(home: &Path, data: &Path) -> anyhow::Result<()> {
     atomic::create_private_folder(data)?;
     let bin = home.join("bin");
@@ -106,7 +107,7 @@ fn set_stage(home: &Path, data: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The daemon in the foreground, as a child, so that it cannot outlive the demo unseen.
+/// Starts the daemon as a foreground child, so that it cannot outlive the demo.
 fn start(home: &Path, data: &Path) -> anyhow::Result<Child> {
     let path = std::env::join_paths(
         std::iter::once(home.join("bin"))
@@ -114,15 +115,19 @@ fn start(home: &Path, data: &Path) -> anyhow::Result<Child> {
     )?;
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("--data-dir").arg(data).args(["start", "--foreground"]);
-    // `true` as a login shell says nothing, so that the PATH is the one given here.
+    // `true` as a login shell prints nothing, so the PATH below is used.
     command.env("PATH", path).env("HOME", home).env("SHELL", "true");
     command.env("DERUN_STATE_ROOT", home.join("captures"));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().context("cannot start the daemon")
 }
 
-/// Shows every beat as it arrives, until each workspace had one.
-async fn watch_beats(data: &Path, told: &mut Told, out: &mut impl Write) -> anyhow::Result<Vec<read::Found>> {
+/// Shows each beat as it ends, until every workspace had one.
+async fn watch_beats(
+    data: &Path,
+    told: &mut StopSignals,
+    out: &mut impl Write,
+) -> anyhow::Result<Vec<read::Found>> {
     let style = Style::of_stdout();
     let journal = data.join("heartbeats.jsonl");
     let place = Watched::new(data, &["heartbeats.jsonl"]);
@@ -146,23 +151,23 @@ async fn watch_beats(data: &Path, told: &mut Told, out: &mut impl Write) -> anyh
         }
     };
     tokio::select! {
-        all = tokio::time::timeout(PATIENCE, all) => all.context("the beats did not come in time")?,
-        () = told.heard() => bail!("interrupted"),
+        all = tokio::time::timeout(PATIENCE, all) => all.context("the beats did not finish in time")?,
+        () = told.received() => bail!("interrupted"),
     }
 }
 
-/// What tells the demo to end: Ctrl-C, `kill`, a terminal that closes.
-struct Told([Signals; 3]);
+/// Signals that end the demo: Ctrl-C, `kill`, a closed terminal.
+struct StopSignals([Signals; 3]);
 
-impl Told {
-    /// To be called in a runtime.
+impl StopSignals {
+    /// Must be called in a runtime.
     fn new() -> io::Result<Self> {
         let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
         let [interrupt, terminate, hang_up] = kinds.map(signal);
         Ok(Self([interrupt?, terminate?, hang_up?]))
     }
 
-    async fn heard(&mut self) {
+    async fn received(&mut self) {
         let [interrupt, terminate, hang_up] = &mut self.0;
         tokio::select! {
             _ = interrupt.recv() => {}
@@ -185,7 +190,7 @@ fn show(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
     out.flush()
 }
 
-/// The daemon, stopped whatever happens.
+/// The daemon; stopped on drop.
 struct Daemon(Child);
 
 impl Daemon {
@@ -201,7 +206,7 @@ impl Drop for Daemon {
     }
 }
 
-/// What `claude` is on the demo's stage: the recorded run that the current folder names, at its recorded pace.
+/// The demo's `claude`: replays the run that the current folder names, at its recorded pace.
 pub(super) fn replay() -> ExitCode {
     let folder = match std::fs::read(FIXTURE) {
         Ok(path) => PathBuf::from(String::from_utf8_lossy(&path).into_owned()),

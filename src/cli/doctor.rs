@@ -1,8 +1,8 @@
-//! `murmur doctor`: one line a check, and what to do.
+//! `murmur doctor`: prints one line per check, and a hint.
 
 use super::args::Doctor;
-use super::place::Place;
 use super::style::{Colors, Style, plain_line};
+use super::user_env::UserEnv;
 use crate::doctor::{
     self, CREDENTIAL_VARIABLES, Environment, Finding, Level, SANDBOX_VARIABLES, ServiceFile,
 };
@@ -13,12 +13,12 @@ use std::path::Path;
 use std::process::ExitCode;
 use sys::paths::{DataDir, User};
 
-/// Where logind writes down whose services outlive their sessions.
+/// Where logind records lingering users.
 const LINGERING: &str = "/var/lib/systemd/linger";
 
-pub(super) fn run(args: &Doctor, place: &Place) -> anyhow::Result<ExitCode> {
-    let findings = match (place.data_dir(), place.user()) {
-        (Ok(dir), Ok(user)) => super::runtime()?.block_on(doctor::examine(&environment(place, dir, user))),
+pub(super) fn run(args: &Doctor, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let findings = match (env.data_dir(), env.user()) {
+        (Ok(dir), Ok(user)) => super::runtime()?.block_on(doctor::examine(&environment(env, dir, user))),
         (Err(error), _) | (_, Err(error)) => vec![Finding::without_data_folder(&error)],
     };
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
@@ -38,24 +38,24 @@ pub(super) fn run(args: &Doctor, place: &Place) -> anyhow::Result<ExitCode> {
     Ok(if worst == Level::Fail { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn environment(place: &Place, dir: DataDir, user: User) -> Environment {
+fn environment(env: &UserEnv, dir: DataDir, user: User) -> Environment {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    // Where a manager other than systemd's is asked, there is nobody to linger.
+    // Lingering only exists with systemd.
     let user_name = std::env::var_os("USER").filter(|name| cfg!(target_os = "linux") && !name.is_empty());
     let linger = user_name.map(|name| Path::new(LINGERING).join(name));
-    let service = super::service::file_of(place).ok();
+    let service = super::service::file_of(env).ok();
     let sandbox = |name: &'static str| Some((name, std::env::var(name).ok()?));
     Environment {
         dir,
         user,
-        shell: place.shell(),
-        path: place.path(),
-        time_zone: place.time_zone(),
+        shell: env.shell(),
+        path: env.path(),
+        time_zone: env.time_zone(),
         has_credentials: CREDENTIAL_VARIABLES.iter().any(is_set),
         uid: rustix::process::getuid().as_raw(),
         sandbox: SANDBOX_VARIABLES.into_iter().filter_map(sandbox).collect(),
-        keys: place.keys(),
-        claude: place.claude_folder().unwrap_or_else(|| place.home().join(".claude")),
+        keys: env.keys(),
+        claude: env.claude_folder().unwrap_or_else(|| env.home().join(".claude")),
         captures: derun::cli::captures::root().ok(),
         service: service.map(|(file, text)| ServiceFile { file, text, linger }),
     }

@@ -1,6 +1,6 @@
-//! `murmur host`: agents that go on, whoever else ends: started, listed, followed, spoken to, stopped.
+//! `murmur host`: starts, lists, follows, messages and stops hosted agents.
 //!
-//! All of it speaks with the hosts themselves, so that it works with and without a daemon.
+//! Talks to the hosts directly, so it works with and without a daemon.
 
 mod attach;
 mod list;
@@ -12,8 +12,8 @@ mod spawn;
 pub(super) use attach::run as attach;
 
 use super::args::{Host, HostCommand};
-use super::place::Place;
-use crate::host::discover::{self, Condition, PATIENCE, Seen};
+use super::user_env::UserEnv;
+use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 use crate::host::id::AgentId;
 use crate::host::protocol::HOST_PROTOCOL_VERSION;
 use crate::rpc::client::Client;
@@ -22,21 +22,21 @@ use std::process::ExitCode;
 use sys::paths::DataDir;
 use sys::{failure, spelling};
 
-pub(super) fn run(args: &Host, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Host, env: &UserEnv) -> anyhow::Result<ExitCode> {
     match &args.command {
-        HostCommand::List { all, json } => list::list(*all, *json, place),
-        HostCommand::Status { agent, json } => list::status(agent, *json, place),
-        HostCommand::Discover { json } => list::discover(*json, place),
-        HostCommand::Spawn(args) => spawn::run(args, place),
-        HostCommand::Attach(args) => attach::run(args, place),
-        HostCommand::Send(args) => send::send(args, place),
-        HostCommand::Stop(args) => send::stop(args, place),
-        HostCommand::Serve(args) => serve::run(args, place),
+        HostCommand::List { all, json } => list::list(*all, *json, env),
+        HostCommand::Status { agent, json } => list::status(agent, *json, env),
+        HostCommand::Discover { json } => list::discover(*json, env),
+        HostCommand::Spawn(args) => spawn::run(args, env),
+        HostCommand::Attach(args) => attach::run(args, env),
+        HostCommand::Send(args) => send::send(args, env),
+        HostCommand::Stop(args) => send::stop(args, env),
+        HostCommand::Serve(args) => serve::run(args, env),
     }
 }
 
-/// The host of `agent`, whatever its condition.
-async fn find(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Seen> {
+/// The host of `agent`, in any condition.
+async fn find(dir: &DataDir, agent: &AgentId) -> anyhow::Result<HostInfo> {
     let seen = discover::find(&dir.hosts(), agent, PATIENCE).await;
     Ok(seen.ok_or_else(|| {
         let known = discover::known(&dir.hosts()).unwrap_or_default();
@@ -50,15 +50,15 @@ async fn find(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Seen> {
     })?)
 }
 
-/// A connection to the host of `agent`, which is up.
+/// Connects to the host of `agent`, which must be up.
 async fn connect(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Client> {
     match find(dir, agent).await?.condition {
         Condition::Up(_) => {}
         Condition::Incompatible(pong) => bail!(
-            failure!("the host of {agent} speaks version {} of the protocol, and this murmur {HOST_PROTOCOL_VERSION}", pong.protocol_version; "use the murmur that started it, version {}", pong.version)
+            failure!("the host of {agent} uses protocol version {}, but this murmur uses {HOST_PROTOCOL_VERSION}", pong.protocol_version; "use the murmur that started it, version {}", pong.version)
         ),
         Condition::Silent => bail!(
-            failure!("the host of {agent} does not answer"; "if it goes on so, end it with: murmur host stop --force {agent}")
+            failure!("the host of {agent} does not answer"; "if it stays unresponsive, run: murmur host stop --force {agent}")
         ),
         Condition::Ended(_) => bail!(failure!("agent {agent} has ended"; "see: murmur host status {agent}")),
         Condition::Dead => {

@@ -1,7 +1,7 @@
-//! `murmur init`: a HEARTBEAT.md to start from, and the workspace in config.json. Overwrites nothing.
+//! `murmur init`: creates a HEARTBEAT.md and registers the workspace in config.json. Overwrites nothing.
 
 use super::args::Init;
-use super::place::Place;
+use super::user_env::UserEnv;
 use super::workspaces::{self, Registered};
 use crate::config::cron::Crons;
 use crate::config::edit::NewWorkspace;
@@ -28,7 +28,7 @@ use sys::paths::DataDir;
 use sys::text::Shown;
 use sys::{atomic, shell};
 
-/// The names of the templates, for help and completions; the path of a file is as good.
+/// Template names for help and completions; the path of a file is accepted too.
 #[derive(Debug, Clone)]
 pub(super) struct Templates;
 
@@ -44,7 +44,7 @@ impl TypedValueParser for Templates {
     }
 }
 
-/// The folders below `/` that make up a system: those of the Filesystem Hierarchy Standard 3.0, and macOS's.
+/// System folders below `/`: those of the Filesystem Hierarchy Standard 3.0, and macOS's.
 const SYSTEM: [&str; 23] = [
     "Applications",
     "Library",
@@ -71,18 +71,18 @@ const SYSTEM: [&str; 23] = [
     "var",
 ];
 
-/// How often, where nothing is said.
+/// The default interval.
 const INTERVAL: &str = "30m";
 
-pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.agents_data_dir()?;
-    let (workspace, is_new) = folder(&args.path, place)?;
+pub(super) fn run(args: &Init, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.agents_data_dir()?;
+    let (workspace, is_new) = folder(&args.path, env)?;
     if !args.force {
-        refuse_broad(&workspace, place)?;
+        refuse_broad(&workspace, env)?;
     }
-    let schedule = schedule(args, place)?;
-    // Before anything is written: a configuration that cannot be read cannot be added to.
-    refuse_other(&schedule, &dir, &workspace, args.name.as_deref(), place)?;
+    let schedule = schedule(args, env)?;
+    // Check before writing anything: an unreadable configuration cannot be extended.
+    refuse_other(&schedule, &dir, &workspace, args.name.as_deref(), env)?;
     let template = template(args.template.as_deref().unwrap_or(DEFAULT))?;
     let file = match &args.name {
         Some(name) => workspace.join("heartbeats").join(checked(name)?).join("HEARTBEAT.md"),
@@ -93,15 +93,15 @@ pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
     }
     let mut out = Shown(stdout().lock());
     if is_new {
-        std::fs::create_dir(&workspace).with_context(|| format!("cannot make {}", workspace.display()))?;
-        writeln!(out, "made {}", workspace.display())?;
+        std::fs::create_dir(&workspace).with_context(|| format!("cannot create {}", workspace.display()))?;
+        writeln!(out, "created {}", workspace.display())?;
     }
-    // A named heartbeat carries its own schedule; a workspace's own stands in config.json.
+    // A named heartbeat has its own schedule; a workspace's schedule is in config.json.
     let text = if args.name.is_some() { scheduled(&template, &schedule, args) } else { template };
     if create(&file, &text)? {
         let edit = if is_unedited(&text) { "; edit it: nothing runs until then" } else { "" };
         writeln!(out, "wrote {}{edit}", file.display())?;
-        // Who asks for it has approved it: no agent runs this.
+        // The user approves it by creating it: agents can't run this command.
         if let Some(name) = &args.name {
             approved::approve(&dir, &workspace, &[name])
                 .with_context(|| format!("cannot write {}", dir.approved().display()))?;
@@ -109,9 +109,9 @@ pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
     } else if let Some(name) = &args.template {
         return Err(not_applied(name, &file).into());
     } else {
-        writeln!(out, "{} is there already; left as it is", file.display())?;
+        writeln!(out, "{} already exists; not changed", file.display())?;
     }
-    // The schedule of a named heartbeat is its own; its workspace gets none by it.
+    // A named heartbeat's schedule does not apply to its workspace.
     let entry = match &args.name {
         Some(_) => NewWorkspace { interval: None, cron: None, tz: None, ..schedule.workspace(&workspace) },
         None => schedule.workspace(&workspace),
@@ -119,35 +119,35 @@ pub(super) fn run(args: &Init, place: &Place) -> anyhow::Result<ExitCode> {
     match workspaces::register(&dir, &entry)? {
         Registered::New => writeln!(out, "registered {}", workspace.display())?,
         Registered::Already if args.name.is_some() => {
-            writeln!(out, "{} is registered already", workspace.display())?
+            writeln!(out, "{} is already registered", workspace.display())?
         }
         Registered::Already => {
             let config = dir.config();
             writeln!(
                 out,
-                "{} is registered already; when it runs is changed in {}",
+                "{} is already registered; change its schedule in {}",
                 workspace.display(),
                 config.display()
             )?;
         }
     }
-    if let Some(untrusted) = Workspaces::of(&dir, &place.home()).untrusted(&workspace) {
+    if let Some(untrusted) = Workspaces::of(&dir, &env.home()).untrusted(&workspace) {
         writeln!(out, "{}", untrusted.line())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The schedule of the arguments, checked.
-fn schedule(args: &Init, place: &Place) -> anyhow::Result<Schedule> {
-    checked_schedule(args.interval.as_deref(), args.cron.as_deref(), args.tz.as_deref(), place)
+/// The schedule from the arguments, validated.
+fn schedule(args: &Init, env: &UserEnv) -> anyhow::Result<Schedule> {
+    checked_schedule(args.interval.as_deref(), args.cron.as_deref(), args.tz.as_deref(), env)
 }
 
-/// This schedule, or every 30 minutes where there is none.
+/// The given schedule, or every 30 minutes by default.
 pub(super) fn checked_schedule(
     interval: Option<&str>,
     cron: Option<&str>,
     tz: Option<&str>,
-    place: &Place,
+    env: &UserEnv,
 ) -> anyhow::Result<Schedule> {
     let is_typed = interval.is_some();
     let interval: Option<Interval> = match (interval, cron) {
@@ -155,7 +155,7 @@ pub(super) fn checked_schedule(
         (None, None) => Some(INTERVAL.parse()?),
         (None, Some(_)) => None,
     };
-    let timing = Timing::from_keys(interval, cron, tz, &Crons::new(place.time_zone()))?;
+    let timing = Timing::from_keys(interval, cron, tz, &Crons::new(env.time_zone()))?;
     let typed = match (interval.filter(|_| is_typed), cron) {
         (Some(interval), _) => Some(format!("--interval {interval}")),
         (None, Some(cron)) => {
@@ -168,35 +168,32 @@ pub(super) fn checked_schedule(
     Ok(Schedule { interval, cron: cron.map(str::to_owned), tz: tz.map(str::to_owned), typed })
 }
 
-/// A schedule, checked.
+/// A validated schedule.
 #[derive(Debug)]
 pub(super) struct Schedule {
     pub(super) interval: Option<Interval>,
     pub(super) cron: Option<String>,
     pub(super) tz: Option<String>,
-    /// What of it was typed, if anything was.
+    /// The schedule as typed, if any.
     typed: Option<Typed>,
 }
 
-/// A schedule that somebody typed.
+/// A schedule that the user typed.
 #[derive(Debug)]
 struct Typed {
     words: String,
     timing: Timing,
 }
 
-/// Says no where another schedule was typed than what a heartbeat has that is there already: it is not changed here.
-///
-/// # Errors
-/// That, or that config.json cannot be read.
+/// Fails if the typed schedule differs from that of an existing heartbeat, which this command doesn't change.
 pub(super) fn refuse_other(
     schedule: &Schedule,
     dir: &DataDir,
     workspace: &Path,
     name: Option<&str>,
-    place: &Place,
+    env: &UserEnv,
 ) -> anyhow::Result<()> {
-    let crons = Crons::new(place.time_zone());
+    let crons = Crons::new(env.time_zone());
     let file = File::read(&dir.config(), &crons)?;
     let Some(Typed { words, timing }) = &schedule.typed else { return Ok(()) };
     let standing = heartbeat::current_schedule(&file, &dir.config(), workspace, name, &crons);
@@ -206,8 +203,8 @@ pub(super) fn refuse_other(
         return Ok(());
     };
     let what = match name {
-        Some(name) => format!("heartbeat {name:?} of {} is there already", workspace.display()),
-        None => format!("{} is registered already", workspace.display()),
+        Some(name) => format!("heartbeat {name:?} of {} already exists", workspace.display()),
+        None => format!("{} is already registered", workspace.display()),
     };
     let said_in = said_in.display();
     match schedule {
@@ -222,15 +219,13 @@ pub(super) fn refuse_other(
     }
 }
 
-/// Refuses a folder that holds everything its user has, the home folder and those above it, and folders of the system.
-///
-/// # Errors
-/// That it is one.
-pub(super) fn refuse_broad(workspace: &Path, place: &Place) -> anyhow::Result<()> {
-    let home = place.home();
+/// Rejects a folder that contains all of the user's files, that is, the home folder and those above it, and system
+/// folders.
+pub(super) fn refuse_broad(workspace: &Path, env: &UserEnv) -> anyhow::Result<()> {
+    let home = env.home();
     let home = home.canonicalize().unwrap_or(home);
     let is_it = |folder: &&Path| {
-        // The same folder may have several paths, as with bind mounts.
+        // The same folder may have several paths, for example because of bind mounts.
         let identity = |folder: &Path| folder.metadata().ok().map(|found| (found.dev(), found.ino()));
         *folder == workspace || identity(folder).is_some_and(|found| identity(workspace) == Some(found))
     };
@@ -238,9 +233,9 @@ pub(super) fn refuse_broad(workspace: &Path, place: &Place) -> anyhow::Result<()
         |top: &str| workspace.parent() == Some(Path::new("/")) && workspace.file_name() == Some(top.as_ref());
     let what = match home.ancestors().position(|folder| is_it(&folder)) {
         Some(0) => "is your home folder",
-        None if SYSTEM.iter().any(|top| is_system(top)) => "is a folder of the system",
+        None if SYSTEM.iter().any(|top| is_system(top)) => "is a system folder",
         None if workspace.parent().is_some() => return Ok(()),
-        _ => "holds your home folder",
+        _ => "contains your home folder",
     };
     bail!(failure!(
         "{} {what}, and an agent would work on all of it", workspace.display();
@@ -248,11 +243,11 @@ pub(super) fn refuse_broad(workspace: &Path, place: &Place) -> anyhow::Result<()
     ))
 }
 
-/// The folder of a workspace, and whether it has to be made: where nothing but its last component is missing.
-fn folder(path: &Path, place: &Place) -> anyhow::Result<(PathBuf, bool)> {
+/// The folder of a workspace, and whether to create it: only its last component may be missing.
+fn folder(path: &Path, env: &UserEnv) -> anyhow::Result<(PathBuf, bool)> {
     match path.symlink_metadata() {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        _ => return Ok((place.workspace(path)?, false)),
+        _ => return Ok((env.workspace(path)?, false)),
     }
     let absolute = std::path::absolute(path)?;
     let parent = absolute.parent().and_then(|parent| parent.canonicalize().ok());
@@ -261,14 +256,14 @@ fn folder(path: &Path, place: &Place) -> anyhow::Result<(PathBuf, bool)> {
         None => {
             let shown = path.display();
             bail!(
-                failure!("cannot make workspace {shown}: its parent folder does not exist"; "run: mkdir -p {}", shell::path(path))
+                failure!("cannot create workspace {shown}: its parent folder does not exist"; "run: mkdir -p {}", shell::path(path))
             )
         }
     }
 }
 
 impl Schedule {
-    /// An entry of config.json with this schedule.
+    /// A config.json entry with this schedule.
     pub(super) fn workspace<'a>(&'a self, path: &'a Path) -> NewWorkspace<'a> {
         let (cron, tz) = (self.cron.as_deref(), self.tz.as_deref());
         NewWorkspace { path, name: None, interval: self.interval, cron, tz }
@@ -285,7 +280,7 @@ fn template(name: &str) -> anyhow::Result<String> {
             ErrorKind::NotFound => failure!("no template {name:?}, and no file of this name"),
             _ => failure!("no template {name:?}: {error}"),
         };
-        let there_are = format!("here are {}, and files of yours", known.join(", "));
+        let there_are = format!("emplates are {}, or the path of a file", known.join(", "));
         anyhow::Error::new(match nearest(name, &known) {
             Some(nearest) => what.hint(format!("did you mean {nearest:?}? T{there_are}")),
             None => what.hint(format!("t{there_are}")),
@@ -293,10 +288,10 @@ fn template(name: &str) -> anyhow::Result<String> {
     })
 }
 
-/// That `file` stays as it is, where another text was wanted.
+/// The error if `file` exists and would not get the requested template.
 fn not_applied(template: &str, file: &Path) -> Failure {
     failure!(
-        "template {template:?} was not applied: {} is there already", file.display();
+        "template {template:?} was not applied: {} already exists", file.display();
         "move that file away first, or leave --template out"
     )
 }
@@ -309,7 +304,7 @@ fn checked(name: &str) -> anyhow::Result<&str> {
     Ok(name)
 }
 
-/// A template with this schedule in its frontmatter, in the place of one that it has. That stays where no other was typed.
+/// Adds the schedule to a template's frontmatter. A typed schedule replaces the template's own.
 fn scheduled(template: &str, schedule: &Schedule, args: &Init) -> String {
     let (settings, text) = split(template);
     if args.interval.is_none() && args.cron.is_none() && settings.lines().any(is_schedule) {
@@ -324,8 +319,7 @@ fn scheduled(template: &str, schedule: &Schedule, args: &Init) -> String {
     lines.join("\n")
 }
 
-/// Makes `file` with `text`, or says by `false` that there is one. Nobody sees it before all of it is there: the daemon may
-/// be waiting for it.
+/// Creates `file` with `text`; returns `false` if it exists. It appears atomically: the daemon may be waiting for it.
 fn create(file: &Path, text: &str) -> anyhow::Result<bool> {
     let cannot = || format!("cannot write {}", file.display());
     if let Some(folder) = file.parent() {

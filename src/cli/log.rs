@@ -1,11 +1,11 @@
-//! `murmur log`: the journal for people, from its end, and live.
+//! `murmur log`: shows the end of the journal, and follows it.
 
 mod follow;
 mod span;
 
 use super::args::Log;
-use super::place::Place;
 use super::style::{Colors, Style, plain_line, remarks, text_of};
+use super::user_env::UserEnv;
 use crate::config::cron::Crons;
 use crate::config::file::{File, Workspace};
 use crate::config::heartbeat;
@@ -32,9 +32,9 @@ use sys::{shell, spelling};
 
 pub(super) use span::{count, since};
 
-pub(super) fn run(args: &Log, place: &Place) -> anyhow::Result<ExitCode> {
-    // What is to be followed is there, if only as an empty folder.
-    let dir = place.read_data_dir()?;
+pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    // Creates the folder, so that there is something to follow.
+    let dir = env.read_data_dir()?;
     if args.follow {
         dir.prepare()?;
     }
@@ -48,17 +48,17 @@ pub(super) fn run(args: &Log, place: &Place) -> anyhow::Result<ExitCode> {
     let printer = Printer { json: args.json, style: Style::of_stdout(), zone: TimeZone::system() };
     let mut out = Shown(stdout().lock());
     let unreadable = || format!("cannot read {}", dir.journal().display());
-    // Following begins where the first look ended, so that no line is missed or shown twice.
+    // Follow from where the first read ended, so that no line is missed or repeated.
     let tail = Tail::from_end(dir.journal()).with_context(unreadable)?;
     let end = tail.position().end;
     let found = read::newest(&dir.journal(), end, &filter, args.count).with_context(unreadable)?;
     let whole = args.count > 0 && args.outcome.is_none() && args.since.is_none();
     if let (true, Some(path), Some(workspace)) = (found.is_empty(), &args.workspace, &filter.workspace)
-        // One that is there may have its first beat while it is followed.
+        // A workspace may have its first beat while it is followed.
         && !(args.follow && path.is_dir())
         && (whole || !has_beaten(&dir, end, workspace).with_context(unreadable)?)
     {
-        refuse_unknown(path, workspace, &dir, place)?;
+        refuse_unknown(path, workspace, &dir, env)?;
     }
     if found.is_empty() && !args.follow && !args.json {
         writeln!(out, "no beats to show; see: murmur status")?;
@@ -74,17 +74,17 @@ pub(super) fn run(args: &Log, place: &Place) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says how many lines are not here yet, and why.
+/// Warns about lines that are not in the journal yet, with the reason.
 fn warn_of_waiting(dir: &DataDir) {
-    // What cannot be read is said by `murmur status`.
+    // `murmur status` reports read errors.
     let kept = unfinished::waiting(dir).unwrap_or_default();
     if kept == 0 {
         return;
     }
-    // The daemon may hold more in memory.
+    // The daemon may hold more lines in memory.
     let told = super::runtime().ok().and_then(|runtime| runtime.block_on(client::status(dir)).ok());
     let runs = told.is_some();
-    // Asked, it has just counted them, and may have written them.
+    // The daemon counted them just now, and may have written them since.
     let (count, reason) = match told {
         Some(status) => (status.waiting_lines, status.waiting_reason),
         None => (kept, super::status::waits(dir)),
@@ -101,10 +101,10 @@ fn has_beaten(dir: &DataDir, end: u64, workspace: &str) -> io::Result<bool> {
     Ok(!read::newest(&dir.journal(), end, &filter, 1)?.is_empty())
 }
 
-/// Says no to a workspace that config.json does not have, and the journal neither.
-fn refuse_unknown(typed: &Path, workspace: &str, dir: &DataDir, place: &Place) -> anyhow::Result<()> {
-    // What cannot be read may have it.
-    let Ok(file) = File::read(&dir.config(), &Crons::new(place.time_zone())) else { return Ok(()) };
+/// Rejects a workspace that is neither in config.json nor in the journal.
+fn refuse_unknown(typed: &Path, workspace: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result<()> {
+    // An unreadable configuration may contain it.
+    let Ok(file) = File::read(&dir.config(), &Crons::new(env.time_zone())) else { return Ok(()) };
     if heartbeat::entry(&file, Path::new(workspace)).is_some() {
         return Ok(());
     }
@@ -117,7 +117,7 @@ fn refuse_unknown(typed: &Path, workspace: &str, dir: &DataDir, place: &Place) -
         (Some(known), None) => {
             let (typed, path) = (typed.display(), shell::path(&known.path));
             bail!(
-                failure!("no workspace at {workspace}"; "{typed} is the name of one, say its path: --workspace {path}")
+                failure!("no workspace at {workspace}"; "{typed} is the name of a workspace; use its path: --workspace {path}")
             )
         }
         _ => {
@@ -150,7 +150,7 @@ impl Printer {
             out.write_all(line)?;
             return out.write_all(b"\n");
         }
-        // Of a beat it is told when it began; of an agent that is stuck, when that was noticed.
+        // The line of a beat shows its start; the line of a stuck agent, when it was noticed.
         let at = if entry.kind.is_beat() { entry.started() } else { entry.ended() };
         let when = at.map_or_else(
             || plain_line(&entry.ts),

@@ -15,7 +15,7 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Writes `murmur.1`, `murmur-beat.1` and so on, the pages of derun, `murmur-hook.1`, and `mm.1` as an alias into `folder`.
+/// Writes the pages of murmur, derun and `murmur-hook` into `folder`, with `mm.1` as an alias.
 pub(super) fn run(folder: &Path) -> anyhow::Result<ExitCode> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     for command in [Args::command(), Derun::command(), texts::hook()] {

@@ -1,7 +1,7 @@
-//! `murmur record`: the real thing, run untouched and kept as a fixture.
+//! `murmur record`: runs a command unchanged and saves the run as a fixture.
 
 use super::args::{Beat, Record};
-use super::place::Place;
+use super::user_env::UserEnv;
 use crate::agent::find;
 use crate::trust::WrittenFile;
 use anyhow::Context;
@@ -11,12 +11,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use sys::failure;
 
-pub(super) fn run(args: &Record, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Record, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let (plan, _kept) = match &args.beat {
-        Some(workspace) => plan_beat(args, workspace, place)?,
-        None => (plan_command(args, place)?, None),
+        Some(workspace) => plan_beat(args, workspace, env)?,
+        None => (plan_command(args, env)?, None),
     };
-    // Nothing of ours may come between the command and its reader, so only how it ended is passed on.
+    // The command's output passes through unchanged, so print only how it ended.
     let end = match record(&plan) {
         Ok(recorded) => recorded.end,
         Err(RecordError::Refused { end, source }) => {
@@ -31,14 +31,14 @@ pub(super) fn run(args: &Record, place: &Place) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::from(u8::try_from(end.shell_code()).unwrap_or(1)))
 }
 
-fn plan_command(args: &Record, place: &Place) -> anyhow::Result<RecordPlan> {
+fn plan_command(args: &Record, env: &UserEnv) -> anyhow::Result<RecordPlan> {
     let (program, argv) =
         args.command.split_first().ok_or_else(|| failure!("no command"; "put it after --"))?;
-    // A path is taken as it is, a name is looked up.
+    // A path is used unchanged; a name is looked up.
     let file = if program.as_encoded_bytes().contains(&b'/') {
         PathBuf::from(program)
     } else {
-        find::find(&program.to_string_lossy(), &place.path())?
+        find::find(&program.to_string_lossy(), &env.path())?
     };
     Ok(RecordPlan {
         name: args.name.clone(),
@@ -46,22 +46,22 @@ fn plan_command(args: &Record, place: &Place) -> anyhow::Result<RecordPlan> {
         version: ask_version(&file),
         program: file.into(),
         argv: argv.to_vec(),
-        cwd: std::env::current_dir().context("cannot tell the current folder")?,
+        cwd: std::env::current_dir().context("cannot determine the current directory")?,
         env: Vec::new(),
         only_env: false,
         stdin: Stdin::Inherit,
     })
 }
 
-/// A beat's invocation, exactly as `murmur beat` has it.
+/// The invocation of a beat, exactly as `murmur beat` runs it.
 fn plan_beat(
     args: &Record,
     workspace: &std::path::Path,
-    place: &Place,
+    env: &UserEnv,
 ) -> anyhow::Result<(RecordPlan, Option<WrittenFile>)> {
     let name = args.heartbeat.clone();
     let beat = Beat { path: workspace.to_path_buf(), name, verbose: false, json: false, dry_run: true };
-    let (invocation, start) = super::beat::plan(&beat, place)?;
+    let (invocation, start) = super::beat::plan(&beat, env)?;
     let kept = start.file.map(|file| file.write()).transpose()?;
     let plan = RecordPlan {
         name: args.name.clone(),

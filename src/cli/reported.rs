@@ -1,6 +1,6 @@
-//! What an agent reports on its session, for people: tasks, compaction, limits, refusals and permission modes.
+//! Formats an agent's session reports for people: tasks, compaction, limits, refusals and permission modes.
 //!
-//! An event of a host goes in, whether it came from a socket or was made here; a tag and a line come out.
+//! Takes an event of a host, from its socket or created here, and returns a tag and a line.
 
 use super::style::plain_line;
 use crate::permit::pipeline::ASK;
@@ -8,10 +8,10 @@ use crate::rpc::envelope::Event;
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// The most characters of a description or a summary that are shown.
+/// How many characters of a description or summary to show.
 const SHORT: usize = 120;
 
-/// Whether events of this type are reports. Not every one of them has words.
+/// Whether events of this type are reports. Some have no text.
 pub(super) fn is_known(event_type: &str) -> bool {
     matches!(
         event_type,
@@ -28,7 +28,7 @@ pub(super) fn is_known(event_type: &str) -> bool {
     )
 }
 
-/// The tag and the words for it; `None` if there is nothing to show.
+/// The tag and text of an event; `None` if there is nothing to show.
 pub(super) fn words(event: &Event) -> Option<(&'static str, String)> {
     let payload = &event.payload;
     let text = |key: &str| short(payload.get(key).and_then(Value::as_str).unwrap_or_default());
@@ -74,7 +74,7 @@ pub(super) fn words(event: &Event) -> Option<(&'static str, String)> {
             "plan" => ("mode", "plan: the agent explores and changes nothing".to_owned()),
             mode => ("mode", mode.to_owned()),
         },
-        // What a person has to answer of these is a request, which waits.
+        // A person only answers those that become a request.
         ("permission_asked" | "permission_withdrawn", _) => return None,
         ("waiting", _) => ("waiting", waiting_for(&text("request"), &text("tool"))),
         ("waited", _) => ("waiting", format!("request {} is no longer open", text("request"))),
@@ -86,7 +86,7 @@ pub(super) fn words(event: &Event) -> Option<(&'static str, String)> {
     })
 }
 
-/// That a call of `tool` waits for a person, and how to answer `request`.
+/// Says that a call of `tool` waits for a person, and how to answer `request`.
 pub(super) fn waiting(request: &str, tool: &str) -> String {
     format!("waiting {}", waiting_for(request, tool))
 }
@@ -101,7 +101,7 @@ fn waiting_for(request: &str, tool: &str) -> String {
     format!("for {what} (request {}); run: murmur {list} list", plain_line(request))
 }
 
-/// How many tasks run in the background, behind an agent's state; nothing if none does.
+/// A suffix for an agent's state: the number of its background tasks, if any.
 pub(super) fn in_background(tasks: u64) -> String {
     match tasks {
         0 => String::new(),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_comes_with_the_command_that_answers_it() {
+    fn a_waiting_request_shows_the_command_to_answer_it() {
         let waiting = |tool: &str| shown("waiting", json!({ "request": "7k3v9m2x", "tool": tool }));
         assert_eq!(
             waiting("Bash"),
@@ -145,12 +145,12 @@ mod tests {
     }
 
     #[test]
-    fn background_tasks_are_counted_in_words() {
+    fn background_tasks_are_counted() {
         assert_eq!([0, 1, 2].map(in_background), ["", ", 1 background task", ", 2 background tasks"]);
     }
 
     #[test]
-    fn reports_are_shown_in_words() {
+    fn reports_are_formatted_for_people() {
         let lines = [
             shown(
                 "task",

@@ -1,16 +1,16 @@
-//! `murmur permission list|respond`, `murmur question list|respond`: what agents wait for, and a person's answers.
+//! `murmur permission list|respond` and `murmur question list|respond`: requests of agents, and a person's answers.
 
 mod list;
 mod one_by_one;
 mod respond;
-mod shown;
+mod text;
 
-use super::place::Place;
+use super::user_env::UserEnv;
 use crate::daemon::broker::{Broker, Kind, Page, Row};
 use crate::daemon::{client, instance};
 use crate::host::discover;
 use crate::permit::request::{ANSWERED, RequestId};
-use crate::rpc::asker;
+use crate::rpc::caller;
 use crate::rpc::client::{AskError, Client};
 use anyhow::bail;
 use jiff::Timestamp;
@@ -26,11 +26,11 @@ use sys::failure;
 use sys::paths::DataDir;
 use sys::unreadable::unreadable;
 
-/// All that waits.
+/// All waiting requests.
 pub(super) async fn all(dir: &DataDir) -> anyhow::Result<Vec<Row>> {
     match client::connect(dir).await {
         Ok(mut client) => ask_rows(&mut client).await,
-        // What was put off could not be looked for either.
+        // Deferred calls are not accessible either.
         Err(AskError::Gone(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
             Err(unreadable(dir.root(), error).into())
         }
@@ -39,12 +39,12 @@ pub(super) async fn all(dir: &DataDir) -> anyhow::Result<Vec<Row>> {
     }
 }
 
-/// What waits where no daemon runs: what was deferred, and what the hosts of agents say. The oldest comes first.
+/// Waiting requests without a daemon: deferred calls and requests that hosts report, oldest first.
 pub(super) async fn without_daemon(dir: &DataDir) -> Vec<Row> {
     let mut rows = Broker::load(dir, PathBuf::new(), |_| false).rows();
     for wait in discover::requests(&dir.hosts(), discover::LONG_PATIENCE).await {
         let (Ok(id), Some(call)) = (RequestId::parse(&wait.request), wait.call) else { continue };
-        // A beat that has just been put off may not have ended.
+        // A beat may still be running just after its call was deferred.
         if rows.iter().all(|row| row.id != id) {
             rows.push(Row::waiting(&id, &call));
         }
@@ -53,17 +53,17 @@ pub(super) async fn without_daemon(dir: &DataDir) -> Vec<Row> {
     rows
 }
 
-/// Whether somebody has yet to answer `row`.
+/// Whether `row` is unanswered.
 pub(super) fn is_open(row: &Row) -> bool {
     row.standing != ANSWERED
 }
 
-/// That no daemon runs that would take an answer.
+/// The error if no daemon can take an answer.
 fn not_running() -> Failure {
     failure!("murmur is not running, so nothing can be answered"; "run: murmur start")
 }
 
-/// Says what to do about requests where no daemon runs that would take an answer.
+/// Prints a note if no daemon can take answers.
 pub(super) fn note_no_daemon(dir: &DataDir) -> io::Result<()> {
     if instance::is_running(dir)? {
         return Ok(());
@@ -71,7 +71,7 @@ pub(super) fn note_no_daemon(dir: &DataDir) -> io::Result<()> {
     writeln!(io::stderr(), "note: murmur is not running; to answer, run: murmur start")
 }
 
-/// What waits, of this kind.
+/// Waiting requests of this kind.
 async fn waiting(dir: &DataDir, kind: Kind) -> anyhow::Result<Vec<Row>> {
     let mut rows = all(dir).await?;
     rows.retain(|row| row.kind == kind);
@@ -91,7 +91,7 @@ async fn ask_rows(client: &mut Client) -> anyhow::Result<Vec<Row>> {
     }
 }
 
-/// Answers a request.
+/// Sends an answer to the daemon.
 async fn answer(dir: &DataDir, response: Value) -> anyhow::Result<Row> {
     let mut client = match client::connect(dir).await {
         Ok(client) => client,
@@ -102,12 +102,12 @@ async fn answer(dir: &DataDir, response: Value) -> anyhow::Result<Row> {
     Ok(Row::deserialize(row)?)
 }
 
-/// That no agent runs this: its answers to its own requests would be worth nothing. `what` is what agents cannot do.
+/// Rejects agents, which must not answer their own requests. `what` completes "agents cannot …".
 pub(super) fn only_people(what: &str) -> anyhow::Result<()> {
-    Ok(asker::require_person_here(what)?)
+    Ok(caller::require_person_here(what)?)
 }
 
-/// The data folder that is there.
-fn data_dir(place: &Place) -> anyhow::Result<DataDir> {
-    Ok(place.read_data_dir()?)
+/// The data folder, which must exist.
+fn data_dir(env: &UserEnv) -> anyhow::Result<DataDir> {
+    Ok(env.read_data_dir()?)
 }

@@ -1,11 +1,11 @@
-//! `murmur restart`: the daemon is replaced by a new one; what it has started goes on, and the new one waits for it. That
-//! of a service is started by the service's manager and by nobody else, or there would be two.
+//! `murmur restart`: replaces the daemon; its agents keep running, and the new daemon waits for them. Only its
+//! manager restarts a service, or there would be two daemons.
 
 use super::args::Restart;
-use super::place::Place;
 use super::service;
 use super::start::{Started, start_behind, start_or_find};
 use super::stop::{kill_if_silent, leave};
+use super::user_env::UserEnv;
 use crate::daemon::instance;
 use anyhow::bail;
 use derun::cli::stdout::stdout;
@@ -13,15 +13,15 @@ use std::io::Write;
 use std::process::ExitCode;
 use sys::failure;
 
-pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.agents_data_dir()?;
-    let is_service = match service::daemon(&dir, place) {
-        // Nothing is killed that somebody else may start again.
+pub(super) fn run(args: &Restart, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.agents_data_dir()?;
+    let is_service = match service::daemon(&dir, env) {
+        // Don't kill a daemon that a manager may restart.
         Err(error) if args.force => return Err(error),
         asked => asked.is_ok_and(|daemon| daemon.is_some()),
     };
     if is_service && args.tick.is_some() {
-        bail!(failure!("murmur runs as a service, which is started as its file says"; "leave --tick out"));
+        bail!(failure!("murmur runs as a service, so its service file sets the options"; "remove --tick"));
     }
     let killed = match args.force && instance::is_running(&dir)? {
         true => kill_if_silent(&dir)?,
@@ -32,7 +32,7 @@ pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
             if daemon.foreground && !is_service {
                 let pid = daemon.pid;
                 bail!(
-                    failure!("murmur (PID {pid}) runs in the foreground"; "have whoever started it start it again, and its agents go on: murmur stop --leave-agents")
+                    failure!("murmur (PID {pid}) runs in the foreground"; "stop it without its agents, then start it again: murmur stop --leave-agents")
                 );
             }
             Ok(())
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Restart, place: &Place) -> anyhow::Result<ExitCode> {
     let kept = old.as_ref().and_then(|old| humantime::parse_duration(old.tick.as_deref()?).ok());
     let new = match is_service {
         true => service::start_again(killed.is_some())?,
-        // Somebody else may have started one meanwhile, as with two restarts at once.
+        // Another daemon may have started meanwhile, for example after two concurrent restarts.
         false => match start_or_find(&dir, || start_behind(args.tick.or(kept), &dir))? {
             Started::Now(pid) | Started::Before(pid) => Some(pid),
         },

@@ -1,5 +1,5 @@
-//! What a beat shows while it runs, written by a thread of its own: a terminal that is stopped, or a pager that does
-//! not read, must not keep the beat from its timeout.
+//! Writes the progress of a running beat in a thread, so that a stopped terminal or a pager that doesn't read cannot
+//! keep the beat from its timeout.
 
 use derun::cli::stdout::stdout;
 use std::io::{self, Write};
@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::oneshot;
 
-/// The most bytes that wait to be written. When there are more, what comes is left out, and how much is said.
+/// The maximum number of pending bytes. Beyond that, events are dropped and counted.
 const WAITING: usize = 1 << 20;
 
-/// Somewhere to write to that never waits.
+/// A writer that never blocks.
 #[derive(Debug)]
 pub(super) struct Screen {
     pieces: Sender<Vec<u8>>,
@@ -33,35 +33,31 @@ impl Screen {
         Self { pieces, waiting, left_out: 0, done }
     }
 
-    /// Shows what `draw` writes, unless too much waits already.
+    /// Writes the output of `draw`, unless too much is pending.
     pub(super) fn show(&mut self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
         if self.waiting.load(Ordering::Relaxed) > WAITING {
             self.left_out += 1;
         } else {
-            self.say(draw);
+            self.show_always(draw);
         }
     }
 
-    /// Shows what `draw` writes, however much waits: for what comes once.
-    pub(super) fn say(&mut self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
+    /// Writes the output of `draw` even if much is pending: for output that comes only once.
+    pub(super) fn show_always(&mut self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
         let mut piece = Vec::new();
         match std::mem::take(&mut self.left_out) {
             0 => {}
-            events => {
-                piece.extend(format!("[note] {events} events are not shown: nobody read\n").into_bytes())
-            }
+            events => piece
+                .extend(format!("[note] {events} events were dropped: stdout was not read\n").into_bytes()),
         }
         if draw(&mut piece).is_ok() {
             self.waiting.fetch_add(piece.len(), Ordering::Relaxed);
-            // A reader that has gone has every right to.
+            // The reader may close its end at any time.
             let _gone = self.pieces.send(piece);
         }
     }
 
-    /// Waits until all of it is written, or nobody reads any more.
-    ///
-    /// # Errors
-    /// Why it could not be written.
+    /// Waits until everything is written or the reader is gone.
     pub(super) async fn finish(self) -> io::Result<()> {
         drop(self.pieces);
         self.done.await.unwrap_or(Ok(()))

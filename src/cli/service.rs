@@ -1,12 +1,12 @@
-//! `murmur service`: the daemon as a service of the user's own manager, systemd or launchd.
+//! `murmur service`: runs the daemon as a service of the user's systemd or launchd.
 
 mod file;
 pub(super) mod manager;
 mod status;
 
 use super::args::{Service as Args, ServiceCommand};
-use super::place::Place;
 use super::stop::{daemon_pid, leave};
+use super::user_env::UserEnv;
 use crate::daemon::instance;
 use crate::service::{Service, UNIT};
 use anyhow::{Context, bail};
@@ -18,55 +18,56 @@ use std::process::ExitCode;
 use sys::failure;
 use sys::paths::DataDir;
 
-pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
-    let (path, text) = file_of(place)?;
+pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let (path, text) = file_of(env)?;
     match args.command {
         ServiceCommand::Install { print: true } => stdout().write_all(text.as_bytes())?,
-        ServiceCommand::Install { print: false } => install(&path, &text, place)?,
-        ServiceCommand::Uninstall => uninstall(&path, place)?,
+        ServiceCommand::Install { print: false } => install(&path, &text, env)?,
+        ServiceCommand::Uninstall => uninstall(&path, env)?,
         ServiceCommand::Status { json } => return status::run(&path, &text, json),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the manager looks for the service's file, and what is to be in it.
-pub(super) fn file_of(place: &Place) -> anyhow::Result<(PathBuf, String)> {
+/// The path and content of the service file.
+pub(super) fn file_of(env: &UserEnv) -> anyhow::Result<(PathBuf, String)> {
     let service = Service {
         program: std::env::current_exe().context("cannot find murmur itself")?,
-        data_dir: place.data_dir()?.root().to_path_buf(),
-        environment: Service::environment_of(&place.home(), |name| std::env::var_os(name)),
-        home: place.home(),
+        data_dir: env.data_dir()?.root().to_path_buf(),
+        environment: Service::environment_of(&env.home(), |name| std::env::var_os(name)),
+        home: env.home(),
     };
     let text = if IS_LAUNCHD { service.plist()? } else { service.unit()? };
-    Ok((file::path(&place.home()), text))
+    Ok((file::path(&env.home()), text))
 }
 
-/// The daemon of `dir`, if it is a service's: its manager has started it, and starts the next one. Where no service is
-/// installed, no manager is asked.
-pub(super) fn daemon(dir: &DataDir, place: &Place) -> anyhow::Result<Option<u32>> {
-    if !file::path(&place.home()).exists() || !instance::is_running(dir)? {
+/// The daemon of `dir` if the service manager started it and will restart it. The manager is not asked unless a
+/// service is installed.
+pub(super) fn daemon(dir: &DataDir, env: &UserEnv) -> anyhow::Result<Option<u32>> {
+    if !file::path(&env.home()).exists() || !instance::is_running(dir)? {
         return Ok(None);
     }
     let Some(pid) = daemon_pid(dir)? else { return Ok(None) };
     Ok((manager::pid()? == Some(pid)).then_some(pid))
 }
 
-/// Has the manager start a service's daemon that was told to end, or `was_killed`; returns its PID where that is known.
+/// Has the manager start the service's daemon after it was stopped or, if `was_killed`, killed; returns its PID if
+/// known.
 pub(super) fn start_again(was_killed: bool) -> anyhow::Result<Option<u32>> {
     manager::start_again(was_killed)?;
     Ok(manager::pid()?)
 }
 
-fn install(path: &Path, text: &str, place: &Place) -> anyhow::Result<()> {
+fn install(path: &Path, text: &str, env: &UserEnv) -> anyhow::Result<()> {
     file::require_ours(path)?;
     let found = file::read(path)?;
     let is_new = found.as_deref() != Some(text.as_bytes());
-    let dir = place.own_data_dir()?;
-    // Two cannot run, and the one that the service starts would end at once.
-    if instance::is_running(&dir)? && daemon(&dir, place)?.is_none() {
+    let dir = env.own_data_dir()?;
+    // Two daemons cannot run: that of the service would exit at once.
+    if instance::is_running(&dir)? && daemon(&dir, env)?.is_none() {
         let pid = daemon_pid(&dir)?.map(|pid| format!(" (PID {pid})")).unwrap_or_default();
         bail!(
-            failure!("murmur runs already{pid}, and not as a service"; "run `murmur stop`, then this again")
+            failure!("murmur is already running{pid}, but not as a service"; "run `murmur stop`, then run this again")
         );
     }
     let was_loaded = IS_LAUNCHD && manager::is_loaded()?;
@@ -74,11 +75,11 @@ fn install(path: &Path, text: &str, place: &Place) -> anyhow::Result<()> {
         file::replace(path, found.as_deref(), text)?;
     }
     let loaded = match IS_LAUNCHD {
-        true => load_in_launchd(path, was_loaded, is_new, place),
-        false => manager::tell("systemctl", &["--user", "daemon-reload"]).map_err(Into::into),
+        true => load_in_launchd(path, was_loaded, is_new, env),
+        false => manager::command("systemctl", &["--user", "daemon-reload"]).map_err(Into::into),
     };
     if let Err(error) = loaded {
-        // A file that nobody reads would only be in the way of what starts murmur instead.
+        // Don't leave a file that no manager uses.
         if is_new {
             file::take_back(path, found.as_deref())?;
             if was_loaded {
@@ -87,11 +88,11 @@ fn install(path: &Path, text: &str, place: &Place) -> anyhow::Result<()> {
         }
         return Err(error);
     }
-    say_what_was_written(path, found.is_some(), is_new)?;
+    report_written(path, found.is_some(), is_new)?;
     if !IS_LAUNCHD {
-        manager::tell("systemctl", &["--user", "enable", "--now", UNIT])?;
+        manager::command("systemctl", &["--user", "enable", "--now", UNIT])?;
         if found.is_some() && is_new {
-            manager::tell("systemctl", &["--user", "restart", UNIT])?;
+            manager::command("systemctl", &["--user", "restart", UNIT])?;
         }
     }
     let mut out = stdout();
@@ -102,8 +103,8 @@ fn install(path: &Path, text: &str, place: &Place) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Has launchd run what is at `path`, in place of what it `was_loaded` with.
-fn load_in_launchd(path: &Path, was_loaded: bool, is_new: bool, place: &Place) -> anyhow::Result<()> {
+/// Loads `path` into launchd, replacing the previous service if it `was_loaded`.
+fn load_in_launchd(path: &Path, was_loaded: bool, is_new: bool, env: &UserEnv) -> anyhow::Result<()> {
     if was_loaded && !is_new {
         return match manager::pid()? {
             Some(_) => Ok(()),
@@ -111,22 +112,22 @@ fn load_in_launchd(path: &Path, was_loaded: bool, is_new: bool, place: &Place) -
         };
     }
     if was_loaded {
-        unload(place)??;
+        unload(env)??;
     }
     Ok(manager::bootstrap(path)?)
 }
 
-/// Has launchd let go of the service, whose beats go on: launchd itself has nothing but SIGTERM, by which a daemon ends
+/// Unloads the service from launchd without ending its beats: launchd only sends SIGTERM, which makes the daemon end
 /// them.
-fn unload(place: &Place) -> anyhow::Result<Result<(), ManagerError>> {
-    let dir = place.read_data_dir()?;
-    if let Ok(Some(_)) = daemon(&dir, place) {
+fn unload(env: &UserEnv) -> anyhow::Result<Result<(), ManagerError>> {
+    let dir = env.read_data_dir()?;
+    if let Ok(Some(_)) = daemon(&dir, env) {
         leave(&dir, "murmur stop --force", |_| Ok(()))?;
     }
     Ok(manager::bootout())
 }
 
-fn say_what_was_written(path: &Path, was_there: bool, is_new: bool) -> io::Result<()> {
+fn report_written(path: &Path, was_there: bool, is_new: bool) -> io::Result<()> {
     let mut out = stdout();
     let shown = path.display();
     if !is_new {
@@ -136,41 +137,38 @@ fn say_what_was_written(path: &Path, was_there: bool, is_new: bool) -> io::Resul
         return writeln!(out, "Wrote {shown}");
     }
     let backup = file::backup(path);
-    writeln!(out, "Wrote {shown}, which was different: as it was it is {}", backup.display())?;
+    writeln!(out, "Wrote {shown}, and saved the previous version as {}", backup.display())?;
     if !IS_LAUNCHD {
-        writeln!(
-            out,
-            "What you changed in it stays when it stands in a drop-in: systemctl --user edit {UNIT}"
-        )?;
+        writeln!(out, "To keep changes to it, use a drop-in: systemctl --user edit {UNIT}")?;
     }
     Ok(())
 }
 
-fn uninstall(path: &Path, place: &Place) -> anyhow::Result<()> {
+fn uninstall(path: &Path, env: &UserEnv) -> anyhow::Result<()> {
     file::require_ours(path)?;
     if file::read(path)?.is_none() {
-        writeln!(stdout(), "murmur is no service")?;
+        writeln!(stdout(), "The service is not installed")?;
         return Ok(());
     }
     let ended = match IS_LAUNCHD {
-        true => unload(place)?,
-        false => manager::tell("systemctl", &["--user", "disable", "--now", UNIT]),
+        true => unload(env)?,
+        false => manager::command("systemctl", &["--user", "disable", "--now", UNIT]),
     };
     file::remove(path)?;
-    // A manager that does not answer leaves the link by which it would start at the next login.
+    // If the manager does not answer, this link would start the service at the next login.
     let link = path.with_file_name("default.target.wants").join(UNIT);
     if link.is_symlink() {
         file::remove(&link)?;
     }
-    writeln!(stdout(), "Removed {}; agents that run go on", path.display())?;
+    writeln!(stdout(), "Removed {}; agents keep running", path.display())?;
     let read_anew = match IS_LAUNCHD || ended.is_err() {
         true => Ok(()),
-        false => manager::tell("systemctl", &["--user", "daemon-reload"]),
+        false => manager::command("systemctl", &["--user", "daemon-reload"]),
     };
     if let Err(error) = ended.and(read_anew) {
         writeln!(
             io::stderr(),
-            "note: its manager was not told: {}; a daemon that runs goes on, up to: murmur stop",
+            "note: cannot tell the service manager: {}; a running daemon keeps running; stop it with: murmur stop",
             error
         )?;
     }

@@ -1,9 +1,9 @@
-//! `murmur setup hooks`: murmur's hooks in Claude Code's settings, put in, taken out, shown and tried.
+//! `murmur setup hooks`: installs, removes, shows and checks murmur's hooks in Claude Code's settings.
 
 use super::args::{Setup, SetupCommand};
-use super::place::Place;
 use super::setup_args::ScopeArg;
 use super::style::{plain_line, plain_text};
+use super::user_env::UserEnv;
 use crate::agent::settings::HookProgram;
 use crate::setup::change::Outcome;
 use crate::setup::file::{self, Backup, Changed, Found};
@@ -19,16 +19,16 @@ use std::process::ExitCode;
 use sys::failure;
 use sys::paths::DataDir;
 
-pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Setup, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let SetupCommand::Hooks(args) = &args.command;
     let here = std::env::current_dir().map_err(|error| {
-        failure!("the current folder cannot be told"; "go to one that is there").because(&error)
+        failure!("cannot determine the current directory"; "change to an existing directory").because(&error)
     })?;
-    let claude = place.claude_folder();
+    let claude = env.claude_folder();
     let around = Locations { claude: claude.as_deref(), here: &here };
     let path = crate::setup::Scope::from(args.scope).file(&around)?;
     if args.check {
-        return try_out(&path, args.scope, &here, place);
+        return try_out(&path, args.scope, &here, env);
     }
     let sets_up = !args.remove && !args.fix_flat;
     let wanted = if sets_up { Some(wanted()?) } else { None };
@@ -40,21 +40,21 @@ pub(super) fn run(args: &Setup, place: &Place) -> anyhow::Result<ExitCode> {
     if args.dry_run {
         return show(&file::preview(&path, decide)?);
     }
-    let dir = place.own_data_dir()?;
+    let dir = env.own_data_dir()?;
     let changed = file::change(&path, &dir.settings_lock(), decide)?;
     let mut out = stdout().lock();
-    tell(&mut out, &changed)?;
+    report(&mut out, &changed)?;
     if changed.plan.backup == Backup::Write && changed.before.is_some() {
-        writeln!(out, "The file as it was is {}", shown(&file::backup_of(&changed.real)))?;
+        writeln!(out, "Saved the previous version as {}", shown(&file::backup_of(&changed.real)))?;
     }
     if let Some(why) = changed.left_behind {
         let backup = shown(&file::backup_of(&changed.real));
-        writeln!(io::stderr(), "note: {backup} is needed no longer and could not be removed: {why}")?;
+        writeln!(io::stderr(), "note: cannot remove {backup}, which is no longer needed: {why}")?;
     }
     if !args.remove {
         warn(&changed)?;
     }
-    if sets_up && let Err(error) = pulses_dir(place) {
+    if sets_up && let Err(error) = pulses_dir(env) {
         writeln!(io::stderr(), "warning: {error:#}")?;
     }
     Ok(ExitCode::SUCCESS)
@@ -67,8 +67,8 @@ fn wanted() -> anyhow::Result<Wanted> {
     Ok(Wanted::of(&hook)?)
 }
 
-/// What was done, or would be.
-fn tell(out: &mut impl Write, changed: &Changed<Decision>) -> io::Result<()> {
+/// Reports what was done or would be done.
+fn report(out: &mut impl Write, changed: &Changed<Decision>) -> io::Result<()> {
     let (said, path) = (&changed.plan.decision, shown(&changed.real));
     match said.outcome {
         Outcome::Configured => writeln!(out, "Configured murmur's hooks in {path}")?,
@@ -78,12 +78,12 @@ fn tell(out: &mut impl Write, changed: &Changed<Decision>) -> io::Result<()> {
         Outcome::Untouched if said.rewritten.is_empty() => {
             writeln!(out, "No entry in {path} is in the flat form")?;
         }
-        Outcome::Untouched => writeln!(out, "Mended {path}")?,
+        Outcome::Untouched => writeln!(out, "Fixed {path}")?,
         Outcome::Removed if changed.plan.next.is_none() => {
             writeln!(out, "Removed {path}, which had nothing but murmur's hooks in it")?;
         }
         Outcome::Removed if said.is_as_before => {
-            writeln!(out, "Removed murmur's hooks from {path}, which is as it was before them")?;
+            writeln!(out, "Removed murmur's hooks from {path}, restoring its previous content")?;
         }
         Outcome::Removed => writeln!(out, "Removed murmur's hooks from {path}")?,
     }
@@ -93,7 +93,7 @@ fn tell(out: &mut impl Write, changed: &Changed<Decision>) -> io::Result<()> {
     Ok(())
 }
 
-/// What else is in the file that keeps hooks from running.
+/// Warns about other settings that keep the hooks from running.
 fn warn(changed: &Changed<Decision>) -> io::Result<()> {
     let text = changed.plan.next.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
     for flaw in flaws(&text) {
@@ -102,14 +102,14 @@ fn warn(changed: &Changed<Decision>) -> io::Result<()> {
     Ok(())
 }
 
-/// What would be done.
+/// Shows the change without making it.
 fn show(changed: &Changed<Decision>) -> anyhow::Result<ExitCode> {
     let text = |bytes: &Option<Vec<u8>>| {
         bytes.as_deref().map(String::from_utf8_lossy).unwrap_or_default().into_owned()
     };
     let mut out = stdout().lock();
-    writeln!(out, "Nothing is written. It would be:")?;
-    tell(&mut out, changed)?;
+    writeln!(out, "Dry run; the file would contain:")?;
+    report(&mut out, changed)?;
     let lines = diff::lines(&text(&changed.before), &text(&changed.plan.next));
     if !lines.is_empty() {
         let side = |bytes: &Option<Vec<u8>>| match bytes {
@@ -125,8 +125,8 @@ fn show(changed: &Changed<Decision>) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs what is installed, and says what is wrong.
-fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::Result<ExitCode> {
+/// Runs the installed hook, and reports problems.
+fn try_out(path: &Path, scope: ScopeArg, here: &Path, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let wanted = wanted()?;
     let again = match scope {
         ScopeArg::User => "murmur setup hooks",
@@ -157,19 +157,22 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
     let command =
         commands.into_iter().find(|(event, _)| *event == "PostToolUse").and_then(|(_, command)| command);
     let command = command.unwrap_or_default();
-    // A folder's settings may have come with what is in it, and nobody has looked at them.
+    // Settings in a folder may have come with its content, unreviewed.
     if !matches!(scope, ScopeArg::User) && !Wanted::is_written_by_setup(&command) {
         let command = check::shown(&command);
         bail!(
-            failure!("{command} in {} is not as setup writes it and was not run", shown(real); "look at it, then run `{again}`")
+            failure!("{command} in {} was not written by murmur setup, so it was not run", shown(real); "review it, then run `{again}`")
         );
     }
-    let dir = pulses_dir(place)?;
+    let dir = pulses_dir(env)?;
     let took = super::runtime()?.block_on(check::check(&command, &dir, here))?;
     writeln!(stdout(), "A pulse arrived: the hook in {} took {} ms", shown(real), took.as_millis())?;
     if found.plan.decision.outcome != Outcome::AlreadyConfigured {
         let path = shown(real);
-        writeln!(io::stderr(), "warning: {path} has the hooks of another murmur; `{again}` updates them")?;
+        writeln!(
+            io::stderr(),
+            "warning: {path} has hooks of another murmur version; `{again}` updates them"
+        )?;
     }
     if flaws.is_empty() {
         return Ok(ExitCode::SUCCESS);
@@ -179,16 +182,16 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, place: &Place) -> anyhow::
     );
 }
 
-/// The folder that sessions write pulses to, who know nothing of `--data-dir`; made where it does not exist.
-fn pulses_dir(place: &Place) -> anyhow::Result<DataDir> {
-    let (named, theirs) = (place.data_dir()?, Place::new(None).data_dir()?);
+/// The folder that sessions write pulses to, created if missing: they don't know `--data-dir`.
+fn pulses_dir(env: &UserEnv) -> anyhow::Result<DataDir> {
+    let (named, theirs) = (env.data_dir()?, UserEnv::new(None).data_dir()?);
     let real = |dir: &DataDir| dir.root().canonicalize().unwrap_or_else(|_| dir.root().to_owned());
     if real(&named) != real(&theirs) {
         bail!(
             failure!("sessions write their pulses to {}, not to {}", shown(theirs.root()), shown(named.root()); "leave --data-dir out, or set MURMUR_DIR where they start")
         );
     }
-    Ok(place.own_data_dir()?)
+    Ok(env.own_data_dir()?)
 }
 
 fn shown(path: &Path) -> String {

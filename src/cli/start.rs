@@ -1,9 +1,9 @@
-//! `murmur start`: the daemon, in the background unless told otherwise.
+//! `murmur start`: starts the daemon, in the background by default.
 
 use super::args::Start;
-use super::place::Place;
 use super::status::Silent;
 use super::stop::ends_within;
+use super::user_env::UserEnv;
 use crate::agent::rule_files;
 use crate::config::heartbeat::Cache;
 use crate::daemon::client::Ping;
@@ -30,44 +30,45 @@ use sys::{atomic, clock, inherited, process, shell, socket, syslog};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 
-pub(super) fn run(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Start, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if args.foreground {
-        let served = serve_here(args, place);
+        let served = serve_here(args, env);
         if let (true, Err(error)) = (args.announce, &served) {
-            let failure = serde_json::to_string(&super::told(error))?;
+            let failure = serde_json::to_string(&super::describe(error))?;
             writeln!(stdout(), "error {failure}")?;
         }
         return served;
     }
-    let dir = place.agents_data_dir()?;
+    let dir = env.agents_data_dir()?;
     append::check(&dir.journal())?;
     match start_or_find(&dir, || start_behind(args.tick, &dir))? {
         Started::Now(pid) => writeln!(stdout(), "murmur is running (PID {pid})")?,
-        Started::Before(pid) => writeln!(stdout(), "murmur is running already (PID {pid})")?,
+        Started::Before(pid) => writeln!(stdout(), "murmur is already running (PID {pid})")?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The daemon that runs when a start returns.
+/// The result of a start.
 #[derive(Debug)]
 pub(super) enum Started<T> {
-    /// The one that was started.
+    /// It was started.
     Now(T),
-    /// The one, by its PID, that ran before.
+    /// It was already running, with this PID.
     Before(u32),
 }
 
-/// How long a start waits for another daemon that holds the lock and does not answer: one that is starting, or one that
-/// was killed and that the system has not taken apart yet.
+/// How long to wait for another process that holds the lock but does not answer: a daemon that is starting, or one
+/// that was killed and is still being torn down.
 const UNSETTLED: Duration = Duration::from_secs(10);
-/// How long it waits before it asks that daemon again, at first and at most.
+/// The first and the longest delay between retries.
 const AGAIN: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 
-/// How long a daemon that answers has to live on, to be one that runs.
+/// How long a daemon that has answered must stay alive to count as running.
 const STAYS: Duration = Duration::from_millis(30);
 
-/// Starts a daemon with `start`, which returns `None` if another process holds the daemon's lock, unless one runs. A
-/// daemon runs only if it answers with its PID and still holds the lock after that: it could have died in between.
+/// Calls `start` unless a daemon is running; `start` returns `None` if another process holds the lock. A daemon
+/// counts as running only if it answers with its PID and still holds the lock afterwards: it may have died in
+/// between.
 pub(super) fn start_or_find<T>(
     dir: &DataDir,
     mut start: impl FnMut() -> anyhow::Result<Option<T>>,
@@ -87,7 +88,7 @@ pub(super) fn start_or_find<T>(
                 wait_for_end(end, pid)?;
                 continue;
             }
-            // What kills it may have come with the question.
+            // It may have been killed while it answered.
             if ends_within(end, STAYS).transpose()?.is_none() && instance::is_held_by(dir, pid)? {
                 return Ok(Started::Before(pid));
             }
@@ -96,13 +97,13 @@ pub(super) fn start_or_find<T>(
         if Instant::now() > waits_until {
             bail!(Unsettled { pid_file: dir.pid() });
         }
-        // If it does not end, it may be about to listen.
+        // If it doesn't end, it may be about to listen.
         ends_within(end, pause).transpose()?;
         pause = longest.min(pause * 2);
     }
 }
 
-/// A process that holds the daemon's lock, does not listen, and does not end.
+/// A process that holds the daemon's lock but neither listens nor ends.
 #[derive(Debug, thiserror::Error)]
 #[error("another process holds {} but does not answer", .pid_file.display())]
 pub(in crate::cli) struct Unsettled {
@@ -127,7 +128,7 @@ fn wait_for_end(end: End, pid: u32) -> anyhow::Result<()> {
     }
 }
 
-/// The daemon that answers and holds the lock; `None` if none does both.
+/// The daemon, if it answers and holds the lock.
 fn answering_daemon(dir: &DataDir) -> anyhow::Result<Option<Ping>> {
     let asked = super::runtime()?.block_on(async { client::ping(&mut client::connect(dir).await?).await });
     match asked {
@@ -137,7 +138,7 @@ fn answering_daemon(dir: &DataDir) -> anyhow::Result<Option<Ping>> {
     }
 }
 
-/// Starts the daemon as a process of its own and returns its PID when it answers; `None` if another process holds the lock.
+/// Starts the daemon in the background and returns its PID once it answers; `None` if another process holds the lock.
 pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Result<Option<u32>> {
     let log =
         atomic::open_append(&dir.log()).with_context(|| format!("cannot open {}", dir.log().display()))?;
@@ -147,7 +148,7 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
         command.arg("--tick").arg(humantime::format_duration(tick).to_string());
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
-    // Before the daemon corrects some of it.
+    // Read them before the daemon corrects some of them.
     let mut problems = problems_of_config(dir);
     problems.extend(super::status::waits(dir));
     let mut child = command.spawn().context("cannot start the daemon")?;
@@ -160,20 +161,17 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
             for problem in problems {
                 let _closed = writeln!(io::stderr(), "warning: {problem}");
             }
-            Ok(Some(pid.parse().context("the daemon says no PID")?))
+            Ok(Some(pid.parse().context("the daemon did not report its PID")?))
         }
         Some(("running", _)) => Ok(None),
         Some(("error", error)) => {
-            bail!(
-                serde_json::from_str::<Failure>(error)
-                    .context("the daemon says no error that can be read")?
-            )
+            bail!(serde_json::from_str::<Failure>(error).context("the daemon's error is not readable")?)
         }
         _ => bail!(failure!("the daemon ended before it answered"; "see {}", dir.log().display())),
     }
 }
 
-/// What is wrong with the configuration of the daemon that is about to be started.
+/// Problems of the configuration that the new daemon will report.
 fn problems_of_config(dir: &DataDir) -> Vec<String> {
     match Cache::new(TimeZone::system()).load(&dir.config(), clock::now()) {
         Ok(loaded) => [loaded.problem_lines(ahead_message), loaded.heartbeat_problem_lines()].concat(),
@@ -181,20 +179,20 @@ fn problems_of_config(dir: &DataDir) -> Vec<String> {
     }
 }
 
-/// Is the daemon, until it is told to stop.
-fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
+/// Runs the daemon in this process until it is told to stop.
+fn serve_here(args: &Start, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if args.announce {
         inherited::keep_standard_streams_only();
         let _leads_already = process::lead_session();
     }
-    // In the background its parent has warned.
-    let dir = if args.announce { place.prepared_data_dir()? } else { place.agents_data_dir()? };
+    // A background daemon's parent has already warned.
+    let dir = if args.announce { env.prepared_data_dir()? } else { env.agents_data_dir()? };
     let is_open = dir.require_ours()?.is_some();
     append::check(&dir.journal())?;
     let become_daemon =
         || instance::become_daemon(&dir).with_context(|| format!("cannot lock {}", dir.pid().display()));
     let _instance = if args.announce {
-        // The process that started this one finds out whether the other is a daemon, and retries if not.
+        // The parent checks whether the other process is a daemon, and retries if not.
         let Some(instance) = become_daemon()? else {
             writeln!(stdout(), "running already")?;
             return Ok(ExitCode::SUCCESS);
@@ -204,14 +202,14 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
         match start_or_find(&dir, become_daemon)? {
             Started::Now(instance) => instance,
             Started::Before(pid) => {
-                writeln!(stdout(), "murmur is running already (PID {pid})")?;
+                writeln!(stdout(), "murmur is already running (PID {pid})")?;
                 return Ok(ExitCode::SUCCESS);
             }
         }
     };
-    // The folder must be there before it can be watched.
+    // A folder must exist to be watched.
     atomic::create_private_folder(&dir.beats())
-        .with_context(|| format!("cannot make {}", dir.beats().display()))?;
+        .with_context(|| format!("cannot create {}", dir.beats().display()))?;
     std::env::set_current_dir("/").context("cannot change to /")?;
     super::runtime()?.block_on(async {
         let (name, private) = (dir.socket_name(), DataDir::PRIVATE_SOCKETS);
@@ -234,14 +232,14 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
                 tokio::select! {
                     _ = terminate.recv() => break,
                     _ = interrupt.recv() => break,
-                    // A terminal that closes does not end a daemon.
+                    // Closing the terminal does not end the daemon.
                     _ = hang_up.recv() => {}
                 }
             }
-            tell(&told, Manager::stopping);
+            notify(&told, Manager::stopping);
         };
         say(&format!("murmur {} started (PID {})", env!("CARGO_PKG_VERSION"), std::process::id()));
-        for problem in rule_files::problems(&dir, &place.settings_dir()?) {
+        for problem in rule_files::problems(&dir, &env.settings_dir()?) {
             say(&format!("warning: {}", problem.line()));
         }
         if args.announce {
@@ -249,47 +247,47 @@ fn serve_here(args: &Start, place: &Place) -> anyhow::Result<ExitCode> {
             process::close_stdout()?;
         }
         let setup = Setup {
-            time_zone: place.time_zone(),
+            time_zone: env.time_zone(),
             tick: args.tick,
             foreground: !args.announce,
-            shell: place.shell(),
-            path: place.path(),
-            user: place.user()?,
-            claude: place.claude_folder(),
-            keys: place.keys(),
+            shell: env.shell(),
+            path: env.path(),
+            user: env.user()?,
+            claude: env.claude_folder(),
+            keys: env.keys(),
             dir: dir.clone(),
         };
-        tell(&manager, Manager::ready);
-        // On the loop's own thread: a loop that hangs does not say that it is alive.
+        notify(&manager, Manager::ready);
+        // On the loop's own thread, so that a hanging loop stops reporting that it is alive.
         let served = tokio::select! {
             served = serve::serve(setup, listener, stop, say) => served,
             never = keep_alive(&manager) => match never {},
         };
-        tell(&manager, Manager::stopping);
+        notify(&manager, Manager::stopping);
         if let Err(ServeError::Lost(lost)) = &served {
             if args.announce {
                 // murmur.log may have been deleted with the folder.
                 let _no_log = syslog::report(Path::new(syslog::SOCKET), &format!("{lost}; murmur stopped"));
             }
         } else {
-            // One that is there where something was lost is another daemon's.
+            // If the folder was lost, a socket at this path belongs to another daemon.
             let _gone = socket::remove(dir.root(), name);
             let _none = socket::remove(&dir.root().join(private), name);
         }
         say("murmur stopped");
-        served.context("the daemon cannot go on")
+        served.context("the daemon cannot continue")
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells the manager that started the daemon, if one did. One that is gone is told nothing.
-fn tell(manager: &Option<Manager>, what: impl FnOnce(&Manager) -> io::Result<()>) {
+/// Notifies the service manager, if one started the daemon. Errors are ignored.
+fn notify(manager: &Option<Manager>, what: impl FnOnce(&Manager) -> io::Result<()>) {
     if let Some(manager) = manager {
         let _gone = what(manager);
     }
 }
 
-/// Says that the daemon is alive as often as its manager wants to hear it.
+/// Sends watchdog notifications at the manager's interval.
 async fn keep_alive(manager: &Option<Manager>) -> Infallible {
     let Some(every) = manager.as_ref().and_then(Manager::alive_every) else {
         return std::future::pending().await;
@@ -298,11 +296,11 @@ async fn keep_alive(manager: &Option<Manager>) -> Infallible {
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         interval.tick().await;
-        tell(manager, Manager::alive);
+        notify(manager, Manager::alive);
     }
 }
 
-/// A line for people, with its time, on stderr: murmur.log in the background.
+/// Writes a line with a timestamp to stderr, which is murmur.log in the background.
 fn say(line: &str) {
     let _full = writeln!(io::stderr().lock(), "{} {line}", clock::rfc3339(clock::now()));
 }

@@ -1,9 +1,9 @@
-//! `murmur status`: the daemon and every heartbeat, from the daemon if one answers, else from the files.
+//! `murmur status`: shows the daemon and every heartbeat, from the daemon if it answers, otherwise from files.
 
 use super::args::Status as Args;
-use super::place::Place;
 use super::requests;
 use super::style::{Colors, Style, plain_line, text_of};
+use super::user_env::UserEnv;
 use crate::agent::rule_files;
 use crate::config::heartbeat::{self, Cache, HeartbeatId};
 use crate::config::settings::Settings;
@@ -19,7 +19,7 @@ use crate::rpc::client::AskError;
 use crate::trust::Workspaces;
 use anyhow::{Context, bail};
 use derun::cli::span::span;
-use derun::cli::stdout::{is_unwritten, stdout};
+use derun::cli::stdout::{is_stdout_error, stdout};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::HashMap;
 use std::io::Write;
@@ -32,17 +32,17 @@ use sys::failure;
 use sys::paths::DataDir;
 use sys::text::Shown;
 
-pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.data_dir()?;
+pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.data_dir()?;
     dir.check_is_folder()?;
-    match show(args, place, &dir) {
+    match show(args, env, &dir) {
         Ok(runs) => Ok(if args.check && !runs { ExitCode::FAILURE } else { ExitCode::SUCCESS }),
-        // A daemon that answers is well, also where a file cannot be read that belongs to what is shown.
+        // The daemon is up if it answers, even if a file to show is not readable.
         Err(error)
             if args.check
                 && !error.is::<Silent>()
                 && !super::is_closed_pipe(&error)
-                && !is_unwritten(&error)
+                && !is_stdout_error(&error)
                 && answers(&dir) =>
         {
             super::complain(&error);
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, place: &Place) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// That the daemon takes so long to answer that it is not asked again.
+/// The daemon took so long to answer that it is not asked again.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", unanswered(pid_file, &AskError::Silent(*patience)))]
 pub(super) struct Silent {
@@ -68,7 +68,7 @@ impl Hinted for Silent {
 
 fn unanswered(pid_file: &Path, error: &AskError) -> Failure {
     let held = pid_file.display();
-    failure!("the daemon holds {held} and does not answer: {error}"; "if it goes on so: murmur restart --force")
+    failure!("the daemon holds {held} and does not answer: {error}"; "if it stays unresponsive, run: murmur restart --force")
 }
 
 fn answers(dir: &DataDir) -> bool {
@@ -76,20 +76,20 @@ fn answers(dir: &DataDir) -> bool {
     super::runtime().is_ok_and(|runtime| runtime.block_on(ping).is_ok())
 }
 
-/// Prints it, and says whether there is a daemon.
-fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
+/// Prints the status and returns whether a daemon is running.
+fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
     let now = clock::now();
     let mut status = match instance::is_running(dir)? {
         true => match super::runtime()?.block_on(client::status(dir)) {
             Ok(status) => status,
             // It may have ended while it was asked.
-            Err(_) if !instance::is_running(dir)? => from_files(dir, place, now)?,
+            Err(_) if !instance::is_running(dir)? => from_files(dir, env, now)?,
             Err(AskError::Silent(patience)) => bail!(Silent { pid_file: dir.pid(), patience }),
             Err(error) => bail!(unanswered(&dir.pid(), &error)),
         },
-        false => from_files(dir, place, now)?,
+        false => from_files(dir, env, now)?,
     };
-    // Another would not help where those that there are cannot be read.
+    // Don't suggest adding a heartbeat while existing ones can't be read.
     let advises = status.problems.is_empty();
     if dir.root().exists()
         && let Some(open) = dir.require_ours().unwrap_or_else(Some)
@@ -100,17 +100,17 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
         .map_err(Into::into)
         .and_then(|()| add_last(dir, &mut status.heartbeats))
     {
-        // The rest is known by the daemon, which may have told why.
+        // The daemon knows the rest, and may have reported the cause.
         Err(error) if status.daemon.is_some() => {
             let journal = dir.journal().display().to_string();
             let mut told = status.problems.iter().chain(&status.waiting_reason);
             if !told.any(|told| told.contains(&journal)) {
-                status.problems.push(super::told(&error).line());
+                status.problems.push(super::describe(&error).line());
             }
         }
         read => read?,
     }
-    let mut trust = Workspaces::of(dir, &place.home());
+    let mut trust = Workspaces::of(dir, &env.home());
     for heartbeat in &mut status.heartbeats {
         heartbeat.repository_untrusted = trust.untrusted(heartbeat.workspace.as_ref()).is_some();
     }
@@ -125,15 +125,15 @@ fn show(args: &Args, place: &Place, dir: &DataDir) -> anyhow::Result<bool> {
     Ok(status.daemon.is_some())
 }
 
-/// What the daemon would say if it ran.
-fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<Status> {
+/// The status without a daemon, from files.
+fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<Status> {
     let mut state = State::default();
-    let denied = rule_files::problems(dir, &place.settings_dir()?);
+    let denied = rule_files::problems(dir, &env.settings_dir()?);
     let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
     let mut problems = denied.clone();
     let mut known = LastRuns::new();
-    let settings = Settings::read(&place.settings_dir()?.settings()).unwrap_or_default().asking;
-    match Cache::new(place.time_zone()).load(&dir.config(), now) {
+    let settings = Settings::read(&env.settings_dir()?.settings()).unwrap_or_default().asking;
+    match Cache::new(env.time_zone()).load(&dir.config(), now) {
         Ok(mut loaded) => {
             approved::mark(dir, &mut loaded.heartbeats, now);
             problems.extend(loaded.problem_lines(|ahead| format!("{ahead}; run: murmur start")));
@@ -141,7 +141,7 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
             let saved = last_runs::read(dir, now);
             known.clone_from(&saved.runs);
             state.merge_last_runs(saved.runs, now);
-            // Without the file the whole journal would be read.
+            // Without that file, this would read the whole journal.
             if saved.as_of.is_some() {
                 let since = last_runs::since(dir, saved.as_of, &state).unwrap_or_default();
                 known.extend(since.clone());
@@ -154,16 +154,16 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
         unfinished::survey(&dir.beats()).with_context(|| format!("cannot read {}", dir.beats().display()))?;
     let running = survey.running.into_iter().filter_map(|begun| Running::by_others(&begun));
     state.set_others(running.collect());
-    let broker = Broker::load(dir, place.home(), |_| false);
+    let broker = Broker::load(dir, env.home(), |_| false);
     state.set_deferred(broker.beats());
     let mut heartbeats = status::heartbeats(&state, &settings, now);
     for heartbeat in &mut heartbeats {
         heartbeat.not_scheduled();
-        // One that config.json has wrong may be known here.
+        // A heartbeat that is invalid in config.json may be known here.
         let began = known.get(&HeartbeatId::parse(&heartbeat.id)).filter(|began| **began < now);
         heartbeat.learn_run(began.copied());
     }
-    // The others were killed; their lines are written when murmur starts.
+    // The other beats were killed; the daemon writes their lines when it starts.
     let waiting_lines =
         unfinished::waiting(dir).with_context(|| format!("cannot read {}", dir.reserve().display()))?;
     let live =
@@ -190,7 +190,7 @@ fn from_files(dir: &DataDir, place: &Place, now: Timestamp) -> anyhow::Result<St
     })
 }
 
-/// Adds what the journal knows. Lines of other workspaces are not parsed: there may be a million.
+/// Adds the last outcomes from the journal. Lines of other workspaces are not parsed: there may be a million.
 fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result<()> {
     let mut wanted: HashMap<Vec<u8>, Vec<&mut HeartbeatStatus>> = HashMap::new();
     for heartbeat in heartbeats {
@@ -205,7 +205,7 @@ fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result
         let Some((entry, line)) = entries.next_entry(wants)? else { break };
         let Some(workspace) = raw_workspace(&line) else { continue };
         let Some(heartbeats) = wanted.get_mut(workspace) else { continue };
-        // An agent that is stuck may be none of the heartbeat's.
+        // A stuck agent's line may not belong to a heartbeat.
         if !entry.kind.is_beat() {
             continue;
         }
@@ -227,12 +227,12 @@ fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result
     Ok(())
 }
 
-/// Why no line can be written to the journal now, and what to do; `None` if one can be.
+/// Why journal lines cannot be written now, and what to do; `None` if they can.
 pub(super) fn waits(dir: &DataDir) -> Option<String> {
     append::problem(&dir.journal()).map(|problem| problem.line())
 }
 
-/// `advises` is whether to say how to make a heartbeat where there is none.
+/// `advises` is whether to suggest creating a heartbeat if there is none.
 fn print(
     out: &mut impl Write,
     status: &Status,
@@ -241,7 +241,7 @@ fn print(
     now: Timestamp,
 ) -> anyhow::Result<()> {
     let style = Style::of_stdout();
-    // Nothing that follows helps while agents may do nothing.
+    // Nothing else helps while every call is denied.
     for denied in &status.denied {
         writeln!(out, "problem: {denied}")?;
     }
@@ -280,7 +280,7 @@ fn print(
         writeln!(out, "{wait} for you; {hint}")?;
     }
     if status.heartbeats.is_empty() {
-        let advice = if advises { "; make one with: murmur init PATH" } else { "" };
+        let advice = if advises { "; create one with: murmur init PATH" } else { "" };
         writeln!(out, "no heartbeats{advice}")?;
     }
     for heartbeat in &status.heartbeats {

@@ -1,9 +1,9 @@
-//! `murmur stop`: tells the daemon to end and returns when it is gone.
+//! `murmur stop`: stops the daemon and returns when it has ended.
 
 use super::args::Stop;
-use super::place::Place;
 use super::requests;
 use super::status::waits;
+use super::user_env::UserEnv;
 use crate::daemon::client::{self, Beats, Ping};
 use crate::daemon::instance::{self, End};
 use crate::daemon::status;
@@ -20,11 +20,11 @@ use sys::failure;
 use sys::paths::DataDir;
 use sys::process::{self, Signal};
 
-/// How long it may take: beats have 5 s to end by themselves and 2 s to be ended.
+/// How long stopping may take: beats have 5 s to end by themselves and 2 s to be killed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-pub(super) fn run(args: &Stop, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.read_data_dir()?;
+pub(super) fn run(args: &Stop, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
     if !instance::is_running(&dir)? {
         writeln!(stdout(), "murmur is not running")?;
         return Ok(ExitCode::SUCCESS);
@@ -32,23 +32,23 @@ pub(super) fn run(args: &Stop, place: &Place) -> anyhow::Result<ExitCode> {
     if args.force
         && let Some(pid) = kill_if_silent(&dir)?
     {
-        writeln!(stdout(), "murmur (PID {pid}) did not answer and was killed; its agents go on")?;
-        say_what_waits(&dir)?;
+        writeln!(stdout(), "murmur (PID {pid}) did not answer and was killed; its agents keep running")?;
+        report_waiting_lines(&dir)?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.leave_agents {
         match leave(&dir, "murmur stop --force", |_| Ok(()))? {
-            Some(daemon) => writeln!(stdout(), "murmur stopped (PID {}); its agents go on", daemon.pid)?,
+            Some(daemon) => {
+                writeln!(stdout(), "murmur stopped (PID {}); its agents keep running", daemon.pid)?
+            }
             None => writeln!(stdout(), "murmur is not running")?,
         }
-        say_what_waits(&dir)?;
+        report_waiting_lines(&dir)?;
         return Ok(ExitCode::SUCCESS);
     }
     let end = instance::end(&dir)?;
-    let Some(pid) = daemon_pid(&dir)? else {
-        bail!(failure!("murmur is just being started or stopped"; "try again"))
-    };
-    // It is told in any case: who does not answer may listen to signals.
+    let Some(pid) = daemon_pid(&dir)? else { bail!(failure!("murmur is starting or stopping"; "try again")) };
+    // Send SIGTERM in any case: a daemon that does not answer may still handle signals.
     let is_silent = is_silent(&dir)?;
     process::signal(pid, Signal::TERM);
     if is_silent {
@@ -59,39 +59,41 @@ pub(super) fn run(args: &Stop, place: &Place) -> anyhow::Result<ExitCode> {
         wait(end, pid, PATIENCE)?;
     }
     writeln!(stdout(), "murmur stopped (PID {pid})")?;
-    // Nobody can answer them until a daemon runs again.
+    // They stay unanswered until a daemon runs again.
     let asked = super::runtime()?.block_on(requests::without_daemon(&dir));
     match asked.iter().filter(|row| requests::is_open(row)).count() {
         0 => {}
         1 => writeln!(stdout(), "1 request still waits for you; to answer it, run: murmur start")?,
         many => writeln!(stdout(), "{many} requests still wait for you; to answer them, run: murmur start")?,
     }
-    // They do not need the daemon, and whoever stops that may have forgotten them.
+    // Remind the user of them: they don't need the daemon.
     match discover::live(&dir.hosts()).unwrap_or_default().len() {
         0 => {}
-        1 => writeln!(stdout(), "1 live agent goes on; stop it with: murmur host stop --all")?,
-        many => writeln!(stdout(), "{many} live agents go on; stop them with: murmur host stop --all")?,
+        1 => writeln!(stdout(), "1 live agent keeps running; stop it with: murmur host stop --all")?,
+        many => {
+            writeln!(stdout(), "{many} live agents keep running; stop them with: murmur host stop --all")?
+        }
     }
-    say_what_waits(&dir)?;
+    report_waiting_lines(&dir)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says how many journal lines nobody writes until a daemon runs again or there is a beat, and why they wait.
-fn say_what_waits(dir: &DataDir) -> io::Result<()> {
-    // What cannot be read is said by `murmur status`.
+/// Reports journal lines that wait for a daemon or a beat, and why.
+fn report_waiting_lines(dir: &DataDir) -> io::Result<()> {
+    // `murmur status` reports read errors.
     match unfinished::waiting(dir).unwrap_or_default() {
         0 => Ok(()),
         count => writeln!(stdout(), "{}", status::waiting(count, waits(dir).as_deref(), false)),
     }
 }
 
-/// How long a daemon may take to answer before it is taken for one that hangs, and one of those to end when it is told.
+/// How long a daemon may take to answer before it counts as hanging, and how long a hanging one may take to end.
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// What helps against a daemon that hangs, up to the command.
-const KILLS: &str = "this kills it, and its agents go on:";
+const KILLS: &str = "kill it without its agents:";
 
-/// Whether the daemon takes no question, or answers none.
+/// Whether the daemon does not answer.
 fn is_silent(dir: &DataDir) -> anyhow::Result<bool> {
     let asked = super::runtime()?.block_on(async {
         let mut client = Client::connect(dir.root(), dir.socket_name(), ANSWER).await?;
@@ -100,9 +102,9 @@ fn is_silent(dir: &DataDir) -> anyhow::Result<bool> {
     Ok(matches!(asked, Err(AskError::Silent(_))))
 }
 
-/// Kills the daemon if it does not answer, and returns which process it was when it is gone.
+/// Kills the daemon if it does not answer; returns its PID once it has ended.
 pub(super) fn kill_if_silent(dir: &DataDir) -> anyhow::Result<Option<u32>> {
-    // Of the one that is asked, and of no later one.
+    // Wait for the daemon that is asked, not for a later one.
     let end = instance::end(dir)?;
     let Some(pid) = daemon_pid(dir)? else { return Ok(None) };
     if !is_silent(dir)? {
@@ -117,8 +119,8 @@ pub(super) fn kill_if_silent(dir: &DataDir) -> anyhow::Result<Option<u32>> {
     }
 }
 
-/// Has the daemon end and leave its beats, if `may` allows it, and returns what it was when it is gone. `None` if it
-/// went by itself. `force` is the command that helps if it hangs.
+/// Stops the daemon but not its beats, if `may` allows it, and returns once it has ended. `None` if it ended by
+/// itself. `force` is the command to suggest if it hangs.
 pub(super) fn leave(
     dir: &DataDir,
     force: &str,
@@ -126,7 +128,7 @@ pub(super) fn leave(
 ) -> anyhow::Result<Option<Ping>> {
     let asked = super::runtime()?.block_on(async {
         let mut client = client::connect(dir).await?;
-        // Of the daemon that is connected, as it answers after this.
+        // Wait for the daemon that is connected now.
         let end = instance::end(dir)?;
         let daemon = client::ping(&mut client).await?;
         if let Err(refusal) = may(&daemon) {
@@ -134,7 +136,7 @@ pub(super) fn leave(
         }
         match client::stop(&mut client, Beats::Leave).await {
             Err(AskError::Silent(patience)) => Err(AskError::Silent(patience)),
-            // Somebody else may have told it first, and it is about to go: its end says so.
+            // Another command may have stopped it first; then it is about to end.
             stopped => Ok(Ok((daemon, end, stopped))),
         }
     });
@@ -146,7 +148,9 @@ pub(super) fn leave(
         Ok(Ok((daemon, end, Err(error)))) => match wait(end, daemon.pid, client::PATIENCE) {
             Ok(()) => Ok(Some(daemon)),
             Err(_) => {
-                bail!(failure!("murmur (PID {}) does not take this: {error}", daemon.pid; "try: murmur stop"))
+                bail!(
+                    failure!("murmur (PID {}) rejected the request: {error}", daemon.pid; "try: murmur stop")
+                )
             }
         },
         Ok(Err(refusal)) => Err(refusal),
@@ -154,21 +158,21 @@ pub(super) fn leave(
         Err(AskError::Gone(_)) if has_ended_soon(dir)? => Ok(None),
         Err(error @ AskError::Silent(_)) => match daemon_pid(dir)? {
             Some(pid) => bail!(failure!("murmur (PID {pid}) does not answer: {error}"; "{KILLS} {force}")),
-            None => bail!(failure!("murmur is just being started or stopped"; "try again")),
+            None => bail!(failure!("murmur is starting or stopping"; "try again")),
         },
         Err(error) => bail!(
-            failure!("murmur cannot be asked: {error}"; "if it is just being started or stopped, try again, else: murmur stop")
+            failure!("cannot ask the daemon: {error}"; "if it is starting or stopping, try again; otherwise run: murmur stop")
         ),
     }
 }
 
-/// How long a daemon that was killed may hold its lock, which it does until the system has taken it apart; and how long
-/// one may take to say that it runs.
+/// How long a killed daemon may hold its lock while the kernel tears it down, and how long a daemon may take to
+/// report that it runs.
 const SOON: Duration = Duration::from_millis(500);
 
-/// Whether who holds the lock is no daemon any more but one that was killed, and that has ended when this returns.
+/// Whether the holder of the lock was a killed daemon, which has ended when this returns.
 fn has_ended_soon(dir: &DataDir) -> anyhow::Result<bool> {
-    // Of who has the lock before it is asked whether it is the daemon.
+    // Wait for the current holder, before asking whether it is a daemon.
     let end = instance::end(dir)?;
     let asked = super::runtime()?.block_on(async {
         let mut client = Client::connect(dir.root(), dir.socket_name(), SOON).await?;
@@ -180,7 +184,7 @@ fn has_ended_soon(dir: &DataDir) -> anyhow::Result<bool> {
     }
 }
 
-/// The end, where it comes within `patience`.
+/// Waits for the end, at most for `patience`.
 pub(super) fn ends_within(end: End, patience: Duration) -> Option<io::Result<()>> {
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || {
@@ -189,7 +193,7 @@ pub(super) fn ends_within(end: End, patience: Duration) -> Option<io::Result<()>
     told.recv_timeout(patience).ok()
 }
 
-/// Waits for the end of the daemon `pid`.
+/// Waits for the daemon `pid` to end.
 fn wait(end: End, pid: u32, patience: Duration) -> anyhow::Result<()> {
     match ends_within(end, patience) {
         Some(gone) => Ok(gone?),
@@ -199,8 +203,8 @@ fn wait(end: End, pid: u32, patience: Duration) -> anyhow::Result<()> {
     }
 }
 
-/// The process that is the daemon now: who has the lock, or, on file systems where the list of locks does not tell
-/// whose it is (overlay, btrfs), who listens on the socket. Never a number that somebody wrote down once.
+/// The daemon's process: the holder of the lock or, on file systems that don't report it (overlay, btrfs), the
+/// listener on the socket. Never a PID from a file.
 pub(super) fn daemon_pid(dir: &DataDir) -> anyhow::Result<Option<u32>> {
     if let Some(pid) = instance::pid(dir)? {
         return Ok(Some(pid));

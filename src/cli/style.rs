@@ -7,15 +7,15 @@ use crate::pulse::health::Health;
 pub(super) use derun::cli::style::{Style, plain_line};
 use sys::text::is_hidden;
 
-/// What murmur shows in color.
+/// Values that murmur prints in color.
 pub(super) trait Colors {
-    /// The outcome, in its color, padded to the longest.
+    /// The outcome, padded to the longest.
     fn outcome(self, kind: Kind) -> String;
-    /// The same; a beat that somebody stopped didn't fail.
+    /// The outcome; a stopped beat did not fail.
     fn outcome_of(self, kind: Kind, stopped: bool) -> String;
-    /// How bad a finding is, in its color, padded to the longest.
+    /// The severity of a finding, padded to the longest.
     fn level(self, level: Level) -> String;
-    /// How an agent is, in its color.
+    /// The health of an agent.
     fn health(self, health: Health) -> String;
 }
 
@@ -53,7 +53,7 @@ impl Colors for Style {
     }
 }
 
-/// The text of a beat behind its outcome, which says already that the beat was stopped.
+/// The text of a beat. The outcome already says that it was stopped.
 pub(super) fn text_of(text: Option<&str>, stopped: bool) -> String {
     let text = plain_line(text.unwrap_or_default());
     match text.strip_prefix("stopped ").filter(|_| stopped) {
@@ -62,13 +62,12 @@ pub(super) fn text_of(text: Option<&str>, stopped: bool) -> String {
     }
 }
 
-/// Text that an agent wrote, its line breaks and tabs kept, with nothing else in it that a terminal would obey.
+/// An agent's text with its line breaks and tabs, but without terminal control characters.
 pub(super) fn plain_text(text: &str) -> String {
     text.chars().filter(|character| !is_hidden(*character) || matches!(character, '\n' | '\t')).collect()
 }
 
-/// What is said of a beat before its text: how many of its calls were denied, how many of its background tasks were ended,
-/// that it was stopped at its turn limit, and that its HEARTBEAT.md changed.
+/// Remarks before a beat's text: denied calls, ended background tasks, the turn limit, and a changed HEARTBEAT.md.
 pub(super) fn remarks(entry: &Entry) -> String {
     let denied = match entry.denials.len() {
         0 => String::new(),

@@ -1,10 +1,10 @@
-//! `murmur trust`: what a repository's Claude files would do, and a person's word for it. Nothing is written into the
-//! workspace.
+//! `murmur trust`: shows what a repository's Claude files would do, and records a person's trust. Writes nothing into
+//! the workspace.
 
-use super::place::Place;
 use super::requests::only_people;
 use super::style::Style;
 use super::trust_args::Trust;
+use super::user_env::UserEnv;
 use crate::trust::effects;
 use crate::trust::{Change, Claude, Found, Kind, Standing, Store, Trusted, Why, collect, compare};
 use anyhow::bail;
@@ -17,20 +17,20 @@ use sys::failure;
 use sys::text::visible;
 use sys::{clock, shell};
 
-pub(super) fn run(args: &Trust, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Trust, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let writes = args.yes || args.remove;
     if writes {
         only_people("trust a repository")?;
     }
     if args.remove {
-        return remove(args, place);
+        return remove(args, env);
     }
-    let dir = if writes { place.own_data_dir()? } else { place.read_data_dir()? };
-    let workspace = place.workspace(&args.path)?;
+    let dir = if writes { env.own_data_dir()? } else { env.read_data_dir()? };
+    let workspace = env.workspace(&args.path)?;
     let Some(name) = workspace.to_str() else {
         bail!(failure!("{} is not UTF-8", workspace.display(); "use another path"));
     };
-    let claude = Claude::find(&place.home());
+    let claude = Claude::find(&env.home());
     let found = collect(&workspace, &claude)?;
     let store = Store::read(&dir)?;
     let before = store.get(&workspace).cloned();
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Trust, place: &Place) -> anyhow::Result<ExitCode> {
     let mut out = stdout().lock();
     show(&mut out, &workspace, &changes, &found)?;
     if before.is_some() && changes.is_empty() && (!found.is_empty() || args.yes) {
-        writeln!(out, "trusted already")?;
+        writeln!(out, "already trusted")?;
         return Ok(ExitCode::SUCCESS);
     }
     if !args.yes {
@@ -57,10 +57,10 @@ pub(super) fn run(args: &Trust, place: &Place) -> anyhow::Result<ExitCode> {
         if !io::stdin().is_terminal() {
             let shown = shell::path(&workspace);
             bail!(
-                failure!("not trusted: there is no terminal to ask on"; "read the above, then run: murmur trust --yes {shown}")
+                failure!("not trusted: stdin is not a terminal"; "review the above, then run: murmur trust --yes {shown}")
             );
         }
-        // What agents may read and show, but not answer.
+        // Agents may see the review, but not answer.
         only_people("trust a repository")?;
         write!(out, "trust these files as they are now? [y/N] ")?;
         out.flush()?;
@@ -71,15 +71,15 @@ pub(super) fn run(args: &Trust, place: &Place) -> anyhow::Result<ExitCode> {
             return Ok(ExitCode::FAILURE);
         }
     }
-    place.own_data_dir()?;
+    env.own_data_dir()?;
     trust()?;
     writeln!(out, "trusted; agents run with these files until one of them changes")?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn remove(args: &Trust, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.own_data_dir()?;
-    // A folder that is gone can still be forgotten.
+fn remove(args: &Trust, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.own_data_dir()?;
+    // A deleted folder can still be removed.
     let path = args.path.canonicalize().or_else(|_| std::path::absolute(&args.path))?;
     let was = Store::set(&dir, &path.to_string_lossy(), None)?;
     let mut out = stdout().lock();

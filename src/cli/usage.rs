@@ -1,14 +1,14 @@
-//! Usage errors in murmur's own words: `derun::cli::usage` with murmur's hints.
+//! Usage errors in murmur's words: `derun::cli::usage` with murmur's hints.
 
 use super::complaint;
 use clap::Command;
 use std::ffi::OsString;
 use sys::error::Failure;
 
-/// Describes what is wrong with the arguments `typed` (the program's name first) of the command `root`. Returns `None` for
-/// help and version, which are not errors.
-pub(super) fn told(error: &clap::Error, root: &Command, typed: &[OsString]) -> Option<Failure> {
-    derun::cli::usage::told(error, root, typed, complaint::hint)
+/// Describes a usage error in `typed` (program name first) for the command `root`. Returns `None` for help and
+/// version, which are not errors.
+pub(super) fn describe(error: &clap::Error, root: &Command, typed: &[OsString]) -> Option<Failure> {
+    derun::cli::usage::describe(error, root, typed, complaint::hint)
 }
 
 #[cfg(test)]
@@ -45,11 +45,11 @@ mod tests {
     fn wrong(words: &[String]) -> Option<Failure> {
         let typed: Vec<OsString> = words.iter().map(Into::into).collect();
         let error = Args::command().try_get_matches_from(&typed).err()?;
-        told(&error, &Args::command(), &typed)
+        describe(&error, &Args::command(), &typed)
     }
 
     #[test]
-    fn every_option_of_every_command_says_what_it_takes_in_our_words() {
+    fn every_option_has_its_own_error_message() {
         let mut root = Args::command();
         root.build();
         let mut checked = 0;
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_value_is_told_with_an_example_and_the_commands_own_help() {
+    fn an_invalid_value_is_reported_with_an_example_and_help() {
         for (line, expected) in [
             (
                 "murmur log -n -1",

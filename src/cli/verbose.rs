@@ -1,4 +1,4 @@
-//! What a verbose beat shows: tool calls and text as they come, then the conversation in short (spec 0).
+//! The output of a verbose beat: tool calls and text as they arrive, then a summary of the conversation (spec 0).
 
 use super::reported;
 use super::style::{Style, plain_line, plain_text};
@@ -6,16 +6,16 @@ use crate::agent::conversation::Turn;
 use crate::agent::event::Event;
 use crate::host::event::Derived;
 use crate::journal::entry::Entry;
-use crate::rpc::envelope::Event as Told;
+use crate::rpc::envelope::Event as HostEvent;
 use std::io::{self, Write};
 
-/// The most characters of a tool's input that are shown.
+/// How many characters of a tool's input to show.
 const INPUT: usize = 120;
 
-/// The versions of Claude Code that murmur was tried with.
+/// The prefix of Claude Code versions that murmur was tested with.
 const KNOWN: &str = "2.1.";
 
-/// Shows one event, as it happens.
+/// Prints an event.
 pub(super) fn event(out: &mut impl Write, style: Style, event: &Event<'_>) -> io::Result<()> {
     match event {
         Event::ToolUse { parent, name, input, .. } => {
@@ -29,12 +29,12 @@ pub(super) fn event(out: &mut impl Write, style: Style, event: &Event<'_>) -> io
             writeln!(out, "{} {attempt} of {of} in {delay_ms} ms ({status})", style.dim("[retry]"))?;
         }
         Event::Oversized { bytes } => {
-            writeln!(out, "{} a line of {bytes} bytes was passed over", style.dim("[note]"))?
+            writeln!(out, "{} skipped a line of {bytes} bytes", style.dim("[note]"))?
         }
         Event::ToolResult { .. } | Event::Result(_) | Event::Session { .. } => {}
         other => {
             let line = Derived::Agent(other).line("", 0);
-            if let Ok(told) = serde_json::from_slice::<Told>(&line)
+            if let Ok(told) = serde_json::from_slice::<HostEvent>(&line)
                 && let Some((tag, text)) = reported::words(&told)
             {
                 writeln!(out, "{} {text}", style.dim(format_args!("[{tag}]")))?;
@@ -44,17 +44,17 @@ pub(super) fn event(out: &mut impl Write, style: Style, event: &Event<'_>) -> io
     out.flush()
 }
 
-/// What to say of a version that murmur was not tried with.
+/// A warning if murmur was not tested with this version.
 pub(super) fn unknown_version(event: &Event<'_>) -> Option<String> {
     match event {
-        Event::Session { version, .. } if !version.is_empty() && !version.starts_with(KNOWN) => Some(
-            format!("Claude Code {} is not a version murmur was tried with ({KNOWN}x)", plain_line(version)),
-        ),
+        Event::Session { version, .. } if !version.is_empty() && !version.starts_with(KNOWN) => {
+            Some(format!("Claude Code {} was not tested with murmur (tested: {KNOWN}x)", plain_line(version)))
+        }
         _ => None,
     }
 }
 
-/// The conversation in short.
+/// Prints a summary of the conversation.
 pub(super) fn summary(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
     let Some(turns) = entry.turns.as_deref().filter(|turns| !turns.is_empty()) else { return Ok(()) };
     writeln!(out, "\n{}", style.bold("Conversation"))?;

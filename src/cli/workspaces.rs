@@ -1,11 +1,11 @@
-//! `murmur workspaces list|add|approve|remove`: what config.json has. Only the entry in question changes in it.
+//! `murmur workspaces list|add|approve|remove`: manages config.json, changing only the entry in question.
 
 use super::args::{Workspaces, WorkspacesCommand};
 use super::beat::unknown_name;
 use super::init::{checked_schedule, refuse_broad, refuse_other};
-use super::place::Place;
 use super::requests::only_people;
 use super::style::plain_line;
+use super::user_env::UserEnv;
 use crate::config::cron::Crons;
 use crate::config::edit::{self, EditError, NewWorkspace};
 use crate::config::file::File;
@@ -24,30 +24,30 @@ use sys::paths::DataDir;
 use sys::text::Shown;
 use sys::{clock, shell};
 
-/// Whether a workspace is new to config.json.
+/// Whether a workspace was added to config.json.
 pub(super) enum Registered {
     New,
     Already,
 }
 
-pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &Workspaces, env: &UserEnv) -> anyhow::Result<ExitCode> {
     match &args.command {
-        WorkspacesCommand::List { json } => list(*json, place),
+        WorkspacesCommand::List { json } => list(*json, env),
         WorkspacesCommand::Add { path, interval, cron, tz, force } => {
-            let workspace = place.workspace(path)?;
+            let workspace = env.workspace(path)?;
             if !force {
-                refuse_broad(&workspace, place)?;
+                refuse_broad(&workspace, env)?;
             }
             if !workspace.join("HEARTBEAT.md").exists() && !workspace.join("heartbeats").is_dir() {
                 bail!(
                     failure!("no HEARTBEAT.md in {}", workspace.display(); "run: murmur init {}", shell::path(&workspace))
                 );
             }
-            let dir = place.own_data_dir()?;
-            let mut schedule = checked_schedule(interval.as_deref(), cron.as_deref(), tz.as_deref(), place)?;
-            refuse_other(&schedule, &dir, &workspace, None, place)?;
-            // A HEARTBEAT.md that says when it runs needs no word of ours.
-            let own = heartbeat::resolve_folder(&workspace, &Crons::new(place.time_zone()));
+            let dir = env.own_data_dir()?;
+            let mut schedule = checked_schedule(interval.as_deref(), cron.as_deref(), tz.as_deref(), env)?;
+            refuse_other(&schedule, &dir, &workspace, None, env)?;
+            // A HEARTBEAT.md with its own schedule needs none here.
+            let own = heartbeat::resolve_folder(&workspace, &Crons::new(env.time_zone()));
             if interval.is_none()
                 && cron.is_none()
                 && own.iter().all(|heartbeat| heartbeat.schedule.is_some())
@@ -57,31 +57,31 @@ pub(super) fn run(args: &Workspaces, place: &Place) -> anyhow::Result<ExitCode> 
             match register(&dir, &schedule.workspace(&workspace))? {
                 Registered::New => writeln!(Shown(stdout()), "registered {}", workspace.display())?,
                 Registered::Already => {
-                    writeln!(Shown(stdout()), "{} is registered already", workspace.display())?
+                    writeln!(Shown(stdout()), "{} is already registered", workspace.display())?
                 }
             }
-            let unapproved: Vec<_> = seen(&dir, place, &workspace)?;
+            let unapproved: Vec<_> = seen(&dir, env, &workspace)?;
             let unapproved = unapproved.into_iter().filter(|heartbeat| !heartbeat.approved);
             for name in unapproved.filter_map(|heartbeat| heartbeat.name) {
                 writeln!(Shown(stdout()), "not approved yet: {name}; {}", approve_hint(&workspace, &name))?;
             }
             Ok(ExitCode::SUCCESS)
         }
-        WorkspacesCommand::Approve { path, name } => approve(path, name.as_deref(), place),
+        WorkspacesCommand::Approve { path, name } => approve(path, name.as_deref(), env),
         WorkspacesCommand::Remove { path } => {
-            let dir = place.own_data_dir()?;
-            // A folder that is gone can still be forgotten.
+            let dir = env.own_data_dir()?;
+            // A deleted folder can still be removed.
             let path = path.canonicalize().or_else(|_| std::path::absolute(path))?;
             edit::apply(&dir.config(), &dir.config_lock(), |source| edit::remove_workspace(source, &path))?;
-            writeln!(Shown(stdout()), "forgot {}; its files are as they were", path.display())?;
+            writeln!(Shown(stdout()), "forgot {}; its files were not changed", path.display())?;
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
 /// The heartbeats in `workspace`, and whether they are approved.
-pub(super) fn seen(dir: &DataDir, place: &Place, workspace: &Path) -> anyhow::Result<Vec<Heartbeat>> {
-    let crons = Crons::new(place.time_zone());
+pub(super) fn seen(dir: &DataDir, env: &UserEnv, workspace: &Path) -> anyhow::Result<Vec<Heartbeat>> {
+    let crons = Crons::new(env.time_zone());
     let file = File::read(&dir.config(), &crons)?;
     let mut found = heartbeat::resolve_registered(&file, workspace, &crons)
         .unwrap_or_else(|| heartbeat::resolve_folder(workspace, &crons));
@@ -89,12 +89,12 @@ pub(super) fn seen(dir: &DataDir, place: &Place, workspace: &Path) -> anyhow::Re
     Ok(found)
 }
 
-/// Approves the heartbeat of this name, or all that there are.
-fn approve(path: &Path, name: Option<&str>, place: &Place) -> anyhow::Result<ExitCode> {
+/// Approves the named heartbeat, or all of them.
+fn approve(path: &Path, name: Option<&str>, env: &UserEnv) -> anyhow::Result<ExitCode> {
     only_people("approve")?;
-    let workspace = place.workspace(path)?;
-    let dir = place.own_data_dir()?;
-    let found = seen(&dir, place, &workspace)?;
+    let workspace = env.workspace(path)?;
+    let dir = env.own_data_dir()?;
+    let found = seen(&dir, env, &workspace)?;
     let named = found.iter().filter(|heartbeat| heartbeat.name.is_some());
     let (chosen, rest): (Vec<&Heartbeat>, Vec<&Heartbeat>) =
         named.partition(|heartbeat| name.is_none() || heartbeat.name.as_deref() == name);
@@ -117,7 +117,7 @@ fn approve(path: &Path, name: Option<&str>, place: &Place) -> anyhow::Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-/// Adds `new` to config.json unless it is there.
+/// Adds `new` to config.json unless it is already registered.
 pub(super) fn register(dir: &DataDir, new: &NewWorkspace<'_>) -> anyhow::Result<Registered> {
     match edit::apply(&dir.config(), &dir.config_lock(), |source| edit::add_workspace(source, new)) {
         Ok(()) => Ok(Registered::New),
@@ -126,14 +126,14 @@ pub(super) fn register(dir: &DataDir, new: &NewWorkspace<'_>) -> anyhow::Result<
     }
 }
 
-fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.read_data_dir()?;
+fn list(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
     let now = clock::now();
-    let mut loaded = Cache::new(place.time_zone()).load(&dir.config(), now)?;
+    let mut loaded = Cache::new(env.time_zone()).load(&dir.config(), now)?;
     approved::mark(&dir, &mut loaded.heartbeats, now);
     let problems = loaded.problems.iter().chain(&loaded.warnings).chain(&loaded.ahead);
     let problems: Vec<String> = problems.map(Hinted::line).collect();
-    let mut trust = Trust::of(&dir, &place.home());
+    let mut trust = Trust::of(&dir, &env.home());
     let mut out = Shown(stdout().lock());
     if json {
         let heartbeats: Vec<_> = loaded
@@ -160,7 +160,7 @@ fn list(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if loaded.heartbeats.is_empty() && problems.is_empty() {
-        writeln!(out, "no workspaces; make one with: murmur init PATH")?;
+        writeln!(out, "no workspaces; create one with: murmur init PATH")?;
     }
     for heartbeat in &loaded.heartbeats {
         let schedule = heartbeat.schedule.as_ref().map_or_else(|| "never".to_owned(), ToString::to_string);

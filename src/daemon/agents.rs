@@ -2,7 +2,7 @@
 
 use crate::host::discover::{self, PATIENCE};
 use crate::host::id::{AgentId, not_a_payload};
-use crate::host::launch::Wanted;
+use crate::host::launch::LaunchOptions;
 use crate::host::protocol::{Attach, Send, Stop};
 use crate::rpc::client::{AskError, Client};
 use crate::rpc::envelope::{Request, unknown};
@@ -21,7 +21,7 @@ use sys::paths::DataDir;
 pub const PREFIX: &str = "host.";
 
 /// The supported message types.
-pub const QUESTIONS: [&str; 7] =
+pub const REQUEST_TYPES: [&str; 7] =
     ["host.list", "host.status", "host.discover", "host.spawn", "host.attach", "host.send", "host.stop"];
 
 /// How long a host may take to accept a message.
@@ -45,7 +45,7 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
     Ok(Answer::Payload(match &*request.msg_type {
         "host.list" => {
             let seen = discover::scan(&folder, PATIENCE).await.map_err(|error| Failure::of(&error))?;
-            json!({ "agents": seen.iter().filter(|seen| seen.is_alive()).map(discover::Seen::object).collect::<Vec<_>>() })
+            json!({ "agents": seen.iter().filter(|seen| seen.is_alive()).map(discover::HostInfo::object).collect::<Vec<_>>() })
         }
         "host.status" => {
             let About { agent_id, rest: Value::Object(_) } = read(payload)? else {
@@ -63,11 +63,11 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
                 told.await.map_err(|error| Failure::of(&error))?.map_err(|error| Failure::of(&error))?;
             let seen = discover::scan(&folder, PATIENCE).await.map_err(|error| Failure::of(&error))?;
             let agents: Vec<Value> =
-                seen.iter().filter(|seen| seen.is_alive()).map(discover::Seen::object).collect();
+                seen.iter().filter(|seen| seen.is_alive()).map(discover::HostInfo::object).collect();
             json!({ "agents": agents, "cleaned": cleaned })
         }
         "host.spawn" => {
-            let wanted: Wanted = read(payload)?;
+            let wanted: LaunchOptions = read(payload)?;
             let path = path.ok_or_else(|| failure!("the daemon is still starting"; "try again"))?;
             let launch = wanted.launch().map_err(|error| error.failure())?;
             let pid = launch.start(dir.root(), path).await.map_err(|error| error.failure())?;
@@ -92,11 +92,11 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
             let patience = rest.patience()? + ENDING;
             ask(dir, &agent_id, "stop", json!(rest), patience).await?
         }
-        other => return Err(unknown(other, &QUESTIONS)),
+        other => return Err(unknown(other, &REQUEST_TYPES)),
     }))
 }
 
-const NOTHING: &str = "not a payload for this: an agent_id is missing";
+const NOTHING: &str = "invalid payload: an agent_id is missing";
 
 async fn ask(
     dir: &DataDir,

@@ -4,20 +4,20 @@
 use crate::host::id::AgentId;
 use crate::host::record::Record;
 use crate::permit::request::{Request, is_session_id};
-use crate::rpc::asker::Asker;
+use crate::rpc::caller::Caller;
 use sys::error::Failure;
 use sys::failure;
 use sys::held;
 use sys::paths::DataDir;
 
-/// Checks that `asker` may send `request`. A process without a host, such as a person's own session, is trusted.
-pub(super) fn check(dir: &DataDir, request: &Request, asker: &Asker) -> Result<(), Failure> {
+/// Checks that `caller` may send `request`. A process without a host, such as a person's own session, is trusted.
+pub(super) fn check(dir: &DataDir, request: &Request, caller: &Caller) -> Result<(), Failure> {
     if !request.session.is_empty() && !is_session_id(&request.session) {
         return Err("the session id is not valid".into());
     }
     let refused = || failure!("the request names a different agent than its sender"; "send requests for your own agent only");
     let host =
-        asker.host().map_err(|_| failure!("cannot determine which agent sent the request"; "try again"))?;
+        caller.host().map_err(|_| failure!("cannot determine which agent sent the request"; "try again"))?;
     let Some(host) = host else { return Ok(()) };
     let agent = AgentId::parse(&request.agent).map_err(|_| refused())?;
     let found = held::look(&dir.hosts().join(agent.record())).filter(|found| found.is_held);

@@ -202,7 +202,7 @@ impl Events {
 
     fn push(&self, event_type: &str, agent: &str, payload: &impl Serialize) {
         self.feed.push(event_line(event_type, agent, self.feed.next(), payload).into());
-        self.feed.tell();
+        self.feed.notify();
     }
 }
 

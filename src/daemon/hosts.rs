@@ -4,9 +4,9 @@
 
 use super::config_watcher::changed;
 use crate::host::discover::{self, Cleaned};
-use crate::host::hosting;
 use crate::host::id::AgentId;
 use crate::host::record::Record;
+use crate::host::registration;
 use crate::host::state::Kind;
 use std::collections::HashMap;
 use std::io;
@@ -41,7 +41,7 @@ struct Known {
 impl Known {
     /// Tells the host to check that its record and socket exist. A host that is ending ignores it.
     fn request_check(&self) {
-        self.record.host.signal(hosting::LOOK);
+        self.record.host.signal(registration::LOOK);
     }
 }
 

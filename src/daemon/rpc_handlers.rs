@@ -9,7 +9,7 @@ use super::claims;
 use super::client::{Attached, Beats, Ping};
 use super::status::Status;
 use crate::permit::request::{self, RequestId, Whom};
-use crate::rpc::asker::Asker;
+use crate::rpc::caller::Caller;
 use crate::rpc::envelope::{Request, unknown};
 use crate::rpc::feed::Reader;
 use crate::rpc::serve::{Answer, Service};
@@ -118,8 +118,8 @@ impl RpcHandlers {
         answer.await.map_err(|_| stopping())
     }
 
-    async fn ask(&self, request: &Request, asker: &Asker) -> Result<Answer, Failure> {
-        check(&request.msg_type, asker)?;
+    async fn ask(&self, request: &Request, caller: &Caller) -> Result<Answer, Failure> {
+        check(&request.msg_type, caller)?;
         match request.msg_type.as_str() {
             "ping" => {
                 let stopping = self.is_stopping.load(Ordering::Relaxed);
@@ -143,7 +143,7 @@ impl RpcHandlers {
             }
             request::REQUEST | request::QUESTION => {
                 let asked: request::Request = read(request)?;
-                claims::check(&self.dir, &asked, asker)?;
+                claims::check(&self.dir, &asked, caller)?;
                 let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
                 let line = Request { payload: Value::Null, ..request.clone() };
                 match asked.whom {
@@ -160,7 +160,7 @@ impl RpcHandlers {
                 payload(&self.command(|to| Command::Broker(BrokerCommand::List(after, to))).await?)
             }
             "permission.respond" | "question.respond" => {
-                let response = Response { answerer: asker.answerer(), ..read(request)? };
+                let response = Response { answerer: caller.answerer(), ..read(request)? };
                 payload(&self.command(|to| Command::Broker(BrokerCommand::Respond(response, to))).await??)
             }
             other if other.starts_with(agents::PREFIX) => {
@@ -172,24 +172,24 @@ impl RpcHandlers {
 }
 
 impl Service for RpcHandlers {
-    async fn answer(&self, request: &Request, asker: &Asker) -> Answer {
-        self.ask(request, asker).await.unwrap_or_else(Answer::Refusal)
+    async fn answer(&self, request: &Request, caller: &Caller) -> Answer {
+        self.ask(request, caller).await.unwrap_or_else(Answer::Refusal)
     }
 }
 
-/// Checks that `asker` may send this: an agent's processes may send requests and read; a manager may also control other
+/// Checks that `caller` may send this: an agent's processes may send requests and read; a manager may also control other
 /// agents. Everything else is for people.
-fn check(msg_type: &str, asker: &Asker) -> Result<(), Failure> {
+fn check(msg_type: &str, caller: &Caller) -> Result<(), Failure> {
     match msg_type {
         "ping" | "status" | "attach" | "detach" | request::REQUEST | request::QUESTION => Ok(()),
         "permission.list" | "question.list" | "host.list" | "host.status" | "host.attach" => Ok(()),
         "host.discover" | "host.spawn" | "host.send" | "host.stop" => {
-            asker.require_manager("control other agents")
+            caller.require_manager("control other agents")
         }
-        "permission.respond" | "question.respond" => asker.require_person("answer requests"),
-        "beat" => asker.require_person("start beats"),
-        "stop" => asker.require_person("stop the daemon"),
-        _ => asker.require_person("send this"),
+        "permission.respond" | "question.respond" => caller.require_person("answer requests"),
+        "beat" => caller.require_person("start beats"),
+        "stop" => caller.require_person("stop the daemon"),
+        _ => caller.require_person("send this"),
     }
 }
 

@@ -4,7 +4,7 @@ mod service;
 
 use super::{Check, Environment, Finding, Hint, files, folders};
 use crate::daemon::{client, instance};
-use crate::host::discover::{self, Condition, PATIENCE, Seen};
+use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 pub use service::ServiceFile;
 use std::io;
 use std::path::Path;
@@ -70,10 +70,10 @@ async fn daemon(environment: &Environment) -> Finding {
 }
 
 /// Scans the hosts. While one is silent, scans again on every change and once more at the end.
-async fn scan_until_settled(folder: &Path) -> io::Result<Vec<Seen>> {
+async fn scan_until_settled(folder: &Path) -> io::Result<Vec<HostInfo>> {
     let watch = Watch::new([Place::new(folder, &[])]);
     let mut seen = discover::scan(folder, PATIENCE).await?;
-    let is_silent = |seen: &Seen| matches!(seen.condition, Condition::Silent);
+    let is_silent = |seen: &HostInfo| matches!(seen.condition, Condition::Silent);
     if !seen.iter().any(is_silent) {
         return Ok(seen);
     }

@@ -8,7 +8,7 @@ use crate::host::id::AgentId;
 use crate::host::protocol::{WAIT, Wait};
 use crate::permit::policy::DEFER_AFTER;
 use crate::permit::request::{Answer, DEFERRED, EXPIRED, LATE, REQUEST, Request, RequestId, WAITING, Whom};
-use crate::rpc::asker;
+use crate::rpc::caller;
 use crate::rpc::envelope::{Request as Question, Response};
 use crate::rpc::frame::LONGEST;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -140,7 +140,7 @@ pub(super) fn ask(
         let (folder, name) = &context.socket;
         let broken = match socket::connect_blocking(folder, name) {
             // The agent itself would be answering.
-            Ok(stream) if asker::is_agents_listener(&stream) => Broken::Over(AskError::Squatter),
+            Ok(stream) if caller::is_agents_listener(&stream) => Broken::Over(AskError::Squatter),
             Ok(stream) => {
                 (was_reached, pause) = (true, MIN_PAUSE);
                 if request.whom == Whom::Person && host.is_none() {

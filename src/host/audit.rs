@@ -1,9 +1,10 @@
-//! Whether every call of an agent was decided: what ran, by its events, is held against the lines that the hook writes to
-//! decisions.jsonl meanwhile (docs/reference/hook.md, The record).
+//! Checks that every call of an agent was decided: compares the calls that ran, according to the agent's events, with
+//! the lines that the hook appends to decisions.jsonl (docs/reference/hook.md, The record).
 //!
-//! In come events; out goes the first call that ran and was never decided, or that ran although it was denied. The hook writes its line before it answers, so
-//! it is there when a call's result comes. What Claude Code refuses before it asks any hook (an unknown tool, an input
-//! that is not valid) has a result in `UNRUN`, as measured on 2.1.197, 2.1.329 and 2.1.330.
+//! Events go in; the first call that ran undecided, or although it was denied, comes out. The hook writes its line
+//! before it answers, so the line exists when the call's result arrives. Calls that Claude Code refuses before it
+//! runs any hook (an unknown tool, invalid input) have a result that starts with one of `UNRUN`, as measured on
+//! 2.1.197, 2.1.329 and 2.1.330.
 
 use crate::agent::event::Event;
 use crate::host::process::{breached, ran_denied};
@@ -18,19 +19,20 @@ use std::path::PathBuf;
 use sys::file::append_from;
 use sys::lines::LineBuffer;
 
-/// How the result of a call begins that Claude Code refused by itself. That of a command that failed has its exit code
-/// first, so no command can write this.
+/// Prefixes of the result of a call that Claude Code itself refused. The result of a failed command starts with its
+/// exit code, so no command can forge these.
 const UNRUN: [&str; 2] = ["<tool_use_error>", "Permission to use "];
 
-/// How the result of a call begins that a hook refused, or whose hook failed, and how the first line of it goes on.
+/// The first line of the result of a call that a hook refused, or whose hook failed: its start, and what follows
+/// later.
 const REFUSED: [&str; 2] = ["PreToolUse:", " hook error: "];
 
-/// What was refused in a run, and which hooks failed.
+/// Calls that were refused during a run, and hooks that failed.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Refusals {
-    /// The first call that the guard refused, and how many it refused.
+    /// The first call that the guard refused, and how many it refused in total.
     pub by_guard: Option<(String, usize)>,
-    /// Why the first hook that failed did so.
+    /// The error of the first hook that failed.
     pub failure: Option<String>,
 }
 
@@ -38,11 +40,11 @@ pub struct Refusals {
 #[derive(Debug)]
 pub(super) struct Audit {
     decisions: Decisions,
-    /// The calls that have no result yet.
+    /// Calls without a result.
     open: Vec<Open>,
-    /// Whether a line was passed over that may have held a call.
+    /// Whether a skipped line may have held a call.
     has_lost_calls: bool,
-    /// Whether one was that may have held a result.
+    /// Whether a skipped line may have held a result.
     has_lost_results: bool,
     failure: Option<String>,
     /// A call that ran although it was denied.
@@ -52,11 +54,11 @@ pub(super) struct Audit {
 #[derive(Debug)]
 struct Open {
     id: String,
-    /// The message that it is part of.
+    /// The message that contains the call.
     message: String,
-    /// Empty for a call of the agent itself.
+    /// Empty for a call of the main agent.
     parent: String,
-    /// In words, as `Bash(git push)`.
+    /// A description such as `Bash(git push)`.
     words: String,
 }
 
@@ -77,7 +79,7 @@ impl Audit {
         Self { decisions, open, has_lost_calls: false, has_lost_results: false, failure, ran_denied: None }
     }
 
-    /// Takes what the agent did. `Some` is a call that ran and was not decided.
+    /// Handles an event. Returns a call that ran undecided.
     pub(super) fn see(&mut self, event: &Event<'_>) -> Option<String> {
         match event {
             Event::ToolUse { message, parent, id, name, input } => {
@@ -86,7 +88,7 @@ impl Audit {
                     id: id.clone().into_owned(),
                     message: message.clone().into_owned(),
                     parent: parent.clone().into_owned(),
-                    words: words(name, input.0.get()),
+                    words: describe(name, input.0.get()),
                 });
                 lost
             }
@@ -109,8 +111,8 @@ impl Audit {
         }
     }
 
-    /// What is said of a call that has run, and reached what it may not, as its hook found out afterwards, or was denied; told
-    /// once.
+    /// Describes a call that ran although it was denied, or that wrote where it may not, as its hook found
+    /// afterwards. Returns each only once.
     pub(super) fn breach(&mut self, event: &Event<'_>) -> Option<String> {
         if matches!(event, Event::ToolResult { .. } | Event::Result(_)) {
             self.decisions.read();
@@ -126,7 +128,7 @@ impl Audit {
         self.decisions.has(tool_use_id)
     }
 
-    /// What was refused until now.
+    /// Everything refused so far.
     pub(super) fn refusals(&mut self) -> Refusals {
         self.decisions.read();
         let failure = self.failure.take().or_else(|| self.decisions.failure.clone());
@@ -138,14 +140,14 @@ impl Audit {
         let words = match found {
             Some(at) => self.open.swap_remove(at).words,
             None if self.has_lost_calls => "a call that could not be read".to_owned(),
-            // Of a conversation that goes on.
+            // Belongs to the resumed conversation.
             None => return None,
         };
         if is_error && UNRUN.iter().any(|start| output.starts_with(start)) {
             return None;
         }
         if self.decisions.has(id) {
-            // A decision is good for one call.
+            // A decision is valid for one call only.
             if self.decisions.verdicts.remove(id) == Some(Verdict::Deny) && !is_error {
                 self.ran_denied.get_or_insert(words);
             }
@@ -160,8 +162,8 @@ impl Audit {
         Some(words)
     }
 
-    /// A call of an earlier message, whose result must have been in a line that was passed over. It ran: otherwise it
-    /// would have had a short one.
+    /// A call of an earlier message whose result must have been in a skipped line. It ran: the result of a refused
+    /// call is short.
     fn without_result(&mut self, message: &str, parent: &str) -> Option<String> {
         if !self.has_lost_results {
             return None;
@@ -172,33 +174,33 @@ impl Audit {
     }
 }
 
-/// A call in words.
-fn words(tool: &str, input: &str) -> String {
+/// Describes a call.
+fn describe(tool: &str, input: &str) -> String {
     let action = action::of(tool, input);
     if action.is_empty() { tool.to_owned() } else { format!("{tool}({action})") }
 }
 
-/// What was decided on an agent's calls since it was started.
+/// Decisions on an agent's calls since it was started.
 #[derive(Debug)]
 struct Decisions {
     path: PathBuf,
     agent: String,
     source: Option<Source>,
-    /// Of each call that has no result yet, the last.
+    /// The latest decision on each call without a result.
     verdicts: HashMap<String, Verdict>,
     by_guard: Option<(String, usize)>,
     breach: Option<String>,
     failure: Option<String>,
 }
 
-/// What is read at once, in bytes.
+/// How much is read at once, in bytes.
 const CHUNK: usize = 64 << 10;
 
-/// The file, from where it was not read yet.
+/// The open file and the read position.
 #[derive(Debug)]
 struct Source {
     file: File,
-    /// Its device and number.
+    /// Its device and inode.
     identity: (u64, u64),
     at: u64,
     buffer: LineBuffer,
@@ -206,7 +208,7 @@ struct Source {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Line {
+struct DecisionLine {
     agent: String,
     tool: String,
     #[serde(default)]
@@ -223,12 +225,12 @@ struct Line {
 
 impl Decisions {
     fn has(&mut self, id: &str) -> bool {
-        // Always: a later line may say otherwise.
+        // Read every time: a later line may override an earlier one.
         self.read();
         self.verdicts.contains_key(id)
     }
 
-    /// Reads on, also where the file was moved away and another one begun.
+    /// Reads new lines, also when the file was rotated.
     fn read(&mut self) {
         if let Some(mut source) = self.source.take() {
             self.take(&mut source);
@@ -237,7 +239,7 @@ impl Decisions {
         let identity = |found: std::fs::Metadata| (found.dev(), found.ino());
         let there = self.path.symlink_metadata().ok().map(identity);
         if there.is_some() && there != self.source.as_ref().map(|source| source.identity) {
-            // One that can't be read has no decisions.
+            // An unreadable file has no decisions.
             if let Some(mut source) = self.open(false) {
                 self.take(&mut source);
                 self.source = Some(source);
@@ -255,28 +257,28 @@ impl Decisions {
     }
 
     fn take(&mut self, source: &mut Source) {
-        // What can't be read holds no decision, and the call is taken to have none.
+        // Without a readable decision, the call counts as undecided.
         let _unread = source.lines(|line| self.add(line));
     }
 
     fn add(&mut self, line: &[u8]) {
-        let Ok(line) = serde_json::from_slice::<Line>(line) else { return };
+        let Ok(line) = serde_json::from_slice::<DecisionLine>(line) else { return };
         if line.agent != self.agent {
             return;
         }
         if line.breach {
-            let said = format!("{}: {}", words(&line.tool, &line.input), line.reason);
+            let said = format!("{}: {}", describe(&line.tool, &line.input), line.reason);
             self.breach.get_or_insert(said);
             return;
         }
         match (line.verdict, line.by) {
             (Verdict::Deny, By::Guard(_)) => {
-                let first = || (words(&line.tool, &line.input), 0);
+                let first = || (describe(&line.tool, &line.input), 0);
                 self.by_guard.get_or_insert_with(first).1 += 1;
             }
             (_, By::Failure) => {
                 self.failure
-                    .get_or_insert_with(|| format!("{}: {}", words(&line.tool, &line.input), line.reason));
+                    .get_or_insert_with(|| format!("{}: {}", describe(&line.tool, &line.input), line.reason));
             }
             _ => {}
         }
@@ -288,7 +290,7 @@ impl Source {
     fn lines(&mut self, mut sink: impl FnMut(&[u8])) -> io::Result<()> {
         let length = self.file.metadata()?.len();
         if length < self.at {
-            // A line that found no room was taken back.
+            // An incomplete line was truncated because the disk was full.
             (self.at, self.buffer) = (length, LineBuffer::new(usize::MAX));
         }
         loop {

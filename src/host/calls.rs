@@ -1,30 +1,30 @@
-//! The calls of tools that an agent has begun and not ended: what it is doing now.
+//! Tool calls that an agent has started and not finished.
 
 use crate::agent::event::Event;
 use crate::pulse::action;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The most calls that are known at once; the oldest is forgotten first.
+/// The maximum number of calls to remember; the oldest is dropped first.
 const MOST: usize = 64;
 
-/// A call that has begun, in the words of a pulse.
+/// A call in progress, described as in a pulse.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     /// The tool.
     pub tool_name: String,
-    /// What it is called to do, up to [`ACTION`](crate::pulse::ACTION) characters, without what looks like a secret.
+    /// A summary of its input, up to [`ACTION`](crate::pulse::ACTION) characters, with secrets redacted.
     pub last_action: String,
 }
 
-/// The calls, the newest last, and when each began.
+/// Open calls, newest last, with their start times.
 #[derive(Debug, Default)]
 pub struct Calls {
     open: Vec<(String, Call, Duration)>,
 }
 
 impl Calls {
-    /// Takes what the agent did at `at`.
+    /// Handles an event that arrived at `at`.
     pub fn see(&mut self, event: &Event<'_>, at: Duration) {
         match event {
             Event::ToolUse { id, name, input, .. } => {
@@ -38,19 +38,19 @@ impl Calls {
                 self.open.push((id.clone().into_owned(), call, at));
             }
             Event::ToolResult { id, .. } => self.open.retain(|(open, ..)| open != id),
-            // A turn that is over has ended its calls, however it ended.
+            // The end of a turn ends its calls, whatever the reason.
             Event::Result(_) => self.open.clear(),
             _ => {}
         }
     }
 
-    /// The newest that has not ended.
+    /// The newest open call.
     #[must_use]
     pub fn newest(&self) -> Option<&Call> {
         self.newest_since().map(|(call, _)| call)
     }
 
-    /// The same, and when it began.
+    /// The newest open call and its start time.
     pub(super) fn newest_since(&self) -> Option<(&Call, Duration)> {
         self.open.last().map(|(_, call, begun)| (call, *begun))
     }
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_call_that_has_not_ended_is_what_is_done_now() {
+    fn the_newest_open_call_is_current() {
         let mut calls = Calls::default();
         assert_eq!(newest(&calls), "");
         begin(&mut calls, "1", "Task", &json!({ "description": "Look around", "prompt": "..." }));

@@ -1,9 +1,9 @@
-//! Which hosts there are, and cleaning up after those that died.
+//! Finds hosts, and cleans up after hosts that died.
 
-use super::hosting::bury;
 use super::id::AgentId;
 use super::protocol::{HOST_PROTOCOL_VERSION, Pong, REQUESTS, Status, Wait, Waits};
 use super::record::{Ended, Record};
+use super::registration::reap;
 use super::state::Kind;
 use crate::rpc::client::{AskError, Client};
 use jiff::{SignedDuration, Timestamp};
@@ -18,43 +18,43 @@ use sys::unreadable::unreadable;
 use sys::{clock, socket};
 use tokio::task::JoinSet;
 
-/// How long a host may take to answer. All are asked at once.
+/// How long a host may take to answer. All hosts are asked concurrently.
 pub const PATIENCE: Duration = Duration::from_millis(300);
 
-/// How long one may take to say for whom its agent waits: whoever counts on the answer has nobody else to ask.
+/// How long a host may take to list waiting requests: no one else has them.
 pub const LONG_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long the record of an agent that ended is kept.
+/// How long the record of an ended agent is kept.
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
 
-/// A host, or what is left of one.
+/// A host, or the remains of one.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub struct HostInfo {
     /// The agent.
     pub agent_id: AgentId,
     /// Its record, if it has one.
     pub record: Option<Record>,
-    /// How it is.
+    /// Its state.
     pub condition: Condition,
 }
 
-/// How a host is.
+/// The state of a host.
 #[derive(Debug, Clone)]
 pub enum Condition {
     /// It answers.
     Up(Box<Status>),
-    /// It answers, in another version of the protocol; it is left alone.
+    /// It answers with another protocol version and is left alone.
     Incompatible(Pong),
-    /// It lives and does not answer.
+    /// It is alive but doesn't answer.
     Silent,
-    /// Its agent ended.
+    /// Its agent has ended.
     Ended(Ended),
-    /// It died, and nobody has cleaned up after it.
+    /// It died and has not been cleaned up.
     Dead,
 }
 
 impl Condition {
-    /// The word for it; of one that answers, its agent's.
+    /// The name of the state; for a host that answers, that of its agent's state.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -66,15 +66,15 @@ impl Condition {
         }
     }
 
-    /// How many tasks of its agent run in the background.
+    /// The number of the agent's background tasks.
     #[must_use]
     pub fn background(&self) -> usize {
         if let Self::Up(status) = self { status.state.background() } else { 0 }
     }
 }
 
-impl Seen {
-    /// What programs are told of it: its status, or as much as is known.
+impl HostInfo {
+    /// JSON for programs: the status, or as much as is known.
     #[must_use]
     pub fn object(&self) -> Value {
         let mut object = match &self.condition {
@@ -95,18 +95,15 @@ impl Seen {
         object
     }
 
-    /// Whether its process lives.
+    /// Whether the host's process is alive.
     #[must_use]
     pub fn is_alive(&self) -> bool {
         matches!(self.condition, Condition::Up(_) | Condition::Incompatible(_) | Condition::Silent)
     }
 }
 
-/// Looks at every host of `folder`, in the order of their ids.
-///
-/// # Errors
-/// What the system says of reading the folder. One that does not exist has none.
-pub async fn scan(folder: &Path, patience: Duration) -> io::Result<Vec<Seen>> {
+/// Inspects every host in `folder`, ordered by id. A missing folder has no hosts.
+pub async fn scan(folder: &Path, patience: Duration) -> io::Result<Vec<HostInfo>> {
     let mut looking = JoinSet::new();
     let mut known = BTreeSet::new();
     for found in held::all(folder)? {
@@ -118,52 +115,52 @@ pub async fn scan(folder: &Path, patience: Duration) -> io::Result<Vec<Seen>> {
     for agent_id in sockets(folder)?.into_iter().filter(|agent| !known.contains(agent)) {
         let folder = folder.to_path_buf();
         looking.spawn(async move {
-            // It may have come after the records were looked at.
+            // It may have appeared after the records were read.
             if let Some(seen) = find(&folder, &agent_id, patience).await {
                 return Some(seen);
             }
             let condition = match ask(&folder, &agent_id, patience).await {
-                // It went with its record.
+                // It was removed together with its record.
                 Err(AskError::Gone(error)) if error.kind() == io::ErrorKind::NotFound => return None,
                 Err(AskError::Gone(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
                     Condition::Dead
                 }
                 asked => of_answer(asked),
             };
-            Some(Seen { agent_id, record: None, condition })
+            Some(HostInfo { agent_id, record: None, condition })
         });
     }
-    let mut seen: Vec<Seen> = looking.join_all().await.into_iter().flatten().collect();
+    let mut seen: Vec<HostInfo> = looking.join_all().await.into_iter().flatten().collect();
     seen.sort_by(|one, other| one.agent_id.cmp(&other.agent_id));
     Ok(seen)
 }
 
-/// Looks at the host of `agent_id`; `None` if there is no trace of one.
-pub async fn find(folder: &Path, agent_id: &AgentId, patience: Duration) -> Option<Seen> {
+/// Inspects the host of `agent_id`; `None` if there is no trace of it.
+pub async fn find(folder: &Path, agent_id: &AgentId, patience: Duration) -> Option<HostInfo> {
     let found = held::look(&folder.join(agent_id.record()))?;
     let record = Record::parse(&found.text)?;
     look(folder, found, record, patience).await
 }
 
-async fn look(folder: &Path, found: Found, record: Record, patience: Duration) -> Option<Seen> {
+async fn look(folder: &Path, found: Found, record: Record, patience: Duration) -> Option<HostInfo> {
     let agent_id = record.card.agent_id.clone();
     let condition = match of_record(&record, found.is_held) {
         Some(condition) => condition,
         None => match ask(folder, &agent_id, patience).await {
-            // It may have ended since its record was read.
+            // It may have ended after its record was read.
             Err(AskError::Gone(_)) => {
                 let found = held::look(&folder.join(agent_id.record()))?;
                 let record = Record::parse(&found.text)?;
                 let condition = of_record(&record, found.is_held).unwrap_or(Condition::Silent);
-                return Some(Seen { agent_id, record: Some(record), condition });
+                return Some(HostInfo { agent_id, record: Some(record), condition });
             }
             asked => of_answer(asked),
         },
     };
-    Some(Seen { agent_id, record: Some(record), condition })
+    Some(HostInfo { agent_id, record: Some(record), condition })
 }
 
-/// How it is by its record alone; `None` if it lives.
+/// The state according to the record alone; `None` if the host is alive.
 fn of_record(record: &Record, is_held: bool) -> Option<Condition> {
     match &record.result {
         Some(result) => Some(Condition::Ended(result.clone())),
@@ -211,17 +208,14 @@ fn sockets(folder: &Path) -> io::Result<Vec<AgentId>> {
     Ok(found)
 }
 
-/// Every agent that has a record, alive or ended.
-///
-/// # Errors
-/// What the system says of reading the folder.
+/// All agents with a record, running or ended.
 pub fn known(folder: &Path) -> io::Result<Vec<AgentId>> {
     let records = held::all(folder)?.into_iter().filter_map(|found| Record::parse(&found.text));
     Ok(records.map(|record| record.card.agent_id).collect())
 }
 
-/// The requests that agents of `folder` wait with for a person, as their hosts have them. Hosts that do not answer, or are
-/// of before there was this, have none.
+/// Requests of agents in `folder` that wait for a person, according to their hosts. Hosts that don't answer, or that
+/// are too old to know the request, have none.
 pub async fn requests(folder: &Path, patience: Duration) -> Vec<Wait> {
     let mut asking = JoinSet::new();
     let records = held::all(folder).unwrap_or_default().into_iter().filter(|found| found.is_held);
@@ -230,7 +224,7 @@ pub async fn requests(folder: &Path, patience: Duration) -> Vec<Wait> {
         asking.spawn(async move {
             let mut client = Client::connect(&folder, &agent.socket(), patience).await.ok()?;
             let Waits { mut requests } = client.answer_as(REQUESTS, Value::Null, patience).await.ok()?;
-            // An agent asks in its own name alone.
+            // An agent may only ask in its own name.
             requests.retain(|wait| wait.call.as_ref().is_some_and(|call| call.agent == agent.as_str()));
             Some(requests)
         });
@@ -238,10 +232,7 @@ pub async fn requests(folder: &Path, patience: Duration) -> Vec<Wait> {
     asking.join_all().await.into_iter().flatten().flatten().collect()
 }
 
-/// The live agents whose hosts live, whether they answer or not.
-///
-/// # Errors
-/// What the system says of reading the folder.
+/// Live agents whose hosts are alive, whether they answer or not.
 pub fn live(folder: &Path) -> io::Result<Vec<AgentId>> {
     let records = held::all(folder)?.into_iter().filter(|found| found.is_held);
     let records = records.filter_map(|found| Record::parse(&found.text));
@@ -249,25 +240,22 @@ pub fn live(folder: &Path) -> io::Result<Vec<AgentId>> {
     Ok(live.map(|record| record.card.agent_id).collect())
 }
 
-/// What [`clean`] did.
+/// Result of [`clean`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Cleaned {
-    /// Agents whose hosts were found dead, and what was left of which is ended.
+    /// Agents whose hosts were dead and whose remaining processes were killed.
     #[serde(rename = "dead")]
-    pub buried: Vec<AgentId>,
-    /// How many sockets that nobody listens on were removed.
+    pub reaped: Vec<AgentId>,
+    /// The number of stale sockets that were removed.
     pub sockets: usize,
 }
 
-/// Cleans up after hosts that died, and forgets agents that ended long ago. Takes up to 2 s for each that left
-/// processes behind that cannot be ended.
-///
-/// # Errors
-/// What the system says.
+/// Cleans up after hosts that died, and removes the records of agents that ended long ago. Takes up to 2 s for each
+/// agent with processes that can't be killed.
 pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
     let mut cleaned = Cleaned::default();
     for found in held::all(folder)?.into_iter().filter(|found| !found.is_held) {
-        // Nobody who wants to begin anew finds it locked where there is nothing to do.
+        // Don't lock a record needlessly: a new host of that agent may want it.
         let ended = Record::parse(&found.text).and_then(|record| record.result);
         if ended.is_some_and(|result| !is_old(&result, now)) {
             continue;
@@ -282,21 +270,21 @@ pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
             }
             Some(_) => {}
             None => {
-                bury(&record);
+                reap(&record);
                 cleaned.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());
                 if record.card.kind == Kind::Beat {
-                    // What came of it stands in the journal.
+                    // The journal has the outcome of a beat.
                     dead.remove()?;
                 } else {
                     let error = Some("its host was killed".to_owned());
                     record.close(&dead, Ended { ended_at: clock::rfc3339(now), exit: None, error })?;
                 }
-                cleaned.buried.push(agent_id);
+                cleaned.reaped.push(agent_id);
             }
         }
     }
     for agent_id in sockets(folder)? {
-        // Looked for after the socket was found: whoever makes one has a record first.
+        // Checked after the socket was found: a host creates its record first.
         let is_stale = held::look(&folder.join(agent_id.record())).is_none_or(|found| !found.is_held);
         if is_stale && socket::is_stale(folder, &agent_id.socket()) {
             cleaned.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());

@@ -1,4 +1,4 @@
-//! What happened, in murmur's own words: the events of a host's stream (docs/reference/host-events.md lists them).
+//! murmur's own event format: the events in a host's stream (docs/reference/host-events.md).
 
 mod report;
 
@@ -10,53 +10,53 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-/// An event that is not derived from what the agent wrote.
+/// An event that murmur itself generates rather than deriving it from the agent's output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event_type", content = "payload", rename_all = "snake_case")]
 pub enum Own {
-    /// The agent is in another state.
+    /// The agent's state changed.
     State(State),
-    /// Somebody said something to the agent: a turn begins.
+    /// A message to the agent; it starts a turn.
     Chat {
         /// Always `user`.
         role: Role,
-        /// What was said.
+        /// The message.
         text: String,
     },
     /// A call of the agent waits for a person.
     Waiting {
         /// The request's id.
         request: String,
-        /// The tool, where it is known.
+        /// The tool, if known.
         tool: String,
     },
-    /// It does not wait any more: it was answered, or its time was up.
+    /// The call no longer waits: it was answered or timed out.
     Waited {
         /// The request's id.
         request: String,
     },
-    /// From here on nothing is kept: what is not in memory any more is gone.
+    /// Output is no longer captured from here on; events that leave memory are lost.
     Lost {
-        /// What the system said.
+        /// The cause.
         reason: String,
     },
-    /// Something is wrong that the agent did not say itself.
+    /// A problem that the agent did not report itself.
     Problem {
-        /// What, and what to do.
+        /// The problem, and what to do.
         text: String,
     },
 }
 
-/// Who says something to an agent.
+/// The author of a message to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Whoever it works for.
+    /// The user.
     User,
 }
 
 impl Own {
-    /// Its line, as the event `offset` of `agent_id`.
+    /// Its line, as event `offset` of `agent_id`.
     #[must_use]
     pub fn line(&self, agent_id: &str, offset: u64) -> Vec<u8> {
         match self {
@@ -72,23 +72,23 @@ impl Own {
     }
 }
 
-/// What whoever runs an agent is told while it runs.
+/// Progress reported to the caller while an agent runs.
 #[derive(Debug)]
 pub enum Progress<'a> {
-    /// The agent did this.
+    /// An event of the agent.
     Agent(&'a Agent<'a>),
-    /// A call of it waits for a person.
+    /// One of its calls waits for a person.
     Waiting(&'a Wait),
-    /// The call of this request does not wait any more.
+    /// The call with this request id no longer waits.
     Waited(&'a str),
 }
 
-/// An event derived from what the agent wrote.
+/// An event derived from the agent's output.
 #[derive(Debug)]
 pub enum Derived<'a> {
     /// From a line on stdout.
     Agent(&'a Agent<'a>),
-    /// A line on stderr, or as much of it as one event holds.
+    /// A line on stderr, or a part of a very long one.
     Stderr(&'a str),
 }
 
@@ -121,7 +121,7 @@ struct Text<'a> {
 }
 
 #[derive(Serialize)]
-struct Said<'a> {
+struct AgentMessage<'a> {
     role: &'static str,
     text: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -252,7 +252,7 @@ struct Bytes {
 struct Nothing {}
 
 impl Derived<'_> {
-    /// Its line, as the event `offset` of `agent_id`.
+    /// Its line, as event `offset` of `agent_id`.
     #[must_use]
     pub fn line(&self, agent_id: &str, offset: u64) -> Vec<u8> {
         let mut line = Vec::with_capacity(256);
@@ -260,7 +260,7 @@ impl Derived<'_> {
         line
     }
 
-    /// Appends its line, as the event `offset` of `agent_id`, to `out`.
+    /// Appends its line to `out`, as event `offset` of `agent_id`.
     pub fn write(&self, out: &mut Vec<u8>, agent_id: &str, offset: u64) {
         let event = match self {
             Self::Stderr(text) => return write_event(out, "stderr", agent_id, offset, &Text { text }),
@@ -271,9 +271,13 @@ impl Derived<'_> {
                 let session = Session { session_id: id, model, version, permission_mode, mcp_servers };
                 write_event(out, "session", agent_id, offset, &session)
             }
-            Agent::Text { message, parent, text } => {
-                write_event(out, "chat", agent_id, offset, &Said { role: "assistant", text, message, parent })
-            }
+            Agent::Text { message, parent, text } => write_event(
+                out,
+                "chat",
+                agent_id,
+                offset,
+                &AgentMessage { role: "assistant", text, message, parent },
+            ),
             Agent::ToolUse { message, parent, id, name, input } => {
                 let call = ToolUse { id, name, input: input.0, message, parent };
                 write_event(out, "tool_use", agent_id, offset, &call)

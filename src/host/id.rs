@@ -1,4 +1,4 @@
-//! The id of an agent, which is also the name of its host's files, and stands in its environment.
+//! Agent ids. An id also names the host's files and is set in the agent's environment.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,12 +7,12 @@ use sys::error::{Failure, Hinted};
 use sys::failure;
 use sys::paths::{LONGEST_NAME, is_plain};
 
-/// A checked id: one component of a path, of plain characters.
+/// A validated id: a single path component of plain characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct AgentId(String);
 
-/// Why a text is no id.
+/// A string that is not a valid agent id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("invalid agent id {0:?}")]
 pub struct IdError(String);
@@ -31,20 +31,16 @@ impl Hinted for IdError {
     }
 }
 
-/// That the payload of a question is not what it should be. serde tells it as text, which has no hint: an agent's id is
-/// what it says one about.
+/// An invalid request payload. serde reports only text, so the hint for an invalid agent id is added here.
 #[must_use]
 pub fn not_a_payload(payload: &Value, error: &serde_json::Error) -> Failure {
     let id = payload.get("agent_id").and_then(Value::as_str);
     let hint = id.and_then(|id| AgentId::parse(id).err()).and_then(|error| error.hint());
-    failure!("not a payload for this: {error}").or_hint(hint)
+    failure!("invalid payload: {error}").or_hint(hint)
 }
 
 impl AgentId {
-    /// Checks `text`.
-    ///
-    /// # Errors
-    /// [`IdError`].
+    /// Validates `text`.
     pub fn parse(text: &str) -> Result<Self, IdError> {
         if is_plain(text) { Ok(Self(text.to_owned())) } else { Err(IdError(text.to_owned())) }
     }
@@ -55,19 +51,19 @@ impl AgentId {
         &self.0
     }
 
-    /// The socket's name in the folder of hosts.
+    /// The name of the socket in the hosts folder.
     #[must_use]
     pub fn socket(&self) -> String {
         format!("{}.sock", self.0)
     }
 
-    /// The record's name there.
+    /// The name of the record in the hosts folder.
     #[must_use]
     pub fn record(&self) -> String {
         format!("{}.json", self.0)
     }
 
-    /// The name of what the host itself had to say.
+    /// The name of the host's own log in the hosts folder.
     #[must_use]
     pub fn log(&self) -> String {
         format!("{}.log", self.0)
@@ -107,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_stays_in_its_folder_and_is_seen_as_it_is() {
+    fn an_id_is_a_single_visible_path_component() {
         for good in ["site-0a1b2c3d", "agent-abc123", "x", "_x", "a.b_c", &"a".repeat(LONGEST_NAME)] {
             assert_eq!(AgentId::parse(good).unwrap().as_str(), good);
         }

@@ -1,9 +1,9 @@
-//! Starting a live agent's host: a process of its own that outlives whoever starts it (spec 3, Spawn Flow).
+//! Starts a live agent's host, a process of its own that outlives its parent (spec 3, Spawn Flow).
 
 use super::id::{AgentId, IdError};
 use crate::agent::find::CLAUDE;
 use crate::agent::invocation::HOST_VARIABLE;
-use crate::rpc::asker::MANAGER;
+use crate::rpc::caller::MANAGER;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -22,26 +22,26 @@ use tokio::time::timeout;
 /// How long a host may take until it listens and its agent runs.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How much of what a host wrote on stderr is told, in bytes.
+/// How much of a host's stderr to report, in bytes.
 const STDERR: usize = 2000;
 
-/// What is to be hosted.
+/// A fully specified launch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
     /// The agent.
     pub agent_id: AgentId,
-    /// What it belongs to.
+    /// Its project.
     pub project: String,
-    /// What it is for.
+    /// Its role.
     pub role: String,
-    /// Which program it is.
+    /// Its program.
     pub backend: String,
-    /// Where it works, absolute.
+    /// Its working directory, absolute.
     pub worktree: PathBuf,
-    /// What it works on.
+    /// The issue it works on.
     #[serde(default)]
     pub issue: Option<String>,
-    /// The model, where it is not the user's default.
+    /// The model; the user's default if unset.
     #[serde(default)]
     pub model: Option<String>,
     /// The first message to it.
@@ -52,22 +52,22 @@ pub struct Launch {
     pub args: Vec<String>,
 }
 
-/// What is to be hosted, as far as somebody said; the rest has defaults.
+/// Options of a launch; anything unset has a default.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Wanted {
-    /// The agent; by default the project, and eight random digits.
+pub struct LaunchOptions {
+    /// The agent; by default the project and eight random digits.
     #[serde(default)]
     pub agent_id: Option<AgentId>,
-    /// What it belongs to; by default the folder's name.
+    /// Its project; by default the folder's name.
     #[serde(default)]
     pub project: Option<String>,
-    /// What it is for; by default [`ROLE`].
+    /// Its role; by default [`ROLE`].
     #[serde(default)]
     pub role: Option<String>,
-    /// The folder it works in, absolute.
+    /// Its working directory, absolute.
     pub worktree: PathBuf,
-    /// What it works on, as `42` or `#42`.
+    /// The issue it works on, as `42` or `#42`.
     #[serde(default)]
     pub issue: Option<String>,
     /// The model; by default the user's.
@@ -81,24 +81,21 @@ pub struct Wanted {
     pub args: Vec<String>,
 }
 
-/// What an agent is for where nobody says it.
+/// The default role.
 pub const ROLE: &str = "agent";
 
-impl Wanted {
-    /// All of it.
-    ///
-    /// # Errors
-    /// That the folder is none, or that there is no randomness for an id.
-    pub fn launch(self) -> Result<Launch, WantedError> {
+impl LaunchOptions {
+    /// Validates the options and fills in defaults.
+    pub fn launch(self) -> Result<Launch, LaunchOptionsError> {
         if let Some(role) = self.role.as_ref().filter(|role| role.as_str() != MANAGER)
             && spelling::nearest(role, &[MANAGER]).is_some()
         {
-            return Err(WantedError::Role { role: role.clone() });
+            return Err(LaunchOptionsError::Role { role: role.clone() });
         }
         if !self.worktree.is_absolute() {
-            return Err(WantedError::Relative { path: self.worktree });
+            return Err(LaunchOptionsError::Relative { path: self.worktree });
         }
-        let failed = |source| WantedError::Worktree { path: self.worktree.clone(), source };
+        let failed = |source| LaunchOptionsError::Worktree { path: self.worktree.clone(), source };
         let worktree = self.worktree.canonicalize().map_err(failed)?;
         if !worktree.is_dir() {
             return Err(failed(io::ErrorKind::NotADirectory.into()));
@@ -108,7 +105,7 @@ impl Wanted {
         let agent_id = match self.agent_id {
             Some(agent_id) => agent_id,
             None => {
-                let tail = u32::from_le_bytes(random::bytes().map_err(WantedError::Random)?);
+                let tail = u32::from_le_bytes(random::bytes().map_err(LaunchOptionsError::Random)?);
                 AgentId::parse(&format!("{}-{tail:08x}", paths::readable(&project)))?
             }
         };
@@ -126,41 +123,41 @@ impl Wanted {
     }
 }
 
-/// What is wrong with it.
+/// Why options are invalid.
 #[derive(Debug, thiserror::Error)]
-pub enum WantedError {
-    /// Where it is depends on who is asked.
+pub enum LaunchOptionsError {
+    /// A relative path would depend on the process that resolves it.
     #[error("{} is not an absolute path", .path.display())]
     Relative {
-        /// Which.
+        /// The path.
         path: PathBuf,
     },
-    /// There is no such folder.
+    /// The folder does not exist or is not usable.
     #[error("cannot work in {}: {source}", .path.display())]
     Worktree {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
-    /// The id cannot be made.
+    /// No id can be generated.
     #[error("cannot make an id: {0}")]
     Random(#[source] io::Error),
-    /// It is almost the role that gives an agent rights, and would give none.
+    /// A misspelling of the role that grants rights; it would grant none.
     #[error("role {role:?} is not known")]
     Role {
-        /// Which.
+        /// The role.
         role: String,
     },
-    /// The id is none.
+    /// The id is invalid.
     #[error(transparent)]
     Id(#[from] IdError),
 }
 
-impl Hinted for WantedError {
+impl Hinted for LaunchOptionsError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Relative { .. } => "say the whole path of the worktree".to_owned(),
+            Self::Relative { .. } => "use an absolute path for the worktree".to_owned(),
             Self::Role { .. } => format!("did you mean {MANAGER:?}?"),
             Self::Id(error) => return error.hint(),
             Self::Worktree { .. } | Self::Random(_) => return None,
@@ -168,20 +165,20 @@ impl Hinted for WantedError {
     }
 }
 
-/// What a host says on stdout, once: that it is up, or why not.
+/// A host's single line on stdout: it is up, or it failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Said {
+pub enum StartReport {
     /// It listens, and its agent runs.
     Ready {
         /// The host's process.
         pid: u32,
     },
-    /// It does not.
+    /// It failed.
     Error(Failure),
 }
 
-/// Why there is no host.
+/// Why a host did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// Its process could not be started.
@@ -189,28 +186,28 @@ pub enum LaunchError {
     Start {
         /// The agent.
         agent: AgentId,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
-    /// It says why.
+    /// The host reported an error.
     #[error("{0}")]
     Refused(Failure),
-    /// It ended without a word on stdout.
+    /// It exited without reporting anything.
     #[error("the host of {agent} ended before it listened ({status}){}", said(.stderr))]
     Ended {
         /// The agent.
         agent: AgentId,
-        /// How.
+        /// Its exit status.
         status: ExitStatus,
-        /// What it said on stderr.
+        /// Its stderr.
         stderr: String,
     },
-    /// It took too long and was ended.
+    /// It took too long and was killed.
     #[error("the host of {agent} did not listen within {} s and was ended{}", PATIENCE.as_secs(), said(.stderr))]
     Late {
         /// The agent.
         agent: AgentId,
-        /// What it said on stderr.
+        /// Its stderr.
         stderr: String,
     },
 }
@@ -229,7 +226,7 @@ fn said(stderr: &str) -> String {
 }
 
 impl Launch {
-    /// The arguments of `murmur-host` for it.
+    /// The arguments of `murmur-host` for this launch.
     #[must_use]
     pub fn args(&self, data_dir: &Path) -> Vec<OsString> {
         let mut args: Vec<OsString> = vec!["--data-dir".into(), data_dir.into()];
@@ -252,10 +249,7 @@ impl Launch {
         args
     }
 
-    /// Starts the host, whose agent is found and runs with `path`, and waits until it is up. Returns its PID.
-    ///
-    /// # Errors
-    /// [`LaunchError`].
+    /// Starts the host and waits until it is up. `path` is the agent's `PATH`. Returns the host's PID.
     pub async fn start(&self, data_dir: &Path, path: &OsStr) -> Result<u32, LaunchError> {
         let agent = &self.agent_id;
         let failed = |source| LaunchError::Start { agent: agent.clone(), source };
@@ -264,7 +258,7 @@ impl Launch {
         let log_path = folder.join(agent.log());
         let mut options = std::fs::OpenOptions::new();
         options.append(true).mode(0o600);
-        // One that is there may be that of another host of this id, which lives.
+        // An existing log may belong to another, running host with this id.
         let (log, is_ours) = match options.clone().create_new(true).open(&log_path) {
             Ok(log) => (log, true),
             Err(_) => (open_regular(&log_path, options.create(true).read(true)).map_err(failed)?, false),
@@ -280,8 +274,8 @@ impl Launch {
         let heard = timeout(PATIENCE, self.converse(&mut child)).await;
         let stderr = || tail(&log_path, begin);
         let up = match heard {
-            Ok(Ok(Some(Said::Ready { pid }))) => Ok(pid),
-            Ok(Ok(Some(Said::Error(error)))) => Err(LaunchError::Refused(error)),
+            Ok(Ok(Some(StartReport::Ready { pid }))) => Ok(pid),
+            Ok(Ok(Some(StartReport::Error(error)))) => Err(LaunchError::Refused(error)),
             Ok(Ok(None)) => {
                 let status = child.wait().await.map_err(failed)?;
                 Err(LaunchError::Ended { agent: agent.clone(), status, stderr: stderr() })
@@ -293,16 +287,16 @@ impl Launch {
             }
         };
         if up.is_err() && is_ours {
-            // What stands in it has just been told, and another host of the agent has a record that names none.
+            // Its content was just reported, and another host's record of the agent doesn't mention it.
             let _stays = std::fs::remove_file(&log_path);
         }
         up
     }
 
-    /// Tells it its first message and hears what it says.
-    async fn converse(&self, child: &mut Child) -> io::Result<Option<Said>> {
+    /// Sends the first message and reads the host's report.
+    async fn converse(&self, child: &mut Child) -> io::Result<Option<StartReport>> {
         if let Some(mut stdin) = child.stdin.take() {
-            // One that died early says so by its end.
+            // A host that died early is reported by its exit.
             let _died_early = stdin.write_all(self.message.as_deref().unwrap_or_default().as_bytes()).await;
         }
         let mut line = Vec::new();
@@ -313,15 +307,12 @@ impl Launch {
     }
 }
 
-/// The running executable itself, even if its file has been replaced since.
-///
-/// # Errors
-/// What the system says.
+/// The running executable, even if its file has since been replaced.
 pub fn program() -> io::Result<PathBuf> {
     if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() }
 }
 
-/// The end of what was written to the file at `path` from the byte `begin` on.
+/// The end of the file at `path`, from byte `begin` on.
 fn tail(path: &Path, begin: u64) -> String {
     let text = std::fs::read(path).unwrap_or_default();
     let begin = usize::try_from(begin).unwrap_or(usize::MAX).max(text.len().saturating_sub(STDERR));

@@ -1,46 +1,48 @@
-//! `events.jsonl`, beside an agent's session: murmur's own events, and where in the bytes which number is reached.
+//! `events.jsonl`, next to an agent's session: murmur's own events, and checkpoints that map event numbers to byte
+//! offsets.
 //!
-//! One line is written at once, after the bytes it speaks of. A torn last line is none.
+//! Each line is written at once, after the bytes that it refers to. A torn last line is ignored.
 
-use super::derive::Begins;
 use super::event::Own;
+use super::output_parser::LineStarts;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Write};
 use sys::file::append_from;
 use sys::lines::LineBuffer;
 
-/// Its name.
+/// The file's name.
 pub const FILE: &str = "events.jsonl";
 
-/// A line: when all bytes before `at` had come, the next event was number `offset`.
+/// A line: once all bytes before `at` had arrived, the next event was number `offset`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The number.
+    /// The event number.
     pub offset: u64,
-    /// The bytes.
+    /// The byte offset.
     pub at: u64,
-    /// Where what was no event yet began.
-    pub begins: Begins,
-    /// Whether that counted as events, since no more bytes would come.
+    /// Where unfinished lines started.
+    #[serde(rename = "begins")]
+    pub line_starts: LineStarts,
+    /// Whether unfinished lines became events because the input had ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flushed: bool,
-    /// The event `offset`, if it is murmur's own; else the line only says how far things were.
+    /// The event `offset`, if it is murmur's own; otherwise the line is only a checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<Own>,
 }
 
-/// Writes `entry` to the end of `file`.
+/// Appends `entry` to `file`.
 ///
 /// # Errors
-/// What the system says. The line may be torn then, and nothing more may be written.
+/// After an error the line may be torn, so nothing more may be written.
 pub fn write(mut file: &File, entry: &Entry) -> io::Result<()> {
     let mut line = serde_json::to_vec(entry)?;
     line.push(b'\n');
     file.write_all(&line)
 }
 
-/// Reads the entries one after the other, also while they are written.
+/// Reads entries one at a time, also while the file grows.
 #[derive(Debug)]
 pub struct Entries {
     file: File,
@@ -48,20 +50,17 @@ pub struct Entries {
     buffer: LineBuffer,
 }
 
-/// What is read at once.
+/// How much is read at once.
 const BLOCK: usize = 16 << 10;
 
 impl Entries {
-    /// The entries of `file`.
+    /// Reads the entries of `file`.
     #[must_use]
     pub fn new(file: File) -> Self {
         Self { file, at: 0, buffer: LineBuffer::new(usize::MAX) }
     }
 
-    /// The next; `None` if there is none yet. A line that is no entry is passed over.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// The next entry; `None` if there is none yet. Invalid lines are skipped.
     pub fn next_entry(&mut self) -> io::Result<Option<Entry>> {
         loop {
             while self.buffer.find().is_some() {

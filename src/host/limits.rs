@@ -1,5 +1,5 @@
-//! How long a beat may go on: its time, which stands still while a person is waited for, the turns it may take, and how
-//! long it is let be when its turn is over. Pure: the time is an argument.
+//! Limits of a beat: its time, which is paused while a person is asked, its turns, and how long to wait after its
+//! turn is over. Pure: the time is an argument.
 
 use std::time::Duration;
 use tokio::time::Instant;
@@ -7,42 +7,42 @@ use tokio::time::Instant;
 /// The limits of a beat.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// How long it may run, without what it waits for people.
+    /// The time limit, without time spent waiting for people.
     pub time: Duration,
-    /// How many turns it may take in all.
+    /// The turn limit.
     pub turns: Turns,
-    /// How long it may stay when a turn is over, in case that it begins another one.
+    /// How long to wait after a turn in case the agent starts another one.
     pub background_wait: Duration,
 }
 
-/// How many turns a beat may take, which are messages of its agent.
+/// The turn limit of a beat, counted in messages of its agent.
 #[derive(Debug, Clone, Copy)]
 pub struct Turns {
-    /// The most.
+    /// The limit.
     pub most: u64,
-    /// Whether the heartbeat or its workspace says so. Otherwise it's the default, and a beat that has answered doesn't
-    /// fail by it.
+    /// Whether the heartbeat or its workspace sets it. A beat that has answered doesn't fail because of the default
+    /// limit.
     pub is_set: bool,
 }
 
-/// Time that runs out, but not while it stands still.
+/// A time limit that can be paused.
 #[derive(Debug)]
 pub(super) struct Allowance {
     left: Duration,
-    /// Since when it has been running or standing still.
+    /// Since when it has been running or paused.
     since: Instant,
     is_still: bool,
-    /// How long it has stood still.
+    /// The total time paused.
     waited: Duration,
 }
 
 impl Allowance {
-    /// `limit`, running from `now` on.
+    /// Starts at `now` with `limit` left.
     pub(super) fn new(limit: Duration, now: Instant) -> Self {
         Self { left: limit, since: now, is_still: false, waited: Duration::ZERO }
     }
 
-    /// Has it stand still from `now` on, or run again.
+    /// Pauses it at `now`, or resumes it.
     pub(super) fn stand_still(&mut self, is_still: bool, now: Instant) {
         if is_still == self.is_still {
             return;
@@ -55,12 +55,12 @@ impl Allowance {
         (self.since, self.is_still) = (now, is_still);
     }
 
-    /// When it is over, if it runs.
+    /// When it runs out; `None` while paused.
     pub(super) fn ends_at(&self) -> Option<Instant> {
         (!self.is_still).then(|| self.since + self.left)
     }
 
-    /// How long it has stood still in all.
+    /// The total time paused.
     pub(super) fn waited(&self) -> Duration {
         self.waited
     }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_stands_still_while_a_person_is_waited_for() {
+    fn time_is_paused_while_waiting_for_a_person() {
         let begun = Instant::now();
         let at = |seconds| begun + Duration::from_secs(seconds);
         let mut allowance = Allowance::new(Duration::from_secs(60), begun);

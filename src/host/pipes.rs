@@ -1,4 +1,4 @@
-//! What an agent hears and says: its stdin, fed in the background, and its stdout and stderr, whichever has something.
+//! An agent's pipes: stdin, written in the background, and stdout and stderr, read as output arrives.
 
 use derun::record::Channel;
 use std::io;
@@ -8,22 +8,19 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStdin};
 use tokio::sync::mpsc;
 
-/// What is read at once, in bytes.
+/// How much is read at once, in bytes.
 const CHUNK: usize = 64 << 10;
 
-/// stdout and stderr, each as long as it is open.
+/// stdout and stderr, each until it is closed.
 pub(super) struct Pipes {
     stdout: Option<Receiver>,
     stderr: Option<Receiver>,
-    /// What was read last; no memory while there is nothing to be read.
+    /// The last bytes read; freed while there is nothing to read.
     buffer: Vec<u8>,
 }
 
 impl Pipes {
-    /// Those of `child`.
-    ///
-    /// # Errors
-    /// What the system says; the child has lost its pipes then.
+    /// Takes the pipes of `child`, even if this fails.
     pub(super) fn of(child: &mut Child) -> io::Result<Self> {
         let receiver = |pipe: io::Result<OwnedFd>| Receiver::from_owned_fd(pipe?);
         let stdout = child.stdout.take().map(|pipe| receiver(pipe.into_owned_fd())).transpose()?;
@@ -31,13 +28,12 @@ impl Pipes {
         Ok(Self { stdout, stderr, buffer: Vec::new() })
     }
 
-    /// Whether there may be more.
+    /// Whether there may be more output.
     pub(super) fn is_open(&self) -> bool {
         self.stdout.is_some() || self.stderr.is_some()
     }
 
-    /// The next bytes; none where one of the two has just ended. Nothing is lost where this is dropped before it is
-    /// done.
+    /// The next bytes; empty when one of the pipes has just been closed. Cancel safe.
     pub(super) async fn next(&mut self) -> (Channel, &[u8]) {
         let Self { stdout, stderr, buffer } = self;
         let channel = loop {
@@ -48,7 +44,7 @@ impl Pipes {
             };
             buffer.reserve_exact(CHUNK);
             match pipe.as_ref().map_or(Ok(0), |pipe| pipe.try_read_buf(buffer)) {
-                // Drained: from here on it may wait for hours.
+                // Free the buffer: the next output may be hours away.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => *buffer = Vec::new(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok(1..) => break channel,
@@ -62,23 +58,23 @@ impl Pipes {
     }
 }
 
-/// Waits until there is something to be read, or until the end.
+/// Waits until there is something to read, or the end.
 async fn readable(pipe: Option<&Receiver>) {
     match pipe {
-        // Where that cannot be asked, reading says why.
+        // If this fails, the read reports the error.
         Some(pipe) => _ = pipe.readable().await,
         None => std::future::pending().await,
     }
 }
 
-/// Writes to the agent what comes, one after the other; closes its stdin when nothing more can come. An agent that does
-/// not read keeps nobody waiting.
+/// Writes messages to the agent in order, and closes its stdin when the sender is dropped. An agent that doesn't read
+/// blocks no one.
 pub(super) fn feed(mut stdin: ChildStdin) -> mpsc::Sender<Vec<u8>> {
-    // A turn has one message, and the next begins when it is over: more wait only for an agent that answers unasked.
+    // One message per turn: more queue up only if the agent answers without being asked.
     let (tell, mut told) = mpsc::channel::<Vec<u8>>(super::state::QUEUE);
     tokio::spawn(async move {
         while let Some(bytes) = told.recv().await {
-            // An agent that does not want to hear says so by its ending.
+            // The agent has closed its stdin; its exit tells the rest.
             if stdin.write_all(&bytes).await.is_err() {
                 return;
             }

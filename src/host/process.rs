@@ -1,4 +1,4 @@
-//! One agent's process: how it is started, how it came to its end, and what a run of it was.
+//! An agent's process: how it starts, how it ends, and the result of a run.
 
 use super::audit::Refusals;
 use crate::agent::event::RunResult;
@@ -10,139 +10,139 @@ use std::time::Duration;
 use sys::process::{self, Exit};
 use tokio::process::{Child, Command};
 
-/// How an agent's process came to its end.
+/// How an agent's process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// It ended by itself.
+    /// It exited by itself.
     Exited(i32),
-    /// A signal killed it that murmur did not send.
+    /// It was killed by a signal that murmur did not send.
     Signaled(i32),
-    /// It ran longer than it may and was stopped.
+    /// It exceeded its time limit and was stopped.
     TimedOut {
-        /// How long that is.
+        /// The limit.
         limit: Duration,
-        /// How long it had waited for people besides.
+        /// How long it had waited for people, which doesn't count.
         waited: Duration,
-        /// What that interrupted.
+        /// What was interrupted.
         doing: Doing,
     },
-    /// Somebody stopped it, or murmur itself.
+    /// A user stopped it, or murmur shut down.
     Stopped {
         /// How long it had run.
         after: Duration,
-        /// What that interrupted.
+        /// What was interrupted.
         doing: Doing,
     },
-    /// It began by itself to take more turns than it was allowed, and was stopped.
+    /// It exceeded its turn limit without being asked and was stopped.
     OutOfTurns {
-        /// How many that is.
+        /// The limit.
         limit: u64,
     },
-    /// One of its calls ran that murmur had not decided on, and it was killed.
+    /// One of its calls ran without a decision, and it was killed.
     Undecided {
         /// The call, without what looks like a secret.
         call: String,
     },
-    /// One of its calls ran and did what it may not, and it was killed.
+    /// One of its calls ran against a decision, and it was killed.
     Breach {
-        /// What, as [`breached`] or [`ran_denied`] says it.
+        /// A description, from [`breached`] or [`ran_denied`].
         said: String,
     },
-    /// It had answered, and murmur ended it with what it went on with.
+    /// It had answered, and murmur ended it together with its background work.
     Settled {
-        /// How many of its tasks in the background were ended with it, as far as it told of them.
+        /// The number of background tasks that were ended, as far as the agent reported them.
         background: usize,
-        /// Whether it was about to exceed the default limit of turns.
+        /// Whether it was about to exceed the default turn limit.
         out_of_turns: bool,
     },
 }
 
-/// What an agent was in the middle of when it was stopped.
+/// What an agent was doing when it was stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doing {
-    /// A person was asked.
+    /// It waited for a person.
     Waits {
         /// The request's id.
         request: String,
         /// For how long.
         time: Duration,
     },
-    /// The API failed and was tried again.
+    /// It was retrying an API call.
     Retries {
-        /// How often.
+        /// The number of retries.
         retries: u64,
-        /// The HTTP status of its last answer, if there was one.
+        /// The HTTP status of the last answer, if there was one.
         status: Option<u64>,
     },
-    /// A tool ran.
+    /// A tool was running.
     Tool {
-        /// Which.
+        /// Its name.
         tool: String,
-        /// What it was called to do, without what looks like a secret.
+        /// A summary of its input, with secrets redacted.
         action: String,
         /// For how long.
         time: Duration,
     },
-    /// The model was to say something.
+    /// It waited for the model.
     Model {
-        /// For how long nothing had come.
+        /// How long nothing had arrived.
         time: Duration,
     },
-    /// Its turn was over, and tasks went on in the background.
+    /// Its turn was over and background tasks were running.
     Background {
-        /// Which, in words.
+        /// Descriptions of the tasks.
         tasks: Vec<String>,
     },
-    /// Its turn was over, and its process had not ended.
+    /// Its turn was over, but its process was still running.
     Nothing,
 }
 
-/// What is said of an agent that was killed because `call` ran undecided.
+/// The message for an agent that was killed because `call` ran without a decision.
 #[must_use]
 pub fn undecided(call: &str) -> String {
     format!("a call was not decided: {call}")
 }
 
-/// What is said of an agent that was killed because `call` reached what it may not.
+/// The message for an agent that was killed because `call` wrote where it may not.
 #[must_use]
 pub fn breached(call: &str) -> String {
     format!("a call wrote where it is not allowed, because a link changed after the decision: {call}")
 }
 
-/// What is said of an agent that was killed because `call` ran after it had been denied.
+/// The message for an agent that was killed because `call` ran after it was denied.
 #[must_use]
 pub fn ran_denied(call: &str) -> String {
     format!("a call ran although it was denied: {call}")
 }
 
-/// How much of the end of stderr is kept, in bytes.
+/// How much of the end of stderr to keep, in bytes.
 const STDERR_KEPT: usize = 16 << 10;
 
-/// A run that came to its end.
+/// A finished run.
 #[derive(Debug)]
 pub struct Run {
-    /// How.
+    /// How it ended.
     pub ending: Ending,
-    /// What became of the process itself.
+    /// The exit of the process itself.
     pub exit: Exit,
-    /// The run's summaries: of a beat usually one, none if it died early, more where background tasks ended after the
-    /// first; of a live agent the last.
+    /// Its results. A beat usually has one: none if it died early, more if background tasks ended later. A live agent
+    /// has its last.
     pub said: Vec<RunResult>,
-    /// Whether it ended within a turn that it had begun by itself.
+    /// Whether it ended within a turn that it had started by itself.
     pub unfinished: bool,
-    /// The conversation's id, if it said one.
+    /// The conversation's id, if known.
     pub session_id: Option<String>,
-    /// The end of what it wrote on stderr, lossily decoded.
+    /// The end of its stderr, decoded lossily.
     pub stderr: String,
-    /// Processes that could not be killed.
+    /// The number of processes that could not be killed.
     pub survivors: usize,
-    /// The session of the captures that has its output.
+    /// The capture session with its output.
     pub capture: Option<String>,
-    /// Why not all of it is there.
+    /// Why the capture is incomplete.
     pub lost: Option<String>,
-    /// What the guard refused, and which hooks failed.
+    /// Calls that the guard refused, and hooks that failed.
     pub refusals: Refusals,
-    /// The requests that waited for a person when it ended, and of which no decision was recorded.
+    /// Requests that waited for a person when it ended, without a recorded decision.
     pub unanswered: Vec<Unanswered>,
 }
 
@@ -151,16 +151,13 @@ pub struct Run {
 pub struct Unanswered {
     /// Its id.
     pub id: String,
-    /// What was asked.
+    /// The request.
     pub request: Box<Request>,
     /// How long it had waited.
     pub time: Duration,
 }
 
-/// Starts `invocation`, with pipes for all that it says and hears. It dies with this process.
-///
-/// # Errors
-/// What the system says.
+/// Starts `invocation` with pipes for stdin, stdout and stderr. It dies with this process.
 pub(super) fn spawn(invocation: &Invocation) -> io::Result<Child> {
     let mut command = Command::new(&invocation.program);
     command.args(&invocation.args).current_dir(&invocation.cwd);
@@ -170,7 +167,7 @@ pub(super) fn spawn(invocation: &Invocation) -> io::Result<Child> {
     command.spawn()
 }
 
-/// Appends `bytes` to `kept` and drops from its front what is more than [`STDERR_KEPT`].
+/// Appends `bytes` to `kept`, then truncates the front to [`STDERR_KEPT`] bytes.
 pub(super) fn keep_end(kept: &mut Vec<u8>, bytes: &[u8]) {
     kept.extend_from_slice(bytes);
     let surplus = kept.len().saturating_sub(STDERR_KEPT);

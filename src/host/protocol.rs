@@ -1,4 +1,4 @@
-//! What is asked of a host, and what it answers (spec 3, Host Protocol; docs/reference/host-protocol.md).
+//! Requests to a host, and its responses (spec 3, Host Protocol; docs/reference/host-protocol.md).
 
 use super::calls::Call;
 use super::id::AgentId;
@@ -8,47 +8,47 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The version of all of this. Hosts of another one are left alone.
+/// The protocol version. Hosts with another version are left alone.
 pub const HOST_PROTOCOL_VERSION: &str = "0.1.0";
 
-/// The questions there are.
-pub const QUESTIONS: [&str; 9] =
+/// All request types.
+pub const REQUEST_TYPES: [&str; 9] =
     ["ping", "status", "list", "attach", "detach", "send", WAIT, REQUESTS, "stop"];
 
-/// The question by which a hook says that it waits for a person. The time of a beat stands still until it hangs up.
+/// Sent by a hook that waits for a person. The time limit of a beat is paused until the hook disconnects.
 pub const WAIT: &str = "wait";
 
-/// The question for the requests that wait for a person, for who finds no daemon.
+/// Lists the requests that wait for a person, for clients that find no daemon.
 pub const REQUESTS: &str = "requests";
 
-/// How long an agent has to end by itself when nobody says otherwise.
+/// The default time for an agent to exit by itself.
 pub const GRACE: Duration = Duration::from_secs(5);
 
-/// The longest grace: after that nobody waits any more.
+/// The longest accepted grace period.
 pub const LONGEST_GRACE: Duration = Duration::from_secs(3600);
 
-/// What does not change in the life of an agent.
+/// Properties of an agent that never change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Card {
     /// Its id.
     pub agent_id: AgentId,
-    /// Whether it is a beat's.
+    /// Beat or live.
     pub kind: Kind,
-    /// What it belongs to.
+    /// Its project.
     pub project: String,
-    /// What it is for.
+    /// Its role.
     pub role: String,
-    /// Which program it is.
+    /// Its program.
     pub backend: String,
-    /// The folder it works in.
+    /// Its working directory.
     pub worktree: PathBuf,
-    /// What it works on.
+    /// The issue it works on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issue: Option<String>,
     /// The beat it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beat: Option<String>,
-    /// When its host began, RFC 3339.
+    /// When its host started, RFC 3339.
     pub started_at: String,
 }
 
@@ -68,92 +68,89 @@ pub struct Pong {
 /// The answer to `status`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Status {
-    /// What it is.
+    /// The agent.
     #[serde(flatten)]
     pub card: Card,
-    /// What it is doing.
+    /// Its state.
     #[serde(flatten)]
     pub state: State,
     /// The host's process.
     pub pid: u32,
-    /// The agent's process; `null` when it has none.
+    /// The agent's process; `null` if there is none.
     pub agent_pid: Option<u32>,
-    /// Claude Code's id of the conversation, once it said it.
+    /// Claude Code's id of the conversation, once known.
     pub session_id: Option<String>,
-    /// The session of the captures that has its output.
+    /// The capture session with its output.
     pub capture: Option<String>,
-    /// Why not all of it is there.
+    /// Why the capture is incomplete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
     /// The number of the next event.
     pub stream_offset: u64,
-    /// How many clients follow the events.
+    /// The number of clients that follow the events.
     pub attached_clients: usize,
-    /// When the newest event was, RFC 3339. Hosts of before there was this do not say.
+    /// When the newest event was added, RFC 3339. Older hosts don't send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_event_at: Option<String>,
-    /// The call of a tool that has begun and not ended, the newest if there are several.
+    /// The newest tool call in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Call>,
 }
 
-/// What goes with `attach`.
+/// The payload of `attach`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attach {
-    /// The first event that is wanted; `null` for those to come.
+    /// The first event to send; `null` for new events only.
     #[serde(default)]
     pub from: Option<u64>,
 }
 
-/// The answer to it.
+/// The response to `attach`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attached {
-    /// The first event that comes.
+    /// The number of the first event that is sent.
     pub from: u64,
-    /// The first that has not happened yet.
+    /// The number of the next new event.
     pub next: u64,
 }
 
-/// What goes with `send`.
+/// The payload of `send`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Send {
-    /// What is said to the agent.
+    /// The message.
     pub text: String,
 }
 
-/// What goes with `stop`.
+/// The payload of `stop`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stop {
     /// Kill it at once.
     #[serde(default)]
     pub force: bool,
-    /// How long it may take, as `5s`; [`GRACE`] where it is not said.
+    /// The grace period, such as `5s`; [`GRACE`] if unset.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace: Option<String>,
 }
 
-/// What goes with [`WAIT`].
+/// The payload of [`WAIT`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
     /// The request's id.
     pub request: String,
-    /// The request; hooks of an earlier murmur send only its id.
+    /// The request; older hooks send only its id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Box<Request>>,
 }
 
-/// The answer to [`REQUESTS`].
+/// The response to [`REQUESTS`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Waits {
-    /// Those that hooks wait with, the oldest first.
+    /// Waiting requests, oldest first.
     pub requests: Vec<Wait>,
 }
 
 impl Stop {
-    /// How long it may take.
-    ///
-    /// # Errors
-    /// What is wrong with it.
+    /// Parses the grace period.
     pub fn patience(&self) -> Result<Duration, String> {
         let Some(text) = &self.grace else { return Ok(GRACE) };
         match humantime::parse_duration(text) {
@@ -161,7 +158,7 @@ impl Stop {
             Ok(_) => {
                 Err(format!("grace {text:?} is longer than {}", humantime::format_duration(LONGEST_GRACE)))
             }
-            Err(error) => Err(format!("grace {text:?} is no span of time, as 5s: {error}")),
+            Err(error) => Err(format!("grace {text:?} is not a duration such as 5s: {error}")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `hosts/<agent>.json`: which process is the agent's host, and what came of it (docs/reference/host-protocol.md).
+//! `hosts/<agent>.json`: the agent's host process, and its result (docs/reference/host-protocol.md).
 
 use super::id::AgentId;
 use super::protocol::{Card, HOST_PROTOCOL_VERSION};
@@ -13,7 +13,7 @@ use sys::process::Exit;
 /// The version of the file.
 const FORMAT: u32 = 1;
 
-/// What is in it.
+/// The content of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// Its version, 1.
@@ -22,17 +22,17 @@ pub struct Record {
     pub protocol_version: String,
     /// The host's version of murmur.
     pub version: String,
-    /// The host.
+    /// The host's process.
     pub host: Identity,
     /// The data folder, as the agent knows it.
     pub data_dir: PathBuf,
-    /// What the agent is.
+    /// The agent.
     #[serde(flatten)]
     pub card: Card,
-    /// The session of the captures that has its output.
+    /// The capture session with its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<String>,
-    /// What came of it.
+    /// Its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Ended>,
 }
@@ -42,30 +42,30 @@ pub struct Record {
 pub struct Ended {
     /// When, RFC 3339.
     pub ended_at: String,
-    /// How its process ended; `null` if its host died first, or it was never started.
+    /// How its process ended; `null` if its host died first or it never started.
     pub exit: Option<Exit>,
     /// Why there is no exit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// Why there is no record.
+/// Why a record cannot be claimed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
-    /// Another host has the agent.
-    #[error("agent {agent} has a host already{}", .pid.map(|pid| format!(" (PID {pid})")).unwrap_or_default())]
+    /// The agent already has a host.
+    #[error("agent {agent} already has a host{}", .pid.map(|pid| format!(" (PID {pid})")).unwrap_or_default())]
     Taken {
         /// The agent.
         agent: AgentId,
         /// The other host.
         pid: Option<u32>,
     },
-    /// The system does not let us.
+    /// The record cannot be written.
     #[error("cannot write the record of agent {agent}: {source}")]
     Failed {
         /// The agent.
         agent: AgentId,
-        /// What it said.
+        /// The underlying error.
         source: io::Error,
     },
 }
@@ -82,7 +82,7 @@ impl Hinted for ClaimError {
 }
 
 impl Record {
-    /// Of this process, as the host of `card`.
+    /// A record of this process as the host of `card`.
     #[must_use]
     pub fn ours(card: Card, data_dir: PathBuf) -> Self {
         Self {
@@ -97,17 +97,14 @@ impl Record {
         }
     }
 
-    /// Becomes the host of the agent, in `folder`. `bury` is given what a dead host left there, before it is removed.
-    ///
-    /// # Errors
-    /// [`ClaimError`].
-    pub fn claim(&self, folder: &Path, bury: impl Fn(&Self)) -> Result<Held, ClaimError> {
+    /// Claims the record in `folder`. Calls `reap` with a dead host's record before it is removed.
+    pub fn claim(&self, folder: &Path, reap: impl Fn(&Self)) -> Result<Held, ClaimError> {
         let agent = &self.card.agent_id;
         let failed = |source| ClaimError::Failed { agent: agent.clone(), source };
         let text = serde_json::to_vec(self).map_err(|error| failed(error.into()))?;
         let path = folder.join(agent.record());
         loop {
-            // After a power failure there is no host either.
+            // After a power failure no host is running either.
             if let Some(held) = Held::create(folder, &agent.record(), &text, Lasting::No).map_err(failed)? {
                 return Ok(held);
             }
@@ -115,7 +112,7 @@ impl Record {
                 Some(dead) => {
                     let record = dead.read().ok().and_then(|text| Self::parse(&text));
                     if let Some(record) = record.filter(|record| record.result.is_none()) {
-                        bury(&record);
+                        reap(&record);
                     }
                     dead.remove().map_err(failed)?;
                 }
@@ -124,32 +121,26 @@ impl Record {
                         let pid = Self::parse(&found.text).map(|record| record.host.pid);
                         return Err(ClaimError::Taken { agent: agent.clone(), pid });
                     }
-                    // It has just gone, or its holder has just died.
+                    // The record was just removed, or its holder just died.
                     _ => {}
                 },
             }
         }
     }
 
-    /// Reads one. `None` if it is none.
+    /// Parses a record; `None` if it is invalid.
     #[must_use]
     pub fn parse(text: &[u8]) -> Option<Self> {
         serde_json::from_slice(text).ok()
     }
 
-    /// Writes down where the agent's output is kept.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Records the capture session with the agent's output.
     pub fn note_capture(&mut self, held: &Held, capture: String) -> io::Result<()> {
         self.capture = Some(capture);
         held.rewrite(&serde_json::to_vec(self)?)
     }
 
-    /// Writes down what came of the agent.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Records the agent's result.
     pub fn close(&mut self, held: &Held, result: Ended) -> io::Result<()> {
         self.result = Some(result);
         held.rewrite(&serde_json::to_vec(self)?)

@@ -1,30 +1,29 @@
-//! The host's loop: waits for what happens to its agent, tells [`Machine`], and carries out what it says.
+//! The host's event loop: waits for events of its agent, passes them to [`Machine`] and applies the effects.
 //!
-//! The process that calls [`run`] must have no other children: what is left when the agent is gone is the
-//! agent's, and is killed.
+//! The process that calls [`run`] must have no other children: every process that remains when the agent has ended
+//! counts as the agent's and is killed.
 
-mod cuts;
 mod requests;
 mod stopping;
-mod waits;
+mod timers;
+mod turn_splitter;
 
+use super::activity::Activity;
 use super::audit::{Audit, Refusals};
+use super::capture::Capture;
+use super::control_requests::ControlRequests;
+use super::drain::Drain;
 use super::event::{Own, Progress, Role};
-use super::farewell::Farewell;
-use super::hosting::Listeners;
-use super::keep::Keep;
 use super::limits::{Allowance, Limits};
 use super::pipes::{self, Pipes};
 use super::process::{self, Ending, Run};
 use super::protocol::{Card, GRACE, Status, Waits};
-use super::second_door::SecondDoor;
-use super::serve::{Command, Desk};
+use super::registration::Listeners;
+use super::serve::{Command, Handlers};
 use super::state::{Effect, Input, Kind, Machine, State};
-use super::watched::Watched;
 use crate::agent::invocation::Invocation;
 use crate::agent::settings::HookProgram;
 use crate::rpc;
-use cuts::Cuts;
 use derun::record::Channel;
 use derun::writer::End;
 use std::io;
@@ -34,51 +33,52 @@ use std::time::Duration;
 use sys::error::Hinted;
 use sys::process::{Exit, Signal, end_all_children, reap_but};
 use sys::{clock, memory, process as system, signals};
+use timers::{at, died};
 use tokio::process::Child;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, timeout};
-use waits::{at, died};
+use turn_splitter::TurnSplitter;
 
-/// How long what is left of a killed tree may take to vanish.
+/// How long a killed process tree may take to disappear.
 const REAPING: Duration = Duration::from_secs(2);
 
 /// How long output may still arrive after the last process that could write it is gone.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// After so much time without a turn, an agent is expected to be idle for long.
+/// After this long without a turn, an agent is expected to stay idle.
 const REST: Duration = Duration::from_secs(1);
 
-/// An agent to be hosted.
+/// An agent to host.
 #[derive(Debug)]
 pub struct Spec {
-    /// What it is.
+    /// Its properties.
     pub card: Card,
-    /// How it is started. What it reads on stdin is a beat's prompt, or the first message to a live agent.
+    /// How to start it. Its stdin is a beat's prompt, or the first message to a live agent.
     pub invocation: Invocation,
-    /// How long and how far a beat may go.
+    /// Limits of a beat.
     pub limits: Option<Limits>,
-    /// The store of captures that keeps what it writes.
+    /// The store that captures its output.
     pub captures: Option<PathBuf>,
-    /// Who answers what it asks on its own output.
+    /// The hook that answers its control requests.
     pub hook: Option<HookProgram>,
-    /// Where the hook writes down what it decides on each call; `None` where no call has to be decided.
+    /// Where the hook records its decisions; `None` if calls need no decision.
     pub decisions: Option<PathBuf>,
 }
 
-/// Runs `spec`'s agent to its end and serves on `listeners` meanwhile. `stop` resolves when it is to be stopped early;
-/// `started` is told when it runs, and where what it writes is kept, `sink` everything that it does.
+/// Runs `spec`'s agent to its end while serving clients on `listeners`. `stop` resolves to stop it early, `started`
+/// is called with the capture session once it runs, and `sink` with its events.
 ///
 /// # Errors
-/// Only that the process could not be started; everything after that is a [`Run`], and a word to clients.
+/// Only if the process could not be started; later failures are part of the [`Run`] and are reported to clients.
 pub async fn run(
     spec: &Spec,
     listeners: Option<Listeners>,
     stop: impl Future<Output = ()>,
     started: impl FnOnce(Option<String>),
     sink: impl FnMut(Progress<'_>, Duration),
-) -> io::Result<(Run, Farewell)> {
+) -> io::Result<(Run, Drain)> {
     let begun = Instant::now();
     let mut child = process::spawn(&spec.invocation)?;
     let pid = child.id();
@@ -92,50 +92,50 @@ pub async fn run(
     let stdin = child.stdin.take().map(pipes::feed);
     let command = std::iter::once(spec.invocation.program.display().to_string());
     let command = command.chain(spec.invocation.args.iter().cloned()).collect();
-    let keep =
-        Keep::begin(spec.captures.as_deref(), spec.card.agent_id.as_str(), command, &spec.invocation.cwd);
+    let capture =
+        Capture::begin(spec.captures.as_deref(), spec.card.agent_id.as_str(), command, &spec.invocation.cwd);
     if let Some(pid) = pid {
-        keep.started(pid);
+        capture.started(pid);
     }
     let first = String::from_utf8_lossy(&spec.invocation.stdin).into_owned();
     let first_message = (spec.card.kind == Kind::Live && !first.is_empty()).then(|| first.clone());
-    // One question waits at most, those behind it wait in their own connections.
+    // At most one request is pending; others wait in their connections.
     let (commands, asked) = mpsc::channel(1);
     let (over, until_over) = watch::channel(false);
-    let (second_door, mut answers) = SecondDoor::new(spec.hook.clone(), &spec.invocation);
+    let (control_requests, mut answers) = ControlRequests::new(spec.hook.clone(), &spec.invocation);
     let serving = listeners.map(|Listeners { first, next }| {
-        let desk = Desk::new(&spec.card, keep.feed(), commands);
-        tokio::spawn(rpc::serve::serve(first, next, desk, until_over))
+        let handlers = Handlers::new(&spec.card, capture.feed(), commands);
+        tokio::spawn(rpc::serve::serve(first, next, handlers, until_over))
     });
     let mut host = Host {
         spec,
         begun,
         pid,
         machine: Machine::new(spec.card.kind, first_message),
-        keep,
+        capture,
         stdin,
-        second_door,
+        control_requests,
         stopped: None,
         allowance: spec.limits.map(|limits| Allowance::new(limits.time, begun)),
         waiting: JoinSet::new(),
         hooks: 0,
         wait_until: None,
         rest_at: None,
-        watched: Watched::new(spec.card.kind),
-        cuts: Cuts::default(),
+        activity: Activity::new(spec.card.kind),
+        turn_splitter: TurnSplitter::default(),
         audit: spec.decisions.clone().map(|path| Audit::begin(path, spec.card.agent_id.as_str())),
         stderr: Vec::new(),
         stops: Vec::new(),
         sink,
     };
-    host.keep.own(Own::State(State::Starting));
+    host.capture.own(Own::State(State::Starting));
     if spec.card.kind == Kind::Beat {
-        host.keep.own(Own::Chat { role: Role::User, text: first });
-        host.say_bytes(spec.invocation.stdin.clone());
+        host.capture.own(Own::Chat { role: Role::User, text: first });
+        host.send_bytes(spec.invocation.stdin.clone());
         host.stdin = None;
     }
     host.take(Input::Started);
-    started(host.keep.session().map(ToString::to_string));
+    started(host.capture.session().map(ToString::to_string));
     let exit = host.work(&mut child, &mut pipes, stop, asked, &mut answers).await;
     let survivors = end_all_children(REAPING).await.err().unwrap_or(0);
     let _cut = timeout(DRAIN, host.drain(&mut pipes)).await;
@@ -147,32 +147,32 @@ struct Host<'a, S> {
     begun: Instant,
     pid: Option<u32>,
     machine: Machine,
-    keep: Keep,
+    capture: Capture,
     stdin: Option<mpsc::Sender<Vec<u8>>>,
-    second_door: SecondDoor,
-    /// Who ended it, if it was not itself.
+    control_requests: ControlRequests,
+    /// Why it was ended, unless it ended by itself.
     stopped: Option<Ending>,
-    /// How long it may run yet.
+    /// The time left to it.
     allowance: Option<Allowance>,
-    /// The hooks that wait for people, each by a number; one that is over waits no more.
+    /// Hooks that wait for people, by number; each finishes when its hook stops waiting.
     waiting: JoinSet<u64>,
-    /// How many of them there have been.
+    /// The number of hooks so far.
     hooks: u64,
-    /// When the grace is over.
+    /// When the grace period ends.
     wait_until: Option<Instant>,
-    /// When an idle agent's host lets go of the memory that it does not need to wait.
+    /// When an idle agent's host frees memory that it doesn't need while idle.
     rest_at: Option<Instant>,
-    watched: Watched,
-    cuts: Cuts,
+    activity: Activity,
+    turn_splitter: TurnSplitter,
     audit: Option<Audit>,
     stderr: Vec<u8>,
-    /// Who waits for its end.
+    /// Clients that wait for the end.
     stops: Vec<oneshot::Sender<State>>,
     sink: S,
 }
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
-    /// Takes what happens until the agent's process has ended.
+    /// Handles events until the agent's process has ended.
     async fn work(
         &mut self,
         child: &mut Child,
@@ -184,7 +184,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let mut stop = pin!(stop);
         let mut is_told = false;
         let mut deaths = signal(SignalKind::child()).ok();
-        // Who died before that is told of by nobody.
+        // Reap children that died earlier: no signal comes for them.
         reap_but(self.pid);
         loop {
             let (grace, rest) = (self.wait_until, self.rest_at);
@@ -193,7 +193,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 status = child.wait() => return status.map(Exit::from),
                 (channel, bytes) = pipes.next(), if pipes.is_open() => self.wrote(channel, bytes),
                 Some(command) = asked.recv() => self.obey(command),
-                Some(answer) = answers.recv() => self.say_bytes(answer),
+                Some(answer) = answers.recv() => self.send_bytes(answer),
                 () = stop.as_mut(), if !is_told => {
                     is_told = true;
                     self.stop(false, GRACE);
@@ -211,13 +211,13 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                     self.rest_at = None;
                     memory::release();
                 }
-                // Orphans that were handed to us and have died.
+                // Adopted orphans that have died.
                 () = died(&mut deaths) => reap_but(self.pid),
             }
         }
     }
 
-    /// Takes what the agent had written and nobody had read.
+    /// Reads output that the agent wrote before it ended.
     async fn drain(&mut self, pipes: &mut Pipes) {
         while pipes.is_open() {
             let (channel, bytes) = pipes.next().await;
@@ -230,24 +230,24 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             process::keep_end(&mut self.stderr, bytes);
         }
         match channel {
-            Channel::Stderr => self.heard(channel, bytes),
+            Channel::Stderr => self.handle_output(channel, bytes),
             _ => self.take_in_turns(bytes),
         }
     }
 
-    /// Takes what the agent wrote, in the state that it is in.
-    fn heard(&mut self, channel: Channel, bytes: &[u8]) {
+    /// Handles output of the agent in its current state.
+    fn handle_output(&mut self, channel: Channel, bytes: &[u8]) {
         let mut inputs = Vec::new();
         let at = self.begun.elapsed();
         let turns = self.spec.limits.map(|limits| limits.turns);
         let (mut overruns, mut undecided, mut breach) = (false, None, None);
-        let Self { keep, watched, sink, second_door, audit, .. } = self;
-        // What murmur's own stop does to hooks is no failure of theirs.
+        let Self { capture, activity, sink, control_requests, audit, .. } = self;
+        // Hooks that fail because murmur stops the agent are not failures.
         let mut audit = audit.as_mut().filter(|_| self.stopped.is_none());
-        keep.bytes(channel, bytes, |event| {
-            second_door.see(event, watched.session_id.as_deref());
-            inputs.extend(watched.see(event, at));
-            overruns |= turns.is_some_and(|turns| watched.overruns(turns));
+        capture.bytes(channel, bytes, |event| {
+            control_requests.see(event, activity.session_id.as_deref());
+            inputs.extend(activity.see(event, at));
+            overruns |= turns.is_some_and(|turns| activity.overruns(turns));
             if let Some(audit) = audit.as_mut() {
                 undecided = undecided.take().or(audit.see(event));
                 breach = breach.take().or_else(|| audit.breach(event));
@@ -259,7 +259,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         } else if let Some(call) = breach {
             self.end_breached(call);
         }
-        self.take(Input::Background(self.watched.background()));
+        self.take(Input::Background(self.activity.background()));
         for input in inputs {
             self.take(input);
         }
@@ -274,12 +274,12 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 Effect::Announce => {
                     let state = self.machine.state().clone();
                     self.rest_at = matches!(state, State::Idle { .. }).then(|| Instant::now() + REST);
-                    self.keep.own(Own::State(state));
+                    self.capture.own(Own::State(state));
                 }
-                Effect::Say(text) => {
+                Effect::Send(text) => {
                     let line = crate::agent::invocation::user_message(&text);
-                    self.keep.own(Own::Chat { role: Role::User, text });
-                    self.say_bytes(line);
+                    self.capture.own(Own::Chat { role: Role::User, text });
+                    self.send_bytes(line);
                 }
                 Effect::CloseInput => self.stdin = None,
                 Effect::Terminate => self.signal(Signal::TERM),
@@ -293,18 +293,18 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     }
 
     fn signal(&self, signal: Signal) {
-        // It is our child and has not been reaped: its number is its own.
+        // It is our unreaped child, so its PID has not been reused.
         if let Some(pid) = self.pid {
             system::signal(pid, signal);
         }
     }
 
-    fn say_bytes(&mut self, bytes: Vec<u8>) {
+    fn send_bytes(&mut self, bytes: Vec<u8>) {
         if let Some(stdin) = &self.stdin
             && stdin.try_send(bytes).is_err()
         {
             let text = "the agent does not read its messages; stop it with: murmur host stop".to_owned();
-            self.keep.own(Own::Problem { text });
+            self.capture.own(Own::Problem { text });
         }
     }
 
@@ -325,54 +325,54 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 self.stop(force, grace);
             }
             Command::Requests(tell) => {
-                let _gone = tell.send(Waits { requests: self.watched.requests() });
+                let _gone = tell.send(Waits { requests: self.activity.requests() });
             }
             Command::Wait(wait, until) => self.wait(wait, until),
         }
     }
 
     fn status(&self) -> Status {
-        let feed = self.keep.feed();
+        let feed = self.capture.feed();
         Status {
             card: self.spec.card.clone(),
             state: self.machine.state().clone(),
             pid: std::process::id(),
             agent_pid: self.pid,
-            session_id: self.watched.session_id.clone(),
-            capture: self.keep.session().map(ToString::to_string),
-            lost: self.keep.lost().map(str::to_owned),
+            session_id: self.activity.session_id.clone(),
+            capture: self.capture.session().map(ToString::to_string),
+            lost: self.capture.lost().map(str::to_owned),
             stream_offset: feed.next(),
             attached_clients: feed.readers(),
-            last_event_at: Some(clock::rfc3339(self.keep.last_at())),
-            call: self.watched.calls.newest().cloned(),
+            last_event_at: Some(clock::rfc3339(self.capture.last_at())),
+            call: self.activity.calls.newest().cloned(),
         }
     }
 
-    /// All of it is over.
+    /// Ends the run.
     fn end(
         mut self,
         exit: io::Result<Exit>,
         survivors: usize,
         serving: Option<JoinHandle<()>>,
         over: watch::Sender<bool>,
-    ) -> (Run, Farewell) {
+    ) -> (Run, Drain) {
         let exit = exit.unwrap_or(Exit::Signal(0));
         let at = self.begun.elapsed();
         self.machine.take(Input::Ended(exit));
         let state = self.machine.state().clone();
-        let Self { keep, watched, sink, .. } = &mut self;
-        keep.last(Own::State(state.clone()), |event| {
-            let _nothing_to_do = watched.see(event, at);
+        let Self { capture, activity, sink, .. } = &mut self;
+        capture.last(Own::State(state.clone()), |event| {
+            let _nothing_to_do = activity.see(event, at);
             sink(Progress::Agent(event), at);
         });
-        let capture = self.keep.session().map(ToString::to_string);
-        let lost = self.keep.lost().map(str::to_owned);
+        let capture = self.capture.session().map(ToString::to_string);
+        let lost = self.capture.lost().map(str::to_owned);
         let end = match exit {
             Exit::Code(code) => End::Exited(code),
             Exit::Signal(number) => End::Signaled(signals::name(number)),
         };
         let unanswered = self.unanswered(at);
-        let unsaid = self.keep.finish(&end).err().map(|unsaid| unsaid.to_string());
+        let unsaid = self.capture.finish(&end).err().map(|unsaid| unsaid.to_string());
         let ending = self.stopped.unwrap_or(match exit {
             Exit::Code(code) => Ending::Exited(code),
             Exit::Signal(number) => Ending::Signaled(number),
@@ -380,8 +380,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
         let lost = lost.or(unsaid);
         let refusals = self.audit.as_mut().map_or_else(Refusals::default, Audit::refusals);
-        let unfinished = self.watched.has_unfinished_turn();
-        let Watched { said, session_id, .. } = self.watched;
+        let unfinished = self.activity.has_unfinished_turn();
+        let Activity { said, session_id, .. } = self.activity;
         let run = Run {
             ending,
             exit,
@@ -395,6 +395,6 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             refusals,
             unanswered,
         };
-        (run, Farewell::new(state, self.stops, serving, over))
+        (run, Drain::new(state, self.stops, serving, over))
     }
 }

@@ -1,11 +1,11 @@
-//! The host's side of its socket: questions become commands to the loop that owns the agent.
+//! The host's socket: turns requests into commands to the loop that owns the agent.
 
 use super::protocol::{
-    Attach, Attached, Card, HOST_PROTOCOL_VERSION, Pong, QUESTIONS, Send, Status, Stop, Wait, Waits,
+    Attach, Attached, Card, HOST_PROTOCOL_VERSION, Pong, REQUEST_TYPES, Send, Status, Stop, Wait, Waits,
 };
 use super::state::State;
 use crate::agent::settings::HookProgram;
-use crate::rpc::asker::Asker;
+use crate::rpc::caller::Caller;
 use crate::rpc::envelope::{Request, Response, unknown};
 use crate::rpc::feed::Feed;
 use crate::rpc::serve::{Answer, Service};
@@ -21,40 +21,40 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
 
-/// What the loop is asked to do.
+/// A command to the loop.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// Say how the agent is.
+    /// Report the agent's status.
     Status(oneshot::Sender<Status>),
-    /// Say this to the agent; the state after it, or why not.
+    /// Send a message to the agent; replies with the new state or an error.
     Send(String, oneshot::Sender<Result<State, Failure>>),
-    /// End it.
+    /// End the agent.
     Stop {
         /// At once.
         force: bool,
-        /// How long it may take.
+        /// The grace period.
         grace: Duration,
-        /// Who waits for the end.
+        /// Receives the final state.
         tell: oneshot::Sender<State>,
     },
-    /// Say which requests wait for a person.
+    /// List requests that wait for a person.
     Requests(oneshot::Sender<Waits>),
-    /// A hook waits for a person; it does until what comes here is dropped.
+    /// A hook waits for a person until the channel closes.
     Wait(Wait, oneshot::Receiver<()>),
 }
 
-/// Answers the questions.
+/// Handles requests.
 #[derive(Debug, Clone)]
-pub(super) struct Desk {
+pub(super) struct Handlers {
     agent_id: String,
     feed: Arc<Feed>,
     commands: mpsc::Sender<Command>,
 }
 
-/// What is said when the loop is gone.
+/// The error once the loop has ended.
 const OVER: &str = "the agent has ended";
 
-impl Desk {
+impl Handlers {
     pub(super) fn new(card: &Card, feed: &Arc<Feed>, commands: mpsc::Sender<Command>) -> Self {
         Self { agent_id: card.agent_id.to_string(), feed: Arc::clone(feed), commands }
     }
@@ -65,7 +65,7 @@ impl Desk {
         told.await.map_err(|_| OVER.into())
     }
 
-    /// What a hook that waits is connected with from now on: it waits until it hangs up.
+    /// The hook's end of the connection: it waits until it disconnects.
     async fn wait(&self, wait: Wait, request: &Request) -> Result<UnixStream, Failure> {
         let (ours, mut theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
         let (waiting, until) = oneshot::channel();
@@ -79,7 +79,7 @@ impl Desk {
         Ok(ours)
     }
 
-    async fn result(&self, request: &Request, asker: &Asker) -> Result<Answer, Failure> {
+    async fn result(&self, request: &Request, caller: &Caller) -> Result<Answer, Failure> {
         let payload = &request.payload;
         Ok(match &*request.msg_type {
             "ping" => Answer::Payload(value(&Pong {
@@ -96,7 +96,7 @@ impl Desk {
                 if from.is_some_and(|from| from > next) {
                     let from = from.unwrap_or_default();
                     return Err(
-                        failure!("offset {from} has not come, the next event is {next}"; "attach from {next} on"),
+                        failure!("offset {from} is in the future; the next event is {next}"; "attach from {next} on"),
                     );
                 }
                 let attached = Attached { from: from.unwrap_or(next), next };
@@ -104,7 +104,7 @@ impl Desk {
             }
             "detach" => Answer::Detach(json!({})),
             "send" => {
-                asker.require_manager("direct agents")?;
+                caller.require_manager("direct agents")?;
                 let Send { text } = read(payload)?;
                 if text.trim().is_empty() {
                     return Err("there is no text to send".into());
@@ -112,39 +112,39 @@ impl Desk {
                 Answer::Payload(value(&self.ask(|tell| Command::Send(text, tell)).await??))
             }
             "stop" => {
-                asker.require_manager("direct agents")?;
+                caller.require_manager("direct agents")?;
                 let stop: Stop = read(payload)?;
                 let (force, grace) = (stop.force, stop.patience()?);
                 Answer::Payload(value(&self.ask(|tell| Command::Stop { force, grace, tell }).await?))
             }
             "requests" => Answer::Payload(value(&self.ask(Command::Requests).await?)),
             "wait" => {
-                require_hook(asker)?;
+                require_hook(caller)?;
                 Answer::HandOver(self.wait(read(payload)?, request).await?)
             }
-            other => return Err(unknown(other, &QUESTIONS)),
+            other => return Err(unknown(other, &REQUEST_TYPES)),
         })
     }
 }
 
-impl Service for Desk {
-    async fn answer(&self, request: &Request, asker: &Asker) -> Answer {
-        self.result(request, asker).await.unwrap_or_else(Answer::Refusal)
+impl Service for Handlers {
+    async fn answer(&self, request: &Request, caller: &Caller) -> Answer {
+        self.result(request, caller).await.unwrap_or_else(Answer::Refusal)
     }
 }
 
-/// That murmur's hook asks: whoever waits stops the agent's clock.
-fn require_hook(asker: &Asker) -> Result<(), Failure> {
+/// Requires that murmur's hook is asking: waiting pauses the agent's time limit.
+fn require_hook(caller: &Caller) -> Result<(), Failure> {
     let hook = HookProgram::find().map_err(|error| failure!("cannot find murmur-hook: {error}"))?;
     let own = Path::new("/proc/self/exe");
-    if asker.runs(&[hook.program(), own]) { Ok(()) } else { Err("only murmur-hook can send wait".into()) }
+    if caller.runs(&[hook.program(), own]) { Ok(()) } else { Err("only murmur-hook can send wait".into()) }
 }
 
-/// What goes with a question; nothing is as good as an empty object.
+/// Parses a payload; a missing one counts as an empty object.
 fn read<T: DeserializeOwned>(payload: &Value) -> Result<T, Failure> {
     let empty = json!({});
     let payload = if payload.is_null() { &empty } else { payload };
-    T::deserialize(payload).map_err(|error| failure!("not a payload for this: {error}"))
+    T::deserialize(payload).map_err(|error| failure!("invalid payload: {error}"))
 }
 
 fn value(of: &impl Serialize) -> Value {

@@ -1,4 +1,4 @@
-//! What an agent is doing, and what is to be done about it: state × input → state + effects, purely.
+//! The state machine of an agent: (state, input) → (state, effects), pure.
 
 #[cfg(test)]
 mod tests;
@@ -9,10 +9,10 @@ use std::time::Duration;
 use sys::error::Hinted;
 use sys::process::Exit;
 
-/// How many messages may wait for the end of a turn.
+/// How many messages may be queued during a turn.
 pub const QUEUE: usize = 64;
 
-/// What an agent is doing.
+/// An agent's state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
@@ -20,32 +20,32 @@ pub enum State {
     Starting,
     /// It waits for a message.
     Idle {
-        /// How many turns are over.
+        /// The number of finished turns.
         turns: u64,
-        /// How many of its tasks run in the background.
+        /// The number of background tasks.
         #[serde(default, skip_serializing_if = "is_zero")]
         background: usize,
     },
-    /// It is at work on a turn.
+    /// It is working on a turn.
     Running {
-        /// Which, from 1.
+        /// The turn's number, from 1.
         turn: u64,
-        /// How many messages wait for its end.
+        /// The number of queued messages.
         queued: usize,
-        /// How many of its tasks run in the background.
+        /// The number of background tasks.
         #[serde(default, skip_serializing_if = "is_zero")]
         background: usize,
     },
-    /// It has been told to end.
+    /// It was told to end.
     Stopping {
         /// Whether it is killed at once.
         force: bool,
-        /// How long it has until it is killed, in milliseconds.
+        /// The time until it is killed, in milliseconds.
         grace_ms: u64,
     },
     /// It has ended, and none of its processes is left.
     Exited {
-        /// How.
+        /// Its exit.
         exit: Exit,
     },
 }
@@ -56,7 +56,7 @@ fn is_zero(count: &usize) -> bool {
 }
 
 impl State {
-    /// How many of its tasks run in the background.
+    /// The number of background tasks.
     #[must_use]
     pub fn background(&self) -> usize {
         match self {
@@ -65,7 +65,7 @@ impl State {
         }
     }
 
-    /// The word for it.
+    /// The name of the state.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -78,70 +78,70 @@ impl State {
     }
 }
 
-/// Which kind of agent it is.
+/// The kind of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// One prompt, one turn, and it ends.
+    /// One prompt, one turn, then it ends.
     Beat,
-    /// As many turns as it is sent messages.
+    /// One turn for each message.
     Live,
 }
 
-/// What happens to an agent.
+/// An input of the state machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input {
-    /// Its process runs.
+    /// Its process is running.
     Started,
-    /// Somebody sent it this.
+    /// A message was sent.
     Send(String),
     /// It did something that belongs to a turn.
     Acted,
     /// It ended a turn.
     TurnEnded,
-    /// So many of its tasks run in the background now.
+    /// The number of background tasks changed.
     Background(usize),
-    /// It is to end, within `grace`; with `force` at once.
+    /// It should end within `grace`; with `force` at once.
     Stop {
         /// At once.
         force: bool,
-        /// How long it may take.
+        /// The grace period.
         grace: Duration,
     },
-    /// The grace is over.
+    /// The grace period is over.
     GraceOver,
-    /// It ended, and all of it is gone.
+    /// It has ended, with all of its processes.
     Ended(Exit),
 }
 
-/// What is to be done.
+/// An effect to apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Say this to the agent: a turn begins.
-    Say(String),
-    /// Let it see the end of its input.
+    /// Send this message to the agent: a turn starts.
+    Send(String),
+    /// Close its stdin.
     CloseInput,
     /// Send it SIGTERM.
     Terminate,
     /// Kill it.
     Kill,
-    /// Wake up when this is over.
+    /// Set a timer.
     Wait(Duration),
-    /// Tell everybody which state it is in.
+    /// Announce the new state.
     Announce,
 }
 
-/// Why a message is not taken.
+/// Why a message is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// It is a beat.
+    /// The agent is a beat.
     #[error("a beat has one prompt and takes no messages")]
     Beat,
     /// It is ending.
     #[error("the agent is {0}")]
     Ending(&'static str),
-    /// Too many wait.
-    #[error("{QUEUE} messages wait already")]
+    /// The queue is full.
+    #[error("{QUEUE} messages are already queued")]
     Full,
 }
 
@@ -150,12 +150,12 @@ impl Hinted for SendError {
         Some(match self {
             Self::Beat => "spawn a live agent with: murmur host spawn".to_owned(),
             Self::Ending(..) => "it takes no more messages".to_owned(),
-            Self::Full => "try again when a turn has ended".to_owned(),
+            Self::Full => "try again after the current turn".to_owned(),
         })
     }
 }
 
-/// The agent.
+/// The state machine.
 #[derive(Debug)]
 pub struct Machine {
     kind: Kind,
@@ -166,22 +166,19 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// An agent that is about to be started, with the messages that it gets first.
+    /// An agent that is about to start, with its first messages.
     #[must_use]
     pub fn new(kind: Kind, first: Option<String>) -> Self {
         Self { kind, state: State::Starting, turns: 0, background: 0, queue: first.into_iter().collect() }
     }
 
-    /// What it is doing.
+    /// The current state.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Whether a message would be taken now.
-    ///
-    /// # Errors
-    /// [`SendError`].
+    /// Checks whether a message would be accepted now.
     pub fn check_send(&self) -> Result<(), SendError> {
         match (&self.kind, &self.state) {
             (_, State::Stopping { .. } | State::Exited { .. }) => Err(SendError::Ending(self.state.word())),
@@ -191,7 +188,7 @@ impl Machine {
         }
     }
 
-    /// Takes `input` and says what is to be done.
+    /// Applies `input` and returns the effects.
     pub fn take(&mut self, input: Input) -> Vec<Effect> {
         match (input, &self.state) {
             (_, State::Exited { .. }) => Vec::new(),
@@ -211,11 +208,11 @@ impl Machine {
                     _ => Vec::new(),
                 }
             }
-            // It goes on by itself, as when something in the background ended.
+            // It continues by itself, for example when a background task ended.
             (Input::Acted, _) if self.turns_between().is_some() => self.run(self.turns + 1),
             (Input::TurnEnded, State::Running { .. } | State::Idle { .. }) => {
                 self.turns += 1;
-                // A beat's process may have more to say after its first result, and ends by itself.
+                // A beat's process may print more after its first result; it exits by itself.
                 if self.kind == Kind::Live { self.next_turn() } else { Vec::new() }
             }
             (Input::Background(count), state) => {
@@ -279,6 +276,6 @@ impl Machine {
         let Some(text) = self.queue.pop_front() else { return self.rest() };
         let (queued, background) = (self.queue.len(), self.background);
         self.state = State::Running { turn: self.turns + 1, queued, background };
-        vec![Effect::Announce, Effect::Say(text)]
+        vec![Effect::Announce, Effect::Send(text)]
     }
 }

@@ -2,7 +2,7 @@
 
 use super::session;
 use crate::host::calls::Call;
-use crate::host::discover::{Condition, Seen};
+use crate::host::discover::{Condition, HostInfo};
 use crate::host::state;
 use crate::pulse::State;
 use jiff::Timestamp;
@@ -58,7 +58,7 @@ pub enum Standing {
 impl Hosted {
     /// Converts `seen`. Without a time in it, uses that of the agent's conversation in Claude Code's folder.
     #[must_use]
-    pub fn of(seen: &Seen, claude: Option<&Path>) -> Self {
+    pub fn of(seen: &HostInfo, claude: Option<&Path>) -> Self {
         let card = match &seen.condition {
             Condition::Up(status) => Some(&status.card),
             _ => seen.record.as_ref().map(|record| &record.card),

@@ -3,7 +3,7 @@
 use super::Sources;
 use super::hosted::Hosted;
 use super::session::{self, Session};
-use crate::host::discover::{self, PATIENCE, Seen};
+use crate::host::discover::{self, HostInfo, PATIENCE};
 use crate::pulse::folder::{self, Found};
 use crate::pulse::{Pulse, State, task};
 use jiff::Timestamp;
@@ -56,7 +56,7 @@ impl Known {
     }
 
     /// Adds or updates a host.
-    pub fn host(&mut self, sources: &Sources, seen: &Seen) {
+    pub fn host(&mut self, sources: &Sources, seen: &HostInfo) {
         let task = task::said(&sources.dir, seen.agent_id.as_str());
         let hosted = Hosted { task, ..Hosted::of(seen, sources.claude.as_deref()) };
         self.hosts.insert(seen.agent_id.to_string(), hosted);

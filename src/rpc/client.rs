@@ -1,4 +1,4 @@
-//! The end that asks.
+//! The client side of a connection.
 
 use super::envelope::{Event, Line, Request};
 use super::frame::{LONGEST, LONGEST_ANSWER, LineError, Lines};
@@ -23,23 +23,23 @@ pub struct Client {
     lines: Lines<OwnedReadHalf>,
     writing: OwnedWriteHalf,
     peer: Option<u32>,
-    /// The number of the last question.
+    /// The number of the last request.
     asked: u64,
 }
 
-/// Why there is no answer.
+/// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// Nobody listens, or it left.
+    /// Nobody listens, or the connection was closed.
     #[error("{0}")]
     Gone(#[from] io::Error),
-    /// It does not answer.
+    /// There was no response in time.
     #[error("no answer within {0:?}")]
     Silent(Duration),
-    /// It answers in a way that cannot be read.
+    /// The response is invalid.
     #[error("an answer that cannot be read: {0}")]
     Garbled(String),
-    /// It says no.
+    /// The response is an error.
     #[error("{0}")]
     Refused(Failure),
 }
@@ -55,17 +55,13 @@ impl Hinted for AskError {
 }
 
 impl Client {
-    /// Connects to the socket `name` in `folder`.
-    ///
-    /// # Errors
-    /// What the system says: nobody listens, or there is no such socket, or nobody takes the connection within
-    /// `patience`.
+    /// Connects to the socket `name` in `folder`, at most for `patience`.
     pub async fn connect(folder: &Path, name: &str, patience: Duration) -> Result<Self, AskError> {
         let connecting = timeout(patience, socket::connect(folder, name)).await;
         Ok(Self::new(connecting.map_err(|_| AskError::Silent(patience))??))
     }
 
-    /// Speaks on `stream`.
+    /// Uses `stream`.
     #[must_use]
     pub fn new(stream: UnixStream) -> Self {
         let peer = stream.peer_cred().ok().and_then(|peer| u32::try_from(peer.pid()?).ok());
@@ -73,16 +69,16 @@ impl Client {
         Self { lines: Lines::new(reading, LONGEST_ANSWER, None), writing, peer, asked: 0 }
     }
 
-    /// The process at the other end, as the kernel has it; `None` where the system does not tell.
+    /// The process at the other end, according to the kernel; `None` if the system doesn't report it.
     #[must_use]
     pub fn peer(&self) -> Option<u32> {
         self.peer
     }
 
-    /// Asks, without waiting for the answer. Returns the question's id.
+    /// Sends a request without waiting for the response. Returns the request's id.
     ///
     /// # Errors
-    /// That the other end is gone, or would not take so long a question.
+    /// If the connection is closed, or the request is too long.
     pub async fn ask(&mut self, msg_type: &str, payload: Value) -> io::Result<String> {
         self.asked += 1;
         let id = self.asked.to_string();
@@ -99,10 +95,7 @@ impl Client {
         Ok(id)
     }
 
-    /// Asks and waits for the answer, at most for `patience`. Events that come meanwhile are dropped.
-    ///
-    /// # Errors
-    /// [`AskError`].
+    /// Sends a request and waits for the response, at most for `patience`. Events that arrive meanwhile are dropped.
     pub async fn answer(
         &mut self,
         msg_type: &str,
@@ -112,10 +105,7 @@ impl Client {
         self.answer_as(msg_type, payload, patience).await
     }
 
-    /// The same, with the answer read as a `T`.
-    ///
-    /// # Errors
-    /// [`AskError`].
+    /// Like [`Self::answer`], but parses the payload as a `T`.
     pub async fn answer_as<T: DeserializeOwned>(
         &mut self,
         msg_type: &str,
@@ -126,7 +116,7 @@ impl Client {
             let id = self.ask(msg_type, payload).await?;
             loop {
                 let answer: Answer<'_> = serde_json::from_slice(self.next_bytes().await?).map_err(garbled)?;
-                // What could not be read has no id.
+                // An unparsable request is answered without an id.
                 if answer.id.as_ref().is_some_and(|answered| *answered == id || answered.is_empty()) {
                     return answer.read();
                 }
@@ -135,15 +125,12 @@ impl Client {
         timeout(patience, answering).await.unwrap_or(Err(AskError::Silent(patience)))
     }
 
-    /// Follows the events from `from` on, or from the next one on.
-    ///
-    /// # Errors
-    /// [`AskError`].
+    /// Follows the events from `from` on, or new ones only.
     pub async fn attach(&mut self, from: Option<u64>, patience: Duration) -> Result<Value, AskError> {
         self.answer("attach", serde_json::json!({ "from": from }), patience).await
     }
 
-    /// The next line, whatever it is.
+    /// The next line, a response or an event.
     ///
     /// # Errors
     /// [`AskError::Gone`] or [`AskError::Garbled`].
@@ -152,10 +139,7 @@ impl Client {
         serde_json::from_slice(line).map_err(garbled)
     }
 
-    /// The next line as it is, without its newline.
-    ///
-    /// # Errors
-    /// As [`Self::next`].
+    /// The next line unparsed, without its newline.
     pub async fn next_bytes(&mut self) -> Result<&[u8], AskError> {
         let line = self.lines.next().await.map_err(|error| match error {
             LineError::Read(error) => AskError::Gone(error),
@@ -165,9 +149,6 @@ impl Client {
     }
 
     /// The next event.
-    ///
-    /// # Errors
-    /// As [`Self::next`].
     pub async fn next_event(&mut self) -> Result<Event, AskError> {
         loop {
             if let Line::Event(event) = self.next().await? {
@@ -176,11 +157,8 @@ impl Client {
         }
     }
 
-    /// Asks for somebody else, who hears the answer, under the question's own `id`, and speaks on the connection from
-    /// then on. To be called before anything was asked.
-    ///
-    /// # Errors
-    /// That the other end is gone.
+    /// Sends a request for another client, which receives the response under its own `id` and takes over the
+    /// connection. Must be called before any other request.
     pub async fn hand_over(mut self, msg_type: &str, id: &str, payload: Value) -> io::Result<UnixStream> {
         let request = Request { msg_type: msg_type.to_owned(), id: id.to_owned(), payload };
         self.writing.write_all(&super::envelope::line(&request)).await?;
@@ -188,7 +166,7 @@ impl Client {
     }
 }
 
-/// An answer of which the payload, which may be long, has yet to be read; or an event, which has no `id`.
+/// A response whose payload, possibly long, is not parsed yet; or an event, which has no `id`.
 #[derive(Deserialize)]
 struct Answer<'a> {
     id: Option<String>,
@@ -219,7 +197,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn one_that_is_killed_before_it_reads_the_question_is_gone() {
+    async fn a_server_killed_before_it_reads_a_request_is_gone() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let mut client = Client::new(ours);
         client.ask("ping", Value::Null).await.unwrap();

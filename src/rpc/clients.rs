@@ -1,44 +1,45 @@
-//! The clients of a server: how many there may be, and which of them has been idle the longest.
+//! The clients of a server: their maximum number, and how long each has been idle.
 //!
-//! A client is idle while it waits for no answer and follows no events. Where one more would be too many, the longest
-//! idle one is dropped, so that nobody makes the server unreachable by connecting and saying nothing. No agent does so by
-//! connections that are not idle either: the processes of one have at most half of all, and those of all agents together
+//! A client is idle while it neither waits for a response nor follows events. When there are too many clients, the
+//! one that has been idle longest is dropped, so idle connections cannot make the server unreachable. Busy
+//! connections of agents cannot either: the processes of one agent get at most half of the connections, and those of
+//! all agents three quarters.
 //! three quarters.
 
-use super::asker::{Asker, Owner};
+use super::caller::{Caller, Owner};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Notify;
 use tokio::task::{Id, JoinSet};
 
-/// The most clients at once.
+/// The maximum number of clients.
 const CLIENTS: usize = 256;
 
-/// Stands for a client that is not idle.
+/// Marks a client that is not idle.
 const BUSY: u64 = 0;
 
-/// All of them.
+/// All connected clients.
 #[derive(Debug)]
 pub(super) struct Clients {
     tasks: JoinSet<()>,
-    /// Those that were not told to leave.
-    staying: HashMap<Id, (Arc<Asker>, Arc<Activity>)>,
+    /// Clients that were not told to leave.
+    staying: HashMap<Id, (Arc<Caller>, Arc<Activity>)>,
     limit: usize,
     clock: Arc<AtomicU64>,
 }
 
-/// Whether one client is idle, and since when.
+/// Since when a client is idle, if it is.
 #[derive(Debug)]
 pub(super) struct Activity {
-    /// A number that grows with time; [`BUSY`] if the client is not idle.
+    /// A logical timestamp; [`BUSY`] if the client is not idle.
     idle_since: AtomicU64,
     clock: Arc<AtomicU64>,
     leave: Notify,
 }
 
 impl Activity {
-    /// Notes whether the client is idle, counted from the first time that it is.
+    /// Records whether the client is idle. The timestamp is that of the first of consecutive idle reports.
     pub(super) fn note(&self, is_idle: bool) {
         let was_idle = self.idle_since.load(Ordering::Relaxed) != BUSY;
         if is_idle != was_idle {
@@ -47,34 +48,34 @@ impl Activity {
         }
     }
 
-    /// Waits until the client has to leave.
+    /// Waits until the client is told to leave.
     pub(super) async fn dropped(&self) {
         self.leave.notified().await;
     }
 }
 
 impl Clients {
-    /// None yet, and at most `limit` at once.
+    /// Starts without clients, and with a maximum of `limit`.
     pub(super) fn new(limit: usize) -> Self {
         let clock = Arc::new(AtomicU64::new(BUSY + 1));
         Self { tasks: JoinSet::new(), staying: HashMap::new(), limit, clock }
     }
 
-    /// How many there may be at once in a process that may open so many files: a quarter of that, since beats and
-    /// watches need some as well.
+    /// The maximum for a process with this limit on open files: a quarter of it, since beats and watches need some as
+    /// well.
     pub(super) fn limit(files: Option<u64>) -> usize {
         let quarter = files.and_then(|files| usize::try_from(files / 4).ok());
         quarter.unwrap_or(CLIENTS).clamp(1, CLIENTS)
     }
 
-    /// Makes room for `newest`, by dropping the longest idle client where there are as many as may be: of all, or of those
-    /// who share with it. Returns whether there is room.
-    pub(super) fn make_room(&mut self, newest: &Asker) -> bool {
+    /// Makes room for `newest` by dropping the client that has been idle longest, among all or among those in its
+    /// group. Returns whether there is room.
+    pub(super) fn make_room(&mut self, newest: &Caller) -> bool {
         self.make_room_for(|| newest.owner())
     }
 
     fn make_room_for(&mut self, newest: impl Fn() -> Owner) -> bool {
-        // Below, no agent can have more than its share, and nobody has to be looked at.
+        // Below half, no group can exceed its share, so the owner needn't be determined.
         if self.staying.len() >= self.limit / 2
             && let newest @ (Owner::Host(_) | Owner::Unknown) = newest()
         {
@@ -88,21 +89,21 @@ impl Clients {
         self.staying.len() < self.limit || self.drop_longest_idle()
     }
 
-    /// Has fewer than `limit` clients of those that `counts`; whether that could be done.
+    /// Reduces the number of clients that `counts` selects below `limit`; returns whether that succeeded.
     fn make_room_in(&mut self, limit: usize, counts: impl Fn(Owner) -> bool) -> bool {
-        let many = self.staying.values().filter(|(asker, _)| counts(asker.owner())).count();
+        let many = self.staying.values().filter(|(caller, _)| counts(caller.owner())).count();
         many < limit.max(1) || self.drop_longest_idle_of(counts)
     }
 
-    /// Returns whether there was one.
+    /// Returns whether there was an idle client.
     pub(super) fn drop_longest_idle(&mut self) -> bool {
         self.drop_longest_idle_of(|_| true)
     }
 
     fn drop_longest_idle_of(&mut self, counts: impl Fn(Owner) -> bool) -> bool {
         let since = |activity: &Activity| activity.idle_since.load(Ordering::Relaxed);
-        let idle = self.staying.iter().map(|(id, (asker, activity))| (since(activity), *id, asker));
-        let idle = idle.filter(|(since, _, asker)| *since != BUSY && counts(asker.owner()));
+        let idle = self.staying.iter().map(|(id, (caller, activity))| (since(activity), *id, caller));
+        let idle = idle.filter(|(since, _, caller)| *since != BUSY && counts(caller.owner()));
         let Some(id) = idle.min_by_key(|(since, ..)| *since).map(|(_, id, _)| id) else { return false };
         if let Some((_, activity)) = self.staying.remove(&id) {
             activity.leave.notify_one();
@@ -111,23 +112,23 @@ impl Clients {
     }
 
     /// Whether every client that was told to leave has left. Until then each holds a file descriptor, and a burst of
-    /// connections could use up all of them.
+    /// connections could exhaust them.
     pub(super) fn all_told_to_leave_have(&self) -> bool {
         self.tasks.len() == self.staying.len()
     }
 
-    /// Adds the client `asker`, which is idle until it says otherwise.
-    pub(super) fn add<F>(&mut self, asker: Arc<Asker>, converse: impl FnOnce(Arc<Activity>) -> F)
+    /// Adds the client `caller`, which is idle until it reports otherwise.
+    pub(super) fn add<F>(&mut self, caller: Arc<Caller>, converse: impl FnOnce(Arc<Activity>) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
         let (since, clock) = (tick(&self.clock), Arc::clone(&self.clock));
         let activity = Arc::new(Activity { idle_since: since.into(), clock, leave: Notify::new() });
         let task = self.tasks.spawn(converse(Arc::clone(&activity)));
-        self.staying.insert(task.id(), (asker, activity));
+        self.staying.insert(task.id(), (caller, activity));
     }
 
-    /// Waits until one has left. `None` if there is none.
+    /// Waits until a client has left. `None` if there are none.
     pub(super) async fn left(&mut self) -> Option<()> {
         let id = match self.tasks.join_next_with_id().await? {
             Ok((id, ())) => id,
@@ -148,10 +149,10 @@ mod tests {
     use std::future::pending;
 
     #[tokio::test(flavor = "current_thread")]
-    async fn the_longest_idle_leaves_first_and_the_busy_stay() {
+    async fn the_longest_idle_client_leaves_first_and_busy_ones_stay() {
         let mut clients = Clients::new(3);
         let activities: Vec<_> = (0..3).map(|_| clients.take(Owner::Process).unwrap()).collect();
-        // The first waits for an answer, the second has just got one.
+        // The first waits for a response; the second has just received one.
         activities[0].note(false);
         activities[1].note(false);
         activities[1].note(true);
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quarter_of_the_files_that_may_be_open_is_for_clients() {
+    fn clients_get_a_quarter_of_the_open_files_limit() {
         assert_eq!([None, Some(1024), Some(64), Some(1)].map(Clients::limit), [256, 256, 16, 1]);
     }
 
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn an_agent_that_has_its_share_makes_room_with_an_idle_client_of_its_own() {
+    async fn an_agent_at_its_share_drops_its_own_idle_client() {
         let mut clients = Clients::new(16);
         let person = clients.take(Owner::Process).unwrap();
         let agents: Vec<_> = (0..9).map(|_| clients.take(Owner::Host(1)).unwrap()).collect();
@@ -204,7 +205,7 @@ mod tests {
         fn take(&mut self, owner: Owner) -> Option<Arc<Activity>> {
             let mut added = None;
             self.make_room_for(|| owner).then(|| {
-                self.add(Arc::new(Asker::of_owner(owner)), |activity| {
+                self.add(Arc::new(Caller::of_owner(owner)), |activity| {
                     added = Some(Arc::clone(&activity));
                     async move {
                         tokio::select! {

@@ -1,4 +1,4 @@
-//! The lines: questions, answers, events (spec 3, Message Format).
+//! The lines of the protocol: requests, responses and events (spec 3, Message Format).
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,58 +6,58 @@ use std::fmt;
 use sys::error::Failure;
 use sys::failure;
 
-/// A question.
+/// A request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Request {
-    /// What is asked.
+    /// The type of the request.
     pub msg_type: String,
-    /// Comes back in the answer.
+    /// Repeated in the response.
     pub id: String,
-    /// What goes with the question.
+    /// Arguments of the request.
     #[serde(default)]
     pub payload: Value,
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Response {
-    /// The question's.
+    /// The request's type.
     pub msg_type: String,
-    /// The question's.
+    /// The request's id.
     pub id: String,
-    /// Whether `payload` or `error` says more.
+    /// Whether the request succeeded: then there is a `payload`, otherwise an `error`.
     pub success: bool,
-    /// What was asked for.
+    /// The result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
-    /// Why there is no answer.
+    /// Why the request failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What to do about it, where that is known.
+    /// What to do about it, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// What.
+    /// The type of the event.
     pub event_type: String,
-    /// To which agent; empty where it is none's.
+    /// The agent; empty if the event is not about one.
     pub agent_id: String,
-    /// Its number within its stream, from 0 on. Of [`GAP`] and [`LAGGED`], that of the event that is missing first.
+    /// Its number in its stream, from 0. For [`GAP`] and [`LAGGED`], the number of the first missing event.
     pub offset: u64,
-    /// What there is to say of it.
+    /// Details of the event.
     pub payload: Value,
 }
 
-/// The event that stands for events that are not there any more: `from` and `to`, the first behind them.
+/// Replaces events that are no longer available: from `from` up to, but not including, `to`.
 pub const GAP: &str = "gap";
 
-/// The event by which a client learns that it read too slowly and gets no more: `next`, where to attach again.
+/// Tells a client that it read too slowly and is detached; `next` is where to attach again.
 pub const LAGGED: &str = "lagged";
 
-/// A line from a server: an answer or an event.
+/// A line from a server.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Line {
@@ -68,7 +68,7 @@ pub enum Line {
 }
 
 impl Response {
-    /// The answer to a question of `msg_type` and `id`.
+    /// The response to a request with this `msg_type` and `id`.
     #[must_use]
     pub fn new(msg_type: String, id: String, answer: Result<Value, Failure>) -> Self {
         match answer {
@@ -82,7 +82,7 @@ impl Response {
         }
     }
 
-    /// Why there is no answer.
+    /// The error of a failed request.
     #[must_use]
     pub fn failure(&self) -> Failure {
         let failure = Failure::new(self.error.clone().unwrap_or_default());
@@ -96,7 +96,7 @@ impl Response {
     }
 }
 
-/// `value` as a line, with its newline.
+/// `value` as a line with its newline.
 pub(super) fn line(value: &impl Serialize) -> Vec<u8> {
     let mut text = Vec::new();
     write(&mut text, value);
@@ -105,7 +105,7 @@ pub(super) fn line(value: &impl Serialize) -> Vec<u8> {
 
 fn write(out: &mut Vec<u8>, value: &impl Serialize) {
     let start = out.len();
-    // Nothing that is written here can be no JSON.
+    // All types written here serialize to JSON.
     if serde_json::to_writer(&mut *out, value).is_err() {
         out.truncate(start);
     }
@@ -138,7 +138,7 @@ pub fn write_event(
     write(out, &Borrowed { event_type, agent_id, offset, payload });
 }
 
-/// What is said to a question that nobody knows.
+/// The error for an unknown request type.
 #[must_use]
 pub fn unknown(msg_type: &str, known: &[&str]) -> Failure {
     struct List<'a>(&'a [&'a str]);

@@ -1,7 +1,7 @@
-//! Numbered events that any number of readers follow at their own pace: the newest are here, older ones come from
-//! where they are kept, and those that are nowhere become one gap.
+//! Numbered events that any number of readers follow at their own pace: the newest are in memory, older ones come
+//! from storage, and missing ones become a single gap.
 //!
-//! A reader is a number: what it has not read yet. Nothing is queued for it, so that one that sleeps costs nothing.
+//! A reader is only a position. Nothing is queued for it, so a sleeping reader costs nothing.
 
 use super::envelope::{GAP, event_line};
 use std::collections::VecDeque;
@@ -10,13 +10,13 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// How many of the newest events are in memory (spec 3, Event Buffer).
+/// How many events to keep in memory (spec 3, Event Buffer).
 pub const EVENT_BUFFER_SIZE: usize = 1000;
 
-/// How many bytes they may have, together, if there is more than one.
+/// The maximum total size of these events, in bytes; a single event may exceed it.
 const MOST_BYTES: usize = 8 << 20;
 
-/// The events.
+/// A feed of events.
 #[derive(Debug)]
 pub struct Feed {
     agent_id: String,
@@ -25,22 +25,19 @@ pub struct Feed {
     older: Option<Box<dyn Older>>,
 }
 
-/// Where events are that are no longer in memory.
+/// Storage of events that are no longer in memory.
 pub trait Older: Send + Sync + fmt::Debug {
-    /// Reads from the event `from` on, or from the first behind it that is there.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Reads from the event `from` on, or from the first available one after it.
     fn open(&self, from: u64) -> io::Result<Box<dyn Past>>;
 }
 
 /// A reader of older events.
 pub trait Past: Send + fmt::Debug {
-    /// Appends whole lines of events to `out`, some `most` bytes of them. Returns the number of the first and of the
-    /// one behind the last; both are the same where there is no more.
+    /// Appends whole lines of events to `out`, about `most` bytes. Returns the numbers of the first event and of the
+    /// one after the last; they are equal if there are no more.
     ///
     /// # Errors
-    /// What the system says; there is no more then.
+    /// After an error there are no more events.
     fn fill(&mut self, out: &mut Vec<u8>, most: usize) -> io::Result<(u64, u64)>;
 }
 
@@ -50,7 +47,7 @@ struct Ring {
     bytes: usize,
     /// The number of the next event.
     next: u64,
-    /// How many bytes all events had so far.
+    /// The total size of all events so far, in bytes.
     pushed: u64,
     is_over: bool,
 }
@@ -62,18 +59,19 @@ impl Ring {
 }
 
 impl Feed {
-    /// The events of `agent_id`; older ones are in `older`, if anywhere.
+    /// A feed of the events of `agent_id`, with optional storage for older ones.
     #[must_use]
     pub fn new(agent_id: String, older: Option<Box<dyn Older>>) -> Arc<Self> {
         Arc::new(Self { agent_id, ring: Mutex::default(), changed: watch::Sender::new(()), older })
     }
 
     fn ring(&self) -> MutexGuard<'_, Ring> {
-        // Nothing in here panics halfway.
+        // No code that holds the lock panics halfway.
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds the next event's line, which says the number [`Self::next`]. Readers learn of it with [`Self::tell`].
+    /// Adds the line of the next event, which contains the number [`Self::next`]. Call [`Self::notify`] to notify
+    /// readers.
     pub fn push(&self, line: Arc<[u8]>) {
         let mut ring = self.ring();
         ring.next += 1;
@@ -86,15 +84,15 @@ impl Feed {
         }
     }
 
-    /// Tells readers that there is more.
-    pub fn tell(&self) {
+    /// Notifies readers.
+    pub fn notify(&self) {
         self.changed.send_replace(());
     }
 
-    /// There will be no more.
+    /// Ends the feed.
     pub fn end(&self) {
         self.ring().is_over = true;
-        self.tell();
+        self.notify();
     }
 
     /// The number of the next event.
@@ -109,7 +107,7 @@ impl Feed {
         self.changed.receiver_count()
     }
 
-    /// Reads from the event `from` on; `None` from the next one on.
+    /// Reads from the event `from` on; `None` for new events only.
     #[must_use]
     pub fn reader(self: &Arc<Self>, from: Option<u64>) -> Reader {
         let changed = self.changed.subscribe();
@@ -127,31 +125,31 @@ pub struct Reader {
     changed: watch::Receiver<()>,
 }
 
-/// What [`Reader::fill`] found.
+/// The result of [`Reader::fill`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filled {
-    /// Events.
+    /// There were events.
     Some,
-    /// None yet.
+    /// There are none yet.
     None,
-    /// None, and there will be none.
+    /// There will be none.
     Over,
 }
 
 impl Reader {
-    /// The number of the event to be read next.
+    /// The number of the next event to read.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// The agent whose events these are.
+    /// The agent of these events.
     #[must_use]
     pub fn agent_id(&self) -> &str {
         &self.feed.agent_id
     }
 
-    /// How many bytes all events had so far, read or not.
+    /// The total size of all events so far, read or not, in bytes.
     #[must_use]
     pub fn pushed(&self) -> u64 {
         self.feed.ring().pushed
@@ -164,7 +162,7 @@ impl Reader {
         }
     }
 
-    /// Appends whole lines to `out`, some `most` bytes of them.
+    /// Appends whole lines to `out`, about `most` bytes.
     pub fn fill(&mut self, out: &mut Vec<u8>, most: usize) -> Filled {
         self.changed.mark_unchanged();
         let first = {
@@ -232,7 +230,7 @@ mod tests {
             let next = feed.next();
             feed.push(event_line("chat", "a", next, &next).into());
         }
-        feed.tell();
+        feed.notify();
     }
 
     fn offsets(text: &[u8]) -> Vec<(String, u64)> {
@@ -263,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_one_gap() {
+    fn missing_events_are_one_gap() {
         let feed = Feed::new("a".to_owned(), None);
         push(&feed, EVENT_BUFFER_SIZE as u64 + 10);
         let found = read(&mut feed.reader(Some(4)));
@@ -301,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn older_ones_come_from_where_they_are_kept_and_the_seam_is_whole() {
+    fn older_events_come_from_storage_without_a_gap() {
         let feed = Feed::new("a".to_owned(), Some(Box::new(Kept { first: 3, to: 500 })));
         push(&feed, EVENT_BUFFER_SIZE as u64 + 100);
         let found = read(&mut feed.reader(Some(1)));
@@ -312,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_by_bytes_as_well() {
+    fn memory_is_also_bounded_by_bytes() {
         let feed = Feed::new("a".to_owned(), None);
         for _ in 0..10 {
             feed.push(vec![b' '; MOST_BYTES / 4].into());

@@ -1,4 +1,4 @@
-//! Lines from a socket, of a bounded length, and bounded in time once begun.
+//! Reads lines from a socket, with a maximum length and a maximum time per line.
 
 use std::io;
 use std::time::Duration;
@@ -6,16 +6,16 @@ use sys::lines::{Found, LineBuffer};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, timeout_at};
 
-/// The longest line that a server takes, in bytes.
+/// The longest line that a server accepts, in bytes.
 pub const LONGEST: usize = 1 << 20;
 
-/// The longest line that a client takes: an event carries what an agent's line of at most 16 MiB said, escaped.
+/// The longest line that a client accepts: an event contains an agent's line of at most 16 MiB, escaped.
 pub const LONGEST_ANSWER: usize = 128 << 20;
 
-/// What is read at once.
+/// How much is read at once.
 const CHUNK: usize = 16 << 10;
 
-/// Reads lines.
+/// A reader of lines.
 #[derive(Debug)]
 pub struct Lines<R> {
     from: R,
@@ -26,32 +26,29 @@ pub struct Lines<R> {
     begun: Option<Instant>,
 }
 
-/// Why there is no line.
+/// Why reading a line failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
     /// It is too long.
     #[error("a line may have {0} bytes")]
     Long(usize),
-    /// It was begun and not ended.
+    /// It was not completed in time.
     #[error("a line may take {0:?}")]
     Slow(Duration),
-    /// The other end vanished.
+    /// The connection broke.
     #[error("cannot read: {0}")]
     Read(#[source] io::Error),
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    /// Lines of at most `longest` bytes. With `patience`, one that takes longer is an error.
+    /// Reads lines of at most `longest` bytes. With `patience`, a line that takes longer is an error.
     pub fn new(from: R, longest: usize, patience: Option<Duration>) -> Self {
         Self { from, longest, patience, buffer: LineBuffer::new(longest), begun: None }
     }
 
-    /// The next line without its newline; `None` at the end. A last line that has none is left out.
+    /// The next line without its newline; `None` at the end. An unterminated last line is ignored.
     ///
-    /// Nothing is lost where this is dropped before it is done.
-    ///
-    /// # Errors
-    /// [`LineError`]; there is no next line then.
+    /// Cancel safe. After an error there is no next line.
     pub async fn next(&mut self) -> Result<Option<&[u8]>, LineError> {
         loop {
             match self.buffer.find() {
@@ -68,7 +65,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// Whatever was read and not handed out: what the other end said after the last line.
+    /// Bytes that were read but not returned: data after the last line.
     #[must_use]
     pub fn into_parts(self) -> (R, Vec<u8>) {
         (self.from, self.buffer.rest().to_vec())
@@ -100,7 +97,7 @@ mod tests {
     use tokio::io::AsyncWriteExt;
 
     #[tokio::test(flavor = "current_thread")]
-    async fn lines_come_whole_however_they_are_cut() {
+    async fn lines_are_complete_for_any_chunking() {
         let (mut near, far) = tokio::io::duplex(7);
         let text = b"one\n\ntwo and a half\nthree";
         tokio::spawn(async move {
@@ -117,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_line_that_is_too_long_is_an_error_and_takes_no_more_room() {
+    async fn an_oversized_line_is_an_error_and_is_not_buffered() {
         let (mut near, far) = tokio::io::duplex(1 << 16);
         tokio::spawn(async move { while near.write_all(&[b'x'; 1024]).await.is_ok() {} });
         let mut lines = Lines::new(far, 4096, None);
@@ -126,13 +123,13 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_line_that_is_begun_has_only_so_long() {
+    async fn a_started_line_times_out() {
         let (mut near, far) = tokio::io::duplex(100);
         let mut lines = Lines::new(far, 100, Some(Duration::ZERO));
         near.write_all(b"whole\nhalf").await.unwrap();
         assert_eq!(lines.next().await.unwrap(), Some(&b"whole"[..]));
         assert!(matches!(lines.next().await, Err(LineError::Slow(Duration::ZERO))));
-        // Before its first byte there is no hurry.
+        // There is no limit before the first byte.
         let (mut near, far) = tokio::io::duplex(100);
         let mut lines = Lines::new(far, 100, Some(Duration::ZERO));
         let late = async {

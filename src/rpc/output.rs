@@ -1,4 +1,4 @@
-//! What waits to be written to one client: answers, and the events that it follows. Bounded, whatever it reads.
+//! Pending output of one client: responses, and the events that it follows. Bounded, even if the client doesn't read.
 
 use super::envelope::{Event, LAGGED, event_line};
 use super::feed::{Filled, Reader};
@@ -7,21 +7,21 @@ use std::time::Duration;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::time::Instant;
 
-/// How much of the events is taken at once, in bytes.
+/// How many bytes of events to take at once.
 const CHUNK: usize = 64 << 10;
 
-/// How much room is kept while there is more to write, in bytes: a page of the past has more than a chunk.
+/// How much buffer to keep while there is more to write, in bytes: a page of stored events exceeds a chunk.
 const KEPT: usize = 512 << 10;
 
-/// A client that has taken nothing for so long, while events of so many bytes went by, reads too slowly. Bytes alone
-/// would tell one that was just not given the time to read; time alone, one of which there was nothing to keep.
+/// A client that reads nothing for this long while this many bytes of events pass is too slow. Bytes alone would also
+/// catch a client that wasn't scheduled; time alone, one that has nothing to read.
 const LAG: u64 = 16 << 20;
 const LAG_TIME: Duration = Duration::from_secs(2);
 
-/// With so many bytes of answers that it does not take, a client is not listened to.
+/// With this many bytes of unread responses, no more requests of the client are read.
 const ANSWERS: usize = 256 << 10;
 
-/// The queue.
+/// The pending output.
 #[derive(Debug, Default)]
 pub(super) struct Output {
     bytes: Vec<u8>,
@@ -32,7 +32,7 @@ pub(super) struct Output {
 #[derive(Debug)]
 struct Attached {
     reader: Reader,
-    /// How many bytes of events there had been when the client last took something, and when that was.
+    /// The total size of events when the client last read something, and the time.
     taken: (u64, Instant),
 }
 
@@ -48,28 +48,28 @@ impl Attached {
 }
 
 impl Output {
-    /// Adds an answer.
+    /// Adds a response.
     pub(super) fn answer(&mut self, line: &[u8]) {
         self.bytes.extend_from_slice(line);
     }
 
-    /// Follows `reader` from now on, in place of what it followed.
+    /// Follows `reader` instead of the previous one.
     pub(super) fn attach(&mut self, reader: Reader) {
         let taken = (reader.pushed(), Instant::now());
         self.attached = Some(Attached { reader, taken });
     }
 
-    /// Follows nothing any more.
+    /// Stops following events.
     pub(super) fn detach(&mut self) {
         self.attached = None;
     }
 
-    /// Whether it follows events.
+    /// Whether the client follows events.
     pub(super) fn is_attached(&self) -> bool {
         self.attached.is_some()
     }
 
-    /// Whether there is room for another answer.
+    /// Whether there is room for another response.
     pub(super) fn has_room(&self) -> bool {
         self.bytes.len() - self.written < ANSWERS
     }
@@ -79,12 +79,12 @@ impl Output {
         self.written < self.bytes.len()
     }
 
-    /// Whether the client has all it is going to get.
+    /// Whether the client has received everything.
     pub(super) fn is_done(&self) -> bool {
         !self.is_waiting() && self.attached.is_none()
     }
 
-    /// Takes the next events, where everything before is written.
+    /// Adds the next events once everything else is written.
     pub(super) fn fill(&mut self) {
         if self.is_waiting() {
             return;
@@ -99,17 +99,17 @@ impl Output {
             }
         }
         if self.bytes.is_empty() {
-            // From here on it may wait for hours.
+            // Free the buffer: the next event may be hours away.
             self.bytes = Vec::new();
         }
     }
 
-    /// Writes some of it, or waits until there may be something to write.
+    /// Writes some output, or waits until there is some.
     ///
-    /// Nothing is lost where this is dropped before it is done.
+    /// Cancel safe.
     ///
     /// # Errors
-    /// That the client is gone.
+    /// If the connection is closed.
     pub(super) async fn flow(&mut self, to: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
         let rest = &self.bytes[self.written..];
         if rest.is_empty() {
@@ -125,7 +125,7 @@ impl Output {
             () = changed(&mut self.attached) => {}
         }
         if self.lags() {
-            // While there is always something to do, the runtime asks the system seldom whether somebody has read.
+            // Otherwise the runtime rarely checks whether the client has read.
             tokio::task::yield_now().await;
             tokio::select! {
                 biased;
@@ -136,7 +136,7 @@ impl Output {
         Ok(())
     }
 
-    /// The client has taken so many bytes.
+    /// Records that the client has read `count` bytes.
     fn took(&mut self, count: usize) {
         self.written += count;
         if let Some(attached) = &mut self.attached {
@@ -148,8 +148,8 @@ impl Output {
         self.is_waiting() && self.attached.as_ref().is_some_and(Attached::lags)
     }
 
-    /// Detaches a client that takes nothing while everything goes by. The line it is in the middle of, and the
-    /// answers, it gets; then that it has lagged.
+    /// Detaches a client that reads nothing while events pass. It still receives the unfinished line, the responses,
+    /// and a `lagged` event.
     fn detach_if_lagging(&mut self) {
         let Some(attached) = self.attached.as_ref().filter(|_| self.lags()) else { return };
         let is_between = self.written == 0 || self.bytes[self.written - 1] == b'\n';
@@ -165,7 +165,7 @@ impl Output {
                 kept.extend_from_slice(line);
             }
         }
-        // Not counted, as a gap is one line and many events.
+        // A gap is one line but many events, so find its number.
         let first = missed.and_then(|line| serde_json::from_slice::<Event>(line).ok());
         let next = first.map_or_else(|| attached.reader.next(), |event| event.offset);
         let payload = serde_json::json!({ "next": next });
@@ -188,7 +188,7 @@ mod tests {
     use super::super::feed::{EVENT_BUFFER_SIZE, Feed};
     use super::*;
 
-    /// However long the test itself took until here.
+    /// Ignores the time that the test itself has taken.
     fn let_no_time_pass(output: &mut Output) {
         output.attached.as_mut().unwrap().taken.1 = Instant::now();
     }
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn who_takes_nothing_gets_the_line_it_is_in_and_is_told() {
+    async fn a_client_that_reads_nothing_gets_its_line_and_a_lagged_event() {
         let feed = Feed::new("a".to_owned(), None);
         let line = |n: u64| event_line("chat", "a", n, &"x".repeat(1000));
         let push = |count| {
@@ -243,7 +243,7 @@ mod tests {
 
     /// Here that is while the runtime does not get to ask.
     #[tokio::test(flavor = "current_thread")]
-    async fn who_has_read_before_the_runtime_noticed_does_not_lag() {
+    async fn a_client_that_read_before_the_runtime_noticed_does_not_lag() {
         let feed = Feed::new("a".to_owned(), None);
         let push = || feed.push(event_line("chat", "a", feed.next(), &"x".repeat(1 << 20)).into());
         let (near, far) = std::os::unix::net::UnixStream::pair().unwrap();
@@ -268,7 +268,7 @@ mod tests {
         assert!(output.is_waiting());
         while matches!(io::Read::read(&mut &far, &mut [0; 4096]), Ok(1..)) {}
         (0..LAG >> 20).for_each(|_| push());
-        feed.tell();
+        feed.notify();
         let_time_pass(&mut output);
         let written = output.written;
         output.flow(&mut near).await.unwrap();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn who_was_not_told_of_a_gap_begins_again_before_it() {
+    async fn an_undelivered_gap_is_repeated_after_attaching_again() {
         let feed = Feed::new("a".to_owned(), None);
         let push = |count| {
             for _ in 0..count {

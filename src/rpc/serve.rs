@@ -1,6 +1,6 @@
-//! The end that answers. A client that is slow, rude or gone costs its own task only.
+//! The server side of a connection. A client that is slow, misbehaves or disappears affects only its own task.
 
-use super::asker::Asker;
+use super::caller::Caller;
 use super::clients::{Activity, Clients};
 use super::envelope::{Request, Response};
 use super::feed::Reader;
@@ -19,13 +19,13 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-/// How long a question may take from its first byte to its last.
+/// How long a request may take from its first byte to its last.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a client that takes nothing is waited for once the server ends.
+/// How long to wait for clients that don't read when the server shuts down.
 const LAST: Duration = Duration::from_secs(1);
 
-/// What a client is told that finds no room, and one that has to make room.
+/// Errors for a client that finds no room, and for one that is dropped.
 const TURNED_AWAY: (&str, &str) = (
     "too many clients are connected, and each waits for an answer or for events",
     "try again when one has gone",
@@ -33,24 +33,24 @@ const TURNED_AWAY: (&str, &str) = (
 const DROPPED: (&str, &str) =
     ("too many clients are connected, and this one was idle the longest", "connect again");
 
-/// Who knows the answers. One clone for each client.
+/// Handles requests. Each client gets a clone.
 pub trait Service: Clone + Send + 'static {
-    /// Answers `request` of `asker`.
-    fn answer(&self, request: &Request, asker: &Asker) -> impl Future<Output = Answer> + Send;
+    /// Answers `request` of `caller`.
+    fn answer(&self, request: &Request, caller: &Caller) -> impl Future<Output = Answer> + Send;
 }
 
-/// What comes of a question.
+/// The result of a request.
 #[derive(Debug)]
 pub enum Answer {
-    /// This.
+    /// A payload.
     Payload(Value),
-    /// An error, which says what to do.
+    /// An error with a hint.
     Refusal(Failure),
-    /// This, and after it the events.
+    /// A payload, followed by events.
     Attach(Value, Reader),
-    /// This, and no more events.
+    /// A payload; no more events.
     Detach(Value),
-    /// From now on the client speaks with another server, which has been asked already.
+    /// The client talks to another server from now on, which has already received the request.
     HandOver(UnixStream),
 }
 
@@ -63,10 +63,9 @@ impl Answer {
     }
 }
 
-/// Accepts clients until `over` is true, and lets those go that have all they are going to get. Where there are too many, of
-/// all or of one agent's, the longest idle one of them is dropped for the newest; where all of them wait for something, the
-/// newest is turned away.
-/// Listens on another socket as soon as `next` has one.
+/// Accepts clients until `over` is true, and drops those that have received everything. If there are too many, in
+/// total or of one agent, the one that has been idle longest makes room; if none is idle, the new client is rejected.
+/// When `next` yields a listener, it replaces the current one.
 pub async fn serve(
     mut listener: UnixListener,
     mut next: mpsc::Receiver<UnixListener>,
@@ -79,15 +78,15 @@ pub async fn serve(
             accepted = listener.accept(), if clients.all_told_to_leave_have() => match accepted {
                 Ok((stream, _)) if !socket::is_same_user(&stream) => {}
                 Ok((stream, _)) => {
-                    let asker = Arc::new(Asker::of(&stream));
-                    if clients.make_room(&asker) {
+                    let caller = Arc::new(Caller::of(&stream));
+                    if clients.make_room(&caller) {
                         let (service, over) = (service.clone(), over.clone());
-                        clients.add(Arc::clone(&asker), |activity| converse(stream, asker, service, over, activity));
+                        clients.add(Arc::clone(&caller), |activity| converse(stream, caller, service, over, activity));
                     } else {
                         let _no_room = stream.try_write(&goodbye(&TURNED_AWAY));
                     }
                 }
-                // Out of descriptors, most likely: have a client leave rather than spin.
+                // Probably out of file descriptors: drop a client instead of spinning.
                 Err(_) => {
                     clients.drop_longest_idle();
                     let _left = timeout(Duration::from_secs(1), clients.left()).await;
@@ -102,17 +101,17 @@ pub async fn serve(
     while clients.left().await.is_some() {}
 }
 
-/// The last line to a client that is let go. It gets it if there is room for it at once.
+/// The last line for a client that is dropped, sent only if there is room for it at once.
 fn goodbye((what, hint): &(&str, &str)) -> Vec<u8> {
     Response::new(String::new(), String::new(), Err(Failure::new(*what).hint(*hint))).line()
 }
 
-/// A question, on its way to its answer.
+/// A request in progress.
 type Asked = Pin<Box<dyn Future<Output = (Request, Answer)> + Send>>;
 
 async fn converse<S: Service>(
     stream: UnixStream,
-    asker: Arc<Asker>,
+    caller: Arc<Caller>,
     service: S,
     mut over: watch::Receiver<bool>,
     activity: Arc<Activity>,
@@ -121,7 +120,7 @@ async fn converse<S: Service>(
     let mut lines = Lines::new(reading, LONGEST, Some(PATIENCE));
     let mut output = Output::default();
     let mut asked: Option<Asked> = None;
-    // What comes from a client that said something wrong is not listened to.
+    // After an invalid request, no more of the client's requests are read.
     let mut is_listening = true;
     loop {
         output.fill();
@@ -138,7 +137,7 @@ async fn converse<S: Service>(
                 let _no_room = writing.try_write(&goodbye(&DROPPED));
                 return;
             }
-            // Events flow while a question waits for its answer.
+            // Send events while a request is in progress.
             (request, answer) = answered(&mut asked) => {
                 asked = None;
                 let answer = if is_listening { answer } else { answer.without_events() };
@@ -149,15 +148,15 @@ async fn converse<S: Service>(
             line = lines.next(), if is_listening && asked.is_none() && output.has_room() => match line {
                 Ok(Some(line)) => match serde_json::from_slice::<Request>(line) {
                     Ok(request) => {
-                        let (service, asker) = (service.clone(), Arc::clone(&asker));
+                        let (service, caller) = (service.clone(), Arc::clone(&caller));
                         asked = Some(Box::pin(async move {
-                            let answer = service.answer(&request, &asker).await;
+                            let answer = service.answer(&request, &caller).await;
                             (request, answer)
                         }));
                     }
                     Err(error) => complain(&mut output, failure!("not a request: {error}")),
                 },
-                // It may have said all it wants to, and wait for the answers.
+                // The client may have closed its end and still wait for responses.
                 Ok(None) => {
                     is_listening = false;
                     output.detach();
@@ -182,7 +181,7 @@ async fn answered(asked: &mut Option<Asked>) -> (Request, Answer) {
     }
 }
 
-/// Writes, or waits for something to write. `None` if the client is gone, or takes nothing although the server ends.
+/// Writes output or waits for some. `None` if the client is gone, or doesn't read during shutdown.
 async fn flow(output: &mut Output, writing: &mut OwnedWriteHalf, is_over: bool) -> Option<()> {
     let flowing = output.flow(writing);
     if is_over { timeout(LAST, flowing).await.ok()?.ok() } else { flowing.await.ok() }
@@ -192,7 +191,7 @@ fn complain(output: &mut Output, error: Failure) {
     output.answer(&Response::new(String::new(), String::new(), Err(error)).line());
 }
 
-/// Has the client get `answer`; returns the other server if it is one.
+/// Queues `answer`; returns the other server if the client is handed over.
 fn take(output: &mut Output, request: Request, answer: Answer) -> Option<UnixStream> {
     let answer = match answer {
         Answer::HandOver(other) => return Some(other),
@@ -211,8 +210,8 @@ fn take(output: &mut Output, request: Request, answer: Answer) -> Option<UnixStr
     None
 }
 
-/// Has the client speak with `other`, until one of them leaves or `over` is true: the other server is there still, and
-/// does not say when it has said all.
+/// Connects the client with `other` until one of them leaves or `over` is true: the other server keeps running and
+/// doesn't signal the end.
 async fn hand_over(
     lines: Lines<OwnedReadHalf>,
     mut writing: OwnedWriteHalf,

@@ -40,10 +40,10 @@ fn start_returns_when_it_answers_and_a_second_start_says_who_runs() {
     let pid = std::fs::read_to_string(env.data().join("murmur.pid")).unwrap();
     assert_snapshot!(env.run(["status"]), @"
     murmur 0.1.0 is running (PID [PID]), up [SPAN]
-    no heartbeats; make one with: murmur init PATH
+    no heartbeats; create one with: murmur init PATH
     [exit 0]
     ");
-    assert_eq!(env.run(["start"]), format!("murmur is running already (PID {})\n[exit 0]", pid.trim()));
+    assert_eq!(env.run(["start"]), format!("murmur is already running (PID {})\n[exit 0]", pid.trim()));
     assert_eq!(env.run(["start", "--foreground"]), env.run(["start"]));
     // It is made when the login shell has said its PATH.
     env.wait(&env.data(), || env.data().join("journal.reserve").exists().then_some(()));

@@ -100,7 +100,7 @@ fn a_workspace_that_is_named_instead_of_its_path_is_told_as_a_word_of_shell() {
     let site = env.workspace(NASTY, "Do it.");
     env.register(&[&site]);
     let shown = env.murmur(["log", "--workspace", NASTY]).at(&env.home()).run();
-    let (_, option) = shown.split_once("say its path: ").unwrap_or_else(|| panic!("{shown}"));
+    let (_, option) = shown.split_once("use its path: ").unwrap_or_else(|| panic!("{shown}"));
     let option = option.lines().next().unwrap();
     assert_eq!(
         pasted(&format!("murmur log {option}")),
@@ -114,10 +114,7 @@ fn an_agents_wrong_id_is_told_with_its_hint_over_the_daemons_socket() {
     let daemon = env.daemon();
     let answer = env.connect().answer("host.status", &json!({ "agent_id": "../x" }));
     assert_eq!(answer["success"], false, "{answer}");
-    assert!(
-        answer["error"].as_str().unwrap().starts_with("not a payload for this: invalid agent id"),
-        "{answer}"
-    );
+    assert!(answer["error"].as_str().unwrap().starts_with("invalid payload: invalid agent id"), "{answer}");
     assert!(answer["hint"].as_str().unwrap().starts_with("use 1 to "), "{answer}");
     daemon.stop();
 }

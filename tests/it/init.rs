@@ -51,7 +51,7 @@ fn what_is_there_is_left_as_it_is() {
     let env = Env::new();
     let site = env.workspace("site", "Mine.");
     assert_snapshot!(env.run(["init", "site", "--interval", "1h30m"]), @"
-    [ENV]/site/HEARTBEAT.md is there already; left as it is
+    [ENV]/site/HEARTBEAT.md already exists; not changed
     registered [ENV]/site
     [exit 0]
     ");
@@ -68,8 +68,8 @@ fn what_is_there_is_left_as_it_is() {
     }
     "#);
     assert_snapshot!(env.run(["init", "site"]), @"
-    [ENV]/site/HEARTBEAT.md is there already; left as it is
-    [ENV]/site is registered already; when it runs is changed in [ENV]/data/config.json
+    [ENV]/site/HEARTBEAT.md already exists; not changed
+    [ENV]/site is already registered; change its schedule in [ENV]/data/config.json
     [exit 0]
     ");
     assert_eq!(std::fs::read_to_string(site.0.join("HEARTBEAT.md")).unwrap(), "Mine.");
@@ -84,22 +84,22 @@ fn a_schedule_that_is_not_taken_is_an_error_and_nothing_is_done() {
     env.run(["init", "site", "--name", "nightly", "--cron", "0 3 * * *"]);
     let config = env.config();
     assert_snapshot!(env.run(["init", "site", "--interval", "3h"]), @"
-    | error: --interval 3h was not applied: [ENV]/site is registered already, with the schedule every 2h
+    | error: --interval 3h was not applied: [ENV]/site is already registered, with the schedule every 2h
     | hint: change it in [ENV]/data/config.json
     [exit 1]
     ");
     assert_snapshot!(env.run(["init", "site", "--cron", "0 9 * * *", "--tz", "Europe/Berlin"]), @"
-    | error: --cron '0 9 * * *' --tz Europe/Berlin was not applied: [ENV]/site is registered already, with the schedule every 2h
+    | error: --cron '0 9 * * *' --tz Europe/Berlin was not applied: [ENV]/site is already registered, with the schedule every 2h
     | hint: change it in [ENV]/data/config.json
     [exit 1]
     ");
     assert_snapshot!(env.run(["workspaces", "add", "site", "--interval", "3h"]), @"
-    | error: --interval 3h was not applied: [ENV]/site is registered already, with the schedule every 2h
+    | error: --interval 3h was not applied: [ENV]/site is already registered, with the schedule every 2h
     | hint: change it in [ENV]/data/config.json
     [exit 1]
     ");
     assert_snapshot!(env.run(["init", "site", "--name", "nightly", "--interval", "1d"]), @r#"
-    | error: --interval 1d was not applied: heartbeat "nightly" of [ENV]/site is there already, with the schedule cron 0 3 * * * UTC
+    | error: --interval 1d was not applied: heartbeat "nightly" of [ENV]/site already exists, with the schedule cron 0 3 * * * UTC
     | hint: change it in [ENV]/site/heartbeats/nightly/HEARTBEAT.md
     [exit 1]
     "#);
@@ -116,7 +116,7 @@ fn a_schedule_that_is_not_taken_is_an_error_and_nothing_is_done() {
     // What its own file says counts, and is changed there.
     std::fs::write(site.0.join("HEARTBEAT.md"), "---\ninterval: 5h\n---\nMine.").unwrap();
     assert_snapshot!(env.run(["init", "site", "--interval", "2h"]), @"
-    | error: --interval 2h was not applied: [ENV]/site is registered already, with the schedule every 5h
+    | error: --interval 2h was not applied: [ENV]/site is already registered, with the schedule every 5h
     | hint: change it in [ENV]/site/HEARTBEAT.md
     [exit 1]
     ");
@@ -126,7 +126,7 @@ fn a_schedule_that_is_not_taken_is_an_error_and_nothing_is_done() {
     std::fs::create_dir(&blog).unwrap();
     env.run(["init", "blog", "--name", "nightly", "--interval", "1d"]);
     assert_snapshot!(env.run(["init", "blog", "--interval", "1h"]), @"
-    | error: --interval 1h was not applied: [ENV]/blog is registered already, without a schedule
+    | error: --interval 1h was not applied: [ENV]/blog is already registered, without a schedule
     | hint: write one into [ENV]/data/config.json
     [exit 1]
     ");
@@ -137,20 +137,20 @@ fn a_schedule_that_is_not_taken_is_an_error_and_nothing_is_done() {
 fn a_folder_is_made_where_nothing_else_is_missing() {
     let env = Env::new();
     assert_snapshot!(env.run(["init", "new site/", "--template", "tests"]), @"
-    made [ENV]/new site
+    created [ENV]/new site
     wrote [ENV]/new site/HEARTBEAT.md; edit it: nothing runs until then
     registered [ENV]/new site
     [exit 0]
     ");
     assert!(env.root().join("new site/HEARTBEAT.md").exists());
     assert_snapshot!(env.run(["init", "no/site"]), @"
-    | error: cannot make workspace no/site: its parent folder does not exist
+    | error: cannot create workspace no/site: its parent folder does not exist
     | hint: run: mkdir -p no/site
     [exit 1]
     ");
     assert_snapshot!(env.run(["init", "other", "--template", "nope"]), @r#"
     | error: no template "nope", and no file of this name
-    | hint: there are default, tests, issues, deploy, and files of yours
+    | hint: templates are default, tests, issues, deploy, or the path of a file
     [exit 1]
     "#);
     std::os::unix::fs::symlink("nowhere", env.root().join("link")).unwrap();
@@ -207,7 +207,7 @@ fn a_named_heartbeat_carries_its_own_schedule() {
     "#);
     assert_snapshot!(env.run(["beat", "site", "--name", "nightly"]), @"
     ok [S]
-    | warning: [ENV]/site/heartbeats/nightly/HEARTBEAT.md is not edited yet; the daemon does not start it until it is
+    | warning: [ENV]/site/heartbeats/nightly/HEARTBEAT.md is not edited yet; the daemon won't start it until you edit it
     [exit 0]
     ");
 }
@@ -228,7 +228,7 @@ fn a_template_is_one_of_ours_or_a_file() {
     assert_eq!(std::fs::read_to_string(env.root().join("own/HEARTBEAT.md")).unwrap(), "Mine.");
     assert_snapshot!(env.run(["init", "own", "--template", "nope"]), @r#"
     | error: no template "nope", and no file of this name
-    | hint: there are default, tests, issues, deploy, and files of yours
+    | hint: templates are default, tests, issues, deploy, or the path of a file
     [exit 1]
     "#);
 }

@@ -205,7 +205,7 @@ fn a_call_too_long_to_be_looked_at_and_what_is_for_a_person_are_denied_unasked()
     let daemon = env.daemon();
     let provider = Provider::always(anthropic(&says("allow", "ok")));
     settle(&env, "anthropic", &provider.url(), &key());
-    assert_snapshot!(answer(&env, 20, &json!("x".repeat(70_000))), @"deny (failure): the call has 70058 bytes, and a model is asked about 65536 at most; make it shorter; the call is denied");
+    assert_snapshot!(answer(&env, 20, &json!("x".repeat(70_000))), @"deny (failure): the call has 70058 bytes, but a model is asked about at most 65536; make it shorter; the call is denied");
     for (key, value) in [("tool", "AskUserQuestion"), ("doubt", "what is $X")] {
         let mut request = request(20, &json!({}));
         request[key] = json!(value);

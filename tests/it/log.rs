@@ -132,12 +132,12 @@ fn a_workspace_that_nobody_knows_is_no_workspace_without_beats() {
     let below = |folder: &str| env.murmur(["log", "--workspace", folder]).at(&env.home()).run();
     assert_snapshot!(below("site"), @"
     | error: no workspace at [ENV]/home/site
-    | hint: site is the name of one, say its path: --workspace [ENV]/site
+    | hint: site is the name of a workspace; use its path: --workspace [ENV]/site
     [exit 1]
     ");
     assert_snapshot!(below("weekly"), @"
     | error: no workspace at [ENV]/home/weekly
-    | hint: weekly is the name of one, say its path: --workspace [ENV]/other
+    | hint: weekly is the name of a workspace; use its path: --workspace [ENV]/other
     [exit 1]
     ");
     // One that is registered, and one that only the journal knows: it has beats, if none of these.

@@ -192,7 +192,7 @@ fn a_journal_that_cannot_be_written_for_another_reason_than_room_is_told_with_th
     std::fs::set_permissions(env.claude(), PermissionsExt::from_mode(0o755)).unwrap();
     assert_snapshot!(env.run(["beat", "site"]), @"
     ok [S]
-    | warning: cannot write [ENV]/data/heartbeats.jsonl: it is a folder, not a file; the line is kept and written later; move it away: murmur writes a file there
+    | warning: cannot write [ENV]/data/heartbeats.jsonl: it is a folder, not a file; the line was kept and will be written later; move it away: murmur writes a file there
     [exit 0]
     ");
     assert_eq!(journal.read_dir().unwrap().count(), 0);
@@ -200,7 +200,7 @@ fn a_journal_that_cannot_be_written_for_another_reason_than_room_is_told_with_th
     assert_snapshot!(env.run(["status"]), @"
     murmur is not running; start it with: murmur start
     problem: 1 journal line is not written yet; run: murmur start
-    no heartbeats; make one with: murmur init PATH
+    no heartbeats; create one with: murmur init PATH
     [exit 0]
     ");
     assert_snapshot!(env.run(["log"]), @"
@@ -282,7 +282,7 @@ fn a_file_that_a_flag_protects_is_told_with_the_command_that_clears_it() {
     let said = env.run(["beat", "site"]);
     assert_eq!(
         hint(&env, &said),
-        "the line is kept and written later; run as root: chattr -i [ENV]/data/heartbeats.jsonl"
+        "the line was kept and will be written later; run as root: chattr -i [ENV]/data/heartbeats.jsonl"
     );
     drop(locked);
     let _locked = Locked::new(&env, &env.data(), "a");

@@ -64,14 +64,14 @@ fn the_file_that_is_shipped_holds_as_it_is() {
 fn without_a_file_there_are_no_rules_and_it_is_said_where_they_go() {
     let env = Env::new();
     assert_snapshot!(here(&env, ["permission", "rules"]).run(), @"
-    [ENV]/data/projects/here@[DIGITS]/permissions.toml is not there; docs/reference/permissions.md and permissions.toml.default say what goes into it
-    [ENV]/data/config/permissions.toml is not there; docs/reference/permissions.md and permissions.toml.default say what goes into it
+    [ENV]/data/projects/here@[DIGITS]/permissions.toml does not exist; see docs/reference/permissions.md and permissions.toml.default
+    [ENV]/data/config/permissions.toml does not exist; see docs/reference/permissions.md and permissions.toml.default
     a manager may run: murmur:*
     [exit 0]
     ");
     assert_snapshot!(here(&env, ["permission", "rules"]).unset("MURMUR_DIR").set("XDG_CONFIG_HOME", env.root().join("xdg")).run(), @"
-    [ENV]/home/.murmur/projects/here@[DIGITS]/permissions.toml is not there; docs/reference/permissions.md and permissions.toml.default say what goes into it
-    [ENV]/xdg/murmur/permissions.toml is not there; docs/reference/permissions.md and permissions.toml.default say what goes into it
+    [ENV]/home/.murmur/projects/here@[DIGITS]/permissions.toml does not exist; see docs/reference/permissions.md and permissions.toml.default
+    [ENV]/xdg/murmur/permissions.toml does not exist; see docs/reference/permissions.md and permissions.toml.default
     a manager may run: murmur:*
     [exit 0]
     ");
@@ -187,7 +187,7 @@ fn what_the_settings_and_the_workspace_say_is_what_comes_after_the_rules() {
     assert_snapshot!(at("Task"), @r#"
     ask: a model decides
       by permissions-checker = "llm"
-      which cannot be asked, so that it is denied: no model is configured; add [llm_auth] to [ENV]/data/config/config.toml
+    so it is denied, as no model can be asked: no model is configured; add [llm_auth] to [ENV]/data/config/config.toml
       for a beat of [ENV]/site/sub, project sub
     [exit 0]
     "#);
@@ -222,7 +222,7 @@ fn that_no_beat_would_run_at_all_is_said() {
     allow: nothing forbids it
       by permissions-checker = "off"
       for a beat of [ENV]/site, project site
-    | note: no beat runs there, and this is what holds apart from that: [ENV]/site/HEARTBEAT.md:2:1: key "modle" is not known; did you mean "model"?
+    | note: beats cannot run there; ignoring this error: [ENV]/site/HEARTBEAT.md:2:1: key "modle" is not known; did you mean "model"?
     [exit 0]
     "#);
 }
@@ -233,7 +233,7 @@ fn a_file_that_cannot_be_read_denies_everything_and_says_where_it_is_wrong() {
     env.setting("permissions.toml", "[[rules]]\ntool = \"Bash\"\naction = \"alow\"\n");
     assert_snapshot!(check(&env, "Read(a)"), @r#"
     deny: [ENV]/data/config/permissions.toml:3:10: "alow" is not known; write "allow", "deny" or "pass"
-      by what cannot be read: every call is denied until it can
+      by an unreadable configuration: every call is denied until it is fixed
       for a beat of [ENV]/here, project here
     [exit 0]
     "#);
@@ -246,7 +246,7 @@ fn a_file_that_cannot_be_read_denies_everything_and_says_where_it_is_wrong() {
     env.setting("config.toml", "[providers.openai]\napi-key = \"sk-secret\"\nkey = 1\n");
     assert_snapshot!(check(&env, "Read(a)"), @r#"
     deny: [ENV]/data/config/config.toml:3:1: key "key" is not known; use one of api-key, api-key-file, base-url
-      by what cannot be read: every call is denied until it can
+      by an unreadable configuration: every call is denied until it is fixed
       for a beat of [ENV]/here, project here
     [exit 0]
     "#);

@@ -91,7 +91,7 @@ fn the_unit_is_written_started_replaced_and_removed() {
     let env = Env::new();
     with_manager(&env, "is-active) echo active ;;\nis-enabled) echo enabled ;;");
     assert_snapshot!(env.run(["service", "status"]), @"
-    murmur is no service; murmur service install makes it one
+    The service is not installed. Run: murmur service install
     [exit 1]
     ");
     let printed = env.run(["service", "install", "--print"]);
@@ -117,14 +117,14 @@ fn the_unit_is_written_started_replaced_and_removed() {
     ");
     std::fs::write(unit(&env), "[Service]\n").unwrap();
     assert_snapshot!(env.run(["service", "status"]), @"
-    [ENV]/home/.config/systemd/user/murmur.service is not what this murmur would write here; murmur service install replaces it, and keeps it as a backup
+    [ENV]/home/.config/systemd/user/murmur.service is outdated or was edited; `murmur service install` replaces it and keeps a backup
     active, enabled
     [exit 0]
     ");
     std::fs::remove_file(env.home().join("asked")).unwrap();
     assert_snapshot!(env.run(["service", "install"]), @"
-    Wrote [ENV]/home/.config/systemd/user/murmur.service, which was different: as it was it is [ENV]/home/.config/systemd/user/murmur.service.murmur-[RANDOM]
-    What you changed in it stays when it stands in a drop-in: systemctl --user edit murmur.service
+    Wrote [ENV]/home/.config/systemd/user/murmur.service, and saved the previous version as [ENV]/home/.config/systemd/user/murmur.service.murmur-[RANDOM]
+    To keep changes to it, use a drop-in: systemctl --user edit murmur.service
     murmur runs as a service
     It ends when you log out, unless you run once: loginctl enable-linger
     [exit 0]
@@ -137,12 +137,12 @@ fn the_unit_is_written_started_replaced_and_removed() {
         "--user daemon-reload\n--user enable --now murmur.service\n--user restart murmur.service\n";
     assert_eq!(asked(&env), replaced);
     assert_snapshot!(env.run(["service", "uninstall"]), @"
-    Removed [ENV]/home/.config/systemd/user/murmur.service; agents that run go on
+    Removed [ENV]/home/.config/systemd/user/murmur.service; agents keep running
     [exit 0]
     ");
     assert!(!unit(&env).exists());
     assert_snapshot!(env.run(["service", "uninstall"]), @"
-    murmur is no service
+    The service is not installed
     [exit 0]
     ");
 }
@@ -153,7 +153,7 @@ fn what_the_manager_refuses_is_said() {
     let env = Env::new();
     assert_snapshot!(env.murmur(["service", "install"]).set("PATH", "/nowhere").run(), @"
     | error: cannot run systemctl: No such file or directory (os error 2)
-    | hint: without it, have `murmur start --foreground` started by what you have instead
+    | hint: run `murmur start --foreground` under another supervisor
     [exit 1]
     ");
     assert!(!unit(&env).exists());
@@ -176,7 +176,7 @@ fn a_manager_that_cannot_be_reached_leaves_no_file_and_keeps_none() {
     let folder = format!("/run/user/{}", rustix::process::getuid().as_raw());
     assert_snapshot!(env.run(["service", "install"]).replace(&folder, "/run/user/[UID]"), @"
     | error: systemctl --user daemon-reload: Failed to connect to bus: No medium found
-    | hint: there is no manager of yours here: have `murmur start --foreground` started by what you have, or run `loginctl enable-linger`, set XDG_RUNTIME_DIR=/run/user/[UID] and try again
+    | hint: run `murmur start --foreground` under your own supervisor, or run `loginctl enable-linger`, set XDG_RUNTIME_DIR=/run/user/[UID] and try again
     [exit 1]
     ");
     assert!(!unit(&env).exists());
@@ -190,7 +190,7 @@ fn a_manager_that_cannot_be_reached_leaves_no_file_and_keeps_none() {
     assert!(env.run(["service", "install"]).ends_with("[exit 1]"));
     assert_eq!(std::fs::read_to_string(unit(&env)).unwrap(), "mine");
     assert_snapshot!(env.run(["service", "status"]), @"
-    [ENV]/home/.config/systemd/user/murmur.service is not what this murmur would write here; murmur service install replaces it, and keeps it as a backup
+    [ENV]/home/.config/systemd/user/murmur.service is outdated or was edited; `murmur service install` replaces it and keeps a backup
     unknown, enabled
     problem: Failed to connect to bus: No medium found
     [exit 1]
@@ -200,8 +200,8 @@ fn a_manager_that_cannot_be_reached_leaves_no_file_and_keeps_none() {
     [exit 1]
     "#);
     assert_snapshot!(env.run(["service", "uninstall"]), @"
-    Removed [ENV]/home/.config/systemd/user/murmur.service; agents that run go on
-    | note: its manager was not told: systemctl --user disable --now murmur.service: Failed to connect to bus: No medium found; a daemon that runs goes on, up to: murmur stop
+    Removed [ENV]/home/.config/systemd/user/murmur.service; agents keep running
+    | note: cannot tell the service manager: systemctl --user disable --now murmur.service: Failed to connect to bus: No medium found; a running daemon keeps running; stop it with: murmur stop
     [exit 0]
     ");
     assert_eq!(env.names(unit(&env).parent().unwrap()), "default.target.wants");
@@ -233,8 +233,8 @@ fn a_daemon_that_runs_already_is_not_made_a_service_beside_itself() {
     with_manager(&env, "");
     let daemon = env.daemon();
     assert_snapshot!(env.run(["service", "install"]), @"
-    | error: murmur runs already (PID [PID]), and not as a service
-    | hint: run `murmur stop`, then this again
+    | error: murmur is already running (PID [PID]), but not as a service
+    | hint: run `murmur stop`, then run this again
     [exit 1]
     ");
     assert!(!unit(&env).exists() && asked(&env).is_empty());

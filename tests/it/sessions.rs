@@ -128,7 +128,7 @@ fn filters_choose_and_n_counts_what_they_chose() {
     [exit 0]
     ");
     assert_snapshot!(place.run(["sessions", "--state", "running"]), @"
-    no such sessions; see: murmur sessions
+    no matching sessions; see: murmur sessions
     [exit 0]
     ");
     assert_snapshot!(place.run(["sessions", "--state", "done"]), @r#"

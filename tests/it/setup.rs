@@ -45,7 +45,7 @@ fn hooks_are_put_in_once_and_taken_out_without_a_trace() {
     write(&settings(&env), MINE);
     assert_snapshot!(setup(&env, &[]), @"
     Configured murmur's hooks in [ENV]/home/.claude/settings.json
-    The file as it was is [ENV]/home/.claude/settings.json.murmur-[RANDOM]
+    Saved the previous version as [ENV]/home/.claude/settings.json.murmur-[RANDOM]
     [exit 0]
     ");
     let text = read(&settings(&env));
@@ -57,7 +57,7 @@ fn hooks_are_put_in_once_and_taken_out_without_a_trace() {
     assert_eq!(read(&settings(&env)), text);
     assert_eq!(env.names(&env.home().join(".claude")), "settings.json\nsettings.json.murmur-backup");
     assert_snapshot!(setup(&env, &["--remove"]), @"
-    Removed murmur's hooks from [ENV]/home/.claude/settings.json, which is as it was before them
+    Removed murmur's hooks from [ENV]/home/.claude/settings.json, restoring its previous content
     [exit 0]
     ");
     assert_eq!(read(&settings(&env)), MINE);
@@ -151,13 +151,13 @@ fn a_dry_run_shows_what_would_change_and_writes_nothing() {
     write(&settings(&env), "{\"model\":\"opus\"}");
     setup(&env, &[]);
     assert_snapshot!(setup(&env, &["--dry-run"]), @"
-    Nothing is written. It would be:
+    Dry run; the file would contain:
     Already configured in [ENV]/home/.claude/settings.json
     [exit 0]
     ");
     assert_snapshot!(setup(&env, &["--dry-run", "--remove"]), @r#"
-    Nothing is written. It would be:
-    Removed murmur's hooks from [ENV]/home/.claude/settings.json, which is as it was before them
+    Dry run; the file would contain:
+    Removed murmur's hooks from [ENV]/home/.claude/settings.json, restoring its previous content
     --- [ENV]/home/.claude/settings.json
     +++ [ENV]/home/.claude/settings.json
     @@ -1,1 +1,1 @@
@@ -181,9 +181,9 @@ fn mending_flat_entries_puts_no_hooks_in_and_mends_the_file_of_its_scope() {
         env.murmur(words).at(&site.0).run()
     };
     assert_snapshot!(run(&["--scope", "local"]), @"
-    Mended [ENV]/site/.claude/settings.local.json
+    Fixed [ENV]/site/.claude/settings.local.json
     Rewrote hooks.PostToolUse[0] in the nested form
-    The file as it was is [ENV]/site/.claude/settings.local.json.murmur-[RANDOM]
+    Saved the previous version as [ENV]/site/.claude/settings.local.json.murmur-[RANDOM]
     [exit 0]
     ");
     assert_eq!(read(&local), MINE);
@@ -206,13 +206,13 @@ fn flat_entries_are_pointed_out_and_rewritten_only_on_demand() {
     write(&settings(&env), &flat);
     assert_snapshot!(setup(&env, &[]), @r#"
     Configured murmur's hooks in [ENV]/home/.claude/settings.json
-    The file as it was is [ENV]/home/.claude/settings.json.murmur-[RANDOM]
+    Saved the previous version as [ENV]/home/.claude/settings.json.murmur-[RANDOM]
     | warning: [ENV]/home/.claude/settings.json:5:7: hooks.PostToolUse[0] has its command next to the matcher (flat form): Claude Code 2.1.197 silently ignores the whole file because of it, so your permissions.deny is off, 2.1.329 ignores the entry; `murmur setup hooks --fix-flat` rewrites it as {"matcher", "hooks": [...]}
     [exit 0]
     "#);
     assert!(read(&settings(&env)).contains("{ \"matcher\": \"Bash\", \"command\": \"mine\" }"));
     assert_snapshot!(setup(&env, &["--fix-flat"]), @"
-    Mended [ENV]/home/.claude/settings.json
+    Fixed [ENV]/home/.claude/settings.json
     Rewrote hooks.PostToolUse[0] in the nested form
     [exit 0]
     ");
@@ -229,7 +229,7 @@ fn flat_entries_are_pointed_out_and_rewritten_only_on_demand() {
     write(&settings(&env), "{\"disableAllHooks\": true}");
     assert_snapshot!(setup(&env, &[]), @"
     Configured murmur's hooks in [ENV]/home/.claude/settings.json
-    The file as it was is [ENV]/home/.claude/settings.json.murmur-[RANDOM]
+    Saved the previous version as [ENV]/home/.claude/settings.json.murmur-[RANDOM]
     | warning: [ENV]/home/.claude/settings.json:1:2: disableAllHooks is true: Claude Code runs no hooks, not even murmur's; remove it to enable them
     [exit 0]
     ");

@@ -74,7 +74,7 @@ fn a_daemon_that_does_not_answer_is_told_from_none() {
     lock.try_lock().unwrap();
     assert_snapshot!(env.run(["status"]), @"
     | error: the daemon holds [ENV]/data/murmur.pid and does not answer: No such file or directory (os error 2)
-    | hint: if it goes on so: murmur restart --force
+    | hint: if it stays unresponsive, run: murmur restart --force
     [exit 1]
     ");
 }
@@ -95,7 +95,7 @@ fn a_check_waits_once_for_a_daemon_that_does_not_answer() {
     let silent = silenced(&env);
     assert_snapshot!(env.run(["status", "--check"]), @"
     | error: the daemon holds [ENV]/data/murmur.pid and does not answer: no answer within 5s
-    | hint: if it goes on so: murmur restart --force
+    | hint: if it stays unresponsive, run: murmur restart --force
     [exit 1]
     ");
     assert_eq!(std::iter::from_fn(|| silent.accept().ok()).count(), 1);
@@ -110,7 +110,7 @@ fn a_start_does_not_take_a_daemon_that_does_not_answer_for_one_that_runs() {
     let _silent = silenced(&env);
     assert_snapshot!(env.run(["start"]), @"
     | error: the daemon holds [ENV]/data/murmur.pid and does not answer: no answer within 5s
-    | hint: if it goes on so: murmur restart --force
+    | hint: if it stays unresponsive, run: murmur restart --force
     [exit 1]
     ");
     daemon.signal(rustix::process::Signal::TERM);
@@ -160,13 +160,13 @@ fn a_check_fails_where_nobody_runs() {
     let env = Env::new();
     assert_snapshot!(env.run(["status", "--check"]), @"
     murmur is not running; start it with: murmur start
-    no heartbeats; make one with: murmur init PATH
+    no heartbeats; create one with: murmur init PATH
     [exit 1]
     ");
     let daemon = env.daemon();
     assert_snapshot!(env.run(["status", "--check"]), @"
     murmur 0.1.0 is running (PID [PID]), up [SPAN]
-    no heartbeats; make one with: murmur init PATH
+    no heartbeats; create one with: murmur init PATH
     [exit 0]
     ");
     daemon.stop();

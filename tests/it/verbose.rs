@@ -131,7 +131,7 @@ fn an_unknown_version_of_claude_code_is_said_and_run_all_the_same() {
     site.plays(&json!({ "stdout": format!("{init}\n{}", result("HEARTBEAT_OK")) }));
     assert_snapshot!(env.run(["beat", "site"]), @"
     ok [S]
-    | warning: Claude Code 3.0.1 is not a version murmur was tried with (2.1.x)
+    | warning: Claude Code 3.0.1 was not tested with murmur (tested: 2.1.x)
     [exit 0]
     ");
 }

@@ -8,7 +8,7 @@ use crate::env::Env;
 fn there_are_none_at_first() {
     let env = Env::new();
     assert_snapshot!(env.run(["workspaces", "list"]), @"
-    no workspaces; make one with: murmur init PATH
+    no workspaces; create one with: murmur init PATH
     [exit 0]
     ");
     assert_snapshot!(env.run(["workspaces", "list", "--json"]), @r#"
@@ -29,7 +29,7 @@ fn a_workspace_is_added_once_and_listed_with_its_named_heartbeats() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["workspaces", "add", site.path()]), @"
-    [ENV]/site is registered already
+    [ENV]/site is already registered
     [exit 0]
     ");
     assert_snapshot!(env.run(["workspaces", "list"]), @r#"
@@ -72,7 +72,7 @@ fn a_workspace_is_forgotten_even_if_its_folder_is_gone() {
     env.register(&[&site, &blog]);
     std::fs::remove_dir_all(&site.0).unwrap();
     assert_snapshot!(env.run(["workspaces", "remove", "site"]), @"
-    forgot [ENV]/site; its files are as they were
+    forgot [ENV]/site; its files were not changed
     [exit 0]
     ");
     assert_snapshot!(env.config(), @r#"{"workspaces":[{"interval":"1h","path":"[ENV]/blog"}]}"#);
@@ -82,7 +82,7 @@ fn a_workspace_is_forgotten_even_if_its_folder_is_gone() {
     [exit 1]
     ");
     assert_snapshot!(env.run(["workspaces", "remove", "blog"]), @"
-    forgot [ENV]/blog; its files are as they were
+    forgot [ENV]/blog; its files were not changed
     [exit 0]
     ");
     assert!(blog.0.join("HEARTBEAT.md").exists());

@@ -5,7 +5,7 @@ use super::super::table::{Row, Table};
 use super::line::offset;
 use super::live::{Live, output};
 use derun::id::SessionId;
-use murmur::host::past::{Kept, Replay};
+use murmur::host::replay::{Replay, StoredEvents};
 use murmur::rpc::feed::Past;
 use std::cell::Cell;
 use std::fs::File;
@@ -27,7 +27,7 @@ pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
     live.client(Some(0))?.turn()?;
     let status = live.status()?;
     let (next, capture) = (status.stream_offset, status.capture.unwrap_or_default());
-    let kept = Kept {
+    let kept = StoredEvents {
         root: live.store(),
         session: SessionId::parse(&capture)?,
         agent_id: status.card.agent_id.to_string(),
@@ -109,7 +109,7 @@ fn plain(file: &std::path::Path, bytes: u64) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn derive(kept: Kept, next: u64) -> anyhow::Result<()> {
+fn derive(kept: StoredEvents, next: u64) -> anyhow::Result<()> {
     let (mut replay, mut page, mut at) = (Replay::open(kept, 0)?, Vec::new(), 0);
     while at < next {
         page.clear();

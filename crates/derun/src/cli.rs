@@ -1,4 +1,4 @@
-//! derun's command line, one small file for each command. murmur has the same commands, and more.
+//! derun's command line, with one file per command. murmur has the same commands, and more.
 
 pub mod args;
 pub mod captures;
@@ -21,14 +21,14 @@ use std::process::ExitCode;
 
 /// Runs derun with these arguments, the program's name first.
 ///
-/// Exit codes: 0 done, 1 failed, 2 wrong usage; `derun run` exits as its command does.
+/// Exit codes: 0 success, 1 failure, 2 usage error; `derun run` exits like its command.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     #[cfg(unix)]
     sys::signals::survive_file_size_limit();
     let args: Vec<OsString> = args.into_iter().collect();
     let outcome = match Derun::try_parse_from(&args) {
         Ok(args) => dispatch(args),
-        Err(error) => match usage::told(&error, &Derun::command(), &args, complaint::hint) {
+        Err(error) => match usage::describe(&error, &Derun::command(), &args, complaint::hint) {
             Some(wrong) => {
                 complaint::show(&wrong);
                 return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
@@ -39,10 +39,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     ended(outcome.and_then(|code| Ok(stdout::finish().map(|()| code)?)), complain)
 }
 
-/// Runs the command that was parsed.
-///
-/// # Errors
-/// Whatever the command failed with.
+/// Runs a parsed command.
 pub fn dispatch(args: Derun) -> anyhow::Result<ExitCode> {
     match args.command {
         DerunCommand::Run(args) => run::run(&args),
@@ -63,7 +60,8 @@ pub fn printed(error: &clap::Error) -> ExitCode {
     ended(printed.map(|()| code).map_err(Into::into), complain)
 }
 
-/// Returns the exit code, after `complain` showed the error. A closed pipe is not an error: its reader may leave.
+/// Returns the exit code, after `complain` showed the error. A closed pipe is not an error: its reader may exit at
+/// any time.
 pub fn ended(outcome: anyhow::Result<ExitCode>, complain: impl FnOnce(&anyhow::Error)) -> ExitCode {
     match outcome {
         Ok(code) => code,
@@ -81,10 +79,7 @@ pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// A runtime with one thread, for commands that wait for something.
-///
-/// # Errors
-/// The system has no resources for it.
+/// A single-threaded runtime, for commands that wait for something.
 pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }

@@ -1,4 +1,4 @@
-//! The id of a session, which is also its folder's name (spec 4, Security).
+//! The id of a session, which is also the name of its folder (spec 4, Security).
 
 use jiff::Timestamp;
 use std::fmt;
@@ -6,27 +6,27 @@ use std::io;
 use sys::error::Hinted;
 use sys::random;
 
-/// The longest id, in bytes.
+/// The maximum length of an id, in bytes.
 const MAX: usize = 128;
 
-/// A checked id: one component of a path that stays below `sessions/`.
+/// A validated id: a single path component below `sessions/`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(String);
 
-/// Why a text is no id.
+/// Why a string is not a valid id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
     /// It is empty.
     #[error("invalid session id: it is empty")]
     Empty,
-    /// It is more than 128 bytes.
-    #[error("invalid session id: it has {0} bytes, and 128 is the most")]
+    /// It exceeds 128 bytes.
+    #[error("invalid session id: it has {0} bytes, but the limit is 128")]
     Long(usize),
-    /// It begins with a dot, as `.`, `..` and hidden files do, or ends with a dot or a space, which some systems drop.
+    /// It starts with a dot, like `.`, `..` and hidden files, or ends with a dot or a space, which some systems drop.
     #[error("invalid session id {0:?}: it begins with a dot, or ends with a dot or a space")]
     Edge(String),
-    /// It has a character that file systems, terminals or paths give a meaning.
-    #[error("invalid session id {0:?}: it has {1:?} in it")]
+    /// It contains a character with a special meaning for file systems, terminals or paths.
+    #[error("invalid session id {0:?}: it contains {1:?}")]
     Character(String, char),
 }
 
@@ -44,10 +44,7 @@ impl Hinted for IdError {
 const HINT: &str = "use letters, digits, '-', '_' and '.'";
 
 impl SessionId {
-    /// Checks `text`.
-    ///
-    /// # Errors
-    /// [`IdError`].
+    /// Validates `text`.
     pub fn parse(text: &str) -> Result<Self, IdError> {
         if text.is_empty() {
             return Err(IdError::Empty);
@@ -55,11 +52,11 @@ impl SessionId {
         if text.len() > MAX {
             return Err(IdError::Long(text.len()));
         }
-        // Windows drops dots and spaces at a name's end, which makes two names one.
+        // Windows drops trailing dots and spaces, so two names would be the same.
         if text.starts_with('.') || text.ends_with(['.', ' ']) {
             return Err(IdError::Edge(text.to_owned()));
         }
-        // Characters that are not seen, or turn the text around them, would make two ids look like one.
+        // Invisible and bidirectional characters could make two ids look the same.
         let is_unseen = |c: char| {
             matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
                 || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
@@ -71,10 +68,10 @@ impl SessionId {
         }
     }
 
-    /// A new one: a ULID, so that ids sort by when their sessions began.
+    /// A new id: a ULID, so that ids sort by start time.
     ///
     /// # Errors
-    /// That the system has no randomness.
+    /// If the system has no randomness.
     pub fn new(at: Timestamp) -> io::Result<Self> {
         let milliseconds = u64::try_from(at.as_millisecond()).unwrap_or_default();
         let mut random = [0; 16];
@@ -82,7 +79,7 @@ impl SessionId {
         Ok(Self(ulid::Ulid::from_parts(milliseconds, u128::from_le_bytes(random)).to_string()))
     }
 
-    /// The text.
+    /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -100,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_leads_elsewhere_is_no_id() {
+    fn path_traversal_is_not_a_valid_id() {
         for text in [
             "", ".", "..", ".hidden", "a/b", "/", r"a\b", "C:x", "a\nb", "a\0", "\u{7f}", "\u{85}", "x.",
             "x ",
@@ -114,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn new_ids_sort_by_time_and_are_ids() {
+    fn new_ids_are_valid_and_sort_by_time() {
         let at = |second| Timestamp::from_second(second).unwrap();
         let (first, second) = (SessionId::new(at(1)).unwrap(), SessionId::new(at(2)).unwrap());
         assert!(first < second);

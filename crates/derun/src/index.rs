@@ -1,5 +1,4 @@
-//! Finding a byte's stretch in `index.jsonl` without reading all of it: the lines are in the order of their bytes,
-//! so half of what is left can be passed over with each look.
+//! Binary search in `index.jsonl`: its lines are ordered by offset, so each probe halves the rest.
 
 use super::record::Stretch;
 use std::fs::File;
@@ -7,17 +6,14 @@ use std::io;
 use sys::file;
 use sys::lines::{Found, LineBuffer};
 
-/// What is read at once. A line has about 100 bytes.
+/// How much is read at once. A line has about 100 bytes.
 const BLOCK: usize = 4096;
 
-/// What is longer is no line: zeros that a power failure left behind, or another file's bytes.
+/// Longer lines are invalid: zeros after a power failure, or another file's content.
 const LONGEST: usize = 64 * 1024;
 
-/// Every stretch of the bytes `from..to`, cut to them. Bytes after the last line are of its channel and time. Empty if
-/// there is no line that could say anything.
-///
-/// # Errors
-/// What the system says of `index`.
+/// All stretches of the bytes `from..to`, clipped to that range. Bytes after the last line have its channel and time.
+/// Empty if there is no valid line.
 pub(super) fn stretches(index: &File, from: u64, to: u64) -> io::Result<Vec<Stretch>> {
     let length = index.metadata()?.len();
     let mut lines = Lines::new(index, search(index, length, from)?, length);
@@ -41,10 +37,7 @@ pub(super) fn stretches(index: &File, from: u64, to: u64) -> io::Result<Vec<Stre
     Ok(found)
 }
 
-/// The newest whole line.
-///
-/// # Errors
-/// What the system says of `index`.
+/// The newest complete line.
 pub(super) fn last(index: &File) -> io::Result<Option<Stretch>> {
     let length = index.metadata()?.len();
     let mut lines = Lines::new(index, search(index, length, u64::MAX)?, length);
@@ -55,10 +48,7 @@ pub(super) fn last(index: &File) -> io::Result<Option<Stretch>> {
     Ok(last)
 }
 
-/// How many whole lines there are.
-///
-/// # Errors
-/// What the system says of `index`.
+/// The number of complete lines.
 pub(super) fn count(index: &File) -> io::Result<u64> {
     let mut block = vec![0; 64 * 1024];
     let (mut at, mut lines) = (0, 0);
@@ -72,7 +62,7 @@ pub(super) fn count(index: &File) -> io::Result<u64> {
     }
 }
 
-/// Where to begin to read lines, so that the one that covers the byte `wanted` is not missed and few come before it.
+/// An offset to start reading at, so that the line that covers byte `wanted` is found and few come before it.
 fn search(index: &File, length: u64, wanted: u64) -> io::Result<u64> {
     let (mut low, mut high) = (0, length);
     let mut block = [0; BLOCK];
@@ -89,20 +79,20 @@ fn search(index: &File, length: u64, wanted: u64) -> io::Result<u64> {
     Ok(low)
 }
 
-/// The first whole line that begins in `block`, and where.
+/// The first complete line that starts in `block`, and its position.
 fn line_after_break(block: &[u8]) -> Option<(usize, Stretch)> {
     let start = memchr::memchr(b'\n', block)? + 1;
     let end = start + memchr::memchr(b'\n', &block[start..])?;
     Some((start, parse(&block[start..end])?))
 }
 
-/// A stretch that makes sense; anything else is passed over, as a torn line is.
+/// Parses a stretch; `None` for torn or implausible lines.
 pub(super) fn parse(line: &[u8]) -> Option<Stretch> {
     let stretch: Stretch = serde_json::from_slice(line).ok()?;
     (stretch.length > 0 && stretch.offset.checked_add(stretch.length).is_some()).then_some(stretch)
 }
 
-/// The lines of an index from some place on.
+/// Reads the lines of an index from a position on.
 struct Lines<'a> {
     index: &'a File,
     buffer: LineBuffer,
@@ -159,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_is_passed_over_and_what_follows_is_of_the_last_channel() {
+    fn a_torn_line_is_skipped_and_later_bytes_keep_the_last_channel() {
         let mut file = index(&[(3, Channel::Stdout), (4, Channel::Stderr)]);
         write!(file, r#"{{"offset":7,"length":9,"chan"#).unwrap();
         let found = channels(&stretches(&file, 1, 12).unwrap());
@@ -170,9 +160,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_for_a_line_is_passed_over_and_not_kept_in_memory() {
+    fn an_oversized_line_is_skipped_without_buffering_it() {
         let mut file = index(&[(3, Channel::Stdout)]);
-        // Sparse: as long as a reader that looks at all of it again for each block would take hours.
+        // A sparse file: reading all of it again for each block would take hours.
         file.set_len(16 << 20).unwrap();
         file.seek(io::SeekFrom::End(0)).unwrap();
         let line = |offset| {
@@ -180,7 +170,7 @@ mod tests {
                 r#"{{"offset":{offset},"length":4,"channel":"stderr","timestamp":"2026-01-01T00:00:00Z"}}"#
             )
         };
-        // The first of them ends what is too long, and is not told from it.
+        // The first line only ends the oversized one.
         write!(file, "{}\n{}\n", line(3), line(7)).unwrap();
         let found = channels(&stretches(&file, 0, 12).unwrap());
         assert_eq!(found, [(0, 3, Channel::Stdout), (3, 9, Channel::Stderr)]);
@@ -189,7 +179,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_range_is_found_as_by_reading_every_line(
+        fn any_range_is_found_as_by_a_linear_scan(
             lines in prop::collection::vec((1_u64..50, prop::bool::ANY), 1..400),
             from in 0_u64..4000,
             length in 1_u64..4000,

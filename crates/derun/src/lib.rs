@@ -1,15 +1,15 @@
-//! Runs any command as if nothing stood between it and the terminal, and keeps every byte that it writes.
+//! Runs any command as if it were connected to the terminal directly, and captures every byte that it writes.
 //!
 //! ```text
 //! child bytes ─┬─> terminal, unchanged                                  (transport)
 //!              └─> Recorder ─> Writer ─> sessions/<id>/ ─> Session ─> page, follow    (store)
 //! ```
 //!
-//! The store knows nothing of transports: whoever has bytes and a [`writer::Writer`] can keep them, in as many
-//! channels as it likes. docs/guide/captures.md describes the files.
+//! The store doesn't depend on transports: anything that has bytes and a [`writer::Writer`] can capture them, in any
+//! number of channels. docs/guide/captures.md describes the files.
 //!
-//! [`mcp`] serves what sessions wrote over the Model Context Protocol. [`cli`] is derun's command line, which murmur's
-//! `run`, `mcp`, `sessions` and `show` share; on Windows it is all there is.
+//! [`mcp`] serves captured sessions over the Model Context Protocol. [`cli`] is derun's command line, which murmur's
+//! `run`, `mcp`, `sessions` and `show` share; on Windows there is only derun.
 
 pub mod cli;
 pub mod id;

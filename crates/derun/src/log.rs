@@ -1,5 +1,5 @@
-//! `logs/derun.log`: what happened to sessions, one JSON object a line (spec 4, Logging). No output of a command is
-//! ever in it, and no argument of one.
+//! `logs/derun.log`: what happened to sessions, one JSON object per line (spec 4, Logging). It never contains output
+//! or arguments of commands.
 
 use super::record::{State, Stretch, TransportMode};
 use jiff::Timestamp;
@@ -10,57 +10,57 @@ use std::path::Path;
 use sys::folder::Folder;
 use sys::{atomic, clock, lock};
 
-/// A log of more bytes than this is moved to `derun.log.1` when it is opened next.
+/// A larger log is renamed to `derun.log.1` when it is next opened.
 const MAX: u64 = 8 * 1024 * 1024;
 
-/// Lines are written in portions of about this many bytes.
+/// The approximate size of a write, in bytes.
 const PORTION: usize = 32 * 1024;
 
-/// What a sweep did with a session.
+/// The result of sweeping a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CleanupResult {
-    /// It stays.
+    /// It was kept.
     Skipped,
-    /// It is gone.
+    /// It was removed.
     Removed,
-    /// It could not be told or done.
+    /// It could not be checked or removed.
     Error,
 }
 
-/// Why (spec 4, "Logging boundary rules").
+/// The reason (spec 4, "Logging boundary rules").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CleanupReason {
-    /// Its time has not come.
+    /// It has not expired.
     NotExpired,
     /// It is being written.
     ActiveSession,
-    /// Its time is over.
+    /// It has expired.
     Expired,
-    /// It has no readable meta.json, and was changed not long ago.
+    /// It has no readable meta.json and was changed recently.
     UnreadableNotExpired,
-    /// It has no readable meta.json, and was changed long ago.
+    /// It has no readable meta.json and was not changed recently.
     UnreadableExpired,
-    /// It has no readable meta.json, and cannot be looked at.
+    /// It has no readable meta.json, and its files cannot be checked.
     UnreadableStatError,
     /// Removing it failed.
     RemoveError,
 }
 
-/// What a line says.
+/// An event in the log.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event<'a> {
-    /// A session went from a state to the next.
+    /// A session changed its state.
     StateTransition {
-        /// Which.
+        /// The session.
         session_id: &'a str,
-        /// How its output reaches us.
+        /// How its output is captured.
         transport_mode: TransportMode,
         /// Whether stdin and stdout are a terminal.
         tty_attached: bool,
-        /// As `starting->running`.
+        /// Such as `starting->running`.
         state_transition: String,
         /// The exit code.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,33 +69,33 @@ pub enum Event<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         signal: Option<&'a str>,
     },
-    /// A stretch of output was written down.
+    /// A stretch of output was written.
     Chunk {
-        /// Of which session.
+        /// The session.
         session_id: &'a str,
-        /// Its first byte.
+        /// The offset of its first byte.
         chunk_offset: u64,
-        /// How many bytes it has.
+        /// Its size in bytes.
         chunk_size: u64,
     },
-    /// The session takes no more output.
+    /// Capturing stopped.
     CaptureStopped {
-        /// Which.
+        /// The session.
         session_id: &'a str,
-        /// How many bytes it has.
+        /// The number of captured bytes.
         kept_bytes: u64,
-        /// What the system said.
+        /// The underlying error.
         error: &'a str,
     },
-    /// A sweep looked at a session.
+    /// A sweep checked a session.
     CleanupResult {
-        /// Which.
+        /// The session.
         session_id: &'a str,
-        /// What came of it.
+        /// The result.
         cleanup_result: CleanupResult,
-        /// Why.
+        /// The reason.
         cleanup_reason: CleanupReason,
-        /// What the system said.
+        /// The underlying error.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
@@ -108,7 +108,7 @@ struct Line<'a> {
     event: &'a Event<'a>,
 }
 
-/// A log that is open. Trouble with it troubles nobody: what cannot be written is dropped.
+/// An open log. Errors are ignored: what cannot be written is dropped.
 #[derive(Debug, Default)]
 pub struct Log {
     file: Option<File>,
@@ -122,7 +122,7 @@ impl Log {
         Self { file: open(root).ok(), waiting: Vec::new() }
     }
 
-    /// Notes `event`; it is written with others, or when this is flushed or dropped.
+    /// Adds `event`. It is written with later ones, or when this is flushed or dropped.
     pub fn note(&mut self, event: &Event<'_>) {
         if self.file.is_none() {
             return;
@@ -136,7 +136,7 @@ impl Log {
         }
     }
 
-    /// Notes a stretch of `session`.
+    /// Logs a stretch of `session`.
     pub(super) fn note_stretch(&mut self, session: &str, stretch: &Stretch) {
         self.note(&Event::Chunk {
             session_id: session,
@@ -145,7 +145,7 @@ impl Log {
         });
     }
 
-    /// Notes that `session` goes on to `to`.
+    /// Logs that `session` changes to state `to`.
     pub(super) fn note_state(
         &mut self,
         meta: &super::record::Meta,
@@ -164,7 +164,7 @@ impl Log {
         });
     }
 
-    /// Writes what waits, whole lines in one `write`, so that several programs share the file.
+    /// Writes buffered lines with a single `write`, so that several programs can share the file.
     pub fn flush(&mut self) {
         if let Some(file) = &mut self.file {
             let _full = file.write_all(&self.waiting);
@@ -192,7 +192,7 @@ fn open(root: &Path) -> io::Result<File> {
     if file.metadata()?.len() <= MAX {
         return Ok(file);
     }
-    // By one of those that see it at the same time: a second one would move the new log over the old.
+    // Only one process may rotate: a second one would rename the new log over the old.
     if let Some(lock) = lock::try_take(file)?
         && folder.is_named("derun.log", lock.file())?
     {

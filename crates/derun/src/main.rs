@@ -1,4 +1,4 @@
-//! `derun`: runs any command, and keeps every byte that it writes.
+//! `derun`: runs any command and captures every byte that it writes.
 
 use std::process::ExitCode;
 

@@ -1,22 +1,22 @@
-//! Terminal output as plain text: what a terminal would show of these bytes, line by line, without escape codes.
+//! Converts terminal output to plain text: what a terminal would show, line by line, without escape codes.
 //!
-//! One line is modelled, with a cursor: printing overwrites, a progress bar that begins anew with `\r` collapses to
-//! its last state, and erasing and moving on the line do what they say. Colours, titles, links, charsets and every
-//! other escape code vanish. Bytes that are no UTF-8 become U+FFFD, and so do the control characters U+0080 to
-//! U+009F. No control character but `\n` and `\t` is left.
+//! The model is a single line with a cursor: printing overwrites, a progress bar that uses `\r` collapses to its last
+//! state, and erasing and moving within the line work. Colors, titles, links, character sets and all other escape
+//! codes are removed. Bytes that are not UTF-8 and the control characters U+0080 to U+009F become U+FFFD. Of the
+//! control characters, only `\n` and `\t` remain.
 //!
-//! The rest is approximated. A move to another line, clearing the screen, and entering or leaving the alternate
-//! screen start a new line as soon as something is printed: what a full-screen program draws comes as lines in the
-//! order in which it drew them. Lines are not wrapped.
+//! The rest is approximated. Moving to another line, clearing the screen, and entering or leaving the alternate
+//! screen start a new line at the next printed character: the output of a full-screen program appears as lines in the
+//! order it was drawn. Lines are not wrapped.
 //!
-//! Time is linear in the bytes and memory bounded, whatever they are. Cutting them up differently changes nothing.
+//! Time is linear and memory bounded, for any input. Chunking does not change the result.
 
 mod line;
 
 use line::Line;
 use vte::{Params, Parser, Perform};
 
-/// What a terminal would show of `bytes`.
+/// Converts `bytes`.
 #[must_use]
 pub fn plain(bytes: &[u8]) -> String {
     let (mut plain, mut out) = (Plain::default(), String::with_capacity(bytes.len()));
@@ -25,20 +25,20 @@ pub fn plain(bytes: &[u8]) -> String {
     out
 }
 
-/// The same for bytes that come one after the other. A line comes out when it ends or becomes very long.
+/// Converts bytes incrementally. A line is emitted when it ends or becomes very long.
 #[derive(Default)]
 pub struct Plain {
     parser: Parser,
     seen: Seen,
-    /// The beginning of a character whose end is to come: the parser loses text behind such a character.
+    /// An incomplete character at the end of the input: the parser loses text after one.
     torn: Vec<u8>,
     line: Line,
-    /// The last character printed, which a code can have repeated.
+    /// The last printed character, which a code can repeat.
     last: Option<char>,
 }
 
-/// Where in the parser's states we are, as far as it matters: it collects operating system commands (window titles,
-/// links) without a bound, so their text does not get to it.
+/// The parser's state, as far as it matters here: it buffers operating system commands (window titles, links) without
+/// limit, so their text is filtered out first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Seen {
     #[default]
@@ -56,7 +56,7 @@ impl std::fmt::Debug for Plain {
 }
 
 impl Plain {
-    /// Takes `bytes`, and appends to `out` what cannot change any more.
+    /// Converts `bytes` and appends final text to `out`.
     pub fn feed(&mut self, bytes: &[u8], out: &mut String) {
         let joined;
         let mut rest = match &self.torn[..] {
@@ -90,7 +90,7 @@ impl Plain {
         }
     }
 
-    /// Appends to `out` what there is of the last line. What is fed then begins anew.
+    /// Appends the last line to `out` and resets the state.
     pub fn finish(&mut self, out: &mut String) {
         let mut torn = std::mem::take(&mut self.torn);
         torn.push(ESCAPE);
@@ -105,7 +105,7 @@ impl Plain {
     }
 }
 
-/// How many bytes at the end of `bytes` are the beginning of a character.
+/// How many bytes at the end of `bytes` are an incomplete character.
 fn torn(bytes: &[u8]) -> usize {
     let is_torn = |count: &usize| {
         let end = &bytes[bytes.len() - count..];
@@ -114,7 +114,7 @@ fn torn(bytes: &[u8]) -> usize {
     (1..=bytes.len().min(3)).find(is_torn).unwrap_or(0)
 }
 
-/// What the parser does at `byte` after an escape.
+/// The parser's state after an escape followed by `byte`.
 fn after_escape(byte: u8) -> Seen {
     match byte {
         b']' => Seen::Command,
@@ -123,7 +123,7 @@ fn after_escape(byte: u8) -> Seen {
     }
 }
 
-/// Does what the parser finds.
+/// Executes the parser's actions.
 struct Terminal<'a> {
     line: &'a mut Line,
     last: &'a mut Option<char>,

@@ -1,7 +1,7 @@
-//! What a session's files say: `meta.json`, `final.json` and the lines of `index.jsonl` (spec 4, Storage;
+//! The files of a session: `meta.json`, `final.json` and the lines of `index.jsonl` (spec 4, Storage;
 //! docs/guide/captures.md).
 //!
-//! Read tolerantly: unknown fields are skipped, and what came with a later layout has a default.
+//! Parsing is lenient: unknown fields are ignored, and fields of later layouts have defaults.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use sys::identity::Identity;
 
-/// The schema version in every file and every answer.
+/// The schema version in all files and answers.
 pub const SCHEMA_VERSION: &str = "v1alpha1";
 
-/// The layout of a session's folder that is written here.
+/// The layout version of the session folders that are written.
 pub const LAYOUT: u32 = 1;
 
 /// The files of a session.
@@ -22,29 +22,29 @@ pub(super) mod file {
     pub(crate) const INDEX: &str = "index.jsonl";
     pub(crate) const FINAL: &str = "final.json";
     pub(crate) const LOCK: &str = "append.lock";
-    /// Room for `final.json`, which it becomes.
+    /// Reserved disk space that becomes `final.json`.
     pub(crate) const ROOM: &str = ".final.json";
 }
 
-/// Where output came from.
+/// The source of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Channel {
-    /// A pseudo terminal, where stdout and stderr are one.
+    /// A pseudoterminal, which merges stdout and stderr.
     Pty,
-    /// A pipe from stdout.
+    /// The pipe of stdout.
     Stdout,
-    /// A pipe from stderr.
+    /// The pipe of stderr.
     Stderr,
 }
 
-/// How the command's output reached us.
+/// How the command's output is captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum TransportMode {
-    /// A pseudo terminal of a Unix system.
+    /// A Unix pseudoterminal.
     #[serde(rename = "posix-pty")]
     PosixPty,
-    /// A pseudo console of Windows.
+    /// A Windows pseudoconsole.
     #[serde(rename = "windows-conpty")]
     WindowsConpty,
     /// Pipes.
@@ -62,37 +62,37 @@ impl fmt::Display for TransportMode {
     }
 }
 
-/// How far a session is: the lifecycle states of spec 4.
+/// The lifecycle state of a session (spec 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[schemars(description = "How far a session is.")]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// The command is about to be started.
+    /// The command is being started.
     Starting,
-    /// The command runs.
+    /// The command is running.
     Running,
-    /// The command exited with a code.
+    /// The command exited.
     Exited,
     /// A signal killed the command.
     Signaled,
-    /// The command could not be started, or nobody was left to say how it ended.
+    /// The command could not be started, or its end was not recorded.
     Failed,
     /// It ended so long ago that the next sweep removes it.
     Expired,
 }
 
 impl State {
-    /// Every state, in the order of a life.
+    /// All states in order.
     pub const ALL: [Self; 6] =
         [Self::Starting, Self::Running, Self::Exited, Self::Signaled, Self::Failed, Self::Expired];
 
-    /// Whether there may be more output.
+    /// Whether more output may follow.
     #[must_use]
     pub fn is_active(self) -> bool {
         matches!(self, Self::Starting | Self::Running)
     }
 
-    /// The word for it.
+    /// The name of the state.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -112,7 +112,7 @@ impl fmt::Display for State {
     }
 }
 
-/// `meta.json`: what a session is; written before the command starts, and once more when its PID is known.
+/// `meta.json`: properties of a session, written before the command starts and again when its PID is known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Meta {
     /// [`SCHEMA_VERSION`].
@@ -120,28 +120,28 @@ pub struct Meta {
     /// [`LAYOUT`].
     #[serde(default)]
     pub layout: u32,
-    /// The id; its folder's name.
+    /// The id, which is the name of the folder.
     pub session_id: String,
-    /// The command and its arguments. Bytes that are not UTF-8 are replaced.
+    /// The command and its arguments. Invalid UTF-8 is replaced.
     pub command: Vec<String>,
-    /// Where it was started.
+    /// The working directory.
     pub working_directory: String,
-    /// When, in UTC.
+    /// When it started, in UTC.
     pub started_at: Timestamp,
     /// How long it is kept after its end, in seconds.
     pub retention_seconds: u64,
-    /// How its output reached us.
+    /// How its output is captured.
     pub transport_mode: TransportMode,
     /// Whether stdin and stdout were a terminal.
     pub tty_attached: bool,
-    /// The command's PID; 0 as long as it has none.
+    /// The command's PID; 0 until it runs.
     pub pid: u32,
     /// The process that writes the session.
     #[serde(default)]
     pub owner: Option<Identity>,
 }
 
-/// `final.json`: how it ended.
+/// `final.json`: how a session ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Final {
     /// [`SCHEMA_VERSION`].
@@ -150,48 +150,48 @@ pub struct Final {
     pub session_id: String,
     /// `exited`, `signaled` or `failed`.
     pub state: State,
-    /// When, in UTC.
+    /// When it ended, in UTC.
     pub ended_at: Timestamp,
     /// The exit code, if it exited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The signal that killed it, as `SIGINT`.
+    /// The signal that killed it, such as `SIGINT`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<String>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What could not be kept.
+    /// Output that could not be captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<Lost>,
 }
 
-/// Output that the terminal got and the session did not.
+/// Output that reached the terminal but was not captured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lost {
-    /// How many bytes were kept before the first lost one.
+    /// The number of bytes captured before the first lost one.
     pub kept_bytes: u64,
-    /// How many were lost.
+    /// The number of lost bytes.
     pub lost_bytes: u64,
-    /// What the system said.
+    /// The underlying error.
     pub reason: String,
 }
 
 /// A line of `index.jsonl`: a stretch of `output.bin`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretch {
-    /// Its first byte.
+    /// The offset of its first byte.
     pub offset: u64,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub length: u64,
-    /// Where they came from.
+    /// Its channel.
     pub channel: Channel,
-    /// When the first of them came, in UTC. The others came within 50 ms.
+    /// When its first byte was written, in UTC. The others followed within 50 ms.
     pub timestamp: Timestamp,
 }
 
 impl Stretch {
-    /// The byte after its last.
+    /// The offset after its last byte.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.length)

@@ -1,11 +1,11 @@
-//! The side channel: takes what the terminal gets and keeps it, and never troubles who gives it.
+//! Captures a copy of what the terminal receives, without ever disturbing the command.
 //!
-//! A store that fails (full, read-only, gone) ends the keeping, not the command: the rest is counted, and
-//! [`Recorder::finish`] says what was lost.
+//! If the store fails (full, read-only, deleted), capturing stops and the command continues: the remaining bytes are
+//! counted, and [`Recorder::finish`] reports the loss.
 
 use super::log::{Event, Log};
 use super::record::{Channel, Lost, Meta, State, TransportMode};
-use super::syncer::{Hurry, Syncer};
+use super::syncer::{MetadataSync, Syncer};
 use super::writer::{End, OnDisk, Writer};
 use jiff::Timestamp;
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use sys::clock;
 
-/// Who keeps a command's output. Shared by the threads that read its channels.
+/// Captures a command's output. Shared by the threads that read its channels.
 #[derive(Debug)]
 pub struct Recorder(Option<Mutex<Inner>>);
 
@@ -21,127 +21,127 @@ pub struct Recorder(Option<Mutex<Inner>>);
 struct Inner {
     writer: Writer,
     log: Log,
-    keeping: Keeping,
-    hurry: Hurry,
+    keeping: Capturing,
+    metadata_sync: MetadataSync,
     syncer: Option<Syncer>,
 }
 
 #[derive(Debug)]
-enum Keeping {
+enum Capturing {
     On,
     Off(Lost),
 }
 
 impl Recorder {
-    /// Keeps in `writer`, and logs in `log`.
+    /// Captures to `writer` and logs to `log`.
     #[must_use]
     pub fn new(writer: Writer, log: Log) -> Self {
-        Self::with(writer, log, Hurry::AtOnce)
+        Self::with(writer, log, MetadataSync::AtOnce)
     }
 
-    /// Keeps in `writer`, and logs in `log`; what is over within a second is not brought to the disk.
+    /// Captures to `writer` and logs to `log`. A session that ends within a second is not synced to disk.
     #[must_use]
-    pub fn unhurried(writer: Writer, log: Log) -> Self {
-        Self::with(writer, log, Hurry::Later)
+    pub fn with_deferred_sync(writer: Writer, log: Log) -> Self {
+        Self::with(writer, log, MetadataSync::Later)
     }
 
-    fn with(writer: Writer, log: Log, hurry: Hurry) -> Self {
-        Self(Some(Mutex::new(Inner { writer, log, keeping: Keeping::On, hurry, syncer: None })))
+    fn with(writer: Writer, log: Log, metadata_sync: MetadataSync) -> Self {
+        Self(Some(Mutex::new(Inner { writer, log, keeping: Capturing::On, metadata_sync, syncer: None })))
     }
 
-    /// Keeps nothing.
+    /// Captures nothing.
     #[must_use]
     pub fn none() -> Self {
         Self(None)
     }
 
     fn inner(&self) -> Option<MutexGuard<'_, Inner>> {
-        // A thread that panicked while it kept something leaves at worst a stretch without all its bytes.
+        // If a thread panics while capturing, at worst a stretch is incomplete.
         self.0.as_ref().map(|inner| inner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// How many bytes are kept, as long as nothing is lost.
+    /// The number of captured bytes; `None` once something is lost.
     #[must_use]
     pub fn position(&self) -> Option<u64> {
         let inner = self.inner()?;
-        matches!(inner.keeping, Keeping::On).then(|| inner.writer.end())
+        matches!(inner.keeping, Capturing::On).then(|| inner.writer.end())
     }
 
-    /// Keeps nothing more, because of `error`.
+    /// Stops capturing because of `error`.
     pub fn stop(&self, error: io::Error) {
         if let Some(mut inner) = self.inner() {
             inner.stop_after(Err(error));
         }
     }
 
-    /// What was lost so far.
+    /// Output lost so far.
     #[must_use]
     pub fn lost(&self) -> Option<Lost> {
         match &self.inner()?.keeping {
-            Keeping::On => None,
-            Keeping::Off(lost) => Some(lost.clone()),
+            Capturing::On => None,
+            Capturing::Off(lost) => Some(lost.clone()),
         }
     }
 
-    /// Makes the file `name` in the session's folder, as [`Writer::beside`] does; `None` if nothing is kept.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Creates the file `name` in the session's folder like [`Writer::beside`]; `None` if nothing is captured.
     pub fn beside(&self, name: &str) -> io::Result<Option<File>> {
         self.inner().map(|inner| inner.writer.beside(name)).transpose()
     }
 
-    /// Keeps `bytes`, which have just come, or counts them as lost.
-    pub fn keep(&self, channel: Channel, bytes: &[u8]) {
-        // Before another channel's bytes are waited for, whose disk may be slow.
+    /// Captures `bytes`, or counts them as lost.
+    pub fn capture(&self, channel: Channel, bytes: &[u8]) {
+        // Taken before waiting for another channel's bytes, whose disk may be slow.
         let at = clock::now();
         if let Some(mut inner) = self.inner() {
-            inner.keep(channel, bytes, at);
+            inner.capture(channel, bytes, at);
         }
     }
 
-    /// Notes that the command runs.
+    /// Records that the command is running.
     pub fn started(&self, pid: u32) {
         let Some(mut inner) = self.inner() else { return };
         let written = inner.writer.started(pid);
         inner.stop_after(written);
         let Inner { writer, log, .. } = &mut *inner;
         log.note_state(writer.meta(), State::Starting, State::Running, None, None);
-        // While the command starts: the end then has less to wait for.
-        inner.syncer =
-            inner.writer.unsynced().ok().and_then(|unsynced| Syncer::start(unsynced, inner.hurry).ok());
+        // Started early, so that less remains to be synced at the end.
+        inner.syncer = inner
+            .writer
+            .unsynced()
+            .ok()
+            .and_then(|unsynced| Syncer::start(unsynced, inner.metadata_sync).ok());
     }
 
-    /// Notes that the output comes another way than was thought.
+    /// Records that the output is captured differently than expected.
     pub fn transport(&self, mode: TransportMode) {
         let Some(mut inner) = self.inner() else { return };
         let written = inner.writer.transport(mode);
         inner.stop_after(written);
     }
 
-    /// Writes down how it ended. Returns what was lost, and whether the session says so itself.
+    /// Records how the command ended. Returns what was lost, and whether the session records that.
     ///
     /// # Errors
-    /// [`Unsaid`]: something was lost, and not even that could be written down.
-    pub fn finish(self, end: &End) -> Result<(), Unsaid> {
+    /// [`UnrecordedLoss`] if output was lost and the loss could not be recorded.
+    pub fn finish(self, end: &End) -> Result<(), UnrecordedLoss> {
         let Some(inner) = self.0 else { return Ok(()) };
-        let Inner { writer, mut log, keeping, hurry, syncer } =
+        let Inner { writer, mut log, keeping, metadata_sync, syncer } =
             inner.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let on_disk = match (syncer.is_some_and(Syncer::end), hurry) {
+        let on_disk = match (syncer.is_some_and(Syncer::end), metadata_sync) {
             (true, _) => OnDisk::Begin,
-            (false, Hurry::AtOnce) => OnDisk::Nothing,
-            (false, Hurry::Later) => OnDisk::Unwanted,
+            (false, MetadataSync::AtOnce) => OnDisk::Nothing,
+            (false, MetadataSync::Later) => OnDisk::Unwanted,
         };
         note_end(&mut log, writer.meta(), end);
         log.flush();
-        // Nobody can read what was written to files that are no more.
+        // Nobody can read files that were deleted.
         let kept = if writer.is_removed() { 0 } else { writer.end() };
         let id = writer.id().to_string();
         let lost = match keeping {
-            Keeping::On => None,
-            Keeping::Off(lost) => Some(lost),
+            Capturing::On => None,
+            Capturing::Off(lost) => Some(lost),
         };
-        writer.finish_from(end, lost.clone(), clock::now(), on_disk).map_err(|source| Unsaid {
+        writer.finish_from(end, lost.clone(), clock::now(), on_disk).map_err(|source| UnrecordedLoss {
             id,
             kept,
             lost,
@@ -160,8 +160,8 @@ fn note_end(log: &mut Log, meta: &Meta, end: &End) {
 }
 
 impl Inner {
-    fn keep(&mut self, channel: Channel, bytes: &[u8], at: Timestamp) {
-        if let Keeping::Off(lost) = &mut self.keeping {
+    fn capture(&mut self, channel: Channel, bytes: &[u8], at: Timestamp) {
+        if let Capturing::Off(lost) = &mut self.keeping {
             lost.lost_bytes += bytes.len() as u64;
             return;
         }
@@ -177,42 +177,42 @@ impl Inner {
             }
             Err(error) => {
                 self.stop_after(Err(error));
-                if let Keeping::Off(lost) = &mut self.keeping {
+                if let Capturing::Off(lost) = &mut self.keeping {
                     lost.lost_bytes += bytes.len() as u64 - (lost.kept_bytes - before);
                 }
             }
         }
     }
 
-    /// Keeps nothing more if that failed.
+    /// Stops capturing if `outcome` is an error.
     fn stop_after(&mut self, outcome: io::Result<()>) {
-        if let (Err(error), Keeping::On) = (outcome, &self.keeping) {
+        if let (Err(error), Capturing::On) = (outcome, &self.keeping) {
             let (kept_bytes, reason) = (self.writer.end(), error.to_string());
             let session_id = &self.writer.meta().session_id;
             self.log.note(&Event::CaptureStopped { session_id, kept_bytes, error: &reason });
-            self.keeping = Keeping::Off(Lost { kept_bytes, lost_bytes: 0, reason });
+            self.keeping = Capturing::Off(Lost { kept_bytes, lost_bytes: 0, reason });
         }
     }
 }
 
-/// What was lost, and that the session could not be told.
+/// The loss of output, which could not be recorded in the session.
 #[derive(Debug, thiserror::Error)]
-#[error("session {id}: its end was not written down: {source} ({})", in_words(*kept, lost.as_ref()))]
-pub struct Unsaid {
-    /// Which session.
+#[error("session {id}: its end was not recorded: {source} ({})", in_words(*kept, lost.as_ref()))]
+pub struct UnrecordedLoss {
+    /// The session.
     pub id: String,
-    /// How many bytes it has.
+    /// The number of captured bytes.
     pub kept: u64,
-    /// What it does not have.
+    /// The lost output.
     pub lost: Option<Lost>,
-    /// What the system said.
+    /// The underlying error.
     pub source: io::Error,
 }
 
 fn in_words(kept: u64, lost: Option<&Lost>) -> String {
     match lost {
         Some(lost) => format!("{kept} bytes were captured and {} lost: {}", lost.lost_bytes, lost.reason),
-        None if kept == 0 => "nothing is captured".to_owned(),
+        None if kept == 0 => "nothing was captured".to_owned(),
         None => format!("{kept} bytes were captured"),
     }
 }

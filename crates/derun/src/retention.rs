@@ -1,7 +1,7 @@
-//! Removing sessions whose time is over (spec 4, "Retention contract").
+//! Removes expired sessions (spec 4, "Retention contract").
 //!
-//! A session expires its own `retention_seconds` after its end. One without a readable `meta.json` expires the
-//! sweep's default after the newest change in it. One that is being written is never touched.
+//! A session expires its own `retention_seconds` after its end; without a readable `meta.json`, the sweep's default
+//! after its last change. A session that is being written is never removed.
 
 use super::log::{CleanupReason, CleanupResult, Event, Log};
 use super::record::{State, file};
@@ -16,48 +16,48 @@ use sys::clock;
 use sys::folder::Folder;
 use sys::lock::{self, Lock};
 
-/// How often sessions are swept: by `derun mcp`, and at most by `derun run`.
+/// The sweep interval of `derun mcp`, and the minimum interval for `derun run`.
 pub const INTERVAL: Duration = Duration::from_secs(10 * 60);
 
-/// The file whose lock a sweep holds. Its age says when the last one came to its end; its name beside, [`NEXT`],
-/// says when a session expires next.
+/// The lock file of a sweep. Its age tells when the last sweep finished; [`NEXT`] tells when a session expires next.
 const SWEPT: &str = "swept";
 
-/// The file that has the second, since 1970, at which the next session expires, as far as is known.
+/// The file with the time, in seconds since 1970, when the next session expires, as far as known.
 const NEXT: &str = "next-expiry";
 
-/// The file that has how far a sweep came that was cut short: a session's name, and what [`NEXT`] would say of those
-/// up to it.
+/// The file with the progress of an interrupted sweep: a session's name, and the value of [`NEXT`] for sessions up to
+/// it.
 const REACHED: &str = "sweep-reached";
 
-/// After so many sessions it is written down how far a sweep is.
+/// How many sessions to sweep between progress updates.
 const STEP: usize = 64;
 
-/// What a sweep saw.
+/// The result of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// How many sessions it looked at.
+    /// The number of sessions checked.
     pub checked: usize,
-    /// How many it removed.
+    /// The number of sessions removed.
     pub removed: usize,
-    /// When the first of those that stay expires, in seconds since 1970.
+    /// When the first of the remaining sessions expires, in seconds since 1970.
     pub next: Option<i64>,
 }
 
-/// The right to sweep.
+/// The exclusive right to sweep.
 #[derive(Debug)]
 pub struct Turn {
     root: Folder,
-    /// The time of its file is that of the last sweep that came to its end.
+    /// The lock file, whose modification time is that of the last finished sweep.
     lock: Lock,
 }
 
-/// Takes the right to sweep, if nobody sweeps now, and a session has expired or the last sweep ended [`INTERVAL`] ago.
+/// Acquires the right to sweep, if no other sweep is running, and a session has expired or the last sweep ended
+/// [`INTERVAL`] ago.
 #[must_use]
 pub fn turn(store: &Store, now: Timestamp) -> Option<Turn> {
     let root = Folder::open(store.root()).ok()?;
     let is_old = match root.look(SWEPT) {
-        // A clock that was set back must not put it off for long.
+        // A clock that was set back must not delay it for long.
         Ok(seen) => now.as_second().abs_diff(seen.modified) >= INTERVAL.as_secs(),
         Err(_) => true,
     };
@@ -68,34 +68,34 @@ pub fn turn(store: &Store, now: Timestamp) -> Option<Turn> {
     let file = root.append_file(SWEPT).ok()?;
     let lock = lock::try_take(file).ok()??;
     if is_first {
-        // No sweep has come to its end yet.
+        // No sweep has finished yet.
         lock.file().set_modified(std::time::UNIX_EPOCH).ok()?;
     }
     Some(Turn { root, lock })
 }
 
-/// The second at which the next session expires, as far as somebody wrote it down.
+/// The recorded time of the next expiry, in seconds.
 fn next_expiry(root: &Folder) -> Option<i64> {
     let mut text = String::new();
     root.open_file(NEXT).ok()?.take(32).read_to_string(&mut text).ok()?;
     text.trim_end().parse().ok()
 }
 
-/// Sees to it that a session that ended `now` is swept when `retention` is over, and not only with the next sweep.
+/// Schedules a sweep for a session that ended `now`, when `retention` is over.
 pub fn expect(store: &Store, retention: Duration, now: Timestamp) {
     let expires = now.as_second().saturating_add(i64::try_from(retention.as_secs()).unwrap_or(i64::MAX));
     let Ok(root) = Folder::open(store.root()) else { return };
     if next_expiry(&root).is_none_or(|next| expires < next) {
-        // A hint: without it, the session goes with a later sweep.
+        // Best effort: otherwise a later sweep removes the session.
         let _later = root.write(NEXT, format!("{expires}\n").as_bytes(), false);
     }
 }
 
-/// Looks at every session and removes those whose time is over, until `go_on` says to stop. `default` stands in
-/// where a session does not say how long it is kept.
+/// Checks every session and removes expired ones, until `go_on` returns false. `default` is the retention of sessions
+/// that don't specify theirs.
 ///
 /// # Errors
-/// What the system says of listing them; trouble with one is logged and stops nothing.
+/// If sessions cannot be listed; an error of a single session is only logged.
 pub fn sweep(
     store: &Store,
     default: Duration,
@@ -147,8 +147,8 @@ fn sweep_these(
     swept
 }
 
-/// Sweeps to the end, and writes down that and when it did. One that is cut short is due again at once, and goes on
-/// where it was. `is_long` is told first if there are so many sessions left that nobody should wait for the end.
+/// Sweeps to the end and records that. An interrupted sweep is due again at once, and continues where it stopped.
+/// `is_long` is called first if many sessions remain, so that the caller needn't wait.
 pub fn sweep_all(store: &Store, turn: &Turn, is_long: impl FnOnce()) {
     let now = clock::now();
     let Ok(mut names) = store.sessions().names() else { return };
@@ -171,11 +171,11 @@ pub fn sweep_all(store: &Store, turn: &Turn, is_long: impl FnOnce()) {
     turn.end(next.unwrap_or(i64::MAX), now);
 }
 
-/// A sweep of more sessions than this takes longer than the end of a command should.
+/// A sweep of more sessions takes longer than the exit of a command should.
 const LONG: usize = 256;
 
 impl Turn {
-    /// Behind which name the last sweep was cut short, and what it knew of the next expiry.
+    /// Where the last sweep was interrupted, and the next expiry known then.
     fn reached(&self) -> (OsString, Option<i64>) {
         let mut text = String::new();
         let read = self.root.open_file(REACHED).and_then(|file| file.take(4096).read_to_string(&mut text));
@@ -185,7 +185,7 @@ impl Turn {
         }
     }
 
-    /// Writes down how far it is. A name that is no text is not written down: what is before it is looked at again.
+    /// Records the progress. A name that is not text is not recorded, so sessions before it are checked again.
     fn note(&self, reached: &OsStr, next: Option<i64>) {
         if let Some(name) = reached.to_str() {
             let next = next.map(|next| next.to_string()).unwrap_or_default();
@@ -194,7 +194,7 @@ impl Turn {
         }
     }
 
-    /// Writes down that it came to the end.
+    /// Records that the sweep finished.
     fn end(&self, next: i64, now: Timestamp) {
         let _gone = self.root.remove_file(REACHED);
         let written = self.root.write(NEXT, format!("{next}\n").as_bytes(), false);
@@ -202,7 +202,7 @@ impl Turn {
     }
 }
 
-/// Sweeps to the end, if it is time for it.
+/// Sweeps to the end, if a sweep is due.
 pub fn sweep_if_due(store: &Store) {
     if let Some(turn) = turn(store, clock::now()) {
         sweep_all(store, &turn, || ());
@@ -210,7 +210,7 @@ pub fn sweep_if_due(store: &Store) {
 }
 
 enum Verdict {
-    /// It stays, until this second if that is known.
+    /// It stays, until this time in seconds, if known.
     Keep(CleanupReason, Option<i64>),
     Remove(CleanupReason),
     Unknown(io::Error),
@@ -245,7 +245,7 @@ fn session(store: &Store, name: &OsStr) -> Option<Session> {
     name.to_str().and_then(|id| store.session(id).ok())
 }
 
-/// When the folder or something directly in it was last changed, in seconds since 1970.
+/// When the folder or a file directly in it was last changed, in seconds since 1970.
 fn last_touched(store: &Store, name: &OsStr) -> io::Result<i64> {
     let folder = store.sessions().open_folder(name)?;
     let mut newest = folder.look_at_itself()?.modified;
@@ -255,11 +255,11 @@ fn last_touched(store: &Store, name: &OsStr) -> io::Result<i64> {
     Ok(newest)
 }
 
-/// Removes a session, or says by `false` that somebody writes it after all.
+/// Removes a session; returns `false` if it is being written after all.
 ///
-/// `final.json` and `meta.json` go after all else that can be read, so that a removal that fails or is cut short leaves
-/// a session that is over, and is taken up again. The lock goes last: whoever makes a session here meanwhile finds
-/// that it is held, or that it is gone.
+/// `final.json` and `meta.json` are removed after all other readable files, so that a failed or interrupted removal
+/// leaves an ended session, which a later sweep removes. The lock is removed last: a process that creates this
+/// session meanwhile finds it locked or gone.
 fn remove(store: &Store, name: &OsStr, why: CleanupReason, now: Timestamp) -> io::Result<bool> {
     let folder = store.sessions().open_folder(name)?;
     let _lock = match folder.append_file(file::LOCK) {
@@ -267,10 +267,10 @@ fn remove(store: &Store, name: &OsStr, why: CleanupReason, now: Timestamp) -> io
             None => return Ok(false),
             held => held,
         },
-        // Where something else is in its place, nobody can make a session.
+        // If something else is in its place, no session can be created there.
         Err(_) => None,
     };
-    // One that could not be read may have been made anew before the lock was ours.
+    // It may have been created again before we had the lock.
     let became_readable = || session(store, name).is_some_and(|session| session.status(now).is_ok());
     if why == CleanupReason::UnreadableExpired && became_readable() {
         return Ok(false);
@@ -285,23 +285,23 @@ fn remove(store: &Store, name: &OsStr, why: CleanupReason, now: Timestamp) -> io
             _ => {}
         }
     }
-    // A Windows of some age has a name stay for as long as what had it is open.
+    // Older versions of Windows keep the name while the file is open.
     #[cfg(windows)]
     drop((_lock, folder));
     store.sessions().remove_folder(name)?;
     Ok(true)
 }
 
-/// Folders in a session are removed if they stand no deeper in each other than this.
+/// The maximum depth of folders in a session for removal.
 const DEEPEST: usize = 64;
 
-/// Removes whatever is under `name`, with all that is in it. Nothing is followed.
+/// Removes `name` recursively, without following symlinks.
 fn remove_all(folder: &Folder, name: &OsStr, deepest: usize) -> io::Result<()> {
     if !folder.look(name)?.is_folder {
         return folder.remove_file(name);
     }
     let Some(deepest) = deepest.checked_sub(1) else {
-        return Err(io::Error::other("folders stand too deep in it"));
+        return Err(io::Error::other("its folders are nested too deeply"));
     };
     let inner = folder.open_folder(name)?;
     for child in inner.names()? {

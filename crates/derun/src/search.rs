@@ -1,8 +1,8 @@
-//! Finding lines in captured bytes, portion by portion, with the lines around them.
+//! Searches captured output for lines, incrementally, with context lines.
 //!
-//! The caller reads and feeds; this decides. A line ends with a newline; one that has not ended yet is left for the
-//! next search, and one of more than 64 KiB is searched in parts, up to the first that matches: it is one line all the
-//! same, whether lines or matches are counted.
+//! The caller reads the output and feeds it. A line ends with a newline; an unfinished line is left for the next
+//! search. A line of more than 64 KiB is searched in parts, up to the first match, but still counts as one line and
+//! one match.
 
 use super::text;
 use regex::bytes::{Regex, RegexBuilder};
@@ -11,21 +11,21 @@ use std::collections::VecDeque;
 use std::mem;
 use std::ops::Range;
 
-/// The most of a line that is looked at as one.
+/// The maximum size of a line or part that is searched at once.
 pub const MAX_LINE: usize = 64 * 1024;
 
-/// What a match takes of the room besides its text.
+/// The size of a match besides its text, as counted towards the limit.
 const MATCH: usize = 80;
-/// What a line around a match takes of the room besides its text.
+/// The size of a context line besides its text, as counted towards the limit.
 const AROUND: usize = 4;
 
-/// The largest compiled expression, in bytes.
+/// The maximum size of a compiled expression, in bytes.
 const MAX_EXPRESSION: usize = 1 << 20;
 
-/// Makes the text of a line from its bytes.
+/// Converts a line's bytes to text.
 pub type Render = fn(&[u8]) -> String;
 
-/// What is looked for.
+/// What to search for.
 #[derive(Debug)]
 pub struct Query {
     regex: Regex,
@@ -33,30 +33,30 @@ pub struct Query {
     render: Option<Render>,
 }
 
-/// A line that was found. The first of a search may be cut; the others are whole but for what is too long to be
-/// looked at at once.
+/// A matching line. The first of a search may be shortened; others are complete, except lines that are too long to be
+/// searched at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The cursor of its first byte, or of the part that matches.
+    /// The cursor of its first byte, or of the matching part.
     pub cursor: u64,
-    /// Which line it is; 1 is the one where the search began.
+    /// The line number, counted from 1 at the start of the search.
     pub line: u64,
-    /// The line, or what of it is around the hit.
+    /// The line, or the part around the match.
     pub text: String,
-    /// The lines before it, in their order.
+    /// Context lines before it, in order.
     pub before: Vec<String>,
-    /// The lines after it, as far as they are there.
+    /// Context lines after it, as far as they exist.
     pub after: Vec<String>,
-    /// Whether the line is not whole, or there are more lines around it than there was room for.
+    /// Whether the line is incomplete, or context lines were omitted.
     pub cut: bool,
 }
 
 impl Query {
-    /// Lines in which the regular expression `pattern` matches, with up to `context` lines before and after each.
-    /// With `render`, its result is what is searched and shown, and not the line's own bytes.
+    /// A search for lines that match the regular expression `pattern`, with up to `context` lines before and after
+    /// each. With `render`, its result is searched and shown instead of the line's bytes.
     ///
     /// # Errors
-    /// What is wrong with the expression.
+    /// If the expression is invalid.
     pub fn new(
         pattern: &str,
         ignore_case: bool,
@@ -75,7 +75,7 @@ impl Query {
         }
     }
 
-    /// Where the first hit is in the text of what is searched.
+    /// The position of the first match in the searched text.
     fn hit(&self, searched: &[u8]) -> Range<usize> {
         let length = |bytes| String::from_utf8_lossy(bytes).len();
         let hit = self.regex.find(searched).map_or(0..0, |hit| hit.range());
@@ -84,36 +84,36 @@ impl Query {
     }
 }
 
-/// A search on its way.
+/// A search in progress.
 #[derive(Debug)]
 pub struct Search<'q> {
     query: &'q Query,
     room: usize,
     rest: Vec<u8>,
-    /// The cursor of the first byte that is not searched: the beginning of a line, or of a part of one.
+    /// The cursor of the first byte not searched: the start of a line, or of a part of one.
     next: u64,
     line: u64,
-    /// The lines before that one, and of each whether it is only its first part.
+    /// Lines before that one, and whether each is only the first part.
     before: VecDeque<(String, bool)>,
-    /// Whether there are more before those than were looked at.
+    /// Whether there are earlier lines that were not read.
     misses_before: bool,
-    /// The line that began before the byte at `next`, if one did.
+    /// The unfinished line, if there is one.
     begun: Option<Begun>,
     found: Vec<Found>,
     is_full: bool,
 }
 
-/// A line of which parts were searched.
+/// A line that is being searched in parts.
 #[derive(Debug)]
 struct Begun {
-    /// Its first part, as it is shown around a match.
+    /// Its first part, as shown in context.
     first: String,
-    /// Whether it was found.
+    /// Whether it has matched.
     is_found: bool,
 }
 
 impl<'q> Search<'q> {
-    /// A search from `cursor` on, for matches of about `room` bytes together; at least one, which is cut to fit.
+    /// A search from `cursor` on, for matches of about `room` bytes in total; at least one, shortened to fit.
     #[must_use]
     pub fn new(query: &'q Query, cursor: u64, room: usize) -> Self {
         Self {
@@ -130,7 +130,7 @@ impl<'q> Search<'q> {
         }
     }
 
-    /// Takes the bytes right before the cursor, for the lines before the first match; `is_all` if there are no more.
+    /// Adds the bytes right before the cursor as context of the first match; `is_all` if there are no more.
     pub fn prime(&mut self, bytes: &[u8], is_all: bool) {
         self.misses_before = !is_all;
         let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n"));
@@ -139,7 +139,7 @@ impl<'q> Search<'q> {
         }
     }
 
-    /// Searches the bytes that come next.
+    /// Searches the next bytes.
     pub fn feed(&mut self, mut bytes: &[u8]) {
         while !self.is_full {
             let window = &bytes[..bytes.len().min(MAX_LINE - self.rest.len())];
@@ -161,7 +161,7 @@ impl<'q> Search<'q> {
         }
     }
 
-    /// Searches the last line, which no newline ends.
+    /// Searches the last line, which has no newline.
     pub fn finish(&mut self) {
         let line = mem::take(&mut self.rest);
         if !self.is_full && !line.is_empty() {
@@ -169,32 +169,32 @@ impl<'q> Search<'q> {
         }
     }
 
-    /// Says that there is more, which is not searched now. What it would add to the last matches is missed.
+    /// Stops the search although there is more output. Context lines of the last matches may be missing.
     pub fn interrupt(&mut self) {
         for found in &mut self.found {
             found.cut |= self.line - found.line <= self.query.context as u64;
         }
     }
 
-    /// Whether there is no room for more. Then the next match is at [`Self::next`].
+    /// Whether the limit is reached. The next match is then at [`Self::next`].
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// Where to go on.
+    /// Where to continue.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// What was found.
+    /// The matches.
     #[must_use]
     pub fn found(self) -> Vec<Found> {
         self.found
     }
 
-    /// Looks at one line, with its newline; without one it is a part of a line that is too long, or the last.
+    /// Searches a line with its newline; without one, it is a part of a long line, or the last line.
     fn line(&mut self, whole: &[u8], is_last: bool) {
         let goes_on = !is_last && !whole.ends_with(b"\n");
         let begun = self.begun.take();
@@ -205,7 +205,7 @@ impl<'q> Search<'q> {
             self.add_after(line, is_part);
         }
         let is_found_already = begun.as_ref().is_some_and(|begun| begun.is_found);
-        // What is left of a line whose last part was full is its end, not an empty line.
+        // After a full part, an empty rest is the end of the line, not an empty line.
         let is_rest = begun.is_some() && line.is_empty();
         let is_found = is_found_already || (!self.is_full && !is_rest && self.find(line, is_part));
         if self.is_full {
@@ -225,7 +225,7 @@ impl<'q> Search<'q> {
         self.line += 1;
     }
 
-    /// Adds the line if it matches, and there is room. Says whether it was added.
+    /// Adds the line if it matches and fits; returns whether it was added.
     fn find(&mut self, line: &[u8], is_part: bool) -> bool {
         let rendered = self.query.render.map(|render| render(line));
         let searched = rendered.as_deref().map_or(line, str::as_bytes);
@@ -257,7 +257,7 @@ impl<'q> Search<'q> {
         let mut before = Vec::new();
         for (line, is_part) in self.before.iter().rev() {
             let Some(room) = self.room.checked_sub(line.len() + AROUND) else {
-                // A gap between a match and what comes before or after it would mislead.
+                // A gap between a match and its context would be misleading.
                 self.room = 0;
                 cut = true;
                 break;
@@ -271,8 +271,8 @@ impl<'q> Search<'q> {
         self.found.push(Found { cursor, line, text, before, after: Vec::new(), cut });
     }
 
-    /// Adds a line to the matches that it comes after. If there is no room for it, the first match does without, and
-    /// any other one is left for the next search, which has more room for it.
+    /// Adds a line to the context of previous matches. If it doesn't fit, it is omitted from the first match, and any
+    /// other match is left for the next search, which has more room.
     fn add_after(&mut self, line: &[u8], is_part: bool) {
         let (context, number) = (self.query.context as u64, self.line);
         let is_near = |found: &Found| number - found.line <= context;
@@ -299,7 +299,7 @@ impl<'q> Search<'q> {
         }
     }
 
-    /// The line as it is shown around a match; nothing where lines around matches are not wanted.
+    /// The line as shown in context; empty if no context is wanted.
     fn context(&self, line: &[u8]) -> String {
         if self.query.context == 0 { String::new() } else { self.query.shown(line).into_owned() }
     }

@@ -1,6 +1,6 @@
-//! Reading a session, also while it is written: what it is, how far it is, and its bytes from a cursor on.
+//! Reads a session, also while it is written: its metadata, its status, and its output from a cursor on.
 //!
-//! A cursor is a number of bytes from the beginning of `output.bin`. Reading costs the same wherever it points to.
+//! A cursor is an offset in `output.bin`. Reading costs the same at every offset.
 
 use super::id::SessionId;
 use super::index;
@@ -16,13 +16,13 @@ use sys::identity::{Ending, Identity};
 use sys::watch::{Place, Watch};
 use sys::{file as read, lock};
 
-/// The largest meta.json or final.json that is read.
+/// The maximum size of meta.json or final.json, in bytes.
 const MAX_RECORD: u64 = 16 * 1024 * 1024;
 
-/// Where the system does not tell of changes, they are looked for this often.
+/// The polling interval if the system cannot report changes.
 const TICK: Duration = Duration::from_millis(100);
 
-/// A session, opened to be read.
+/// A session, opened for reading.
 #[derive(Debug)]
 pub struct Session {
     id: SessionId,
@@ -30,39 +30,39 @@ pub struct Session {
     meta: Meta,
 }
 
-/// How far a session is, and how it ended if it did.
+/// The status of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// How far.
+    /// Its state.
     pub state: State,
-    /// How it ended, as far as somebody was left to say so.
+    /// How it ended, if that was recorded.
     pub last: Option<Final>,
-    /// When it is removed at the earliest; not before its end.
+    /// When it may be removed; `None` before its end.
     pub expires_at: Option<Timestamp>,
 }
 
-/// Bytes from a cursor on.
+/// Output from a cursor on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Where they begin.
+    /// The offset of the first byte.
     pub cursor: u64,
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Which of them came from where and when: without a gap, in the order of the bytes.
+    /// The stretches of the bytes, contiguous and in order.
     pub stretches: Vec<Stretch>,
-    /// Whether there is nothing behind them, and nothing will come.
+    /// Whether there is no more output after these bytes, and never will be.
     pub eof: bool,
 }
 
 impl Page {
-    /// The cursor of the byte behind the last.
+    /// The offset after the last byte.
     #[must_use]
     pub fn next(&self) -> u64 {
         self.cursor + self.bytes.len() as u64
     }
 
-    /// The bytes, in portions of one channel each: neighboring stretches of one channel are joined, and have the time of
-    /// the first.
+    /// The bytes in chunks of one channel each: adjacent stretches of one channel are joined, with the time of the
+    /// first.
     pub fn chunks(&self) -> impl Iterator<Item = (Stretch, &[u8])> {
         let same_channel = |one: &Stretch, next: &Stretch| one.channel == next.channel;
         self.stretches.chunk_by(same_channel).filter_map(|joined| {
@@ -73,7 +73,7 @@ impl Page {
         })
     }
 
-    /// When the byte at `cursor` came; `None` if it is not on this page.
+    /// When the byte at `cursor` was written; `None` if it is not on this page.
     #[must_use]
     pub fn time_of(&self, cursor: u64) -> Option<Timestamp> {
         let after = self.stretches.partition_point(|stretch| stretch.end() <= cursor);
@@ -85,7 +85,7 @@ impl Session {
     pub(super) fn open(id: SessionId, folder: Folder) -> Result<Self, StoreError> {
         match read_json::<Meta>(&folder, file::META) {
             Ok(Some(meta)) => Ok(Self { id, folder, meta }),
-            // A session that is being made or removed has no meta.json: it is not there.
+            // A session that is being created or removed has no meta.json.
             Ok(None) => Err(StoreError::NotFound(id.to_string())),
             Err(source) => Err(StoreError::File { id: id.to_string(), file: file::META, source }),
         }
@@ -97,23 +97,20 @@ impl Session {
         &self.id
     }
 
-    /// What it is.
+    /// Its metadata.
     #[must_use]
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
 
-    /// Opens the file `name` beside those that every session has.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Opens the additional file `name` of the session.
     pub fn beside(&self, name: &str) -> io::Result<File> {
         self.folder.open_file(name)
     }
 
     fn failed(&self, file: &'static str) -> impl FnOnce(io::Error) -> StoreError {
         move |source| match source.kind() {
-            // Swept away while we looked.
+            // Removed meanwhile by a sweep.
             io::ErrorKind::NotFound if self.folder.look(file::META).is_err() => {
                 StoreError::NotFound(self.id.to_string())
             }
@@ -121,15 +118,15 @@ impl Session {
         }
     }
 
-    /// How far it is. A session whose owner died without a word is `failed`: that is found by the owner's PID and
-    /// start time, and by its lock, which also tells of an owner in another PID namespace.
+    /// Its status. A session whose owner died without recording an end is `failed`, as shown by the owner's PID and
+    /// start time, and by its lock, which also works across PID namespaces.
     ///
     /// # Errors
-    /// [`StoreError::File`] if `final.json` cannot be read.
+    /// [`StoreError::File`] if `final.json` is not readable.
     pub fn status(&self, now: Timestamp) -> Result<Status, StoreError> {
-        // Asked first: whoever is dead now has written all that it ever will.
+        // Checked first: a dead owner writes nothing more.
         let has_owner = self.has_owner();
-        // One that is not whole is of a machine that lost power while it was written: nobody said how it ended.
+        // An incomplete file is left by a power failure: the end was not recorded.
         let last = match read_json::<Final>(&self.folder, file::FINAL) {
             Err(error) if is_torn(&error) => None,
             read => read.map_err(self.failed(file::FINAL))?,
@@ -158,24 +155,21 @@ impl Session {
         self.meta.owner.as_ref().is_some_and(Identity::is_alive) || is_locked()
     }
 
-    /// When a file of it was last changed.
+    /// When one of its files was last changed.
     fn last_touched(&self) -> Timestamp {
         let files = [file::META, file::OUTPUT, file::INDEX].map(|name| self.folder.look(name));
         let newest = files.into_iter().flatten().map(|seen| seen.modified).max();
         newest.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(Timestamp::MIN)
     }
 
-    /// How many bytes it has by now.
-    ///
-    /// # Errors
-    /// [`StoreError::File`].
+    /// Its current size in bytes.
     pub fn end(&self) -> Result<u64, StoreError> {
         let index = self.folder.open_file(file::INDEX).map_err(self.failed(file::INDEX))?;
         let output = self.folder.open_file(file::OUTPUT).map_err(self.failed(file::OUTPUT))?;
         self.known_end(&output, &index)
     }
 
-    /// The end of `output.bin`, or 0 if no line of the index says where any of it came from.
+    /// The size of `output.bin`, or 0 if the index has no line about it.
     fn known_end(&self, output: &File, index: &File) -> Result<u64, StoreError> {
         let end = output.metadata().map_err(self.failed(file::OUTPUT))?.len();
         let is_known = end == 0 || {
@@ -185,10 +179,7 @@ impl Session {
         Ok(if is_known { end } else { 0 })
     }
 
-    /// How many stretches the index has, and the last of them.
-    ///
-    /// # Errors
-    /// [`StoreError::File`].
+    /// The number of stretches in the index, and the last one.
     pub fn stretches(&self) -> Result<(u64, Option<Stretch>), StoreError> {
         let index = self.folder.open_file(file::INDEX).map_err(self.failed(file::INDEX))?;
         let counted = index::count(&index).and_then(|count| Ok((count, index::last(&index)?)));
@@ -198,15 +189,16 @@ impl Session {
     /// At most `most` bytes from `cursor` on.
     ///
     /// # Errors
-    /// [`StoreError::PastTheEnd`]; [`StoreError::NotFound`] if it was removed meanwhile; [`StoreError::File`].
+    /// [`StoreError::PastTheEnd`]; [`StoreError::NotFound`] if the session was removed meanwhile;
+    /// [`StoreError::File`].
     pub fn read(&self, cursor: u64, most: usize, now: Timestamp) -> Result<Page, StoreError> {
-        // Asked first: behind the end of one that is over, nothing comes.
+        // Checked first: if it has ended, no more output follows.
         let is_over = !self.status(now)?.state.is_active();
         let open = |name| self.folder.open_file(name).map_err(|error| (name, error));
         let opened = open(file::OUTPUT).and_then(|output| Ok((output, open(file::INDEX)?)));
         let (output, index) = match opened {
             Ok(opened) => opened,
-            // Between meta.json and the first of them.
+            // The session has a meta.json, but no other files yet.
             Err((_, error)) if error.kind() == io::ErrorKind::NotFound && cursor == 0 && !is_over => {
                 return Ok(Page { cursor, bytes: Vec::new(), stretches: Vec::new(), eof: false });
             }
@@ -227,12 +219,12 @@ impl Session {
         Ok(Page { cursor, bytes, stretches, eof: is_over && to == end })
     }
 
-    /// Something that tells when there is more to see: bytes, an end, or the end of who writes it.
+    /// Follows the session: reports new output, its end, and the death of its owner.
     ///
-    /// What changes after this returns is told of, so look after it and not before.
+    /// Changes after this returns are reported, so read after calling it, not before.
     ///
     /// # Errors
-    /// What the system says, for example that it cannot watch as many.
+    /// For example, if the system's limit of watches is reached.
     pub fn follow(&self) -> io::Result<Following> {
         let place = Place::new(&self.folder.path(), &[file::OUTPUT, file::FINAL]).and_writes();
         let owner = self.meta.owner.clone();
@@ -247,16 +239,13 @@ impl Session {
 /// See [`Session::follow`].
 #[derive(Debug)]
 pub struct Following {
-    /// `None` where the system does not tell: then it is looked every [`TICK`].
+    /// `None` if the system cannot report changes: then it is polled every [`TICK`].
     watch: Option<Watch>,
     owner: Option<Ending>,
 }
 
 impl Following {
-    /// Waits until there may be more to see.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Waits for a possible change.
     pub async fn changed(&mut self) -> io::Result<()> {
         let changed = async {
             match &mut self.watch {
@@ -272,18 +261,18 @@ impl Following {
             changed = changed => return changed,
             dead = owner.ended() => dead,
         };
-        // It dies once.
+        // It dies only once.
         self.owner = None;
         dead
     }
 }
 
-/// Whether a file was read, and has no value in it.
+/// Whether a file was read but has no valid content.
 fn is_torn(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData)
 }
 
-/// The value in the file `name`, or `None` if there is no such file.
+/// Parses the file `name`; `None` if it does not exist.
 fn read_json<T: DeserializeOwned>(folder: &Folder, name: &'static str) -> io::Result<Option<T>> {
     let file = match folder.open_file(name) {
         Ok(file) => file,

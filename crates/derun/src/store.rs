@@ -1,4 +1,4 @@
-//! All sessions: `<state root>/sessions/<id>/`. Makes new ones, opens those that are there.
+//! All sessions, in `<state root>/sessions/<id>/`. Creates and opens them.
 //!
 //! The state root is `$DERUN_STATE_ROOT`, else `$XDG_STATE_HOME/derun`, else `~/.local/state/derun`, and on Windows
 //! `%LOCALAPPDATA%\derun\state` (spec 4).
@@ -18,55 +18,55 @@ use sys::folder::{self, Folder};
 use sys::identity::Identity;
 use sys::lock::{self, Lock};
 
-/// How long a session is kept where nobody says otherwise (spec 4, Retention).
+/// How long a session is kept by default (spec 4, Retention).
 pub const DEFAULT_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A folder that a sweep takes away while a session is made in it is made again this often.
+/// How often to retry creating a session's folder if a sweep removes it meanwhile.
 const TRIES: u32 = 10;
 
-/// What a message calls the folder of a session.
+/// How messages refer to a session's folder.
 const FOLDER: &str = "its folder";
 
-/// What is wrong with the store or one of its sessions.
+/// Errors of the store and its sessions.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// No variable says where it is.
+    /// No variable names a state root.
     #[cfg_attr(unix, error("no state folder: none of DERUN_STATE_ROOT, XDG_STATE_HOME and HOME is set"))]
     #[cfg_attr(windows, error("no state folder: neither DERUN_STATE_ROOT nor LOCALAPPDATA is set"))]
-    Homeless,
-    /// It cannot be made or read.
+    NoStateRoot,
+    /// The state root cannot be created or read.
     #[error("cannot use the state folder {}: {source}", .path.display())]
     Unusable {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
-    /// There is no such session.
+    /// The session does not exist.
     #[error("session not found: {0}")]
     NotFound(String),
-    /// The text is no session's id.
+    /// The id is invalid.
     #[error(transparent)]
     Id(#[from] IdError),
-    /// There is such a session already.
+    /// The session already exists.
     #[error("session id already exists: {0}")]
     Exists(SessionId),
-    /// A file of it cannot be used.
+    /// A file of the session cannot be used.
     #[error("session {id}: {file}: {source}")]
     File {
-        /// Which session.
+        /// The session.
         id: String,
-        /// Which file.
+        /// The file.
         file: &'static str,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
-    /// The cursor is behind the last byte.
+    /// The cursor is past the end.
     #[error("cursor is past the end: {cursor} of {end} bytes")]
     PastTheEnd {
-        /// What was asked for.
+        /// The cursor.
         cursor: u64,
-        /// How many bytes there are.
+        /// The size of the output.
         end: u64,
     },
 }
@@ -74,7 +74,7 @@ pub enum StoreError {
 impl Hinted for StoreError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Homeless => "set one".to_owned(),
+            Self::NoStateRoot => "set one".to_owned(),
             Self::Id(error) => return error.hint(),
             Self::Unusable { .. } => "choose another with DERUN_STATE_ROOT".to_owned(),
             Self::Exists(..) => "choose another, or leave --session-id out".to_owned(),
@@ -83,18 +83,18 @@ impl Hinted for StoreError {
     }
 }
 
-/// What a new session is.
+/// The properties of a new session.
 #[derive(Debug, Clone)]
 pub struct NewSession {
-    /// Its id, if it is to have a certain one.
+    /// Its id; generated if `None`.
     pub id: Option<SessionId>,
     /// The command and its arguments.
     pub command: Vec<String>,
-    /// Where it is started.
+    /// The working directory.
     pub working_directory: String,
-    /// How long it is to be kept after its end; whole seconds.
+    /// How long to keep it after its end, in whole seconds.
     pub retention: Duration,
-    /// How its output reaches us.
+    /// How its output is captured.
     pub transport: TransportMode,
     /// Whether stdin and stdout are a terminal.
     pub tty_attached: bool,
@@ -108,10 +108,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// The state root that these variables name, in this order; an empty one counts as unset.
-    ///
-    /// # Errors
-    /// [`StoreError::Homeless`].
+    /// The state root from these variables, in this order; an empty variable counts as unset.
     #[cfg(unix)]
     pub fn find(
         derun_state_root: Option<&OsStr>,
@@ -119,18 +116,15 @@ impl Store {
         home: Option<&OsStr>,
     ) -> Result<PathBuf, StoreError> {
         let set = |value: Option<&OsStr>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
-        // The XDG specification has relative paths ignored.
+        // The XDG specification says to ignore relative paths.
         let state = set(xdg_state_home).filter(|path| path.is_absolute()).map(|state| state.join("derun"));
         set(derun_state_root)
             .or(state)
             .or_else(|| set(home).map(|home| home.join(".local/state/derun")))
-            .ok_or(StoreError::Homeless)
+            .ok_or(StoreError::NoStateRoot)
     }
 
-    /// The state root that these variables name, in this order; an empty one counts as unset.
-    ///
-    /// # Errors
-    /// [`StoreError::Homeless`].
+    /// The state root from these variables, in this order; an empty variable counts as unset.
     #[cfg(windows)]
     pub fn find(
         derun_state_root: Option<&OsStr>,
@@ -139,13 +133,10 @@ impl Store {
         let set = |value: Option<&OsStr>| value.filter(|value| !value.is_empty()).map(PathBuf::from);
         set(derun_state_root)
             .or_else(|| set(local_app_data).map(|data| data.join("derun").join("state")))
-            .ok_or(StoreError::Homeless)
+            .ok_or(StoreError::NoStateRoot)
     }
 
-    /// Opens the store at `root`, and makes it, with mode 0700, where it does not exist.
-    ///
-    /// # Errors
-    /// [`StoreError::Unusable`].
+    /// Opens the store at `root`, creating it with mode 0700 if necessary.
     pub fn open(root: &Path) -> Result<Self, StoreError> {
         let unusable = |source| StoreError::Unusable { path: root.to_path_buf(), source };
         let sessions = root.join("sessions");
@@ -169,10 +160,10 @@ impl Store {
         &self.sessions
     }
 
-    /// Makes a session, and with it the one who may write it. `meta.json` is there when this returns.
+    /// Creates a session and its writer. `meta.json` exists when this returns.
     ///
     /// # Errors
-    /// [`StoreError::Exists`] if there is one of this id, [`StoreError::File`] if the disk does not take it.
+    /// [`StoreError::Exists`] if the id is taken, [`StoreError::File`] if the disk is full or failing.
     pub fn create(&self, new: NewSession, now: Timestamp) -> Result<Writer, StoreError> {
         let given = new.id.is_some();
         let id = match new.id {
@@ -208,8 +199,7 @@ impl Store {
         Writer::begin(id, sessions, folder, lock, meta)
     }
 
-    /// The folder `id` and its lock, for a session that is not there yet. `None` if the folder was swept away
-    /// meanwhile.
+    /// Creates the folder `id` and locks it, for a new session. `None` if the folder was removed meanwhile.
     fn claim(&self, id: &SessionId, given: bool) -> Result<Option<(Folder, Lock)>, StoreError> {
         let failed = |file, source| StoreError::File { id: id.to_string(), file, source };
         match self.sessions.create_folder(id.as_str()) {
@@ -223,7 +213,7 @@ impl Store {
             Err(error) => return Err(failed(FOLDER, error)),
         };
         let is_there = || [file::META, file::FINAL].iter().any(|file| folder.look(file).is_ok());
-        // Asked before the lock's file is made, since nothing is changed in a session that is there.
+        // Checked before creating the lock file, so that an existing session is not changed.
         if is_there() {
             return Err(StoreError::Exists(id.clone()));
         }
@@ -232,7 +222,7 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(file::LOCK, error)),
         };
-        // And once it is ours: until then another may have made the session, and have ended it.
+        // Check again with the lock: another process may have created the session, and ended it.
         let lock = lock::try_take(lock).map_err(|error| failed(file::LOCK, error))?;
         let Some(lock) = lock.filter(|_| !is_there()) else {
             return Err(StoreError::Exists(id.clone()));
@@ -246,10 +236,10 @@ impl Store {
         StoreError::Unusable { path: self.root.clone(), source }
     }
 
-    /// Opens a session to read it.
+    /// Opens a session for reading.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`], also if `id` can be no session's; [`StoreError::File`] if it cannot be read.
+    /// [`StoreError::NotFound`], also for an invalid id; [`StoreError::File`] if it is not readable.
     pub fn session(&self, id: &str) -> Result<Session, StoreError> {
         let checked = SessionId::parse(id).map_err(|_| StoreError::NotFound(id.to_owned()))?;
         match self.sessions.open_folder(checked.as_str()) {
@@ -259,12 +249,12 @@ impl Store {
         }
     }
 
-    /// Every session that can be read, the newest first. They are opened one at a time, since each that is open
-    /// holds a descriptor and there may be thousands.
+    /// All readable sessions, newest first. They are opened one at a time, since each open session uses a descriptor
+    /// and there may be thousands.
     ///
     /// # Errors
-    /// [`StoreError::Unusable`] if the sessions cannot be listed or one of them cannot be opened for want of
-    /// descriptors. What is no session, or is not readable, is passed over.
+    /// [`StoreError::Unusable`] if sessions cannot be listed, or descriptors run out. Anything else that is not a
+    /// readable session is skipped.
     pub fn list(&self) -> Result<Vec<SessionId>, StoreError> {
         let names = self.sessions.names().map_err(|source| self.unusable(source))?;
         let mut sessions = Vec::with_capacity(names.len());

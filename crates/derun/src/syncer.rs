@@ -1,5 +1,5 @@
-//! A thread that brings a session to the disk while it is written: what it is at once, its output a second after it
-//! came. It sleeps while there is nothing to do.
+//! A thread that syncs a session to disk while it is written: its metadata at once, its output after a second. It
+//! sleeps while there is nothing to do.
 
 use super::writer::Unsynced;
 use std::io;
@@ -9,15 +9,15 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// After a power failure, at most the output of this time is missing.
+/// How much output a power failure may lose at most.
 const DURABLE_AFTER: Duration = Duration::from_secs(1);
 
-/// When what a session is has to be on the disk.
+/// When a session's metadata must be on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hurry {
-    /// As soon as can be.
+pub(super) enum MetadataSync {
+    /// As soon as possible.
     AtOnce,
-    /// With the first of its output.
+    /// Together with its first output.
     Later,
 }
 
@@ -30,22 +30,19 @@ pub(super) struct Syncer {
 }
 
 impl Syncer {
-    /// Starts it.
-    ///
-    /// # Errors
-    /// What the system says.
-    pub(super) fn start(unsynced: Unsynced, hurry: Hurry) -> io::Result<Self> {
+    /// Starts the thread.
+    pub(super) fn start(unsynced: Unsynced, metadata_sync: MetadataSync) -> io::Result<Self> {
         let dirty = Arc::new(AtomicBool::new(false));
-        // One message stands for all that came since the last: when there is no room, it has been asked already.
+        // One message covers all earlier requests: if the channel is full, a sync is already pending.
         let (wake, woken) = sync_channel::<()>(1);
         let seen = Arc::clone(&dirty);
         let thread = std::thread::Builder::new().name("sync".to_owned()).spawn(move || {
-            let mut is_begun = hurry == Hurry::AtOnce && unsynced.sync_begin().is_ok();
+            let mut is_begun = metadata_sync == MetadataSync::AtOnce && unsynced.sync_begin().is_ok();
             while woken.recv().is_ok() {
                 if let Err(RecvTimeoutError::Disconnected) = woken.recv_timeout(DURABLE_AFTER) {
                     break;
                 }
-                // Cleared before: what is written meanwhile asks again.
+                // Cleared first: later writes request another sync.
                 seen.store(false, Ordering::Release);
                 is_begun = is_begun || unsynced.sync_begin().is_ok();
                 let _tried_again_in_the_end = unsynced.sync_output();
@@ -55,14 +52,14 @@ impl Syncer {
         Ok(Self { dirty, wake, thread })
     }
 
-    /// Asks for what was written to be brought to the disk soon.
+    /// Requests a sync of recent output.
     pub(super) fn soon(&self) {
         if !self.dirty.swap(true, Ordering::AcqRel) {
             let _asked = self.wake.try_send(());
         }
     }
 
-    /// Ends it, and says whether what the session is has reached the disk.
+    /// Stops the thread; returns whether the metadata has reached the disk.
     pub(super) fn end(self) -> bool {
         drop(self.wake);
         self.thread.join().unwrap_or(false)

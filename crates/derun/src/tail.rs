@@ -1,13 +1,10 @@
-//! Where the last lines begin: found by reading backwards, block by block, so that it costs what they are long.
+//! Finds the start of the last lines by reading backwards, block by block, so the cost depends only on their size.
 
-/// What is read at once.
+/// How much is read at once.
 const BLOCK: u64 = 64 * 1024;
 
-/// The cursor of the first byte of the last `lines` lines before `end`, no further back than `least`. A newline at
-/// the very end ends the last line and begins none. `read` gives the bytes from one cursor to another.
-///
-/// # Errors
-/// What `read` says.
+/// The cursor of the first byte of the last `lines` lines before `end`, but not before `least`. A newline at the very
+/// end does not start another line. `read` returns the bytes between two cursors.
 pub fn lines<E>(
     lines: u64,
     end: u64,
@@ -64,7 +61,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_are_those_that_lines_gives(text in "[a\n]{0,30}", count in 1_u64..6) {
+        fn the_result_matches_str_lines(text in "[a\n]{0,30}", count in 1_u64..6) {
             let all: Vec<&str> = text.lines().collect();
             let last = &all[all.len().saturating_sub(count as usize)..];
             let from = tail(text.as_bytes(), count, 0) as usize;

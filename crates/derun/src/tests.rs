@@ -1,4 +1,4 @@
-//! A session from its making to its removal, and what a reader sees of it meanwhile.
+//! Tests a session from creation to removal, as seen by readers.
 
 mod times;
 
@@ -53,7 +53,7 @@ impl Place {
 }
 
 #[test]
-fn a_session_is_read_while_it_is_written_and_after() {
+fn a_session_can_be_read_during_and_after_writing() {
     let place = Place::new();
     let mut writer = place.session("s");
     let status = || place.store.session("s").unwrap().status(clock::now()).unwrap();
@@ -110,7 +110,7 @@ fn a_folder_without_meta_json_may_be_taken() {
 }
 
 #[test]
-fn an_owner_that_died_without_a_word_makes_it_failed() {
+fn a_session_whose_owner_died_has_failed() {
     let place = Place::new();
     let mut writer = place.session("s");
     writer.started(1).unwrap();
@@ -125,7 +125,7 @@ fn an_owner_that_died_without_a_word_makes_it_failed() {
 }
 
 #[test]
-fn the_index_may_promise_more_than_there_is() {
+fn the_index_may_extend_past_the_output() {
     let place = Place::new();
     let mut writer = place.session("s");
     writer.append(Channel::Stdout, &[b'x'; 100_000], clock::now()).unwrap();
@@ -140,7 +140,7 @@ fn the_index_may_promise_more_than_there_is() {
 }
 
 #[test]
-fn output_that_nothing_speaks_of_is_cut() {
+fn output_without_an_index_is_ignored() {
     let place = Place::new();
     let mut writer = place.session("s");
     writer.append(Channel::Stdout, b"whose?", clock::now()).unwrap();
@@ -149,7 +149,7 @@ fn output_that_nothing_speaks_of_is_cut() {
 }
 
 #[test]
-fn what_was_lost_is_told() {
+fn lost_output_is_reported() {
     let place = Place::new();
     let writer = place.session("s");
     let lost = Lost { kept_bytes: 0, lost_bytes: 5, reason: "No space left on device".to_owned() };
@@ -161,7 +161,7 @@ fn what_was_lost_is_told() {
 }
 
 #[test]
-fn half_an_end_is_none() {
+fn an_incomplete_end_is_ignored() {
     let place = Place::new();
     let writer = place.session("s");
     std::fs::write(place.file("s", "final.json"), "").unwrap();
@@ -177,7 +177,7 @@ fn counts(swept: retention::Swept) -> (usize, usize) {
 }
 
 #[test]
-fn a_sweep_takes_what_is_over_and_leaves_what_is_not() {
+fn a_sweep_removes_only_expired_sessions() {
     let place = Place::new();
     let ended = |id: &str| place.session(id).finish(&End::Exited(0), None, clock::now()).unwrap();
     ended("old");
@@ -215,7 +215,7 @@ fn a_session_that_expires_early_makes_a_sweep_due() {
 }
 
 #[test]
-fn a_sweep_that_was_cut_short_is_due_again() {
+fn an_interrupted_sweep_is_due_again() {
     let place = Place::new();
     let now = clock::now();
     drop(retention::turn(&place.store, now).unwrap());
@@ -226,7 +226,7 @@ fn a_sweep_that_was_cut_short_is_due_again() {
 }
 
 #[test]
-fn a_long_sweep_goes_on_where_it_was_cut_short() {
+fn a_long_sweep_resumes_where_it_was_interrupted() {
     let place = Place::new();
     let long_ago = clock::now() - SignedDuration::from_mins(5);
     for id in ["a", "b", "c"] {
@@ -247,7 +247,7 @@ fn a_long_sweep_goes_on_where_it_was_cut_short() {
 }
 
 #[test]
-fn only_one_sweeps_and_only_now_and_then() {
+fn only_one_sweep_runs_at_a_time_and_only_when_due() {
     let place = Place::new();
     let now = clock::now();
     let turn = retention::turn(&place.store, now).unwrap();
@@ -259,7 +259,7 @@ fn only_one_sweeps_and_only_now_and_then() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn a_follower_is_told_of_bytes_and_of_the_end() {
+async fn a_follower_is_notified_of_output_and_the_end() {
     let place = Place::new();
     let mut writer = place.session("s");
     let session = place.store.session("s").unwrap();

@@ -1,32 +1,32 @@
-//! Cutting captured bytes into text, so that no character is torn and no byte is lost.
+//! Splits captured bytes into text without breaking characters or losing bytes.
 //!
-//! Bytes come from anywhere in a session and end anywhere. What is valid UTF-8 is text; what is not stays bytes.
+//! The bytes may start and end anywhere in a session. Valid UTF-8 becomes text; the rest stays bytes.
 
 use std::ops::Range;
 use std::str;
 
-/// The most bytes of a character that can be missing or left over.
+/// The maximum number of bytes that a broken character has on one side.
 const REST: usize = 3;
 
-/// The longest escape code that is waited for.
+/// The longest escape code to wait for.
 const MAX_ESCAPE: usize = 4096;
-/// The most pieces that bytes fall apart into.
+/// The maximum number of pieces.
 const MAX_PIECES: usize = 64;
 
 const ESCAPE: u8 = 0x1b;
 const BELL: u8 = 7;
 
-/// A part of some bytes.
+/// A piece of some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
-    /// Whole characters.
+    /// Complete characters.
     Text(&'a str),
-    /// Bytes that are no text.
+    /// Bytes that are not text.
     Bytes(&'a [u8]),
 }
 
 impl Piece<'_> {
-    /// How many bytes it has.
+    /// Its size in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
@@ -35,21 +35,21 @@ impl Piece<'_> {
         }
     }
 
-    /// Whether it has none.
+    /// Whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// The beginning of `text`, whole characters of at most `most` bytes together.
+/// The start of `text`: complete characters of at most `most` bytes in total.
 #[must_use]
 pub fn cut(text: &str, most: usize) -> &str {
     let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or_default()]
 }
 
-/// What is around `hit` in `text`, or the beginning of the hit: whole characters of at most `most` bytes together.
+/// The text around `hit`, or the start of the hit: complete characters of at most `most` bytes in total.
 #[must_use]
 pub fn around(text: &str, hit: Range<usize>, most: usize) -> &str {
     let before = most.saturating_sub(hit.len()) / 2;
@@ -58,7 +58,7 @@ pub fn around(text: &str, hit: Range<usize>, most: usize) -> &str {
     cut(&text[from..], most)
 }
 
-/// How many bytes at the end of `bytes` begin a character that the bytes behind them could complete.
+/// How many bytes at the end of `bytes` are the start of a character that later bytes could complete.
 #[must_use]
 pub fn begun(bytes: &[u8]) -> usize {
     let tails = (1..=REST.min(bytes.len())).rev().map(|length| &bytes[bytes.len() - length..]);
@@ -68,22 +68,22 @@ pub fn begun(bytes: &[u8]) -> usize {
     tails.into_iter().find(is_begun).map_or(0, <[u8]>::len)
 }
 
-/// How many bytes at the start of `bytes` can only be the end of a character that began before them.
+/// How many bytes at the start of `bytes` can only be the end of an earlier character.
 #[must_use]
 pub fn left_over(bytes: &[u8]) -> usize {
     bytes.iter().take(REST).take_while(|byte| (0x80..0xc0).contains(*byte)).count()
 }
 
-/// How many of `bytes` can be given out now. A character that has only begun waits for its rest: not if nothing
-/// comes behind (`is_last`), and not if nothing else is there and no more could be asked for (`is_full`).
+/// How many of `bytes` can be returned now. An incomplete character waits for its rest, unless nothing follows
+/// (`is_last`), or there is nothing else and the page is full (`is_full`).
 #[must_use]
 pub fn ready(bytes: &[u8], is_full: bool, is_last: bool) -> usize {
     let begun = begun(bytes);
     if is_last || (is_full && begun == bytes.len()) { bytes.len() } else { bytes.len() - begun }
 }
 
-/// How many bytes at the end of `bytes` begin an escape code of a terminal that the bytes behind them could complete.
-/// One of more than 4 KiB is not waited for.
+/// How many bytes at the end of `bytes` are the start of an escape code that later bytes could complete, unless it
+/// exceeds 4 KiB.
 #[must_use]
 pub fn begun_escape(bytes: &[u8]) -> usize {
     let recent = &bytes[bytes.len().saturating_sub(MAX_ESCAPE)..];
@@ -99,11 +99,11 @@ pub fn begun_escape(bytes: &[u8]) -> usize {
     if is_whole { 0 } else { code.len() + 1 }
 }
 
-/// `bytes` in pieces: text, as long as possible, and between it the bytes that are no text. If they would be more than
-/// 64, the last of these has all the rest, as bytes.
+/// Splits `bytes` into text, in pieces as long as possible, and bytes that are not text. If there would be more than
+/// 64 pieces, the last one has the rest, as bytes.
 #[must_use]
 pub fn pieces(bytes: &[u8]) -> Vec<Piece<'_>> {
-    // Most output is text, and this looks at it several times as fast.
+    // A fast path: most output is text.
     if let Ok(text) = str::from_utf8(bytes) {
         return if text.is_empty() { Vec::new() } else { vec![Piece::Text(text)] };
     }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn torn_characters_are_bytes_and_the_rest_is_text() {
+    fn incomplete_characters_are_bytes_and_the_rest_is_text() {
         let euro = "€".as_bytes();
         assert_eq!(all(b""), []);
         assert_eq!(all("größe".as_bytes()), [Piece::Text("größe")]);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hardly_text_is_not_cut_into_crumbs() {
+    fn mostly_binary_data_has_few_pieces() {
         let bytes = b"ab\xff".repeat(1000);
         let pieces = all(&bytes);
         assert_eq!(
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_around_a_hit_is_cut_at_characters() {
+    fn text_around_a_match_is_cut_at_character_boundaries() {
         for (hit, most, expected) in [
             (0..1, 4, "aäb"),
             (3..4, 3, "bä"),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_begun_character_waits_unless_waiting_is_in_vain() {
+    fn an_incomplete_character_waits_unless_nothing_follows() {
         let euro = &"€".as_bytes()[..2];
         assert_eq!(ready(euro, false, false), 0);
         assert_eq!(ready(euro, true, false), 2);
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn an_escape_code_that_has_only_begun_is_noticed() {
+    fn an_incomplete_escape_code_is_detected() {
         for (bytes, begun) in [
             (&b"a"[..], 0),
             (b"a\x1b", 1),
@@ -212,7 +212,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_are_the_bytes(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn pieces_concatenate_to_the_input(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             let together: Vec<u8> = pieces(&bytes)
                 .into_iter()
                 .flat_map(|piece| match piece {
@@ -224,7 +224,7 @@ mod tests {
         }
 
         #[test]
-        fn text_in_pages_is_text_and_reading_goes_on(text in "\\PC{0,40}", most in 1_usize..20) {
+        fn text_in_pages_stays_text_and_makes_progress(text in "\\PC{0,40}", most in 1_usize..20) {
             let bytes = text.as_bytes();
             let mut at = 0;
             let mut seen = String::new();

@@ -1,4 +1,4 @@
-//! How a command's output reaches the terminal and the recorder: through pipes, or through a pseudo terminal.
+//! Connects a command's output to the terminal and the recorder, through pipes or a pseudoterminal.
 
 #[cfg(windows)]
 #[path = "transport/windows/conpty.rs"]
@@ -26,17 +26,17 @@ use sys::terminal;
 /// How a command ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// With this code.
+    /// It exited with this code.
     Exited(i32),
-    /// By this signal.
+    /// This signal killed it.
     #[cfg(unix)]
     Signaled(i32),
-    /// It never ran.
+    /// It was never started.
     NotStarted(NotStarted),
 }
 
 impl Ended {
-    /// Whether it died of writing to a pipe that nobody read.
+    /// Whether it died of writing to a closed pipe.
     #[must_use]
     pub fn is_broken_pipe(&self) -> bool {
         #[cfg(unix)]
@@ -46,22 +46,22 @@ impl Ended {
     }
 }
 
-/// A command's end, and what went wrong on the way out.
+/// The end of a command, and errors while passing on its output.
 #[derive(Debug)]
 pub struct Finished {
     /// How it ended.
     pub ended: Ended,
-    /// Why its output could not be passed on to the end, other than that nobody read it any more.
+    /// Why its output could not be passed on completely, unless its reader exited.
     pub trouble: Option<Trouble>,
 }
 
-/// A stream of ours that did not take what the command wrote.
+/// A stream of ours that could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write to {}: {}", named(.stream), without_number(.error))]
 pub struct Trouble {
-    /// Which.
+    /// The stream.
     pub stream: &'static str,
-    /// What the system said.
+    /// The underlying error.
     pub error: io::Error,
 }
 
@@ -73,8 +73,8 @@ fn named(stream: &'static str) -> &'static str {
     }
 }
 
-/// How a command that is started here and now is to be connected: to a pseudo terminal when stdin and stdout are a
-/// terminal, else to pipes (spec 4, "PTY eligibility").
+/// How to connect a command that is started now: with a pseudoterminal if stdin and stdout are a terminal, otherwise
+/// with pipes (spec 4, "PTY eligibility").
 #[must_use]
 pub fn mode() -> TransportMode {
     let is_attached = terminal::is_terminal(io::stdin()) && terminal::is_terminal(io::stdout());
@@ -83,7 +83,7 @@ pub fn mode() -> TransportMode {
     }
     #[cfg(unix)]
     return TransportMode::PosixPty;
-    // A pseudo console has one output: a stderr that is somewhere else could not stay there.
+    // A pseudoconsole has a single output, so a separate stderr would be lost.
     #[cfg(windows)]
     return match terminal::is_terminal(io::stderr()) {
         true => TransportMode::WindowsConpty,
@@ -91,10 +91,10 @@ pub fn mode() -> TransportMode {
     };
 }
 
-/// Runs `command` to its end; calls `started` when it runs. Must be called while this process has one thread.
+/// Runs `command` to its end; calls `started` once it runs. Must be called while this process has a single thread.
 ///
 /// # Errors
-/// What the system says of what had to be made before it could be started.
+/// If something needed before the start could not be created.
 pub fn run(
     mode: TransportMode,
     command: &CommandLine,
@@ -110,8 +110,8 @@ pub fn run(
     }
 }
 
-/// Whether `came` is to be passed on to a command in our own process group and session: what the kernel sends to a
-/// whole group has reached the command already, but a hang-up only reaches who leads the session.
+/// Whether to pass this signal on to a command in our own process group and session: signals to the whole group have
+/// already reached it, but a hang-up only reaches the session leader.
 #[cfg(unix)]
 fn is_for_command(came: signals::Came) -> bool {
     match came.from {

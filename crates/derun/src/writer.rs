@@ -1,13 +1,13 @@
-//! Writing a session: the one process that holds `append.lock` appends to `output.bin` and `index.jsonl`.
+//! Writes a session: the single process that holds `append.lock` appends to `output.bin` and `index.jsonl`.
 //!
-//! # What a reader can rely on
-//! A stretch is written to the index *before* the first of its bytes that changes the channel is written to the
-//! output. So every byte of `output.bin` belongs to the stretch that covers it or, at the end, to the channel of
-//! the last stretch; a stretch that promises more than there is, is cut at the end of `output.bin`.
+//! # Guarantees for readers
+//! A stretch is written to the index *before* the first byte that changes the channel is written to the output. So
+//! every byte of `output.bin` belongs to the stretch that covers it or, at the end, to the channel of the last
+//! stretch; a stretch that exceeds `output.bin` is clipped to its end.
 //!
-//! A stretch has the time at which its first byte came. Bytes of one channel in a row share a stretch until it has
-//! 64 KiB or is 50 ms old: one line then stands for many small reads, and most appends are one `write`. Bytes that have
-//! no line yet came less than 50 ms after the time of the last line, so that it dates them too.
+//! A stretch has the time of its first byte. Consecutive bytes of one channel share a stretch of up to 64 KiB and 50
+//! ms: so one line covers many small reads, and most appends are a single `write`. Bytes without a line were written
+//! less than 50 ms after the last line's time, so that time applies to them too.
 
 use super::id::SessionId;
 use super::record::{Channel, Final, Lost, Meta, SCHEMA_VERSION, State, Stretch, file};
@@ -18,22 +18,22 @@ use std::io::{self, Write};
 use sys::folder::Folder;
 use sys::lock::Lock;
 
-/// A stretch is written down when it has this many bytes,
+/// A stretch is recorded when it has this many bytes,
 const STRETCH: u64 = 64 * 1024;
 /// or is this old.
 const AGE: SignedDuration = SignedDuration::from_millis(50);
 
-/// How many bytes `final.json` has, at most, as long as no message in it is very long.
+/// The maximum size of `final.json` in bytes, unless it contains a very long message.
 const ROOM: usize = 512;
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
-    /// With this code.
+    /// It exited with this code.
     Exited(i32),
-    /// By this signal, as `SIGINT`.
+    /// This signal killed it, such as `SIGINT`.
     Signaled(String),
-    /// It could not be started, or something of ours went wrong.
+    /// It could not be started, or we failed.
     Failed(String),
 }
 
@@ -46,22 +46,22 @@ pub struct Writer {
     meta: Meta,
     output: File,
     index: File,
-    /// Bytes in `output.bin`.
+    /// The size of `output.bin`.
     end: u64,
-    /// Bytes that the index speaks of.
+    /// How many bytes the index covers.
     covered: u64,
-    /// The channel and the time of the last stretch in the index.
+    /// The channel and time of the last stretch in the index.
     last: Option<(Channel, Timestamp)>,
-    /// When the first byte came that the index does not speak of, if there is one. It is of the last stretch's channel.
+    /// The time of the first byte that the index doesn't cover, if any. It is of the last stretch's channel.
     uncovered: Option<Timestamp>,
-    /// What becomes `final.json`, so that a disk that is full by then has room for it.
+    /// Becomes `final.json`, so that there is room for it on a full disk.
     room: File,
-    /// Held for as long as this lives; the kernel lets go of it when we die.
+    /// Held while this exists; the kernel releases it if we die.
     _lock: Lock,
 }
 
 impl Writer {
-    /// Begins the session `id`, whose `folder` is in `sessions`.
+    /// Starts the session `id` in `folder`, which is in `sessions`.
     pub(super) fn begin(
         id: SessionId,
         sessions: Folder,
@@ -73,7 +73,7 @@ impl Writer {
             let id = id.to_string();
             move |source| StoreError::File { id, file, source }
         };
-        // Whoever died before its meta.json leaves at most empty files here.
+        // A process that died before its meta.json leaves at most empty files.
         let fresh = |name, make: fn(&Folder, &str) -> io::Result<File>| {
             make(&folder, name).or_else(|error| match error.kind() {
                 io::ErrorKind::AlreadyExists => folder.remove_file(name).and_then(|()| make(&folder, name)),
@@ -84,7 +84,7 @@ impl Writer {
         let index = fresh(file::INDEX, Folder::create_file).map_err(failed(file::INDEX))?;
         let room = fresh(file::ROOM, |folder, name| folder.create_room(name, ROOM));
         let room = room.map_err(failed(file::FINAL))?;
-        // Last, since with it there is a session: who sees one can read it, and there is none that cannot be written.
+        // Written last: its existence makes this a session, which is then readable and writable.
         write(&folder, file::META, &meta, false).map_err(failed(file::META))?;
         Ok(Self {
             id,
@@ -108,41 +108,35 @@ impl Writer {
         &self.id
     }
 
-    /// What the session is.
+    /// The session's metadata.
     #[must_use]
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
 
-    /// How many bytes it has.
+    /// The number of bytes so far.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Writes down that the command runs.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Records that the command is running.
     pub fn started(&mut self, pid: u32) -> io::Result<()> {
         self.meta.pid = pid;
         write(&self.folder, file::META, &self.meta, false)
     }
 
-    /// Writes down that the output comes another way than was thought.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Records that the output is captured differently than expected.
     pub fn transport(&mut self, mode: super::record::TransportMode) -> io::Result<()> {
         self.meta.transport_mode = mode;
         write(&self.folder, file::META, &self.meta, false)
     }
 
-    /// Keeps `bytes` that came at `at`. Returns the stretches that were written down.
+    /// Appends `bytes` that arrived at `at`. Returns the stretches that were recorded.
     ///
     /// # Errors
-    /// What the system says. Some of the bytes may have been kept then: [`Self::end`] counts them. After an error
-    /// nothing more may be appended.
+    /// Some of the bytes may have been written: [`Self::end`] counts them. After an error nothing more may be
+    /// appended.
     pub fn append(&mut self, channel: Channel, bytes: &[u8], at: Timestamp) -> io::Result<Vec<Stretch>> {
         if bytes.is_empty() {
             return Ok(Vec::new());
@@ -172,7 +166,7 @@ impl Writer {
         Ok(stretches)
     }
 
-    /// Writes down every byte up to `to`, of which those after the end come at `at`.
+    /// Records all bytes up to `to`; those after the end arrive at `at`.
     fn cover(&mut self, channel: Channel, to: u64, at: Timestamp) -> io::Result<Vec<Stretch>> {
         let mut stretches = Vec::with_capacity(2);
         let stretch =
@@ -207,10 +201,7 @@ impl Writer {
         Ok(())
     }
 
-    /// What has to be brought to the disk while this goes on writing.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// The files to be synced while writing continues.
     pub(super) fn unsynced(&self) -> io::Result<Unsynced> {
         Ok(Unsynced {
             output: self.output.try_clone()?,
@@ -220,30 +211,26 @@ impl Writer {
         })
     }
 
-    /// Makes the file `name` in the session's folder, for appending, beside those that every session has. It lives and
-    /// goes with the session.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Creates the additional file `name` in the session's folder, for appending. It is removed with the session.
     pub fn beside(&self, name: &str) -> io::Result<File> {
         self.folder.create_file(name)
     }
 
-    /// Whether the files that are written have been removed, so that nobody will read them.
+    /// Whether the files have been removed, so that nobody will read them.
     #[must_use]
     pub fn is_removed(&self) -> bool {
         self.folder.is_named(file::OUTPUT, &self.output).is_ok_and(|is_there| !is_there)
     }
 
-    /// Writes `final.json`, and has all of the session survive a power failure.
+    /// Writes `final.json`, and syncs the session to disk.
     ///
     /// # Errors
-    /// What the system says: then the session has no end, and is found to be `failed`.
+    /// After an error the session has no end, and counts as `failed`.
     pub fn finish(self, end: &End, lost: Option<Lost>, at: Timestamp) -> io::Result<()> {
         self.finish_from(end, lost, at, OnDisk::Nothing)
     }
 
-    /// As [`Self::finish`], where some of that is done already, or is not wanted.
+    /// Like [`Self::finish`], if some of it is already synced or need not be.
     pub(super) fn finish_from(
         mut self,
         end: &End,
@@ -279,7 +266,7 @@ impl Writer {
         if self.end > 0 && on_disk != OnDisk::Unwanted {
             unsynced.sync_output()?;
         }
-        // Over what is there: that needs no room.
+        // Overwriting the reserved bytes needs no space.
         self.room.write_all(&bytes)?;
         self.room.set_len(bytes.len() as u64)?;
         if on_disk == OnDisk::Unwanted {
@@ -291,18 +278,18 @@ impl Writer {
     }
 }
 
-/// How much of a session survives a power failure already.
+/// How much of a session is already synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnDisk {
     /// Nothing.
     Nothing,
-    /// What it is, and that it is.
+    /// Its metadata and folder entry.
     Begin,
-    /// Nothing, and nothing has to.
+    /// Nothing, and nothing needs to be.
     Unwanted,
 }
 
-/// Files of a session that have to reach the disk.
+/// Files of a session that must be synced.
 #[derive(Debug)]
 pub(super) struct Unsynced {
     output: File,
@@ -312,27 +299,21 @@ pub(super) struct Unsynced {
 }
 
 impl Unsynced {
-    /// Brings there what the session is, and that it is.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Syncs the metadata and folder entry.
     pub(super) fn sync_begin(&self) -> io::Result<()> {
         sync(&self.folder, file::META)?;
         self.folder.sync()?;
         self.sessions.sync()
     }
 
-    /// Brings there what the command wrote.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Syncs the output.
     pub(super) fn sync_output(&self) -> io::Result<()> {
         self.output.sync_data()?;
         self.index.sync_data()
     }
 }
 
-/// Brings the file `name` to the disk. What somebody has put in its place meanwhile is not ours to bring there.
+/// Syncs the file `name`, unless another file has taken its place.
 fn sync(folder: &Folder, name: &str) -> io::Result<()> {
     folder.open_to_sync(name).map_or(Ok(()), |file| file.sync_all())
 }
@@ -343,7 +324,7 @@ fn write(folder: &Folder, name: &str, value: &impl serde::Serialize, durable: bo
     folder.write(name, &bytes, durable)
 }
 
-/// Whether one stretch may have bytes that came at both times. The clock may have been set back between them.
+/// Whether a stretch may contain bytes of both times. The clock may have been set back between them.
 fn is_near(one: Timestamp, other: Timestamp) -> bool {
     other.duration_since(one).abs() < AGE
 }

@@ -1,4 +1,4 @@
-//! Changes of agents where there is no terminal: a line each.
+//! Changes of agents as lines, for output that is not a terminal.
 
 use super::super::style::{Colors, Style, plain_line};
 use super::object;
@@ -10,7 +10,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// What was said of agents.
+/// The agents as they were last printed.
 #[derive(Debug)]
 pub(super) struct Lines {
     json: bool,
@@ -24,8 +24,13 @@ impl Lines {
         Self { json, style: Style::of_stdout(), zone: TimeZone::system(), said: BTreeMap::new() }
     }
 
-    /// Says what of `agents` is new, in their order, and who is gone.
-    pub(super) fn say(&mut self, out: &mut impl Write, agents: Vec<Agent>, now: Timestamp) -> io::Result<()> {
+    /// Prints what changed in `agents`, in their order, and which agents are gone.
+    pub(super) fn print(
+        &mut self,
+        out: &mut impl Write,
+        agents: Vec<Agent>,
+        now: Timestamp,
+    ) -> io::Result<()> {
         let mut before = std::mem::take(&mut self.said);
         for agent in agents {
             if before.remove(&agent.agent_id).as_ref() != Some(&agent) {

@@ -1,4 +1,4 @@
-//! An agent for programs (docs/reference/json.md).
+//! The JSON object of an agent (docs/reference/json.md).
 
 use crate::pulse::health::Health;
 use crate::roster::{Agent, Source};
@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::borrow::Cow;
 use sys::clock;
 
-/// An agent, in the words of a pulse as far as it has them.
+/// An agent, with the keys of a pulse where they apply.
 #[derive(Debug, Serialize)]
 pub(super) struct Object<'a> {
     agent_id: &'a str,
@@ -29,7 +29,7 @@ pub(super) struct Object<'a> {
     age_ms: u64,
 }
 
-/// `agent` as it is at `now`.
+/// Describes `agent` at `now`.
 pub(super) fn of(agent: &Agent, now: Timestamp) -> Object<'_> {
     Object {
         agent_id: &agent.agent_id,

@@ -1,4 +1,4 @@
-//! One agent: all that is known of it, and what it did last.
+//! A single agent: its details and latest actions.
 
 use super::super::args::Agents as Args;
 use super::super::style::{Colors, Style, plain_line};
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use sys::failure;
 use sys::paths::DataDir;
 
-/// Shows the agent `wanted` of `agents`.
+/// Shows the agent `wanted`, one of `agents`.
 pub(super) fn show(
     dir: &DataDir,
     agents: &[Agent],
@@ -41,7 +41,7 @@ pub(super) fn show(
     let pid = agent.pid.map(|pid| pid.to_string()).unwrap_or_default();
     let workspace = agent.workspace.to_string_lossy();
     let rows = [
-        ("heard of", &*heard),
+        ("last seen", &*heard),
         ("tool", &agent.tool_name),
         ("action", &agent.last_action),
         ("error", agent.error.as_deref().unwrap_or_default()),
@@ -70,7 +70,7 @@ fn word(agent: &Agent) -> &'static str {
     }
 }
 
-/// A line for what it did once.
+/// Prints a past action.
 fn action(out: &mut impl Write, style: Style, pulse: &Pulse, zone: &TimeZone) -> io::Result<()> {
     let when = pulse.at().map(|at| at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string());
     let what = if pulse.tool_name.is_empty() { pulse.state.word() } else { &pulse.tool_name };

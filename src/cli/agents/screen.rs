@@ -1,6 +1,6 @@
-//! A terminal's other screen, on which pictures are drawn one over the other. What was there before comes back.
+//! The terminal's alternate screen, which shows frames in place and is restored afterwards.
 //!
-//! A thread writes, so that a terminal that is stopped keeps nobody from stopping us.
+//! A thread writes to it, so that a stopped terminal doesn't block the program from exiting.
 
 use derun::cli::stdout::stdout;
 use std::io::Write;
@@ -9,30 +9,30 @@ use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::time::timeout;
 
-/// The other screen, without a cursor.
+/// Enters the alternate screen and hides the cursor.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 
-/// The cursor, and the screen that was there.
+/// Shows the cursor and leaves the alternate screen.
 const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 
-/// How long a terminal may take to get back to what it was; one that is stopped takes longer.
+/// How long to wait for the terminal to be restored. A stopped terminal takes longer.
 const LEAVING: Duration = Duration::from_millis(500);
 
-/// The most that may be written and not yet be: what comes first, a picture, and what comes last; one more is room.
+/// The maximum number of pending writes: the first, a frame and the last, plus one.
 const MOST: usize = 4;
 
-/// The screen, while it is the other one.
+/// The alternate screen; active while this exists.
 #[derive(Debug)]
 pub(super) struct Screen {
     pictures: mpsc::SyncSender<String>,
-    /// Whether each was written.
+    /// One message per write: whether it succeeded.
     written: Receiver<bool>,
-    /// How many are being written.
+    /// The number of pending writes.
     waiting: usize,
 }
 
 impl Screen {
-    /// Shows it.
+    /// Enters the alternate screen.
     pub(super) fn begin() -> Self {
         let (pictures, to_write) = mpsc::sync_channel::<String>(MOST);
         let (tell, written) = channel(MOST);
@@ -54,12 +54,12 @@ impl Screen {
         self.waiting += usize::from(self.pictures.try_send(text).is_ok());
     }
 
-    /// Whether a picture would be written at once.
+    /// Whether a frame would be written at once.
     pub(super) fn is_free(&self) -> bool {
         self.waiting == 0
     }
 
-    /// Waits until something is written, if there is anything; whether it was.
+    /// Waits for a pending write, if there is one; returns whether it succeeded.
     pub(super) async fn written(&mut self) -> bool {
         if self.waiting == 0 {
             return std::future::pending().await;
@@ -69,13 +69,13 @@ impl Screen {
         written
     }
 
-    /// Draws `lines` over what is there.
+    /// Draws a frame.
     pub(super) fn draw(&mut self, lines: &[String]) {
         let picture = lines.join("\x1b[K\r\n");
         self.write(format!("\x1b[H{picture}\x1b[K\x1b[J"));
     }
 
-    /// Shows the screen that was there before.
+    /// Leaves the alternate screen.
     pub(super) async fn leave(&mut self) {
         self.write(LEAVE.to_owned());
         let all = async { while self.waiting > 0 && self.written().await {} };

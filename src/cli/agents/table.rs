@@ -1,7 +1,7 @@
-//! Agents as a table that fits the terminal.
+//! The table of agents, fitted to the terminal.
 //!
-//! Of all the work here, the crate comfy-table would take over only the padding: it wraps cells where this table drops
-//! whole columns in order of importance, and cuts paths at the front.
+//! The crate comfy-table would only replace the padding: it wraps cells, while this table drops whole columns by
+//! importance and shortens paths at the front.
 
 use super::super::reported::in_background;
 use super::super::style::{Colors, Style, plain_line};
@@ -20,28 +20,28 @@ const TOOL: usize = 2;
 const ACTION: usize = 3;
 const TASK: usize = 4;
 const BRANCH: usize = 5;
-/// The column whose end says more than its beginning.
+/// A column that is shortened at the front.
 const WORKSPACE: usize = 6;
 
-/// The most columns of a terminal that each takes. The last action takes what the others leave.
+/// The maximum width of each column. The last action gets the remaining width.
 const MOST: [usize; 9] = [32, usize::MAX, 24, usize::MAX, 40, 32, 40, usize::MAX, usize::MAX];
 
-/// The most columns of an id in a pipe, where nothing else is cut.
+/// The maximum width of an id when output is not a terminal; nothing else is shortened there.
 const ID: usize = 80;
 
-/// What goes where there is no room, the first one first.
+/// Columns to drop if there is no room, in this order.
 const GO: [usize; 4] = [WORKSPACE, BRANCH, TASK, TOOL];
 
-/// The least that is shown of a longer last action; and of a longer id beside it.
+/// The minimum width of a shortened last action, and of a shortened id next to it.
 const LEAST: usize = 16;
 
-/// What is between columns.
+/// The number of spaces between columns.
 const BETWEEN: usize = 2;
 
-/// How many columns of the terminal each has; `None` of those that are not shown.
+/// Column widths; `None` for hidden columns.
 type Widths = [Option<usize>; 9];
 
-/// The table of `agents`, its head first, a line each; none is wider than `width`.
+/// The lines of the table, starting with its header; none is wider than `width`.
 pub(super) fn lines(agents: &[Agent], now: Timestamp, width: Option<usize>, style: Style) -> Vec<String> {
     let rows: Vec<[String; 9]> = agents.iter().map(|agent| cells(agent, now)).collect();
     let head = HEAD.map(str::to_owned);
@@ -58,7 +58,7 @@ pub(super) fn lines(agents: &[Agent], now: Timestamp, width: Option<usize>, styl
     let mut lines = vec![style.bold(cut(&joined(&head, &widths), most))];
     for (agent, row) in agents.iter().zip(&rows) {
         let line = joined(row, &widths);
-        // The health is at the end, where it is coloured.
+        // The health is last and in color.
         lines.push(match line.strip_suffix(agent.health.word()) {
             Some(begin) if line.width() <= most => format!("{begin}{}", style.health(agent.health)),
             _ => cut(&line, most),
@@ -83,14 +83,14 @@ fn cells(agent: &Agent, now: Timestamp) -> [String; 9] {
     [id, state, tool, action, task, branch, workspace, age(agent.age(now)), agent.health.word().to_owned()]
 }
 
-/// What `agent` is doing, and how much of it in the background.
+/// The state of `agent`, with the number of its background tasks.
 pub(super) fn state(agent: &Agent) -> String {
     format!("{}{}", agent.state, in_background(agent.background as u64))
 }
 
-/// What `agent` did last, or why that failed.
+/// The last action of `agent`, or its error.
 pub(super) fn action(agent: &Agent) -> Cow<'_, str> {
-    // What a host says that is newer than the pulse is not of the call that failed.
+    // A host's report that is newer than the pulse is not about the call that failed.
     let goes_on = agent.source == Source::Host && agent.state != "idle";
     match &agent.error {
         Some(error) if !goes_on => Cow::Owned(format!("failed: {error}")),
@@ -98,7 +98,7 @@ pub(super) fn action(agent: &Agent) -> Cow<'_, str> {
     }
 }
 
-/// What each column gets of `width`, whose cells are as wide as `widest`. Heads are never cut.
+/// Fits columns into `width`, given the width of their `widest` cells. Headers are never shortened.
 fn fit(widest: [usize; 9], width: usize) -> Widths {
     let most: [usize; 9] = std::array::from_fn(|column| widest[column].min(MOST[column]));
     let mut widths = most.map(Some);
@@ -121,13 +121,13 @@ fn fit(widest: [usize; 9], width: usize) -> Widths {
     widths
 }
 
-/// Takes from `column` what is more than `width` in all, down to `least`.
+/// Shortens `column` until the table fits into `width`, at most down to `least`.
 fn shrink(widths: &mut Widths, column: usize, least: usize, width: usize) {
     let surplus = all(widths).saturating_sub(width);
     widths[column] = widths[column].map(|now| now.saturating_sub(surplus).max(least.min(now)));
 }
 
-/// How wide the table is.
+/// The width of the table.
 fn all(widths: &Widths) -> usize {
     let shown = widths.iter().flatten();
     shown.clone().sum::<usize>() + BETWEEN * shown.count().saturating_sub(1)
@@ -148,7 +148,7 @@ fn joined(row: &[String; 9], widths: &Widths) -> String {
     line
 }
 
-/// `text` in at most `width` columns of the terminal; `…` stands for what is cut.
+/// Shortens `text` to `width` columns; `…` marks the cut.
 pub(super) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -159,7 +159,7 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     if width == 0 { String::new() } else { format!("{kept}…") }
 }
 
-/// The same from the front: the end of `text`.
+/// Shortens `text` at the front.
 fn cut_front(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -169,21 +169,21 @@ fn cut_front(text: &str, width: usize) -> String {
     if width == 0 { String::new() } else { std::iter::once('…').chain(kept.into_iter().rev()).collect() }
 }
 
-/// Takes the width of `c` from `room`, if it is there.
+/// Subtracts the width of `c` from `room` if it fits.
 fn take(room: &mut usize, c: char) -> bool {
     let left = room.checked_sub(c.width().unwrap_or(0));
     *room = left.unwrap_or(*room);
     left.is_some()
 }
 
-/// How long ago, in its largest unit.
+/// An age in its largest unit.
 pub(super) fn age(age: Duration) -> String {
     let seconds = age.as_secs();
     let (length, unit) = unit(seconds);
     format!("{}{unit}", seconds / length)
 }
 
-/// How long after an age of `age` another one is shown.
+/// How long until the displayed age changes.
 pub(super) fn age_changes_in(age: Duration) -> Duration {
     let (length, _) = unit(age.as_secs());
     Duration::from_secs((age.as_secs() / length + 1) * length).saturating_sub(age)
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_goes_by_whole_columns_and_the_last_action_takes_what_is_left() {
+    fn columns_are_dropped_to_fit_and_the_last_action_gets_the_rest() {
         insta::assert_snapshot!(shown(None), @"
         AGENT   STATE    TOOL  LAST ACTION             TASK               BRANCH  WORKSPACE               AGE  HEALTH
         site-1  running  Bash  cargo test --workspace  Mend[2J the build  main    /home/me/projects/site  2m   stuck
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn one_agent_with_long_words_widens_no_column_beyond_its_most() {
+    fn long_values_do_not_exceed_a_columns_maximum() {
         let long = Agent {
             tool_name: "mcp__tool__".repeat(5),
             git_branch: "feature/".repeat(10),
@@ -279,12 +279,12 @@ mod tests {
         let width = |width| lines(&agents, Timestamp::UNIX_EPOCH, width, Style::none())[0].clone();
         let starts = |head: &str| HEAD.map(|name| head.rfind(name));
         assert_eq!(starts(&width(Some(250))), [0, 34, 43, 69, 121, 163, 197, 239, 244].map(Some));
-        // In a pipe the id alone is cut.
+        // Without a terminal, only the id is shortened.
         assert_eq!(starts(&width(None))[..5], [0, 82, 91, 148, 248].map(Some));
     }
 
     #[test]
-    fn what_failed_is_said_unless_a_host_knows_of_something_newer() {
+    fn an_error_is_shown_unless_a_host_has_newer_activity() {
         let failed = |source, state| {
             let error = Some("rate_limit".to_owned());
             let agent = Agent { source, state, error, ..agent("a", "API Error", Health::Active) };
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn an_age_is_in_its_largest_unit_and_changes_with_that() {
+    fn an_age_is_shown_and_refreshed_in_its_largest_unit() {
         let table = [(0, "0s", 1), (59, "59s", 1), (60, "1m", 60), (119, "1m", 1), (3600, "1h", 3600)];
         for (seconds, shown, next) in table.into_iter().chain([(86_399, "23h", 1), (200_000, "2d", 59_200)]) {
             let length = Duration::from_secs(seconds);

@@ -1,6 +1,7 @@
-//! Which agents wait for a person: the daemon's open requests, or, where no daemon runs, what was put off and what hosts say.
+//! Agents that wait for a person: from the daemon's open requests or, without a daemon, from deferred calls and
+//! hosts.
 //!
-//! The roster knows nothing of the daemon, so it is told here what it cannot see: an agent that waits looks busy.
+//! The roster doesn't know the daemon, so an agent that waits looks busy there; this module corrects it.
 
 use super::super::requests;
 use crate::daemon::broker::Row;
@@ -22,31 +23,31 @@ use sys::watch::{Place, Watch};
 use tokio::sync::watch::{self, Receiver, Sender};
 use tokio::task::JoinHandle;
 
-/// How often a daemon is looked for where the system cannot tell that one has come.
+/// How often to look for a daemon if the system cannot report that one started.
 const TICK: Duration = Duration::from_secs(1);
 
-/// The requests that wait for a person.
+/// Requests that wait for a person, by agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Waiting(BTreeMap<String, Asks>);
 
-/// Who asks.
+/// The request of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Asks {
     agent: String,
-    /// Whether the agent has ended, to go on with the answer.
+    /// Whether the agent has ended and will be resumed after the answer.
     is_deferred: bool,
 }
 
 impl Waiting {
-    /// Those of now. A daemon that does not answer is told of, and does not hide the agents.
+    /// The current requests. A daemon that does not answer causes a warning; agents are still shown.
     pub(super) async fn now(dir: &DataDir) -> io::Result<Self> {
         match Self::read(dir).await {
             Ok(waiting) => Ok(waiting),
             Err(error) => {
                 writeln!(
                     io::stderr(),
-                    "warning: whether an agent waits for you is not shown: {}",
-                    crate::cli::told(&error).or_hint(Some("see: murmur status".to_owned())).line()
+                    "warning: cannot show which agents wait for you: {}",
+                    crate::cli::describe(&error).or_hint(Some("see: murmur status".to_owned())).line()
                 )?;
                 Ok(Self::default())
             }
@@ -59,7 +60,7 @@ impl Waiting {
         Ok(waiting)
     }
 
-    /// Marks those of `agents` that wait.
+    /// Marks the waiting agents in `agents`.
     pub(super) fn mark(&self, agents: &mut [Agent]) {
         for agent in agents {
             let has_ended = matches!(agent.health, Health::Exited | Health::Dead);
@@ -71,7 +72,7 @@ impl Waiting {
     }
 
     fn opened(&mut self, row: Row) {
-        // One that was answered and has yet to be resumed does not wait for anybody.
+        // An answered request no longer waits for a person, even if its agent has not been resumed.
         if requests::is_open(&row) {
             let is_deferred = row.standing == DEFERRED;
             self.0.insert(row.id.to_string(), Asks { agent: row.agent, is_deferred });
@@ -94,7 +95,7 @@ impl Waiting {
     }
 }
 
-/// Every agent, kept up to date, and which of them wait.
+/// All agents, kept up to date, including which of them wait.
 #[derive(Debug)]
 pub(super) struct Watched {
     pub(super) follower: Follower,
@@ -110,14 +111,14 @@ impl Watched {
         Ok(Self { follower, waiting, listening: tokio::spawn(listen(dir, to)) })
     }
 
-    /// Every agent as it is at `now`.
+    /// All agents at `now`.
     pub(super) fn agents(&self, now: Timestamp) -> Vec<Agent> {
         let mut agents = self.follower.agents(now);
         self.waiting.borrow().mark(&mut agents);
         agents
     }
 
-    /// Waits until something may have changed. What is not waited for to the end is not lost.
+    /// Waits for a possible change. Cancel safe.
     pub(super) async fn changed(&mut self) -> io::Result<()> {
         tokio::select! {
             changed = self.follower.changed() => changed,
@@ -132,18 +133,18 @@ impl Drop for Watched {
     }
 }
 
-/// Follows the requests of the daemon that runs, and of the next one when that is gone.
+/// Follows the requests of the running daemon, and of later ones after it ends.
 async fn listen(dir: DataDir, to: Sender<Waiting>) {
     loop {
-        // Watched before anybody is called, so that a daemon that comes between is not missed. Its socket may be there
-        // before it listens; its mode is set after that, which is a change as well.
+        // Watch before connecting, so that no daemon is missed. A socket may exist before the daemon listens on it;
+        // the daemon sets its mode afterwards, which is another change.
         let place = if dir.root().is_dir() {
             Some(Place::new(dir.root(), &["murmur.sock"]))
         } else {
             Place::coming(dir.root())
         };
         let watch = Watch::new(place);
-        // However that ends, the daemon is gone, or says nothing that can be read.
+        // Either way, the daemon has ended or sent something unreadable.
         let _gone = follow(&dir, &to).await;
         if let Ok(waiting) = Waiting::read(&dir).await {
             tell(&to, waiting);
@@ -158,12 +159,12 @@ async fn listen(dir: DataDir, to: Sender<Waiting>) {
     }
 }
 
-/// Follows the daemon that runs until it is gone.
+/// Follows the running daemon until it ends.
 async fn follow(dir: &DataDir, to: &Sender<Waiting>) -> Result<(), AskError> {
     let mut daemon = client::connect(dir).await?;
     loop {
         client::attach(&mut daemon, None).await?;
-        // On a connection of its own, so that no event that comes meanwhile is dropped.
+        // Use a separate connection, so that no event is dropped meanwhile.
         let Ok(mut waiting) = Waiting::read(dir).await else { return Ok(()) };
         tell(to, waiting.clone());
         loop {
@@ -177,7 +178,7 @@ async fn follow(dir: &DataDir, to: &Sender<Waiting>) -> Result<(), AskError> {
     }
 }
 
-/// Tells whoever shows agents, if it is news.
+/// Sends `waiting` if it differs.
 fn tell(to: &Sender<Waiting>, waiting: Waiting) {
     to.send_if_modified(|known| {
         let is_new = *known != waiting;

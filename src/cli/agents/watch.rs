@@ -1,4 +1,4 @@
-//! `murmur agents --watch`: what changes, when it does; on a terminal in place, elsewhere line by line.
+//! `murmur agents --watch`: shows changes as they happen, in place on a terminal and as lines elsewhere.
 
 use super::screen::Screen;
 use super::table::{age_changes_in, cut, lines};
@@ -14,34 +14,34 @@ use sys::{clock, signals, terminal};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep, timeout_at};
 
-/// How long after one picture of a terminal the next is drawn at the earliest: what comes meanwhile is in that one.
+/// The minimum time between two frames; later changes go into the next one.
 const PACE: Duration = Duration::from_millis(50);
 
-/// What changes by time alone is looked at no more often.
+/// The minimum interval for refreshing ages.
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What is said where the one that is wanted is not there.
+/// Printed if the requested agent does not exist.
 const NOT_THERE: &str = "No agents.";
 
-/// Shows what changes, of the agent `wanted` only where one is, until it is stopped, or nobody reads.
+/// Shows changes, of the agent `wanted` if given, until it is interrupted or stdout is closed.
 pub(super) async fn watch(sources: Sources, wanted: Option<String>, json: bool) -> anyhow::Result<()> {
     let quiet = sources.quiet;
     let mut watched = Watched::begin(sources).await?;
     if !watched.follower.is_watched() {
-        writeln!(io::stderr(), "note: this system does not tell of changes; all is looked at every second")?;
+        writeln!(io::stderr(), "note: this system cannot report file changes; polling every second")?;
     }
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     if io::stdout().is_terminal() && !json && !is_dumb {
         return Terminal::begin(watched, wanted)?.show().await;
     }
-    let mut said = line_by_line::Lines::new(json);
+    let mut lines = line_by_line::Lines::new(json);
     let mut out = stdout().lock();
     loop {
         let now = clock::now();
         let agents = shown(&watched, wanted.as_deref(), now);
         let change = agents.iter().filter_map(|agent| agent.changes_in(now, &quiet)).min();
         let change = change.into_iter().chain(watched.follower.recheck_in()).min();
-        said.say(&mut out, agents, now)?;
+        lines.print(&mut out, agents, now)?;
         tokio::select! {
             changed = watched.changed() => changed?,
             () = after(change) => watched.follower.recheck(),
@@ -49,14 +49,14 @@ pub(super) async fn watch(sources: Sources, wanted: Option<String>, json: bool) 
     }
 }
 
-/// The agents that are shown, in the order of lists.
+/// Agents to show, sorted.
 fn shown(watched: &Watched, wanted: Option<&str>, now: Timestamp) -> Vec<Agent> {
     let mut agents = by_urgency(watched.agents(now));
     agents.retain(|agent| wanted.is_none_or(|wanted| agent.agent_id == wanted));
     agents
 }
 
-/// When `change` is over, but not at once; never where there is none.
+/// Waits for `change`, but yields first; waits forever if there is none.
 async fn after(change: Option<Duration>) {
     match change {
         Some(change) => sleep(change.max(SECOND)).await,
@@ -64,7 +64,7 @@ async fn after(change: Option<Duration>) {
     }
 }
 
-/// A table that is drawn again and again.
+/// A table on a terminal, drawn repeatedly.
 struct Terminal {
     watched: Watched,
     wanted: Option<String>,
@@ -74,7 +74,7 @@ struct Terminal {
     ends: [(Signal, i32); 3],
 }
 
-/// What it was woken by.
+/// The cause of a wakeup.
 enum Woke {
     Changed(io::Result<()>),
     Time,
@@ -110,13 +110,13 @@ impl Terminal {
         Ok(())
     }
 
-    /// Draws until a signal ends it, or the terminal is gone.
+    /// Draws until a signal arrives or the terminal is gone.
     async fn follow(&mut self) -> anyhow::Result<Option<i32>> {
         let mut is_drawn = false;
         let mut drawn_at = Instant::now();
         let mut change = SECOND;
         loop {
-            // A terminal that is stopped gets the newest picture when it goes on.
+            // A stopped terminal gets the latest frame when it resumes.
             if !is_drawn && self.screen.is_free() {
                 change = self.draw();
                 (is_drawn, drawn_at) = (true, Instant::now());
@@ -160,7 +160,7 @@ impl Terminal {
         }
     }
 
-    /// Draws how it is now, and says when that changes by time alone.
+    /// Draws the current state and returns when it changes through time alone.
     fn draw(&mut self) -> Duration {
         let now = clock::now();
         let agents = shown(&self.watched, self.wanted.as_deref(), now);

@@ -1,16 +1,16 @@
-//! `murmur attach`: what an agent did and does, event by event, across lost connections, daemons that come and go, and
-//! the end of the agent itself.
+//! `murmur attach`: shows an agent's past and new events, across lost connections, daemon restarts and the end of the
+//! agent.
 
 use super::super::args::HostAttach;
 use super::super::daemon_end::{self, daemon_ended};
-use super::super::place::Place;
 use super::super::runtime;
 use super::super::style::Style;
+use super::super::user_env::UserEnv;
 use super::show;
 use crate::host::discover::{self, Condition, PATIENCE};
 use crate::host::id::AgentId;
-use crate::host::past::{Kept, Replay};
 use crate::host::record::Record;
+use crate::host::replay::{Replay, StoredEvents};
 use crate::journal::read::{Backward, Entries};
 use crate::rpc::client::{AskError, Client};
 use crate::rpc::envelope::{Event, LAGGED, Line};
@@ -31,17 +31,17 @@ use sys::failure;
 use sys::identity::Identity;
 use sys::paths::DataDir;
 
-/// How long a host may take to say that it is attached to.
+/// How long a host may take to answer `attach`.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// How long a host that lives and does not answer is left alone.
+/// How long to wait before reconnecting to a host that does not answer.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How much of the past is derived at once, in bytes.
+/// How much of the past is parsed at once, in bytes.
 const PAGE: usize = 256 << 10;
 
-pub(in super::super) fn run(args: &HostAttach, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.read_data_dir()?;
+pub(in super::super) fn run(args: &HostAttach, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
     let mut out = stdout().lock();
     let mut follower = Follower {
         dir: &dir,
@@ -63,19 +63,19 @@ struct Printer {
 struct Follower<'a, W> {
     dir: &'a DataDir,
     agent: &'a AgentId,
-    /// The event to be shown next; `None` until the host has said which is.
+    /// The next event to show; `None` until the host reports it.
     next: Option<u64>,
-    /// The session that has the events, once it is known.
+    /// The capture session, once known.
     capture: Option<String>,
     printer: Printer,
     out: &'a mut W,
 }
 
-/// How following a connection came to its end.
+/// Why following a connection ended.
 enum Left {
-    /// The agent has ended, and all is shown.
+    /// The agent has ended, and all events were shown.
     Ended,
-    /// Not ours to end.
+    /// The connection was lost.
     Lost,
 }
 
@@ -108,7 +108,7 @@ impl<W: Write> Follower<'_, W> {
                         failure!("the host of {} was killed", self.agent; "clean up with: murmur host discover")
                     )
                 }
-                // A beat's host leaves no record; its line in the journal names the session.
+                // A beat's host removes its record; the journal names the session.
                 None => {
                     let capture = self.capture.take().or(journalled(self.dir, self.agent)?);
                     if capture.is_none() && !was_there {
@@ -120,7 +120,7 @@ impl<W: Write> Follower<'_, W> {
         }
     }
 
-    /// Shows what comes from the host, until the agent or the connection ends.
+    /// Shows events from the host until the agent or the connection ends.
     async fn attached(&mut self) -> anyhow::Result<Left> {
         let connected = Client::connect(&self.dir.hosts(), &self.agent.socket(), PATIENCE).await;
         let Ok(mut client) = connected else { return Ok(Left::Lost) };
@@ -168,7 +168,7 @@ impl<W: Write> Follower<'_, W> {
         }
     }
 
-    /// Says that the daemon has ended while these requests wait. Programs are told by their own connection to it.
+    /// Reports that the daemon has ended while these requests wait. Programs use their own connection to it.
     fn tell_of_end(&mut self, waiting: &BTreeSet<String>) -> io::Result<()> {
         for request in waiting.iter().filter(|_| !self.printer.json) {
             let tag = self.printer.style.dim("[waiting]");
@@ -178,7 +178,7 @@ impl<W: Write> Follower<'_, W> {
     }
 
     fn show(&mut self, event: &Event, line: &[u8]) -> anyhow::Result<()> {
-        // A gap ends where the next event begins.
+        // A gap ends at the next event.
         let to = event.payload.get("to").and_then(Value::as_u64);
         let is_gap = event.event_type == crate::rpc::envelope::GAP;
         self.next = Some(to.filter(|_| is_gap).unwrap_or(event.offset + 1));
@@ -191,7 +191,7 @@ impl<W: Write> Follower<'_, W> {
         Ok(self.out.flush()?)
     }
 
-    /// Shows the rest from the session, which nobody writes any more.
+    /// Shows the remaining events from the finished session.
     fn replay(&mut self, capture: Option<String>) -> anyhow::Result<()> {
         let agent = self.agent;
         let capture =
@@ -199,7 +199,7 @@ impl<W: Write> Follower<'_, W> {
         let Some(next) = self.next else {
             bail!(failure!("agent {agent} has ended"; "see what it did with: murmur attach {agent} --from 0"))
         };
-        let kept = Kept {
+        let kept = StoredEvents {
             root: captures::root()?,
             session: SessionId::parse(&capture)?,
             agent_id: agent.to_string(),
@@ -232,7 +232,7 @@ async fn until(event: &mut Option<impl Future<Output = ()> + Unpin>) {
     }
 }
 
-/// Waits until a host that does not answer has ended, or for a while.
+/// Waits until a host that does not answer has ended, or for a short time.
 async fn wait(record: Option<&Record>) {
     let ending = record.and_then(|record| Identity::watch(&record.host));
     let ended = async {
@@ -248,7 +248,7 @@ fn is_last(event: &Event) -> bool {
     event.event_type == "state" && event.payload.get("state").is_some_and(|state| state == "exited")
 }
 
-/// The session of the beat whose agent this was.
+/// The capture session of the beat that ran this agent.
 fn journalled(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Option<String>> {
     let needle = format!("\"agent\":\"{agent}\"");
     let mut entries = Entries::new(Backward::open(&dir.journal())?.containing(&needle), None);

@@ -1,10 +1,10 @@
-//! `murmur host list`, `status`, `discover`: which hosts there are, and how they are.
+//! `murmur host list`, `status` and `discover`: lists hosts and their states.
 
-use super::super::place::Place;
 use super::super::reported::in_background;
 use super::super::runtime;
 use super::super::style::plain_line;
-use crate::host::discover::{self, Condition, PATIENCE, Seen};
+use super::super::user_env::UserEnv;
+use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 use crate::host::id::AgentId;
 use crate::host::protocol::Status;
 use derun::cli::stdout::stdout;
@@ -14,13 +14,13 @@ use std::process::ExitCode;
 use sys::clock;
 use sys::process::Exit;
 
-pub(super) fn list(all: bool, json: bool, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.read_data_dir()?;
+pub(super) fn list(all: bool, json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
     let mut seen = runtime()?.block_on(discover::scan(&dir.hosts(), PATIENCE))?;
     seen.retain(|seen| all || seen.is_alive());
     let mut out = stdout().lock();
     if json {
-        let agents: Vec<Value> = seen.iter().map(Seen::object).collect();
+        let agents: Vec<Value> = seen.iter().map(HostInfo::object).collect();
         writeln!(out, "{}", json!({ "agents": agents }))?;
     } else if seen.is_empty() {
         writeln!(out, "no agents; start one with: murmur host spawn")?;
@@ -30,7 +30,7 @@ pub(super) fn list(all: bool, json: bool, place: &Place) -> anyhow::Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-fn table(out: &mut impl Write, seen: &[Seen]) -> io::Result<()> {
+fn table(out: &mut impl Write, seen: &[HostInfo]) -> io::Result<()> {
     let head = ["AGENT_ID", "PROJECT", "ROLE", "STATE"].map(str::to_owned);
     let rows: Vec<[String; 4]> = std::iter::once(head).chain(seen.iter().map(row)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -41,7 +41,7 @@ fn table(out: &mut impl Write, seen: &[Seen]) -> io::Result<()> {
     Ok(())
 }
 
-fn row(seen: &Seen) -> [String; 4] {
+fn row(seen: &HostInfo) -> [String; 4] {
     let card = seen.record.as_ref().map(|record| &record.card);
     let [project, role] = [card.map(|card| &card.project), card.map(|card| &card.role)]
         .map(|text| text.map_or_else(|| "?".to_owned(), |text| plain_line(text)));
@@ -52,8 +52,8 @@ fn state(condition: &Condition) -> String {
     format!("{}{}", condition.word(), in_background(condition.background() as u64))
 }
 
-pub(super) fn status(agent: &AgentId, json: bool, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.read_data_dir()?;
+pub(super) fn status(agent: &AgentId, json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
     let seen = runtime()?.block_on(super::find(&dir, agent))?;
     let mut out = stdout().lock();
     if json {
@@ -109,23 +109,23 @@ fn live(out: &mut impl Write, status: &Status) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn discover(json: bool, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.read_data_dir()?;
+pub(super) fn discover(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
     let cleaned = discover::clean(&dir.hosts(), clock::now())?;
     let seen = runtime()?.block_on(discover::scan(&dir.hosts(), PATIENCE))?;
-    let alive: Vec<&Seen> = seen.iter().filter(|seen| seen.is_alive()).collect();
+    let alive: Vec<&HostInfo> = seen.iter().filter(|seen| seen.is_alive()).collect();
     let mut out = stdout().lock();
     if json {
-        let agents: Vec<Value> = alive.into_iter().map(Seen::object).collect();
+        let agents: Vec<Value> = alive.into_iter().map(HostInfo::object).collect();
         writeln!(out, "{}", json!({ "agents": agents, "cleaned": cleaned }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let count = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
     writeln!(out, "Discovered {}", count(alive.len(), "running host"))?;
-    for agent in &cleaned.buried {
+    for agent in &cleaned.reaped {
         writeln!(out, "Cleaned up after {agent}, whose host was killed")?;
     }
-    let stale = cleaned.sockets.saturating_sub(cleaned.buried.len());
+    let stale = cleaned.sockets.saturating_sub(cleaned.reaped.len());
     if stale > 0 {
         writeln!(out, "Removed {}", count(stale, "stale socket"))?;
     }

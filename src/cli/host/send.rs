@@ -1,10 +1,10 @@
-//! `murmur host send`, `murmur host stop`: a word to an agent, the last one included.
+//! `murmur host send` and `murmur host stop`.
 
 use super::super::args::{HostSend, HostStop};
-use super::super::place::Place;
 use super::super::runtime;
+use super::super::user_env::UserEnv;
 use super::spawn::text;
-use crate::host::discover::{self, Condition, PATIENCE, Seen};
+use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 use crate::host::id::AgentId;
 use crate::host::protocol::{GRACE, Send, Stop};
 use crate::host::state::{Kind, State};
@@ -21,17 +21,18 @@ use sys::paths::DataDir;
 use sys::process::Signal;
 use tokio::time::timeout;
 
-/// How long a host may take to take a message.
+/// How long a host may take to accept a message.
 const TAKING: Duration = Duration::from_secs(5);
 
-/// How long a host that is to be ended by force may take to answer, until it is killed itself.
+/// How long a host may take to answer a forced stop before it is killed itself.
 const LAST: Duration = Duration::from_secs(2);
 
-/// How much longer than its grace an agent's end may take: what is left of it is ended, and clients get the rest.
+/// How much longer than its grace period an agent may take to end: its processes are killed, and clients read the
+/// remaining events.
 const ENDING: Duration = Duration::from_secs(15);
 
-pub(super) fn send(args: &HostSend, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.read_data_dir()?;
+pub(super) fn send(args: &HostSend, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
     let payload = Send { text: text(&args.message)? };
     let state = runtime()?.block_on(async {
         let mut client = super::connect(&dir, &args.agent).await?;
@@ -49,9 +50,11 @@ pub(super) fn send(args: &HostSend, place: &Place) -> anyhow::Result<ExitCode> {
     } else {
         match queued(&state) {
             0 => writeln!(out, "sent to {}", args.agent)?,
-            1 => writeln!(out, "sent to {}; it waits for the end of the turn that runs", args.agent)?,
-            2 => writeln!(out, "sent to {}; another waits before it", args.agent)?,
-            many => writeln!(out, "sent to {}; {} others wait before it", args.agent, many - 1)?,
+            1 => writeln!(out, "sent to {}; it is queued until the current turn ends", args.agent)?,
+            2 => writeln!(out, "sent to {}; another message is queued before it", args.agent)?,
+            many => {
+                writeln!(out, "sent to {}; {} other messages are queued before it", args.agent, many - 1)?
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -64,14 +67,14 @@ fn queued(state: &State) -> usize {
     }
 }
 
-pub(super) fn stop(args: &HostStop, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.read_data_dir()?;
+pub(super) fn stop(args: &HostStop, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
     runtime()?.block_on(async {
         let agents = match (&args.agent, args.all) {
             (Some(agent), _) => vec![agent.clone()],
             (None, _) => live(&dir).await?,
         };
-        // All at once: each may take its grace.
+        // Stop all of them concurrently: each may use its grace period.
         let mut stopping = tokio::task::JoinSet::new();
         for agent in agents {
             let (dir, force, grace) = (dir.clone(), args.force, args.grace.unwrap_or(GRACE));
@@ -95,10 +98,10 @@ pub(super) fn stop(args: &HostStop, place: &Place) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Every live agent; beats end by themselves.
+/// All live agents; beats end by themselves.
 async fn live(dir: &DataDir) -> anyhow::Result<Vec<AgentId>> {
     let seen = discover::scan(&dir.hosts(), PATIENCE).await?;
-    let is_live = |seen: &Seen| {
+    let is_live = |seen: &HostInfo| {
         seen.is_alive() && seen.record.as_ref().is_none_or(|record| record.card.kind == Kind::Live)
     };
     Ok(seen.into_iter().filter(is_live).map(|seen| seen.agent_id).collect())
@@ -114,13 +117,13 @@ async fn stop_one(
         Condition::Dead => {
             discover::clean(&dir.hosts(), clock::now())?;
             bail!(
-                failure!("the host of {agent} was killed before"; "what was left of the agent is ended now")
+                failure!("the host of {agent} was already dead"; "any remaining processes of the agent were killed")
             );
         }
         Condition::Silent if force => {
-            // It may only have been slow.
+            // It may just have been slow.
             let seen = discover::find(&dir.hosts(), agent, LAST).await;
-            if let Some(seen @ Seen { condition: Condition::Silent, .. }) = seen {
+            if let Some(seen @ HostInfo { condition: Condition::Silent, .. }) = seen {
                 return kill(dir, &seen).await;
             }
         }
@@ -138,9 +141,9 @@ async fn stop_one(
     }
 }
 
-/// Kills a host that does not answer, the very process that its record names, and ends what it leaves of its agent, as
-/// is done after any host that was killed. Nobody knows then how the agent itself ended.
-async fn kill(dir: &DataDir, seen: &Seen) -> anyhow::Result<serde_json::Value> {
+/// Kills a host that does not answer, exactly the process in its record, and cleans up after it as after any killed
+/// host. The agent's own exit remains unknown.
+async fn kill(dir: &DataDir, seen: &HostInfo) -> anyhow::Result<serde_json::Value> {
     let agent = &seen.agent_id;
     let Some(record) = &seen.record else {
         bail!(
@@ -158,7 +161,7 @@ async fn kill(dir: &DataDir, seen: &Seen) -> anyhow::Result<serde_json::Value> {
     match discover::find(&dir.hosts(), agent, PATIENCE).await {
         Some(seen) if seen.is_alive() => {
             bail!(
-                failure!("the host of {agent} (PID {}) is still there", record.host.pid; "see: murmur host list")
+                failure!("the host of {agent} (PID {}) is still running", record.host.pid; "see: murmur host list")
             )
         }
         _ => Ok(serde_json::Value::Null),

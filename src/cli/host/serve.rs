@@ -1,8 +1,8 @@
-//! `murmur host serve`, `murmur-host`: is the host of one agent, until that has ended.
+//! `murmur host serve`, `murmur-host`: hosts one agent until it ends.
 
 use super::super::args::HostServe;
 use super::super::permission::heartbeat_at;
-use super::super::place::Place;
+use super::super::user_env::UserEnv;
 use super::super::{runtime, verbose};
 use crate::agent::find;
 use crate::agent::invocation::{Invocation, check_extra_args, live_args};
@@ -12,11 +12,11 @@ use crate::beat::{self, BeatError, Job};
 use crate::config::settings::Settings;
 use crate::daemon::launch::BeatReport;
 use crate::host::event::Progress;
-use crate::host::hosting::Hosting;
-use crate::host::launch::Said;
+use crate::host::launch::StartReport;
 use crate::host::process::{Ending, undecided};
 use crate::host::protocol::Card;
 use crate::host::record::Ended;
+use crate::host::registration::Registration;
 use crate::host::run::{self as host, Spec};
 use crate::host::state::Kind;
 use crate::journal::decisions;
@@ -25,7 +25,7 @@ use crate::permit::manager;
 use crate::permit::policy::{Policy, Role};
 use crate::permit::rules::Rules;
 use crate::pulse::task;
-use crate::rpc::asker::{HOST, MANAGER};
+use crate::rpc::caller::{HOST, MANAGER};
 use crate::trust::{self, PrivateFile};
 use anyhow::{Context, bail};
 use derun::cli::captures;
@@ -39,23 +39,23 @@ use sys::paths::{DataDir, User};
 use sys::{clock, inherited, process};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-pub(super) fn run(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
     inherited::keep_standard_streams_only();
-    // A session of our own: a terminal that closes and a Ctrl-C are not the agent's business.
+    // Start a new session, so that a closed terminal or Ctrl-C doesn't reach the agent.
     let _leads_already = process::lead_session();
     process::call_ourselves(HOST);
     process::adopt_orphans().context("cannot become the parent of orphans")?;
     if args.beat {
-        return run_beat(place);
+        return run_beat(env);
     }
-    let served = serve(args, place);
+    let served = serve(args, env);
     if let (true, Err(error)) = (args.announce, &served) {
-        let _gone = say(&Said::Error(super::super::told(error)));
+        let _gone = say(&StartReport::Error(super::super::describe(error)));
     }
     served
 }
 
-/// The signals that are not to end a host, and the one that is.
+/// Signals that a host ignores, and the one that stops it.
 struct Signals {
     terminate: Signal,
     _hang_up: Signal,
@@ -72,38 +72,38 @@ impl Signals {
     }
 }
 
-fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.prepared_data_dir()?;
+fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.prepared_data_dir()?;
     dir.require_ours()?;
     let message = if args.announce { io::read_to_string(io::stdin())? } else { String::new() };
     let started = clock::now();
-    let (spec, servers) = spec(args, place, &dir, message, clock::rfc3339(started))?;
+    let (spec, servers) = spec(args, env, &dir, message, clock::rfc3339(started))?;
     let kept = servers.map(|file| file.write()).transpose()?;
     runtime()?.block_on(async {
         let mut signals = Signals::take()?;
-        let mut hosting = Hosting::begin(&dir, spec.card.clone())?;
-        // Who looks at agents does without it, if it must. What another agent of this id worked on is taken back.
+        let mut registration = Registration::begin(&dir, spec.card.clone())?;
+        // Best effort: readers can do without it. The task of an earlier agent with this id is cleared.
         let message = String::from_utf8_lossy(&spec.invocation.stdin);
         let _untold = task::set(&dir, spec.card.agent_id.as_str(), &message);
-        let folder_gone = hosting.folder_gone(false);
+        let folder_gone = registration.folder_gone(false);
         let stop = async {
             tokio::select! {
                 _ = signals.terminate.recv() => {}
                 () = folder_gone => {}
             }
         };
-        let listeners = hosting.listeners();
+        let listeners = registration.listeners();
         let announce = |capture: Option<String>| {
             if let Some(capture) = capture {
-                let _unnoted = hosting.note_capture(capture);
+                let _unnoted = registration.note_capture(capture);
             }
             if args.announce {
-                let _gone = say(&Said::Ready { pid: std::process::id() });
+                let _gone = say(&StartReport::Ready { pid: std::process::id() });
                 let _closed = process::close_stdout();
             }
         };
         let ran = host::run(&spec, listeners, stop, announce, |progress, _| note_version(&progress)).await;
-        // Before anybody hears that the agent has ended.
+        // Release it before clients learn that the agent has ended.
         drop(kept);
         let (error, exit) = match &ran {
             Ok((run, _)) => (wrong(&run.ending), Some(run.exit)),
@@ -115,16 +115,16 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
         {
             let _full = writeln!(io::stderr(), "{ended_at} {error}");
         }
-        // Before the end is written down: a log with nothing in it goes then.
+        // Log this before closing the record, which removes an empty log.
         if let Ok((run, _)) = &ran
             && let Some(lost) = &run.lost
         {
-            let _full = writeln!(io::stderr(), "{ended_at} not all output is kept: {lost}");
+            let _full = writeln!(io::stderr(), "{ended_at} output is incomplete: {lost}");
         }
-        let closed = hosting.close(Ended { ended_at, exit, error });
-        let (run, farewell) =
+        let closed = registration.close(Ended { ended_at, exit, error });
+        let (run, drain) =
             ran.with_context(|| format!("cannot start {}", spec.invocation.program.display()))?;
-        farewell.say().await;
+        drain.finish().await;
         if run.survivors > 0 {
             bail!("{} of the agent's processes could not be ended", run.survivors);
         }
@@ -133,7 +133,7 @@ fn serve(args: &HostServe, place: &Place) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// What is wrong with how an agent ended.
+/// The error, if the agent ended badly.
 fn wrong(ending: &Ending) -> Option<String> {
     match ending {
         Ending::Undecided { call } => Some(undecided(call)),
@@ -142,21 +142,21 @@ fn wrong(ending: &Ending) -> Option<String> {
     }
 }
 
-/// What is to be run.
+/// The agent to run.
 fn spec(
     args: &HostServe,
-    place: &Place,
+    env: &UserEnv,
     dir: &DataDir,
     message: String,
     started_at: String,
 ) -> anyhow::Result<(Spec, Option<PrivateFile>)> {
-    let worktree = place.workspace(args.worktree.as_deref().context("--worktree is missing")?)?;
+    let worktree = env.workspace(args.worktree.as_deref().context("--worktree is missing")?)?;
     let agent_id = args.agent_id.clone().context("--agent-id is missing")?;
     let project = args.project.clone().context("--project is missing")?;
     if args.backend != find::CLAUDE {
         bail!(failure!("unknown backend {:?}", args.backend; "known is {}", find::CLAUDE));
     }
-    let path = place.path();
+    let path = env.path();
     let program = find::find(find::CLAUDE, &path)?;
     let card = Card {
         agent_id: agent_id.clone(),
@@ -169,9 +169,9 @@ fn spec(
         beat: None,
         started_at,
     };
-    let user = place.user()?;
+    let user = env.user()?;
     let role = role(&args.role);
-    let policy = policy(role, &worktree, &user, place)?;
+    let policy = policy(role, &worktree, &user, env)?;
     let whose = Project::of(&worktree).with_name(Some(&project));
     let allow = match role {
         Role::Manager => {
@@ -194,7 +194,7 @@ fn spec(
     };
     let hook = HookProgram::find().context("cannot find murmur's hook")?;
     check_extra_args(&args.args)?;
-    let mcp = heartbeat_at(&worktree, place)?.map(|heartbeat| heartbeat.mcp).unwrap_or_default();
+    let mcp = heartbeat_at(&worktree, env)?.map(|heartbeat| heartbeat.mcp).unwrap_or_default();
     let start = trust::start(dir, &user.home, agent_id.as_str(), &worktree, &mcp)?;
     if let Some(untrusted) = start.standing.failure(&worktree) {
         let _full = writeln!(io::stderr(), "{} warning: {}", clock::rfc3339(clock::now()), untrusted.line());
@@ -215,17 +215,17 @@ fn spec(
     Ok((spec, start.file))
 }
 
-/// What an agent is that is called this.
+/// The role with this name.
 pub(super) fn role(name: &str) -> Role {
     if name == MANAGER { Role::Manager } else { Role::Hosted }
 }
 
-/// What holds for an agent in `worktree`, which may be in a workspace that says so.
-pub(super) fn policy(role: Role, worktree: &Path, user: &User, place: &Place) -> anyhow::Result<Policy> {
+/// The policy for an agent in `worktree`, which may be in a workspace with its own policy.
+pub(super) fn policy(role: Role, worktree: &Path, user: &User, env: &UserEnv) -> anyhow::Result<Policy> {
     let settings = Settings::read(&user.settings.settings())?.asking;
-    let heartbeat = heartbeat_at(worktree, place)?;
+    let heartbeat = heartbeat_at(worktree, env)?;
     let heartbeat = heartbeat.as_ref();
-    // A live agent always has its deny list, and with it the guard.
+    // The built-in deny list and the guard always apply to a live agent.
     let said = heartbeat.map(|heartbeat| (heartbeat.asking, heartbeat.tighter)).unwrap_or_default();
     Ok(Policy::resolve(role, &settings, &said.0, &said.1, true))
 }
@@ -234,7 +234,7 @@ fn captures() -> Option<PathBuf> {
     captures::root().ok()
 }
 
-/// Says in the host's log that the agent is of a version murmur was not tried with.
+/// Logs a warning if the agent's version was not tested with murmur.
 fn note_version(progress: &Progress<'_>) {
     let Progress::Agent(event) = progress else { return };
     if let Some(note) = verbose::unknown_version(event) {
@@ -242,9 +242,9 @@ fn note_version(progress: &Progress<'_>) {
     }
 }
 
-/// Runs the beat whose job comes on stdin; one word on stdout when it is over.
-fn run_beat(place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.data_dir()?;
+/// Runs the beat whose job is on stdin; prints one line to stdout when it is over.
+fn run_beat(env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.data_dir()?;
     let said = runtime()?.block_on(async {
         let mut signals = Signals::take()?;
         let job = io::read_to_string(io::stdin())?;
@@ -255,7 +255,7 @@ fn run_beat(place: &Place) -> anyhow::Result<ExitCode> {
         anyhow::Ok(match beat::run(&job, &dir, captures(), stop, note_version).await {
             Ok(report) => {
                 if let Some(error) = report.unreachable {
-                    // The log may be on the same full disk: what came of the beat is said all the same.
+                    // The log may be on the same full disk; the beat is reported anyway.
                     let _full = writeln!(io::stderr(), "{} warning: {error}", clock::rfc3339(clock::now()));
                 }
                 match report.unwritten {

@@ -1,4 +1,4 @@
-//! One event, for people.
+//! Formats a single event for people.
 
 use super::super::reported;
 use super::super::style::{Style, plain_line, plain_text};
@@ -6,10 +6,10 @@ use crate::rpc::envelope::Event;
 use serde_json::Value;
 use std::io::{self, Write};
 
-/// The most characters of a tool's input or answer that are shown.
+/// How many characters of a tool's input or result to show.
 const SHORT: usize = 120;
 
-/// Writes it, in a line or, where the agent said something, as that.
+/// Writes an event: one line, or the full text of a message.
 pub(super) fn event(out: &mut impl Write, style: Style, event: &Event) -> io::Result<()> {
     let payload = &event.payload;
     let text = |key: &str| payload.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -56,14 +56,16 @@ pub(super) fn event(out: &mut impl Write, style: Style, event: &Event) -> io::Re
         ),
         "gap" => tagged(
             "gap",
-            format!("events {} to {} are gone", event.offset, number("to").unwrap_or(0).saturating_sub(1)),
+            format!(
+                "events {} to {} are no longer available",
+                event.offset,
+                number("to").unwrap_or(0).saturating_sub(1)
+            ),
         ),
-        "lost" => tagged("lost", format!("from here on nothing is kept: {}", plain_line(text("reason")))),
+        "lost" => tagged("lost", format!("output is no longer captured: {}", plain_line(text("reason")))),
         "problem" => tagged("problem", plain_line(text("text"))),
-        "oversized" => {
-            tagged("note", format!("a line of {} bytes was passed over", number("bytes").unwrap_or(0)))
-        }
-        "garbled" => tagged("note", "a line that is no JSON was passed over".to_owned()),
+        "oversized" => tagged("note", format!("skipped a line of {} bytes", number("bytes").unwrap_or(0))),
+        "garbled" => tagged("note", "skipped a line that is not JSON".to_owned()),
         other => match reported::words(event) {
             Some((tag, text)) => tagged(tag, text),
             // The tasks themselves were shown when they began and ended.

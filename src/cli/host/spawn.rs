@@ -1,19 +1,19 @@
-//! `murmur host spawn`: a live agent under a host of its own.
+//! `murmur host spawn`: starts a live agent with its own host.
 
 use super::super::args::{HostAttach, HostSpawn};
-use super::super::place::Place;
+use super::super::user_env::UserEnv;
 use super::super::{beat, runtime};
 use super::serve;
-use crate::host::launch::Wanted;
+use crate::host::launch::LaunchOptions;
 use anyhow::Context;
 use derun::cli::stdout::stdout;
 use serde_json::json;
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
-pub(super) fn run(args: &HostSpawn, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = place.agents_data_dir()?;
-    let wanted = Wanted {
+pub(super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.agents_data_dir()?;
+    let wanted = LaunchOptions {
         agent_id: args.agent_id.clone(),
         project: args.project.clone(),
         role: Some(args.role.clone()),
@@ -27,16 +27,16 @@ pub(super) fn run(args: &HostSpawn, place: &Place) -> anyhow::Result<ExitCode> {
     let launch = wanted.launch()?;
     let agent_id = launch.agent_id.clone();
     let pid = runtime()?.block_on(async {
-        let path = beat::path(place).await;
+        let path = beat::path(env).await;
         launch.start(dir.root(), &path).await
     })?;
-    let policy = |user| serve::policy(serve::role(&args.role), &worktree, &user, place);
-    if let Ok(policy) = place.user().map_err(Into::into).and_then(policy) {
+    let policy = |user| serve::policy(serve::role(&args.role), &worktree, &user, env);
+    if let Ok(policy) = env.user().map_err(Into::into).and_then(policy) {
         beat::warn_if_nobody_answers(&dir, &policy, false);
     }
     if args.attach {
         let from = Some(0);
-        return super::attach(&HostAttach { agent: agent_id, from, json: args.json }, place);
+        return super::attach(&HostAttach { agent: agent_id, from, json: args.json }, env);
     }
     let mut out = stdout().lock();
     if args.json {
@@ -47,7 +47,7 @@ pub(super) fn run(args: &HostSpawn, place: &Place) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is to be said; `-` is what stands on stdin.
+/// The message; `-` reads it from stdin.
 pub(super) fn text(argument: &str) -> anyhow::Result<String> {
     if argument != "-" {
         return Ok(argument.to_owned());

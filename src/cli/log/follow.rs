@@ -1,9 +1,8 @@
-//! `murmur log --follow`: every line that comes into the journal, as it comes, until the reader goes away.
+//! `murmur log --follow`: shows each new line of the journal until stdout is closed.
 //!
-//! What is shown comes from the journal, whose lines say all there is. That there is a new one is told by the
-//! journal's own watch and, as long as a daemon runs, by its events: it knows of lines that a watch here does not see,
-//! in a journal that is a link to elsewhere or where nothing can be watched; the watch knows of lines that a daemon
-//! which hangs does not tell. So neither loses a line when the other goes away, and none is shown twice.
+//! Lines always come from the journal. Two sources report that there is a new one: a watch on the file and, while a
+//! daemon runs, its events. The daemon covers a journal that is a symlink or on a file system without notifications;
+//! the watch covers a daemon that hangs. So no line is lost if one source fails, and none is shown twice.
 
 use super::Printer;
 use crate::daemon::client;
@@ -17,13 +16,13 @@ use sys::paths::DataDir;
 use sys::watch::{Place, Watch};
 use tokio::sync::Notify;
 
-/// How often the journal is looked at where the system cannot tell that it changed.
+/// How often to poll the journal if the system cannot report changes.
 const TICK: Duration = Duration::from_secs(1);
 
-/// How much is read before it is shown, in bytes.
+/// How much to read before showing it, in bytes.
 const AT_ONCE: u64 = 1 << 20;
 
-/// Shows every line that comes behind where `tail` is.
+/// Shows each line after the position of `tail`.
 pub(super) async fn follow(
     dir: &DataDir,
     mut tail: Tail,
@@ -46,7 +45,7 @@ pub(super) async fn follow(
             () = bells.ended.notified() => {}
             changed = changed(&mut watch) => {
                 changed?;
-                // It may be a daemon's socket that came.
+                // The change may be a daemon's new socket.
                 bells.changed.notify_one();
             }
         }
@@ -70,33 +69,33 @@ async fn changed(watch: &mut Option<Watch>) -> io::Result<()> {
     }
 }
 
-/// What tells the two sides of one another.
+/// Notifications between the two sources.
 #[derive(Default)]
 struct Bells {
-    /// A daemon says that a beat has ended, or it is gone, or has come.
+    /// A daemon reported the end of a beat, or it started or ended.
     ended: Notify,
-    /// Something changed: there may be a daemon.
+    /// Something changed in the folder: there may be a new daemon.
     changed: Notify,
 }
 
-/// Follows the events of the daemon that runs, and of the next one when that is gone.
+/// Follows the events of the running daemon, and of later ones after it ends.
 async fn listen(dir: DataDir, bells: Arc<Bells>) {
     loop {
         if let Ok(mut daemon) = client::connect(&dir).await
             && client::attach(&mut daemon, None).await.is_ok()
         {
-            // What came while nobody was attached.
+            // Catch up on lines that were written while not connected.
             bells.ended.notify_one();
             while let Ok(event) = daemon.next_event().await {
                 bells.ended.notify_one();
-                // It has let go of us, since we were kept from reading for too long.
+                // The daemon disconnected us because we read too slowly.
                 if event.event_type == LAGGED && client::attach(&mut daemon, None).await.is_err() {
                     break;
                 }
             }
             bells.ended.notify_one();
         }
-        // Its socket may be there before anybody listens; its mode is set after that, which is a change as well.
+        // A socket may exist before the daemon listens; the daemon sets its mode afterwards, which is another change.
         bells.changed.notified().await;
     }
 }

@@ -1,4 +1,4 @@
-//! Which lines `murmur log` is to show, as people write it: since when, and how many.
+//! Values of `murmur log`'s --since and -n.
 
 use crate::config::spelling::nearest;
 use jiff::civil::DateTime;
@@ -8,10 +8,10 @@ use sys::clock;
 use sys::error::Failure;
 use sys::failure;
 
-/// The days that have a name.
+/// Named days.
 const DAYS: [&str; 2] = ["today", "yesterday"];
 
-/// A span of time until now, a day from its midnight on, or a time. Days are those of the user's time zone.
+/// Parses a time span before now, a day (from midnight), or a timestamp. Days are in the user's time zone.
 pub(in crate::cli) fn since(text: &str) -> Result<Timestamp, Failure> {
     let (now, zone) = (clock::now(), TimeZone::system());
     let text = text.trim();
@@ -38,7 +38,7 @@ pub(in crate::cli) fn since(text: &str) -> Result<Timestamp, Failure> {
     })
 }
 
-/// A number of lines, or all of them.
+/// Parses a number of lines, or `all`.
 pub(in crate::cli) fn count(text: &str) -> Result<usize, Failure> {
     if text.eq_ignore_ascii_case("all") {
         return Ok(usize::MAX);

@@ -1,4 +1,4 @@
-//! Text of manual pages that no help has: files, variables, exit codes, and the page of murmur-hook.
+//! Manual page sections that aren't part of any help: files, variables, exit codes, and the page of murmur-hook.
 
 use crate::agent::settings::{DECIDING, PULSE_EVENTS};
 use clap::{Arg, ArgAction, Command};
@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, Command};
 /// A heading and its list of terms and definitions.
 type Section = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// An extract of docs/reference/journal.md, config.md, permissions.md and commands.md, and of docs/guide/captures.md.
+/// Summarizes docs/reference/journal.md, config.md, permissions.md and commands.md, and docs/guide/captures.md.
 const MURMUR: &[Section] = &[
     (
         "FILES",
@@ -114,13 +114,13 @@ pub(super) fn hook() -> Command {
              call. murmur adds it to the settings of the agents it starts, and murmur setup hooks adds it to yours. \
              A call is refused if anything goes wrong.",
         )
-        // clap's own flag says that -h prints less.
+        // clap's own help flag says that -h prints a summary.
         .disable_help_flag(true)
         .arg(Arg::new("help").short('h').long("help").action(ArgAction::Help).help("Print help"))
         .arg(Arg::new("event").value_name("EVENT").required(true).help(events))
 }
 
-/// A remark on a command that its help does not have.
+/// A remark for a command's page that its help lacks.
 pub(super) fn remark(command: &Command) -> Option<&'static str> {
     match full_name(command) {
         "murmur" => Some("mm is the same program under a short name."),
@@ -132,7 +132,7 @@ pub(super) fn remark(command: &Command) -> Option<&'static str> {
     }
 }
 
-/// The sections of a page that are not generated from its command.
+/// Sections that are not generated from the command.
 pub(super) fn sections(command: &Command) -> &'static [Section] {
     match full_name(command) {
         "murmur" => MURMUR,

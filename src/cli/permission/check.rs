@@ -1,9 +1,9 @@
-//! `murmur permission check`: what would become of a call, and who decides. It runs nothing and asks nobody.
+//! `murmur permission check`: shows the decision on a call, or who would make it. Runs nothing and asks nobody.
 
 use super::super::args::PermissionCheck;
-use super::super::place::Place;
 use super::super::style::plain_line;
-use super::{Whose, denied, spelled};
+use super::super::user_env::UserEnv;
+use super::{Whose, call_syntax, denied};
 use crate::agent::rule_files;
 use crate::config::interval::Interval;
 use crate::config::permissions::Permissions;
@@ -23,32 +23,32 @@ use std::process::ExitCode;
 use sys::error::Hinted;
 use sys::failure;
 
-pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let (tool, input) = if args.call == "-" {
         let mut text = String::new();
         io::stdin().read_to_string(&mut text).context("cannot read stdin")?;
-        spelled::from_hook(&text)?
+        call_syntax::from_hook(&text)?
     } else {
-        spelled::spelled(&args.call)?
+        call_syntax::parse(&args.call)?
     };
-    let cwd = place.workspace(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
-    let settings = Settings::read(&place.settings_dir()?.settings());
-    let heartbeat = super::heartbeat_at(&cwd, place)?
+    let cwd = env.workspace(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
+    let settings = Settings::read(&env.settings_dir()?.settings());
+    let heartbeat = super::heartbeat_at(&cwd, env)?
         .ok_or_else(|| failure!("no workspace here"; "name one with --cwd"))?;
     let asking = settings.as_ref().map(|settings| settings.asking).unwrap_or_default();
     let role = Role::from(args.role);
     let is_beat = role == Role::Beat;
-    // A hosted agent has the guard and the built-in deny list in any case, and its own folder for a workspace.
+    // The guard and the built-in deny list always apply to a hosted agent, and its folder is its workspace.
     let guard = heartbeat.guard || !is_beat;
     let permissions = if is_beat { heartbeat.permissions.clone() } else { Permissions::default() };
     let workspace = if is_beat { heartbeat.workspace.to_path_buf() } else { cwd.clone() };
     let policy = Policy::resolve(role, &asking, &heartbeat.asking, &heartbeat.tighter, guard);
     let whose = Whose { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder: &workspace };
-    let project = whose.project(place)?;
-    let files = rule_files::read(super::files(&project, place)?);
+    let project = whose.project(env)?;
+    let files = rule_files::read(super::files(&project, env)?);
     let mut call =
-        Call { tool, input, place: CallPlace { cwd, workspace, home: place.home(), own: Own::default() } };
-    call.place.own = own::find(&place.data_dir()?, &place.user()?, &policy, call.command());
+        Call { tool, input, place: CallPlace { cwd, workspace, home: env.home(), own: Own::default() } };
+    call.place.own = own::find(&env.data_dir()?, &env.user()?, &policy, call.command());
     let step = match &settings {
         Err(error) => evaluate::unreadable(error),
         Ok(_) => evaluate::step(&call, &policy, files.as_deref()),
@@ -61,11 +61,11 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
     } else {
         say(&mut out, &step, &policy)?;
         if matches!(step, Step::Ask { .. }) && policy.checker == Checker::Llm {
-            let reached = model::configured_model(&place.settings_dir()?.settings(), &place.keys());
-            // The daemon's environment is another, and may have the key.
+            let reached = model::configured_model(&env.settings_dir()?.settings(), &env.keys());
+            // The daemon's environment may contain the key.
             if let Some(error) = reached.err().filter(|error| !error.depends_on_environment()) {
                 let why = error.line();
-                writeln!(out, "  which cannot be asked, so that it is denied: {}", plain_line(&why))?;
+                writeln!(out, "so it is denied, as no model can be asked: {}", plain_line(&why))?;
             }
         }
         let whom = match role {
@@ -76,11 +76,7 @@ pub(super) fn run(args: &PermissionCheck, place: &Place) -> anyhow::Result<ExitC
         writeln!(out, "  for {}, project {}", plain_line(&whom), plain_line(&project.name))?;
     }
     if let Some(problem) = heartbeat.problem.as_ref().filter(|_| is_beat && heartbeat.file.exists()) {
-        writeln!(
-            io::stderr(),
-            "note: no beat runs there, and this is what holds apart from that: {}",
-            problem.line()
-        )?;
+        writeln!(io::stderr(), "note: beats cannot run there; ignoring this error: {}", problem.line())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -135,7 +131,7 @@ fn say(out: &mut impl Write, step: &Step, policy: &Policy) -> io::Result<()> {
     }
 }
 
-/// How long a person has, and what happens then.
+/// How long a person has to answer, and what happens afterwards.
 fn patience(policy: &Policy) -> String {
     let span = |seconds| Interval::from_secs(seconds).map(|span| span.to_string()).unwrap_or_default();
     let denied = policy.approval_expiry.map(|expiry| format!(", and denied after {}", span(expiry)));
@@ -168,11 +164,11 @@ fn by(by: &By, policy: &Policy) -> String {
         By::Person => "a person".to_owned(),
         By::Model(model) => format!("the model {}", plain_line(model)),
         By::Nobody => "nobody".to_owned(),
-        By::Failure => "what cannot be read: every call is denied until it can".to_owned(),
+        By::Failure => "an unreadable configuration: every call is denied until it is fixed".to_owned(),
     }
 }
 
-/// An enumeration's word, as the files have it.
+/// The name of an enumeration's value, as written in files.
 fn word(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
-//! The deny list that Claude Code itself is given (`--disallowedTools`), as far as a call can be held against it here:
-//! what it denies runs nowhere, whatever guard and rules say.
+//! Applies the deny list that Claude Code gets (`--disallowedTools`): it overrides the guard and the rules.
 //!
-//! Claude Code matches it against spellings. Here its patterns are read as a rule's are, which denies as much and more.
+//! Claude Code matches the literal text of a call. Here its patterns are interpreted like those of rules, which deny
+//! at least as much.
 
 use crate::config::permissions::Permissions;
 use crate::hook::evaluate;
@@ -13,10 +13,10 @@ use serde_json::Value;
 use shell_guard::call::Call;
 use std::path::Path;
 
-/// The key of config.json and of frontmatter that adds to it.
+/// The key of the deny list in config.json and frontmatter.
 pub(super) const SETTING: &str = "permissions";
 
-/// What becomes of `call`, of which guard and rules make `step`, by an agent with these permissions.
+/// The decision on `call` with these permissions, given the decision `step` of the guard and the rules.
 pub(super) fn over(step: Step, call: &Call, permissions: &Permissions) -> Step {
     let Permissions::Deny(own) = permissions else { return step };
     if matches!(&step, Step::Decided(Decision { verdict: Verdict::Deny, .. })) {
@@ -31,17 +31,17 @@ pub(super) fn over(step: Step, call: &Call, permissions: &Permissions) -> Step {
     })
 }
 
-/// Whether `pattern`, as `Bash(curl:*)` or `Edit`, is about `call`.
+/// Whether `pattern`, such as `Bash(curl:*)` or `Edit`, matches `call`.
 fn denies(pattern: &str, call: &Call) -> bool {
     let pattern = pattern.trim();
     let inside = pattern.strip_suffix(')').and_then(|pattern| pattern.split_once('('));
     let (tool, inside) = inside.map_or((pattern, None), |(tool, inside)| (tool, Some(inside)));
-    // A string of JSON is one of TOML, where nothing in it is a control character.
+    // A JSON string without control characters is also a TOML string.
     let inside = inside.map(|inside| format!("pattern = {}\n", Value::from(inside))).unwrap_or_default();
     let rule = format!("[[rules]]\ntool = {}\naction = \"deny\"\n{inside}", Value::from(tool));
     match Rules::parse(rule.as_bytes(), Path::new(SETTING)) {
         Ok(rules) => evaluate::matched(call, &[&rules], false).is_some(),
-        // What cannot be read may mean every call of the tool.
+        // An unparsable pattern may match every call of the tool.
         Err(_) => tool == call.tool,
     }
 }
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_of_claude_codes_denies_what_it_names() {
+    fn a_claude_code_pattern_denies_matching_calls() {
         let curl = call("Bash", json!({ "command": "curl -s example.com" }));
         for (pattern, is_denied) in [
             ("Bash", true),
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_is_denied_already_is_denied_again_and_skip_denies_nothing() {
+    fn a_denied_call_keeps_its_decision_and_skip_denies_nothing() {
         let allowed = Step::Decided(Decision {
             verdict: Verdict::Allow,
             reason: String::new(),

@@ -1,8 +1,8 @@
-//! `murmur permission rules`: every rule, in the order in which they are looked at.
+//! `murmur permission rules`: lists all rules in the order they are checked.
 
 use super::super::args::PermissionRules;
-use super::super::place::Place;
 use super::super::style::plain_line;
+use super::super::user_env::UserEnv;
 use super::Whose;
 use crate::agent::rule_files::{self, RulesFile};
 use crate::permit::manager;
@@ -13,14 +13,14 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-pub(super) fn run(args: &PermissionRules, place: &Place) -> anyhow::Result<ExitCode> {
-    let cwd = place.workspace(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
-    let heartbeat = super::heartbeat_at(&cwd, place)?;
+pub(super) fn run(args: &PermissionRules, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let cwd = env.workspace(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
+    let heartbeat = super::heartbeat_at(&cwd, env)?;
     let folder = heartbeat.as_ref().map_or(&*cwd, |heartbeat| &heartbeat.workspace);
     let whose = Whose { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder };
-    let project = whose.project(place)?;
+    let project = whose.project(env)?;
     let denied = heartbeat.as_ref().map(|heartbeat| heartbeat.permissions.denied()).unwrap_or_default();
-    let files = rule_files::read(super::files(&project, place)?)?;
+    let files = rule_files::read(super::files(&project, env)?)?;
     let there: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
     let manager = manager::patterns(&there);
     let mut out = stdout().lock();
@@ -37,19 +37,19 @@ pub(super) fn run(args: &PermissionRules, place: &Place) -> anyhow::Result<ExitC
         )?;
         return Ok(ExitCode::SUCCESS);
     }
-    let by_name = project.by_name(&place.data_dir()?)?;
+    let by_name = project.by_name(&env.data_dir()?)?;
     for file in &files {
         list(&mut out, file)?;
         if let (true, Some(folder)) = (by_name.as_ref() == Some(&file.path), &project.folder) {
-            let (name, own) = (plain_line(&project.name), place.data_dir()?.rules_of(folder));
+            let (name, own) = (plain_line(&project.name), env.data_dir()?.rules_of(folder));
             let own = plain_line(&own.display().to_string());
-            writeln!(out, "note: that file holds for every project called {name}; move its rules to {own}")?;
+            writeln!(out, "note: that file applies to every project named {name}; move its rules to {own}")?;
         }
     }
     if !denied.is_empty() {
         let heartbeat = heartbeat.as_ref().map(|heartbeat| heartbeat.id.as_str()).unwrap_or_default();
         let denied = plain_line(&denied.join(", "));
-        writeln!(out, "Claude Code is told to deny, in a beat of {}: {denied}", plain_line(heartbeat))?;
+        writeln!(out, "Claude Code's own deny list for a beat of {}: {denied}", plain_line(heartbeat))?;
     }
     writeln!(out, "a manager may run: {}", plain_line(&manager.join(", ")))?;
     Ok(ExitCode::SUCCESS)
@@ -60,7 +60,7 @@ fn list(out: &mut impl Write, file: &RulesFile) -> io::Result<()> {
     let Some(rules) = &file.rules else {
         return writeln!(
             out,
-            "{path} is not there; docs/reference/permissions.md and permissions.toml.default say what goes into it"
+            "{path} does not exist; see docs/reference/permissions.md and permissions.toml.default"
         );
     };
     if rules.iter().len() == 0 {

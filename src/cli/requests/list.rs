@@ -1,9 +1,9 @@
-//! Lists what waits, once, or as it comes and goes.
+//! Lists waiting requests, once or continuously.
 
-use super::super::place::Place;
 use super::super::runtime;
 use super::super::style::{Style, plain_line};
-use super::shown::paragraph;
+use super::super::user_env::UserEnv;
+use super::text::paragraph;
 use super::{ask_rows, data_dir, note_no_daemon, waiting};
 use crate::daemon::broker::{Kind, Row};
 use crate::daemon::{client, instance};
@@ -21,8 +21,8 @@ use sys::error::Hinted;
 use sys::failure;
 use sys::paths::DataDir;
 
-pub(in crate::cli) fn list(kind: Kind, json: bool, watch: bool, place: &Place) -> anyhow::Result<ExitCode> {
-    let dir = data_dir(place)?;
+pub(in crate::cli) fn list(kind: Kind, json: bool, watch: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = data_dir(env)?;
     if watch {
         runtime()?.block_on(follow(&dir, kind, json))?;
         return Ok(ExitCode::SUCCESS);
@@ -54,22 +54,22 @@ pub(in crate::cli) fn list(kind: Kind, json: bool, watch: bool, place: &Place) -
 
 pub(super) fn nothing(kind: Kind) -> &'static str {
     match kind {
-        Kind::Permission => "nothing waits for permission",
+        Kind::Permission => "no permission requests",
         Kind::Question => "no questions",
     }
 }
 
-/// Shows what waits, and then every request that comes and what becomes of it, until the daemon ends.
+/// Shows waiting requests, then changes, until the daemon ends.
 async fn follow(dir: &DataDir, kind: Kind, json: bool) -> anyhow::Result<()> {
     let mut client = match client::connect(dir).await {
         Ok(client) => client,
         Err(AskError::Gone(_)) => {
-            bail!(failure!("murmur is not running, so nothing comes"; "run: murmur start"))
+            bail!(failure!("murmur is not running, so there are no new requests"; "run: murmur start"))
         }
         Err(error) => bail!(error.failure().after("cannot reach the daemon: ")),
     };
     let mut view = View { kind, json, style: Style::of_stdout(), shown: HashSet::new() };
-    // What comes between the two is shown once, by the list.
+    // A request that opens in between is in the list, and its event is ignored.
     client::attach(&mut client, None).await?;
     view.all(ask_rows(&mut client).await?)?;
     loop {

@@ -1,11 +1,11 @@
-//! Asks a person about everything that waits, one after the other, on a terminal.
+//! Asks a person about all waiting requests in turn, on a terminal.
 
-use super::super::place::Place;
 use super::super::runtime;
 use super::super::style::{Style, plain_text};
+use super::super::user_env::UserEnv;
 use super::list::nothing;
 use super::respond::Answer;
-use super::shown::paragraph;
+use super::text::paragraph;
 use super::{answer, data_dir, is_open, not_running, only_people, waiting};
 use crate::daemon::broker::{Kind, Row};
 use crate::daemon::instance;
@@ -20,22 +20,22 @@ use sys::error::Hinted;
 use sys::failure;
 use sys::paths::DataDir;
 
-/// What comes of one of them.
-enum Said {
+/// What the person decided on a request.
+enum Reply {
     Answered,
     Skipped,
     Quit,
 }
 
-/// `murmur permission respond`, `murmur question respond`, without arguments.
-pub(in crate::cli) fn one_by_one(kind: Kind, place: &Place) -> anyhow::Result<ExitCode> {
+/// `murmur permission respond` and `murmur question respond` without arguments.
+pub(in crate::cli) fn one_by_one(kind: Kind, env: &UserEnv) -> anyhow::Result<ExitCode> {
     only_people("answer")?;
     if !io::stdin().is_terminal() {
         bail!(
-            failure!("there is no terminal to ask on"; "say which: murmur {0} respond ID ..., see: murmur {0} list", word(kind))
+            failure!("stdin is not a terminal"; "run: murmur {0} respond ID ...; for IDs, see: murmur {0} list", word(kind))
         );
     }
-    let dir = data_dir(place)?;
+    let dir = data_dir(env)?;
     let rows = runtime()?.block_on(waiting(&dir, kind))?;
     let rows: Vec<Row> = rows.into_iter().filter(is_open).collect();
     if rows.is_empty() {
@@ -49,7 +49,7 @@ pub(in crate::cli) fn one_by_one(kind: Kind, place: &Place) -> anyhow::Result<Ex
             Kind::Permission => permission(&dir, &row)?,
             Kind::Question => question(&dir, &row)?,
         };
-        if matches!(said, Said::Quit) {
+        if matches!(said, Reply::Quit) {
             break;
         }
     }
@@ -63,28 +63,28 @@ fn word(kind: Kind) -> &'static str {
     }
 }
 
-fn permission(dir: &DataDir, row: &Row) -> anyhow::Result<Said> {
+fn permission(dir: &DataDir, row: &Row) -> anyhow::Result<Reply> {
     loop {
         let Some(typed) = prompt("allow it? [y]es, [n]o, [a]lways, ne[v]er, [s]kip, [q]uit: ")? else {
-            return Ok(Said::Quit);
+            return Ok(Reply::Quit);
         };
         let (verdict, always) = match typed.to_lowercase().as_str() {
             "y" | "yes" => (Answer::Allow, false),
             "n" | "no" => (Answer::Deny, false),
             "a" | "always" => (Answer::Allow, true),
             "v" | "never" => (Answer::Deny, true),
-            "" | "s" | "skip" => return Ok(Said::Skipped),
-            "q" | "quit" => return Ok(Said::Quit),
+            "" | "s" | "skip" => return Ok(Reply::Skipped),
+            "q" | "quit" => return Ok(Reply::Quit),
             _ => continue,
         };
         let response = json!({ "id": row.id.as_str(), "verdict": verdict.word(), "always": always });
         give(dir, response)?;
-        return Ok(Said::Answered);
+        return Ok(Reply::Answered);
     }
 }
 
-fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Said> {
-    let Ok(asked) = QuestionSet::parse(&row.input) else { return Ok(Said::Skipped) };
+fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Reply> {
+    let Ok(asked) = QuestionSet::parse(&row.input) else { return Ok(Reply::Skipped) };
     loop {
         let mut answers = Map::new();
         for (index, question) in asked.questions().iter().enumerate() {
@@ -93,10 +93,10 @@ fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Said> {
             let own = if question.options.is_empty() { "" } else { ", or a text of your own" };
             let what = if question.options.is_empty() { "a text" } else { several };
             let Some(typed) = prompt(&format!("q{}: {what}{own}; empty skips: ", index + 1))? else {
-                return Ok(Said::Quit);
+                return Ok(Reply::Quit);
             };
             if typed.is_empty() {
-                return Ok(Said::Skipped);
+                return Ok(Reply::Skipped);
             }
             let value = match typed.strip_prefix('=') {
                 Some(text) if !question.options.is_empty() => json!({ "other": text.trim() }),
@@ -105,27 +105,27 @@ fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Said> {
             };
             answers.insert(format!("q{}", index + 1), value);
         }
-        // What is wrong is said here, where it can be mended.
+        // Report mistakes here, where they can be corrected.
         if let Err(error) = asked.answers(&Value::Object(answers.clone())) {
             writeln!(stdout(), "{}", error.line())?;
             continue;
         }
         give(dir, json!({ "id": row.id.as_str(), "answers": answers }))?;
-        return Ok(Said::Answered);
+        return Ok(Reply::Answered);
     }
 }
 
-/// Answers; what the daemon does not take is said, and the next one comes.
+/// Sends an answer; reports a rejection and continues.
 fn give(dir: &DataDir, response: Value) -> anyhow::Result<()> {
     match runtime()?.block_on(answer(dir, response)) {
         Ok(row) => writeln!(stdout(), "answered {}", row.id)?,
-        // Somebody else may have been quicker, or the agent may be gone.
-        Err(error) => writeln!(stdout(), "not taken: {error:#}")?,
+        // Someone else may have answered first, or the agent may have ended.
+        Err(error) => writeln!(stdout(), "not accepted: {error:#}")?,
     }
     Ok(())
 }
 
-/// What is typed, without space around it; none at the end of input.
+/// Reads a trimmed line; `None` at the end of input.
 fn prompt(text: &str) -> io::Result<Option<String>> {
     let mut out = stdout().lock();
     write!(out, "{text}")?;
@@ -138,7 +138,7 @@ fn prompt(text: &str) -> io::Result<Option<String>> {
     Ok((read > 0).then(|| line.trim().to_owned()))
 }
 
-/// A call's questions as a person reads them.
+/// A call's questions, formatted for people.
 pub(super) fn questions_text(row: &Row) -> String {
     match QuestionSet::parse(&row.input) {
         Ok(asked) => asked.printed(),

@@ -1,8 +1,8 @@
-//! Answers one request.
+//! Answers a single request.
 
-use super::super::place::Place;
 use super::super::runtime;
 use super::super::style::plain_line;
+use super::super::user_env::UserEnv;
 use super::{answer, data_dir, only_people};
 use crate::daemon::broker::Row;
 use crate::permit::question::EXAMPLE;
@@ -35,13 +35,13 @@ pub(in crate::cli) fn respond(
     verdict: Answer,
     reason: Option<&str>,
     always: bool,
-    place: &Place,
+    env: &UserEnv,
 ) -> anyhow::Result<ExitCode> {
     only_people("answer")?;
     let id = RequestId::parse(id)?;
     let response =
         json!({ "id": id.as_str(), "verdict": verdict.word(), "reason": reason, "always": always });
-    let row = runtime()?.block_on(answer(&data_dir(place)?, response))?;
+    let row = runtime()?.block_on(answer(&data_dir(env)?, response))?;
     said(
         &row,
         match verdict {
@@ -52,7 +52,7 @@ pub(in crate::cli) fn respond(
 }
 
 /// `murmur question respond ID JSON`.
-pub(in crate::cli) fn respond_question(id: &str, answers: &str, place: &Place) -> anyhow::Result<ExitCode> {
+pub(in crate::cli) fn respond_question(id: &str, answers: &str, env: &UserEnv) -> anyhow::Result<ExitCode> {
     only_people("answer")?;
     let id = RequestId::parse(id)?;
     let answers: Value = serde_json::from_str(answers).map_err(|_| {
@@ -63,12 +63,12 @@ pub(in crate::cli) fn respond_question(id: &str, answers: &str, place: &Place) -
         failure.hint(EXAMPLE)
     })?;
     let response = json!({ "id": id.as_str(), "answers": answers });
-    let row = runtime()?.block_on(answer(&data_dir(place)?, response))?;
+    let row = runtime()?.block_on(answer(&data_dir(env)?, response))?;
     said(&row, "answered")
 }
 
 fn said(row: &Row, word: &str) -> anyhow::Result<ExitCode> {
-    let goes_on = if row.standing == "deferred" { "; its beat goes on as soon as it can" } else { "" };
+    let goes_on = if row.standing == "deferred" { "; its beat continues soon" } else { "" };
     writeln!(stdout(), "{word} {} of {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! The file by which the manager knows the service: where it is, what is in it, and how it is replaced and put back.
+//! The service file: its path and content, and how it is replaced and restored.
 
 use super::manager::IS_LAUNCHD;
 use crate::service::{LABEL, UNIT};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sys::error::Failure;
 use sys::{atomic, file};
 
-/// Where the manager of the user with this home folder looks for it.
+/// The path where the manager looks for it, given the user's home folder.
 pub(super) fn path(home: &Path) -> PathBuf {
     if IS_LAUNCHD {
         return home.join(format!("Library/LaunchAgents/{LABEL}.plist"));
@@ -16,12 +16,12 @@ pub(super) fn path(home: &Path) -> PathBuf {
     config.unwrap_or_else(|| home.join(".config")).join("systemd/user").join(UNIT)
 }
 
-/// What is in it; none where there is none.
+/// The content of the file; `None` if it does not exist.
 pub(super) fn read(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     file::read_regular(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Refuses a link to somebody else's file, which is not ours to replace or remove.
+/// Rejects a symlink to a file that another program manages.
 pub(super) fn require_ours(path: &Path) -> anyhow::Result<()> {
     match of_others(path) {
         Some(link) => bail!(link),
@@ -29,17 +29,17 @@ pub(super) fn require_ours(path: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Whether it is a link to somebody else's file, as an error.
+/// The error if it is a symlink to a file that another program manages.
 pub(super) fn of_others(path: &Path) -> Option<Failure> {
     let target = file::leads_out(path)?;
     let what = format!("{} is a link to {}", path.display(), target.display());
     Some(Failure::new(what).hint("change it with the program that made it, for example Home Manager"))
 }
 
-/// Writes `text` where `found` was, which is kept beside it.
+/// Writes `text`, keeping the previous content `found` as a backup.
 pub(super) fn replace(path: &Path, found: Option<&[u8]>, text: &str) -> anyhow::Result<()> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     }
     if let Some(found) = found {
         write(&backup(path), found)?;
@@ -51,7 +51,7 @@ pub(super) fn replace(path: &Path, found: Option<&[u8]>, text: &str) -> anyhow::
     })
 }
 
-/// Puts what was `found` at `path` back.
+/// Restores the content `found` at `path`.
 pub(super) fn take_back(path: &Path, found: Option<&[u8]>) -> anyhow::Result<()> {
     match found {
         Some(found) => {
@@ -63,12 +63,12 @@ pub(super) fn take_back(path: &Path, found: Option<&[u8]>) -> anyhow::Result<()>
     }
 }
 
-/// Removes it.
+/// Removes the file.
 pub(super) fn remove(path: &Path) -> anyhow::Result<()> {
     std::fs::remove_file(path).with_context(|| format!("cannot remove {}", path.display()))
 }
 
-/// What a file that is replaced is kept as; no manager takes it for one of its own.
+/// The path of the backup, with a name that managers ignore.
 pub(super) fn backup(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".murmur-backup");

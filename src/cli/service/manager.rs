@@ -1,4 +1,4 @@
-//! What the user's own manager, systemd or launchd, is told and asked, by its own command.
+//! Runs systemctl or launchctl for the user's service manager.
 
 use crate::service::{LABEL, UNIT};
 use std::io;
@@ -8,29 +8,29 @@ use sys::error::Hinted;
 
 pub(super) const IS_LAUNCHD: bool = cfg!(target_os = "macos");
 
-/// Why it did not do something.
+/// Why the service manager failed.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli) enum ManagerError {
-    /// It is not there.
+    /// It is not installed.
     #[error("cannot run {program}: {source}")]
     Missing {
-        /// Its command.
+        /// The command.
         program: &'static str,
-        /// What the system says.
+        /// The underlying error.
         source: io::Error,
     },
-    /// It cannot be reached, as in a container, with su, or without a login session.
+    /// It cannot be reached, for example in a container, with su, or without a login session.
     #[error("{said}")]
     Unreachable {
-        /// What was told to it, and what its command says.
+        /// The command and its error message.
         said: String,
-        /// Whose it would be.
+        /// The user's id.
         uid: u32,
     },
-    /// It says no.
+    /// It reported an error.
     #[error("{said}")]
     Refused {
-        /// What was told to it, and what its command says.
+        /// The command and its error message.
         said: String,
     },
 }
@@ -38,11 +38,9 @@ pub(in crate::cli) enum ManagerError {
 impl Hinted for ManagerError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Missing { .. } => {
-                "without it, have `murmur start --foreground` started by what you have instead".to_owned()
-            }
+            Self::Missing { .. } => "run `murmur start --foreground` under another supervisor".to_owned(),
             Self::Unreachable { uid, .. } => format!(
-                "there is no manager of yours here: have `murmur start --foreground` started by what you have, or run \
+                "run `murmur start --foreground` under your own supervisor, or run \
                  `loginctl enable-linger`, set XDG_RUNTIME_DIR=/run/user/{uid} and try again"
             ),
             Self::Refused { .. } => "see: murmur service status".to_owned(),
@@ -50,20 +48,20 @@ impl Hinted for ManagerError {
     }
 }
 
-/// Tells the manager something that it must do.
-pub(super) fn tell(program: &'static str, words: &[&str]) -> Result<(), ManagerError> {
-    told(program, words).map(drop)
+/// Runs a command that must succeed.
+pub(super) fn command(program: &'static str, words: &[&str]) -> Result<(), ManagerError> {
+    command_output(program, words).map(drop)
 }
 
-/// The same, with what it says.
-fn told(program: &'static str, words: &[&str]) -> Result<String, ManagerError> {
+/// Runs a command that must succeed, and returns its output.
+fn command_output(program: &'static str, words: &[&str]) -> Result<String, ManagerError> {
     let output = run(program, words)?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let why = String::from_utf8_lossy(&output.stderr);
     let said = format!("{program} {}: {}", words.join(" "), why.trim().replace('\n', ", "));
-    // systemd's words, in all of its versions: "Failed to connect to bus", "Failed to connect to user scope bus".
+    // systemd's message in all of its versions: "Failed to connect to bus", "Failed to connect to user scope bus".
     Err(if why.contains("Failed to connect to") {
         ManagerError::Unreachable { said, uid: rustix::process::getuid().as_raw() }
     } else {
@@ -71,16 +69,16 @@ fn told(program: &'static str, words: &[&str]) -> Result<String, ManagerError> {
     })
 }
 
-/// What there is to say of how it is.
+/// The state of the service.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
-    /// Its word; empty where it has none.
+    /// The manager's word; empty if there is none.
     pub(super) word: String,
-    /// Why it has none.
+    /// Why there is none.
     pub(super) problem: Option<String>,
 }
 
-/// Asks the manager for one word about the service, as `is-active`.
+/// Asks the manager for one property of the service, such as `is-active`.
 pub(super) fn ask(what: &str) -> Answer {
     let output = match run("systemctl", &["--user", what, UNIT]) {
         Ok(output) => output,
@@ -92,35 +90,36 @@ pub(super) fn ask(what: &str) -> Answer {
     Answer { word, problem }
 }
 
-/// The process that it runs as the service; none where it runs none.
+/// The PID of the service; `None` if it is not running.
 pub(super) fn pid() -> Result<Option<u32>, ManagerError> {
     if IS_LAUNCHD {
         let output = run("launchctl", &["print", &target()])?;
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         return Ok(number(&said, "pid = ").filter(|_| output.status.success()));
     }
-    told("systemctl", &["--user", "show", "--property=MainPID", UNIT]).map(|said| number(&said, "MainPID="))
+    command_output("systemctl", &["--user", "show", "--property=MainPID", UNIT])
+        .map(|said| number(&said, "MainPID="))
 }
 
-/// The number behind `name` on a line of `said`; 0 is none.
+/// The number after `name` in `said`; `None` if it is 0.
 fn number(said: &str, name: &str) -> Option<u32> {
     let value = said.lines().find_map(|line| line.trim().strip_prefix(name))?;
     value.parse().ok().filter(|number| *number != 0)
 }
 
-/// Has it start the service, whose daemon has just ended as it was told, or `was_killed`.
+/// Starts the service after its daemon was stopped or, if `was_killed`, killed.
 pub(super) fn start_again(was_killed: bool) -> Result<(), ManagerError> {
     match (IS_LAUNCHD, was_killed) {
-        // It starts what was killed by itself, and would send that one SIGTERM.
+        // launchd restarts a killed service by itself, and would send the new daemon SIGTERM.
         (true, true) => Ok(()),
-        // The process may still be ending, and would count as running.
-        (true, false) => tell("launchctl", &["kickstart", "-k", &target()]),
-        // Nor does systemd start what it is about to start by itself.
-        (false, _) => tell("systemctl", &["--user", "restart", UNIT]),
+        // The old process may still be ending, and would count as running.
+        (true, false) => command("launchctl", &["kickstart", "-k", &target()]),
+        // systemd doesn't start twice what it is about to restart.
+        (false, _) => command("systemctl", &["--user", "restart", UNIT]),
     }
 }
 
-/// What launchd has of it, in a word.
+/// launchd's state of the service.
 pub(super) fn ask_launchd() -> Answer {
     match is_loaded() {
         Ok(loaded) => Answer { word: if loaded { "loaded" } else { "not loaded" }.to_owned(), problem: None },
@@ -128,22 +127,22 @@ pub(super) fn ask_launchd() -> Answer {
     }
 }
 
-/// Whether launchd has loaded it.
+/// Whether launchd has loaded the service.
 pub(super) fn is_loaded() -> Result<bool, ManagerError> {
     run("launchctl", &["print", &target()]).map(|output| output.status.success())
 }
 
-/// Has launchd load the file, and run what it says.
+/// Loads and starts the service file.
 pub(super) fn bootstrap(path: &Path) -> Result<(), ManagerError> {
-    tell("launchctl", &["bootstrap", &domain(), &path.to_string_lossy()])
+    command("launchctl", &["bootstrap", &domain(), &path.to_string_lossy()])
 }
 
-/// Has launchd let go of it; one that is not loaded is none to let go of.
+/// Unloads the service; succeeds if it is not loaded.
 pub(super) fn bootout() -> Result<(), ManagerError> {
     run("launchctl", &["bootout", &target()]).map(drop)
 }
 
-/// The user's domain, to launchd.
+/// launchd's name of the user's domain.
 fn domain() -> String {
     format!("gui/{}", rustix::process::getuid().as_raw())
 }
@@ -162,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_process_of_a_service_is_found_in_what_its_manager_says() {
+    fn the_pid_is_parsed_from_the_managers_output() {
         assert_eq!(number("MainPID=42\n", "MainPID="), Some(42));
         assert_eq!(number("MainPID=0\n", "MainPID="), None);
         assert_eq!(number("", "MainPID="), None);

@@ -1,4 +1,4 @@
-//! `murmur service status`: what is installed, and what its manager says of it.
+//! `murmur service status`: the installed file, and the manager's state of the service.
 
 use super::file;
 use super::manager::{self, Answer, IS_LAUNCHD};
@@ -34,13 +34,13 @@ pub(super) fn run(path: &Path, text: &str, json: bool) -> anyhow::Result<ExitCod
         writeln!(out, "{object}")?;
     } else {
         match is_current {
-            None => writeln!(out, "murmur is no service; murmur service install makes it one")?,
+            None => writeln!(out, "The service is not installed. Run: murmur service install")?,
             Some(true) => writeln!(out, "{}", path.display())?,
             Some(false) => match file::of_others(path) {
                 Some(link) => writeln!(out, "{}", link.line())?,
                 None => writeln!(
                     out,
-                    "{} is not what this murmur would write here; murmur service install replaces it, and keeps it as a backup",
+                    "{} is outdated or was edited; `murmur service install` replaces it and keeps a backup",
                     path.display()
                 )?,
             },

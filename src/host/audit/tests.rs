@@ -4,7 +4,7 @@ use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 
-/// An agent `a` in a folder, and its record.
+/// An agent `a` and the record of its decisions.
 struct Watch {
     folder: tempfile::TempDir,
     audit: Audit,
@@ -57,12 +57,12 @@ impl Watch {
 }
 
 #[test]
-fn a_call_that_ran_and_was_not_decided_is_named() {
+fn a_call_that_ran_undecided_is_reported() {
     let mut watch = Watch::new();
     watch.decide("t1");
     assert_eq!(watch.call("t1", "hi", false), None);
     assert_eq!(watch.call("t2", "hi", false), Some("Bash(run t2)".to_owned()));
-    // One that failed ran as well.
+    // A call that failed ran as well.
     assert_eq!(
         watch.call("t3", "Exit code 1\nPreToolUse:Bash hook error", true),
         Some("Bash(run t3)".to_owned())
@@ -71,7 +71,7 @@ fn a_call_that_ran_and_was_not_decided_is_named() {
 }
 
 #[test]
-fn what_another_agent_or_an_earlier_run_decided_does_not_count() {
+fn decisions_of_other_agents_and_earlier_runs_do_not_count() {
     let watch = Watch::new();
     watch.decide("t1");
     let mut watch = Watch { audit: Audit::begin(path(&watch.folder), "a"), ..watch };
@@ -80,7 +80,7 @@ fn what_another_agent_or_an_earlier_run_decided_does_not_count() {
 }
 
 #[test]
-fn what_claude_code_refuses_before_any_hook_did_not_run() {
+fn calls_refused_by_claude_code_did_not_run() {
     let mut watch = Watch::new();
     let refused = "<tool_use_error>Error: No such tool available: Bash</tool_use_error>";
     assert_eq!(watch.call("t1", refused, true), None);
@@ -90,7 +90,7 @@ fn what_claude_code_refuses_before_any_hook_did_not_run() {
 }
 
 #[test]
-fn a_hook_that_failed_and_a_call_that_the_guard_refused_are_told_at_the_end() {
+fn failed_hooks_and_refused_calls_are_reported_at_the_end() {
     let mut watch = Watch::new();
     let failed = "PreToolUse:Bash hook error: ['/x/murmur-hook' PreToolUse || exit 2]: not found";
     assert_eq!(watch.call("t1", failed, true), None);
@@ -107,7 +107,7 @@ fn a_hook_that_failed_and_a_call_that_the_guard_refused_are_told_at_the_end() {
 }
 
 #[test]
-fn a_record_that_is_moved_away_goes_on_in_another_file() {
+fn a_rotated_record_is_followed() {
     let mut watch = Watch::new();
     watch.decide("t1");
     assert_eq!(watch.call("t1", "hi", false), None);
@@ -118,13 +118,13 @@ fn a_record_that_is_moved_away_goes_on_in_another_file() {
     assert_eq!(watch.call("t3", "hi", false), None);
     std::fs::remove_file(path(&watch.folder)).unwrap();
     assert_eq!(watch.call("t4", "hi", false), Some("Bash(run t4)".to_owned()));
-    // What is no file holds nothing.
+    // A symlink is not read.
     std::os::unix::fs::symlink("old", path(&watch.folder)).unwrap();
     assert_eq!(watch.call("t5", "hi", false), Some("Bash(run t5)".to_owned()));
 }
 
 #[test]
-fn a_line_too_long_to_be_read_hides_no_call() {
+fn an_oversized_line_hides_no_call() {
     let mut watch = Watch::new();
     watch.decide("t1");
     assert_eq!(watch.uses("m1", "t1"), None);
@@ -132,13 +132,13 @@ fn a_line_too_long_to_be_read_hides_no_call() {
     assert_eq!(watch.audit.see(&Event::Oversized { bytes: 1 << 25 }), None);
     assert_eq!(watch.uses("m2", "t3"), Some("Bash(run t2)".to_owned()));
     assert_eq!(watch.result("t4", "hi", false).as_deref(), Some("a call that could not be read"));
-    // Without one, a message that the model began again has calls that never ran.
+    // Without a lost line, a message that the model started again has calls that never ran.
     let mut watch = Watch::new();
     assert_eq!((watch.uses("m1", "t1"), watch.uses("m2", "t2")), (None, None));
 }
 
 #[test]
-fn a_call_that_reached_what_it_may_not_is_told_once() {
+fn a_breach_is_reported_once() {
     let mut watch = Watch::new();
     watch.decide("t1");
     assert_eq!(watch.uses("m1", "t1"), None);
@@ -159,13 +159,13 @@ fn a_call_that_reached_what_it_may_not_is_told_once() {
 }
 
 #[test]
-fn a_call_that_ran_although_it_was_denied_is_told_and_a_decision_is_good_for_one_call() {
+fn a_denied_call_that_ran_is_reported_and_a_decision_covers_one_call() {
     let mut watch = Watch::new();
     write(&path(&watch.folder), "a", "t1", "deny", &json!({ "kind": "person" }));
     assert_eq!(watch.call("t1", "PreToolUse:Bash hook error: no", true), None);
     let end = Event::Text { message: "m".into(), parent: "".into(), text: "well".into() };
     assert_eq!(watch.audit.breach(&end), None);
-    // Asked again, and allowed.
+    // The same call, asked again and allowed.
     for verdict in ["deny", "allow"] {
         write(&path(&watch.folder), "a", "t2", verdict, &json!({ "kind": "person" }));
     }

@@ -1,9 +1,9 @@
-//! The payloads of what an agent reports on its session: tasks, compaction, limits. A field that it did not give is absent.
+//! Payloads of the agent's session reports: tasks, compaction, rate limits. Missing fields are omitted.
 
 use crate::agent::event::{ApiError, Compaction, RateLimit, Task};
 use serde_json::{Map, Value, json};
 
-/// What happened to a task.
+/// A change of a task.
 pub(super) fn task(task: &Task) -> Value {
     given([
         ("stage", json!(task.stage)),
@@ -18,7 +18,7 @@ pub(super) fn task(task: &Task) -> Value {
     ])
 }
 
-/// How far compaction has come.
+/// The progress of a compaction.
 pub(super) fn compaction(compaction: &Compaction) -> Value {
     match compaction {
         Compaction::Started => json!({ "stage": "started" }),
@@ -32,7 +32,7 @@ pub(super) fn compaction(compaction: &Compaction) -> Value {
     }
 }
 
-/// How much of a limit is left.
+/// The use of a rate limit.
 pub(super) fn rate_limit(limit: &RateLimit) -> Value {
     given([
         ("status", json!(limit.status)),
@@ -42,7 +42,7 @@ pub(super) fn rate_limit(limit: &RateLimit) -> Value {
     ])
 }
 
-/// The API's refusal.
+/// An API error.
 pub(super) fn api_error(refusal: &ApiError) -> Value {
     given([("error", json!(refusal.error)), ("status", json!(refusal.status))])
 }
@@ -52,7 +52,7 @@ fn given<const N: usize>(fields: [(&str, Value); N]) -> Value {
     fields.map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>().into()
 }
 
-/// `null` of an empty text.
+/// `null` for an empty string.
 fn text(text: &str) -> Value {
     if text.is_empty() { Value::Null } else { text.into() }
 }

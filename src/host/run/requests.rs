@@ -1,4 +1,4 @@
-//! The agent's calls that wait for a person: its time stands still meanwhile, and those that nobody answered are recorded.
+//! The agent's calls that wait for a person: they pause its time limit, and unanswered ones are recorded.
 
 use super::Host;
 use crate::host::event::{Own, Progress};
@@ -8,18 +8,18 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
-    /// A hook waits for a person until `until` resolves.
+    /// Starts waiting for a person until `until` resolves.
     pub(super) fn wait(&mut self, mut wait: Wait, until: oneshot::Receiver<()>) {
         if let Some(call) = &mut wait.call {
-            // An agent may ask often, and at length.
+            // An agent may send many requests with long inputs.
             call.shorten_input();
         }
         self.hooks += 1;
         let (hook, at) = (self.hooks, self.begun.elapsed());
         (self.sink)(Progress::Waiting(&wait), at);
         let tool = wait.call.as_ref().map(|call| call.tool.clone()).unwrap_or_default();
-        self.keep.own(Own::Waiting { request: wait.request.clone(), tool });
-        self.watched.waits(hook, wait, at);
+        self.capture.own(Own::Waiting { request: wait.request.clone(), tool });
+        self.activity.waits(hook, wait, at);
         self.waiting.spawn(async move {
             let _hung_up = until.await;
             hook
@@ -27,19 +27,19 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         self.count_time();
     }
 
-    /// The hook with this number does not wait any more.
+    /// Ends the wait of the hook with this number.
     pub(super) fn waited(&mut self, hook: u64) {
-        if let Some(request) = self.watched.waits_no_more(hook, self.stopped.is_some()) {
+        if let Some(request) = self.activity.waits_no_more(hook, self.stopped.is_some()) {
             (self.sink)(Progress::Waited(&request), self.begun.elapsed());
-            self.keep.own(Own::Waited { request });
+            self.capture.own(Own::Waited { request });
         }
         self.count_time();
     }
 
-    /// The requests that nobody answered before the agent ended, at `at`, and that nobody recorded.
+    /// Requests without an answer or a recorded decision when the agent ended, at `at`.
     pub(super) fn unanswered(&mut self, at: Duration) -> Vec<Unanswered> {
-        let mut unanswered = self.watched.unanswered(at);
-        // An agent asks in its own name alone.
+        let mut unanswered = self.activity.unanswered(at);
+        // An agent may only ask in its own name.
         unanswered.retain(|one| one.request.agent == self.spec.card.agent_id.as_str());
         if let Some(audit) = &mut self.audit {
             unanswered.retain(|one| !audit.is_decided(&one.request.tool_use_id));

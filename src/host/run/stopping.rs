@@ -1,4 +1,4 @@
-//! When the host's loop ends its agent, and for what reason: its time, its turns, or nothing more to come of it.
+//! When and why the host ends its agent: its time limit, its turn limit, or a finished turn.
 
 use super::Host;
 use crate::host::event::{Own, Progress};
@@ -10,26 +10,26 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
-    /// When its time is up, if it runs.
+    /// When the time limit is reached; `None` while it is paused.
     pub(super) fn times_out_at(&self) -> Option<Instant> {
         self.allowance.as_ref().filter(|_| self.stopped.is_none())?.ends_at()
     }
 
-    /// When it is ended because its turn is over and no other has begun.
+    /// When the agent is ended because its turn is over and no other has started.
     pub(super) fn settles_at(&self) -> Option<Instant> {
         let limits = self.spec.limits.filter(|_| self.stopped.is_none())?;
-        Some(self.begun + self.watched.ended_turn()? + limits.background_wait)
+        Some(self.begun + self.activity.ended_turn()? + limits.background_wait)
     }
 
-    /// Has its time stand still while it waits for people.
+    /// Pauses the time limit while the agent waits for people.
     pub(super) fn count_time(&mut self) {
-        let is_waiting = self.watched.is_waiting();
+        let is_waiting = self.activity.is_waiting();
         if let Some(allowance) = &mut self.allowance {
             allowance.stand_still(is_waiting, Instant::now());
         }
     }
 
-    /// Ends it, for this reason if it is the first one.
+    /// Ends the agent; the first reason counts.
     pub(super) fn end_as(&mut self, reason: impl FnOnce(&Self) -> Ending) {
         if self.stopped.is_none() {
             self.stopped = Some(reason(self));
@@ -40,31 +40,31 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     pub(super) fn stop(&mut self, force: bool, grace: Duration) {
         let after = self.begun.elapsed();
         if self.stopped.is_none() {
-            self.stopped = Some(Ending::Stopped { after, doing: self.watched.doing(after) });
+            self.stopped = Some(Ending::Stopped { after, doing: self.activity.doing(after) });
         }
         self.take(Input::Stop { force, grace });
     }
 
-    /// Kills it: a call of it ran that murmur had not decided on.
+    /// Kills the agent because a call ran without a decision.
     pub(super) fn end_undecided(&mut self, call: String) {
-        self.keep.own(Own::Problem { text: undecided(&call) });
+        self.capture.own(Own::Problem { text: undecided(&call) });
         self.stopped.get_or_insert(Ending::Undecided { call });
         self.take(Input::Stop { force: true, grace: Duration::ZERO });
     }
 
-    /// Kills it: a call of it did what it may not.
+    /// Kills the agent because a call ran against a decision.
     pub(super) fn end_breached(&mut self, said: String) {
-        self.keep.own(Own::Problem { text: said.clone() });
+        self.capture.own(Own::Problem { text: said.clone() });
         self.stopped.get_or_insert(Ending::Breach { said });
         self.take(Input::Stop { force: true, grace: Duration::ZERO });
     }
 
-    /// Ends it, as its turn is over: its answer decides.
+    /// Ends the agent after its turn; its answer decides the outcome.
     pub(super) fn settle(&mut self, out_of_turns: bool) {
-        self.end_as(|host| Ending::Settled { background: host.watched.background(), out_of_turns });
+        self.end_as(|host| Ending::Settled { background: host.activity.background(), out_of_turns });
     }
 
-    /// It went on by itself beyond its turns.
+    /// Ends an agent that exceeded its turn limit without being asked.
     pub(super) fn overrun(&mut self, turns: Turns) {
         if turns.is_set {
             self.end_as(|_| Ending::OutOfTurns { limit: turns.most });
@@ -73,15 +73,15 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         }
     }
 
-    /// Its time is up. Tasks in the background are no reason to call a beat late that has answered.
+    /// Handles the time limit. A beat that has answered isn't late because of background tasks.
     pub(super) fn time_out(&mut self) {
-        if self.watched.has_only_background() {
+        if self.activity.has_only_background() {
             return self.settle(false);
         }
         self.end_as(|host| Ending::TimedOut {
             limit: host.spec.limits.map(|limits| limits.time).unwrap_or_default(),
             waited: host.allowance.as_ref().map(Allowance::waited).unwrap_or_default(),
-            doing: host.watched.doing(host.begun.elapsed()),
+            doing: host.activity.doing(host.begun.elapsed()),
         });
     }
 }

@@ -15,38 +15,38 @@ fn send(machine: &mut Machine, text: &str) -> Vec<Effect> {
 }
 
 #[test]
-fn messages_wait_for_the_end_of_a_turn() {
+fn messages_are_queued_until_the_turn_ends() {
     let mut agent = live();
-    assert_eq!(send(&mut agent, "one"), [Effect::Announce, Effect::Say("one".to_owned())]);
+    assert_eq!(send(&mut agent, "one"), [Effect::Announce, Effect::Send("one".to_owned())]);
     assert_eq!(send(&mut agent, "two"), [Effect::Announce]);
     assert_eq!(*agent.state(), State::Running { turn: 1, queued: 1, background: 0 });
     assert_eq!(agent.take(Input::Acted), []);
-    assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce, Effect::Say("two".to_owned())]);
+    assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce, Effect::Send("two".to_owned())]);
     assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce]);
     assert_eq!(*agent.state(), State::Idle { turns: 2, background: 0 });
 }
 
 #[test]
-fn the_first_message_may_be_there_before_the_agent() {
+fn the_first_message_may_precede_the_start() {
     let mut agent = Machine::new(Kind::Live, Some("one".to_owned()));
     assert_eq!(send(&mut agent, "two"), []);
-    assert_eq!(agent.take(Input::Started), [Effect::Announce, Effect::Say("one".to_owned())]);
+    assert_eq!(agent.take(Input::Started), [Effect::Announce, Effect::Send("one".to_owned())]);
     assert_eq!(*agent.state(), State::Running { turn: 1, queued: 1, background: 0 });
 }
 
 #[test]
-fn it_may_go_on_by_itself() {
+fn an_agent_may_start_a_turn_by_itself() {
     let mut agent = live();
     assert_eq!(agent.take(Input::Acted), [Effect::Announce]);
     assert_eq!(*agent.state(), State::Running { turn: 1, queued: 0, background: 0 });
     assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce]);
-    // A second result with nothing before it.
+    // A second result without any output before it.
     assert_eq!(agent.take(Input::TurnEnded), [Effect::Announce]);
     assert_eq!(*agent.state(), State::Idle { turns: 2, background: 0 });
 }
 
 #[test]
-fn what_runs_in_the_background_is_part_of_the_state() {
+fn background_tasks_are_part_of_the_state() {
     let mut agent = live();
     assert_eq!(agent.take(Input::Background(0)), []);
     send(&mut agent, "one");
@@ -62,7 +62,7 @@ fn what_runs_in_the_background_is_part_of_the_state() {
 }
 
 #[test]
-fn an_idle_agent_is_let_go_a_busy_one_is_told_and_force_kills() {
+fn stop_closes_stdin_when_idle_terminates_when_busy_and_kills_with_force() {
     let stop = |force| Input::Stop { force, grace: GRACE };
     let mut idle = live();
     assert_eq!(idle.take(stop(false)), [Effect::Announce, Effect::CloseInput, Effect::Wait(GRACE)]);
@@ -83,18 +83,7 @@ fn an_idle_agent_is_let_go_a_busy_one_is_told_and_force_kills() {
 }
 
 #[test]
-fn a_beat_that_begins_a_turn_by_itself_is_in_its_next_turn() {
-    let mut beat = Machine::new(Kind::Beat, None);
-    beat.take(Input::Started);
-    assert_eq!((beat.take(Input::Acted), beat.turns_between()), (Vec::new(), None));
-    assert_eq!((beat.take(Input::TurnEnded), beat.turns_between()), (Vec::new(), Some(1)));
-    assert_eq!(beat.take(Input::Acted), [Effect::Announce]);
-    assert_eq!(*beat.state(), State::Running { turn: 2, queued: 0, background: 0 });
-    assert_eq!((beat.take(Input::Acted), beat.turns_between()), (Vec::new(), None));
-}
-
-#[test]
-fn a_beat_takes_no_messages_and_the_queue_has_an_end() {
+fn a_beat_rejects_messages_and_the_queue_is_bounded() {
     let mut beat = Machine::new(Kind::Beat, None);
     beat.take(Input::Started);
     assert_eq!(*beat.state(), State::Running { turn: 1, queued: 0, background: 0 });
@@ -109,7 +98,7 @@ fn a_beat_takes_no_messages_and_the_queue_has_an_end() {
 }
 
 #[test]
-fn states_are_written_with_their_data() {
+fn states_serialize_with_their_data() {
     let text = |state: State| serde_json::to_string(&state).unwrap();
     assert_eq!(text(State::Starting), r#"{"state":"starting"}"#);
     assert_eq!(text(State::Idle { turns: 2, background: 0 }), r#"{"state":"idle","turns":2}"#);
@@ -117,4 +106,15 @@ fn states_are_written_with_their_data() {
     assert_eq!(text(working.clone()), r#"{"state":"running","turn":1,"queued":0,"background":3}"#);
     assert_eq!(serde_json::from_str::<State>(&text(working.clone())).unwrap(), working);
     assert_eq!(text(State::Exited { exit: Exit::Code(0) }), r#"{"state":"exited","exit":{"code":0}}"#);
+}
+
+#[test]
+fn a_beat_that_starts_a_turn_by_itself_is_in_its_next_turn() {
+    let mut beat = Machine::new(Kind::Beat, None);
+    beat.take(Input::Started);
+    assert_eq!((beat.take(Input::Acted), beat.turns_between()), (Vec::new(), None));
+    assert_eq!((beat.take(Input::TurnEnded), beat.turns_between()), (Vec::new(), Some(1)));
+    assert_eq!(beat.take(Input::Acted), [Effect::Announce]);
+    assert_eq!(*beat.state(), State::Running { turn: 2, queued: 0, background: 0 });
+    assert_eq!((beat.take(Input::Acted), beat.turns_between()), (Vec::new(), None));
 }

@@ -1,6 +1,6 @@
 //! Follows hosts: queries them again when their record changes, they send an event, or they finally answer.
 
-use crate::host::discover::{self, Condition, PATIENCE, Seen};
+use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 use crate::host::id::AgentId;
 use crate::rpc::client::{AskError, Client};
 use crate::rpc::envelope::{GAP, LAGGED};
@@ -47,11 +47,11 @@ pub(super) struct Hosts {
 #[derive(Debug)]
 pub(super) enum HostChange {
     /// One host; `None` if it is gone.
-    One(AgentId, Option<Box<Seen>>),
+    One(AgentId, Option<Box<HostInfo>>),
     /// All hosts.
     All {
         /// The hosts found.
-        seen: Vec<Seen>,
+        seen: Vec<HostInfo>,
         /// Hosts queried meanwhile, which are not in `seen`: their known state is newer.
         newer: HashSet<AgentId>,
     },
@@ -192,7 +192,7 @@ impl Hosts {
         news
     }
 
-    fn follow(&mut self, seen: &Seen) {
+    fn follow(&mut self, seen: &HostInfo) {
         let agent = &seen.agent_id;
         if self.refused.contains(agent) || self.failed.contains(agent) {
             return;

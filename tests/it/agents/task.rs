@@ -16,12 +16,12 @@ fn a_task_is_set_shown_and_taken_back() {
     ");
     assert_eq!(env.listed()[0]["current_task"], "Write the docs");
     assert_snapshot!(env.run(["agent", "task", "site-1", ""]), @"
-    site-1 works on nothing in particular
+    site-1 has no task
     [exit 0]
     ");
     assert_eq!(env.listed()[0]["current_task"], "");
     assert_snapshot!(env.run(["agent", "task", "site-1", "x", "y"]), @r#"
-    | error: "y" is one argument too many
+    | error: extra argument "y"
     | hint: see: murmur agent task --help
     [exit 2]
     "#);
@@ -61,7 +61,7 @@ fn an_agent_speaks_of_itself_by_the_id_that_its_pulses_have() {
         run.set("CLAUDE_CODE_SESSION_ID", "s-1")
     };
     assert_snapshot!(task(&[]).run(), @"
-    | nobody said what claude-s-1 works on
+    | no task set for claude-s-1
     [exit 0]
     ");
     assert_snapshot!(task(&["Mend it"]).run(), @"

@@ -104,7 +104,7 @@ fn a_beat_by_hand_that_is_killed_has_its_line_when_murmur_looks_again() {
     assert_eq!(env.journal_text(), "");
     assert_snapshot!(env.run(["status"]), @"
     murmur is not running; start it with: murmur start
-    no heartbeats; make one with: murmur init PATH
+    no heartbeats; create one with: murmur init PATH
     [exit 0]
     ");
     site.plays(&json!({ "fixture": fixture("ok") }));

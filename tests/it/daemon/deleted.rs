@@ -47,7 +47,7 @@ fn nothing_is_put_back_and_the_daemon_its_beats_and_every_agent_end() {
     let (status, said) = daemon.ended();
     assert_eq!(status.code(), Some(1), "{said:#?}");
     let why =
-        format!("the daemon cannot go on: the data folder {} was moved or deleted", env.data().display());
+        format!("the daemon cannot continue: the data folder {} was moved or deleted", env.data().display());
     assert!(said.iter().any(|line| line.contains(&why)), "{said:#?}");
     // What came of the beats is said where it still can be.
     let lost = said.iter().filter(|line| line.contains("a journal line is lost: {")).count();

@@ -146,7 +146,7 @@ fn a_live_agent_on_a_full_store_goes_on_and_tells_once_what_is_lost() {
     let listed = env.murmur(["host", "list", "--all", "--json"]).json();
     assert_eq!(listed["agents"][0]["result"]["exit"], json!({ "code": 0 }));
     let log = std::fs::read_to_string(env.data().join("hosts/live-1.log")).unwrap();
-    assert!(log.contains("not all output is kept: ") && log.contains("No space left"), "{log}");
+    assert!(log.contains("output is incomplete: ") && log.contains("No space left"), "{log}");
 }
 
 #[test]

@@ -172,7 +172,7 @@ fn a_line_that_the_journal_has_no_room_for_is_kept_and_written_when_there_is() {
     env.fill_journal();
     assert_snapshot!(env.limited(["beat", "site"]).run(), @"
     ok [S]
-    | warning: cannot write [ENV]/data/heartbeats.jsonl: File too large (os error 27); the line is kept and written later; raise the limit on file sizes (ulimit -f) where murmur is started
+    | warning: cannot write [ENV]/data/heartbeats.jsonl: File too large (os error 27); the line was kept and will be written later; raise the limit on file sizes (ulimit -f) where murmur is started
     [exit 0]
     ");
     assert_snapshot!(env.run(["status"]), @"

@@ -34,11 +34,11 @@ fn a_line_that_a_beat_by_hand_kept_is_told_and_written_by_the_daemon_that_runs()
     let journal = journal(&env, 0o400);
     let daemon = Daemon::new(env.unprivileged(["start", "--foreground"]));
     let said = env.unprivileged(["beat", "site"]).run();
-    assert!(said.contains("the line is kept and written later; run: chmod u+rw "), "{said}");
+    assert!(said.contains("the line was kept and will be written later; run: chmod u+rw "), "{said}");
     assert_snapshot!(env.unprivileged(["status"]).run(), @"
     murmur 0.1.0 is running (PID [PID]), up [SPAN]
     problem: 1 journal line is not written yet: cannot write [ENV]/data/heartbeats.jsonl: Permission denied (os error 13); run: chmod u+rw [ENV]/data/heartbeats.jsonl
-    no heartbeats; make one with: murmur init PATH
+    no heartbeats; create one with: murmur init PATH
     [exit 0]
     ");
     assert_snapshot!(env.unprivileged(["log"]).run(), @"
@@ -69,7 +69,7 @@ fn a_line_kept_beside_a_folder_in_place_of_the_journal_is_told_and_survives_a_st
     assert_snapshot!(env.run(["status"]), @"
     murmur 0.1.0 is running (PID [PID]), up [SPAN]
     problem: 1 journal line is not written yet: cannot read [ENV]/data/heartbeats.jsonl: it is a folder, not a file; move it away: murmur writes a file there
-    no heartbeats; make one with: murmur init PATH
+    no heartbeats; create one with: murmur init PATH
     [exit 0]
     ");
     daemon.says("1 journal line is not written yet: ");

@@ -13,7 +13,7 @@ fn assert_ended(daemon: Daemon, why: &str) {
     let said: Vec<&str> =
         said.iter().map(|line| line.split_once(' ').map_or(&**line, |(_, said)| said)).collect();
     let reason = format!("{why}; murmur stops, since another daemon could start there");
-    let error = format!("the daemon cannot go on: {why}");
+    let error = format!("the daemon cannot continue: {why}");
     assert_eq!(said, [&*reason, "murmur stopped", &*error]);
 }
 
@@ -70,7 +70,7 @@ fn a_daemon_that_loses_its_lock_or_its_socket_ends_and_its_beats_go_on() {
         let lost = env.data().join(name);
         std::fs::remove_file(&lost).unwrap();
         // Its beat holds its stderr, which does not end.
-        daemon.says(&format!("the daemon cannot go on: {} was moved or deleted", lost.display()));
+        daemon.says(&format!("the daemon cannot continue: {} was moved or deleted", lost.display()));
         let daemon = env.daemon();
         std::io::Write::write_all(&mut gate, b".").unwrap();
         assert_eq!(env.wait_for_journal(1)[0]["outcome"], "ok");
@@ -92,6 +92,6 @@ fn a_daemon_in_the_background_ends_as_well() {
     assert_snapshot!(said[1..].join("\n"), @"
     the data folder [ENV]/data was moved or deleted; murmur stops, since another daemon could start there
     murmur stopped
-    the daemon cannot go on: the data folder [ENV]/data was moved or deleted
+    the daemon cannot continue: the data folder [ENV]/data was moved or deleted
     ");
 }

@@ -72,7 +72,7 @@ fn a_daemon_in_the_foreground_is_for_others_to_restart() {
     let daemon = env.daemon();
     assert_snapshot!(env.run(["restart"]), @"
     | error: murmur (PID [PID]) runs in the foreground
-    | hint: have whoever started it start it again, and its agents go on: murmur stop --leave-agents
+    | hint: stop it without its agents, then start it again: murmur stop --leave-agents
     [exit 1]
     ");
     assert_eq!(ping(&env)["pid"], daemon.pid());
@@ -89,7 +89,7 @@ fn a_daemon_that_hangs_is_killed_by_force_only() {
     for (word, run) in runs {
         let shown = crate::env::show(&run.wait_with_output().unwrap());
         let expected = format!(
-            "| error: murmur (PID {}) does not answer: no answer within 5s\n| hint: this kills it, and its agents go on: \
+            "| error: murmur (PID {}) does not answer: no answer within 5s\n| hint: kill it without its agents: \
              murmur {word} --force\n[exit 1]",
             daemon.pid()
         );
@@ -112,7 +112,7 @@ fn a_daemon_that_hangs_is_stopped_or_replaced_by_force_and_its_agents_go_on() {
         kill(pid, Signal::STOP);
         let shown = env.run([word, "--force"]);
         let begins = match word {
-            "stop" => format!("murmur (PID {pid}) did not answer and was killed; its agents go on\n"),
+            "stop" => format!("murmur (PID {pid}) did not answer and was killed; its agents keep running\n"),
             _ => format!("murmur was restarted (PID {pid} -> "),
         };
         assert!(shown.starts_with(&begins) && shown.ends_with("[exit 0]"), "{shown}");
@@ -137,7 +137,7 @@ fn a_daemon_that_hangs_does_not_keep_stop_waiting() {
     let daemon = env.daemon();
     kill(daemon.pid(), Signal::STOP);
     let expected = format!(
-        "| error: murmur (PID {}) does not answer\n| hint: this kills it, and its agents go on: murmur stop --force\n[exit 1]",
+        "| error: murmur (PID {}) does not answer\n| hint: kill it without its agents: murmur stop --force\n[exit 1]",
         daemon.pid()
     );
     assert_eq!(env.run(["stop"]), expected);
@@ -170,7 +170,7 @@ fn agents_that_are_left_are_waited_for_by_the_next_daemon() {
     let daemon = env.daemon();
     env.wait_for_agents(1);
     assert_snapshot!(env.run(["stop", "--leave-agents"]), @"
-    murmur stopped (PID [PID]); its agents go on
+    murmur stopped (PID [PID]); its agents keep running
     [exit 0]
     ");
     wait_for_end(daemon.pid());

@@ -105,7 +105,7 @@ fn a_daemon_that_answers_and_holds_the_lock_is_running() {
     let (stream, request) = impostor.hear_ping();
     answer(&stream, &request);
     let said = show(&start.wait_with_output().unwrap());
-    assert_eq!(said, format!("murmur is running already (PID {})\n[exit 0]", std::process::id()));
+    assert_eq!(said, format!("murmur is already running (PID {})\n[exit 0]", std::process::id()));
 }
 
 #[test]

@@ -60,8 +60,8 @@ fn a_message_waits_for_the_end_of_the_turn_and_the_one_after_64_is_refused() {
         let state = json!({ "state": "running", "turn": 1, "queued": queued });
         assert_eq!(send(&format!("message {}", queued + 1))["payload"], state);
     }
-    let full = "64 messages wait already";
-    let hint = "try again when a turn has ended";
+    let full = "64 messages are already queued";
+    let hint = "try again after the current turn";
     let refused = json!({ "msg_type": "send", "id": "66", "success": false, "error": full, "hint": hint });
     assert_eq!(send("one more"), refused);
     drop(gate);

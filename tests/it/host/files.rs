@@ -87,7 +87,7 @@ fn an_agent_has_one_host() {
     let env = Env::new();
     let agent = env.live(&json!({}));
     assert_snapshot!(env.spawning(ID, &[]).run(), @"
-    | error: agent site-1 has a host already (PID [PID])
+    | error: agent site-1 already has a host (PID [PID])
     | hint: choose another id, or stop it with: murmur host stop site-1
     [exit 1]
     ");

@@ -91,7 +91,7 @@ fn an_unknown_question_and_a_payload_of_the_wrong_type_are_refused() {
         ("stop", json!({ "grace": 5 })),
     ] {
         let refused = peer.refusal(msg_type, payload.clone());
-        assert!(refused.starts_with("not a payload for this: "), "{msg_type} {payload}: {refused}");
+        assert!(refused.starts_with("invalid payload: "), "{msg_type} {payload}: {refused}");
     }
     for grace in ["soon", "-1s", "", "2h", "584554531y"] {
         let refused = peer.refusal("stop", json!({ "grace": grace }));

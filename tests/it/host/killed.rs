@@ -92,7 +92,7 @@ fn force_ends_a_host_that_does_not_answer_and_its_agent() {
     kill(agent.pid, Signal::STOP);
     assert_snapshot!(env.run(["host", "stop", ID]), @"
     | error: the host of site-1 does not answer
-    | hint: if it goes on so, end it with: murmur host stop --force site-1
+    | hint: if it stays unresponsive, run: murmur host stop --force site-1
     [exit 1]
     ");
     assert_snapshot!(env.run(["host", "stop", ID, "--force"]), @"

@@ -79,9 +79,9 @@ fn one_of_another_version_is_listed_and_left_alone() {
     "#);
     for (command, more) in [("send", Some("hello")), ("stop", None)] {
         let shown = env.run(["host", command, ID].into_iter().chain(more));
-        assert!(shown.contains("speaks version 9.0.0 of the protocol, and this murmur 0.1.0"), "{shown}");
+        assert!(shown.contains("uses protocol version 9.0.0, but this murmur uses 0.1.0"), "{shown}");
     }
-    assert!(env.run(["attach", ID, "--from", "0"]).contains("speaks version 9.0.0"));
+    assert!(env.run(["attach", ID, "--from", "0"]).contains("uses protocol version 9.0.0"));
     assert_snapshot!(env.run(["host", "discover"]), @"
     Discovered 2 running hosts
     [exit 0]
@@ -103,7 +103,7 @@ fn one_that_does_not_answer_is_listed_and_left_alone() {
     ");
     assert_snapshot!(env.run(["host", "stop", ID]), @"
     | error: the host of site-1 does not answer
-    | hint: if it goes on so, end it with: murmur host stop --force site-1
+    | hint: if it stays unresponsive, run: murmur host stop --force site-1
     [exit 1]
     ");
     assert_snapshot!(env.run(["host", "discover"]), @"

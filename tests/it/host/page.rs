@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use murmur::host::ledger::Entry;
-use murmur::host::protocol::{HOST_PROTOCOL_VERSION, QUESTIONS};
+use murmur::host::protocol::{HOST_PROTOCOL_VERSION, REQUEST_TYPES};
 use murmur::host::record::Record;
 use murmur::rpc::envelope::{Event, GAP, LAGGED, Request, Response};
 use serde_json::{Map, Value, json};
@@ -106,7 +106,7 @@ fn every_question_on_the_page_is_answered_as_the_page_says() {
     let agent = exemplary(&env);
     let asked: BTreeSet<String> =
         questions().iter().map(|(question, _)| question["msg_type"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(asked, QUESTIONS.into_iter().chain(["dance"]).map(str::to_owned).collect());
+    assert_eq!(asked, REQUEST_TYPES.into_iter().chain(["dance"]).map(str::to_owned).collect());
     for (question, answer) in questions() {
         serde_json::from_value::<Request>(question.clone()).unwrap();
         serde_json::from_value::<Response>(answer.clone()).unwrap();
@@ -258,7 +258,7 @@ fn the_page_lists_the_types_of_events_and_states_that_the_code_has() {
         events().into_iter().filter_map(|event| Some(event["payload"]["state"].as_str()?.to_owned()));
     assert_eq!(states, examples.collect());
     let headings: Vec<&str> = PAGE.lines().filter_map(|line| line.strip_prefix("### ")).collect();
-    assert_eq!(headings[..QUESTIONS.len()], QUESTIONS);
+    assert_eq!(headings[..REQUEST_TYPES.len()], REQUEST_TYPES);
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn of_many_that_are_started_at_once_with_one_id_one_is_its_host() {
     let (won, lost): (Vec<_>, Vec<_>) = ended.into_iter().partition(|output| output.status.success());
     assert_eq!(won.len(), 1, "{}", lost.iter().map(show).collect::<String>());
     for output in lost {
-        assert!(show(&output).starts_with("| error: agent site-1 has a host already"), "{}", show(&output));
+        assert!(show(&output).starts_with("| error: agent site-1 already has a host"), "{}", show(&output));
     }
     let won: serde_json::Value = serde_json::from_slice(&won[0].stdout).unwrap();
     Live { env: &env, id: ID, pid: won["pid"].as_i64().unwrap() }.assert_answers();

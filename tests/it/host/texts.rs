@@ -103,15 +103,15 @@ fn send_and_stop_say_what_came_of_it() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "send", ID, "two"]), @"
-    sent to site-1; it waits for the end of the turn that runs
+    sent to site-1; it is queued until the current turn ends
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "send", ID, "three"]), @"
-    sent to site-1; another waits before it
+    sent to site-1; another message is queued before it
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "send", ID, "four"]), @"
-    sent to site-1; 2 others wait before it
+    sent to site-1; 2 other messages are queued before it
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "send", ID, "five", "--json"]), @r#"

@@ -39,7 +39,7 @@ fn an_agent_without_a_store_runs_and_says_what_is_lost() {
     | error: agent site-1 has ended, and its output was not kept
     [exit 1]
     ");
-    insta::assert_snapshot!(std::fs::read_to_string(env.hosts().join("site-1.log")).unwrap(), @"[TIME] not all output is kept: cannot use the state folder [ENV]/no-store: Not a directory (os error 20); choose another with DERUN_STATE_ROOT");
+    insta::assert_snapshot!(std::fs::read_to_string(env.hosts().join("site-1.log")).unwrap(), @"[TIME] output is incomplete: cannot use the state folder [ENV]/no-store: Not a directory (os error 20); choose another with DERUN_STATE_ROOT");
 }
 
 #[test]

@@ -15,12 +15,12 @@ fn the_home_folder_and_those_above_it_need_force() {
     [exit 1]
     ");
     assert_snapshot!(env.run(["init", "/"]), @"
-    | error: / holds your home folder, and an agent would work on all of it
+    | error: / contains your home folder, and an agent would work on all of it
     | hint: name the folder of a project, or pass --force
     [exit 1]
     ");
     assert_snapshot!(env.run(["init", "/etc"]), @"
-    | error: /etc is a folder of the system, and an agent would work on all of it
+    | error: /etc is a system folder, and an agent would work on all of it
     | hint: name the folder of a project, or pass --force
     [exit 1]
     ");

@@ -100,7 +100,7 @@ fn a_beat_by_hand_runs_the_template_and_says_so() {
     site.plays(&json!({ "fixture": fixture("ok") }));
     assert_snapshot!(env.run(["beat", "site"]), @"
     ok [S]
-    | warning: [ENV]/site/HEARTBEAT.md is not edited yet; the daemon does not start it until it is
+    | warning: [ENV]/site/HEARTBEAT.md is not edited yet; the daemon won't start it until you edit it
     [exit 0]
     ");
     assert_eq!(env.journal().len(), 1);
@@ -120,7 +120,7 @@ fn a_template_of_ones_own_runs_as_it_is() {
     let env = Env::new();
     std::fs::write(env.root().join("own.md"), "Look.").unwrap();
     assert_snapshot!(env.run(["init", "site", "--template", "own.md"]), @"
-    made [ENV]/site
+    created [ENV]/site
     wrote [ENV]/site/HEARTBEAT.md
     registered [ENV]/site
     [exit 0]

@@ -10,12 +10,12 @@ fn an_unknown_template_is_answered_with_the_known_ones_and_the_nearest() {
     std::fs::create_dir(env.root().join("site")).unwrap();
     assert_snapshot!(env.run(["init", "site", "--template", "test"]), @r#"
     | error: no template "test", and no file of this name
-    | hint: did you mean "tests"? There are default, tests, issues, deploy, and files of yours
+    | hint: did you mean "tests"? Templates are default, tests, issues, deploy, or the path of a file
     [exit 1]
     "#);
     assert_snapshot!(env.run(["init", "site", "--template", "my/own.md"]), @r#"
     | error: no template "my/own.md", and no file of this name
-    | hint: there are default, tests, issues, deploy, and files of yours
+    | hint: templates are default, tests, issues, deploy, or the path of a file
     [exit 1]
     "#);
     assert_eq!(env.names(&env.root().join("site")), "");
@@ -28,12 +28,12 @@ fn a_template_that_is_not_applied_is_an_error_and_nothing_is_done() {
     let site = env.workspace("site", "Mine.");
     site.named("nightly", "---\ninterval: 1d\n---\nMine.");
     assert_snapshot!(env.run(["init", "site", "--template", "tests"]), @r#"
-    | error: template "tests" was not applied: [ENV]/site/HEARTBEAT.md is there already
+    | error: template "tests" was not applied: [ENV]/site/HEARTBEAT.md already exists
     | hint: move that file away first, or leave --template out
     [exit 1]
     "#);
     assert_snapshot!(env.run(["init", "site", "--name", "nightly", "--template", "tests"]), @r#"
-    | error: template "tests" was not applied: [ENV]/site/heartbeats/nightly/HEARTBEAT.md is there already
+    | error: template "tests" was not applied: [ENV]/site/heartbeats/nightly/HEARTBEAT.md already exists
     | hint: move that file away first, or leave --template out
     [exit 1]
     "#);

@@ -126,15 +126,15 @@ fn wrong_arguments_are_named() {
     parse max_bytes: expected a whole number that is at least 1, not 0
     parse encoding: expected one of text, base64, not "hex"
     parse strip_ansi: expected true or false, not "yes"
-    parse strip_ansi: it goes with text, not with base64
-    parse tail_lines: it does not go with cursor
-    parse tail_bytes: it does not go with cursor
-    parse tail_lines: it does not go with tail_bytes
+    parse strip_ansi: requires text, not base64
+    parse tail_lines: cannot be combined with cursor
+    parse tail_bytes: cannot be combined with cursor
+    parse tail_lines: cannot be combined with tail_bytes
     parse tail_lines: expected a whole number that is at least 0, not -1
     parse grep: unclosed group
     parse grep: Compiled regex exceeds size limit of 1048576 bytes.
     cursor is past the end: 2 of 1 bytes
-    parse context: it goes with grep
+    parse context: requires grep
     unknown argument: max-bytes; known are session_id, cursor, tail_bytes, tail_lines, max_bytes, encoding, strip_ansi, grep, context, ignore_case
     cursor is required
     session_id is required

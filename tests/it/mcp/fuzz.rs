@@ -1,7 +1,7 @@
 //! Whatever a client sends, the server answers the next question, and answers nothing that is not one JSON object a
 //! line. Frames are garbage, torn or well-formed JSON of the wrong shape; `just fuzz` tries many more of them.
 
-use derun::mcp::place::Place;
+use derun::mcp::state_root::StateRoot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -57,10 +57,10 @@ fn frame() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// Sends `frames` after a handshake, and then asks for the tools. Returns every line of the answers to that one.
-async fn converse(place: Place, frames: Vec<Vec<u8>>) -> Vec<String> {
+async fn converse(root: StateRoot, frames: Vec<Vec<u8>>) -> Vec<String> {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (input, output) = tokio::io::split(theirs);
-    let server = tokio::spawn(derun::mcp::serve(place, input, output));
+    let server = tokio::spawn(derun::mcp::serve(root, input, output));
     let (answers, mut questions) = tokio::io::split(ours);
     let hello = json!({
         "jsonrpc": "2.0", "id": "hello", "method": "initialize",
@@ -96,9 +96,9 @@ proptest! {
     #[test]
     fn no_frame_ends_the_server(frames in prop::collection::vec(frame(), 1..8)) {
         let root = tempfile::tempdir().unwrap();
-        let place = Place::new(root.path());
+        let root = StateRoot::new(root.path());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let seen = runtime.block_on(converse(place, frames));
+        let seen = runtime.block_on(converse(root, frames));
         let answers: Vec<Value> = seen.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
         prop_assert!(answers.iter().all(Value::is_object), "{seen:?}");
         let last = answers.last().unwrap();

@@ -154,7 +154,7 @@ fn start_and_restart_warn_of_broken_rules_first() {
     let started = env.run(["start"]);
     assert!(started.contains(warning) && started.contains("murmur is running (PID "), "{started}");
     let again = env.run(["start"]);
-    assert!(again.contains(warning) && again.contains("murmur is running already (PID "), "{again}");
+    assert!(again.contains(warning) && again.contains("murmur is already running (PID "), "{again}");
     let restarted = env.run(["restart"]);
     assert!(restarted.contains(warning) && restarted.contains("murmur was restarted"), "{restarted}");
     env.run(["stop"]);

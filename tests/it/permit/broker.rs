@@ -21,7 +21,7 @@ fn answered(env: &Env, answer: &[&str]) -> (String, Value, Told) {
     let said = env.run([&["permission", "respond", text(&row, "id")], answer].concat());
     let said = said.replace(text(&row, "agent"), "[AGENT]");
     let line = line(beat);
-    assert!(env.run(["permission", "list"]).starts_with("nothing waits for permission\n"));
+    assert!(env.run(["permission", "list"]).starts_with("no permission requests\n"));
     daemon.stop();
     (said, line, env.told_once())
 }
@@ -172,7 +172,7 @@ fn a_call_that_nobody_answers_in_time_is_denied_and_no_longer_listed() {
     assert_eq!(text(&events.until("request_closed"), "how"), "expired");
     assert_eq!(line(beat)["denials"], json!(["Bash"]));
     assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: nobody answered in time, so the call is denied; go on without it, or say what is needed");
-    assert!(env.run(["permission", "list"]).starts_with("nothing waits for permission\n"));
+    assert!(env.run(["permission", "list"]).starts_with("no permission requests\n"));
     let late = env.run(["permission", "respond", &id, "allow"]).replace(&id, "[ID]");
     assert_snapshot!(late, @"
     | error: request [ID] has expired
@@ -193,7 +193,7 @@ fn an_agent_that_dies_takes_its_request_along() {
     kill(env.agents()[0]["pid"].as_i64().unwrap(), Signal::KILL);
     assert_eq!(text(&events.until("request_closed"), "how"), "gone");
     assert_eq!(line(beat)["outcome"], "error");
-    assert!(env.run(["permission", "list"]).starts_with("nothing waits for permission\n"));
+    assert!(env.run(["permission", "list"]).starts_with("no permission requests\n"));
     let late = env.run(["permission", "respond", &id, "allow"]).replace(&id, "[ID]");
     assert_snapshot!(late, @"
     | error: request [ID] is closed: its agent has ended

@@ -76,7 +76,7 @@ fn a_beat_whose_call_is_put_off_has_ended_and_waits() {
     env.alive().into_iter().filter(|pid| *pid != daemon.pid()).for_each(wait_for_end);
     assert_eq!((env.alive(), env.agents().len()), (vec![daemon.pid()], 1));
     let listed = env.run(["permission", "list"]);
-    assert!(listed.contains(" ago, its beat has ended and goes on when it is answered\n"), "{listed}");
+    assert!(listed.contains(" ago, its beat continues after your answer\n"), "{listed}");
     let heartbeat = put_off.heartbeat();
     assert_eq!((&heartbeat["running"], &heartbeat["waiting"]), (&Value::Null, &json!(false)));
     let decision = &env.decisions()[0];
@@ -121,7 +121,7 @@ fn a_beat_goes_on_with_its_answer_after_the_daemon_was_killed() {
     assert_eq!(put_off.kept(), "[REQUEST].json");
     let mut events = env.events();
     assert_snapshot!(put_off.respond(&["allow"]), @"
-    allowed Bash of [AGENT]; its beat goes on as soon as it can
+    allowed Bash of [AGENT]; its beat continues soon
     [exit 0]
     ");
     assert_snapshot!(put_off.respond(&["deny"]).replace(&put_off.id, "[REQUEST]"), @"

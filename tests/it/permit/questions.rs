@@ -43,7 +43,7 @@ fn a_beats_questions_are_answered_by_a_person() {
           1. Monday
           2. Friday
     ");
-    assert!(env.run(["permission", "list"]).starts_with("nothing waits for permission\n"));
+    assert!(env.run(["permission", "list"]).starts_with("no permission requests\n"));
     assert_snapshot!(respond(&env, &row, r#"{"q1":2,"Days":["Friday",1]}"#), @"
     answered AskUserQuestion of [AGENT]
     [exit 0]
@@ -216,7 +216,7 @@ fn a_question_that_is_put_off_is_answered_later() {
     let daemon = env.daemon();
     let mut events = env.events();
     assert_snapshot!(respond(&env, &row, r#"{"q1":"a","q2":{"other":"never"}}"#), @"
-    answered AskUserQuestion of [AGENT]; its beat goes on as soon as it can
+    answered AskUserQuestion of [AGENT]; its beat continues soon
     [exit 0]
     ");
     let line = events.until("beat_ended");
@@ -266,7 +266,7 @@ fn asked_on_its_output(answer: impl Fn(&Env, &Value)) -> crate::permit::Told {
 }
 
 #[test]
-fn what_no_hook_has_decided_is_answered_through_the_second_door() {
+fn what_no_hook_has_decided_is_answered_through_control_requests() {
     let told = asked_on_its_output(|env, row| drop(respond(env, row, r#"{"q1":"B","q2":[2]}"#)));
     assert!(told.ran() && told.text.contains("\"Which one?\"=\"B\""), "{told:?}");
     let told = asked_on_its_output(|env, row| {

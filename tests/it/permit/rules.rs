@@ -61,11 +61,11 @@ fn what_is_checked_is_what_a_beat_gets() {
     assert_eq!(hosted["verdict"], "ask", "{hosted}");
     assert_snapshot!(at(&["rules"]), @"
     [ENV]/data/projects/site/permissions.toml:1  1. deny   Bash  git push:*
-    note: that file holds for every project called site; move its rules to [ENV]/data/projects/site@[DIGITS]/permissions.toml
-    [ENV]/data/projects/site@[DIGITS]/permissions.toml is not there; docs/reference/permissions.md and permissions.toml.default say what goes into it
+    note: that file applies to every project named site; move its rules to [ENV]/data/projects/site@[DIGITS]/permissions.toml
+    [ENV]/data/projects/site@[DIGITS]/permissions.toml does not exist; see docs/reference/permissions.md and permissions.toml.default
     [ENV]/data/config/permissions.toml:1  1. allow  Bash  git push
     [ENV]/data/config/permissions.toml:5  2. deny   Bash  git pull
-    Claude Code is told to deny, in a beat of [ENV]/site: Bash(curl:*), Bash(git log)
+    Claude Code's own deny list for a beat of [ENV]/site: Bash(curl:*), Bash(git log)
     a manager may run: murmur:*
     [exit 0]
     ");

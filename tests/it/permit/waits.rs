@@ -97,7 +97,7 @@ fn agents_are_shown_where_the_daemon_cannot_be_understood() {
     let output = env.murmur(["agents", "--json"]).start().wait_with_output().unwrap();
     drop(answering.join().unwrap());
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.starts_with("warning: whether an agent waits for you is not shown: "), "{said}");
+    assert!(said.starts_with("warning: cannot show which agents wait for you: "), "{said}");
     assert!(said.ends_with("; see: murmur status\n"), "{said}");
     let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(listed["agents"][0]["health"], json!("active"));

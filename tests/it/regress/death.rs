@@ -31,7 +31,7 @@ fn a_screen_that_nobody_reads_keeps_no_beat_from_its_timeout() {
     let mut shown = String::new();
     beat.stdout.take().unwrap().read_to_string(&mut shown).unwrap();
     assert_eq!(beat.wait().unwrap().code(), Some(1));
-    assert!(shown.starts_with(&text) && shown.contains("events are not shown: nobody read"));
+    assert!(shown.starts_with(&text) && shown.contains("events were dropped: stdout was not read"));
     let last = shown.lines().last().unwrap();
     assert_snapshot!(last, @"error [S] timed out after 1s, while waiting for the model ([SPAN])");
 }

@@ -35,7 +35,7 @@ fn a_session_that_is_removed_meanwhile_is_warned_of_when_the_command_is_over() {
     let gone = "until rm -rf $DERUN_STATE_ROOT/sessions 2>/dev/null; do :; done";
     let said = disturbed("true", &format!("sh -c '{gone}; echo out; exit 3'"));
     assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(said.starts_with("warning: session ") && said.contains("its end was not written down"), "{said}");
+    assert!(said.starts_with("warning: session ") && said.contains("its end was not recorded"), "{said}");
 }
 
 #[test]

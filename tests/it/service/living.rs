@@ -70,8 +70,8 @@ fn what_cannot_be_told_of_a_service_is_said_before_anything_ends() {
     env.run(["service", "install"]);
     let pid = ping(&env)["pid"].clone();
     assert_snapshot!(env.run(["restart", "--tick", "2m"]), @"
-    | error: murmur runs as a service, which is started as its file says
-    | hint: leave --tick out
+    | error: murmur runs as a service, so its service file sets the options
+    | hint: remove --tick
     [exit 1]
     ");
     with_manager(&env, "*) echo 'Failed to connect to bus: No medium found' >&2; exit 1 ;;");
@@ -79,14 +79,14 @@ fn what_cannot_be_told_of_a_service_is_said_before_anything_ends() {
     let folder = format!("/run/user/{}", rustix::process::getuid().as_raw());
     assert_snapshot!(env.run(["restart", "--force"]).replace(&folder, "/run/user/[UID]"), @"
     | error: systemctl --user show --property=MainPID murmur.service: Failed to connect to bus: No medium found
-    | hint: there is no manager of yours here: have `murmur start --foreground` started by what you have, or run `loginctl enable-linger`, set XDG_RUNTIME_DIR=/run/user/[UID] and try again
+    | hint: run `murmur start --foreground` under your own supervisor, or run `loginctl enable-linger`, set XDG_RUNTIME_DIR=/run/user/[UID] and try again
     [exit 1]
     ");
     kill(pid.as_i64().unwrap(), Signal::CONT);
     // Whose it is cannot be told, but that it is somebody's.
     assert_snapshot!(env.run(["restart"]), @"
     | error: murmur (PID [PID]) runs in the foreground
-    | hint: have whoever started it start it again, and its agents go on: murmur stop --leave-agents
+    | hint: stop it without its agents, then start it again: murmur stop --leave-agents
     [exit 1]
     ");
     assert_eq!(ping(&env)["pid"], pid);
@@ -112,8 +112,8 @@ fn a_service_that_runs_is_installed_again_and_a_daemon_beside_it_is_not_made_one
         }
         let found = std::fs::read_to_string(unit(&env)).unwrap();
         allow_duplicates! { assert_snapshot!(env.run(["service", "install"]), @"
-        | error: murmur runs already (PID [PID]), and not as a service
-        | hint: run `murmur stop`, then this again
+        | error: murmur is already running (PID [PID]), but not as a service
+        | hint: run `murmur stop`, then run this again
         [exit 1]
         ") };
         assert_eq!(std::fs::read_to_string(unit(&env)).unwrap(), found);

@@ -56,7 +56,7 @@ fn the_sample_session_is_shown() {
     cc -o test test.c
     test.c:1: error
     make: ***
-    | note: 70 bytes behind the first 53 were lost: No space left on device (os error 28)
+    | note: 70 bytes after the first 53 were lost: No space left on device (os error 28)
     [exit 0]
     ");
     let listed = place.murmur(["sessions", "--json"]).json();

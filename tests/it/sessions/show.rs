@@ -140,7 +140,7 @@ fn what_was_lost_and_what_failed_is_told_afterwards() {
     lossy.finish(&End::Exited(0), Some(lost), began()).unwrap();
     assert_snapshot!(place.run(["show", "lossy"]), @"
     some
-    | note: 70 bytes behind the first 5 were lost: No space left on device
+    | note: 70 bytes after the first 5 were lost: No space left on device
     [exit 0]
     ");
     place
@@ -156,7 +156,7 @@ fn what_was_lost_and_what_failed_is_told_afterwards() {
     let text = std::fs::read_to_string(&meta).unwrap().replace("\"owner\"", "\"other\"");
     std::fs::write(&meta, text).unwrap();
     assert_snapshot!(place.run(["show", "dead", "--follow"]), @"
-    | note: its end was not written: whoever captured it died, or its disk was full
+    | note: its end was not recorded: the capturing process died, or the disk was full
     [exit 0]
     ");
 }

@@ -33,7 +33,7 @@ fn a_pulse_that_arrives_is_told_and_taken_away() {
     let before = read(&settings(&env));
     assert_snapshot!(setup(&env, &["--check"]), @"
     A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
-    | warning: [ENV]/home/.claude/settings.json has the hooks of another murmur; `murmur setup hooks` updates them
+    | warning: [ENV]/home/.claude/settings.json has hooks of another murmur version; `murmur setup hooks` updates them
     [exit 0]
     ");
     assert_eq!(read(&settings(&env)), before);
@@ -108,7 +108,7 @@ fn what_keeps_a_pulse_from_arriving_is_said() {
     assert_snapshot!(setup(&env, &["--check"]), @"
     A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
     | warning: [ENV]/home/.claude/settings.json:1:3: disableAllHooks is true: Claude Code runs no hooks, not even murmur's; remove it to enable them
-    | warning: [ENV]/home/.claude/settings.json has the hooks of another murmur; `murmur setup hooks` updates them
+    | warning: [ENV]/home/.claude/settings.json has hooks of another murmur version; `murmur setup hooks` updates them
     | error: Claude Code may run none of the hooks in [ENV]/home/.claude/settings.json
     | hint: correct what the warnings name
     [exit 1]
@@ -120,14 +120,14 @@ fn what_keeps_a_pulse_from_arriving_is_said() {
     assert_snapshot!(setup(&env, &["--check"]), @r#"
     A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
     | warning: [ENV]/home/.claude/settings.json:25:22: hooks.PostToolUse[0] has its command next to the matcher (flat form): Claude Code 2.1.197 silently ignores the whole file because of it, 2.1.329 ignores the entry; `murmur setup hooks --fix-flat` rewrites it as {"matcher", "hooks": [...]}
-    | warning: [ENV]/home/.claude/settings.json has the hooks of another murmur; `murmur setup hooks` updates them
+    | warning: [ENV]/home/.claude/settings.json has hooks of another murmur version; `murmur setup hooks` updates them
     | error: Claude Code may run none of the hooks in [ENV]/home/.claude/settings.json
     | hint: correct what the warnings name
     [exit 1]
     "#);
     assert_snapshot!(setup(&env, &["--check", "--remove"]), @"
-    | error: --check does not go with --remove
-    | hint: leave one of them out; see: murmur setup hooks --help
+    | error: --check cannot be combined with --remove
+    | hint: remove one of them; see: murmur setup hooks --help
     [exit 2]
     ");
 }
@@ -194,8 +194,8 @@ fn of_a_folders_settings_nothing_is_run_but_what_setup_writes() {
         write(&file, whole.replace(&format!("'{}' PostToolUse\"", own.display()), &format!("{command}\"")));
         let said = setup(&env, &["--scope", "project", "--check"]);
         let expected = format!(
-            "| error: {command} in {} is not as setup writes it and was not run\n\
-             | hint: look at it, then run `murmur setup hooks --scope project`\n[exit 1]",
+            "| error: {command} in {} was not written by murmur setup, so it was not run\n\
+             | hint: review it, then run `murmur setup hooks --scope project`\n[exit 1]",
             file.display()
         );
         assert_eq!(said, expected);

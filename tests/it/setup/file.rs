@@ -69,7 +69,7 @@ fn links_are_followed_and_stay() {
     symlink("../../dotfiles/claude.json", settings(&env)).unwrap();
     assert_snapshot!(setup(&env, &[]), @"
     Configured murmur's hooks in [ENV]/dotfiles/claude.json
-    The file as it was is [ENV]/dotfiles/claude.json.murmur-[RANDOM]
+    Saved the previous version as [ENV]/dotfiles/claude.json.murmur-[RANDOM]
     [exit 0]
     ");
     assert!(settings(&env).is_symlink() && read(&real).contains("murmur-hook"));

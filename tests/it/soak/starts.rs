@@ -15,8 +15,8 @@ fn of_two_that_start_at_once_one_wins_and_the_other_says_who() {
         said.sort();
         let pid = env.ask("ping", &serde_json::Value::Null)["pid"].clone();
         let expected = [
+            format!("murmur is already running (PID {pid})\n[exit 0]"),
             format!("murmur is running (PID {pid})\n[exit 0]"),
-            format!("murmur is running already (PID {pid})\n[exit 0]"),
         ];
         assert_eq!(said, expected, "race {race}");
         if race % 2 == 0 {

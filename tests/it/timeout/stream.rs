@@ -77,7 +77,7 @@ fn a_line_of_100_megabytes_costs_little_memory_and_the_next_one_counts() {
     Nothing to do.
 
     HEARTBEAT_OK
-    [note] a line of 100000131 bytes was passed over
+    [note] skipped a line of 100000131 bytes
 
     Conversation
       1. Nothing to do. HEARTBEAT_OK

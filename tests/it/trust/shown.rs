@@ -41,8 +41,8 @@ fn all_that_the_files_would_do_is_shown_with_nothing_hidden() {
     check.sh
       is used by one of the files above
     What those programs run in turn, and what is loaded from folders below, is not shown here.
-    | error: not trusted: there is no terminal to ask on
-    | hint: read the above, then run: murmur trust --yes [ENV]/site
+    | error: not trusted: stdin is not a terminal
+    | hint: review the above, then run: murmur trust --yes [ENV]/site
     [exit 1]
     "#);
     assert!(!env.data().exists());
@@ -72,7 +72,7 @@ fn where_something_is_left_out_it_is_said() {
     let env = Env::new();
     let site = env.hostile();
     assert_snapshot!(env.run(["init", "site"]), @"
-    [ENV]/site/HEARTBEAT.md is there already; left as it is
+    [ENV]/site/HEARTBEAT.md already exists; not changed
     registered [ENV]/site
     repository settings not trusted; review and trust them: murmur trust [ENV]/site
     [exit 0]

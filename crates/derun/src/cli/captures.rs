@@ -1,26 +1,26 @@
-//! The store of captures that the environment names.
+//! The capture store that the environment selects.
 
 use crate::store::{Store, StoreError};
 use std::env::var_os;
 use std::path::{PathBuf, absolute};
 
-/// Opens it, and makes it where it does not exist.
+/// Opens the store, creating it if necessary.
 pub fn store() -> Result<Store, StoreError> {
     Store::open(&root()?)
 }
 
-/// Opens it for who only reads: `None` where there is none yet, and none is made.
+/// Opens the store for reading; `None` if there is none.
 pub fn existing() -> Result<Option<Store>, StoreError> {
     if root()?.exists() { store().map(Some) } else { Ok(None) }
 }
 
-/// Where it is: an absolute path, also if the variable has one from the current folder.
+/// The path of the store, made absolute if the variable has a relative one.
 pub fn root() -> Result<PathBuf, StoreError> {
     let root = found()?;
     Ok(absolute(&root).unwrap_or(root))
 }
 
-/// Whether the environment chooses another place than the usual one.
+/// Whether the environment selects another place than the default.
 pub fn is_chosen() -> bool {
     ["DERUN_STATE_ROOT", "XDG_STATE_HOME"].into_iter().filter_map(var_os).any(|value| !value.is_empty())
 }

@@ -1,4 +1,4 @@
-//! How a command shows an error: `error: …` and `hint: …` on stderr.
+//! Prints errors of commands: `error: …` and `hint: …` on stderr.
 
 use crate::id::IdError;
 use crate::store::StoreError;
@@ -7,23 +7,23 @@ use std::io::{self, Write};
 use sys::error::{Failure, Hinted};
 use sys::text::Shown;
 
-/// Shows `error`, and what to do about it.
+/// Prints `error` and its hint.
 pub fn complain(error: &anyhow::Error) {
-    show(&told(error, hint));
+    show(&describe(error, hint));
 }
 
-/// Shows what failed, and what to do about it.
+/// Prints a failure and its hint.
 pub fn show(failure: &Failure) {
     let _closed = writeln!(Shown(io::stderr().lock()), "{}", failure.shown());
 }
 
-/// What failed with its causes, none of them twice, and the first hint that `hint` knows for one of them.
+/// The message with its causes, without repetitions, and the first hint that `hint` returns for one of them.
 #[must_use]
-pub fn told(error: &anyhow::Error, hint: impl Fn(&(dyn Error + 'static)) -> Option<String>) -> Failure {
+pub fn describe(error: &anyhow::Error, hint: impl Fn(&(dyn Error + 'static)) -> Option<String>) -> Failure {
     Failure::of_chain(error.chain()).or_hint(error.chain().find_map(hint))
 }
 
-/// The hint of an error of derun's.
+/// The hint of one of derun's errors.
 #[must_use]
 pub fn hint(error: &(dyn Error + 'static)) -> Option<String> {
     if let Some(error) = error.downcast_ref::<IdError>() {

@@ -1,4 +1,4 @@
-//! `murmur run`, `derun run`: any command, as if we were not there, and every byte it wrote in a session.
+//! `murmur run`, `derun run`: runs a command transparently and captures every byte of its output.
 
 use super::args::Run;
 use super::captures;
@@ -22,13 +22,13 @@ use sys::signals;
 use sys::spawn::{CommandLine, NotStarted};
 use sys::{clock, exit};
 
-/// A short sweep that is under way when the command ends may go on for this long; a long one goes on with the next run.
+/// How long a sweep may delay the exit after the command has ended; the next run continues a long one.
 const SWEEP: Duration = Duration::from_millis(25);
 
 /// Runs the command and exits as it does. Prints nothing meanwhile.
 ///
 /// # Errors
-/// The command could not be run.
+/// If the command could not be run.
 pub fn run(args: &Run) -> anyhow::Result<ExitCode> {
     let id = match args.session_id.as_deref().map(SessionId::parse).transpose() {
         Ok(id) => id,
@@ -45,7 +45,7 @@ pub fn run(args: &Run) -> anyhow::Result<ExitCode> {
         transport: mode,
         tty_attached: mode != TransportMode::Pipe,
     };
-    // A store that is of no use keeps nobody from running a command.
+    // An unusable store doesn't keep the command from running.
     let (recorder, store, uncaptured) =
         match captures::store().map_err(Into::into).and_then(|store| record(store, new)) {
             Ok((recorder, store)) => (recorder, Some(Arc::new(store)), None),
@@ -73,7 +73,7 @@ pub fn run(args: &Run) -> anyhow::Result<ExitCode> {
         let _goes_on_next_time = sweeping.recv_timeout(SWEEP);
     }
     if let Some(error) = uncaptured {
-        warn(&format!("nothing was captured: {}", complaint::told(&error, complaint::hint).line()));
+        warn(&format!("nothing was captured: {}", complaint::describe(&error, complaint::hint).line()));
     }
     if let Err(error) = written {
         warn(&error.to_string());
@@ -86,12 +86,12 @@ fn record(store: Store, new: NewSession) -> anyhow::Result<(Recorder, Store)> {
     Ok((Recorder::new(writer, Log::open(store.root())), store))
 }
 
-/// Sweeps old sessions while the command runs, if it is time for that.
+/// Sweeps old sessions while the command runs, if a sweep is due.
 fn sweep(store: Arc<Store>) -> Option<Receiver<()>> {
     let turn = retention::turn(&store, clock::now())?;
     let (done, told) = sync_channel(1);
     let sweep = move || {
-        // Told once, early or in the end; nobody may wait for it any more.
+        // Sent once, early or at the end; the receiver may be gone.
         let tell = || {
             let _told = done.try_send(());
         };
@@ -101,13 +101,13 @@ fn sweep(store: Arc<Store>) -> Option<Receiver<()>> {
     std::thread::Builder::new().name("sweep".to_owned()).spawn(sweep).ok().map(|_| told)
 }
 
-/// Ends this process as the command ended.
+/// Exits as the command did.
 fn end_like(finished: io::Result<Finished>, args: &Run) -> anyhow::Result<ExitCode> {
     let program = args.command[0].to_string_lossy();
     let Finished { ended, trouble } = finished.with_context(|| format!("cannot run '{program}'"))?;
     if let Some(trouble) = trouble {
-        // Without us, the command would have been told, and hardly have called that a success; or have died of a
-        // pipe that only we put there.
+        // Without us, the command would have seen the write error and probably failed, or would not have died of
+        // a pipe that only we added.
         let is_ours = matches!(ended, Ended::Exited(0)) || ended.is_broken_pipe();
         if is_ours && trouble.stream == "stdout" {
             return Err(trouble.into());
@@ -124,7 +124,7 @@ fn end_like(finished: io::Result<Finished>, args: &Run) -> anyhow::Result<ExitCo
         Ended::NotStarted(NotStarted::Command(error)) => {
             let is_missing = error.kind() == ErrorKind::NotFound;
             complain(&anyhow::Error::new(error).context(format!("cannot run '{program}'")));
-            // As env(1) has it.
+            // Like env(1).
             ExitCode::from(if is_missing { 127 } else { 126 })
         }
         Ended::NotStarted(NotStarted::Trouble(error)) => {

@@ -1,4 +1,4 @@
-//! `murmur sessions`: what was captured, the newest first.
+//! `murmur sessions`: lists captured sessions, newest first.
 
 use super::args::Sessions as Args;
 use super::captures;
@@ -15,13 +15,10 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use sys::clock;
 
-/// The most characters of a command that are shown.
+/// How many characters of a command to show.
 const COMMAND: usize = 100;
 
 /// Prints the sessions, newest first.
-///
-/// # Errors
-/// The store or standard output cannot be used.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let now = clock::now();
     let Some(store) = captures::existing()? else { return show(&[], args, now, true) };
@@ -30,7 +27,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let row = store.session(id.as_str()).and_then(|session| Ok(Row::new(&session, session.status(now)?)));
         match row {
             Ok(row) => Some(row),
-            // Swept away while we looked.
+            // Removed meanwhile by a sweep.
             Err(StoreError::NotFound(_)) => None,
             Err(error) => {
                 let _closed = writeln!(io::stderr(), "note: {}", plain_line(&error.to_string()));
@@ -51,7 +48,7 @@ fn show(rows: &[Row], args: &Args, now: Timestamp, is_empty: bool) -> anyhow::Re
     } else if rows.is_empty() && is_empty {
         writeln!(out, "no sessions; see: murmur run -- COMMAND")?;
     } else if rows.is_empty() {
-        writeln!(out, "no such sessions; see: murmur sessions")?;
+        writeln!(out, "no matching sessions; see: murmur sessions")?;
     } else {
         print(&mut out, rows, now)?;
     }
@@ -64,7 +61,7 @@ struct Listed<'a> {
     sessions: &'a [Row],
 }
 
-/// A session. Fields that its files have are called as they are there (docs/guide/captures.md).
+/// A session. Keys that its files also have are named like there (docs/guide/captures.md).
 #[derive(Serialize)]
 struct Row {
     session_id: String,
@@ -77,7 +74,7 @@ struct Row {
     signal: Option<String>,
     error: Option<String>,
     lost: Option<Lost>,
-    /// `null` if it cannot be told.
+    /// `null` if unknown.
     output_bytes: Option<u64>,
     retention_seconds: u64,
     expires_at: Option<Timestamp>,
@@ -113,7 +110,7 @@ impl Row {
         }
     }
 
-    /// The state, and the code or the signal that says more.
+    /// The state, with the exit code or signal.
     fn state(&self) -> String {
         match (self.exit_code, &self.signal) {
             (Some(code), _) => format!("{} {code}", self.state),
@@ -163,7 +160,7 @@ fn print(out: &mut impl Write, rows: &[Row], now: Timestamp) -> io::Result<()> {
     Ok(())
 }
 
-/// A number of bytes for people: `12 B`, `1.5 MiB`.
+/// A human-readable size: `12 B`, `1.5 MiB`.
 fn size(bytes: u64) -> String {
     let mut size = bytes as f64;
     for unit in ["B", "KiB", "MiB", "GiB"] {

@@ -1,10 +1,10 @@
-//! `murmur show`: what a session wrote, to the byte, also while it writes.
+//! `murmur show`: prints a session's exact output, also while it is running.
 //!
-//! Both channels come in the order in which they were captured, block by block, so that a session may have any size.
+//! Both channels are printed in the order they were captured, block by block, so a session may have any size.
 //!
-//! On a terminal these bytes do again what they did the first time. Afterwards what a program that did not end in
-//! order leaves behind is undone, as far as that does no harm where nothing was left: colours, a hidden cursor, the
-//! keyboard's and the mouse's modes. Whoever wants no such effects has `--plain`.
+//! On a terminal, the bytes have the same effects as the first time. Afterwards, modes that an interrupted program
+//! may leave behind are reset, where that does no harm: colors, the cursor, keyboard and mouse modes. `--plain`
+//! prints no control characters.
 
 use super::args::Show as Args;
 use super::captures;
@@ -19,17 +19,14 @@ use std::process::ExitCode;
 use sys::clock;
 use sys::failure;
 
-/// What is read at once.
+/// How much is read at once.
 const BLOCK: usize = 256 * 1024;
 
-/// Plain colours, the cursor shown, the keys' usual codes, no mouse reports, no brackets around what is pasted.
+/// Default colors, a visible cursor, normal key codes, no mouse reports, no bracketed paste.
 const RESTORE: &[u8] =
     b"\x1b[0m\x1b[?25h\x1b[?1l\x1b>\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l";
 
-/// Writes what a session wrote to standard output.
-///
-/// # Errors
-/// There is no such session, or the store or standard output cannot be used.
+/// Prints a session's output.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let session = open(captures::existing()?.as_ref(), &args.id)?;
     let out = stdout().lock();
@@ -76,7 +73,7 @@ fn show(args: &Args, session: &Session, sink: &mut Sink<impl Write>) -> anyhow::
     Ok(sink.end()?)
 }
 
-/// Shows what there is and what comes, until nothing comes any more.
+/// Prints existing and new output until the session ends.
 async fn follow(args: &Args, session: &Session, sink: &mut Sink<impl Write>) -> anyhow::Result<()> {
     let mut following = session.follow()?;
     let mut at = start(args, session, end(session)?)?;
@@ -93,7 +90,7 @@ async fn follow(args: &Args, session: &Session, sink: &mut Sink<impl Write>) -> 
     }
 }
 
-/// How many bytes it has by now; none as long as the file for them is not there.
+/// The current size; 0 until the output file exists.
 fn end(session: &Session) -> Result<u64, StoreError> {
     match session.end() {
         Err(StoreError::File { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(0),
@@ -101,8 +98,7 @@ fn end(session: &Session) -> Result<u64, StoreError> {
     }
 }
 
-/// Where to begin: at the first of the last lines, if only some are wanted. Text without a line break at the end
-/// is a line as well.
+/// The offset to start at: the first of the last lines, if only some are wanted. An unterminated last line counts.
 fn start(args: &Args, session: &Session, end: u64) -> Result<u64, StoreError> {
     let Some(lines) = args.tail else { return Ok(0) };
     let mut breaks = 0;
@@ -123,7 +119,7 @@ fn start(args: &Args, session: &Session, end: u64) -> Result<u64, StoreError> {
     Ok(if lines == 0 { end } else { 0 })
 }
 
-/// Where bytes go, as they are or as plain text.
+/// Writes output, unchanged or as plain text.
 struct Sink<W> {
     out: W,
     plain: Option<Plain>,
@@ -152,15 +148,15 @@ impl<W: Write> Sink<W> {
     }
 }
 
-/// What the bytes do not say.
+/// Facts about the session that its output doesn't show.
 fn note(status: &Status) -> Option<String> {
     let Some(last) = &status.last else {
         let is_over = !status.state.is_active();
-        let unwritten = "its end was not written: whoever captured it died, or its disk was full";
+        let unwritten = "its end was not recorded: the capturing process died, or the disk was full";
         return is_over.then(|| unwritten.to_owned());
     };
     let lost = last.lost.as_ref().map(|lost| {
-        format!("{} bytes behind the first {} were lost: {}", lost.lost_bytes, lost.kept_bytes, lost.reason)
+        format!("{} bytes after the first {} were lost: {}", lost.lost_bytes, lost.kept_bytes, lost.reason)
     });
     let failed = last.error.as_ref().map(|error| format!("the session failed: {error}"));
     let said: Vec<String> = lost.into_iter().chain(failed).collect();

@@ -1,8 +1,8 @@
-//! A span of time for people.
+//! Human-readable time spans.
 
 use jiff::SignedDuration;
 
-/// The two largest units of a span: `3h 5m`.
+/// The two largest units of a time span: `3h 5m`.
 pub fn span(span: SignedDuration) -> String {
     let seconds = span.as_secs().max(0);
     let parts =

@@ -1,21 +1,21 @@
-//! Standard output: an error says that it could not be written, and why.
+//! Standard output whose write errors say so.
 //!
-//! A closed pipe stays as it is: a reader may leave, and nobody complains.
+//! A closed pipe stays an ordinary error: a reader may exit, and nothing is reported.
 
 use std::io::{self, StdoutLock, Write};
 use sys::error::without_number;
 
-/// The standard output of this process, whose errors name it.
+/// The standard output of this process.
 pub fn stdout() -> Stdout {
     Stdout(io::stdout())
 }
 
-/// Writes what is still buffered: nobody would hear of an error when the process ends.
+/// Flushes standard output: an error at exit would be lost.
 pub fn finish() -> io::Result<()> {
     stdout().flush()
 }
 
-/// Standard output, whose errors name it.
+/// Standard output whose errors name it.
 #[derive(Debug)]
 pub struct Stdout(io::Stdout);
 
@@ -27,7 +27,7 @@ impl Stdout {
     }
 }
 
-/// The same, for one thread alone.
+/// Locked standard output.
 #[derive(Debug)]
 pub struct Locked(StdoutLock<'static>);
 
@@ -51,22 +51,22 @@ impl Write for Locked {
     }
 }
 
-/// An error of the same kind that says what could not be written.
+/// An error of the same kind that names standard output.
 pub fn named(error: io::Error) -> io::Error {
     if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::Interrupted) {
         return error;
     }
-    io::Error::new(error.kind(), Unwritten(without_number(&error)))
+    io::Error::new(error.kind(), StdoutError(without_number(&error)))
 }
 
-/// That standard output could not be written, and why.
+/// Standard output could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write to standard output: {0}")]
-struct Unwritten(String);
+struct StdoutError(String);
 
-/// Whether `error` says that standard output could not be written.
+/// Whether `error` is a failure to write to standard output.
 #[cfg(unix)]
-pub fn is_unwritten(error: &anyhow::Error) -> bool {
+pub fn is_stdout_error(error: &anyhow::Error) -> bool {
     let error = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-    error.is_some_and(|error| error.is::<Unwritten>())
+    error.is_some_and(|error| error.is::<StdoutError>())
 }

@@ -1,4 +1,4 @@
-//! Colors, on a terminal only, and never where NO_COLOR is set.
+//! Colors, on a terminal only, and never if NO_COLOR is set.
 
 use std::fmt::Display;
 use std::io::IsTerminal;

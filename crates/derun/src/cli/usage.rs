@@ -1,6 +1,6 @@
-//! Wrong usage, in murmur's own words: what was typed, what is accepted, and the nearest to it.
+//! Usage errors in murmur's words: what was typed, what is accepted, and the nearest match.
 //!
-//! In: clap's error. Out: what failed and a hint, shown as every other error is.
+//! Takes clap's error and returns a failure with a hint, printed like any other error.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, ValueHint};
@@ -9,10 +9,10 @@ use std::ffi::OsString;
 use sys::error::Failure;
 use sys::failure;
 
-/// What was wrong with the arguments `typed`, the program's name first, of which `root` is the command; `None` for help
-/// and versions, which are answers.
+/// Describes a usage error in `typed` (program name first) for the command `root`. `None` for help and version, which
+/// are not errors.
 #[must_use]
-pub fn told(
+pub fn describe(
     error: &clap::Error,
     root: &Command,
     typed: &[OsString],
@@ -24,7 +24,7 @@ pub fn told(
     let (names, command) = meant(root, typed);
     let see = format!("see: {names} --help");
     let also = |hint: String| format!("{hint}; {see}");
-    // One of our own parsers may have said it all.
+    // One of our own parsers may have described the error.
     if let Some(own) = error.source().and_then(|source| source.downcast_ref::<Failure>()) {
         let hint = own.to_do().map_or_else(|| see.clone(), |hint| also(hint.to_owned()));
         return Some(own.clone().hint(hint));
@@ -32,7 +32,7 @@ pub fn told(
     let shown = text(error, ContextKind::InvalidArg).unwrap_or_default();
     let arg = command.get_arguments().find(|arg| arg.to_string() == shown);
     let option = shown.split([' ', '=']).next().unwrap_or_default();
-    // One that stands by its place is called by what it is.
+    // A positional argument is named by its value.
     let place =
         option.strip_prefix(['<', '[']).map(|name| name.trim_end_matches(['>', ']', '.']).to_lowercase());
     let option = place.as_deref().unwrap_or(option);
@@ -46,7 +46,7 @@ pub fn told(
             (failure!("no command {typed:?}"), None)
         }
         ErrorKind::UnknownArgument if option.starts_with('-') => (failure!("no option {option:?}"), None),
-        ErrorKind::UnknownArgument => (failure!("{shown:?} is one argument too many"), None),
+        ErrorKind::UnknownArgument => (failure!("extra argument {shown:?}"), None),
         ErrorKind::InvalidValue if value.is_empty() => {
             (failure!("{option} needs a value"), Some(accepted().1))
         }
@@ -66,20 +66,18 @@ pub fn told(
         ErrorKind::ArgumentConflict if !shown.is_empty() => {
             let prior = list(error, ContextKind::PriorArg);
             match prior.iter().any(|prior| prior == shown) || prior.is_empty() {
-                true => (failure!("{option} is given twice"), Some("give it once".to_owned())),
+                true => (failure!("{option} is given twice"), Some("give it only once".to_owned())),
                 false => (
-                    failure!("{option} does not go with {}", prior.join(" ")),
-                    Some("leave one of them out".to_owned()),
+                    failure!("{option} cannot be combined with {}", prior.join(" ")),
+                    Some("remove one of them".to_owned()),
                 ),
             }
         }
-        ErrorKind::ArgumentConflict => {
-            (Failure::new(said(&rendered(error))), Some("leave it out".to_owned()))
-        }
+        ErrorKind::ArgumentConflict => (Failure::new(said(&rendered(error))), Some("remove it".to_owned())),
         ErrorKind::MissingSubcommand => (failure!("a command is missing"), None),
         _ => (Failure::new(said(&rendered(error))), None),
     };
-    // A subcommand that clap suggests may be a hidden one; `nearest_command` looks at those that help shows.
+    // A subcommand that clap suggests may be hidden; `nearest_command` looks only at visible ones.
     let nearest = [ContextKind::SuggestedArg, ContextKind::SuggestedValue];
     let nearest = nearest.into_iter().find_map(|kind| list(error, kind).into_iter().next_back());
     let nearest = nearest.or_else(|| nearest_command(error, &command)).or_else(|| nearest_word(value, arg?));
@@ -90,7 +88,7 @@ pub fn told(
     }))
 }
 
-/// The command that was probably meant, where clap finds none: `lgo`, `LOG`.
+/// The nearest command, for typos that clap misses: `lgo`, `LOG`.
 fn nearest_command(error: &clap::Error, command: &Command) -> Option<String> {
     let typed = text(error, ContextKind::InvalidSubcommand)?;
     let shown = command.get_subcommands().filter(|below| !below.is_hide_set());
@@ -98,7 +96,7 @@ fn nearest_command(error: &clap::Error, command: &Command) -> Option<String> {
     sys::spelling::nearest(typed, &names).map(str::to_owned)
 }
 
-/// The value of `arg` that was probably meant, where clap finds none: the nearest with the same first letter.
+/// The nearest value of `arg` with the same first letter, for typos that clap misses.
 fn nearest_word(typed: &str, arg: &Arg) -> Option<String> {
     let first = typed.chars().next()?.to_ascii_lowercase();
     let words = arg.get_possible_values();
@@ -106,7 +104,7 @@ fn nearest_word(typed: &str, arg: &Arg) -> Option<String> {
     words.min_by_key(|word| sys::spelling::distance(typed, word)).map(str::to_owned)
 }
 
-/// The command that `typed` means, with the names that lead to it: `murmur log`.
+/// The command in `typed`, with its full name: `murmur log`.
 fn meant(root: &Command, typed: &[OsString]) -> (String, Command) {
     let (mut names, mut command) = (root.get_name().to_owned(), root.clone());
     command.build();
@@ -128,7 +126,7 @@ fn meant(root: &Command, typed: &[OsString]) -> (String, Command) {
     (names, command)
 }
 
-/// What a value of `arg` is, and what to write.
+/// Describes what values `arg` accepts, and what to write.
 fn accepted_by(arg: &Arg) -> (String, String) {
     let words: Vec<String> =
         arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
@@ -156,7 +154,7 @@ fn rendered(error: &clap::Error) -> String {
     error.render().to_string()
 }
 
-/// What clap says of it, without usage and tips, in one line.
+/// clap's message in one line, without usage and tips.
 fn said(all: &str) -> String {
     let all = all.trim_start_matches("error: ");
     let first = all.split("\n\n").next().unwrap_or(all);

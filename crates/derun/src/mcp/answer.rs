@@ -1,4 +1,4 @@
-//! What each tool answers: the types that answers are made of, and their output schemas.
+//! The answers of the tools and their output schemas.
 
 use super::input::{Cursor, Encoding};
 use crate::record::{Channel, Lost, SCHEMA_VERSION, State, TransportMode};
@@ -6,26 +6,26 @@ use crate::search::Found;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What every answer is: something with a line that says it to a human.
+/// An answer of a tool.
 pub(super) trait Answer: Serialize + JsonSchema {
-    /// It in one line.
+    /// A one-line summary.
     fn summary(&self) -> String;
 }
 
-/// What `derun_list_sessions` answers.
+/// The answer of `derun_list_sessions`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Sessions {
-    /// The version of this answer's shape.
+    /// The version of this answer's format.
     #[schemars(extend("const" = SCHEMA_VERSION))]
     pub(super) schema_version: &'static str,
-    /// When the sessions were looked at, RFC 3339.
+    /// When the sessions were listed, RFC 3339.
     #[schemars(extend("format" = "date-time"))]
     pub(super) generated_at: String,
-    /// How many sessions there are, in this answer or not.
+    /// The total number of sessions, including those not in this answer.
     pub(super) total_count: usize,
-    /// Whether there are more than in this answer.
+    /// Whether there are more sessions than in this answer.
     pub(super) truncated: bool,
-    /// The sessions, the newest first.
+    /// The sessions, newest first.
     pub(super) sessions: Vec<Summary>,
 }
 
@@ -39,45 +39,45 @@ impl Answer for Sessions {
     }
 }
 
-/// A session in short.
+/// A summary of a session.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Summary {
     /// Its id.
     pub(super) session_id: String,
-    /// How far it is.
+    /// Its state.
     pub(super) state: State,
-    /// When it began, RFC 3339.
+    /// When it started, RFC 3339.
     #[schemars(extend("format" = "date-time"))]
     pub(super) started_at: String,
     /// When it ended, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     pub(super) ended_at: Option<String>,
-    /// How its output reached the capture.
+    /// How its output is captured.
     pub(super) transport_mode: TransportMode,
     /// Whether a terminal was attached.
     pub(super) tty_attached: bool,
     /// How long it is kept after its end, in seconds.
     pub(super) retention_seconds: u64,
-    /// The command's PID; 0 if it has none.
+    /// The command's PID; 0 if it never ran.
     pub(super) pid: u32,
     /// The command and its arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) command: Option<Vec<String>>,
-    /// Present if the command has more than that.
+    /// Present if the command is longer.
     #[serde(skip_serializing_if = "is_false")]
     pub(super) command_truncated: bool,
 }
 
-/// What `derun_get_session` answers.
+/// The answer of `derun_get_session`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct OneSession {
-    /// The version of this answer's shape.
+    /// The version of this answer's format.
     #[schemars(extend("const" = SCHEMA_VERSION))]
     pub(super) schema_version: &'static str,
     /// The session.
     pub(super) session: Detail,
-    /// How much it wrote.
+    /// The size of its output.
     #[serde(flatten)]
     pub(super) output: Output,
 }
@@ -89,89 +89,89 @@ impl Answer for OneSession {
     }
 }
 
-/// How much a session wrote.
+/// The size of a session's output.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct Output {
-    /// How many bytes of output there are.
+    /// The number of bytes.
     pub(super) output_bytes: u64,
-    /// How many chunks were written down.
+    /// The number of recorded chunks.
     pub(super) chunk_count: u64,
-    /// When the last of them began to come, RFC 3339.
+    /// When the last chunk started, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     pub(super) last_chunk_at: Option<String>,
 }
 
-/// All of a session but its output.
+/// All details of a session except its output.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Detail {
-    /// It in short.
+    /// A summary of the session.
     #[serde(flatten)]
     pub(super) summary: Summary,
-    /// Where the command was started.
+    /// The working directory of the command.
     pub(super) working_directory: String,
     /// The exit code, if it exited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) exit_code: Option<i32>,
-    /// The signal that killed it, as SIGINT.
+    /// The signal that killed it, such as SIGINT.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) signal: Option<String>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
-    /// Output that could not be kept.
+    /// Output that could not be captured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) lost: Option<Lost>,
-    /// When it is removed at the earliest, RFC 3339.
+    /// When it may be removed, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     pub(super) expires_at: Option<String>,
-    /// How much it wrote.
+    /// The size of its output.
     #[serde(flatten)]
     pub(super) output: Output,
 }
 
-/// A stretch of output of one channel.
+/// A chunk of output from one channel.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Chunk {
-    /// Where it came from.
+    /// Its channel.
     pub(super) channel: Channel,
     /// The cursor of its first byte.
     pub(super) start_cursor: Cursor,
-    /// The cursor of the byte behind its last.
+    /// The cursor after its last byte.
     pub(super) end_cursor: Cursor,
-    /// When its first byte came, RFC 3339.
+    /// When its first byte was written, RFC 3339.
     #[schemars(extend("format" = "date-time"))]
     pub(super) timestamp: String,
-    /// Which of text and data_base64 there is.
+    /// Whether text or data_base64 is present.
     pub(super) encoding: Encoding,
-    /// It as text.
+    /// The output as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) text: Option<String>,
-    /// Its bytes.
+    /// The output's bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) data_base64: Option<String>,
 }
 
-/// What `derun_read_output` answers.
+/// The answer of `derun_read_output`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Read {
-    /// The version of this answer's shape.
+    /// The version of this answer's format.
     #[schemars(extend("const" = SCHEMA_VERSION))]
     pub(super) schema_version: &'static str,
     /// The session's id.
     pub(super) session_id: String,
-    /// How far it is.
+    /// The state of the session.
     pub(super) state: State,
-    /// The output; not with grep.
+    /// The output; absent with grep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) chunks: Option<Vec<Chunk>>,
-    /// The lines that match; only with grep.
+    /// The matching lines; only with grep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) matches: Option<Vec<Match>>,
-    /// Where to go on.
+    /// The cursor to continue at.
     pub(super) next_cursor: Cursor,
-    /// Whether there is nothing behind next_cursor, and nothing will come.
+    /// Whether there is no more output at next_cursor, and never will be.
     pub(super) eof: bool,
 }
 
@@ -186,20 +186,20 @@ impl Answer for Read {
     }
 }
 
-/// A line that matches.
+/// A matching line.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Match {
-    /// The cursor of its first byte; in a line of more than 64 KiB, of the part with the hit.
+    /// The cursor of its first byte; for a line of more than 64 KiB, of the part with the match.
     pub(super) cursor: Cursor,
-    /// Which line it is; 1 is the one where the search began.
+    /// The line number, counted from 1 at the start of the search.
     pub(super) line: u64,
-    /// The line, or what of it is around the hit.
+    /// The line, or the part around the match.
     pub(super) text: String,
     /// The lines before it.
     pub(super) before: Vec<String>,
     /// The lines after it.
     pub(super) after: Vec<String>,
-    /// Present if text is not the whole line, or before or after have fewer or shorter lines for want of room.
+    /// Present if text is not the whole line, or if lines before or after it were omitted or shortened.
     #[serde(skip_serializing_if = "is_false")]
     pub(super) cut: bool,
 }
@@ -211,25 +211,25 @@ impl From<Found> for Match {
     }
 }
 
-/// What `derun_wait_output` answers.
+/// The answer of `derun_wait_output`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Waited {
-    /// The version of this answer's shape.
+    /// The version of this answer's format.
     #[schemars(extend("const" = SCHEMA_VERSION))]
     pub(super) schema_version: &'static str,
     /// The session's id.
     pub(super) session_id: String,
-    /// How far it is.
+    /// The state of the session.
     pub(super) state: State,
     /// The output.
     pub(super) chunks: Vec<Chunk>,
-    /// Where to go on.
+    /// The cursor to continue at.
     pub(super) next_cursor: Cursor,
-    /// Whether there is nothing behind next_cursor, and nothing will come.
+    /// Whether there is no more output at next_cursor, and never will be.
     pub(super) eof: bool,
-    /// Whether the time was over before anything came.
+    /// Whether the wait timed out before there was output.
     pub(super) timed_out: bool,
-    /// How many milliseconds it waited.
+    /// How long it waited, in milliseconds.
     pub(super) waited_ms: u64,
 }
 
@@ -244,12 +244,12 @@ impl Answer for Waited {
     }
 }
 
-/// What a tool answers that cannot do what it was asked.
+/// The answer of a tool that failed.
 #[derive(Debug, Serialize)]
 pub(super) struct Failed {
-    /// The version of this answer's shape.
+    /// The version of this answer's format.
     pub(super) schema_version: &'static str,
-    /// Why not, in one line.
+    /// The error, in one line.
     pub(super) error: String,
 }
 

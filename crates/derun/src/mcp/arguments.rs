@@ -1,10 +1,10 @@
-//! The arguments of a call, taken one by one, so that what is wrong with them is said in words of ours.
+//! Parses the arguments of a call one at a time, with our own error messages.
 
 use super::fail::{ToolError, shown};
 use super::message::Object;
 use serde_json::Value;
 
-/// The arguments that are not taken yet.
+/// Arguments that have not been taken yet.
 #[derive(Debug)]
 pub(super) struct Arguments {
     given: Object,
@@ -12,7 +12,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// The arguments `given`, which are an object or left out.
+    /// `given` must be an object or missing.
     pub(super) fn new(given: &Value) -> Option<Self> {
         let given = match given {
             Value::Null => Object::new(),
@@ -22,13 +22,13 @@ impl Arguments {
         Some(Self { given, known: Vec::new() })
     }
 
-    /// The argument `name`; `null` stands for none.
+    /// Takes the argument `name`; `null` counts as missing.
     fn take(&mut self, name: &'static str) -> Option<Value> {
         self.known.push(name);
         self.given.remove(name).filter(|value| !value.is_null())
     }
 
-    /// A text.
+    /// Takes a string.
     pub(super) fn text(&mut self, name: &'static str) -> Result<Option<String>, ToolError> {
         match self.take(name) {
             None => Ok(None),
@@ -37,7 +37,7 @@ impl Arguments {
         }
     }
 
-    /// A cursor: a number of bytes, in decimal digits, as a string.
+    /// Takes a cursor: a number of bytes, as a string of decimal digits.
     pub(super) fn cursor(&mut self, name: &'static str) -> Result<Option<u64>, ToolError> {
         const EXPECTED: &str = "a string of decimal digits";
         let text = match self.take(name) {
@@ -52,7 +52,7 @@ impl Arguments {
         }
     }
 
-    /// A whole number that is at least `least`.
+    /// Takes a whole number of at least `least`.
     pub(super) fn number(&mut self, name: &'static str, least: u64) -> Result<Option<u64>, ToolError> {
         let Some(value) = self.take(name) else { return Ok(None) };
         let expected = || format!("a whole number that is at least {least}");
@@ -62,7 +62,7 @@ impl Arguments {
         }
     }
 
-    /// Yes or no.
+    /// Takes a boolean.
     pub(super) fn flag(&mut self, name: &'static str) -> Result<Option<bool>, ToolError> {
         match self.take(name) {
             None => Ok(None),
@@ -71,7 +71,7 @@ impl Arguments {
         }
     }
 
-    /// One of these words.
+    /// Takes one of these words.
     pub(super) fn word<T: Copy>(
         &mut self,
         name: &'static str,
@@ -85,7 +85,7 @@ impl Arguments {
         meant.map(|(_, meant)| Some(*meant)).ok_or_else(problem)
     }
 
-    /// Says that all of them are taken.
+    /// Fails if any arguments are left.
     pub(super) fn finish(self) -> Result<(), ToolError> {
         match self.given.into_iter().next() {
             None => Ok(()),
@@ -94,7 +94,7 @@ impl Arguments {
     }
 }
 
-/// A number without a fraction, as JSON Schema counts them: 5.0 is one.
+/// A whole number as JSON Schema defines it: 5.0 is one.
 fn whole(value: &Value) -> Option<u64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     value.as_u64().or_else(|| {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_arguments_are_explained() {
         let cursor = |value: Value| of(json!({ "cursor": value })).cursor("cursor");
         assert_eq!(cursor(json!("0018446744073709551615")).unwrap(), Some(u64::MAX));
         assert_eq!(cursor(json!(null)).unwrap(), None);

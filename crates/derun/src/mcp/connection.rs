@@ -1,11 +1,11 @@
-//! A conversation: one JSON-RPC message a line, tools that are called at the same time, and one task that reads and
-//! writes. What can be made nothing of is answered with an error, and the next line is taken.
+//! A conversation: one JSON-RPC message per line, concurrent tool calls, and one task that reads and writes. An
+//! invalid message is answered with an error, and the conversation continues.
 
 use super::line::{Line, MAX_LINE, Reader};
 use super::message::{self, Message, RpcError};
-use super::place::Place;
 use super::protocol::Lifecycle;
 use super::server::{Reply, Server};
+use super::state_root::StateRoot;
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -15,32 +15,29 @@ use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
-/// How many calls are worked on at once, and how many bytes of answers wait for the client to read them. Beyond that,
-/// no more of what it sends is read.
+/// The maximum number of concurrent calls, and the maximum number of bytes that wait to be read by the client. Beyond
+/// that, no more input is read.
 const MAX_CALLS: usize = 1024;
 const MAX_UNREAD: usize = 4 * 1024 * 1024;
-/// How much room for answers is kept from one to the next, in bytes.
+/// How much buffer for answers to keep, in bytes.
 const KEPT: usize = 256 * 1024;
-/// How long calls may take to end once there is no more input.
+/// How long calls may continue after the end of the input.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// Why it could not go on.
+/// Why the server stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Its output takes nothing, though there is somebody to read it.
+    /// Its output cannot be written, although the reader exists.
     #[error("cannot answer the MCP client: {0}")]
     Output(io::ErrorKind),
-    /// Something of ours went wrong.
-    #[error("the MCP server broke down: {0}")]
+    /// An internal error.
+    #[error("the MCP server failed: {0}")]
     Broken(tokio::task::JoinError),
 }
 
-/// Answers on `output` what is asked on `input`, one JSON-RPC message a line, until `input` ends or nobody reads the
-/// answers. The sessions are those in `place`.
-///
-/// # Errors
-/// [`ServeError`].
-pub async fn serve<R, W>(place: Place, input: R, mut output: W) -> Result<(), ServeError>
+/// Answers requests on `input`, one JSON-RPC message per line, until `input` ends or `output` is closed. The sessions
+/// are those in `place`.
+pub async fn serve<R, W>(root: StateRoot, input: R, mut output: W) -> Result<(), ServeError>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
@@ -48,7 +45,7 @@ where
     let mut lines = Reader::new(input);
     let (open, ending) = watch::channel(());
     let mut open = Some(open);
-    let mut calls = Calls::new(Server::new(place, ending));
+    let mut calls = Calls::new(Server::new(root, ending));
     let mut last = None;
     let mut is_flushed = true;
     loop {
@@ -72,7 +69,7 @@ where
                 Line::Whole(line) => calls.take(message::parse(line)),
                 Line::TooLong => calls.take(Err(RpcError::parse(format!("a message has at most {MAX_LINE} bytes")))),
                 Line::End => {
-                    // Whoever waits for output waits no longer.
+                    // Ends waiting calls.
                     open = None;
                     last = Some(Instant::now() + DRAIN);
                 }
@@ -82,7 +79,7 @@ where
     }
 }
 
-/// Writes some of `bytes`; once there are none, flushes and returns true. Whoever drops this loses nothing.
+/// Writes some of `bytes`; once there are none, flushes and returns true. Cancel safe.
 async fn write<W: AsyncWrite + Unpin>(output: &mut W, bytes: &mut VecDeque<u8>) -> io::Result<bool> {
     if bytes.is_empty() {
         bytes.shrink_to(KEPT);
@@ -94,12 +91,12 @@ async fn write<W: AsyncWrite + Unpin>(output: &mut W, bytes: &mut VecDeque<u8>) 
     }
 }
 
-/// The calls that are worked on, and the answers that are not written yet.
+/// Calls in progress, and answers to be written.
 struct Calls {
     server: Server,
     lifecycle: Lifecycle,
     running: JoinSet<(Value, Value)>,
-    /// The same by their ids, as JSON.
+    /// Calls in progress by their ids, as JSON.
     by_id: HashMap<String, AbortHandle>,
     answers: VecDeque<u8>,
 }

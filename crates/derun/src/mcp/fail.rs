@@ -1,40 +1,40 @@
-//! What a tool says when it cannot do what it was asked. The words are stable: clients may look for them.
+//! Errors of tools. Their messages are stable: clients may match them.
 
 use crate::store::StoreError;
 use sys::error::Hinted;
 
-/// How many characters of a client's own words are said back to it.
+/// How many characters of a client's input to repeat.
 const SHOWN: usize = 100;
 
-/// Why a tool has no answer.
+/// Why a tool failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ToolError {
-    /// An argument that has to be there is not.
+    /// A required argument is missing.
     #[error("{0} is required")]
     Missing(&'static str),
-    /// An argument is not what it has to be.
+    /// An argument is invalid.
     #[error("parse {name}: {problem}")]
     Argument {
-        /// Which.
+        /// Its name.
         name: &'static str,
-        /// What it should be.
+        /// What is wrong.
         problem: String,
     },
-    /// There is no such argument.
+    /// The argument does not exist.
     #[error("unknown argument: {}", shown(.name))]
     Unknown {
         /// Its name.
         name: String,
-        /// Those that there are.
+        /// The arguments that exist.
         known: String,
     },
-    /// There is no such session.
+    /// The session does not exist.
     #[error("session not found: {}", shown(.0))]
     NotFound(String),
-    /// No such place in a session, or it cannot be read.
+    /// The cursor is out of range, or the session is not readable.
     #[error(transparent)]
     Store(StoreError),
-    /// It was let go before it was done.
+    /// The server shut down before the call finished.
     #[error("the server is ending")]
     Ending,
 }
@@ -50,7 +50,7 @@ impl Hinted for ToolError {
 }
 
 impl ToolError {
-    /// An argument that is not what it has to be.
+    /// An invalid argument.
     pub(super) fn argument(name: &'static str, problem: impl Into<String>) -> Self {
         Self::Argument { name, problem: problem.into() }
     }
@@ -65,7 +65,7 @@ impl From<StoreError> for ToolError {
     }
 }
 
-/// A client's own words as they are said back to it: the first of them, without control characters.
+/// A client's input as repeated in errors: shortened, without control characters.
 pub(super) fn shown(words: &str) -> String {
     let plain =
         |character: char| if character.is_control() { char::REPLACEMENT_CHARACTER } else { character };
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_said_back_in_short_and_without_control_characters() {
+    fn client_input_is_repeated_shortened_and_without_control_characters() {
         assert_eq!(shown("größe"), "größe");
         assert_eq!(shown("a\x1b[31m\r\n\u{85}"), "a\u{fffd}[31m\u{fffd}\u{fffd}\u{fffd}");
         assert_eq!(shown(&"ä".repeat(100)), "ä".repeat(100));

@@ -1,30 +1,30 @@
-//! `derun_read_output` with grep: the lines that match, from a cursor on.
+//! `derun_read_output` with grep: matching lines from a cursor on.
 
 use super::answer::Read;
 use super::fail::{ToolError, shown};
 use super::input::{Cursor, Pattern, ReadInput};
-use super::place::Place;
 use super::read;
+use super::state_root::StateRoot;
 use crate::plain::plain;
 use crate::record::SCHEMA_VERSION;
 use crate::search::{Query, Search};
 use sys::clock;
 
-/// What is read at once.
+/// How much is read at once.
 const BLOCK: usize = 512 * 1024;
-/// The most bytes that are searched in one call.
+/// How many bytes to search in one call.
 const MAX_SEARCHED: u64 = 64 * 1024 * 1024;
-/// The same with `strip_ansi`, where each byte takes longer.
+/// How many bytes to search with `strip_ansi`, which is slower.
 const MAX_RENDERED: u64 = 16 * 1024 * 1024;
-/// How many bytes before the cursor are looked at for the lines before the first match.
+/// How many bytes before the cursor to read for context lines before the first match.
 const BEFORE: u64 = 32 * 1024;
 
 /// Searches a session's output.
-pub(super) fn read(place: &Place, input: &ReadInput, pattern: &Pattern) -> Result<Read, ToolError> {
+pub(super) fn read(root: &StateRoot, input: &ReadInput, pattern: &Pattern) -> Result<Read, ToolError> {
     let render = input.form.strip_ansi.then_some(plain as fn(&[u8]) -> String);
     let query = Query::new(&pattern.regex, pattern.ignore_case, pattern.context, render)
         .map_err(|error| ToolError::argument("grep", one_line(&error.to_string())))?;
-    let session = place.session(&input.session_id)?;
+    let session = root.session(&input.session_id)?;
     let start = read::start(&session, input.from, input.form.encoding)?;
     let mut search = Search::new(&query, start, input.form.max_bytes);
     let most = if input.form.strip_ansi { MAX_RENDERED } else { MAX_SEARCHED };
@@ -33,7 +33,7 @@ pub(super) fn read(place: &Place, input: &ReadInput, pattern: &Pattern) -> Resul
         let from = start.saturating_sub(BEFORE);
         let length = usize::try_from(start - from).unwrap_or_default();
         let before = session.read(from, length, clock::now())?.bytes;
-        // The first line may be torn.
+        // The first line may be incomplete.
         let whole = if from == 0 { Some(0) } else { memchr::memchr(b'\n', &before).map(|at| at + 1) };
         search.prime(&before[whole.unwrap_or(before.len())..], from == 0);
     }
@@ -65,7 +65,7 @@ pub(super) fn read(place: &Place, input: &ReadInput, pattern: &Pattern) -> Resul
     })
 }
 
-/// An error of several lines in one: where it is, is shown by a drawing that needs them.
+/// Puts a multi-line regex error on one line: its drawing of the position needs several.
 fn one_line(error: &str) -> String {
     let last = error.lines().last().unwrap_or(error);
     shown(last.strip_prefix("error: ").unwrap_or(last))

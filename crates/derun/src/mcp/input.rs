@@ -1,4 +1,4 @@
-//! What each tool takes: the types that calls are read into, which have the input schemas as well.
+//! The input of each tool: types that calls are parsed into, with their input schemas.
 
 use super::arguments::Arguments;
 use super::fail::ToolError;
@@ -8,16 +8,16 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// The most sessions in an answer, and how many if nobody says.
+/// The maximum and default number of sessions in an answer.
 const MAX_LIMIT: u64 = 1000;
 const LIMIT: u64 = 50;
-/// The most bytes of output in an answer, and how many if nobody says (spec 4, "Implemented defaults").
+/// The maximum and default number of bytes of output in an answer (spec 4, "Implemented defaults").
 const MAX_BYTES: u64 = 1024 * 1024;
 const BYTES: u64 = 65_536;
-/// The longest wait, and how long if nobody says (spec 4, "Implemented defaults").
+/// The maximum and default wait, in milliseconds (spec 4, "Implemented defaults").
 const MAX_TIMEOUT: u64 = 60_000;
 const TIMEOUT: u64 = 30_000;
-/// The most lines around a match.
+/// The maximum number of context lines on each side of a match.
 const MAX_CONTEXT: u64 = 50;
 
 const fn limit() -> u64 {
@@ -30,7 +30,7 @@ const fn timeout() -> u64 {
     TIMEOUT
 }
 
-/// A number of bytes from the beginning of a session's output.
+/// An offset in a session's output, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cursor(pub(super) u64);
 
@@ -54,27 +54,27 @@ impl Serialize for Cursor {
     }
 }
 
-/// How output is written in an answer.
+/// The encoding of output in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Encoding {
-    /// As text; what is not UTF-8 as base64 all the same.
+    /// As text; bytes that are not UTF-8 are still base64.
     #[default]
     Text,
     /// Every byte as base64.
     Base64,
 }
 
-/// The bytes that are wanted, and how.
+/// How much output to return, and how.
 #[derive(Debug, Clone, Copy, JsonSchema)]
 pub(super) struct Form {
-    /// The most bytes of output in the answer.
+    /// Maximum number of bytes of output in the answer.
     #[schemars(default = "bytes", range(min = 1, max = MAX_BYTES))]
     pub(super) max_bytes: usize,
-    /// How the output is written in the answer.
+    /// Encoding of the output in the answer.
     #[schemars(default)]
     pub(super) encoding: Encoding,
-    /// Give what a terminal shows: without escape codes, overwritten lines as they ended up.
+    /// Return what a terminal would show: without escape codes, and only the final state of overwritten lines.
     #[schemars(default)]
     pub(super) strip_ansi: bool,
 }
@@ -86,20 +86,20 @@ impl Form {
         let encoding = arguments.word("encoding", &words)?.unwrap_or_default();
         let strip_ansi = arguments.flag("strip_ansi")?.unwrap_or_default();
         if strip_ansi && encoding == Encoding::Base64 {
-            return Err(ToolError::argument("strip_ansi", "it goes with text, not with base64"));
+            return Err(ToolError::argument("strip_ansi", "requires text, not base64"));
         }
         Ok(Self { max_bytes: usize::try_from(max_bytes).unwrap_or(usize::MAX), encoding, strip_ansi })
     }
 }
 
-/// What `derun_list_sessions` takes.
+/// The input of `derun_list_sessions`.
 #[derive(Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct ListInput {
     /// Only sessions in this state.
     #[schemars(default)]
     pub(super) state: Option<State>,
-    /// The most sessions to list, the newest first.
+    /// Maximum number of sessions to list, newest first.
     #[schemars(default = "limit", range(min = 1, max = MAX_LIMIT))]
     pub(super) limit: u64,
 }
@@ -114,11 +114,11 @@ impl ListInput {
     }
 }
 
-/// What `derun_get_session` takes.
+/// The input of `derun_get_session`.
 #[derive(Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct GetInput {
-    /// Which session, as derun_list_sessions names it.
+    /// Session ID, from derun_list_sessions.
     pub(super) session_id: String,
 }
 
@@ -130,7 +130,7 @@ impl GetInput {
     }
 }
 
-/// Where reading begins.
+/// Where to start reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
     Cursor(u64),
@@ -138,37 +138,37 @@ pub(super) enum Start {
     LastLines(u64),
 }
 
-/// The arguments that [`Start`] is made from.
+/// The arguments that determine a [`Start`].
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct StartArguments {
-    /// Where to begin: "0", the default, or the next_cursor of an answer.
+    /// Where to start: "0", the default, or the next_cursor of an answer.
     cursor: Option<Cursor>,
-    /// Begin this many bytes before the end, instead of at a cursor.
+    /// Start this many bytes before the end instead of at a cursor.
     tail_bytes: Option<u64>,
-    /// Begin this many lines before the end, instead of at a cursor.
+    /// Start this many lines before the end instead of at a cursor.
     tail_lines: Option<u64>,
 }
 
-/// What is looked for.
+/// What to search for.
 #[derive(Debug, Clone, JsonSchema)]
 pub(super) struct Pattern {
-    /// Give only the lines in which this regular expression (Rust syntax, linear time) matches, as `matches`.
+    /// Return only lines that match this regular expression (Rust syntax, linear time), as `matches`.
     #[schemars(rename = "grep")]
     pub(super) regex: String,
-    /// With grep: this many lines before and after each match.
+    /// With grep: number of lines of context before and after each match.
     #[schemars(with = "Option<u64>", range(max = MAX_CONTEXT))]
     pub(super) context: usize,
-    /// With grep: whether upper and lower case are one.
+    /// With grep: whether to ignore case.
     #[schemars(with = "Option<bool>")]
     pub(super) ignore_case: bool,
 }
 
-/// What `derun_read_output` takes.
+/// The input of `derun_read_output`.
 #[derive(Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct ReadInput {
-    /// Which session, as derun_list_sessions names it.
+    /// Session ID, from derun_list_sessions.
     pub(super) session_id: String,
     #[schemars(flatten, with = "StartArguments")]
     pub(super) from: Start,
@@ -179,7 +179,7 @@ pub(super) struct ReadInput {
 }
 
 impl ReadInput {
-    /// Whether it takes so little time that nobody has to wait for it.
+    /// Whether the call is short enough to run in place.
     pub(super) fn is_short(&self) -> bool {
         self.pattern.is_none() && !self.form.strip_ansi && !matches!(self.from, Start::LastLines(_))
     }
@@ -197,13 +197,13 @@ impl ReadInput {
         let session_id = session_id.ok_or(ToolError::Missing("session_id"))?;
         let from = match (cursor, last_bytes, last_lines) {
             (_, Some(_), Some(_)) => {
-                return Err(ToolError::argument("tail_lines", "it does not go with tail_bytes"));
+                return Err(ToolError::argument("tail_lines", "cannot be combined with tail_bytes"));
             }
             (Some(_), Some(_), None) => {
-                return Err(ToolError::argument("tail_bytes", "it does not go with cursor"));
+                return Err(ToolError::argument("tail_bytes", "cannot be combined with cursor"));
             }
             (Some(_), None, Some(_)) => {
-                return Err(ToolError::argument("tail_lines", "it does not go with cursor"));
+                return Err(ToolError::argument("tail_lines", "cannot be combined with cursor"));
             }
             (cursor, bytes, lines) => cursor.or(bytes).or(lines).unwrap_or(Start::Cursor(0)),
         };
@@ -212,9 +212,9 @@ impl ReadInput {
                 let context = usize::try_from(context.unwrap_or(0).min(MAX_CONTEXT)).unwrap_or_default();
                 Some(Pattern { regex, context, ignore_case: ignore_case.unwrap_or_default() })
             }
-            None if context.is_some() => return Err(ToolError::argument("context", "it goes with grep")),
+            None if context.is_some() => return Err(ToolError::argument("context", "requires grep")),
             None if ignore_case.is_some() => {
-                return Err(ToolError::argument("ignore_case", "it goes with grep"));
+                return Err(ToolError::argument("ignore_case", "requires grep"));
             }
             None => None,
         };
@@ -222,16 +222,16 @@ impl ReadInput {
     }
 }
 
-/// What `derun_wait_output` takes.
+/// The input of `derun_wait_output`.
 #[derive(Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct WaitInput {
-    /// Which session, as derun_list_sessions names it.
+    /// Session ID, from derun_list_sessions.
     pub(super) session_id: String,
-    /// Behind which byte to wait: the next_cursor of an answer.
+    /// Cursor to wait at: the next_cursor of an answer.
     #[schemars(with = "Cursor")]
     pub(super) cursor: u64,
-    /// The most milliseconds to wait.
+    /// Maximum time to wait, in milliseconds.
     #[schemars(rename = "timeout_ms", with = "u64", default = "timeout", range(max = MAX_TIMEOUT))]
     pub(super) timeout: Duration,
     #[schemars(flatten)]

@@ -1,28 +1,28 @@
-//! Lines of an input, none of them longer than it may be.
+//! Reads lines of bounded length.
 
 use sys::lines::{Found, LineBuffer};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// The longest line, in bytes. No question needs more than a few hundred.
+/// The maximum length of a line, in bytes. Requests need a few hundred.
 pub(super) const MAX_LINE: usize = 1024 * 1024;
 
-/// What is read at once, in bytes.
+/// How much is read at once, in bytes.
 const CHUNK: usize = 8 << 10;
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// What comes next.
+/// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
-    /// A line, without what ends it. The last one needs no end.
+    /// A line without its line ending, which the last line may lack.
     Whole(&'a [u8]),
-    /// The beginning of a line that is too long. What is left of it is passed over.
+    /// The start of a line that is too long; the rest is skipped.
     TooLong,
-    /// Nothing: the input is over, or cannot be read.
+    /// The end of the input, or a read error.
     End,
 }
 
-/// An input, line by line.
+/// A reader of lines.
 pub(super) struct Reader<R> {
     input: R,
     buffer: LineBuffer,
@@ -33,7 +33,7 @@ impl<R: AsyncRead + Unpin> Reader<R> {
         Self { input, buffer: LineBuffer::new(MAX_LINE) }
     }
 
-    /// The next line. Whoever drops this loses nothing: what was read stays for the next call.
+    /// The next line. Cancel safe.
     pub(super) async fn line(&mut self) -> Line<'_> {
         loop {
             match self.buffer.find() {
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "current_thread")]
-    async fn lines_come_one_by_one_and_one_that_is_too_long_is_passed_over() {
+    async fn lines_are_read_one_by_one_and_oversized_ones_are_skipped() {
         let long = |more: usize| vec![b'x'; MAX_LINE + more];
         let input =
             [b"\xef\xbb\xbfa\r\n\nb\n", &long(0)[..], b"\n", &long(1), b"\nc\n", &long(99_999), b"\nd"]

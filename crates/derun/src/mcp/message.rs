@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0: messages from lines, and lines from answers.
+//! JSON-RPC 2.0: parses messages and formats answers.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -6,18 +6,18 @@ use serde_json::{Map, Value, json};
 /// A JSON object.
 pub(super) type Object = Map<String, Value>;
 
-/// What a line says.
+/// A parsed line.
 #[derive(Debug, PartialEq)]
 pub(super) enum Message {
-    /// Something that is answered.
+    /// A request, which needs an answer.
     Request(Request),
-    /// The request with this id needs no answer any more.
+    /// Cancels the request with this id.
     Cancelled(Value),
-    /// Something that needs nothing done: another notification, a response, or an empty line.
+    /// Needs no action: another notification, a response, or an empty line.
     Ignored,
 }
 
-/// A method that is called.
+/// A method call.
 #[derive(Debug, PartialEq)]
 pub(super) struct Request {
     /// A string or a whole number.
@@ -27,7 +27,7 @@ pub(super) struct Request {
     pub(super) params: Value,
 }
 
-/// An error in place of a result.
+/// An error.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct RpcError {
     code: i32,
@@ -41,27 +41,27 @@ impl RpcError {
         Self { code, message, data: None }
     }
 
-    /// The line is not JSON, or too long to be read.
+    /// The line is not JSON, or is too long.
     pub(super) fn parse(message: impl Into<String>) -> Self {
         Self::new(-32700, message.into())
     }
 
-    /// The line is not a message, or not one for now.
+    /// The line is not a valid message, or not valid now.
     pub(super) fn request(message: impl Into<String>) -> Self {
         Self::new(-32600, message.into())
     }
 
-    /// There is no such method.
+    /// The method does not exist.
     pub(super) fn method(message: impl Into<String>) -> Self {
         Self::new(-32601, message.into())
     }
 
-    /// The method does not take these parameters.
+    /// The parameters are invalid.
     pub(super) fn params(message: impl Into<String>) -> Self {
         Self::new(-32602, message.into())
     }
 
-    /// MCP: the request names a version of the protocol that is not spoken.
+    /// MCP: the request uses an unsupported protocol version.
     pub(super) fn version(message: impl Into<String>) -> Self {
         Self::new(-32022, message.into())
     }
@@ -72,7 +72,7 @@ impl RpcError {
     }
 }
 
-/// Reads a line. The error answers a request whose id is not known.
+/// Parses a line. The error is the answer to a request with an unknown id.
 pub(super) fn parse(line: &[u8]) -> Result<Message, RpcError> {
     if line.trim_ascii().is_empty() {
         return Ok(Message::Ignored);
@@ -82,7 +82,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Message, RpcError> {
     let mut object = match value {
         Value::Object(object) => object,
         Value::Array(_) => {
-            return Err(RpcError::request("a batch is not taken; send one message a line"));
+            return Err(RpcError::request("batches are not supported; send one message per line"));
         }
         _ => return Err(not_a_message()),
     };
@@ -92,14 +92,14 @@ pub(super) fn parse(line: &[u8]) -> Result<Message, RpcError> {
         (Some(Value::String(method)), None) if method == "notifications/cancelled" => {
             Ok(params.get("requestId").map_or(Message::Ignored, |id| Message::Cancelled(id.clone())))
         }
-        // A notification is never answered, whatever is wrong with it.
+        // A notification is never answered, even if it is invalid.
         (Some(Value::String(_)), None) => Ok(Message::Ignored),
         (Some(Value::String(method)), Some(id))
             if is_ours && (id.is_string() || id.is_i64()) && (params.is_object() || params.is_null()) =>
         {
             Ok(Message::Request(Request { id, method, params }))
         }
-        // A response, though nothing was asked.
+        // An unsolicited response.
         (None, Some(_)) if is_ours && (object.contains_key("result") || object.contains_key("error")) => {
             Ok(Message::Ignored)
         }
@@ -111,7 +111,7 @@ fn not_a_message() -> RpcError {
     RpcError::request("not a JSON-RPC 2.0 message")
 }
 
-/// The line, with its end, that answers the request `id`; `null` if that could not be read.
+/// Formats the answer to the request `id`, which is `null` if it could not be parsed.
 pub(super) fn answer(id: &Value, answer: Result<Value, RpcError>) -> Vec<u8> {
     let answer = match answer {
         Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_requests_are_answered_and_lines_that_are_none() {
+    fn only_requests_and_invalid_lines_are_answered() {
         let request =
             |id: Value| Ok(Message::Request(Request { id, method: "m".to_owned(), params: json!({}) }));
         for (line, expected) in [

@@ -1,21 +1,22 @@
-//! The versions of MCP, and how far a conversation is: which version a request is made in, if it may be made by now.
+//! The versions of MCP, and the lifecycle of a conversation: the version of each request, and whether it is allowed
+//! yet.
 
 use super::message::{Request, RpcError};
 use serde_json::{Value, json};
 
-/// The versions that are spoken, the oldest first. The last one has no handshake: each request names it.
+/// Supported versions, oldest first. The last one has no handshake: each request names its version.
 pub(super) const VERSIONS: [&str; 5] =
     ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", WITHOUT_HANDSHAKE];
 const WITHOUT_HANDSHAKE: &str = "2026-07-28";
-/// The newest one that has a handshake.
+/// The newest version with a handshake.
 const NEWEST: &str = "2025-11-25";
-/// The first one whose tools have structured results.
+/// The first version with structured tool results.
 const STRUCTURED: &str = "2025-06-18";
 
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// A version that is spoken.
+/// A supported version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Version(&'static str);
 
@@ -28,33 +29,33 @@ impl Version {
         self.0
     }
 
-    /// Whether results can be more than text.
+    /// Whether results may be structured.
     pub(super) fn is_structured(self) -> bool {
         self.0 >= STRUCTURED
     }
 
-    /// Whether a conversation begins with `initialize`.
+    /// Whether a conversation starts with `initialize`.
     pub(super) fn has_handshake(self) -> bool {
         self.0 < WITHOUT_HANDSHAKE
     }
 }
 
-/// How far a conversation is.
+/// The lifecycle of a conversation.
 #[derive(Debug)]
 pub(super) enum Lifecycle {
-    /// Nothing was asked yet but what there is.
+    /// Only discovery requests so far.
     New,
-    /// It began with `initialize`.
+    /// Started with `initialize`.
     Initialized(Version),
-    /// It began with a request that names its own version, and so do all that follow.
+    /// Started with a request that names its own version, like all later ones.
     Inline,
 }
 
 impl Lifecycle {
-    /// Returns the version that `request` is made in and has its answer in.
+    /// Returns the version of `request`.
     ///
     /// # Errors
-    /// What to answer if it cannot be made, or not yet.
+    /// The answer if the request is not allowed, or not yet.
     pub(super) fn admit(&mut self, request: &Request) -> Result<Version, RpcError> {
         if request.method == "initialize" {
             let version = negotiated(&request.params).ok_or_else(no_handshake)?;
@@ -79,7 +80,7 @@ impl Lifecycle {
             let problem = "initialize first: a conversation begins with the method initialize";
             return Err(if is_new { RpcError::request(problem) } else { incomplete(meta) });
         };
-        // Only what belongs to a handshake goes without saying who asks.
+        // Only requests after a handshake may omit the client's details.
         let goes_without = agreed.is_some() && version.has_handshake() && !is_discovery;
         if !goes_without && (named.is_none() || !meta[META_CAPABILITIES].is_object()) {
             return Err(incomplete(meta));
@@ -91,7 +92,7 @@ impl Lifecycle {
     }
 }
 
-/// The version to speak with whoever sends these parameters of `initialize`, if that is what they are.
+/// The version for a client that sends these `initialize` parameters, if they are valid.
 fn negotiated(params: &Value) -> Option<Version> {
     let client = &params["clientInfo"];
     let is_whole =
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_that_began_inline_stays_so() {
+    fn a_conversation_that_started_inline_stays_inline() {
         let mut lifecycle = Lifecycle::New;
         assert_eq!(ask(&mut lifecycle, "ping", Value::Null), Ok(NEWEST));
         assert_eq!(ask(&mut lifecycle, "server/discover", inline("2026-07-28")), Ok("2026-07-28"));
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_handshake_a_request_needs_no_more_unless_it_names_a_version_without() {
+    fn after_a_handshake_only_a_version_without_one_needs_metadata() {
         let mut lifecycle = Lifecycle::New;
         let client = json!({ "name": "test", "version": "1" });
         let params = json!({ "protocolVersion": "2026-07-28", "capabilities": {}, "clientInfo": client });

@@ -1,9 +1,9 @@
-//! `derun_read_output` without grep: the bytes from a cursor on, in chunks.
+//! `derun_read_output` without grep: output from a cursor on, in chunks.
 
 use super::answer::{Chunk, Read};
 use super::fail::ToolError;
 use super::input::{Cursor, Encoding, Form, ReadInput, Start};
-use super::place::Place;
+use super::state_root::StateRoot;
 use crate::plain::plain;
 use crate::record::{SCHEMA_VERSION, State, Stretch};
 use crate::session::{Page, Session};
@@ -14,10 +14,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sys::clock;
 
-/// The furthest that is looked back for the beginning of a line.
+/// How far to search backwards for the start of a line.
 const MAX_BACK: u64 = 64 * 1024 * 1024;
 
-/// A portion of output.
+/// A part of the output.
 #[derive(Debug)]
 pub(super) struct Portion {
     pub(super) state: State,
@@ -27,8 +27,8 @@ pub(super) struct Portion {
 }
 
 /// Reads a session's output.
-pub(super) fn read(place: &Place, input: &ReadInput) -> Result<Read, ToolError> {
-    let session = place.session(&input.session_id)?;
+pub(super) fn read(root: &StateRoot, input: &ReadInput) -> Result<Read, ToolError> {
+    let session = root.session(&input.session_id)?;
     let cursor = start(&session, input.from, input.form.encoding)?;
     let Portion { state, chunks, next, eof } = portion(&session, cursor, &input.form)?;
     Ok(Read {
@@ -42,7 +42,7 @@ pub(super) fn read(place: &Place, input: &ReadInput) -> Result<Read, ToolError> 
     })
 }
 
-/// The cursor where reading begins. The last bytes in text begin with a whole character.
+/// The cursor to start reading at. The last bytes in text start at a character boundary.
 pub(super) fn start(session: &Session, start: Start, encoding: Encoding) -> Result<u64, ToolError> {
     let bytes = |from: u64, to: u64| {
         let most = usize::try_from(to - from).unwrap_or(usize::MAX);
@@ -65,7 +65,7 @@ pub(super) fn start(session: &Session, start: Start, encoding: Encoding) -> Resu
     }
 }
 
-/// How many bytes the session has; none if it has only just begun and has no files for them yet.
+/// The size of a session's output; 0 if the session has just started and has no files yet.
 fn end(session: &Session) -> Result<u64, StoreError> {
     session.end().or_else(|error| match session.read(0, 0, clock::now()) {
         Ok(nothing) => Ok(nothing.next()),
@@ -78,7 +78,7 @@ pub(super) fn portion(session: &Session, cursor: u64, form: &Form) -> Result<Por
     let mut page = session.read(cursor, form.max_bytes, clock::now())?;
     let state = session.status(clock::now())?.state;
     if !state.is_active() && !page.eof && page.bytes.len() < form.max_bytes {
-        // It ended while we looked: now all of it is there.
+        // The session ended meanwhile, so all of its output exists now.
         page = session.read(cursor, form.max_bytes, clock::now())?;
     }
     let ready = ready(&page, form);
@@ -91,7 +91,7 @@ pub(super) fn portion(session: &Session, cursor: u64, form: &Form) -> Result<Por
     Ok(Portion { state, chunks, next: cursor + ready as u64, eof: page.eof })
 }
 
-/// How many of the page's bytes are given out now.
+/// How many of the page's bytes to return now.
 fn ready(page: &Page, form: &Form) -> usize {
     let bytes = &page.bytes[..];
     let is_full = bytes.len() == form.max_bytes;
@@ -104,7 +104,7 @@ fn ready(page: &Page, form: &Form) -> usize {
     }
     let whole = ready - text::begun_escape(&bytes[..ready]);
     match memchr::memrchr(b'\n', &bytes[..whole]) {
-        // More comes, and what a line looks like is known at its end.
+        // More output follows, and a line is final only at its end.
         Some(newline) if is_full => newline + 1,
         None if is_full && whole == 0 => ready,
         _ => whole,

@@ -1,12 +1,12 @@
-//! The server: takes calls apart, has the tools do their work, and puts answers into what the client speaks.
+//! The server: dispatches requests to tools and formats their answers for the client's protocol version.
 
 use super::answer::{Answer, Failed};
 use super::arguments::Arguments;
 use super::fail::{ToolError, shown};
 use super::input::{GetInput, ListInput, ReadInput, WaitInput};
 use super::message::{Request, RpcError};
-use super::place::Place;
 use super::protocol::{VERSIONS, Version};
+use super::state_root::StateRoot;
 use super::tool::{self, Tool};
 use super::{grep, read, sessions, wait};
 use crate::record::SCHEMA_VERSION;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use sys::error::Hinted;
 use tokio::sync::{Semaphore, watch};
 
-/// How many calls that take long, and a thread each, are worked on at once. Others wait for their turn.
+/// The maximum number of concurrent long calls, each of which uses a thread. Others wait.
 const LONG_CALLS: usize = 2;
 
 /// The server.
@@ -26,22 +26,22 @@ pub(super) struct Server {
     work: Work,
 }
 
-/// What a request is answered with.
+/// The answer to a request.
 pub(super) enum Reply {
     /// The result.
     Result(Value),
-    /// A call of a tool, which has it later. Whoever drops this ends it.
+    /// A tool call in progress; dropping it cancels it.
     Call(Pin<Box<dyn Future<Output = Value> + Send>>),
 }
 
 impl Server {
-    /// Waits end when the sender of `ending` is gone.
-    pub(super) fn new(place: Place, ending: watch::Receiver<()>) -> Self {
+    /// Waiting calls end when the sender of `ending` is dropped.
+    pub(super) fn new(root: StateRoot, ending: watch::Receiver<()>) -> Self {
         let turns = Arc::new(Semaphore::new(LONG_CALLS));
-        Self { tools: tool::all(), work: Work { place: Arc::new(place), turns, ending } }
+        Self { tools: tool::all(), work: Work { root: Arc::new(root), turns, ending } }
     }
 
-    /// Answers `request` in what `version` of the protocol says.
+    /// Answers `request` according to `version` of the protocol.
     pub(super) fn reply(&self, request: &Request, version: Version) -> Result<Reply, RpcError> {
         let mut result = match &request.method[..] {
             "initialize" => json!({
@@ -61,7 +61,7 @@ impl Server {
                 "cacheScope": "private",
             }),
             "tools/list" => {
-                let tools: Vec<Value> = self.tools.iter().map(|tool| tool.told(version)).collect();
+                let tools: Vec<Value> = self.tools.iter().map(|tool| tool.definition(version)).collect();
                 json!({ "tools": tools })
             }
             "tools/call" => return self.call(&request.params, version),
@@ -98,25 +98,25 @@ fn ourselves() -> Value {
     json!({ "name": "derun", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// What calls need.
+/// The context of calls.
 #[derive(Clone)]
 struct Work {
-    place: Arc<Place>,
+    root: Arc<StateRoot>,
     turns: Arc<Semaphore>,
     ending: watch::Receiver<()>,
 }
 
 impl Work {
-    /// Does on another thread what takes long, so that others are answered meanwhile.
+    /// Runs a long call on another thread, so that it doesn't block others.
     async fn apart<T: Send + 'static>(
         self,
-        work: impl FnOnce(&Place) -> Result<T, ToolError> + Send + 'static,
+        work: impl FnOnce(&StateRoot) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
         let Ok(turn) = self.turns.acquire_owned().await else { return Err(ToolError::Ending) };
         let done = tokio::task::spawn_blocking(move || {
-            // One that is cancelled meanwhile keeps its turn: its thread goes on.
+            // A cancelled call keeps its permit until its thread is done.
             let _turn = turn;
-            work(&self.place)
+            work(&self.root)
         });
         done.await.unwrap_or(Err(ToolError::Ending))
     }
@@ -125,48 +125,46 @@ impl Work {
         Ok(match name {
             tool::LIST => {
                 let input = ListInput::take(arguments)?;
-                answered(&self.apart(move |place| sessions::list(place, &input)).await?, version)
+                answered(&self.apart(move |root| sessions::list(root, &input)).await?, version)
             }
             tool::GET => {
                 let input = GetInput::take(arguments)?;
-                answered(&self.apart(move |place| sessions::get(place, &input)).await?, version)
+                answered(&self.apart(move |root| sessions::get(root, &input)).await?, version)
             }
             tool::READ => {
                 let input = ReadInput::take(arguments)?;
                 match input.pattern.clone() {
-                    Some(pattern) => answered(
-                        &self.apart(move |place| grep::read(place, &input, &pattern)).await?,
-                        version,
-                    ),
-                    None if input.is_short() => answered(&read::read(&self.place, &input)?, version),
-                    None => answered(&self.apart(move |place| read::read(place, &input)).await?, version),
+                    Some(pattern) => {
+                        answered(&self.apart(move |root| grep::read(root, &input, &pattern)).await?, version)
+                    }
+                    None if input.is_short() => answered(&read::read(&self.root, &input)?, version),
+                    None => answered(&self.apart(move |root| read::read(root, &input)).await?, version),
                 }
             }
             _ => {
                 let input = WaitInput::take(arguments)?;
                 let stop = async { while self.ending.changed().await.is_ok() {} };
-                answered(&wait::wait(&self.place, &input, stop).await?, version)
+                answered(&wait::wait(&self.root, &input, stop).await?, version)
             }
         })
     }
 }
 
-/// The result of a call that has an answer.
+/// The result of a successful call.
 fn answered<A: Answer>(answer: &A, version: Version) -> Value {
     result(answer, answer.summary(), false, version)
 }
 
-/// The result of a call that has none.
+/// The result of a failed call.
 fn failed(error: &str, version: Version) -> Value {
     let failed = Failed { schema_version: SCHEMA_VERSION, error: error.to_owned() };
     result(&failed, error.to_owned(), true, version)
 }
 
-/// `value` as structured content with its `summary` as text; or as JSON in the text, which is all that older versions
-/// have.
+/// `value` as structured content with its `summary` as text, or as JSON text for older versions.
 fn result(value: &impl Serialize, summary: String, is_error: bool, version: Version) -> Value {
     let structured = version.is_structured();
-    // Only maps whose keys are not strings cannot be JSON, and answers have none.
+    // Only maps with non-string keys fail to serialize, and answers have none.
     let text = if structured { summary } else { serde_json::to_string(value).unwrap_or_default() };
     let mut result = json!({ "content": [{ "type": "text", "text": text }], "isError": is_error });
     if structured {

@@ -1,9 +1,9 @@
-//! `derun_list_sessions` and `derun_get_session`: which sessions there are, and what one is.
+//! `derun_list_sessions` and `derun_get_session`: lists and describes sessions.
 
 use super::answer::{Detail, OneSession, Output, Sessions, Summary};
 use super::fail::ToolError;
 use super::input::{GetInput, ListInput};
-use super::place::Place;
+use super::state_root::StateRoot;
 use crate::record::SCHEMA_VERSION;
 use crate::session::{Session, Status};
 use crate::store::Store;
@@ -11,19 +11,20 @@ use crate::text;
 use jiff::Timestamp;
 use sys::clock::{self, rfc3339};
 
-/// The most bytes of a command in a list, and in the answer about one session.
+/// The maximum size of a command in a list and in the description of a session, in bytes.
 const MAX_LISTED_COMMAND: usize = 4096;
 const MAX_COMMAND: usize = 64 * 1024;
-/// The most bytes of a list.
+/// The maximum size of a list, in bytes.
 const MAX_LIST: usize = 1024 * 1024;
 
-/// Lists sessions, the newest first, as many as are wanted and have room. One that goes away meanwhile is left out.
-pub(super) fn list(place: &Place, input: &ListInput) -> Result<Sessions, ToolError> {
+/// Lists sessions, newest first, up to the limit and the maximum size. Sessions that disappear meanwhile are left
+/// out.
+pub(super) fn list(root: &StateRoot, input: &ListInput) -> Result<Sessions, ToolError> {
     let now = clock::now();
     let (mut total_count, mut wanted) = (0, Vec::new());
     let mut left = usize::try_from(input.limit).unwrap_or(usize::MAX);
     let mut room = MAX_LIST;
-    let store = place.open()?;
+    let store = root.open()?;
     let ids = store.as_ref().map(Store::list).transpose()?.unwrap_or_default();
     for (store, id) in store.iter().flat_map(|store| ids.iter().map(move |id| (store, id))) {
         let looked = store.session(id.as_str()).and_then(|session| Ok((session.status(now)?, session)));
@@ -53,10 +54,10 @@ pub(super) fn list(place: &Place, input: &ListInput) -> Result<Sessions, ToolErr
 }
 
 /// Describes one session.
-pub(super) fn get(place: &Place, input: &GetInput) -> Result<OneSession, ToolError> {
-    let session = place.session(&input.session_id)?;
+pub(super) fn get(root: &StateRoot, input: &GetInput) -> Result<OneSession, ToolError> {
+    let session = root.session(&input.session_id)?;
     let output = output(&session, clock::now())?;
-    // Asked last: the output of a session that is over by then is all there.
+    // Read last: the output of a session that has ended by then is complete.
     let status = session.status(clock::now())?;
     let last = status.last.clone();
     let (exit_code, signal, error, lost) =
@@ -91,14 +92,14 @@ fn summary(session: &Session, status: &Status, most: usize) -> Summary {
     }
 }
 
-/// The first words of a command, of at most `most` bytes together, and whether there are more.
+/// The first arguments of a command, at most `most` bytes in total, and whether there are more.
 fn cut(command: &[String], most: usize) -> (Vec<String>, bool) {
     let mut room = most;
     let mut words = Vec::new();
     for word in command {
         let part = text::cut(word, room);
         words.push(part.to_owned());
-        // An empty word takes room as well.
+        // Empty arguments count too.
         room = room.saturating_sub(part.len() + 1);
         if part.len() < word.len() || room == 0 {
             break;
@@ -110,7 +111,7 @@ fn cut(command: &[String], most: usize) -> (Vec<String>, bool) {
 }
 
 fn output(session: &Session, now: Timestamp) -> Result<Output, ToolError> {
-    // A session that has only just begun has no files for its output, which an empty page takes as none.
+    // A new session has no output files yet, which an empty page accounts for.
     if session.read(0, 1, now)?.bytes.is_empty() {
         return Ok(Output { output_bytes: 0, chunk_count: 0, last_chunk_at: None });
     }

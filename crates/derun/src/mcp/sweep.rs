@@ -1,7 +1,7 @@
-//! Removing old sessions while the server runs (spec 4, "Retention contract"), on a thread of its own: no answer
-//! waits for it.
+//! Removes old sessions while the server runs (spec 4, "Retention contract"), on a thread of its own, so that no
+//! answer waits for it.
 
-use super::place::Place;
+use super::state_root::StateRoot;
 use crate::log::Log;
 use crate::retention;
 use crate::store::DEFAULT_RETENTION;
@@ -11,22 +11,19 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 use sys::clock;
 
-/// Sweeps until it is dropped. The sweep that is under way then stops at the next session.
+/// Sweeps until it is dropped. A sweep in progress then stops at the next session.
 #[derive(Debug)]
 pub struct Sweeper {
     _stop: Sender<()>,
 }
 
 impl Sweeper {
-    /// Sweeps now, unless somebody has just done so, and then every `interval`.
-    ///
-    /// # Errors
-    /// That the system gives no thread.
-    pub fn start(place: Place, interval: Duration) -> io::Result<Self> {
+    /// Sweeps now, unless that was done recently, and then every `interval`.
+    pub fn start(root: StateRoot, interval: Duration) -> io::Result<Self> {
         let (stop, stopped) = mpsc::channel::<()>();
         let work = move || {
-            // Where there is no store yet, there is nothing to sweep; what cannot be opened is tried again.
-            if let Ok(Some(store)) = place.open() {
+            // Without a store there is nothing to sweep; an error is retried.
+            if let Ok(Some(store)) = root.open() {
                 retention::sweep_if_due(&store);
             }
             while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
@@ -34,7 +31,7 @@ impl Sweeper {
                     Err(mpsc::TryRecvError::Disconnected) => ControlFlow::Break(()),
                     _ => ControlFlow::Continue(()),
                 };
-                let Ok(Some(store)) = place.open() else { continue };
+                let Ok(Some(store)) = root.open() else { continue };
                 let mut log = Log::open(store.root());
                 let _next_time = retention::sweep(&store, DEFAULT_RETENTION, clock::now(), &mut log, go_on);
             }

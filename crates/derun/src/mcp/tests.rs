@@ -1,4 +1,4 @@
-//! The server in this process: its parts against each other, over a pipe in memory.
+//! Tests the server in this process, over a pipe in memory.
 
 use super::input::{Form, GetInput, ListInput, Start, WaitInput};
 use super::{read, serve, sessions, tool, wait};
@@ -44,11 +44,11 @@ impl Place {
         self.store.create(new, clock::now()).unwrap()
     }
 
-    fn place(&self) -> super::place::Place {
-        super::place::Place::new(self.store.root())
+    fn place(&self) -> super::state_root::StateRoot {
+        super::state_root::StateRoot::new(self.store.root())
     }
 
-    /// A server, and a client that has shaken hands with it.
+    /// A server, and a client that is connected to it.
     async fn serve(&self) -> (RunningService<RoleClient, ()>, JoinHandle<Result<(), super::ServeError>>) {
         let (ours, theirs) = tokio::io::duplex(1024);
         let (input, output) = tokio::io::split(theirs);
@@ -88,13 +88,13 @@ async fn a_client_finds_a_session_and_follows_it_to_its_end() {
     server.await.unwrap().unwrap();
 }
 
-/// Whether `answer` has the fields that `names` are.
+/// Whether `answer` has all fields in `names`.
 fn has_all(answer: &Value, names: &Value) -> bool {
     names.as_array().unwrap().iter().all(|name| answer.get(name.as_str().unwrap()).is_some())
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn an_error_is_of_the_shape_that_was_promised() {
+async fn errors_match_the_output_schema() {
     let place = Place::new();
     let (client, _server) = place.serve().await;
     for known in tool::all() {
@@ -113,7 +113,7 @@ async fn an_error_is_of_the_shape_that_was_promised() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn every_answer_is_of_the_shape_that_was_promised() {
+async fn answers_match_their_output_schemas() {
     let place = Place::new();
     let mut writer = place.session("s");
     writer.append(Channel::Pty, b"hello\xff\n", clock::now()).unwrap();
@@ -144,7 +144,7 @@ async fn every_answer_is_of_the_shape_that_was_promised() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn a_wait_takes_its_time_and_no_more() {
+async fn a_wait_ends_at_its_timeout() {
     let place = Place::new();
     let _writer = place.session("s");
     let timeout = Duration::from_millis(5);
@@ -158,7 +158,7 @@ async fn a_wait_takes_its_time_and_no_more() {
 }
 
 #[test]
-fn a_page_of_plain_text_ends_with_a_line_and_no_code_is_torn() {
+fn a_page_of_plain_text_ends_at_a_line_and_splits_no_escape_code() {
     let place = Place::new();
     let mut writer = place.session("s");
     let session = place.store.session("s").unwrap();
@@ -177,7 +177,7 @@ fn a_page_of_plain_text_ends_with_a_line_and_no_code_is_torn() {
 }
 
 #[test]
-fn every_chunk_has_the_time_at_which_it_began_to_come() {
+fn every_chunk_has_the_time_of_its_first_byte() {
     let place = Place::new();
     let mut writer = place.session("s");
     let began: Timestamp = "2026-02-03T10:00:00Z".parse().unwrap();
@@ -190,7 +190,7 @@ fn every_chunk_has_the_time_at_which_it_began_to_come() {
         portion.chunks.into_iter().map(|chunk| (chunk.start_cursor.0, chunk.timestamp)).collect::<Vec<_>>()
     };
     let time = |second: &str| format!("2026-02-03T10:00:{second}Z");
-    // What is not UTF-8 parts the text; each part has its own time.
+    // Bytes that are not UTF-8 split the text; each part has its own time.
     assert_eq!(times(0), [(0, time("00")), (8, time("16")), (9, time("24"))]);
     assert_eq!(times(5), [(5, time("08")), (8, time("16")), (9, time("24"))]);
     writer.finish(&End::Exited(0), None, began + SignedDuration::from_mins(1)).unwrap();
@@ -199,7 +199,7 @@ fn every_chunk_has_the_time_at_which_it_began_to_come() {
 }
 
 #[test]
-fn a_session_without_output_has_an_end() {
+fn a_session_without_output_ends() {
     let place = Place::new();
     let _writer = place.session("s");
     let session = place.store.session("s").unwrap();
@@ -209,7 +209,7 @@ fn a_session_without_output_has_an_end() {
 }
 
 #[test]
-fn schemas_have_words_for_clients_and_nothing_that_may_be_null() {
+fn schemas_have_descriptions_and_no_null() {
     for tool in tool::all() {
         let input = serde_json::to_string(&tool.input_schema).unwrap();
         let output = serde_json::to_string(&tool.output_schema).unwrap();
@@ -228,10 +228,10 @@ fn schemas_have_words_for_clients_and_nothing_that_may_be_null() {
 }
 
 #[test]
-fn lists_and_commands_have_bounds() {
+fn lists_and_commands_are_bounded() {
     let place = Place::new();
     for id in 0..50 {
-        // Written as JSON, each of these bytes takes six.
+        // Each of these bytes takes six in JSON.
         let command = vec!["make".to_owned(), "\u{1}".repeat(100_000), "more".to_owned()];
         place.with_command(&format!("s{id}"), command);
     }

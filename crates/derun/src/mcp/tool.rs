@@ -15,12 +15,12 @@ pub(super) const GET: &str = "derun_get_session";
 pub(super) const READ: &str = "derun_read_output";
 pub(super) const WAIT: &str = "derun_wait_output";
 
-/// How the tools go together, for clients that tell their model.
+/// How to combine the tools, for clients that pass this on to their model.
 pub(super) const INSTRUCTIONS: &str = "\
-Output of commands that were run with `derun run`, live and after. derun_list_sessions names the sessions. \
-derun_read_output reads from a cursor (a decimal string, from \"0\") and answers with next_cursor; go on from there \
-until eof. tail_lines gives the end, grep the lines that match. When a running session has no more yet, \
-derun_wait_output waits behind next_cursor.";
+Output of commands run with `derun run`, during and after the run. derun_list_sessions lists the sessions. \
+derun_read_output reads from a cursor (a decimal string, from \"0\") and returns next_cursor; continue from there \
+until eof. tail_lines returns the end, grep the matching lines. When a running session has no more output yet, \
+derun_wait_output waits for more.";
 
 /// A tool.
 #[derive(Debug, Serialize)]
@@ -56,8 +56,8 @@ impl Tool {
         }
     }
 
-    /// It as clients are told of it that speak `version`.
-    pub(super) fn told(&self, version: Version) -> Value {
+    /// The tool's definition for clients that use `version`.
+    pub(super) fn definition(&self, version: Version) -> Value {
         let mut told = json!(self);
         if let (false, Some(told)) = (version.is_structured(), told.as_object_mut()) {
             told.remove("outputSchema");
@@ -66,37 +66,37 @@ impl Tool {
     }
 }
 
-/// All of them.
+/// All tools.
 pub(super) fn all() -> Vec<Tool> {
     vec![
         Tool::new::<ListInput, Sessions>(
             LIST,
             "List captured sessions",
-            "Lists the sessions of commands run with `derun run`, the newest first, running or over: ids, states, \
+            "Lists commands run with `derun run`, newest first, both running and ended: ids, states, \
              times and commands.",
         ),
         Tool::new::<GetInput, OneSession>(
             GET,
             "Describe a captured session",
-            "Tells all about one session: its command, where it ran, its state, exit code or signal, how much it \
-             wrote, and until when it is kept.",
+            "Returns the details of a session: its command, working directory, state, exit code or signal, size of its \
+             output, and when it expires.",
         ),
         Tool::new::<ReadInput, Read>(
             READ,
             "Read a session's output",
-            "Reads what a session wrote, from a cursor on, or its last bytes or lines, or only the lines in which a \
-             regular expression matches. Never waits. Go on from next_cursor until eof.",
+            "Reads a session's output from a cursor on, its last bytes or lines, or only the lines that match a \
+             regular expression. Never waits. Continue from next_cursor until eof.",
         ),
         Tool::new::<WaitInput, Waited>(
             WAIT,
             "Wait for a session's output",
-            "Waits until a session writes something behind a cursor, or is over, or the time is, and answers with \
-             what came. Answers at once if there is something already.",
+            "Waits until there is output after a cursor, the session ends, or the time is up, and returns the \
+             output. Returns at once if there is some already.",
         ),
     ]
 }
 
-/// The schema of `T` in one piece, since not every client follows references.
+/// The schema of `T` without references, which some clients don't support.
 fn schema<T: JsonSchema>(contract: Contract) -> Object {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
@@ -104,8 +104,8 @@ fn schema<T: JsonSchema>(contract: Contract) -> Object {
     settings.contract = contract;
     let mut schema: Schema = settings.into_generator().into_root_schema_for::<T>();
     RecursiveTransform(without_width).transform(&mut schema);
-    // A field without a value is left out of an answer, and a model reads what an argument may be: in neither is null
-    // worth a word. It is taken all the same.
+    // Missing fields are omitted from answers, and models needn't know that arguments may be null, so the
+    // schemas don't mention null. It is accepted anyway.
     RecursiveTransform(without_null).transform(&mut schema);
     schema.remove("title");
     schema.remove("description");
@@ -115,18 +115,18 @@ fn schema<T: JsonSchema>(contract: Contract) -> Object {
     }
 }
 
-/// The schema of an answer, or of the error in its place: clients hold errors to a tool's schema as well.
+/// The schema of an answer or an error: clients check errors against a tool's schema too.
 fn or_error(mut answer: Object) -> Object {
     let required = answer.insert("required".to_owned(), json!(["schema_version"]));
     answer.insert("oneOf".to_owned(), json!([{ "required": required }, { "required": ["error"] }]));
     if let Some(Value::Object(properties)) = answer.get_mut("properties") {
-        let about = "Why there is no answer. Where it is present, there is nothing else but schema_version.";
+        let about = "The error. If present, schema_version is the only other property.";
         properties.insert("error".to_owned(), json!({ "type": "string", "description": about }));
     }
     answer
 }
 
-/// Takes out that a value may be null.
+/// Removes `null` from the possible types.
 fn without_null(schema: &mut Schema) {
     let Some(object) = schema.as_object_mut() else { return };
     if object.get("default") == Some(&Value::Null) {
@@ -146,7 +146,7 @@ fn without_null(schema: &mut Schema) {
     match (kinds.pop(), kinds.is_empty()) {
         (Some(Value::Object(only)), true) => {
             for (name, value) in only {
-                // What is said of the property goes before what is said of the type.
+                // A property's description takes precedence over its type's.
                 object.entry(name).or_insert(value);
             }
         }
@@ -158,7 +158,7 @@ fn without_null(schema: &mut Schema) {
     }
 }
 
-/// Takes out what Rust calls a number's type: no format that JSON Schema knows, and clients complain of others.
+/// Removes Rust-specific number formats, which JSON Schema doesn't define and some clients reject.
 fn without_width(schema: &mut Schema) {
     if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.contains("int")) {
         schema.remove("format");

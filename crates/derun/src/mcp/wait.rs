@@ -1,10 +1,10 @@
-//! `derun_wait_output`: waits until there is output behind a cursor, until the session is over, or for a time.
+//! `derun_wait_output`: waits until there is output after a cursor, the session has ended, or the time is up.
 
 use super::answer::Waited;
 use super::fail::ToolError;
 use super::input::{Cursor, WaitInput};
-use super::place::Place;
 use super::read::portion;
+use super::state_root::StateRoot;
 use crate::record::{SCHEMA_VERSION, State};
 use crate::session::{Following, Session};
 use std::pin::pin;
@@ -12,12 +12,12 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// How often is looked where nothing tells of changes.
+/// The polling interval if the system cannot report changes.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Waits for output. When `stop` is over, it answers with what there is.
+/// Waits for output. When `stop` resolves, answers with what is available.
 pub(super) async fn wait(
-    place: &Place,
+    root: &StateRoot,
     input: &WaitInput,
     stop: impl Future<Output = ()>,
 ) -> Result<Waited, ToolError> {
@@ -28,7 +28,7 @@ pub(super) async fn wait(
             () = stop => false,
         }
     });
-    let mut session = place.session(&input.session_id)?;
+    let mut session = root.session(&input.session_id)?;
     let mut waker = Waker::None;
     let (mut is_over, mut is_late) = (input.timeout.is_zero(), input.timeout.is_zero());
     loop {
@@ -51,27 +51,27 @@ pub(super) async fn wait(
             late = &mut end => (is_over, is_late) = (true, late),
         }
         if portion.state == State::Starting {
-            // What a session is, is read once; that it runs is written there.
-            session = place.session(&input.session_id)?;
+            // The metadata is read only once, and contains the PID only after the command has started.
+            session = root.session(&input.session_id)?;
         }
     }
 }
 
-/// What tells that it is worth to look again.
+/// Wakes a waiting call.
 enum Waker {
     None,
     Following(Watching),
     Tick,
 }
 
-/// Something that follows, and is let go of elsewhere.
+/// Follows a session; dropped on another thread.
 struct Watching(Option<Following>);
 
 impl Drop for Watching {
-    /// The kernel takes milliseconds to let go of a watch. The answer does not wait for that.
+    /// Closing a watch takes the kernel milliseconds, which the answer needn't wait for.
     fn drop(&mut self) {
         if let (Some(following), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
-            // Not `drop`: where nothing tells of changes it has none, and clippy objects there.
+            // Not `drop`: on systems without notifications the type has no destructor, and clippy objects.
             runtime.spawn_blocking(move || {
                 let _gone = following;
             });
@@ -80,8 +80,8 @@ impl Drop for Watching {
 }
 
 impl Waker {
-    /// Waits until there may be more. The first time it is made and at once done: what came before it was there is
-    /// seen by looking, and what comes later is told of.
+    /// Waits for a possible change. The first call only starts the watch and returns at once: earlier changes are
+    /// found by reading, later ones are reported.
     async fn changed(&mut self, session: &Session) {
         match self {
             Self::None => {

@@ -1,44 +1,44 @@
-//! One line as a terminal holds it: columns, and a cursor that text is written over.
+//! A terminal line: columns and a cursor; text overwrites what is under it.
 //!
-//! A glyph takes one column or more (wide characters two, a tab up to eight). Writing over a part of one leaves
-//! blanks in the rest of it, as terminals do. Everything costs at most [`LIMIT`], whatever is written.
+//! A character takes one or more columns (wide characters two, a tab up to eight). Overwriting a part of it turns the
+//! rest into blanks, as terminals do. No operation costs more than [`LIMIT`].
 
 use unicode_width::UnicodeWidthChar;
 
-/// The columns that can still be written over. What is further back in a longer line has been written out: a
-/// terminal that wraps cannot go back there either.
+/// The number of columns that can still be overwritten. Earlier columns of a longer line have been emitted: a
+/// terminal that wraps cannot return there either.
 pub(super) const LIMIT: usize = 2048;
 
-/// How far the cursor can be moved, or blanks be made, where nothing is written yet. No terminal is as wide, and
-/// a few bytes must not make many.
+/// How far the cursor can move, or blanks be inserted, beyond the text. No terminal is wider, and a few bytes must
+/// not create many.
 const WIDE: usize = 512;
 
-/// The most bytes of combining characters on one glyph; those behind it take a column.
+/// The maximum size of combining characters on one character, in bytes; further ones take a column.
 const MARKS: usize = 64;
 
 /// A column.
 #[derive(Debug, Clone, Default)]
 struct Cell {
-    /// The character that begins here; `None` in the further columns of one.
+    /// The character that starts here; `None` in its further columns.
     begins: Option<char>,
-    /// What combines with it.
+    /// Its combining characters.
     marks: String,
 }
 
 const BLANK: Cell = Cell { begins: Some(' '), marks: String::new() };
 
-/// The line, and where the next character goes.
+/// The line and its cursor.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     cells: Vec<Cell>,
-    /// Columns of this line that have been written out.
+    /// The number of columns that have been emitted.
     passed: usize,
     cursor: usize,
-    /// The cursor has left this line for another, which begins when something is written there.
+    /// Whether the cursor has moved to another line, which starts at the next write.
     left: bool,
-    /// How many lines there were.
+    /// The number of lines so far.
     number: u64,
-    /// A position to come back to.
+    /// The saved cursor position.
     saved: Option<(u64, usize, bool)>,
 }
 
@@ -61,7 +61,7 @@ impl Line {
         self.write(character, width.max(1), out);
     }
 
-    /// Adds a character that takes no room to the one before the cursor, if there is one that takes it.
+    /// Adds a zero-width character to the one before the cursor, if possible.
     fn combine(&mut self, character: char) -> bool {
         let Some(last) = self.cursor.checked_sub(1) else { return false };
         let first = self.first(last);
@@ -91,13 +91,13 @@ impl Line {
         }
     }
 
-    /// The column in which the glyph at `column` begins.
+    /// The column where the character at `column` starts.
     fn first(&self, column: usize) -> usize {
         let before = self.cells.get(..=column).unwrap_or(&self.cells);
         before.iter().rposition(|cell| cell.begins.is_some()).unwrap_or(0)
     }
 
-    /// Makes a glyph that goes on over `column` into blanks.
+    /// Turns a character that extends across `column` into blanks.
     fn part(&mut self, column: usize) {
         if self.cells.get(column).is_some_and(|cell| cell.begins.is_none()) {
             let first = self.first(column);
@@ -107,7 +107,7 @@ impl Line {
         }
     }
 
-    /// To the next tab stop. At the end of what is written the tab stays one.
+    /// Moves to the next tab stop. At the end of the text, the tab is kept.
     pub(super) fn tab(&mut self, out: &mut String) {
         let width = 8 - (self.passed + self.cursor) % 8;
         if !self.left && self.cursor == self.cells.len() {
@@ -128,12 +128,12 @@ impl Line {
         self.cursor = column.saturating_sub(self.passed).min(most);
     }
 
-    /// Back to the line's beginning.
+    /// Moves the cursor to the start of the line.
     pub(super) fn carriage_return(&mut self) {
         self.cursor = 0;
     }
 
-    /// Moves the cursor to another line, to a column of it.
+    /// Moves the cursor to `column` of another line.
     pub(super) fn leave(&mut self, column: usize) {
         self.left = true;
         self.cursor = column.min(WIDE);
@@ -147,17 +147,17 @@ impl Line {
         (self.passed, self.cursor, self.left) = (0, 0, false);
     }
 
-    /// Writes out what there is of it.
+    /// Emits the rest of the line.
     pub(super) fn flush(&mut self, out: &mut String) {
         self.cells.drain(..).for_each(|cell| show(&cell, out));
     }
 
-    /// Notes the cursor's position.
+    /// Saves the cursor position.
     pub(super) fn save(&mut self) {
         self.saved = Some((self.number, self.column(), self.left));
     }
 
-    /// Takes the cursor back to where it was noted.
+    /// Restores the cursor position.
     pub(super) fn restore(&mut self) {
         match self.saved {
             Some((number, column, left)) if number == self.number => {
@@ -168,7 +168,7 @@ impl Line {
         }
     }
 
-    /// Erases these columns, counted from the cursor's line's beginning, to blanks.
+    /// Turns these columns into blanks.
     fn blank(&mut self, from: usize, to: usize) {
         let to = to.min(self.cells.len());
         if !self.left && from < to {
@@ -178,7 +178,7 @@ impl Line {
         }
     }
 
-    /// Erases from the cursor on.
+    /// Erases from the cursor to the end.
     pub(super) fn erase_to_end(&mut self) {
         if !self.left {
             self.part(self.cursor);
@@ -186,12 +186,12 @@ impl Line {
         }
     }
 
-    /// Erases up to the cursor, and what it stands on.
+    /// Erases up to and including the cursor.
     pub(super) fn erase_to_cursor(&mut self) {
         self.blank(0, self.cursor + 1);
     }
 
-    /// Erases all of it.
+    /// Erases the whole line.
     pub(super) fn erase(&mut self) {
         if !self.left {
             self.cells.clear();
@@ -203,7 +203,7 @@ impl Line {
         self.blank(self.cursor, self.cursor + count);
     }
 
-    /// Takes `count` columns out; what is behind them moves up.
+    /// Deletes `count` columns; the rest moves left.
     pub(super) fn delete(&mut self, count: usize) {
         let end = (self.cursor + count).min(self.cells.len());
         if !self.left && self.cursor < end {
@@ -213,7 +213,7 @@ impl Line {
         }
     }
 
-    /// Puts `count` blanks before what is at the cursor.
+    /// Inserts `count` blanks at the cursor.
     pub(super) fn insert(&mut self, count: usize) {
         if !self.left && self.cursor < self.cells.len() {
             self.part(self.cursor);

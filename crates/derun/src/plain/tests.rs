@@ -1,4 +1,4 @@
-//! What is left of terminal output.
+//! Tests the conversion of terminal output.
 
 use super::line::LIMIT;
 use super::{Plain, plain};
@@ -12,7 +12,7 @@ fn cut(pieces: &[&[u8]]) -> String {
 }
 
 #[test]
-fn escape_codes_vanish() {
+fn escape_codes_are_removed() {
     for (bytes, text) in [
         ("\x1b[1;31mred\x1b[0m and \x1b[38;2;1;2;3mtrue\x1b[m", "red and true"),
         ("\x1b]0;title\x07\x1b]8;;https://x.y\x1b\\link\x1b]8;;\x1b\\", "link"),
@@ -26,7 +26,7 @@ fn escape_codes_vanish() {
 }
 
 #[test]
-fn what_is_written_over_is_gone() {
+fn overwritten_text_is_removed() {
     for (bytes, text) in [
         ("10%\r50%\r100%\ndone\n", "100%\ndone\n"),
         ("long line\r\x1b[Kshort\n", "short\n"),
@@ -48,7 +48,7 @@ fn what_is_written_over_is_gone() {
 }
 
 #[test]
-fn other_lines_begin_where_something_is_printed() {
+fn other_lines_start_at_the_next_printed_character() {
     for (bytes, text) in [
         ("\x1b[2J\x1b[Hone\x1b[5;3Htwo\x1b[2;1H", "one\n  two"),
         ("one\ntwo\x1b[A\r\x1b[2Kthree\n", "one\ntwo\nthree\n"),
@@ -62,7 +62,7 @@ fn other_lines_begin_where_something_is_printed() {
 }
 
 #[test]
-fn wide_and_combining_characters_stay_whole_or_go() {
+fn wide_and_combining_characters_are_kept_or_removed_whole() {
     for (bytes, text) in [
         ("日本\x08x", "日 x"),
         ("日本\rx", "x 本"),
@@ -77,16 +77,16 @@ fn wide_and_combining_characters_stay_whole_or_go() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_replaced() {
+fn bytes_that_are_not_text_are_replaced() {
     assert_eq!(plain(b"a\xffb\xe2\x82c\x85\xc2\x85"), "a\u{fffd}b\u{fffd}c\u{fffd}\u{fffd}");
     assert_eq!(plain(b"cut \xe2\x82"), "cut \u{fffd}");
     assert_eq!(plain(b"cut \xe2\x1b[1m."), "cut \u{fffd}.");
-    // The parser alone loses the A.
+    // With the parser alone, the A would be lost.
     assert_eq!(cut(&[b"\xc2", b"\xa9A\xf0\x9f\x98\x80"]), "\u{a9}A\u{1f600}");
 }
 
 #[test]
-fn a_long_line_comes_out_before_it_ends() {
+fn a_long_line_is_emitted_before_it_ends() {
     let (mut plain, mut out) = (Plain::default(), String::new());
     for _ in 0..100 {
         plain.feed(&[b'x'; 1000], &mut out);
@@ -98,7 +98,7 @@ fn a_long_line_comes_out_before_it_ends() {
 }
 
 #[test]
-fn nothing_makes_much_of_little() {
+fn a_few_bytes_never_produce_much_output() {
     for piece in
         ["\x1b[9999C.\n", "\x1b[9999@.\r", "\x1b[9;999H.", "\x1b[9999b", "\u{301}", "\x1b]0;x", "\x1b["]
     {
@@ -107,7 +107,7 @@ fn nothing_makes_much_of_little() {
     }
 }
 
-/// Pieces of terminal output, and anything at all.
+/// Fragments of terminal output, and arbitrary bytes.
 fn output() -> impl Strategy<Value = Vec<u8>> {
     let code = "\x1b\\[[?]?[0-9]{0,4}(;[0-9]{0,3})?[A-Za-z@`]|\x1b[\\]P_X^][a-z;]{0,6}(\x07|\x1b\\\\|\x18)?|\x1b[()#]?[0-9A-Za-z]";
     let piece = prop_oneof![
@@ -121,21 +121,21 @@ fn output() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn nothing_is_left_that_a_terminal_obeys(bytes in output()) {
+    fn no_terminal_control_characters_remain(bytes in output()) {
         let text = plain(&bytes);
         prop_assert!(!text.chars().any(|c| c.is_control() && c != '\n' && c != '\t'), "{text:?}");
-        // What is plain stays as it is.
+        // Plain text does not change.
         prop_assert_eq!(plain(text.as_bytes()), text);
     }
 
     #[test]
-    fn text_without_controls_stays_as_it_is(text in "(\\PC|[\n\t])*", many in 1_usize..300) {
+    fn text_without_control_characters_is_unchanged(text in "(\\PC|[\n\t])*", many in 1_usize..300) {
         let text = text.repeat(many);
         prop_assert_eq!(plain(text.as_bytes()), text);
     }
 
     #[test]
-    fn cutting_the_bytes_up_changes_nothing(bytes in output(), cuts in prop::collection::vec(0_usize..300, 0..9)) {
+    fn chunking_does_not_change_the_result(bytes in output(), cuts in prop::collection::vec(0_usize..300, 0..9)) {
         let mut cuts: Vec<usize> = cuts.into_iter().map(|at| at.min(bytes.len())).collect();
         cuts.extend([0, bytes.len()]);
         cuts.sort_unstable();

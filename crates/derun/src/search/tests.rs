@@ -1,4 +1,4 @@
-//! Searches, by example and against a look at every line.
+//! Tests searches by example, and against a naive search.
 
 use super::*;
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ fn texts(found: &[Found]) -> Vec<(u64, u64, &str)> {
 }
 
 #[test]
-fn a_line_is_found_with_those_around_it() {
+fn a_line_is_found_with_its_context() {
     let query = query("^two$", 2);
     let mut search = Search::new(&query, 10, 1000);
     search.prime(b"torn\nzero\n", true);
@@ -36,7 +36,7 @@ fn a_line_is_found_with_those_around_it() {
 }
 
 #[test]
-fn an_unended_line_is_searched_when_nothing_comes() {
+fn an_unterminated_line_is_searched_at_the_end() {
     let query = query("x", 0);
     let mut search = Search::new(&query, 0, 1000);
     search.feed(b"x");
@@ -65,7 +65,7 @@ fn a_match_that_is_too_long_is_cut() {
 }
 
 #[test]
-fn what_is_searched_is_what_is_shown() {
+fn rendered_text_is_searched() {
     let render: Render = |line| String::from_utf8_lossy(line).replace('*', "");
     let query = Query::new("^ERROR", true, 0, Some(render)).unwrap();
     let mut search = Search::new(&query, 0, 1000);
@@ -74,7 +74,7 @@ fn what_is_searched_is_what_is_shown() {
 }
 
 #[test]
-fn an_endless_line_is_searched_in_parts() {
+fn an_oversized_line_is_searched_in_parts() {
     let query = query("needle", 0);
     let mut search = Search::new(&query, 0, 1000);
     let block = vec![b'x'; MAX_LINE + 7];
@@ -85,7 +85,7 @@ fn an_endless_line_is_searched_in_parts() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_cut_around_the_hit() {
+fn an_oversized_line_is_cut_around_the_match() {
     let long = |end: &str| format!("{}{end}\n", "ä".repeat(300));
     let (found, ..) = fed(&query("END", 0), 20, long("END").as_bytes());
     assert_eq!((&found[0].text[..], found[0].cut), ("ääääääääEND", true));
@@ -93,14 +93,14 @@ fn a_line_that_is_too_long_is_cut_around_the_hit() {
     assert_eq!((&found[0].text[..], found[0].cut), ("ääääENDäääää", true));
     let (found, ..) = fed(&query("ä+", 0), 5, long("END").as_bytes());
     assert_eq!((&found[0].text[..], found[0].cut), ("ää", true));
-    // Bytes that are no text take more room as text than they are.
+    // Bytes that are not text take more room as text.
     let torn = [&b"\xff".repeat(100)[..], b"END", &b"\xff".repeat(100)].concat();
     let (found, ..) = fed(&query("END", 0), 9, &torn);
     assert_eq!(found[0].text, "\u{fffd}END\u{fffd}");
 }
 
 #[test]
-fn a_part_of_an_endless_line_is_not_whole() {
+fn a_part_of_an_oversized_line_is_marked_as_cut() {
     let block = [&vec![b'x'; MAX_LINE - 3][..], b"END", b"END\nEND\n"].concat();
     let (found, ..) = fed(&query("END", 0), usize::MAX, &block);
     assert_eq!(texts(&found[1..]), [(MAX_LINE as u64 + 4, 2, "END")]);
@@ -116,7 +116,7 @@ fn a_line_that_is_searched_in_parts_counts_once() {
     let lines: Vec<_> = found.iter().map(|found| (found.line, found.cut, found.cursor)).collect();
     let second = 4 + long.len() as u64 + 6;
     assert_eq!(lines, [(2, true, 4), (4, true, second), (5, true, second + long.len() as u64)]);
-    // Of a line that is too long, its first part stands around others.
+    // A line that is too long is shown in context by its first part.
     assert_eq!(
         (&found[0].before[..], &found[0].after[..]),
         (&["one".to_owned()][..], &["three".to_owned()][..])
@@ -139,7 +139,7 @@ fn a_line_that_matches_in_a_later_part_counts_once() {
 }
 
 #[test]
-fn the_end_of_a_full_part_is_no_empty_line() {
+fn the_end_of_a_full_part_is_not_an_empty_line() {
     let output = [&vec![b'x'; MAX_LINE][..], b"\n\nend\n"].concat();
     let (found, ..) = fed(&query("^$", 0), usize::MAX, &output);
     assert_eq!(texts(&found), [(MAX_LINE as u64 + 1, 2, "")]);
@@ -176,7 +176,7 @@ fn a_later_match_whose_context_does_not_fit_is_left_for_the_next_search() {
 }
 
 #[test]
-fn context_that_was_not_looked_at_is_missed() {
+fn unread_context_is_reported_as_missing() {
     let query = query("x", 2);
     let cut = |primed: &[u8], is_whole: bool| {
         let mut search = Search::new(&query, 100, 1000);
@@ -193,7 +193,7 @@ fn context_that_was_not_looked_at_is_missed() {
 
 proptest! {
     #[test]
-    fn however_it_is_fed_it_finds_what_a_look_at_every_line_finds(
+    fn any_chunking_finds_what_a_naive_search_finds(
         text in "[ab\n]{0,60}",
         cuts in prop::collection::vec(0_usize..60, 0..6),
     ) {

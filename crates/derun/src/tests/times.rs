@@ -1,4 +1,4 @@
-//! When output came, in the index and for whoever reads it.
+//! Tests the times of output, in the index and for readers.
 
 use super::Place;
 use crate::record::{Channel, Stretch};
@@ -6,20 +6,20 @@ use crate::writer::End;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
-/// A time, so many milliseconds after the beginning.
+/// A time in milliseconds after the start.
 fn at(milliseconds: i64) -> Timestamp {
     let beginning: Timestamp = "2026-02-03T10:00:00Z".parse().unwrap();
     beginning + SignedDuration::from_millis(milliseconds)
 }
 
-/// The lines of the index of `s`: where each begins, how long it is, and when it came.
+/// The lines of the index of `s`: offset, length, channel and time.
 fn lines(place: &Place) -> Vec<(u64, u64, Channel, Timestamp)> {
     let text = std::fs::read_to_string(place.file("s", "index.jsonl")).unwrap();
     let parse = |line| serde_json::from_str(line).unwrap();
     text.lines().map(parse).map(|s: Stretch| (s.offset, s.length, s.channel, s.timestamp)).collect()
 }
 
-/// When the byte at `cursor` came, as a reader sees it that begins there.
+/// The time of the byte at `cursor`, for a reader that starts there.
 fn seen(place: &Place, cursor: u64) -> Timestamp {
     place.read("s", cursor, 1).stretches[0].timestamp
 }
@@ -61,7 +61,7 @@ fn output_before_another_channels_is_not_dated_by_that() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_dates_what_comes_then() {
+fn after_a_clock_change_output_has_the_new_time() {
     let place = Place::new();
     let mut writer = place.session("s");
     writer.append(Channel::Pty, b"a", at(3_600_000)).unwrap();
@@ -71,7 +71,7 @@ fn a_clock_that_is_set_back_dates_what_comes_then() {
 }
 
 #[test]
-fn output_that_comes_steadily_has_few_lines() {
+fn steady_output_needs_few_index_lines() {
     let place = Place::new();
     let mut writer = place.session("s");
     for step in 0..1000 {
@@ -82,7 +82,7 @@ fn output_that_comes_steadily_has_few_lines() {
 
 proptest! {
     #[test]
-    fn a_line_has_the_time_of_its_first_byte_and_every_byte_came_soon_after(
+    fn a_line_has_the_time_of_its_first_byte_and_later_bytes_follow_soon(
         writes in prop::collection::vec((0_i64..120, 1_usize..40_000, prop::bool::ANY), 1..40),
     ) {
         let place = Place::new();

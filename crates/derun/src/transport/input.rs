@@ -1,7 +1,7 @@
-//! What is typed, to the pseudo terminal.
+//! Passes typed input on to the pseudoterminal.
 //!
-//! A job in the background must not read its terminal, or it is stopped. So nothing is read before there is
-//! something and we are in the foreground: the wait is told of what *comes*, not of what the shell has not yet read.
+//! A background job is stopped if it reads its terminal. So input is only read when there is some and we are in the
+//! foreground: polling reports *new* input, not input that the shell has left unread.
 
 use super::pty::Screen;
 use super::relay;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sys::arrival::Arrivals;
 use sys::{signals, terminal};
 
-/// The thread that passes input on.
+/// The thread that passes on input.
 #[derive(Debug)]
 pub(super) struct Input {
     arrivals: Arc<Arrivals<BorrowedFd<'static>>>,
@@ -22,10 +22,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// Begins to pass what comes on stdin to `to`, whenever `screen` can be entered.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Starts passing stdin on to `to`, whenever `screen` can be entered.
     pub(super) fn start(to: Arc<OwnedFd>, screen: Arc<Screen>) -> io::Result<Self> {
         let arrivals = Arc::new(Arrivals::on(rustix::stdio::stdin())?);
         let over = Arc::new(AtomicBool::new(false));
@@ -50,20 +47,20 @@ impl Input {
         Ok(input)
     }
 
-    /// Has the thread look whether there is something, which it may read now.
+    /// Makes the thread check for input that it may read now.
     pub(super) fn look_again(&self) {
         self.arrivals.wake();
     }
 
-    /// Reads nothing more: it is somebody else's.
+    /// Stops reading: further input belongs to others.
     pub(super) fn end(&self) {
         self.over.store(true, Ordering::Release);
         self.look_again();
     }
 }
 
-/// Writes what was typed to the pseudo terminal. What a Ctrl-C or a Ctrl-\\ there does to the command, our terminal
-/// would have done to all of our job: to the script, say, that we are a command of.
+/// Writes typed input to the pseudoterminal. When Ctrl-C or Ctrl-\\ signals the command there, our own job gets the
+/// signal too, as it would without us: for example, the script that runs us.
 fn pass_on(typed: &[u8], to: &OwnedFd) -> Result<(), relay::Over> {
     for signal in terminal::signals_of(typed, to) {
         signals::send_to_group(signal);

@@ -1,8 +1,8 @@
-//! The process between us and a command in a pseudo terminal: it leads the terminal's session, as a shell does.
+//! The session leader of a command's pseudoterminal, a process between us and the command, like a shell.
 //!
-//! A command that led the session itself could not be stopped by Ctrl-Z, since its process group would be orphaned.
-//! The leader starts the command in a group of its own, reports what becomes of it, and outlives us for the moment
-//! it takes to make our terminal what it was and to hang up, should we be killed.
+//! If the command led the session itself, Ctrl-Z could not stop it, since its process group would be orphaned. The
+//! leader starts the command in its own group and reports its state changes. If we are killed, it lives just long
+//! enough to restore our terminal and hang up.
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::fs::File;
@@ -12,21 +12,21 @@ use sys::signals::{self, Signals};
 use sys::spawn::{self, Change, CommandLine, NotStarted, Streams};
 use sys::terminal::{self, Outer};
 
-/// What the leader tells us.
+/// A report of the leader.
 #[derive(Debug)]
 pub(super) enum Report {
-    /// The command runs.
+    /// The command is running.
     Started(Pid),
-    /// It does not.
+    /// The command could not be started.
     NotStarted(NotStarted),
-    /// Something became of it.
+    /// The command's state changed.
     Changed(Change),
 }
 
-/// How long a report is: what it is about, and a number.
+/// The size of a report: its kind, and a number.
 const LENGTH: usize = 5;
 
-/// What a leader waits for: a change of the command, and that its terminal is hung up.
+/// Signals that a leader waits for: a change of the command, and the hang-up of its terminal.
 const AWAITED: [i32; 2] = [libc::SIGCHLD, libc::SIGHUP];
 
 impl Report {
@@ -69,24 +69,24 @@ impl Report {
     }
 }
 
-/// What a leader needs.
+/// The parts that a leader needs.
 pub(super) struct Leader<'a> {
-    /// The terminal to lead a session on.
+    /// The terminal of its session.
     pub(super) terminal: OwnedFd,
-    /// Where the command's stderr goes, if not to the terminal.
+    /// The command's stderr, if that is not the terminal.
     pub(super) stderr: Option<OwnedFd>,
-    /// Where to report to.
+    /// Where to write reports.
     pub(super) reports: File,
-    /// What to start.
+    /// The command to start.
     pub(super) command: &'a CommandLine,
-    /// What our signals were.
+    /// Our original signal settings.
     pub(super) signals: &'a Signals,
-    /// What our terminal was, to be put back if we are killed.
+    /// Our terminal's original settings, restored if we are killed.
     pub(super) outer: &'a Outer,
 }
 
 impl Leader<'_> {
-    /// Leads until the command is over. Runs in a process of its own.
+    /// Leads until the command has ended. Runs in a process of its own.
     pub(super) fn lead(mut self) {
         match self.start() {
             Ok(child) => self.follow(child),
@@ -107,12 +107,12 @@ impl Leader<'_> {
     }
 
     fn follow(&self, child: Pid) {
-        // The terminal's signals go to the command's group. Of ours, only a hang-up matters: it says that nobody
-        // holds the other end any more.
+        // The terminal's signals go to the command's group. Of ours, only a hang-up matters: it means that the other
+        // end was closed.
         for signal in signals::PASSED_ON.into_iter().chain([libc::SIGPIPE, libc::SIGTTOU, libc::SIGTTIN]) {
             signals::ignore(signal);
         }
-        // Both are held back while we do not wait for them: one that came before would have us wait for ever.
+        // Both are blocked while we don't wait for them: otherwise one that comes early would be missed.
         signals::interrupt_on(libc::SIGCHLD);
         signals::interrupt_on(libc::SIGHUP);
         self.signals.let_come();
@@ -123,7 +123,7 @@ impl Leader<'_> {
                 Ok(Some(change)) => {
                     let is_over = matches!(change, Change::Exited(_) | Change::Signaled(_));
                     if is_over {
-                        // Else the kernel would hang up on what the command has left in its group when we end.
+                        // Otherwise the kernel would hang up on the command's remaining processes when we exit.
                         terminal::take_foreground(&self.terminal);
                         if terminal::is_hung_up(&self.terminal) {
                             self.outer.restore();
@@ -141,7 +141,7 @@ impl Leader<'_> {
         }
     }
 
-    /// We are gone: the terminal becomes what it was, and the command is told as by a terminal that is closed.
+    /// Handles our death: restores the terminal and signals the command as if its terminal were closed.
     fn hang_up(&self, child: Pid) {
         self.outer.restore();
         for signal in [Signal::HUP, Signal::CONT] {

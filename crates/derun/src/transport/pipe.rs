@@ -1,5 +1,5 @@
-//! The command in our own place, with a pipe for stdout and one for stderr; stdin, process group and terminal are
-//! the ones it would have had without us.
+//! Runs the command in our place, with pipes for stdout and stderr; stdin, process group and terminal are the same as
+//! without us.
 
 use super::super::record::Channel;
 use super::super::recorder::Recorder;
@@ -16,7 +16,7 @@ use sys::signals::{self, Signals};
 use sys::spawn::{self, Change, CommandLine, NotStarted, Streams};
 use sys::{inherited, terminal};
 
-/// A stream that is ours to pass on.
+/// A stream to pass on.
 struct Stream {
     from: OwnedFd,
     to: BorrowedFd<'static>,
@@ -45,15 +45,15 @@ pub(super) fn run(
         let mut relays = Relays { streams: ours, scope, ended: ended.as_fd(), recorder, running: Vec::new() };
         signals.let_come();
         let how = until_end(child, alone, &signals, &mut relays);
-        // From here on there is nobody to pass a signal on to, and much may still be written.
+        // The command has ended, so there is nobody to pass signals on to, and much output may remain.
         signals.give_back();
         drop(ends);
         Ok(Finished { ended: how?, trouble: relays.finish() })
     })
 }
 
-/// Makes the pipes: their ends for the command, and ours. Where stdout and stderr are one, they stay one, so that what
-/// is written to them keeps its order; else each is a channel of its own.
+/// Creates the pipes, with ends for the command and for us. If stdout and stderr are the same, they share a pipe,
+/// which keeps the order of writes; otherwise each is a channel of its own.
 fn connect() -> io::Result<(Streams, Vec<Stream>)> {
     let (mut streams, mut ours) = (Streams::default(), Vec::new());
     if !inherited::was_closed(1) {
@@ -74,16 +74,16 @@ fn connect() -> io::Result<(Streams, Vec<Stream>)> {
     Ok((streams, ours))
 }
 
-/// Leaves the process group to the command, where there is no terminal and we do not lead it: a signal to the group,
-/// as of `timeout`, then reaches the command once and us not at all. Says whether it did. On a terminal we stay,
-/// since a shell has us stop and go on with the group.
+/// Leaves the process group to the command if there is no terminal and we don't lead the group: then a signal to the
+/// group, such as that of `timeout`, reaches the command once and us not at all. Returns whether we left. On a
+/// terminal we stay, so that a shell stops and resumes us with the group.
 fn leave_group() -> bool {
     let leads = process::group() == Some(rustix::process::getpid());
     !leads && !terminal::has_controlling() && rustix::process::setpgid(None, None).is_ok()
 }
 
-/// The streams: each is passed on by a thread of its own, so that one that is not read keeps no other waiting. The
-/// thread is started when there is something to do, since most commands use one stream or none.
+/// Relays the streams, each on a thread of its own, so that an unread stream doesn't block the others. A thread
+/// starts only when there is output, since most commands use one stream or none.
 struct Relays<'scope, 'env> {
     streams: Vec<Stream>,
     scope: &'scope Scope<'scope, 'env>,
@@ -93,7 +93,7 @@ struct Relays<'scope, 'env> {
 }
 
 impl Relays<'_, '_> {
-    /// Waits until `signals` has one, and starts the relays of streams on which something happens meanwhile.
+    /// Waits for one of `signals`, and starts relays of streams that become active meanwhile.
     fn wait(&mut self, signals: &Signals) -> io::Result<()> {
         loop {
             let mut watched = vec![PollFd::new(signals, PollFlags::IN)];
@@ -114,7 +114,7 @@ impl Relays<'_, '_> {
                 } else if happened[0] != PollFlags::HUP || has_bytes(&stream.from) {
                     self.start(stream)?;
                 }
-                // Else nobody can write to it any more, and nothing is in it: there is nothing to pass on.
+                // Otherwise it is closed and empty: there is nothing to pass on.
             }
             if !happened[0].is_empty() {
                 return Ok(());
@@ -130,7 +130,7 @@ impl Relays<'_, '_> {
         Ok(())
     }
 
-    /// Waits until all that the command wrote has been passed on. Returns what went wrong.
+    /// Waits until all output has been passed on. Returns the error, if any.
     fn finish(self) -> Option<Trouble> {
         let (ended, recorder) = (self.ended, self.recorder);
         let running = self.running.into_iter().filter_map(|relay| relay.join().ok());
@@ -145,13 +145,13 @@ impl Relays<'_, '_> {
     }
 }
 
-/// Whether there is something in a pipe that nobody can write to any more. A poll that says so of the writers may
-/// have looked for bytes before they wrote their last.
+/// Whether a closed pipe still contains bytes. A poll that reports that it is closed may have checked for bytes
+/// before the last write.
 fn has_bytes(pipe: &OwnedFd) -> bool {
     rustix::io::ioctl_fionread(pipe) != Ok(0)
 }
 
-/// Passes signals on to `child` until it ends. `alone` says that we share no process group with it.
+/// Passes signals on to `child` until it ends. `alone` means that it is not in our process group.
 fn until_end(child: Pid, alone: bool, signals: &Signals, relays: &mut Relays<'_, '_>) -> io::Result<Ended> {
     let pid = child.as_raw_nonzero().get().unsigned_abs();
     loop {
@@ -165,16 +165,16 @@ fn until_end(child: Pid, alone: bool, signals: &Signals, relays: &mut Relays<'_,
             }
             continue;
         }
-        // Several changes may have been told of by one signal.
+        // One signal may stand for several changes.
         while let Some(change) = spawn::change(child, false)? {
             match change {
                 Change::Exited(code) => return Ok(Ended::Exited(code)),
                 Change::Signaled(signal) => return Ok(Ended::Signaled(signal)),
-                // Nobody would have us go on.
+                // Nobody would resume us.
                 Change::Stopped(_) if alone => {}
                 Change::Stopped(by) => {
                     signals::stop_ourselves(by, false);
-                    // Whoever has us go on means the command.
+                    // A signal that resumes us is meant for the command.
                     signal(pid, Signal::CONT);
                 }
                 Change::Continued => {}

@@ -1,4 +1,4 @@
-//! The command in a pseudo terminal that is like ours, while ours passes every byte as it is.
+//! Runs the command in a pseudoterminal like ours, while ours passes all bytes through unchanged.
 
 use super::super::record::Channel;
 use super::super::recorder::Recorder;
@@ -21,12 +21,12 @@ use sys::signals::{self, Sender, Signals};
 use sys::spawn::{self, Change, CommandLine};
 use sys::terminal::{self, Outer, Pseudo};
 
-/// What holds the terminal open is listened to for this long after the command's end,
+/// How long to read from other processes that hold the terminal open after the command's end.
 const DRAIN: Duration = Duration::from_millis(250);
-/// or for this many bytes.
+/// How many bytes to read from them.
 const DRAIN_BYTES: usize = 1 << 20;
 
-/// Our terminal: raw while we are in its foreground, and what it was in the end, whatever happens.
+/// Our terminal: raw while we are in its foreground, and always restored at the end.
 #[derive(Debug)]
 pub(super) struct Screen {
     outer: Outer,
@@ -34,7 +34,7 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Makes it raw, if we are in its foreground. Says whether we are.
+    /// Makes the terminal raw if we are in its foreground; returns whether we are.
     pub(super) fn enter(&self) -> bool {
         let mut raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
         if !Outer::is_foreground() {
@@ -50,7 +50,7 @@ impl Screen {
         *self.raw.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes it what it was.
+    /// Restores the terminal.
     pub(super) fn leave(&self) {
         let mut raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
         if std::mem::take(&mut *raw) {
@@ -59,7 +59,7 @@ impl Screen {
     }
 }
 
-/// Leaves the screen when it drops, also when this thread panics.
+/// Restores the terminal on drop, also if this thread panics.
 struct Leave<'a>(&'a Screen);
 
 impl Drop for Leave<'_> {
@@ -79,7 +79,7 @@ pub(super) fn run(
     let Pseudo { ours, theirs } = Pseudo::open(&outer)?;
     let (reports, tell) = pipe::pair()?;
     let reports = File::from(reports);
-    // A stderr that is somewhere else stays there, and is a channel of its own.
+    // A separate stderr stays separate, as a channel of its own.
     let apart = !terminal::is_terminal(io::stderr()) && !sys::inherited::was_closed(2);
     let (from_stderr, stderr) = match apart {
         true => pipe::pair().map(|(from, to)| (Some(from), Some(to)))?,
@@ -138,8 +138,8 @@ pub(super) fn run(
     })
 }
 
-/// Passes on, from a thread of its own, every signal that comes from now on; a change of size becomes one of the
-/// pseudo terminal, of which its foreground job is told by the kernel.
+/// Passes on all signals from now on, on a thread of its own. A change of size is applied to the pseudoterminal,
+/// whose foreground job the kernel notifies.
 fn pass_signals_on(
     signals: Signals,
     child: Pid,
@@ -149,12 +149,12 @@ fn pass_signals_on(
     let pass_on = move || {
         while let Ok(came) = signals.next() {
             match came.signal {
-                // What was typed; the command has it from its own terminal.
+                // Typed; the command gets it from its own terminal.
                 _ if came.from == Sender::Us => {}
                 libc::SIGWINCH => terminal::resize(&*ours),
                 libc::SIGCHLD => {}
                 libc::SIGCONT if goes_on.swap(false, Ordering::AcqRel) => {}
-                // A shell has the whole job go on.
+                // A shell resumes the whole job.
                 libc::SIGCONT => {
                     let _gone = kill_process_group(child, Signal::CONT);
                 }
@@ -170,25 +170,25 @@ fn pass_signals_on(
     Ok(())
 }
 
-/// Passes the command's output on and heeds what the leader reports.
+/// Passes the command's output on and handles the leader's reports.
 struct Pump<'a> {
     ours: &'a OwnedFd,
     reports: &'a File,
     screen: &'a Screen,
     input: &'a Input,
-    /// That the next SIGCONT ends a stop of ours, and is passed on by who stopped.
+    /// Whether the next SIGCONT ends our own stop; then the code that stopped us passes it on.
     goes_on: &'a AtomicBool,
     recorder: &'a Recorder,
     child: Pid,
-    /// Whether our terminal still takes anything.
+    /// Whether our terminal still accepts output.
     to: bool,
 }
 
-/// What there was to read.
+/// The result of reading output.
 enum Output {
     Bytes(usize),
     Nothing,
-    /// Nobody holds the other end any more.
+    /// The other end is closed.
     Over,
 }
 
@@ -201,7 +201,7 @@ impl Pump<'_> {
                 PollFd::new(self.reports, PollFlags::IN),
                 PollFd::new(self.ours, if is_over { PollFlags::empty() } else { PollFlags::IN }),
             ];
-            // With the other end closed, the hang-up of ours would end every wait at once.
+            // The closed end would make every poll return at once.
             let watched = if is_over { &mut watched[..1] } else { &mut watched[..] };
             match rustix::event::poll(watched, None) {
                 Ok(_) => {}
@@ -218,7 +218,7 @@ impl Pump<'_> {
         }
     }
 
-    /// Heeds the next report. Returns how the command ended, if it did, when its last output has been passed on.
+    /// Handles the next report. If the command has ended, passes on its last output and returns how it ended.
     fn heed(&mut self, block: &mut [u8]) -> io::Result<Option<Ended>> {
         let ended = match Report::read(self.reports)? {
             Some(Report::Changed(Change::Stopped(signal))) => {
@@ -240,8 +240,8 @@ impl Pump<'_> {
         }
     }
 
-    /// The command was stopped: its last output is shown, and we stop with the terminal as it was, so that a shell
-    /// sees what it would have seen. Returns when we go on.
+    /// Handles a stopped command: shows its last output, restores the terminal and stops us too, so that a shell sees
+    /// the same as without us. Returns when we resume.
     fn stop(&mut self, signal: i32, block: &mut [u8]) -> io::Result<()> {
         while let Output::Bytes(_) = self.step_within(Duration::ZERO, block)? {}
         self.screen.leave();
@@ -256,7 +256,7 @@ impl Pump<'_> {
 
     fn step_within(&mut self, patience: Duration, block: &mut [u8]) -> io::Result<Output> {
         let patience = Timespec::try_from(patience).unwrap_or_default();
-        // The kernel has what was written before come through when it is asked like this.
+        // Polling first makes the kernel deliver earlier output.
         match rustix::event::poll(&mut [PollFd::new(self.ours, PollFlags::IN)], Some(&patience)) {
             Ok(0) => Ok(Output::Nothing),
             Ok(_) => self.step(block),
@@ -268,27 +268,27 @@ impl Pump<'_> {
     /// Reads once and passes it on.
     fn step(&mut self, block: &mut [u8]) -> io::Result<Output> {
         let read = match rustix::io::read(self.ours, &mut *block) {
-            // The other end is closed; this is how Linux says it.
+            // The other end is closed; Linux reports it like this.
             Ok(0) | Err(Errno::IO) => return Ok(Output::Over),
             Ok(read) => read,
             Err(Errno::INTR | Errno::AGAIN) => return Ok(Output::Bytes(0)),
             Err(error) => return Err(error.into()),
         };
-        self.recorder.keep(Channel::Pty, &block[..read]);
+        self.recorder.capture(Channel::Pty, &block[..read]);
         if !self.screen.is_raw() {
             self.screen.enter();
         }
         let shown = self.for_screen(&block[..read]);
         if self.to && relay::write(rustix::stdio::stdout(), &shown).is_err() {
-            // Our terminal is gone. The command is told as it would have been.
+            // Our terminal is gone. The command learns it like without us.
             self.to = false;
             let _gone = kill_process_group(self.child, Signal::HUP);
         }
         Ok(Output::Bytes(read))
     }
 
-    /// What to write so that `bytes` are shown. In the background our terminal is the shell's, and does a second
-    /// time what the pseudo terminal has done already.
+    /// The bytes to write so that `bytes` are shown. In the background, our terminal has the shell's settings and
+    /// would repeat the output processing of the pseudoterminal.
     fn for_screen<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         let is_done_twice =
             || terminal::adds_returns(self.ours) && terminal::adds_returns(rustix::stdio::stdout());

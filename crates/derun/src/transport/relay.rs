@@ -1,4 +1,4 @@
-//! One direction of one stream: reads what there is, has it kept, and writes it on.
+//! One direction of a stream: reads, captures and writes on.
 
 use super::super::record::Channel;
 use super::super::recorder::Recorder;
@@ -8,27 +8,27 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// What is read at once, at most.
+/// How much is read at once, at most.
 pub(super) const BLOCK: usize = 256 * 1024;
 
-/// A grandchild that holds the pipe is listened to for this long after the command's end.
+/// How long to read from a descendant that holds the pipe open after the command's end.
 const DRAIN: Duration = Duration::from_millis(250);
 
 /// Why a relay ended.
 #[derive(Debug)]
 pub(super) enum Over {
-    /// Nobody can write any more.
+    /// The pipe was closed by all writers.
     End,
-    /// Whoever read what we write has gone.
+    /// The reader of our output has gone.
     ReaderGone,
-    /// It could not be written.
+    /// Writing failed.
     Trouble(io::Error),
 }
 
-/// Passes on all that comes from `from` to `to` and keeps it, until nobody writes any more, nobody reads any more,
-/// or the command is over (`ended` hangs up) and what it left has been passed on.
+/// Passes everything from `from` to `to` and captures it, until all writers close it, the reader goes away, or the
+/// command has ended (`ended` hangs up) and its remaining output was passed on.
 ///
-/// `from` is closed on return, by which the command is told that writing is of no use.
+/// `from` is closed on return, so that the command's next write fails.
 pub(super) fn pass_on(
     from: OwnedFd,
     to: BorrowedFd<'_>,
@@ -51,7 +51,7 @@ pub(super) fn pass_on(
     }
 }
 
-/// Reads once and passes it on. Returns how many bytes that were.
+/// Reads once and passes it on. Returns the number of bytes.
 fn step(
     from: &OwnedFd,
     to: BorrowedFd<'_>,
@@ -64,7 +64,7 @@ fn step(
         Ok(read) => read,
         Err(error) => return Err(Over::Trouble(error.into())),
     };
-    recorder.keep(channel, &block[..read]);
+    recorder.capture(channel, &block[..read]);
     write(to, &block[..read]).map(|()| read)
 }
 
@@ -74,7 +74,7 @@ pub(super) fn write(to: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Over> {
         match rustix::io::write(to, bytes) {
             Ok(written) => bytes = &bytes[written..],
             Err(Errno::INTR) => {}
-            // Whoever shares the stream with us has made it non-blocking.
+            // A process that shares the stream has made it non-blocking.
             Err(Errno::AGAIN) => {
                 let _again = rustix::event::poll(&mut [PollFd::from_borrowed_fd(to, PollFlags::OUT)], None);
             }
@@ -91,7 +91,7 @@ enum Next {
     ReaderGone,
 }
 
-/// Waits for bytes, for the command's end, or for the reader's going away, which a command notices by its next write.
+/// Waits for bytes, for the command's end, or for the reader to go away, which the command notices at its next write.
 fn wait(from: &OwnedFd, to: BorrowedFd<'_>, ended: BorrowedFd<'_>) -> Result<Next, Errno> {
     loop {
         let mut watched = [
@@ -104,7 +104,7 @@ fn wait(from: &OwnedFd, to: BorrowedFd<'_>, ended: BorrowedFd<'_>) -> Result<Nex
             Err(error) => return Err(error),
         }
         let [bytes, end, reader] = watched.each_ref().map(PollFd::revents);
-        // Bytes that are there are passed on before anything else is believed.
+        // Bytes in the pipe come first.
         if reader.intersects(PollFlags::ERR) {
             return Ok(Next::ReaderGone);
         }
@@ -117,7 +117,7 @@ fn wait(from: &OwnedFd, to: BorrowedFd<'_>, ended: BorrowedFd<'_>) -> Result<Nex
     }
 }
 
-/// The command is over: passes on what was in the pipe when it ended, and for a short time what else comes.
+/// The command has ended: passes on what remains in the pipe, and what else arrives for a short time.
 fn drain(
     from: &OwnedFd,
     to: BorrowedFd<'_>,

@@ -34,7 +34,7 @@ Answer with exactly one JSON object and nothing before or after it, no code fenc
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum PromptError {
     /// The call is too long.
-    #[error("the call has {0} bytes, and a model is asked about {LONGEST} at most")]
+    #[error("the call has {0} bytes, but a model is asked about at most {LONGEST}")]
     Long(usize),
     /// The call is not valid JSON.
     #[error("the call cannot be written as JSON")]

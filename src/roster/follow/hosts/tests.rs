@@ -9,8 +9,8 @@ fn agent(id: &str) -> AgentId {
     AgentId::parse(id).unwrap()
 }
 
-fn seen(id: &str, condition: Condition) -> Seen {
-    Seen { agent_id: agent(id), record: None, condition }
+fn seen(id: &str, condition: Condition) -> HostInfo {
+    HostInfo { agent_id: agent(id), record: None, condition }
 }
 
 fn hosts() -> Hosts {

@@ -1,4 +1,4 @@
-//! The command in a pseudo console that is as large as our console, which passes every key and byte as it is.
+//! Runs the command in a pseudoconsole as large as our console, which passes keys and output through unchanged.
 
 use super::super::record::{Channel, TransportMode};
 use super::super::recorder::Recorder;
@@ -16,19 +16,19 @@ use sys::pseudo::{Process, Pseudo};
 use sys::spawn::{CommandLine, NotStarted};
 use sys::terminal::{self, Keys, Outer, Size};
 
-/// The console says that its buffer's size changed, but not always that its window's did: so that is looked at as
-/// well, this often.
+/// How often to check the size of the window: the console reports changes of its buffer, but not always of its
+/// window.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// The pseudo console writes what it has a few times a frame. When the command is over and nothing has come for this
-/// long, it is closed;
+/// The pseudoconsole writes a few times per frame. When the command has ended and nothing has arrived for this long,
+/// it is closed.
 const STALL: Duration = Duration::from_millis(100);
-/// or when somebody whom the command left behind has written for this long.
+/// How long to read from processes that the command left behind.
 const DRAIN: Duration = Duration::from_secs(1);
-/// What a closed pseudo console still has to say, it says within this time of silence.
+/// How long a closed pseudoconsole may be silent before its output counts as complete.
 const CLOSE: Duration = Duration::from_secs(2);
 
-/// A pseudo console and our ends of it.
+/// A pseudoconsole and our ends of it.
 struct Console {
     pseudo: Pseudo,
     keys: File,
@@ -37,7 +37,8 @@ struct Console {
 }
 
 impl Console {
-    /// One of `size`. With `inherits_cursor` it goes on where the cursor is, which it asks for by an escape sequence.
+    /// Opens one of `size`. With `inherits_cursor` it starts at the current cursor, which it queries by an escape
+    /// sequence.
     fn open(size: Size, inherits_cursor: bool) -> io::Result<Self> {
         let (their_keys, keys) = io::pipe()?;
         let (output, their_output) = new_pipe(BLOCK)?;
@@ -46,7 +47,7 @@ impl Console {
     }
 }
 
-/// Runs `command`; through pipes where there can be no pseudo console. See [`super::run`].
+/// Runs `command`, with pipes if no pseudoconsole can be created. See [`super::run`].
 pub(super) fn run(
     command: &CommandLine,
     recorder: &Recorder,
@@ -65,7 +66,7 @@ pub(super) fn run(
     finished
 }
 
-/// Runs `command` in `console`, and writes what that shows to `to`; passes keys on where it `has_keys`.
+/// Runs `command` in `console`, writes its output to `to`, and passes keys on if it `has_keys`.
 fn in_console(
     command: &CommandLine,
     console: Console,
@@ -94,7 +95,7 @@ fn in_console(
         }
         let mut trouble = None;
         let mut take = |bytes: &[u8]| {
-            recorder.keep(Channel::Pty, bytes);
+            recorder.capture(Channel::Pty, bytes);
             if trouble.is_none() {
                 trouble = to.write_all(bytes).err();
             }
@@ -109,7 +110,7 @@ fn in_console(
     })
 }
 
-/// Has the other thread end, also when this one fails or panics.
+/// Ends the other thread, also if this one fails or panics.
 struct SetAtEnd<'a>(&'a Event);
 
 impl Drop for SetAtEnd<'_> {
@@ -118,7 +119,7 @@ impl Drop for SetAtEnd<'_> {
     }
 }
 
-/// Passes keys and changes of size on until it is `over`.
+/// Passes keys and size changes on until it is `over`.
 fn pass_keys(mut to: File, pseudo: &Pseudo, mut size: Size, over: &Event) {
     let mut keys = Keys::default();
     let stdin = io::stdin();
@@ -141,7 +142,7 @@ fn pass_keys(mut to: File, pseudo: &Pseudo, mut size: Size, over: &Event) {
     }
 }
 
-/// Passes output on until the command is over, our console is closed, or nothing more can be shown.
+/// Passes output on until the command has ended, our console is closed, or output can no longer be shown.
 fn until_end(output: &mut Reader, child: &Process, take: &mut impl FnMut(&[u8]) -> bool) -> io::Result<()> {
     let closing = control::closing().map(AsHandle::as_handle);
     let ends: Vec<_> = [Some(child.as_handle()), closing].into_iter().flatten().collect();
@@ -153,7 +154,7 @@ fn until_end(output: &mut Reader, child: &Process, take: &mut impl FnMut(&[u8]) 
     }
 }
 
-/// Passes on what the pseudo console has not yet written.
+/// Passes on the remaining output of the pseudoconsole.
 fn drain(output: &mut Reader, take: &mut impl FnMut(&[u8]) -> bool) -> io::Result<()> {
     let until = Instant::now() + DRAIN;
     while Instant::now() < until {
@@ -167,14 +168,14 @@ fn drain(output: &mut Reader, take: &mut impl FnMut(&[u8]) -> bool) -> io::Resul
     Ok(())
 }
 
-/// Closes the pseudo console, and passes on what it writes then, to the end.
+/// Closes the pseudoconsole, and passes on its final output.
 fn close<'scope>(
     scope: &'scope Scope<'scope, '_>,
     pseudo: &'scope Pseudo,
     mut output: Reader,
     take: &mut impl FnMut(&[u8]) -> bool,
 ) -> io::Result<()> {
-    // An older system closes it only when all has been read.
+    // Older systems close it only once all output has been read.
     std::thread::Builder::new().name("close".to_owned()).spawn_scoped(scope, || pseudo.close())?;
     while let Read::Bytes(bytes) = output.read(&[], Some(CLOSE))? {
         take(bytes);
@@ -182,7 +183,7 @@ fn close<'scope>(
     Ok(())
 }
 
-/// How the command ended; one that outlives its console is ended.
+/// The exit code; a command that outlives its console is killed.
 fn code(child: &Process) -> io::Result<i32> {
     if event::wait(&[child.as_handle()], Some(CLOSE))?.is_none() {
         child.end(control::ENDED_BY_CONTROL);
@@ -197,7 +198,7 @@ mod tests {
     use std::ffi::OsString;
 
     #[test]
-    fn a_command_in_a_pseudo_console_is_shown_kept_and_ends_as_it_does() {
+    fn a_command_in_a_pseudoconsole_is_shown_and_captured_with_its_exit_code() {
         let words = ["cmd.exe", "/c", "echo hello& exit 7"].map(OsString::from);
         let command = CommandLine::new(&words).unwrap();
         let console = Console::open(Size { columns: 80, rows: 25 }, false).unwrap();
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_is_not_started() {
+    fn a_file_that_is_not_a_program_is_not_started() {
         let command = CommandLine::new(&["no-such-program".into()]).unwrap();
         let console = Console::open(Size { columns: 80, rows: 25 }, false).unwrap();
         let to = tempfile::tempfile().unwrap();

@@ -1,5 +1,5 @@
-//! The command in our own place, with a pipe for stdout and one for stderr; stdin and console are the ones it would
-//! have had without us, and Ctrl-C reaches it as it reaches us.
+//! Runs the command in our place, with pipes for stdout and stderr; stdin and console are the same as without us, and
+//! Ctrl-C reaches the command as it reaches us.
 
 use super::super::record::Channel;
 use super::super::recorder::Recorder;
@@ -13,7 +13,7 @@ use sys::control;
 use sys::pipe::{Reader, pipe};
 use sys::spawn::{CommandLine, NotStarted};
 
-/// A stream that is ours to pass on.
+/// A stream to pass on.
 struct Stream {
     from: Reader,
     to: File,
@@ -21,7 +21,7 @@ struct Stream {
     name: &'static str,
 }
 
-/// A pipe for a stream of the command; where we have no such stream, it gets none either.
+/// A pipe for a stream of the command; if we lack the stream, so does the command.
 fn stream(
     to: BorrowedHandle<'_>,
     channel: Channel,
@@ -46,7 +46,7 @@ pub(super) fn run(
         Err(NotStarted::Trouble(error)) => return Err(error),
         Err(error) => return Ok(Finished { ended: Ended::NotStarted(error), trouble: None }),
     };
-    // Told of while it was being started, and so maybe not to it.
+    // An event during the start may not have reached the command.
     let is_told = control::came();
     if is_told {
         child.kill()?;
@@ -73,7 +73,7 @@ pub(super) fn run(
     })
 }
 
-/// Starts it. The ends of the pipes that are its own are closed here in any case.
+/// Starts the command. The pipe ends for it are always closed here.
 fn start(command: &CommandLine, stdout: Stdio, stderr: Stdio) -> Result<Child, NotStarted> {
     let mut child = Command::new(command.file()?);
     child.args(command.arguments()).stdin(Stdio::inherit()).stdout(stdout).stderr(stderr);
@@ -91,7 +91,7 @@ mod tests {
     use sys::clock;
 
     #[test]
-    fn both_streams_are_kept_apart_and_the_code_is_the_commands() {
+    fn both_streams_are_separate_and_the_exit_code_is_the_commands() {
         let root = tempfile::tempdir().unwrap();
         let store = Store::open(root.path()).unwrap();
         let words = ["cmd", "/c", "echo out& echo err>&2& exit 3"].map(std::ffi::OsString::from);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_is_not_started() {
+    fn a_file_that_is_not_a_program_is_not_started() {
         let command = CommandLine::new(&["no-such-program".into()]).unwrap();
         let finished = run(&command, &Recorder::none(), || {}).unwrap();
         assert!(matches!(finished.ended, Ended::NotStarted(NotStarted::Command(_))), "{finished:?}");

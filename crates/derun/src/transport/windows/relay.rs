@@ -1,4 +1,4 @@
-//! One direction of one stream: reads what there is, has it kept, and writes it on.
+//! One direction of a stream: reads, captures and writes on.
 
 use super::super::record::Channel;
 use super::super::recorder::Recorder;
@@ -8,22 +8,22 @@ use std::os::windows::io::BorrowedHandle;
 use std::time::{Duration, Instant};
 use sys::pipe::{Read, Reader};
 
-/// What is read at once, at most.
+/// How much is read at once, at most.
 pub(super) const BLOCK: usize = 64 * 1024;
 
-/// A process that holds the pipe is listened to for this long after the command's end,
+/// How long to read from a process that holds the pipe open after the command's end.
 const DRAIN: Duration = Duration::from_millis(250);
-/// or until this much was read, which is more than a pipe holds.
+/// How many bytes to read from it, more than a pipe holds.
 const DRAIN_BYTES: usize = 2 * BLOCK;
 
 /// Why a relay ended.
 #[derive(Debug)]
 pub(super) enum Over {
-    /// Nobody can write any more.
+    /// The pipe was closed by all writers.
     End,
-    /// Whoever read what we write has gone.
+    /// The reader of our output has gone.
     ReaderGone,
-    /// It could not be written.
+    /// Writing failed.
     Trouble(io::Error),
 }
 
@@ -33,10 +33,10 @@ impl From<io::Error> for Over {
     }
 }
 
-/// Passes on all that comes from `from` to `to` and keeps it, until nobody writes any more, nobody reads any more, or
-/// the command is over (`ended`) and what it left has been passed on.
+/// Passes everything from `from` to `to` and captures it, until all writers close it, the reader goes away, or the
+/// command has ended (`ended`) and its remaining output was passed on.
 ///
-/// `from` is closed on return, by which the command is told that writing is of no use.
+/// `from` is closed on return, so that the command's next write fails.
 pub(super) fn pass_on(
     mut from: Reader,
     mut to: File,
@@ -45,7 +45,7 @@ pub(super) fn pass_on(
     recorder: &Recorder,
 ) -> Over {
     let mut take = |bytes: &[u8]| {
-        recorder.keep(channel, bytes);
+        recorder.capture(channel, bytes);
         to.write_all(bytes).map_err(Over::from)
     };
     let passed = until_end(&mut from, ended, &mut take).and_then(|is_over| match is_over {
@@ -55,7 +55,7 @@ pub(super) fn pass_on(
     passed.err().unwrap_or(Over::End)
 }
 
-/// Passes bytes on until nobody writes any more (`true`), or the command is over (`false`).
+/// Passes bytes on until all writers have closed the pipe (`true`) or the command has ended (`false`).
 fn until_end(
     from: &mut Reader,
     ended: BorrowedHandle<'_>,
@@ -70,7 +70,7 @@ fn until_end(
     }
 }
 
-/// The command is over: passes on what was in the pipe when it ended, and for a short time what else comes.
+/// The command has ended: passes on what remains in the pipe, and what else arrives for a short time.
 fn drain(from: &mut Reader, take: &mut impl FnMut(&[u8]) -> Result<(), Over>) -> Result<(), Over> {
     let until = Instant::now() + DRAIN;
     let mut drained = 0;

@@ -1,4 +1,4 @@
-//! Being the host of an agent: its record and its socket, from before the agent is started until it is over.
+//! A host's registration: its record and socket, from before the agent starts until it has ended.
 
 use super::id::AgentId;
 use super::protocol::Card;
@@ -20,48 +20,48 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
-/// The signal that has a host see whether the data folder, its record and its socket are there. The system sends it when
-/// something is removed from the data folder, and the daemon when it misses something. Who does not expect it ignores it.
+/// Makes a host check that the data folder, its record and its socket still exist. The kernel sends it when something
+/// is removed from the data folder, and the daemon when something is missing. Processes ignore it by default.
 pub const LOOK: Signal = Signal::URG;
 
-/// How long after that signal it looks: a folder that is being deleted is left alone until that is done.
+/// How long to wait after the signal: a folder that is being deleted is left alone until the deletion is done.
 const SETTLE: Duration = Duration::from_secs(1);
-/// How often it waits that long for a data folder that goes on changing.
+/// How often to wait that long while the data folder keeps changing.
 const MOST_SETTLING: usize = 10;
 
-/// It, until this is dropped.
+/// A registered host; dropping it ends the registration.
 #[derive(Debug)]
-pub struct Hosting {
+pub struct Registration {
     presence: Arc<Mutex<Presence>>,
     listeners: Option<Listeners>,
     folder: watch::Receiver<Whereabouts>,
 }
 
-/// Where to listen.
+/// Sockets to listen on.
 #[derive(Debug)]
 pub struct Listeners {
-    /// From the beginning.
+    /// The first one.
     pub first: UnixListener,
-    /// From when the socket was deleted and made again.
+    /// New ones, created after the socket was deleted.
     pub next: mpsc::Receiver<UnixListener>,
 }
 
-/// What others find of it.
+/// The files by which others find the host.
 #[derive(Debug)]
 struct Presence {
     dir: DataDir,
     record: Record,
-    /// `None` once the host is over.
+    /// `None` once the host has ended.
     held: Option<Held>,
     listen: mpsc::Sender<UnixListener>,
-    /// The data folder; `None` where it cannot be opened.
+    /// The data folder; `None` if it cannot be opened.
     anchor: Option<Anchor>,
 }
 
-/// Why not.
+/// Why a host cannot be registered.
 #[derive(Debug, thiserror::Error)]
-pub enum HostingError {
-    /// The record cannot be had.
+pub enum RegistrationError {
+    /// The record cannot be claimed.
     #[error(transparent)]
     Claim(#[from] ClaimError),
     /// The folder cannot be used.
@@ -69,10 +69,10 @@ pub enum HostingError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
-    /// Others could reach the socket.
+    /// Other users could reach the socket.
     #[error("{} is open to other users (mode {mode:04o})", .path.display())]
     Open {
         /// The folder.
@@ -80,19 +80,19 @@ pub enum HostingError {
         /// Its permission bits.
         mode: u32,
     },
-    /// The socket cannot be made.
+    /// The socket cannot be created.
     #[error("cannot listen on {}/{}: {source}", .folder.display(), .agent.socket())]
     Listen {
-        /// Where.
+        /// The folder.
         folder: PathBuf,
-        /// Whose.
+        /// The agent.
         agent: AgentId,
-        /// What the system said.
+        /// The underlying error.
         source: io::Error,
     },
 }
 
-impl Hinted for HostingError {
+impl Hinted for RegistrationError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Claim(error) => return error.hint(),
@@ -102,30 +102,27 @@ impl Hinted for HostingError {
     }
 }
 
-impl Hosting {
-    /// Becomes the host of `card`. What a dead host of that agent left behind is ended first.
-    ///
-    /// # Errors
-    /// [`HostingError`].
-    pub fn begin(dir: &DataDir, card: Card) -> Result<Self, HostingError> {
+impl Registration {
+    /// Becomes the host of `card`, after killing anything that a dead host of that agent left running.
+    pub fn begin(dir: &DataDir, card: Card) -> Result<Self, RegistrationError> {
         let folder = dir.hosts();
         require_private(&folder)?;
         let agent = card.agent_id.clone();
         let record = Record::ours(card, dir.root().to_path_buf());
-        let held = record.claim(&folder, bury)?;
+        let held = record.claim(&folder, reap)?;
         let first = match socket::listen(&folder, &agent.socket()) {
             Ok(listener) => listener,
             Err(source) => {
                 let _stays_as_a_dead_one = held.remove();
-                return Err(HostingError::Listen { folder, agent, source });
+                return Err(RegistrationError::Listen { folder, agent, source });
             }
         };
         let (listen, next) = mpsc::channel(1);
-        // The signal first, so that none is missed.
+        // Install the handler first, so that no signal is missed.
         let told = signal(SignalKind::from_raw(LOOK.as_raw()));
         let anchor = Anchor::new(dir.root()).ok();
         if let (Ok(_), Some(anchor)) = (&told, &anchor) {
-            // Where the system does not tell, the daemon does.
+            // Without kernel support, the daemon sends the signal.
             let _untold = anchor.signal_removals(LOOK);
         }
         let presence = Presence { dir: dir.clone(), record, held: Some(held), listen, anchor };
@@ -137,7 +134,7 @@ impl Hosting {
         Ok(Self { presence, listeners: Some(Listeners { first, next }), folder })
     }
 
-    /// Waits until the data folder is deleted, or, where `or_moved`, is not at its path any more.
+    /// Waits until the data folder is deleted or, if `or_moved`, is no longer at its path.
     pub fn folder_gone(&self, or_moved: bool) -> impl Future<Output = ()> + use<> {
         let mut folder = self.folder.clone();
         async move {
@@ -152,63 +149,54 @@ impl Hosting {
         }
     }
 
-    /// Where to listen; once.
+    /// Takes the listeners; `None` after the first call.
     pub fn listeners(&mut self) -> Option<Listeners> {
         self.listeners.take()
     }
 
     fn presence(&self) -> MutexGuard<'_, Presence> {
-        // Nothing in here panics halfway.
+        // No code that holds the lock panics halfway.
         self.presence.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes down where the agent's output is kept.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Records the capture session that has the agent's output.
     pub fn note_capture(&mut self, capture: String) -> io::Result<()> {
         let Presence { record, held, .. } = &mut *self.presence();
         held.as_ref().map_or(Ok(()), |held| record.note_capture(held, capture))
     }
 
-    /// Writes down what came of the agent, for whoever looks later.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Records the agent's result.
     pub fn close(self, result: Ended) -> io::Result<()> {
         let Some(held) = self.end() else { return Ok(()) };
         let mut presence = self.presence();
         let log = presence.dir.hosts().join(presence.record.card.agent_id.log());
-        // Most hosts have nothing to say.
+        // Most hosts log nothing.
         if log.metadata().is_ok_and(|found| found.len() == 0) {
             let _stays = std::fs::remove_file(log);
         }
         presence.record.close(&held, result)
     }
 
-    /// Leaves nothing behind: what came of the agent stands elsewhere.
-    ///
-    /// # Errors
-    /// What the system says.
+    /// Removes all files: the result is recorded elsewhere.
     pub fn remove(self) -> io::Result<()> {
         let Some(held) = self.end() else { return Ok(()) };
-        // One that was moved, or deleted, has no name here, and what has is another's.
+        // If ours was moved or deleted, the file at this path belongs to another host.
         if held.is_there() { held.remove() } else { Ok(()) }
     }
 
-    /// Removes the socket, unless it is another's.
+    /// Removes the socket, unless it belongs to another host.
     fn end(&self) -> Option<Held> {
         let mut presence = self.presence();
         let held = presence.held.take()?;
         if held.is_there() {
-            // One that stays is nobody's, and cleared away by the next who looks.
+            // A socket that remains is stale, and the next cleanup removes it.
             let _gone = socket::remove(&presence.dir.hosts(), &presence.record.card.agent_id.socket());
         }
         Some(held)
     }
 }
 
-/// Looks whenever the process is told to, until the host is over, and says what became of the data folder.
+/// Checks the files on each signal until the host ends, and reports the state of the data folder.
 async fn look_when_told(
     mut told: Signals,
     presence: Weak<Mutex<Presence>>,
@@ -227,14 +215,14 @@ async fn look_when_told(
         let mut presence = presence.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = presence.look_at_folder();
         if folder == Whereabouts::There {
-            // On a full disk, say, it stays as it was; the next signal makes the host try again.
+            // On a full disk, for example, this fails; the next signal retries it.
             let _stays_lost = presence.restore();
         }
         tell.send_replace(folder);
     }
 }
 
-/// When the data folder itself was changed last.
+/// When the data folder itself last changed.
 fn folder_changed_at(presence: &Weak<Mutex<Presence>>) -> Option<SystemTime> {
     let presence = presence.upgrade()?;
     let presence = presence.lock().unwrap_or_else(PoisonError::into_inner);
@@ -242,7 +230,7 @@ fn folder_changed_at(presence: &Weak<Mutex<Presence>>) -> Option<SystemTime> {
 }
 
 impl Presence {
-    /// What became of the data folder.
+    /// The state of the data folder.
     fn look_at_folder(&self) -> Whereabouts {
         match &self.anchor {
             Some(anchor) => anchor.look(),
@@ -251,7 +239,7 @@ impl Presence {
         }
     }
 
-    /// Makes the record and the socket again where they were deleted or moved. The data folder is at its path.
+    /// Creates the record and the socket again if they were deleted or moved. The data folder is at its path.
     fn restore(&mut self) -> io::Result<()> {
         let Some(held) = &self.held else { return Ok(()) };
         let (folder, agent) = (self.dir.hosts(), &self.record.card.agent_id);
@@ -262,7 +250,7 @@ impl Presence {
             atomic::create_private_subfolder(&folder)?;
             let text = serde_json::to_vec(&self.record)?;
             let Some(held) = Held::create(&folder, &agent.record(), &text, Lasting::No)? else {
-                // Another host has the agent's id by now.
+                // Another host has claimed the agent's id.
                 return Ok(());
             };
             self.held = Some(held);
@@ -273,19 +261,19 @@ impl Presence {
     }
 }
 
-/// Ends what is left of the agent of `record`, whose host is dead.
-pub fn bury(record: &Record) {
+/// Kills what is left of the agent of `record`, whose host is dead.
+pub fn reap(record: &Record) {
     process::kill_marked(&marks(record.card.agent_id.as_str(), Some(&record.data_dir)));
 }
 
-/// The folder of hosts, made where it does not exist and closed where others can look in, which nobody else can enter.
-fn require_private(path: &Path) -> Result<(), HostingError> {
-    let failed = |source| HostingError::Folder { path: path.to_path_buf(), source };
+/// Creates the hosts folder if necessary and makes it private; fails if other users can write to it.
+fn require_private(path: &Path) -> Result<(), RegistrationError> {
+    let failed = |source| RegistrationError::Folder { path: path.to_path_buf(), source };
     atomic::create_private_subfolder(path).map_err(failed)?;
     let mode = path.metadata().map_err(failed)?.mode() & 0o7777;
-    // What others could write to may have something of theirs in it.
+    // Other users may already have put files into a folder that they can write to.
     if mode & 0o022 != 0 {
-        return Err(HostingError::Open { path: path.to_path_buf(), mode });
+        return Err(RegistrationError::Open { path: path.to_path_buf(), mode });
     }
     atomic::close_folder(path).map_err(failed)
 }

@@ -1,7 +1,8 @@
-//! What an agent asks on its own output (`can_use_tool`): answered by the hook, as every other call is, in a process of
-//! its own.
+//! Answers the agent's control requests (`can_use_tool`) on its stdout: a hook process decides, as for any other
+//! call.
 //!
-//! In come the agent's questions, out go the lines that answer them on its input. Claude Code asks here what no hook
+//! Requests go in, and lines for the agent's stdin come out. Claude Code asks here what no hook has decided, and
+//! waits for the answer.
 //! decided; without an answer it waits.
 
 use crate::agent::event::{Event, PermissionRequest};
@@ -18,15 +19,15 @@ use tokio::process::Command;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-/// How many answers wait to be written. With more, those that answer wait.
+/// The number of responses that may be queued; further ones wait.
 const ANSWERS: usize = 8;
 
-/// Takes an agent's questions.
+/// Handles an agent's control requests.
 #[derive(Debug)]
-pub(super) struct SecondDoor {
+pub(super) struct ControlRequests {
     hook: Option<Arc<Hook>>,
     answers: mpsc::Sender<Vec<u8>>,
-    /// The questions that are being answered.
+    /// Requests in progress.
     asked: HashMap<String, AbortHandle>,
 }
 
@@ -37,8 +38,9 @@ struct Hook {
     cwd: PathBuf,
 }
 
-impl SecondDoor {
-    /// Has `program` answer the agent of `invocation`; without it, nobody does. The lines come out of the receiver.
+impl ControlRequests {
+    /// Has `program` answer requests of the agent of `invocation`; without a program, requests stay unanswered. The
+    /// receiver yields response lines.
     pub(super) fn new(
         program: Option<HookProgram>,
         invocation: &Invocation,
@@ -49,7 +51,7 @@ impl SecondDoor {
         (Self { hook, answers, asked: HashMap::new() }, lines)
     }
 
-    /// Sees what the agent of the conversation `session` does, and has its questions answered.
+    /// Handles an event of the conversation `session` and starts answering its requests.
     pub(super) fn see(&mut self, event: &Event<'_>, session: Option<&str>) {
         match event {
             Event::PermissionRequest(asks) => self.answer(asks, session.unwrap_or_default()),
@@ -69,7 +71,7 @@ impl SecondDoor {
         let id = asks.request_id.clone();
         let answering = tokio::spawn(async move {
             let response = hook.ask(&asks, &session).await;
-            // An agent that has ended needs no answer.
+            // An agent that has ended needs no response.
             let _gone = answers.send(line(&asks.request_id, &response)).await;
         });
         self.asked.insert(id, answering.abort_handle());
@@ -77,7 +79,7 @@ impl SecondDoor {
 }
 
 impl Hook {
-    /// What the hook says of the call; a hook that says nothing denies it.
+    /// Runs the hook; a hook without an answer denies the call.
     async fn ask(&self, asks: &PermissionRequest, session: &str) -> Value {
         let input = json!({
             "hook_event_name": "PermissionRequest",
@@ -93,8 +95,8 @@ impl Hook {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
         let said = async {
             let mut child = command.spawn().ok()?;
-            // Held, so that it is killed when the question is withdrawn. That it is reaped with the agent's orphans does
-            // no harm: how it ended does not matter, only what it said.
+            // Own the child, so that it is killed when the request is withdrawn. It may be reaped with the agent's
+            // orphans: only its output matters, not its exit status.
             let (mut stdin, mut stdout) = (child.stdin.take()?, child.stdout.take()?);
             stdin.write_all(input.to_string().as_bytes()).await.ok()?;
             drop(stdin);

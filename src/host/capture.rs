@@ -1,17 +1,17 @@
-//! Keeps what an agent wrote and numbers what it did: bytes go in, the session and the feed come out.
+//! Captures an agent's output and numbers its events: bytes go in, the session and the feed come out.
 //!
-//! A store that fails ends the keeping and not the agent: events go on, and what is not kept is told of.
+//! If the store fails, capturing stops but the agent keeps running: events continue, and a `lost` event reports it.
 
-use super::derive::Deriver;
 use super::event::{Derived, Own};
 use super::ledger::{self, Entry};
-use super::past::Kept;
+use super::output_parser::OutputParser;
+use super::replay::StoredEvents;
 use crate::agent::event::Event;
 use crate::rpc::feed::{Feed, Older};
 use derun::id::SessionId;
 use derun::log::Log;
 use derun::record::{Channel, TransportMode};
-use derun::recorder::{Recorder, Unsaid};
+use derun::recorder::{Recorder, UnrecordedLoss};
 use derun::retention;
 use derun::store::{DEFAULT_RETENTION, NewSession, Store, StoreError};
 use derun::writer::End;
@@ -24,16 +24,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sys::clock;
 use sys::error::Hinted;
 
-/// After so many events, or so many bytes, the ledger says how far things are: what has to be derived to begin at any.
+/// Intervals at which the ledger gets a checkpoint. They bound how much must be parsed to replay from any event.
 const MARK_EVENTS: u64 = 1000;
 const MARK_BYTES: u64 = 1 << 20;
 
-/// How much room is kept to write lines in, in bytes.
+/// How much buffer to keep between lines, in bytes.
 const LINE: usize = 4 << 10;
 
-/// Everything that is kept of one agent.
+/// The capture of one agent's output.
 #[derive(Debug)]
-pub struct Keep {
+pub struct Capture {
     agent_id: String,
     recorder: Recorder,
     store: Option<Store>,
@@ -41,22 +41,22 @@ pub struct Keep {
     ledger: Option<File>,
     /// Events from this number on are not in the session.
     limit: Arc<AtomicU64>,
-    deriver: Deriver,
+    parser: OutputParser,
     feed: Arc<Feed>,
-    /// Where an event's line is written before it is as long as it is.
+    /// Scratch buffer for an event's line.
     line: Vec<u8>,
-    /// How many bytes have come.
+    /// The number of bytes so far.
     at: u64,
-    /// The number and the place of the last line of the ledger.
+    /// The event number and byte offset of the last line in the ledger.
     marked: (u64, u64),
-    /// When the newest event came.
+    /// When the newest event was added.
     last_at: Timestamp,
     lost: Option<String>,
 }
 
-impl Keep {
-    /// Begins to keep what `command` writes that runs in `folder`, in the store at `root`. Where that cannot be used,
-    /// the first event says so.
+impl Capture {
+    /// Starts capturing the output of `command` in `folder`, in the store at `root`. If the store cannot be used, the
+    /// first event says so.
     #[must_use]
     pub fn begin(root: Option<&Path>, agent_id: &str, command: Vec<String>, folder: &Path) -> Self {
         let new = NewSession {
@@ -68,7 +68,7 @@ impl Keep {
             tty_attached: false,
         };
         let limit = Arc::new(AtomicU64::new(u64::MAX));
-        let begun = root.map_or(Err(StoreError::Homeless), |root| begin(root, new));
+        let begun = root.map_or(Err(StoreError::NoStateRoot), |root| begin(root, new));
         let (store, session, recorder, ledger, lost) = match begun {
             Ok(Begun { store, session, recorder, ledger }) => {
                 (Some(store), Some(session), recorder, Some(ledger), None)
@@ -78,19 +78,19 @@ impl Keep {
         let older = store.as_ref().zip(session.clone()).map(|(store, session)| -> Box<dyn Older> {
             let (root, agent_id, limit) =
                 (store.root().to_path_buf(), agent_id.to_owned(), Arc::clone(&limit));
-            Box::new(Kept { root, session, agent_id, limit, is_over: false })
+            Box::new(StoredEvents { root, session, agent_id, limit, is_over: false })
         });
         let feed = Feed::new(agent_id.to_owned(), older);
         let agent_id = agent_id.to_owned();
-        let deriver = Deriver::default();
-        let mut keep = Self {
+        let parser = OutputParser::default();
+        let mut capture = Self {
             agent_id,
             recorder,
             store,
             session,
             ledger,
             limit,
-            deriver,
+            parser,
             feed,
             line: Vec::new(),
             at: 0,
@@ -99,60 +99,60 @@ impl Keep {
             lost: None,
         };
         if let Some(reason) = lost {
-            keep.lose(reason);
+            capture.lose(reason);
         }
-        keep
+        capture
     }
 
-    /// The events.
+    /// The feed of events.
     #[must_use]
     pub fn feed(&self) -> &Arc<Feed> {
         &self.feed
     }
 
-    /// The session, if there is one.
+    /// The session, unless nothing is captured.
     #[must_use]
     pub fn session(&self) -> Option<&SessionId> {
         self.session.as_ref()
     }
 
-    /// When the newest event came.
+    /// When the newest event was added.
     #[must_use]
     pub fn last_at(&self) -> Timestamp {
         self.last_at
     }
 
-    /// Why not everything is kept.
+    /// Why the capture is incomplete.
     #[must_use]
     pub fn lost(&self) -> Option<&str> {
         self.lost.as_deref()
     }
 
-    /// Notes that the agent's process runs.
+    /// Records that the agent's process is running.
     pub fn started(&self, pid: u32) {
         self.recorder.started(pid);
     }
 
-    /// Takes what the agent wrote; `observe` sees every event of the agent itself.
+    /// Captures output of the agent; `observe` sees each of the agent's events.
     pub fn bytes(&mut self, channel: Channel, bytes: &[u8], mut observe: impl FnMut(&Event<'_>)) {
-        self.recorder.keep(channel, bytes);
+        self.recorder.capture(channel, bytes);
         let lost = self.recorder.lost().filter(|_| self.lost.is_none());
         let at = self.at;
         self.at += bytes.len() as u64;
-        let Self { deriver, feed, agent_id, line, .. } = self;
+        let Self { parser, feed, agent_id, line, .. } = self;
         let before = feed.next();
         let mut next = before;
-        deriver.feed(channel, at, bytes, &mut |event| {
+        parser.feed(channel, at, bytes, &mut |event| {
             publish(feed, agent_id, line, &mut next, &event, &mut observe);
         });
         line.clear();
         line.shrink_to(LINE);
         if next > before {
             self.last_at = clock::now();
-            self.feed.tell();
+            self.feed.notify();
         }
         if let Some(lost) = lost {
-            // Some of these bytes may be kept: what is derived from them later has the same numbers.
+            // Some of these bytes may have been captured; replaying them gives the same numbers.
             self.limit.fetch_min(before, Ordering::Relaxed);
             self.lose(lost.reason);
         }
@@ -161,16 +161,16 @@ impl Keep {
         }
     }
 
-    /// Adds an event of murmur's own.
+    /// Adds one of murmur's own events.
     pub fn own(&mut self, own: Own) {
         self.own_event(own, false);
     }
 
-    /// No more bytes will come: what has no newline counts, and `last` is the last event.
+    /// Ends the input: unfinished lines become events, and `last` is the last event.
     pub fn last(&mut self, last: Own, mut observe: impl FnMut(&Event<'_>)) {
-        let Self { deriver, feed, agent_id, line, .. } = self;
+        let Self { parser, feed, agent_id, line, .. } = self;
         let mut next = feed.next();
-        deriver.finish(&mut |event| publish(feed, agent_id, line, &mut next, &event, &mut observe));
+        parser.finish(&mut |event| publish(feed, agent_id, line, &mut next, &event, &mut observe));
         self.own_event(last, true);
     }
 
@@ -183,23 +183,24 @@ impl Keep {
     fn push(&mut self, own: &Own) {
         self.last_at = clock::now();
         self.feed.push(own.line(&self.agent_id, self.feed.next()).into());
-        self.feed.tell();
+        self.feed.notify();
     }
 
-    /// Writes to the ledger what is reached.
+    /// Writes a checkpoint to the ledger.
     fn note(&mut self, offset: u64, flushed: bool, own: Option<Own>) {
         self.marked = (offset, self.at);
         let Some(file) = &self.ledger else { return };
-        let entry = Entry { offset, at: self.at, begins: self.deriver.begins(self.at), flushed, own };
+        let entry =
+            Entry { offset, at: self.at, line_starts: self.parser.line_starts(self.at), flushed, own };
         if let Err(error) = ledger::write(file, &entry) {
             let reason = error.to_string();
-            // Without it, what is kept from here on could not be numbered.
+            // Without the ledger, later output could not be numbered.
             self.recorder.stop(error);
             self.lose(reason);
         }
     }
 
-    /// From here on nothing can be told again that is not in memory.
+    /// Stops capturing: from here on only events in memory can be replayed.
     fn lose(&mut self, reason: String) {
         self.limit.fetch_min(self.feed.next(), Ordering::Relaxed);
         self.ledger = None;
@@ -207,11 +208,8 @@ impl Keep {
         self.lost = Some(reason);
     }
 
-    /// Writes down how the agent ended, and ends the feed.
-    ///
-    /// # Errors
-    /// [`Unsaid`].
-    pub fn finish(self, end: &End) -> Result<(), Unsaid> {
+    /// Records how the agent ended, and ends the feed.
+    pub fn finish(self, end: &End) -> Result<(), UnrecordedLoss> {
         let finished = self.recorder.finish(end);
         self.feed.end();
         if let Some(store) = &self.store {
@@ -234,7 +232,7 @@ fn begin(root: &Path, new: NewSession) -> Result<Begun, StoreError> {
     let session = writer.id().clone();
     let failed = |source: io::Error| StoreError::File { id: session.to_string(), file: ledger::FILE, source };
     let ledger = writer.beside(ledger::FILE).map_err(failed)?;
-    let recorder = Recorder::unhurried(writer, Log::open(store.root()));
+    let recorder = Recorder::with_deferred_sync(writer, Log::open(store.root()));
     Ok(Begun { store, session, recorder, ledger })
 }
 

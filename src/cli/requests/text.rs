@@ -1,4 +1,4 @@
-//! A request as a person reads it: nothing in it that a terminal would obey, and all of what would run.
+//! Formats a request for people: complete, and without terminal control characters.
 
 use super::super::style::{Style, plain_line};
 use crate::daemon::broker::{Kind, Row};
@@ -24,19 +24,19 @@ pub(super) fn paragraph(out: &mut impl Write, style: Style, row: &Row, now: Time
         writeln!(out, "  in {}", plain_line(&row.cwd.display().to_string()))?;
     }
     if let Some(doubt) = &row.doubt {
-        writeln!(out, "  the guard cannot tell what it does: {}", plain_line(doubt))?;
+        writeln!(out, "  the guard cannot determine what it does: {}", plain_line(doubt))?;
     }
     writeln!(out, "  {}", style.dim(times(row, now)))
 }
 
-/// What the call would do, in full.
+/// The complete input of the call.
 fn input(row: &Row) -> String {
     if row.kind == Kind::Question {
         return super::one_by_one::questions_text(row);
     }
     let command = row.input.get("command").and_then(serde_json::Value::as_str);
     match command {
-        // What else goes with a command changes what it does: a time limit, the background.
+        // Other keys change what a command does: timeout, background.
         Some(command) => {
             let more = row.input.as_object().into_iter().flatten().filter(|(name, _)| *name != "command");
             let more = more.map(|(name, value)| format!("\n{name}: {value}"));
@@ -56,8 +56,8 @@ fn times(row: &Row, now: Timestamp) -> String {
     let left = row.expires_at.as_deref().and_then(|until| until.parse().ok());
     let left = left.map(|until| format!(", {} left", span(now, until))).unwrap_or_default();
     let word = match row.standing.as_str() {
-        "deferred" => ", its beat has ended and goes on when it is answered",
-        "answered" => ", answered: its beat goes on as soon as it can",
+        "deferred" => ", its beat continues after your answer",
+        "answered" => ", answered: its beat continues soon",
         _ => "",
     };
     format!("{age}{left}{word}")

@@ -1,4 +1,4 @@
-//! The end of a host: whoever is still connected hears of it, and gets the rest.
+//! Host shutdown: clients that are still connected learn that the agent ended, and receive the remaining events.
 
 use super::state::State;
 use std::time::Duration;
@@ -6,20 +6,20 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// How long clients have, together, to take what is left for them.
+/// How long clients have, in total, to read the remaining events.
 const LAST: Duration = Duration::from_secs(5);
 
-/// Clients that are still there when the agent is not.
+/// Clients that are still connected when the agent has ended.
 #[derive(Debug)]
-pub struct Farewell {
+pub struct Drain {
     state: State,
     stops: Vec<oneshot::Sender<State>>,
     serving: Option<JoinHandle<()>>,
     over: watch::Sender<bool>,
 }
 
-impl Farewell {
-    /// `stops` wait for the end in `state`; `serving` ends when `over` is true and every client has the rest.
+impl Drain {
+    /// `stops` wait for the final `state`; `serving` ends once `over` is true and every client has received the rest.
     pub(super) fn new(
         state: State,
         stops: Vec<oneshot::Sender<State>>,
@@ -29,9 +29,9 @@ impl Farewell {
         Self { state, stops, serving, over }
     }
 
-    /// Answers those who wait for the end, and lets the others take the rest of the events. To be called when it is
-    /// written down what came of the agent, so that whoever is told finds it so.
-    pub async fn say(self) {
+    /// Answers clients that wait for the end, and lets the others read the remaining events. Call it after the result
+    /// was recorded, so that clients find it.
+    pub async fn finish(self) {
         for stop in self.stops {
             let _gone = stop.send(self.state.clone());
         }

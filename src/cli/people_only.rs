@@ -3,7 +3,7 @@
 
 use super::args::{Command, HostCommand, ServiceCommand, WorkspacesCommand};
 use super::setup_args::SetupCommand;
-use crate::rpc::asker;
+use crate::rpc::caller;
 use sys::error::Failure;
 
 /// Fails if an agent's process runs a `command` that only people may run.
@@ -27,11 +27,11 @@ pub(super) fn check(command: &Command) -> Result<(), Failure> {
         Command::Record(_) => "start agents",
         Command::Host(args) => match &args.command {
             HostCommand::Spawn(_) | HostCommand::Send(_) | HostCommand::Stop(_) => {
-                return asker::require_manager_here("control other agents");
+                return caller::require_manager_here("control other agents");
             }
             _ => return Ok(()),
         },
         _ => return Ok(()),
     };
-    asker::require_no_agent_here(what)
+    caller::require_no_agent_here(what)
 }

@@ -1,4 +1,4 @@
-//! What an agent was in the middle of, and how many turns it took.
+//! What an agent was doing, and how many turns it took.
 
 use super::*;
 use crate::agent::claude::Parser;
@@ -6,21 +6,21 @@ use serde_json::{Value, json};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// An agent that printed these lines, one a second.
-fn seen(lines: &[Value]) -> (Watched, Duration) {
-    let (mut watched, mut parser, mut at) = (Watched::new(Kind::Beat), Parser::default(), Duration::ZERO);
+/// An agent that printed these lines, one per second.
+fn seen(lines: &[Value]) -> (Activity, Duration) {
+    let (mut activity, mut parser, mut at) = (Activity::new(Kind::Beat), Parser::default(), Duration::ZERO);
     for line in lines {
         at += SECOND;
         parser.feed(format!("{line}\n").as_bytes(), &mut |event| {
-            watched.see(&event, at);
+            activity.see(&event, at);
         });
     }
-    (watched, at)
+    (activity, at)
 }
 
 fn doing(lines: &[Value]) -> Doing {
-    let (watched, at) = seen(lines);
-    watched.doing(at + SECOND * 9)
+    let (activity, at) = seen(lines);
+    activity.doing(at + SECOND * 9)
 }
 
 fn init() -> Value {
@@ -53,7 +53,7 @@ fn wait(request: &str) -> Wait {
 }
 
 #[test]
-fn what_it_is_in_the_middle_of_is_known() {
+fn current_activity_is_tracked() {
     let time = SECOND * 9;
     assert_eq!(doing(&[]), Doing::Model { time });
     assert_eq!(doing(&[init(), says("m1")]), Doing::Model { time });
@@ -77,30 +77,30 @@ fn what_it_is_in_the_middle_of_is_known() {
 }
 
 #[test]
-fn a_person_who_is_asked_is_what_it_waits_for() {
-    let (mut watched, at) = seen(&[init(), calls("m1", "t1", "git push")]);
-    watched.waits(1, wait("7ggs733k"), at);
-    watched.waits(2, wait("39kvtd0y"), at);
-    assert!(watched.waits_no_more(1, false).is_some());
+fn an_agent_waits_for_the_person_it_asked() {
+    let (mut activity, at) = seen(&[init(), calls("m1", "t1", "git push")]);
+    activity.waits(1, wait("7ggs733k"), at);
+    activity.waits(2, wait("39kvtd0y"), at);
+    assert!(activity.waits_no_more(1, false).is_some());
     let request = "39kvtd0y".to_owned();
-    assert_eq!(watched.doing(at + SECOND), Doing::Waits { request, time: SECOND });
-    assert!(watched.is_waiting());
-    assert!(watched.waits_no_more(2, false).is_some());
-    assert!(!watched.is_waiting());
+    assert_eq!(activity.doing(at + SECOND), Doing::Waits { request, time: SECOND });
+    assert!(activity.is_waiting());
+    assert!(activity.waits_no_more(2, false).is_some());
+    assert!(!activity.is_waiting());
 }
 
 #[test]
-fn turns_that_it_began_itself_count_with_those_before() {
+fn turns_started_by_the_agent_count_with_earlier_ones() {
     let overruns = |lines: &[Value], most| seen(lines).0.overruns(Turns { most, is_set: true });
     let first = [init(), calls("m1", "t1", "ls"), answers("t1"), says("m2"), says("m2"), result()];
-    // Claude Code itself looks after the first.
+    // Claude Code itself limits the first turn.
     assert!(!overruns(&first, 1));
     let again = [&first[..], &[init()]].concat();
     assert!(overruns(&again, 2) && !overruns(&again, 3));
     let spoken = [&again[..], &[says("m3")]].concat();
     assert!(!overruns(&spoken, 3));
     assert!(overruns(&[&spoken[..], &[says("m4")]].concat(), 3));
-    // One that ended within them is none too many.
+    // A turn that ended within the limit does not exceed it.
     assert!(!overruns(&[&spoken[..], &[result()]].concat(), 3));
     let of_subagent = json!({ "type": "assistant", "parent_tool_use_id": "t1",
         "message": { "id": "s1", "content": [{ "type": "text", "text": "inner" }] } });
@@ -108,7 +108,7 @@ fn turns_that_it_began_itself_count_with_those_before() {
 }
 
 #[test]
-fn a_turn_that_began_within_the_default_limit_goes_on_to_its_end() {
+fn a_turn_started_within_the_default_limit_may_finish() {
     let overruns = |lines: &[Value]| seen(lines).0.overruns(Turns { most: 3, is_set: false });
     let first = [init(), calls("m1", "t1", "ls"), answers("t1"), says("m2"), result()];
     let second = [&first[..], &[init(), says("m3"), calls("m4", "t2", "ls")]].concat();

@@ -1,5 +1,5 @@
-//! What an agent has done and is in the middle of, from its events and its hooks: what a `Run` reports of it, and what
-//! a stop interrupts. Pure: times are those since the agent was started.
+//! Tracks what an agent has done and is doing, from its events and hooks: the content of a `Run`, and what a stop
+//! interrupts. Pure: times are durations since the agent's start.
 
 use super::calls::Calls;
 use super::limits::Turns;
@@ -12,23 +12,23 @@ use crate::pulse::{ACTION, brief};
 use secrets::mask;
 use std::time::Duration;
 
-/// An agent as its events show it.
+/// The activity of an agent.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct Activity {
     kind: Kind,
-    /// Its summaries: of a beat all, of a live agent the newest.
+    /// Its results: all of a beat's, the newest of a live agent's.
     pub(super) said: Vec<RunResult>,
     pub(super) session_id: Option<String>,
     pub(super) calls: Calls,
-    /// How often in a row the API has failed, and its last status.
+    /// The number of API failures in a row, and the last status.
     retries: Option<(u64, Option<u64>)>,
-    /// The calls that wait for a person.
+    /// Calls that wait for a person.
     waits: Vec<Waiting>,
     background: Background,
-    /// The newest event.
+    /// When the newest event arrived.
     newest: Duration,
     turn: Turn,
-    /// Messages of the agent itself, which are what `maxTurns` counts.
+    /// Messages of the main agent, which `maxTurns` counts.
     messages: u64,
     message: String,
 }
@@ -36,22 +36,22 @@ pub(super) struct Watched {
 /// A call that waits for a person.
 #[derive(Debug)]
 struct Waiting {
-    /// The number of its hook's connection; `None` after that has closed.
+    /// The number of its hook's connection; `None` once that has closed.
     hook: Option<u64>,
     wait: Wait,
     since: Duration,
 }
 
-/// Whether a turn runs.
+/// Whether a turn is running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// One does, which began after so many messages.
+    /// Running, started after this many messages.
     Runs { after: u64 },
-    /// The last one ended then.
+    /// Not running; the last one ended at this time.
     Ended(Duration),
 }
 
-impl Watched {
+impl Activity {
     pub(super) fn new(kind: Kind) -> Self {
         Self {
             kind,
@@ -68,7 +68,7 @@ impl Watched {
         }
     }
 
-    /// Takes `event`, which came at `at`, and says what it means for the agent's state.
+    /// Handles `event`, which arrived at `at`; returns the resulting input to the state machine.
     pub(super) fn see(&mut self, event: &Event<'_>, at: Duration) -> Option<Input> {
         self.newest = at;
         self.calls.see(event, at);
@@ -96,7 +96,7 @@ impl Watched {
             }
             Event::Text { message, parent, .. } | Event::ToolUse { message, parent, .. } => {
                 self.retries = None;
-                // What a subagent does may be in the background, while no turn runs.
+                // A subagent may work in the background while no turn is running.
                 if !parent.is_empty() {
                     return None;
                 }
@@ -111,20 +111,20 @@ impl Watched {
         }
     }
 
-    /// A turn runs, if none did.
+    /// Starts a turn unless one is running.
     fn begin_turn(&mut self) {
         if let Turn::Ended(_) = self.turn {
             self.turn = Turn::Runs { after: self.messages };
         }
     }
 
-    /// A hook waits for a person's answer to `request`.
+    /// Adds a hook that waits for a person's answer.
     pub(super) fn waits(&mut self, hook: u64, wait: Wait, at: Duration) {
         self.waits.push(Waiting { hook: Some(hook), wait, since: at });
     }
 
-    /// It does not any more. Where the agent is being ended, that may have ended the hook, and its request is kept as one
-    /// that nobody answered. Returns the request's id.
+    /// Removes a waiting hook and returns its request's id. If the agent is ending, its request stays as unanswered:
+    /// the stop may have killed the hook.
     pub(super) fn waits_no_more(&mut self, hook: u64, is_ending: bool) -> Option<String> {
         let at = self.waits.iter().position(|waiting| waiting.hook == Some(hook))?;
         if is_ending {
@@ -134,18 +134,18 @@ impl Watched {
         Some(self.waits.remove(at).wait.request)
     }
 
-    /// Whether a person is waited for.
+    /// Whether a person is being asked.
     pub(super) fn is_waiting(&self) -> bool {
         self.waits.iter().any(|waiting| waiting.hook.is_some())
     }
 
-    /// The requests that wait for a person, the oldest first.
+    /// Requests that wait for a person, oldest first.
     pub(super) fn requests(&self) -> Vec<Wait> {
         let waiting = self.waits.iter().filter(|waiting| waiting.hook.is_some());
         waiting.map(|waiting| waiting.wait.clone()).collect()
     }
 
-    /// The requests that waited when the agent was ended, which was at `at`.
+    /// Requests that were waiting when the agent ended, at `at`.
     pub(super) fn unanswered(&mut self, at: Duration) -> Vec<Unanswered> {
         let unanswered = |waiting: Waiting| {
             let Wait { request, call } = waiting.wait;
@@ -154,7 +154,7 @@ impl Watched {
         self.waits.drain(..).filter_map(unanswered).collect()
     }
 
-    /// When the last turn ended, if none runs.
+    /// When the last turn ended; `None` while one is running.
     pub(super) fn ended_turn(&self) -> Option<Duration> {
         match self.turn {
             Turn::Ended(at) => Some(at),
@@ -162,7 +162,7 @@ impl Watched {
         }
     }
 
-    /// How much runs in the background.
+    /// The number of background tasks.
     pub(super) fn background(&self) -> usize {
         self.background.count()
     }
@@ -180,12 +180,12 @@ impl Watched {
         matches!(self.turn, Turn::Runs { after } if !self.said.is_empty() && self.messages > after)
     }
 
-    /// Whether no turn runs, and tasks in the background go on.
+    /// Whether no turn is running but background tasks are.
     pub(super) fn has_only_background(&self) -> bool {
         self.ended_turn().is_some() && self.background() > 0
     }
 
-    /// What it is in the middle of at `at`.
+    /// What the agent is doing at `at`.
     pub(super) fn doing(&self, at: Duration) -> Doing {
         let since = |then: Duration| at.saturating_sub(then);
         if let Some(waiting) = self.waits.first() {
@@ -209,7 +209,7 @@ impl Watched {
     }
 }
 
-/// What a task is called: by what it is for, without what looks like a secret.
+/// A task's label: its description, with secrets redacted.
 fn words(description: &str, id: &str) -> String {
     let description = brief::line(&mask(description), ACTION);
     if description.is_empty() { id.to_owned() } else { description }

@@ -1,7 +1,9 @@
-//! Who asks on a socket: a person, or an agent's process. The kernel names the process; its ancestors tell whose it is.
+//! Identifies a client: a person, or a process of an agent. The kernel reports the process, and its ancestors show
+//! which agent it belongs to.
 //!
-//! Every process of an agent descends from its host, which adopts orphans, and so does one without any environment. What
-//! also has murmur's marks in its environment is an agent's, whoever adopted it. docs/design/promises.md names what gets by.
+//! Every process of an agent descends from its host, which adopts orphans, even without an environment. A process
+//! with murmur's variables in its environment belongs to an agent too, whatever its parent. docs/design/promises.md
+//! lists known gaps.
 
 use crate::agent::invocation::{AGENT_VARIABLE, HOST_VARIABLE};
 use crate::permit::request::Answerer;
@@ -13,64 +15,64 @@ use sys::failure;
 use sys::peer::{self, Peer};
 use tokio::net::UnixStream;
 
-/// What `ps` shows for the host of an agent.
+/// The process name of an agent's host, as `ps` shows it.
 pub const HOST: &std::ffi::CStr = c"murmur-host";
 
-/// The same for a beat that was started by hand, which is its agent's host.
+/// The process name of a beat that was started by hand and hosts its agent itself.
 pub const BEAT: &std::ffi::CStr = c"murmur-beat";
 
 /// The role of an agent that directs others (spec 1, Manager Agent Restrictions).
 pub const MANAGER: &str = "manager";
 
-/// Whose process it is.
+/// What a process is allowed to act as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// None of an agent's: a person's, or what a person has run.
+    /// Not an agent's process: a person's, or started by a person.
     Person,
-    /// That of an agent that directs others, and of no other agent.
+    /// A process of an agent that directs others, and of no other agent.
     Manager,
-    /// That of an agent.
+    /// A process of an agent.
     Agent,
-    /// It cannot be told.
+    /// Unknown.
     Unknown,
 }
 
-/// That it cannot be told whose process it is: it has just ended, or the system does not say.
+/// The owner of a process is unknown: it has just ended, or the system doesn't report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CannotTell;
+pub struct UnknownOwner;
 
-/// The process that asks.
+/// The process at the other end of a connection.
 #[derive(Debug)]
-pub struct Asker {
+pub struct Caller {
     peer: Option<Peer>,
     owner: OnceLock<Owner>,
 }
 
-/// Whose share of a server's clients a connection counts to.
+/// The group of clients that a connection counts towards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// Nobody's: that of a process of no agent.
+    /// Processes of no agent.
     Process,
-    /// That of all processes below this host, agents that it started included.
+    /// All processes below this host, including agents that it started.
     Host(u32),
-    /// That of whoever cannot be told.
+    /// Processes of unknown owner.
     Unknown,
 }
 
-impl Asker {
-    /// The one that connected `stream`.
+impl Caller {
+    /// The process that connected `stream`.
     #[must_use]
     pub fn of(stream: &UnixStream) -> Self {
         Self { peer: Peer::of(stream).ok(), owner: OnceLock::new() }
     }
 
-    /// One that counts to the share of `owner`.
+    /// A client in the group `owner`.
     #[cfg(test)]
     pub(super) fn of_owner(owner: Owner) -> Self {
         Self { peer: None, owner: owner.into() }
     }
 
-    /// To whose share it counts, as of when this was first asked.
+    /// Its group, determined at the first call.
     pub(super) fn owner(&self) -> Owner {
         *self.owner.get_or_init(|| {
             let Some(peer) = &self.peer else { return Owner::Unknown };
@@ -79,26 +81,23 @@ impl Asker {
         })
     }
 
-    /// The host that the process descends from, the nearest; `None` where it descends from none. Only Linux tells.
-    ///
-    /// # Errors
-    /// That it cannot be told.
-    pub fn host(&self) -> Result<Option<u32>, CannotTell> {
-        let peer = self.peer.as_ref().ok_or(CannotTell)?;
-        let hosts = hosts(peer.pid()).ok_or(CannotTell)?;
-        if peer.is_there() { Ok(hosts.first().copied()) } else { Err(CannotTell) }
+    /// The nearest host that the process descends from; `None` if there is none. Only works on Linux.
+    pub fn host(&self) -> Result<Option<u32>, UnknownOwner> {
+        let peer = self.peer.as_ref().ok_or(UnknownOwner)?;
+        let hosts = hosts(peer.pid()).ok_or(UnknownOwner)?;
+        if peer.is_there() { Ok(hosts.first().copied()) } else { Err(UnknownOwner) }
     }
 
-    /// Whose process it is, as of now. On other systems than Linux everybody counts as a person.
+    /// The current standing of the process. On systems other than Linux, everyone counts as a person.
     #[must_use]
     pub fn standing(&self) -> Standing {
         let Some(peer) = &self.peer else { return Standing::Unknown };
         let standing = standing(peer.pid());
-        // Were it gone by now, the number could have been another's for a while.
+        // If it has ended, its PID may have belonged to another process.
         if peer.is_there() { standing } else { Standing::Unknown }
     }
 
-    /// Whether it runs one of these programs, by whatever name. On other systems than Linux everybody does.
+    /// Whether it runs one of these programs, under any name. Always true on systems other than Linux.
     #[must_use]
     pub fn runs(&self, programs: &[&Path]) -> bool {
         #[cfg(target_os = "linux")]
@@ -116,7 +115,7 @@ impl Asker {
         }
     }
 
-    /// Who that is.
+    /// Who answers, if this process may answer requests.
     #[must_use]
     pub fn answerer(&self) -> Option<Answerer> {
         let pid = self.peer.as_ref()?.pid();
@@ -124,18 +123,12 @@ impl Asker {
         Some(Answerer { pid, program, terminal: peer::terminal(pid) })
     }
 
-    /// That a person asks, where that is so.
-    ///
-    /// # Errors
-    /// That it is refused; `what` is what agents cannot do.
+    /// Fails unless a person is asking. `what` completes "agents cannot …".
     pub fn require_person(&self, what: &str) -> Result<(), Failure> {
         require_person(self.standing(), what)
     }
 
-    /// That a person asks, or an agent that directs others.
-    ///
-    /// # Errors
-    /// That it is refused; `what` is what other agents cannot do.
+    /// Fails unless a person or an agent that directs others is asking. `what` completes "agents cannot …".
     pub fn require_manager(&self, what: &str) -> Result<(), Failure> {
         match self.standing() {
             Standing::Manager => Ok(()),
@@ -144,33 +137,25 @@ impl Asker {
     }
 }
 
-/// Whether an agent's process listens where `stream` is connected to: whatever it answers is the agent's own word. Only Linux
-/// tells.
+/// Whether an agent's process listens at the other end of `stream`, so that its answers can't be trusted. Only works
+/// on Linux.
 #[must_use]
 pub fn is_agents_listener(stream: &std::os::unix::net::UnixStream) -> bool {
     peer::listener(stream).and_then(hosts).is_some_and(|hosts| !hosts.is_empty())
 }
 
-/// That a person runs this very process.
-///
-/// # Errors
-/// That it is refused; `what` is what agents cannot do.
+/// Fails unless a person runs this process. `what` completes "agents cannot …".
 pub fn require_person_here(what: &str) -> Result<(), Failure> {
     require_person(standing(std::process::id()), what)
 }
 
-/// That no agent's process runs this very one. Where the system says nothing of processes, its environment decides.
-///
-/// # Errors
-/// That it is refused; `what` is what agents cannot do.
+/// Fails if an agent runs this process. If the system doesn't report processes, the environment decides. `what`
+/// completes "agents cannot …".
 pub fn require_no_agent_here(what: &str) -> Result<(), Failure> {
     require_person(standing_here(), what)
 }
 
-/// The same, but for an agent that directs others.
-///
-/// # Errors
-/// That it is refused; `what` is what other agents cannot do.
+/// Fails if an agent runs this process, unless it directs others. `what` completes "agents cannot …".
 pub fn require_manager_here(what: &str) -> Result<(), Failure> {
     match standing_here() {
         Standing::Manager => Ok(()),
@@ -180,7 +165,7 @@ pub fn require_manager_here(what: &str) -> Result<(), Failure> {
 
 fn standing_here() -> Standing {
     match standing(std::process::id()) {
-        // As in a container without /proc.
+        // For example in a container without /proc.
         Standing::Unknown if ancestors::name(std::process::id()).is_none() => by_environment(),
         found => found,
     }
@@ -209,12 +194,12 @@ fn is_host(pid: u32) -> bool {
     [HOST, BEAT].iter().any(|host| host.to_bytes() == name)
 }
 
-/// The hosts that the process descends from, the innermost first; `None` where that cannot be told. Only Linux knows any.
+/// The hosts that the process descends from, innermost first; `None` if unknown. Only works on Linux.
 fn hosts(pid: u32) -> Option<Vec<u32>> {
     #[cfg(target_os = "linux")]
     {
         let lineage = ancestors::lineage(pid)?;
-        // The process itself is no agent of its own.
+        // The process itself may be a host, but not its own agent.
         Some(lineage[1..].iter().copied().filter(|ancestor| is_host(*ancestor)).collect())
     }
     #[cfg(not(target_os = "linux"))]
@@ -237,7 +222,7 @@ fn standing(pid: u32) -> Standing {
         let is_managers = |host: &u32| is_manager(&ancestors::arguments(*host).unwrap_or_default());
         return if hosts.iter().all(is_managers) { Standing::Manager } else { Standing::Agent };
     }
-    // The daemon starts nothing that asks, but through a host, which may have been killed.
+    // The daemon only starts agents through hosts; a host may have been killed.
     if lineage[1..].contains(&std::process::id()) {
         return Standing::Agent;
     }
@@ -252,7 +237,7 @@ fn standing(pid: u32) -> Standing {
     standing
 }
 
-/// Whether those are the arguments of a manager's host: what comes behind `--` is its agent's.
+/// Whether these are the arguments of a manager's host. Arguments after `--` are its agent's.
 #[cfg(target_os = "linux")]
 fn is_manager(arguments: &[Vec<u8>]) -> bool {
     let mut own = arguments.iter().take_while(|argument| *argument != b"--");
@@ -282,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_manager_is_what_its_host_was_started_as() {
+    fn a_hosts_arguments_identify_a_manager() {
         let is_manager = |line: &str| is_manager(&arguments(line));
         assert!(is_manager("murmur-host --data-dir /d --role manager --worktree /w"));
         assert!(is_manager("murmur host serve --role=manager -- --role worker"));
@@ -292,12 +277,12 @@ mod tests {
     }
 
     #[test]
-    fn what_descends_from_the_daemon_is_an_agents() {
+    fn descendants_of_the_daemon_belong_to_agents() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let found = standing(child.id());
         child.kill().unwrap();
         child.wait().unwrap();
-        // Here this process is the daemon.
+        // In this test, this process is the daemon.
         assert_eq!(found, Standing::Agent);
         assert_eq!(standing(std::process::id()), Standing::Person);
         assert_eq!(standing(u32::MAX), Standing::Unknown);

@@ -1,5 +1,6 @@
-//! Where an agent's output is cut before it is taken. What is read at once may hold the end of a turn and the next one,
-//! which the agent begins by itself: its state has to change in between, before the events of that turn have their numbers.
+//! Splits an agent's output at turn boundaries. A single read may hold the end of a turn and the start of the
+//! next one, which the agent starts by itself: its state must change in between, before the events of the new turn
+//! get their numbers.
 
 use super::Host;
 use crate::agent::claude::Parser;
@@ -10,58 +11,59 @@ use derun::record::Channel;
 use memchr::{memchr, memmem};
 use std::time::Duration;
 
-/// What each line that ends a turn holds. In what is said, the quotes have backslashes; a cut behind another line that
-/// holds it does no harm.
+/// A marker in every line that ends a turn. In quoted text its quotes are escaped; splitting after another line that
+/// contains it does no harm.
 const RESULT: &[u8] = br#""result""#;
 
-/// How much of it may have come before its end does.
+/// How many bytes of the marker may arrive before the rest.
 const SEAM: usize = RESULT.len() - 1;
 
-/// What to do with the output that has come.
+/// What to do with pending output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// Take so many bytes.
+    /// Handle this many bytes.
     Take(usize),
-    /// A turn begins with the first line.
+    /// The first line starts a turn.
     Turn,
 }
 
-/// Remembers what of a line has come.
+/// State of the unfinished line.
 #[derive(Debug, Default)]
-pub(super) struct Cuts {
-    /// Reads what an idle agent writes before it is taken.
+pub(super) struct TurnSplitter {
+    /// Parses an idle agent's output before it is handled.
     ahead: Parser,
-    /// Whether a line has begun that was not read so.
+    /// Whether an unfinished line has not been parsed ahead.
     is_unread: bool,
-    /// Whether a line has begun that holds [`RESULT`].
+    /// Whether the unfinished line contains [`RESULT`].
     has_result: bool,
-    /// The end of what came last, of an agent at work.
+    /// The end of a busy agent's previous output.
     seam: Vec<u8>,
 }
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
-    /// Takes what an agent printed, each turn after the state that it belongs to.
+    /// Handles an agent's output, changing the state before each turn.
     pub(super) fn take_in_turns(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let next = match self.machine.turns_between() {
-                Some(turns) => self.cuts.while_idle(bytes, turns),
-                None => Next::Take(self.cuts.at_work(bytes)),
+                Some(turns) => self.turn_splitter.while_idle(bytes, turns),
+                None => Next::Take(self.turn_splitter.at_work(bytes)),
             };
             let length = match next {
                 Next::Take(length) => length,
                 Next::Turn => {
                     self.take(Input::Acted);
-                    self.cuts.at_work(bytes)
+                    self.turn_splitter.at_work(bytes)
                 }
             };
-            self.heard(Channel::Stdout, &bytes[..length]);
+            self.handle_output(Channel::Stdout, &bytes[..length]);
             bytes = &bytes[length..];
         }
     }
 }
 
-impl Cuts {
-    /// What to do with `bytes`, of an agent that is idle after so many turns. Read line by line: there is little of it.
+impl TurnSplitter {
+    /// Decides on `bytes` of an agent that is idle after `turns` turns. It reads line by line: there is little
+    /// output.
     fn while_idle(&mut self, bytes: &[u8], turns: u64) -> Next {
         self.has_result = false;
         self.seam.clear();
@@ -90,7 +92,7 @@ impl Cuts {
         Next::Take(bytes.len())
     }
 
-    /// How many of `bytes` to take, of an agent that is at work: up to the end of a turn.
+    /// How many of `bytes` of a busy agent to handle: up to the end of a turn.
     fn at_work(&mut self, bytes: &[u8]) -> usize {
         self.ahead = Parser::default();
         let found = if self.has_result || self.is_at_seam(bytes) {
@@ -111,7 +113,7 @@ impl Cuts {
         length
     }
 
-    /// Whether [`RESULT`] began before `bytes`.
+    /// Whether [`RESULT`] started before `bytes`.
     fn is_at_seam(&self, bytes: &[u8]) -> bool {
         let mut around = self.seam.clone();
         around.extend_from_slice(&bytes[..bytes.len().min(SEAM)]);
@@ -119,8 +121,8 @@ impl Cuts {
     }
 }
 
-/// Whether an idle agent is at work again with this. One may say that it is up before its first turn, and what subagents
-/// do in the background belongs to none.
+/// Whether this event makes an idle agent busy. An agent may report that it is up before its first turn, and
+/// background work of subagents belongs to no turn.
 fn begins_turn(event: &Event<'_>, turns: u64) -> bool {
     match event {
         Event::Session { .. } => turns > 0,
@@ -139,17 +141,19 @@ mod tests {
     const SAID: &str = "{\"type\":\"assistant\",\"message\":{\"id\":\"m1\",\"content\":[{\"type\":\"text\",\"text\":\"\\\"result\\\"\"}]}}\n";
     const RESULT: &str = "{\"subtype\":\"success\",\"type\": \"result\"}\n";
 
-    /// The pieces in which an agent's output is taken that comes in chunks of this size, each with whether a turn begins
-    /// before it. The agent has had a turn, and is idle after a piece that ends with a result.
+    /// Splits an agent's output that arrives in chunks of `size`, and marks the pieces that start a turn. The agent
+    /// has had one turn, and is idle after a piece that ends with a result.
     fn pieces(output: &str, size: usize) -> Vec<(bool, String)> {
-        let (mut cuts, mut is_idle, mut pieces) = (Cuts::default(), false, Vec::<(bool, String)>::new());
+        let (mut turns, mut is_idle, mut pieces) =
+            (TurnSplitter::default(), false, Vec::<(bool, String)>::new());
         let mut is_new = true;
         for mut bytes in output.as_bytes().chunks(size) {
             while !bytes.is_empty() {
-                let next = if is_idle { cuts.while_idle(bytes, 1) } else { Next::Take(cuts.at_work(bytes)) };
+                let next =
+                    if is_idle { turns.while_idle(bytes, 1) } else { Next::Take(turns.at_work(bytes)) };
                 let (begins, length) = match next {
                     Next::Take(length) => (false, length),
-                    Next::Turn => (true, cuts.at_work(bytes)),
+                    Next::Turn => (true, turns.at_work(bytes)),
                 };
                 let piece = std::str::from_utf8(&bytes[..length]).unwrap();
                 if begins || is_new {
@@ -165,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_of_its_own_is_cut_off_however_the_output_comes() {
+    fn an_unprompted_turn_is_split_off_for_any_chunking() {
         let output = [INIT, SAID, RESULT, TASK, INIT, SAID, RESULT, RESULT, TASK].concat();
         let whole = [
             (false, [INIT, SAID, RESULT].concat()),
@@ -175,7 +179,7 @@ mod tests {
             (false, TASK.to_owned()),
         ];
         assert_eq!(pieces(&output, output.len()), whole);
-        // What of a line has come before its end is known to begin a turn is taken with what is before.
+        // The start of a line that is not yet known to start a turn is handled with the previous piece.
         for size in 1..output.len() {
             let cut = pieces(&output, size);
             assert_eq!(cut.iter().map(|(_, piece)| &**piece).collect::<String>(), output, "{size}");
@@ -184,20 +188,20 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_began_at_work_is_not_read_ahead_from_its_middle() {
-        let mut cuts = Cuts::default();
-        assert_eq!(cuts.at_work(&INIT.as_bytes()[..9]), 9);
+    fn a_line_started_while_busy_is_not_parsed_ahead() {
+        let mut turns = TurnSplitter::default();
+        assert_eq!(turns.at_work(&INIT.as_bytes()[..9]), 9);
         let rest = [&INIT[9..], SAID].concat();
-        assert_eq!(cuts.while_idle(rest.as_bytes(), 1), Next::Take(INIT.len() - 9));
-        assert_eq!(cuts.while_idle(SAID.as_bytes(), 1), Next::Turn);
+        assert_eq!(turns.while_idle(rest.as_bytes(), 1), Next::Take(INIT.len() - 9));
+        assert_eq!(turns.while_idle(SAID.as_bytes(), 1), Next::Turn);
     }
 
     #[test]
-    fn what_belongs_to_no_turn_begins_none() {
+    fn output_outside_turns_starts_none() {
         let within =
             SAID.replace("{\"type\":\"assistant\"", "{\"type\":\"assistant\",\"parent_tool_use_id\":\"t1\"");
-        assert_eq!(Cuts::default().while_idle(within.as_bytes(), 1), Next::Take(within.len()));
-        assert_eq!(Cuts::default().while_idle(INIT.as_bytes(), 0), Next::Take(INIT.len()));
-        assert_eq!(Cuts::default().while_idle(RESULT.as_bytes(), 0), Next::Turn);
+        assert_eq!(TurnSplitter::default().while_idle(within.as_bytes(), 1), Next::Take(within.len()));
+        assert_eq!(TurnSplitter::default().while_idle(INIT.as_bytes(), 0), Next::Take(INIT.len()));
+        assert_eq!(TurnSplitter::default().while_idle(RESULT.as_bytes(), 0), Next::Turn);
     }
 }

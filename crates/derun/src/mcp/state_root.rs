@@ -1,31 +1,28 @@
-//! Where the sessions are: a state root that may not be there yet, since a server that only reads makes none.
+//! The location of the sessions: a state root that may not exist yet. A server only reads, so it doesn't create it.
 
 use super::fail::ToolError;
 use crate::session::Session;
 use crate::store::{Store, StoreError};
 use std::path::{Path, PathBuf};
 
-/// A state root. It is looked for at every call.
+/// A state root, looked up at every call.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct StateRoot {
     root: PathBuf,
 }
 
-impl Place {
+impl StateRoot {
     /// The state root `root`.
     #[must_use]
     pub fn new(root: &Path) -> Self {
         Self { root: root.to_path_buf() }
     }
 
-    /// The store there, if there is one by now.
-    ///
-    /// # Errors
-    /// [`StoreError::Unusable`].
+    /// Opens the store, if it exists.
     pub fn open(&self) -> Result<Option<Store>, StoreError> {
         match self.root.join("sessions").try_exists() {
             Ok(false) => Ok(None),
-            // What is wrong is found by opening it.
+            // Opening it reports any error.
             Ok(true) | Err(_) => Store::open(&self.root).map(Some),
         }
     }

@@ -1,8 +1,8 @@
-//! Events that are no longer in memory, derived again from the session of their agent.
+//! Replays events that are no longer in memory, from the agent's session.
 
-use super::derive::{Begins, Deriver};
 use super::event::Derived;
 use super::ledger::{self, Entries, Entry};
+use super::output_parser::{LineStarts, OutputParser};
 use crate::rpc::feed::{Older, Past};
 use derun::id::SessionId;
 use derun::session::Session;
@@ -14,67 +14,64 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use sys::clock;
 
-/// What is read of a session at once, in bytes.
+/// How much of a session is read at once, in bytes.
 const PAGE: usize = 256 << 10;
 
-/// Where an agent's events are kept.
+/// Where an agent's events are stored.
 #[derive(Debug, Clone)]
-pub struct Kept {
+pub struct StoredEvents {
     /// The store's state root.
     pub root: PathBuf,
     /// The session.
     pub session: SessionId,
     /// The agent.
     pub agent_id: String,
-    /// Events from this number on are not kept.
+    /// Events from this number on are not stored.
     pub limit: Arc<AtomicU64>,
-    /// Whether no more bytes will come.
+    /// Whether the session is complete.
     pub is_over: bool,
 }
 
-impl Older for Kept {
+impl Older for StoredEvents {
     fn open(&self, from: u64) -> io::Result<Box<dyn Past>> {
         Ok(Box::new(Replay::open(self.clone(), from)?))
     }
 }
 
-/// Derives the events of a session from some number on.
+/// Replays a session's events.
 #[derive(Debug)]
 pub struct Replay {
-    kept: Kept,
+    stored: StoredEvents,
     session: Session,
     entries: Entries,
-    /// Entries of the ledger that are not reached.
+    /// Entries of the ledger that lie ahead.
     ahead: VecDeque<Entry>,
-    deriver: Deriver,
-    /// Where what had begun there begins.
-    begins: Begins,
-    /// The next byte to be taken.
+    parser: OutputParser,
+    /// Where unfinished lines started at the first checkpoint.
+    line_starts: LineStarts,
+    /// The offset of the next byte to parse.
     at: u64,
-    /// Bytes before this were taken before; of them only what had begun is taken again.
+    /// Bytes before this offset were parsed earlier; only unfinished lines are parsed again.
     fresh: u64,
-    /// The number of the next event that is derived.
+    /// The number of the next event.
     next: u64,
-    /// The first one that is wanted.
+    /// The first event to return.
     wanted: u64,
     is_flushed: bool,
     lost: Option<String>,
 }
 
 impl Replay {
-    /// Begins with the event `from`, or with the first that can be had.
-    ///
-    /// # Errors
-    /// What the system says, for example that the session is gone.
-    pub fn open(kept: Kept, from: u64) -> io::Result<Self> {
-        let session = Store::open(&kept.root)
-            .and_then(|store| store.session(kept.session.as_str()))
+    /// Starts at the event `from`, or at the first one that is available.
+    pub fn open(stored: StoredEvents, from: u64) -> io::Result<Self> {
+        let session = Store::open(&stored.root)
+            .and_then(|store| store.session(stored.session.as_str()))
             .map_err(|error| into_io(&error))?;
         let mut entries = Entries::new(session.beside(ledger::FILE)?);
-        let begin = Entry { offset: 0, at: 0, begins: Begins::default(), flushed: false, own: None };
+        let begin = Entry { offset: 0, at: 0, line_starts: LineStarts::default(), flushed: false, own: None };
         let mut ahead = VecDeque::from([begin]);
         while let Some(entry) = entries.next_entry()? {
-            // What is flushed can only be reached from before.
+            // A flush can only be replayed from an earlier checkpoint.
             if entry.offset <= from && !entry.flushed {
                 ahead.clear();
             }
@@ -83,19 +80,22 @@ impl Replay {
                 break;
             }
         }
-        let last =
-            if kept.is_over { session.status(clock::now()).ok().and_then(|found| found.last) } else { None };
+        let last = if stored.is_over {
+            session.status(clock::now()).ok().and_then(|found| found.last)
+        } else {
+            None
+        };
         let lost = last.and_then(|last| last.lost).map(|lost| lost.reason);
-        let (fresh, begins, next) =
-            ahead.front().map_or_else(Default::default, |start| (start.at, start.begins, start.offset));
+        let (fresh, line_starts, next) =
+            ahead.front().map_or_else(Default::default, |start| (start.at, start.line_starts, start.offset));
         Ok(Self {
-            at: begins.stdout.min(begins.stderr).min(fresh),
-            kept,
+            at: line_starts.stdout.min(line_starts.stderr).min(fresh),
+            stored,
             session,
             entries,
             ahead,
-            deriver: Deriver::default(),
-            begins,
+            parser: OutputParser::default(),
+            line_starts,
             fresh,
             next,
             wanted: from,
@@ -104,19 +104,19 @@ impl Replay {
         })
     }
 
-    /// Why not all of it is there, of an agent that has ended.
+    /// Why the session of an ended agent is incomplete.
     #[must_use]
     pub fn lost(&self) -> Option<&str> {
         self.lost.as_deref()
     }
 
-    /// Appends the event of `entry`, whose place is reached, if it has one.
+    /// Appends the event of `entry`, if it has one, once its offset is reached.
     fn reach(&mut self, entry: &Entry, out: &mut Vec<u8>) {
-        // What an entry says of numbers counts: it was there when they were given.
+        // The ledger's number is authoritative.
         self.next = entry.offset;
         if let Some(own) = &entry.own {
             if entry.offset >= self.wanted {
-                out.extend_from_slice(&own.line(&self.kept.agent_id, entry.offset));
+                out.extend_from_slice(&own.line(&self.stored.agent_id, entry.offset));
             }
             self.next += 1;
         }
@@ -126,11 +126,11 @@ impl Replay {
         if std::mem::replace(&mut self.is_flushed, true) {
             return;
         }
-        let Self { deriver, next, wanted, kept, .. } = self;
-        deriver.finish(&mut |event| push(out, &event, next, *wanted, &kept.agent_id));
+        let Self { parser, next, wanted, stored, .. } = self;
+        parser.finish(&mut |event| push(out, &event, next, *wanted, &stored.agent_id));
     }
 
-    /// Takes bytes up to `limit`; `false` if there are none yet.
+    /// Parses bytes up to `limit`; `false` if there are none yet.
     fn take_bytes(&mut self, limit: Option<u64>, out: &mut Vec<u8>) -> io::Result<bool> {
         let most = limit.map_or(PAGE as u64, |limit| limit.saturating_sub(self.at).min(PAGE as u64));
         let most = usize::try_from(most).unwrap_or(PAGE);
@@ -138,14 +138,14 @@ impl Replay {
         if page.bytes.is_empty() {
             return Ok(false);
         }
-        let Self { deriver, next, wanted, kept, fresh, begins, .. } = self;
+        let Self { parser, next, wanted, stored, fresh, line_starts, .. } = self;
         for (stretch, bytes) in page.chunks() {
-            // Of what was taken before, only what had begun is taken again.
-            let from = if stretch.offset < *fresh { begins.of(stretch.channel) } else { 0 };
+            // Of bytes parsed earlier, parse only unfinished lines again.
+            let from = if stretch.offset < *fresh { line_starts.of(stretch.channel) } else { 0 };
             let skip = from.saturating_sub(stretch.offset).min(bytes.len() as u64);
             let bytes = &bytes[usize::try_from(skip).unwrap_or(bytes.len())..];
-            deriver.feed(stretch.channel, stretch.offset + skip, bytes, &mut |event| {
-                push(out, &event, next, *wanted, &kept.agent_id);
+            parser.feed(stretch.channel, stretch.offset + skip, bytes, &mut |event| {
+                push(out, &event, next, *wanted, &stored.agent_id);
             });
         }
         self.at = page.next();
@@ -164,7 +164,7 @@ impl Past for Replay {
     fn fill(&mut self, out: &mut Vec<u8>, most: usize) -> io::Result<(u64, u64)> {
         let enough = out.len() + most;
         let first = self.next.max(self.wanted);
-        while out.len() < enough && self.next < self.kept.limit.load(Ordering::Relaxed) {
+        while out.len() < enough && self.next < self.stored.limit.load(Ordering::Relaxed) {
             if self.ahead.is_empty() {
                 self.ahead.extend(self.entries.next_entry()?);
             }
@@ -179,7 +179,7 @@ impl Past for Replay {
                 None => {
                     let limit = self.ahead.front().map(|entry| entry.at);
                     if !self.take_bytes(limit, out)? {
-                        // What has no newline was no event to anybody, unless the host said in the end that it is.
+                        // An unfinished line is an event only if the host flushed it at the end.
                         break;
                     }
                 }

@@ -1,11 +1,11 @@
-//! A call as people type it: `Bash(git push -f)`, `Edit(/path)`, `Tool({"key": "value"})`, `Tool`.
+//! Parses calls as people type them: `Bash(git push -f)`, `Edit(/path)`, `Tool({"key": "value"})`, `Tool`.
 
 use anyhow::bail;
 use serde_json::{Map, Value, json};
 use sys::failure;
 
-/// The tool and its input.
-pub(super) fn spelled(text: &str) -> anyhow::Result<(String, Value)> {
+/// Parses a call into its tool and input.
+pub(super) fn parse(text: &str) -> anyhow::Result<(String, Value)> {
     let text = text.trim();
     let (tool, inside) = match text.split_once('(') {
         Some((tool, rest)) => match rest.strip_suffix(')') {
@@ -27,7 +27,7 @@ pub(super) fn spelled(text: &str) -> anyhow::Result<(String, Value)> {
     Ok((tool.to_owned(), input))
 }
 
-/// The tool and its input in what Claude Code hands to a hook.
+/// Extracts the tool and its input from a hook's JSON.
 pub(super) fn from_hook(text: &str) -> anyhow::Result<(String, Value)> {
     let wanted = "write {\"tool_name\": \"Bash\", \"tool_input\": {\"command\": \"ls\"}}";
     let Ok(mut call) = serde_json::from_str::<Value>(text) else {
@@ -40,7 +40,7 @@ pub(super) fn from_hook(text: &str) -> anyhow::Result<(String, Value)> {
     }
 }
 
-/// What a tool calls the thing that one thinks of first.
+/// The main input key of a tool.
 fn key(tool: &str) -> &'static str {
     match tool {
         "Read" | "Edit" | "MultiEdit" | "Write" => "file_path",
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_in_the_parentheses_is_what_the_tool_is_about() {
+    fn text_in_parentheses_is_the_main_input() {
         for (text, tool, input) in [
             ("Bash(git push -f)", "Bash", json!({"command": "git push -f"})),
             ("Bash(echo $(date) (x))", "Bash", json!({"command": "echo $(date) (x)"})),
@@ -68,15 +68,15 @@ mod tests {
             ("mcp__db__drop({\"table\":\"x\"})", "mcp__db__drop", json!({"table": "x"})),
             ("Task", "Task", json!({})),
         ] {
-            assert_eq!(spelled(text).unwrap(), (tool.to_owned(), input), "{text}");
+            assert_eq!(parse(text).unwrap(), (tool.to_owned(), input), "{text}");
         }
         for wrong in ["Bash(ls", "", "(ls)", "git push"] {
-            assert!(spelled(wrong).is_err(), "{wrong}");
+            assert!(parse(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
-    fn what_a_hook_is_given_is_a_call_too() {
+    fn hook_input_is_parsed_as_a_call() {
         let given = r#"{"tool_name":"Bash","tool_input":{"command":"ls"},"cwd":"/x"}"#;
         assert_eq!(from_hook(given).unwrap(), ("Bash".to_owned(), json!({"command": "ls"})));
         for wrong in ["", "{}", r#"{"tool_name":"Bash"}"#, r#"{"tool_name":1,"tool_input":{}}"#] {

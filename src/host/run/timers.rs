@@ -1,9 +1,9 @@
-//! What the host's loop waits for, where it may not be there.
+//! Optional timers and signals for the host's event loop.
 
 use tokio::signal::unix::Signal as Signals;
 use tokio::time::{Instant, sleep_until};
 
-/// Waits until then, or for ever.
+/// Waits until `time`, or forever.
 pub(super) async fn at(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,
@@ -11,7 +11,7 @@ pub(super) async fn at(time: Option<Instant>) {
     }
 }
 
-/// Waits until a child has died; forever where signals can't be received.
+/// Waits until a child dies; forever if signals can't be received.
 pub(super) async fn died(deaths: &mut Option<Signals>) {
     match deaths {
         Some(deaths) => {

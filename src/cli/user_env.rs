@@ -1,4 +1,4 @@
-//! Where murmur finds things for this user: the environment is read here, once, and passed on as arguments.
+//! murmur's paths for this user. The environment is read only here, and passed on as arguments.
 
 use crate::agent::rule_files;
 use crate::config::settings::{Provider, Secret};
@@ -17,20 +17,20 @@ fn warn(problem: &PathsError) {
     let _closed = writeln!(io::stderr(), "warning: {}", problem.line());
 }
 
-/// What the environment says.
+/// The user's environment.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct UserEnv {
     data_dir: Option<PathBuf>,
-    /// Whether it was said that others can write to the data folder.
+    /// Whether the warning about an open data folder was printed.
     has_warned: Cell<bool>,
 }
 
-impl Place {
+impl UserEnv {
     pub(super) fn new(data_dir: Option<PathBuf>) -> Self {
         Self { data_dir, has_warned: Cell::new(false) }
     }
 
-    /// The data folder, which need not exist, to be read only. Warns, once, where others can write to it.
+    /// The data folder for reading, which need not exist. Warns once if others can write to it.
     pub(super) fn read_data_dir(&self) -> Result<DataDir, PathsError> {
         let dir = self.data_dir()?;
         dir.check_is_folder()?;
@@ -42,28 +42,29 @@ impl Place {
         Ok(dir)
     }
 
-    /// The same, without a warning.
+    /// Like [`Self::read_data_dir`], without the warning.
     pub(super) fn data_dir(&self) -> Result<DataDir, PathsError> {
         let (murmur_dir, home) = (std::env::var_os("MURMUR_DIR"), std::env::var_os("HOME"));
         DataDir::find(self.data_dir.as_deref(), murmur_dir.as_deref(), home.as_deref())
     }
 
-    /// The data folder, made where it does not exist, for who checks itself what others can do there.
+    /// The data folder, created if missing, without checking its permissions.
     pub(super) fn prepared_data_dir(&self) -> Result<DataDir, PathsError> {
         let dir = self.data_dir()?;
         dir.prepare()?;
         Ok(dir)
     }
 
-    /// The data folder to be written to, made where it does not exist, and where nobody else can change anything; warns
-    /// where others can look in.
+    /// The data folder for writing, created if missing. Fails if others can write to it, and warns if they can read
+    /// it.
     pub(super) fn own_data_dir(&self) -> Result<DataDir, PathsError> {
         let (dir, open) = self.own_data_dir_and_warning()?;
         self.warn_of(open.as_ref());
         Ok(dir)
     }
 
-    /// The same for who starts agents: first warns of what denies all their calls.
+    /// Like [`Self::own_data_dir`], for commands that start agents: first warns if all of their calls would be
+    /// denied.
     pub(super) fn agents_data_dir(&self) -> Result<DataDir, PathsError> {
         let (dir, open) = self.own_data_dir_and_warning()?;
         for problem in rule_files::problems(&dir, &self.settings_dir()?) {
@@ -73,14 +74,14 @@ impl Place {
         Ok(dir)
     }
 
-    /// The same, with what [`Self::warn_of`] is to say.
+    /// Like [`Self::own_data_dir`], but returns the warning for [`Self::warn_of`].
     pub(super) fn own_data_dir_and_warning(&self) -> Result<(DataDir, Option<PathsError>), PathsError> {
         let dir = self.prepared_data_dir()?;
         let open = dir.require_ours()?;
         Ok((dir, open))
     }
 
-    /// Warns, once, where others can look into the data folder.
+    /// Warns once that others can read the data folder.
     pub(super) fn warn_of(&self, open: Option<&PathsError>) {
         if let Some(open) = open
             && !self.has_warned.replace(true)
@@ -89,13 +90,13 @@ impl Place {
         }
     }
 
-    /// The folder of what holds for all agents, which need not exist.
+    /// The folder of settings for all agents, which need not exist.
     pub(super) fn settings_dir(&self) -> Result<SettingsDir, PathsError> {
         let [murmur_dir, xdg, home] = ["MURMUR_DIR", "XDG_CONFIG_HOME", "HOME"].map(std::env::var_os);
         SettingsDir::find(self.data_dir.as_deref(), murmur_dir.as_deref(), xdg.as_deref(), home.as_deref())
     }
 
-    /// This user.
+    /// The user's settings.
     pub(super) fn user(&self) -> Result<User, PathsError> {
         Ok(User { home: self.home(), settings: self.settings_dir()? })
     }
@@ -105,18 +106,18 @@ impl Place {
         std::env::var_os("HOME").filter(|home| !home.is_empty()).map_or_else(|| "/".into(), PathBuf::from)
     }
 
-    /// Claude Code's own folder, where the environment says which it is.
+    /// Claude Code's own folder, if the environment sets it.
     pub(super) fn claude_folder(&self) -> Option<PathBuf> {
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         set("CLAUDE_CONFIG_DIR").or_else(|| set("HOME").map(|home| home.join(".claude")))
     }
 
-    /// The agent that runs this, by the id that its pulses have.
+    /// The id of the agent that runs this process, as in pulses.
     pub(super) fn agent(&self) -> Option<String> {
         owner::own(None)
     }
 
-    /// The keys of providers of models, where the environment has some.
+    /// API keys of model providers that the environment sets.
     pub(super) fn keys(&self) -> BTreeMap<Provider, Secret> {
         let key = |provider: Provider| {
             let key = std::env::var_os(provider.key_variable()).filter(|key| !key.is_empty())?;
@@ -125,14 +126,14 @@ impl Place {
         Provider::ALL.into_iter().filter_map(key).collect()
     }
 
-    /// The project that this process belongs to, by name and folder, where an agent runs it.
+    /// The project of the agent that runs this process, by name and folder.
     pub(super) fn project(&self) -> Option<(String, Option<PathBuf>)> {
         let project = std::env::var("MURMUR_PROJECT").ok().filter(|project| !project.is_empty())?;
         let folder = std::env::var_os("MURMUR_WORKSPACE").filter(|folder| !folder.is_empty());
         Some((project, folder.map(PathBuf::from)))
     }
 
-    /// This process's PATH.
+    /// The `PATH` of this process.
     pub(super) fn path(&self) -> OsString {
         std::env::var_os("PATH").unwrap_or_default()
     }
@@ -144,12 +145,12 @@ impl Place {
             .map_or_else(|| "/bin/sh".into(), PathBuf::from)
     }
 
-    /// The time zone of cron expressions that name none.
+    /// The default time zone of cron expressions.
     pub(super) fn time_zone(&self) -> TimeZone {
         TimeZone::system()
     }
 
-    /// `path`, absolute and without links, as workspaces are registered.
+    /// `path` as workspaces are registered: absolute and without symlinks.
     pub(super) fn workspace(&self, path: &Path) -> anyhow::Result<PathBuf> {
         match path.canonicalize() {
             Ok(real) if real.is_dir() => Ok(real),

@@ -1,7 +1,7 @@
-//! Events from an agent's bytes. The same bytes give the same events, however they are cut.
+//! Turns an agent's bytes into events. The same bytes give the same events, however they are chunked.
 //!
-//! An event is there when the newline that ends its line is. Where a line begins is remembered, so that deriving can
-//! be taken up again in the middle of a session.
+//! An event is emitted at the newline that ends its line. The parser remembers where each unfinished line starts, so
+//! parsing can resume in the middle of a session.
 
 use super::event::Derived;
 use crate::agent::claude::Parser;
@@ -9,39 +9,39 @@ use crate::agent::event::Event;
 use derun::record::Channel;
 use memchr::{memchr, memrchr};
 
-/// What is longer on stderr, in bytes, becomes more than one event.
+/// Longer stderr lines, in bytes, become several events.
 const LONGEST: usize = 64 << 10;
 
-/// Derives events.
+/// The parser.
 #[derive(Debug, Default)]
-pub struct Deriver {
+pub struct OutputParser {
     stdout: Parser,
     stderr: Vec<u8>,
-    /// Where a line has begun on stdout,
+    /// Where the unfinished line on stdout starts.
     stdout_line: Option<u64>,
-    /// and on stderr.
+    /// Where the unfinished line on stderr starts.
     stderr_line: Option<u64>,
 }
 
-/// The byte of the session at which what is not an event yet begins: a channel's bytes before that are events.
+/// Session offsets of the unfinished line on each channel: all of a channel's bytes before it have become events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Begins {
+pub struct LineStarts {
     /// On stdout.
     pub stdout: u64,
     /// On stderr.
     pub stderr: u64,
 }
 
-impl Begins {
-    /// Where `channel`'s begins.
+impl LineStarts {
+    /// The offset for `channel`.
     #[must_use]
     pub fn of(&self, channel: Channel) -> u64 {
         if channel == Channel::Stderr { self.stderr } else { self.stdout }
     }
 }
 
-impl Deriver {
-    /// Takes the next bytes of `channel`, of which the first is the byte `at` of the session.
+impl OutputParser {
+    /// Parses the next bytes of `channel`; the first is at session offset `at`.
     pub fn feed(&mut self, channel: Channel, at: u64, bytes: &[u8], sink: &mut impl FnMut(Derived<'_>)) {
         if bytes.is_empty() {
             return;
@@ -82,7 +82,7 @@ impl Deriver {
         self.stderr_line = None;
     }
 
-    /// There are no more bytes: a last line without a newline counts like any other.
+    /// Ends the input: a last line without a newline becomes an event too.
     pub fn finish(&mut self, sink: &mut impl FnMut(Derived<'_>)) {
         self.stdout.finish(&mut |event: Event<'_>| sink(Derived::Agent(&event)));
         if !self.stderr.is_empty() {
@@ -90,10 +90,10 @@ impl Deriver {
         }
     }
 
-    /// Where what is not an event yet begins, when all bytes before `at` have been taken.
+    /// Where unfinished lines start, once all bytes before `at` have been parsed.
     #[must_use]
-    pub fn begins(&self, at: u64) -> Begins {
-        Begins { stdout: self.stdout_line.unwrap_or(at), stderr: self.stderr_line.unwrap_or(at) }
+    pub fn line_starts(&self, at: u64) -> LineStarts {
+        LineStarts { stdout: self.stdout_line.unwrap_or(at), stderr: self.stderr_line.unwrap_or(at) }
     }
 }
 
@@ -104,12 +104,12 @@ mod tests {
 
     type Stretches = Vec<(Channel, Vec<u8>)>;
 
-    fn lines(deriver: &mut Deriver, at: u64, stretches: &[(Channel, Vec<u8>)]) -> Vec<String> {
+    fn lines(parser: &mut OutputParser, at: u64, stretches: &[(Channel, Vec<u8>)]) -> Vec<String> {
         let mut found = Vec::new();
         let mut sink = |event: Derived<'_>| found.push(String::from_utf8(event.line("a", 0)).unwrap());
         let mut at = at;
         for (channel, bytes) in stretches {
-            deriver.feed(*channel, at, bytes, &mut sink);
+            parser.feed(*channel, at, bytes, &mut sink);
             at += bytes.len() as u64;
         }
         found
@@ -132,24 +132,24 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
         #[test]
-        fn taking_up_again_anywhere_gives_what_is_missing(
+        fn resuming_anywhere_yields_the_remaining_events(
             stretches in prop::collection::vec(stretch(), 1..12),
             cut in 0_usize..12,
             grain in 1_usize..7000,
         ) {
-            let whole = lines(&mut Deriver::default(), 0, &stretches);
+            let whole = lines(&mut OutputParser::default(), 0, &stretches);
             let cut = cut.min(stretches.len());
-            let mut first = Deriver::default();
+            let mut first = OutputParser::default();
             let before = lines(&mut first, 0, &stretches[..cut]);
             let taken = stretches[..cut].iter().map(|(_, bytes)| bytes.len() as u64).sum();
-            let begins = first.begins(taken);
-            // What was begun is fed again, and in other pieces.
+            let line_starts = first.line_starts(taken);
+            // Feed unfinished lines again, in different pieces.
             let mut again: Stretches = Vec::new();
             let (mut at, mut pieces) = (0, Vec::new());
             for (index, (channel, bytes)) in stretches.iter().enumerate() {
                 for piece in bytes.chunks(grain) {
                     let skip = if index < cut {
-                        usize::try_from(begins.of(*channel).saturating_sub(at)).unwrap().min(piece.len())
+                        usize::try_from(line_starts.of(*channel).saturating_sub(at)).unwrap().min(piece.len())
                     } else {
                         0
                     };
@@ -157,7 +157,7 @@ mod tests {
                     at += piece.len() as u64;
                 }
             }
-            let mut second = Deriver::default();
+            let mut second = OutputParser::default();
             let mut after = Vec::new();
             for (at, channel, bytes) in pieces {
                 again.clear();
@@ -169,13 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_newline_counts_in_the_end() {
-        let mut deriver = Deriver::default();
+    fn an_unterminated_line_is_parsed_at_the_end() {
+        let mut parser = OutputParser::default();
         let stretches = [(Channel::Stderr, b"half".to_vec()), (Channel::Stdout, b"{}".to_vec())];
-        assert!(lines(&mut deriver, 0, &stretches).is_empty());
-        assert_eq!(deriver.begins(6), Begins { stdout: 4, stderr: 0 });
+        assert!(lines(&mut parser, 0, &stretches).is_empty());
+        assert_eq!(parser.line_starts(6), LineStarts { stdout: 4, stderr: 0 });
         let mut found = Vec::new();
-        deriver.finish(&mut |event| found.push(event.line("a", found.len() as u64)));
+        parser.finish(&mut |event| found.push(event.line("a", found.len() as u64)));
         let text = String::from_utf8(found.concat()).unwrap();
         assert_eq!(
             text,
