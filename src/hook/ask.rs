@@ -190,14 +190,20 @@ fn line(id: &str, msg_type: &str, payload: Value) -> Vec<u8> {
     line
 }
 
+/// How long the agent's host may take.
+const HOST_PATIENCE: Duration = Duration::from_secs(1);
+
 /// Tells the agent's host that a person is being waited for, until the returned stream is dropped. Does nothing if the host
 /// is not reachable.
 fn pause_timeout(request: &Request, context: &HookContext) -> Option<UnixStream> {
     let agent = AgentId::parse(&request.agent).ok()?;
     let mut host = socket::connect_blocking(&context.dir.hosts(), &agent.socket()).ok()?;
     let wait = Wait { request: request.id(0).to_string(), call: Some(Box::new(request.clone())) };
-    host.set_write_timeout(Some(Duration::from_secs(1))).ok()?;
+    host.set_write_timeout(Some(HOST_PATIENCE)).ok()?;
+    host.set_read_timeout(Some(HOST_PATIENCE)).ok()?;
     host.write_all(&line("1", WAIT, serde_json::to_value(&wait).unwrap_or_default())).ok()?;
+    // Once the host knows, whoever sees the request and stops the agent is told that it waited.
+    let _unknown_then = host.read(&mut [0; 256]);
     Some(host)
 }
 

@@ -327,7 +327,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             Command::Requests(tell) => {
                 let _gone = tell.send(Waits { requests: self.activity.requests() });
             }
-            Command::Wait(wait, until) => self.wait(wait, until),
+            Command::Wait(wait, until, tell) => self.wait(wait, until, tell),
         }
     }
 

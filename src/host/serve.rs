@@ -39,8 +39,8 @@ pub(super) enum Command {
     },
     /// List requests that wait for a person.
     Requests(oneshot::Sender<Waits>),
-    /// A hook waits for a person until the channel closes.
-    Wait(Wait, oneshot::Receiver<()>),
+    /// A hook waits for a person until the first channel closes; the second one tells that this counts.
+    Wait(Wait, oneshot::Receiver<()>, oneshot::Sender<()>),
 }
 
 /// Handles requests.
@@ -69,7 +69,7 @@ impl Handlers {
     async fn wait(&self, wait: Wait, request: &Request) -> Result<UnixStream, Failure> {
         let (ours, mut theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
         let (waiting, until) = oneshot::channel();
-        self.commands.send(Command::Wait(wait, until)).await.map_err(|_| OVER)?;
+        self.ask(|tell| Command::Wait(wait, until, tell)).await?;
         let taken = Response::new(request.msg_type.clone(), request.id.clone(), Ok(json!({})));
         tokio::spawn(async move {
             let _waiting: oneshot::Sender<()> = waiting;

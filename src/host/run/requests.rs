@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
-    /// Starts waiting for a person until `until` resolves.
-    pub(super) fn wait(&mut self, mut wait: Wait, until: oneshot::Receiver<()>) {
+    /// Starts waiting for a person until `until` resolves. Sends on `tell` once that counts.
+    pub(super) fn wait(&mut self, mut wait: Wait, until: oneshot::Receiver<()>, tell: oneshot::Sender<()>) {
         if let Some(call) = &mut wait.call {
             // An agent may send many requests with long inputs.
             call.shorten_input();
@@ -25,6 +25,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             hook
         });
         self.count_time();
+        let _gone = tell.send(());
     }
 
     /// Ends the wait of the hook with this number.
