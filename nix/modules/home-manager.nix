@@ -39,7 +39,7 @@ in
     type = types.strMatching "/[A-Za-z0-9_./-]*";
     default = "${config.home.homeDirectory}/.murmur";
     defaultText = lib.literalExpression ''"''${config.home.homeDirectory}/.murmur"'';
-    description = "murmur's folder, MURMUR_DIR.";
+    description = "The data folder (MURMUR_DIR).";
   };
 
   config = lib.mkIf cfg.enable {

@@ -35,19 +35,19 @@ in
     user = mkOption {
       type = types.strMatching "[A-Za-z_][A-Za-z0-9_-]*";
       default = own;
-      description = "Who runs the daemon and its agents. `murmur` is created; any other user must exist and have a home.";
+      description = "The user that runs the daemon and its agents. `murmur` is created; any other user must exist and have a home.";
     };
 
     dataDir = mkOption {
       type = types.strMatching "/[A-Za-z0-9_./-]*";
       default = state;
-      description = "murmur's folder, MURMUR_DIR.";
+      description = "The data folder (MURMUR_DIR).";
     };
 
     writablePaths = mkOption {
       type = types.listOf (types.strMatching "/[^[:cntrl:]]*");
       default = [ ];
-      description = "Where agents may write besides, with hardening on: all else but the workspaces and their home is read-only.";
+      description = "Further paths that agents may write to with hardening on; everything but these, the workspaces and the home is read-only.";
     };
   };
 

@@ -9,20 +9,20 @@ in
 
     package = mkOption {
       type = types.package;
-      description = "The murmur to run.";
+      description = "The murmur package.";
     };
 
     extraPackages = mkOption {
       type = types.listOf types.package;
       default = [ ];
       example = lib.literalExpression "[ pkgs.claude-code pkgs.git ]";
-      description = "What agents find on their PATH, and the agent itself.";
+      description = "Packages on the agents' PATH, including the agent itself.";
     };
 
     maxConcurrent = mkOption {
       type = types.nullOr types.ints.positive;
       default = null;
-      description = "How many beats run at once in all; null is murmur's own choice.";
+      description = "The maximum number of beats at the same time; null for murmur's default.";
     };
 
     workspaces = mkOption {
@@ -36,8 +36,8 @@ in
         };
       };
       description = ''
-        The folders that have a HEARTBEAT.md, by name. They become murmur's config.json: what is registered there by hand
-        and not here goes at the next start, and stays beside it in config.json.before.
+        The folders with a HEARTBEAT.md, by name. They replace murmur's config.json: workspaces that were added by hand are
+        removed at the next start; the previous file is kept as config.json.before.
       '';
     };
 
@@ -46,15 +46,15 @@ in
       default = [ ];
       example = [ "/run/secrets/anthropic" ];
       description = ''
-        Files of lines NAME=value that are put into the environment, such as ANTHROPIC_API_KEY. Texts and not Nix paths,
-        which would be copied into the store for everyone to read.
+        Files with lines NAME=value to add to the environment, such as ANTHROPIC_API_KEY. Use strings: a Nix path would be
+        copied to the store, which everyone can read.
       '';
     };
 
     hardening = mkOption {
       type = types.bool;
       default = true;
-      description = "Whether the service gives up what agents do not need.";
+      description = "Whether the service drops privileges that agents do not need.";
     };
   };
 }

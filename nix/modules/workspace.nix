@@ -36,16 +36,16 @@ in
     name = mkOption {
       type = word;
       default = name;
-      description = "What lists call it.";
+      description = "The name that lists show.";
     };
 
-    interval = optional interval "How long after the last run the next is due. Not together with cron.";
-    cron = optional cron "When it is due. Not together with interval.";
-    tz = optional zone "The zone of cron, an IANA name; null is the system's.";
-    maxTurns = optional types.ints.positive "How many turns a beat may take.";
-    timeout = optional interval "How long a beat may take.";
-    backgroundWait = optional interval "How long a beat that has answered is given to take another turn.";
-    model = optional word "The model's name; null is the agent's own choice.";
+    interval = optional interval "The time from one run to the next. Excludes cron.";
+    cron = optional cron "When to run. Excludes interval.";
+    tz = optional zone "The time zone of cron, an IANA name; null for the system's.";
+    maxTurns = optional types.ints.positive "The maximum number of turns of a beat.";
+    timeout = optional interval "The maximum duration of a beat.";
+    backgroundWait = optional interval "How long to wait for another turn after a beat has answered.";
+    model = optional word "The model; null for the agent's default.";
 
     permissions = optional (types.either (types.enum [ "skip" ]) (
       types.submodule {
@@ -53,28 +53,28 @@ in
           type = types.listOf types.str;
           default = [ ];
           example = [ "Bash(curl *)" ];
-          description = "Patterns of calls that are denied, on top of the built-in list.";
+          description = "Patterns of calls to deny, in addition to the built-in list.";
         };
       }
-    )) "What its agents may not do; \"skip\" is no deny list and no guard.";
+    )) "What its agents may not do; \"skip\" disables the deny list and the guard.";
 
     permissionsChecker = optional (types.enum [
       "off"
       "manual"
       "llm"
       "deny"
-    ]) "Who decides what neither guard nor rules do.";
+    ]) "Who decides on calls that neither the guard nor rules decide.";
     approval = optional (types.enum [
       "wait"
       "defer"
     ]) "What happens when nobody answers in time.";
     approvalWait = optional interval "How long a person has to answer.";
-    approvalExpiry = optional interval "How long what was put off waits for its answer.";
+    approvalExpiry = optional interval "How long a deferred call waits for its answer.";
     questions = optional (types.enum [
       "broker"
       "deny"
     ]) "Who answers the agents' questions.";
-    requires = optional (types.listOf word) "The MCP servers that its heartbeats can't do without, by name.";
+    requires = optional (types.listOf word) "The names of MCP servers that its heartbeats need.";
     mcp = optional (types.either (types.enum [
       "none"
       "project"
