@@ -258,7 +258,7 @@ pub(super) struct Start {
 #[command(after_help = "\
 Running beats have 5 seconds to end. Live agents keep running. Returns when the daemon is gone.")]
 pub(super) struct Stop {
-    /// Leave running beats to the next daemon
+    /// Keep beats running for the next daemon
     #[arg(long)]
     pub(super) leave_agents: bool,
     /// Kill a daemon that does not answer, leaving its agents running
@@ -322,7 +322,7 @@ pub(super) struct Log {
     /// Show only beats since then: 2h, today, yesterday or 2026-11-22
     #[arg(long, value_name = "WHEN", value_parser = since)]
     pub(super) since: Option<Timestamp>,
-    /// Print the journal's lines as they are
+    /// Print the raw journal lines
     #[arg(long)]
     pub(super) json: bool,
 }

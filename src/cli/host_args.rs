@@ -40,7 +40,7 @@ pub(crate) enum HostCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Find running hosts and clean up after killed ones
+    /// Find host processes; clean up after killed ones
     Discover {
         /// Print output as JSON
         #[arg(long)]
@@ -90,7 +90,7 @@ pub(crate) struct HostSpawn {
 
 /// Follow an agent's output
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Ends with the agent. Ctrl-C leaves the agent running.")]
+#[command(after_help = "Exits when the agent does. Ctrl-C leaves it running.")]
 pub(crate) struct HostAttach {
     /// Agent ID
     pub(crate) agent: AgentId,
@@ -117,7 +117,7 @@ pub(crate) struct HostSend {
 
 /// Stop an agent
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Returns when none of the agent's processes is left.")]
+#[command(after_help = "Returns once all the agent's processes have ended.")]
 pub(crate) struct HostStop {
     /// Agent ID
     #[arg(required_unless_present = "all")]

@@ -90,7 +90,7 @@ pub(crate) struct QuestionRespond {
     pub(crate) answers: Option<String>,
 }
 
-/// Show what would happen to a call and who would decide
+/// Show how a tool call would be decided, and by whom
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Runs nothing and asks nobody. A CALL is 'Bash(git push)', 'Edit(/path)', 'WebFetch(https://...)', \

@@ -5,7 +5,7 @@ use clap::{Args as ClapArgs, Subcommand};
 /// Run the daemon as a systemd or launchd service
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-The service starts when you log in, and again when it fails.
+The service starts at login and restarts if it fails.
 
 Examples:
   murmur service install           start the daemon now and at every login

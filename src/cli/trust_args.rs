@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Review and trust the Claude files of a repository
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Agents run without these files until you trust them, and again after they change.
+Agents ignore these files until you trust them, and again after they change.
 
 Examples:
   murmur trust ~/repos/site             show the files and ask

@@ -25,7 +25,7 @@ macro_rules! hints {
 hints! {
     LOGIN_SHELL_IS_SILENT: "run it as a login shell and check its profile",
     NO_LOGIN_SHELL: "set SHELL to one listed in /etc/shells",
-    LOGIN_SHELL_FINDS_NONE: "add its folder to your login shell's PATH, as in ~/.profile: a service has no other",
+    LOGIN_SHELL_FINDS_NONE: "add its folder to your login shell's PATH, as in ~/.profile: services see only that",
     UPDATE_CLAUDE: "run: claude update",
     INSTALL_CLAUDE: "reinstall Claude Code",
     RUN_CLAUDE: "run it yourself and see what it waits for",
@@ -52,7 +52,7 @@ hints! {
     FREE_SPACE_NOW: "free up disk space now",
     FREE_SPACE: "free up disk space; old captures are removed automatically",
     LINES_SKIPPED: "they are skipped; look at them in FILE",
-    SET_THE_CLOCK: "set it; if it is right, the line was written while it was wrong, and is ignored",
+    SET_THE_CLOCK: "set it; if it is right, a line has a wrong time and is ignored",
     FORGET_THE_LAST_RUN: "set it; if it is right, run: murmur start, which corrects lastRun",
     RULES_BY_NAME: "run: murmur permission rules in the project's folder, and move them to the file it names",
     SHORTER_FOLDER: "choose a shorter MURMUR_DIR",
@@ -65,7 +65,7 @@ hints! {
     CHECK_THE_FOLDER: "check the data folder",
     STOP_BY_FORCE: "run: murmur host stop --force AGENT, or check its log",
     DISCOVER: "run: murmur host discover, which cleans up after them",
-    SPAWN_AGAIN: "stop them with that murmur, and spawn them again",
+    SPAWN_AGAIN: "stop them with their version of murmur, then spawn them again",
     INSTALL_MURMUR: "reinstall murmur",
     RUN_NO_AGENTS: "run no agents; reinstall murmur",
 }

@@ -6,7 +6,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
 use std::time::Duration;
 
 const DERUN_RUN: &str = "\
-Exits as the command does, with its exit code or by its signal. Exits with 127 if the command is not found and with \
+Exits with the command's exit code, or by its signal. Exits with 127 if the command is not found and with \
 126 if it cannot be run.
 
 Examples:
@@ -100,7 +100,7 @@ pub struct Show {
 /// Run a command and capture its output
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Exits as the command does, with its exit code or by its signal. Exits with 127 if the command is not found and with \
+Exits with the command's exit code, or by its signal. Exits with 127 if the command is not found and with \
 126 if it cannot be run.
 
 Examples:
