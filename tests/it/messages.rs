@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use insta::assert_snapshot;
 use predicates::str::is_empty;
 
-use crate::env::{Env, fake_claude};
+use crate::env::{Env, fake_claude, programs};
 
 #[test]
 fn a_misspelled_name_is_told_with_the_nearest_one_and_the_option() {
@@ -256,7 +256,8 @@ impl<'a> Locked<'a> {
     /// `None`, and a note, where that cannot be done.
     fn new(env: &'a Env, path: &Path, flag: &'static str) -> Option<Self> {
         let args = [format!("+{flag}"), path.display().to_string()];
-        if env.program("chattr", args).output().status.success() {
+        let is_installed = programs().split(':').any(|folder| Path::new(folder).join("chattr").exists());
+        if is_installed && env.program("chattr", args).output().status.success() {
             return Some(Self(env, path.to_path_buf(), flag));
         }
         eprintln!("not proved with a real file system: no flag can be set here");
