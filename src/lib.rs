@@ -6,14 +6,14 @@
 //! # How data flows
 //!
 //! `config` → `schedule` (what is due) → `agent` (prompt and invocation) → a process → bytes → events →
-//! `outcome` → `journal`. `beat` is that flow on one screen; `daemon` decides when it runs; `cli` is the door.
+//! `outcome` → `journal`. `beat` is that flow on one screen; `daemon` decides when it runs; `cli` is the entry point.
 //!
 //! # The map
 //!
 //! Below all modules are five crates, none of which knows murmur:
 //!
 //! - `sys` (crates/sys): the operating system, and `sys::error`, the one error type; only it has unsafe code and reads the clock
-//! - `secrets` (crates/secrets): what looks like a secret in a text, and the text without it
+//! - `secrets` (crates/secrets): finds and masks secrets in text
 //! - `shell_guard` (crates/shell-guard): reads shell commands and refuses catastrophic ones
 //! - `derun` (crates/derun): a terminal-faithful run of any command, its sessions, and an MCP server that reads them
 //! - `fake_claude` (fake-claude): records and replays runs of agents; its programs stand in for Claude Code in tests
@@ -26,18 +26,18 @@
 //! - `trust`: what a repository's Claude files would do, whether the user trusts them, and how agents start without them
 //! - `agent`: prompt, invocation, rule files, events, the stream parser
 //! - `rpc`: JSON lines on a Unix socket: questions, answers, and a stream of numbered events
-//! - `pulse`: what each agent did last, in one small file: written by hooks, read by whoever shows agents
-//! - `host`: one process an agent: its life, its events, its socket
-//! - `roster`: every agent there is, from hosts, pulses and Claude Code's own session files
+//! - `pulse`: the last action of each agent, in a small file: written by hooks, read by commands that show agents
+//! - `host`: the process that owns one agent: lifecycle, events, socket
+//! - `roster`: all agents, from hosts, pulses and Claude Code's own session files
 //! - `outcome`: pure: how a run ended and its results → ok, attention or error
 //! - `journal`: heartbeats.jsonl, records of beats that are not yet in it, deferred calls, last-beat files
 //! - `beat`: one beat from prompt to journal line
 //! - `hook`: answers Claude Code's hooks: applies `permit`, and asks the daemon
-//! - `setup`: Claude Code's settings files: murmur's hooks put in and taken out, nothing else touched
-//! - `daemon`: the event loop (state × event → state + effects), the broker, the socket, the single instance
-//! - `doctor`: whether everything is as it should be: a finding a check, and what to do
+//! - `setup`: adds murmur's hooks to Claude Code's settings files and removes them, changing nothing else
+//! - `daemon`: the event loop around a pure state, the broker, the socket, the single instance
+//! - `doctor`: checks the installation and configuration: one finding per check, with a hint
 //! - `service`: pure: the systemd unit and the launchd agent that run the daemon
-//! - `cli`: one small file a command: parse, call, print
+//! - `cli`: one file per command: parse, call, print
 //!
 //! murmur needs Unix. Windows has derun alone (docs/guide/windows.md).
 

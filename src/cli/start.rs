@@ -2,13 +2,12 @@
 
 use super::args::Start;
 use super::status::Silent;
-use super::stop::ends_within;
+use super::stop::{ends_within, wait};
 use super::user_env::UserEnv;
 use crate::agent::rule_files;
 use crate::config::heartbeat::Cache;
 use crate::daemon::client::Ping;
 use crate::daemon::config_watcher::{NOTHING_RUNS, ahead_message};
-use crate::daemon::instance::End;
 use crate::daemon::serve::{self, ServeError, Setup};
 use crate::daemon::{client, instance};
 use crate::journal::append;
@@ -85,7 +84,8 @@ pub(super) fn start_or_find<T>(
         }
         if let Some(Ping { pid, stopping, .. }) = answering_daemon(dir)? {
             if stopping {
-                wait_for_end(end, pid)?;
+                let _full = writeln!(io::stderr(), "waiting for murmur (PID {pid}), which is stopping");
+                wait(end, pid, STOPS)?;
                 continue;
             }
             // It may have been killed while it answered.
@@ -118,15 +118,6 @@ impl Hinted for Unsettled {
 
 /// How long a start waits for a daemon that is stopping.
 const STOPS: Duration = Duration::from_secs(30);
-
-/// Waits until the daemon that is stopping has ended.
-fn wait_for_end(end: End, pid: u32) -> anyhow::Result<()> {
-    let _full = writeln!(io::stderr(), "waiting for murmur (PID {pid}), which is stopping");
-    match ends_within(end, STOPS).transpose()? {
-        Some(()) => Ok(()),
-        None => bail!(failure!("murmur (PID {pid}) is still stopping"; "try: murmur stop --force")),
-    }
-}
 
 /// The daemon, if it answers and holds the lock.
 fn answering_daemon(dir: &DataDir) -> anyhow::Result<Option<Ping>> {

@@ -194,7 +194,7 @@ pub(super) fn ends_within(end: End, patience: Duration) -> Option<io::Result<()>
 }
 
 /// Waits for the daemon `pid` to end.
-fn wait(end: End, pid: u32, patience: Duration) -> anyhow::Result<()> {
+pub(super) fn wait(end: End, pid: u32, patience: Duration) -> anyhow::Result<()> {
     match ends_within(end, patience) {
         Some(gone) => Ok(gone?),
         None => bail!(

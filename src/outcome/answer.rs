@@ -1,5 +1,7 @@
 //! Finds an alert in an agent's answer, whatever its markup.
 
+use crate::permit::plain;
+
 /// Whether the text begins with `ATTENTION:`, in any case, also inside Markdown bold, headings, quotes and list items,
 /// and after invisible characters or symbols such as an emoji.
 pub(super) fn is_alert(text: &str) -> bool {
@@ -16,9 +18,9 @@ pub(super) fn is_alert(text: &str) -> bool {
     word.eq_ignore_ascii_case(WORD) && rest.starts_with([':', '：'])
 }
 
-/// Whether the character has no width: zero-width characters, direction marks, byte order marks.
+/// Whether the character shows nothing by itself: hidden ones, soft hyphens, and joiners without what they join.
 fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    plain::is_invisible(character) || matches!(character, '\u{ad}' | '\u{200c}' | '\u{200d}')
 }
 
 /// Whether the character is a symbol that people put before a word: emoji with their modifiers, arrows and dingbats.

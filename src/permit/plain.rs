@@ -48,7 +48,8 @@ fn after_parameters(rest: std::str::Chars<'_>) -> std::str::Chars<'_> {
 }
 
 /// Direction marks, and characters without width that can hide text.
-fn is_invisible(letter: char) -> bool {
+#[must_use]
+pub fn is_invisible(letter: char) -> bool {
     matches!(
         letter,
         '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'

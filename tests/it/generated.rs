@@ -123,15 +123,6 @@ fn folders_and_commands_and_known_words_are_offered_where_they_belong() {
 }
 
 #[test]
-fn whoever_names_no_shell_is_told_which_there_are() {
-    insta::assert_snapshot!(Env::new().run(["completions"]), @"
-    | error: <SHELL> is missing
-    | hint: write bash, elvish, fish, powershell or zsh; see: murmur completions --help
-    [exit 2]
-    ");
-}
-
-#[test]
 fn the_program_of_a_host_says_what_it_is() {
     let env = Env::new();
     let program = env.root().join("murmur-host");
