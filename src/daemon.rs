@@ -1,6 +1,6 @@
 //! The daemon: decides when beats run and starts a process for each.
 //!
-//! [`state`] makes the decisions and is pure; [`serve`] is the event loop that feeds it and acts on them. Each beat's
+//! [`heartbeats`] makes the decisions and is pure; [`serve`] is the event loop that feeds it and acts on them. Each beat's
 //! process writes its own journal line, so none is lost if the daemon dies.
 //!
 //! RPC requests go through [`rpc_handlers`] to the loop; [`client`] is the other end. [`events`] is the stream that clients
@@ -17,6 +17,7 @@ pub mod config_watcher;
 pub mod data_folder;
 pub mod events;
 pub mod gc;
+pub mod heartbeats;
 pub mod hosts;
 pub mod instance;
 pub mod last_runs;
@@ -24,7 +25,7 @@ pub mod launch;
 pub mod pending_runs;
 pub mod rpc_handlers;
 pub mod serve;
-pub mod state;
+
 pub mod status;
 pub mod stuck;
 pub mod stuck_monitor;

@@ -8,7 +8,7 @@ use super::table::{Row, Table};
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use murmur::config::heartbeat::Cache;
-use murmur::daemon::state::State;
+use murmur::daemon::heartbeats::Heartbeats;
 use std::fs;
 use std::time::Duration;
 use sys::clock;
@@ -70,7 +70,7 @@ fn deciding(table: &mut Table, home: &Home) -> anyhow::Result<()> {
     let now = clock::now();
     let mut decision = || {
         let loaded = Cache::new(TimeZone::UTC).load(&path, clock::now())?;
-        let mut state = State::default();
+        let mut state = Heartbeats::default();
         state.load(loaded.heartbeats, loaded.max_concurrent, now);
         let mut number = 0;
         milliseconds(|| {

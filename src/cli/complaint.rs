@@ -49,7 +49,7 @@ pub(super) fn hint(error: &(dyn Error + 'static)) -> Option<String> {
         crate::daemon::broker::model::Unreachable,
         crate::daemon::broker::requests::AnswerError,
         crate::daemon::gc::GcError,
-        crate::daemon::state::StartRefusal,
+        crate::daemon::heartbeats::StartRefusal,
         crate::host::registration::RegistrationError,
         crate::host::id::IdError,
         crate::host::launch::LaunchError,

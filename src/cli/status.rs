@@ -8,7 +8,7 @@ use crate::agent::rule_files;
 use crate::config::heartbeat::{self, Cache, HeartbeatId};
 use crate::config::settings::Settings;
 use crate::daemon::broker::Broker;
-use crate::daemon::state::{LastRuns, Running, State, approve_hint};
+use crate::daemon::heartbeats::{Heartbeats, LastRuns, Running, approve_hint};
 use crate::daemon::status::{self, HeartbeatStatus, Last, Status};
 use crate::daemon::{approved, client, instance, last_runs};
 use crate::host::discover;
@@ -127,7 +127,7 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
 
 /// The status without a daemon, from files.
 fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<Status> {
-    let mut state = State::default();
+    let mut state = Heartbeats::default();
     let denied = rule_files::problems(dir, &env.settings_dir()?);
     let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
     let mut problems = denied.clone();

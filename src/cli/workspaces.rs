@@ -11,7 +11,7 @@ use crate::config::edit::{self, EditError, NewWorkspace};
 use crate::config::file::File;
 use crate::config::heartbeat::{self, Cache, Heartbeat};
 use crate::daemon::approved;
-use crate::daemon::state::approve_hint;
+use crate::daemon::heartbeats::approve_hint;
 use crate::trust::Workspaces as Trust;
 use anyhow::{Context, bail};
 use derun::cli::stdout::stdout;

@@ -42,7 +42,7 @@ struct About<T> {
 pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> Result<Answer, Failure> {
     let payload = &request.payload;
     let folder = dir.hosts();
-    Ok(Answer::Payload(match &*request.msg_type {
+    Ok(Answer::payload(&match &*request.msg_type {
         "host.list" => {
             let seen = discover::scan(&folder, PATIENCE).await.map_err(|error| Failure::of(&error))?;
             json!({ "agents": seen.iter().filter(|seen| seen.is_alive()).map(discover::HostInfo::object).collect::<Vec<_>>() })

@@ -12,7 +12,7 @@ pub mod model;
 mod reply;
 pub mod requests;
 
-use super::state::DeferredBeat;
+use super::heartbeats::DeferredBeat;
 use crate::journal::decisions;
 use crate::journal::deferred::{self, DeferredCall, Folder};
 use crate::permit::decision::{By, Verdict};

@@ -1,6 +1,6 @@
 //! Watches the configuration and reloads it; an invalid one leaves the last good one in effect.
 
-use super::state::{Correction, State};
+use super::heartbeats::{Correction, Heartbeats};
 use super::write_behind::at;
 use super::{approved, watch_paths};
 use crate::config::heartbeat::{Cache, Heartbeat};
@@ -94,7 +94,7 @@ impl ConfigWatcher {
     }
 
     /// Reads the configuration into `state`. Returns the new problems, and the last runs that are wrong in it.
-    pub fn reload(&mut self, state: &mut State) -> (Vec<String>, Vec<Correction>) {
+    pub fn reload(&mut self, state: &mut Heartbeats) -> (Vec<String>, Vec<Correction>) {
         self.reload_at = None;
         let mut corrections = Vec::new();
         let now = clock::now();
@@ -197,7 +197,7 @@ mod tests {
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         std::fs::write(dir.config(), "{}").unwrap();
         let mut watcher = ConfigWatcher::new(dir, TimeZone::UTC, None);
-        let mut state = State::default();
+        let mut state = Heartbeats::default();
         assert_eq!(watcher.reload(&mut state), (Vec::new(), Vec::new()));
         // Nothing was touched, but there is exactly one more reload.
         assert!(matches!(watcher.next_event().await, ConfigEvent::Settled));

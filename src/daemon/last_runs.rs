@@ -2,7 +2,7 @@
 //!
 //! config.json has the same, but an editor that saves an old copy sets it back. Later runs are in the journal.
 
-use super::state::{LastRuns, State};
+use super::heartbeats::{Heartbeats, LastRuns};
 use crate::config::heartbeat::HeartbeatId;
 use crate::journal::read::{Backward, Entries, raw_workspace};
 use jiff::{SignedDuration, Timestamp};
@@ -64,7 +64,7 @@ pub fn read(dir: &DataDir, now: Timestamp) -> Saved {
 }
 
 /// The last runs in the journal since `as_of`, or in all of it.
-pub fn since(dir: &DataDir, as_of: Option<Timestamp>, state: &State) -> io::Result<LastRuns> {
+pub fn since(dir: &DataDir, as_of: Option<Timestamp>, state: &Heartbeats) -> io::Result<LastRuns> {
     let since = as_of.map(|as_of| as_of.checked_sub(MARGIN).unwrap_or(Timestamp::MIN));
     let mut wanted: HashSet<HeartbeatId> =
         state.entries().iter().map(|entry| entry.heartbeat.id.clone()).collect();
@@ -88,7 +88,7 @@ pub fn since(dir: &DataDir, as_of: Option<Timestamp>, state: &State) -> io::Resu
 }
 
 /// Writes the last runs of `state`. On an error the file is unchanged.
-pub fn write(dir: &DataDir, state: &State, now: Timestamp) -> io::Result<()> {
+pub fn write(dir: &DataDir, state: &Heartbeats, now: Timestamp) -> io::Result<()> {
     let is_kept = |at: Timestamp| now.duration_since(at) <= KEPT;
     let retired = state.retired().iter().filter(|(_, at)| is_kept(**at)).map(|(id, at)| (id, *at));
     let known = state.entries().iter().filter_map(|entry| Some((&entry.heartbeat.id, entry.last_run?)));

@@ -10,7 +10,7 @@ use super::client::{Attached, Beats, Ping};
 use super::status::Status;
 use crate::permit::request::{self, RequestId, Whom};
 use crate::rpc::caller::Caller;
-use crate::rpc::envelope::{Request, unknown};
+use crate::rpc::envelope::{Request, payload, unknown};
 use crate::rpc::feed::Reader;
 use crate::rpc::serve::{Answer, Service};
 use serde::de::DeserializeOwned;
@@ -123,23 +123,23 @@ impl RpcHandlers {
         match request.msg_type.as_str() {
             "ping" => {
                 let stopping = self.is_stopping.load(Ordering::Relaxed);
-                payload(&Ping { stopping, ..(*self.about).clone() })
+                Ok(Answer::payload(&Ping { stopping, ..(*self.about).clone() }))
             }
-            "status" => payload(&self.command(Command::Status).await?),
+            "status" => Ok(Answer::payload(&self.command(Command::Status).await?)),
             "beat" => {
                 let which = read(request)?;
-                payload(&self.command(|to| Command::Beat(which, to)).await??)
+                Ok(Answer::payload(&self.command(|to| Command::Beat(which, to)).await??))
             }
             "attach" => {
                 let From { from } = if request.payload.is_null() { From::default() } else { read(request)? };
                 let (attached, reader) = self.command(|to| Command::Attach(from, to)).await??;
-                Ok(Answer::Attach(value(&attached)?, reader))
+                Ok(Answer::Attach(payload(&attached)?, reader))
             }
-            "detach" => Ok(Answer::Detach(json!({}))),
+            "detach" => Ok(Answer::Detach(payload(&json!({}))?)),
             "stop" => {
                 let Stop { beats } = read(request)?;
                 self.command(|to| Command::Stop(beats, to)).await??;
-                payload(&json!({ "pid": self.about.pid, "beats": beats }))
+                Ok(Answer::payload(&json!({ "pid": self.about.pid, "beats": beats })))
             }
             request::REQUEST | request::QUESTION => {
                 let asked: request::Request = read(request)?;
@@ -157,11 +157,15 @@ impl RpcHandlers {
             "permission.list" | "question.list" => {
                 let After { after } =
                     if request.payload.is_null() { After::default() } else { read(request)? };
-                payload(&self.command(|to| Command::Broker(BrokerCommand::List(after, to))).await?)
+                Ok(Answer::payload(
+                    &self.command(|to| Command::Broker(BrokerCommand::List(after, to))).await?,
+                ))
             }
             "permission.respond" | "question.respond" => {
                 let response = Response { answerer: caller.answerer(), ..read(request)? };
-                payload(&self.command(|to| Command::Broker(BrokerCommand::Respond(response, to))).await??)
+                Ok(Answer::payload(
+                    &self.command(|to| Command::Broker(BrokerCommand::Respond(response, to))).await??,
+                ))
             }
             other if other.starts_with(agents::PREFIX) => {
                 agents::answer(&self.dir, self.path.get().map(OsString::as_os_str), request).await
@@ -202,12 +206,4 @@ fn read<T: DeserializeOwned>(request: &Request) -> Result<T, Failure> {
         failure!("invalid payload for {:?}: {error}", request.msg_type)
             .hint(hint.unwrap_or_else(|| "see docs/reference/daemon-protocol.md".to_owned()))
     })
-}
-
-fn payload(payload: &impl Serialize) -> Result<Answer, Failure> {
-    value(payload).map(Answer::Payload)
-}
-
-fn value(payload: &impl Serialize) -> Result<Value, Failure> {
-    serde_json::to_value(payload).map_err(|error| error.to_string().into())
 }

@@ -1,4 +1,4 @@
-//! The daemon's event loop: waits for events, updates [`State`], and carries out its decisions.
+//! The daemon's event loop: waits for events, updates [`Heartbeats`], and carries out its decisions.
 //!
 //! Nothing polls: it sleeps until a beat is due, a file changes, a beat ends, or a client sends a command. It ticks only
 //! where files cannot be watched or the user asks for it.
@@ -21,10 +21,10 @@ use super::client::{self, Ping};
 use super::config_watcher::{ConfigEvent, ConfigWatcher, changed};
 use super::data_folder::{DataFolder, Lost};
 use super::events::Events;
+use super::heartbeats::Heartbeats;
 use super::hosts::{HostEvent, Hosts};
 use super::last_runs;
 use super::rpc_handlers::{Command, RpcHandlers};
-use super::state::State;
 use super::stuck_monitor::{self, MonitorPaths, StuckMonitor};
 use super::watch_paths;
 use super::write_behind::{Task, WriteBehind};
@@ -165,7 +165,7 @@ struct Daemon<L> {
     started: Timestamp,
     /// The PATH to find and run agents with, once the login shell has printed it.
     path: Option<PathBuf>,
-    state: State,
+    state: Heartbeats,
     config_watcher: ConfigWatcher,
     write_behind: WriteBehind,
     /// Notices that a process started or ended a beat, or wrote to the journal.
@@ -212,7 +212,7 @@ impl<L: FnMut(&str)> Daemon<L> {
             log,
             started,
             path: None,
-            state: State::default(),
+            state: Heartbeats::default(),
             config_watcher: ConfigWatcher::new(dir.clone(), time_zone, tick),
             write_behind: WriteBehind::new(dir.clone()),
             beats: Watch::new(watch_paths::beats(&dir)).ok(),

@@ -1,6 +1,6 @@
 //! The status that `murmur status` shows: the daemon, if one runs, and every heartbeat (docs/reference/json.md).
 
-use super::state::{Entry, Running, State};
+use super::heartbeats::{Entry, Heartbeats, Running};
 use crate::beat::sources;
 use crate::config::approval::ApprovalSettings;
 use crate::config::heartbeat::Heartbeat;
@@ -172,7 +172,7 @@ pub fn waiting(count: usize, reason: Option<&str>, runs: bool) -> String {
 
 /// Returns every heartbeat of `state`, as of `now`, with config.toml's `settings` and without the journal's data.
 #[must_use]
-pub fn heartbeats(state: &State, settings: &ApprovalSettings, now: Timestamp) -> Vec<HeartbeatStatus> {
+pub fn heartbeats(state: &Heartbeats, settings: &ApprovalSettings, now: Timestamp) -> Vec<HeartbeatStatus> {
     let place = |running: &'_ Running| (running.workspace.clone(), running.name.clone());
     let running: HashMap<_, _> = state.running().iter().map(|running| (place(running), running)).collect();
     let one = |entry: &Entry| {

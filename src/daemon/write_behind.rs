@@ -3,9 +3,9 @@
 mod lines;
 mod waiting;
 
+use super::heartbeats::Heartbeats;
 use super::last_runs;
 use super::pending_runs::{PendingRuns, Runs};
-use super::state::State;
 use crate::config::edit::EditError;
 use crate::journal::entry::Entry;
 use crate::journal::unfinished;
@@ -167,7 +167,7 @@ impl WriteBehind {
     }
 
     /// Writes `state` to last-runs.json and the last runs to config.json. Returns those it wrote; retried on errors.
-    pub fn flush(&mut self, state: &State) -> Result<Runs, Failure> {
+    pub fn flush(&mut self, state: &Heartbeats) -> Result<Runs, Failure> {
         self.flush_at = None;
         if self.pending.is_empty() {
             return Ok(Runs::new());

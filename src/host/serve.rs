@@ -6,10 +6,9 @@ use super::protocol::{
 use super::state::State;
 use crate::agent::settings::HookProgram;
 use crate::rpc::caller::Caller;
-use crate::rpc::envelope::{Request, Response, unknown};
+use crate::rpc::envelope::{Request, payload, response_line, unknown};
 use crate::rpc::feed::Feed;
 use crate::rpc::serve::{Answer, Service};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -70,28 +69,28 @@ impl Handlers {
         let (ours, mut theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
         let (waiting, until) = oneshot::channel();
         self.ask(|tell| Command::Wait(wait, until, tell)).await?;
-        let taken = Response::new(request.msg_type.clone(), request.id.clone(), Ok(json!({})));
+        let taken = response_line(&request.msg_type, &request.id, payload(&json!({})).as_deref());
         tokio::spawn(async move {
             let _waiting: oneshot::Sender<()> = waiting;
-            let _told = theirs.write_all(&taken.line()).await;
+            let _told = theirs.write_all(&taken).await;
             while theirs.read(&mut [0; 256]).await.is_ok_and(|count| count > 0) {}
         });
         Ok(ours)
     }
 
     async fn result(&self, request: &Request, caller: &Caller) -> Result<Answer, Failure> {
-        let payload = &request.payload;
+        let given = &request.payload;
         Ok(match &*request.msg_type {
-            "ping" => Answer::Payload(value(&Pong {
+            "ping" => Answer::payload(&Pong {
                 protocol_version: HOST_PROTOCOL_VERSION.to_owned(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 agent_id: self.agent_id.clone(),
                 pid: std::process::id(),
-            })),
-            "status" => Answer::Payload(value(&self.ask(Command::Status).await?)),
-            "list" => Answer::Payload(json!({ "agents": [self.ask(Command::Status).await?] })),
+            }),
+            "status" => Answer::payload(&self.ask(Command::Status).await?),
+            "list" => Answer::payload(&json!({ "agents": [self.ask(Command::Status).await?] })),
             "attach" => {
-                let Attach { from } = read(payload)?;
+                let Attach { from } = read(given)?;
                 let next = self.feed.next();
                 if from.is_some_and(|from| from > next) {
                     let from = from.unwrap_or_default();
@@ -100,27 +99,27 @@ impl Handlers {
                     );
                 }
                 let attached = Attached { from: from.unwrap_or(next), next };
-                Answer::Attach(value(&attached), self.feed.reader(Some(attached.from)))
+                Answer::Attach(payload(&attached)?, self.feed.reader(Some(attached.from)))
             }
-            "detach" => Answer::Detach(json!({})),
+            "detach" => Answer::Detach(payload(&json!({}))?),
             "send" => {
                 caller.require_manager("direct agents")?;
-                let Send { text } = read(payload)?;
+                let Send { text } = read(given)?;
                 if text.trim().is_empty() {
                     return Err("there is no text to send".into());
                 }
-                Answer::Payload(value(&self.ask(|tell| Command::Send(text, tell)).await??))
+                Answer::payload(&self.ask(|tell| Command::Send(text, tell)).await??)
             }
             "stop" => {
                 caller.require_manager("direct agents")?;
-                let stop: Stop = read(payload)?;
+                let stop: Stop = read(given)?;
                 let (force, grace) = (stop.force, stop.patience()?);
-                Answer::Payload(value(&self.ask(|tell| Command::Stop { force, grace, tell }).await?))
+                Answer::payload(&self.ask(|tell| Command::Stop { force, grace, tell }).await?)
             }
-            "requests" => Answer::Payload(value(&self.ask(Command::Requests).await?)),
+            "requests" => Answer::payload(&self.ask(Command::Requests).await?),
             "wait" => {
                 require_hook(caller)?;
-                Answer::HandOver(self.wait(read(payload)?, request).await?)
+                Answer::HandOver(self.wait(read(given)?, request).await?)
             }
             other => return Err(unknown(other, &REQUEST_TYPES)),
         })
@@ -145,8 +144,4 @@ fn read<T: DeserializeOwned>(payload: &Value) -> Result<T, Failure> {
     let empty = json!({});
     let payload = if payload.is_null() { &empty } else { payload };
     T::deserialize(payload).map_err(|error| failure!("invalid payload: {error}"))
-}
-
-fn value(of: &impl Serialize) -> Value {
-    serde_json::to_value(of).unwrap_or_default()
 }

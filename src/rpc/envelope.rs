@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 use std::fmt;
 use sys::error::Failure;
 use sys::failure;
@@ -18,8 +19,16 @@ pub struct Request {
     pub payload: Value,
 }
 
-/// A response.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A result, serialized once: `status` of a thousand heartbeats is asked for while they run.
+pub type Payload = Box<RawValue>;
+
+/// Serializes the result of a request.
+pub fn payload(value: &impl Serialize) -> Result<Payload, Failure> {
+    to_raw_value(value).map_err(|error| error.to_string().into())
+}
+
+/// A response, as a client reads it.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Response {
     /// The request's type.
     pub msg_type: String,
@@ -28,13 +37,13 @@ pub struct Response {
     /// Whether the request succeeded: then there is a `payload`, otherwise an `error`.
     pub success: bool,
     /// The result.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub payload: Option<Value>,
     /// Why the request failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub error: Option<String>,
     /// What to do about it, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub hint: Option<String>,
 }
 
@@ -68,32 +77,38 @@ pub enum Line {
 }
 
 impl Response {
-    /// The response to a request with this `msg_type` and `id`.
-    #[must_use]
-    pub fn new(msg_type: String, id: String, answer: Result<Value, Failure>) -> Self {
-        match answer {
-            Ok(payload) => {
-                Self { msg_type, id, success: true, payload: Some(payload), error: None, hint: None }
-            }
-            Err(failure) => {
-                let (error, hint) = (Some(failure.to_string()), failure.to_do().map(str::to_owned));
-                Self { msg_type, id, success: false, payload: None, error, hint }
-            }
-        }
-    }
-
     /// The error of a failed request.
     #[must_use]
     pub fn failure(&self) -> Failure {
         let failure = Failure::new(self.error.clone().unwrap_or_default());
         failure.or_hint(self.hint.clone())
     }
+}
 
-    /// The line, with its newline.
-    #[must_use]
-    pub fn line(&self) -> Vec<u8> {
-        line(self)
+/// The response to the request with this `msg_type` and `id`, as a line with its newline.
+#[must_use]
+pub fn response_line(msg_type: &str, id: &str, result: Result<&RawValue, &Failure>) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Borrowed<'a> {
+        msg_type: &'a str,
+        id: &'a str,
+        success: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        payload: Option<&'a RawValue>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hint: Option<&'a str>,
     }
+    let failure = result.err();
+    line(&Borrowed {
+        msg_type,
+        id,
+        success: failure.is_none(),
+        payload: result.ok(),
+        error: failure.map(ToString::to_string),
+        hint: failure.and_then(Failure::to_do),
+    })
 }
 
 /// `value` as a line with its newline.

@@ -2,11 +2,11 @@
 
 use super::caller::Caller;
 use super::clients::{Activity, Clients};
-use super::envelope::{Request, Response};
+use super::envelope::{Payload, Request, payload, response_line};
 use super::feed::Reader;
 use super::frame::{LONGEST, LineError, Lines};
 use super::output::Output;
-use serde_json::Value;
+use serde::Serialize;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,18 +43,24 @@ pub trait Service: Clone + Send + 'static {
 #[derive(Debug)]
 pub enum Answer {
     /// A payload.
-    Payload(Value),
+    Payload(Payload),
     /// An error with a hint.
     Refusal(Failure),
     /// A payload, followed by events.
-    Attach(Value, Reader),
+    Attach(Payload, Reader),
     /// A payload; no more events.
-    Detach(Value),
+    Detach(Payload),
     /// The client talks to another server from now on, which has already received the request.
     HandOver(UnixStream),
 }
 
 impl Answer {
+    /// A payload, or why it cannot be sent.
+    #[must_use]
+    pub fn payload(value: &impl Serialize) -> Self {
+        payload(value).map_or_else(Self::Refusal, Self::Payload)
+    }
+
     fn without_events(self) -> Self {
         match self {
             Self::Attach(payload, _) => Self::Payload(payload),
@@ -103,7 +109,7 @@ pub async fn serve(
 
 /// The last line for a client that is dropped, sent only if there is room for it at once.
 fn goodbye((what, hint): &(&str, &str)) -> Vec<u8> {
-    Response::new(String::new(), String::new(), Err(Failure::new(*what).hint(*hint))).line()
+    response_line("", "", Err(&Failure::new(*what).hint(*hint)))
 }
 
 /// A request in progress.
@@ -188,7 +194,7 @@ async fn flow(output: &mut Output, writing: &mut OwnedWriteHalf, is_over: bool) 
 }
 
 fn complain(output: &mut Output, error: Failure) {
-    output.answer(&Response::new(String::new(), String::new(), Err(error)).line());
+    output.answer(&response_line("", "", Err(&error)));
 }
 
 /// Queues `answer`; returns the other server if the client is handed over.
@@ -206,7 +212,7 @@ fn take(output: &mut Output, request: Request, answer: Answer) -> Option<UnixStr
             Ok(payload)
         }
     };
-    output.answer(&Response::new(request.msg_type, request.id, answer).line());
+    output.answer(&response_line(&request.msg_type, &request.id, answer.as_deref()));
     None
 }
 

@@ -8,7 +8,7 @@ use super::BrokerCommand;
 use super::requests::Timeout;
 use crate::daemon::rpc_handlers::Command;
 use crate::permit::request::{Answer, DEFERRED, EXPIRED, LATE, Request, RequestId, WAITING};
-use crate::rpc::envelope::{Request as Line, Response};
+use crate::rpc::envelope::{Request as Line, payload, response_line};
 use crate::rpc::frame::{LONGEST, Lines};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
@@ -86,8 +86,8 @@ impl HookConnection {
         }
     }
 
-    async fn say(&mut self, asked: &Line, payload: Value) -> Option<()> {
-        let response = Response::new(asked.msg_type.clone(), asked.id.clone(), Ok(payload));
-        self.writing.write_all(&response.line()).await.ok()
+    async fn say(&mut self, asked: &Line, answer: Value) -> Option<()> {
+        let response = response_line(&asked.msg_type, &asked.id, payload(&answer).as_deref());
+        self.writing.write_all(&response).await.ok()
     }
 }

@@ -15,7 +15,7 @@ mod wire;
 use crate::config::settings::{Provider, Secret};
 use crate::permit::decision::{By, Verdict};
 use crate::permit::request::{Answer, Request};
-use crate::rpc::envelope::{Request as Line, Response};
+use crate::rpc::envelope::{Request as Line, payload, response_line};
 use access::{Access, AccessError};
 use decision::{Decision, DecisionError};
 use http::HttpError;
@@ -119,9 +119,8 @@ pub async fn serve(stream: UnixStream, line: Line, asked: Request, models: Model
     let mut unread = sink();
     tokio::select! {
         answer = models.answer(asked) => {
-            let payload = serde_json::to_value(answer).map_err(|error| error.to_string().into());
-            let response = Response::new(line.msg_type, line.id, payload);
-            let _gone = writing.write_all(&response.line()).await;
+            let response = response_line(&line.msg_type, &line.id, payload(&answer).as_deref());
+            let _gone = writing.write_all(&response).await;
         }
         // A hook that reports a timeout still gets the answer: the limit here expires at the same time.
         _gone = copy(&mut reading, &mut unread) => return,

@@ -3,9 +3,9 @@
 use super::Daemon;
 use crate::beat::{self, Job, Resumes};
 use crate::daemon::beats::{Beat, End};
+use crate::daemon::heartbeats::{DeferredBeat, Start};
 use crate::daemon::launch::{self, BeatReport};
 use crate::daemon::rpc_handlers::StartedBeat;
-use crate::daemon::state::{DeferredBeat, Start};
 use crate::journal::unfinished::{self, Phase};
 use jiff::SignedDuration;
 use sys::error::Failure;

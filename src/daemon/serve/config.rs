@@ -2,7 +2,7 @@
 
 use super::Daemon;
 use crate::config::heartbeat::HeartbeatId;
-use crate::daemon::state::Correction;
+use crate::daemon::heartbeats::Correction;
 use sys::shell;
 
 impl<L: FnMut(&str)> Daemon<L> {

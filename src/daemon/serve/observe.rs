@@ -1,8 +1,8 @@
 //! Follows what others do: beats that start and end, hosts that come and go, agents that get stuck.
 
 use super::Daemon;
+use crate::daemon::heartbeats::Running;
 use crate::daemon::hosts;
-use crate::daemon::state::Running;
 use crate::daemon::stuck_monitor::{Event, Findings};
 use crate::host::state::Kind;
 use crate::journal::unfinished;

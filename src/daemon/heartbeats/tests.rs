@@ -43,14 +43,14 @@ fn heartbeat(workspace: &str, name: Option<&str>, minutes: u32, last_run: Option
     }
 }
 
-fn state(max_concurrent: u32, heartbeats: Vec<Heartbeat>, now: &str) -> State {
-    let mut state = State::default();
+fn state(max_concurrent: u32, heartbeats: Vec<Heartbeat>, now: &str) -> Heartbeats {
+    let mut state = Heartbeats::default();
     state.load(heartbeats, NonZeroU32::new(max_concurrent).unwrap(), at(now));
     state
 }
 
 /// What starts at `now`, by workspace and name, which are also the beat ids.
-fn starts(state: &mut State, now: &str) -> Vec<String> {
+fn starts(state: &mut Heartbeats, now: &str) -> Vec<String> {
     let mut count = 0;
     let started = state.start_due(at(now), true, usize::MAX, || {
         count += 1;
@@ -166,7 +166,11 @@ fn our_own_write_of_a_last_run_is_not_an_edit() {
 }
 
 /// Loads `/a` and its heartbeat `n` with this last run; returns the known run and the corrections.
-fn reloaded(state: &mut State, last_run: Option<&str>, now: &str) -> (Option<Timestamp>, Vec<Timestamp>) {
+fn reloaded(
+    state: &mut Heartbeats,
+    last_run: Option<&str>,
+    now: &str,
+) -> (Option<Timestamp>, Vec<Timestamp>) {
     let heartbeats = [None, Some("n")].map(|name| heartbeat("/a", name, 30, last_run));
     let corrections = state.load(heartbeats.to_vec(), NonZeroU32::MIN, at(now));
     let [own, named] = state.entries() else { panic!("two heartbeats") };
@@ -177,7 +181,7 @@ fn reloaded(state: &mut State, last_run: Option<&str>, now: &str) -> (Option<Tim
 
 #[test]
 fn a_last_run_in_the_file_only_moves_forward() {
-    let mut state = State::default();
+    let mut state = Heartbeats::default();
     let mut reload = |last_run, now| reloaded(&mut state, last_run, now);
     assert_eq!(reload(Some("09:50:00"), "10:00:00"), (Some(at("09:50:00")), vec![]));
     for older in [None, Some("09:40:00"), Some("01:00:00")] {
@@ -195,7 +199,7 @@ fn a_last_run_in_the_file_only_moves_forward() {
 
 #[test]
 fn a_last_run_in_the_future_counts_as_now_once() {
-    let mut state = State::default();
+    let mut state = Heartbeats::default();
     let mut reload = |last_run, now| reloaded(&mut state, last_run, now);
     assert_eq!(reload(Some("20:00:00"), "10:00:00"), (Some(at("10:00:00")), vec![at("10:00:00")]));
     // Not corrected yet.
@@ -290,7 +294,7 @@ fn no_more_beats_start_at_once_than_asked_for() {
     let heartbeats = (0..5).map(|n| heartbeat(&format!("/{n}"), None, 30, None)).collect();
     let mut state = state(8, heartbeats, "10:00:00");
     let mut count = 0;
-    let mut start = |state: &mut State| {
+    let mut start = |state: &mut Heartbeats| {
         let mut id = || {
             count += 1;
             count.to_string()

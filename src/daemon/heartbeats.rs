@@ -23,7 +23,7 @@ use running::RunningBeats;
 
 /// Everything that determines what is due.
 #[derive(Debug, Default)]
-pub struct State {
+pub struct Heartbeats {
     entries: Vec<Entry>,
     /// The index of each heartbeat in `entries`.
     indices: HashMap<HeartbeatId, usize>,
@@ -71,7 +71,7 @@ pub struct Start {
 /// How long a heartbeat waits after its workspace turned out to be taken.
 const BUSY_PAUSE: SignedDuration = SignedDuration::from_secs(1);
 
-impl State {
+impl Heartbeats {
     /// Loads a configuration. A last run in the file only moves the known one forward, at most to `now`. Returns the last runs
     /// in the file that differ from the known ones.
     pub fn load(

@@ -1,6 +1,6 @@
 //! Last runs: those in config.json, and those known from elsewhere.
 
-use super::{Entry, State};
+use super::{Entry, Heartbeats};
 use crate::config::heartbeat::HeartbeatId;
 use jiff::Timestamp;
 use std::collections::HashMap;
@@ -35,7 +35,7 @@ impl Correction {
     }
 }
 
-impl State {
+impl Heartbeats {
     /// Adds last runs that config.json may not have. Never moves one back.
     pub fn merge_last_runs(&mut self, mut runs: LastRuns, now: Timestamp) {
         for entry in &mut self.entries {
