@@ -1,6 +1,6 @@
 //! The daemon: decides when beats run and starts a process for each.
 //!
-//! [`heartbeats`] makes the decisions and is pure; [`serve`] is the event loop that feeds it and acts on them. Each beat's
+//! [`state`] makes the decisions and is pure; [`serve`] is the event loop that feeds it and carries them out. Each beat's
 //! process writes its own journal line, so none is lost if the daemon dies.
 //!
 //! RPC requests go through [`rpc_handlers`] to the loop; [`client`] is the other end. [`events`] is the stream that clients
@@ -9,7 +9,6 @@
 
 pub mod agents;
 pub mod approved;
-pub mod beats;
 pub mod broker;
 mod claims;
 pub mod client;
@@ -23,8 +22,10 @@ pub mod instance;
 pub mod last_runs;
 pub mod launch;
 pub mod pending_runs;
+pub mod processes;
 pub mod rpc_handlers;
 pub mod serve;
+pub mod state;
 
 pub mod status;
 pub mod stuck;

@@ -1,6 +1,6 @@
 //! Watches the configuration and reloads it; an invalid one leaves the last good one in effect.
 
-use super::heartbeats::{Correction, Heartbeats};
+use super::state::Configuration;
 use super::write_behind::at;
 use super::{approved, watch_paths};
 use crate::config::heartbeat::{Cache, Heartbeat};
@@ -93,29 +93,28 @@ impl ConfigWatcher {
         self.reload_at.get_or_insert_with(|| Instant::now() + SETTLE);
     }
 
-    /// Reads the configuration into `state`. Returns the new problems, and the last runs that are wrong in it.
-    pub fn reload(&mut self, state: &mut Heartbeats) -> (Vec<String>, Vec<Correction>) {
+    /// Reads the configuration. Returns the new problems, and the configuration if it is valid.
+    pub fn reload(&mut self) -> (Vec<String>, Option<Configuration>) {
         self.reload_at = None;
-        let mut corrections = Vec::new();
         let now = clock::now();
         let before = std::mem::take(&mut self.busy_count);
         // Reported once: later they are errors of the beats.
         let mut first = Vec::new();
-        let problems = match self.cache.load(&self.dir.config(), now) {
+        let (problems, configuration) = match self.cache.load(&self.dir.config(), now) {
             Ok(mut loaded) => {
                 approved::mark(&self.dir, &mut loaded.heartbeats, now);
                 if !std::mem::replace(&mut self.has_loaded, true) {
                     first = loaded.heartbeat_problem_lines();
                 }
-                let problems = loaded.problem_lines(ahead_message);
                 self.watch(&loaded.heartbeats);
-                corrections = state.load(loaded.heartbeats, loaded.max_concurrent, now);
-                problems
+                let problems = loaded.problem_lines(ahead_message);
+                let (heartbeats, max_concurrent) = (loaded.heartbeats, loaded.max_concurrent);
+                (problems, Some(Configuration { heartbeats, max_concurrent }))
             }
             Err(_) if before < MAX_BUSY && replace::is_being_written(&self.dir.config()) => {
                 self.busy_count = before + 1;
                 self.schedule_reload(&Ok(()));
-                return (Vec::new(), corrections);
+                return (Vec::new(), None);
             }
             Err(error) => {
                 if self.watch.is_none() {
@@ -125,13 +124,13 @@ impl ConfigWatcher {
                     true => "until then the last good configuration is used",
                     false => NOTHING_RUNS,
                 };
-                vec![format!("{}; {meanwhile}", error.line())]
+                (vec![format!("{}; {meanwhile}", error.line())], None)
             }
         };
         let new = problems.iter().filter(|problem| !self.problems.contains(problem)).cloned();
         let new = new.chain(first).collect();
         self.problems = problems;
-        (new, corrections)
+        (new, configuration)
     }
 
     /// Watches everything that defines `heartbeats`, or ticks where that is not possible. Paths are added again each time, as
@@ -197,11 +196,10 @@ mod tests {
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         std::fs::write(dir.config(), "{}").unwrap();
         let mut watcher = ConfigWatcher::new(dir, TimeZone::UTC, None);
-        let mut state = Heartbeats::default();
-        assert_eq!(watcher.reload(&mut state), (Vec::new(), Vec::new()));
+        assert!(watcher.reload().0.is_empty());
         // Nothing was touched, but there is exactly one more reload.
         assert!(matches!(watcher.next_event().await, ConfigEvent::Settled));
-        watcher.reload(&mut state);
+        watcher.reload();
         assert!(watcher.reload_at.is_none());
     }
 }

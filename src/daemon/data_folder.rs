@@ -57,6 +57,14 @@ impl fmt::Display for Lost {
     }
 }
 
+impl Lost {
+    /// The message of a daemon that stops because of it.
+    #[must_use]
+    pub fn stop_message(&self) -> String {
+        format!("{self}; murmur stops, since another daemon could start there")
+    }
+}
+
 impl DataFolder {
     /// Starts to watch the folder, with the daemon's lock and socket in it.
     #[must_use]

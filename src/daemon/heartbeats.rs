@@ -4,6 +4,8 @@
 //! it is not queued twice, so missed times collapse into one run.
 
 mod entry;
+#[cfg(test)]
+pub(super) mod fixture;
 mod last_run;
 mod refusal;
 mod running;

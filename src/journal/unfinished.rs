@@ -187,6 +187,14 @@ pub struct Survey {
     pub announced: Vec<Begun>,
 }
 
+impl Survey {
+    /// How many lines wait in records to be appended to the journal.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.dead.iter().filter(|(_, begun)| begun.is_over()).count()
+    }
+}
+
 /// Lists the records in `folder`. Skips records that are not readable: they are being written or removed. A missing
 /// folder is empty.
 pub fn survey(folder: &Path) -> io::Result<Survey> {
@@ -289,15 +297,11 @@ pub fn recover(dir: &DataDir, now: Timestamp) -> io::Result<Waiting> {
 
 /// Returns how many lines could not be appended to the journal and are kept elsewhere.
 pub fn waiting(dir: &DataDir) -> io::Result<usize> {
-    waiting_of(dir, &survey(&dir.beats())?)
+    waiting_with(dir, survey(&dir.beats())?.waiting())
 }
 
-/// The same, where `survey` is what `beats/` holds.
-///
-/// # Errors
-/// What the system says of reading the reserve.
-pub fn waiting_of(dir: &DataDir, survey: &Survey) -> io::Result<usize> {
-    let in_records = survey.dead.iter().filter(|(_, begun)| begun.is_over()).count();
+/// The same, where `in_records` of them are in records.
+pub fn waiting_with(dir: &DataDir, in_records: usize) -> io::Result<usize> {
     Ok(in_records + Reserve::new(dir).entries()?.len())
 }
 

@@ -1,35 +1,35 @@
 //! Handles commands of clients, between two events and after due beats have been started.
 
-use super::Daemon;
-use crate::agent::rule_files;
+use super::Runner;
+use crate::agent::{find, rule_files};
 use crate::beat;
 use crate::config::settings::Settings;
 use crate::daemon::client::Beats;
-use crate::daemon::heartbeats::{Start, StartRefusal};
-use crate::daemon::rpc_handlers::{Command, HeartbeatRef, StartedBeat};
+use crate::daemon::rpc_handlers::{Command, HeartbeatRef, ReplyTo, StartedBeat};
+use crate::daemon::state::{Effect, Event, StartRequest};
 use crate::daemon::status::{self, Status};
-use crate::journal::{append, unfinished};
-use std::path::Path;
+use crate::journal::append;
 use sys::clock;
 use sys::error::{Failure, Hinted};
 use sys::failure;
 
-impl<L: FnMut(&str)> Daemon<L> {
+impl<L: FnMut(&str)> Runner<L> {
     pub(super) fn handle_command(&mut self, command: Command) {
         // If the client is gone, the answer is dropped.
         match command {
             Command::Status(to) => {
                 // Other processes keep and write lines too.
-                self.survey();
+                self.carry_out(vec![Effect::Survey]);
                 drop(to.send(self.status()));
             }
             Command::Attach(from, to) => drop(to.send(self.events.attach(from, self.started))),
-            Command::Beat(which, to) => drop(to.send(self.beat_now(&which))),
-            Command::Stop(beats, to) => drop(to.send(self.stop(beats))),
+            Command::Beat(which, to) => self.request_beat(which, to),
+            Command::Stop(beats, to) => self.stop(beats, to),
             Command::Broker(mut command) => {
                 self.prevent_unresumable_defer(&mut command);
                 self.broker.handle(command, clock::now());
-                self.report_requests();
+                let deferred = self.report_requests();
+                self.handle(deferred);
             }
         }
     }
@@ -40,7 +40,7 @@ impl<L: FnMut(&str)> Daemon<L> {
         let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
         let mut problems = denied.clone();
         let settings = Settings::read(&self.user.settings.settings()).unwrap_or_default().asking;
-        problems.extend_from_slice(self.config_watcher.problems());
+        problems.extend_from_slice(self.sources.config.problems());
         problems.extend(self.agent_problem());
         problems.extend(self.write_behind.problem().map(Failure::line));
         problems.extend(self.write_behind.full().map(Failure::line));
@@ -56,69 +56,50 @@ impl<L: FnMut(&str)> Daemon<L> {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 started_at: clock::rfc3339(self.started),
                 uptime_seconds: now.duration_since(self.started).as_secs(),
-                edits: self.config_watcher.method().to_owned(),
-                stopping: self.stopping.is_some(),
+                edits: self.sources.config.method().to_owned(),
+                stopping: self.state.is_stopping(),
             }),
             problems,
             waiting_lines: self.write_behind.waiting_lines(),
             waiting_reason: self.write_behind.waiting_reason().map(str::to_owned),
-            live_agents: self.hosts.live(),
+            live_agents: self.sources.hosts.live(),
             requests: self.broker.waiting(),
-            heartbeats: status::heartbeats(&self.state, &settings, now),
+            heartbeats: status::heartbeats(self.state.heartbeats(), &settings, now),
         }
     }
 
-    /// Starts a requested beat.
-    fn beat_now(&mut self, which: &HeartbeatRef) -> Result<StartedBeat, Failure> {
-        if !which.workspace.is_absolute() {
-            let workspace = which.workspace.display();
-            return Err(failure!("{workspace} is not an absolute path"; "use the workspace's absolute path"));
-        }
-        if let Some(lost) = self.folder.check() {
-            return Err(lost.to_string().into());
-        }
-        // A manual beat may have just started, or the workspace may have just been registered.
-        self.check_beats();
-        let start = match self.start_now(which) {
-            Err(StartRefusal::Unknown { .. } | StartRefusal::Unnamed { .. }) => {
-                self.reload();
-                self.start_now(which)
-            }
-            Err(StartRefusal::Busy { .. } | StartRefusal::Full { .. }) if self.end_written_beats() => {
-                self.start_now(which)
-            }
-            decided => decided,
+    /// Why no agent can be started. Checked every time, as Claude Code may have been installed meanwhile.
+    pub(super) fn agent_problem(&self) -> Option<String> {
+        let path = self.path.as_ref()?;
+        find::find(find::CLAUDE, path.as_os_str()).err().map(|missing| missing.line())
+    }
+
+    /// Requests a beat; the answer comes as an effect.
+    fn request_beat(&mut self, which: HeartbeatRef, to: ReplyTo<StartedBeat>) {
+        let HeartbeatRef { workspace, name } = which;
+        let refusal = match self.sources.folder.check() {
+            _ if !workspace.is_absolute() => Some(failure!(
+                "{} is not an absolute path", workspace.display(); "use the workspace's absolute path"
+            )),
+            Some(lost) => Some(lost.to_string().into()),
+            None => None,
         };
-        self.start(start.map_err(|not_now| not_now.failure())?, true)
+        if let Some(refusal) = refusal {
+            return drop(to.send(Err(refusal)));
+        }
+        let real = workspace.canonicalize().ok().filter(|real| *real != workspace);
+        let request = StartRequest { id: beat::new_id(clock::now()), workspace, real, name };
+        self.requested.insert(request.id.clone(), to);
+        self.handle(Event::Requested(request));
     }
 
-    /// Ends beats of ours whose line is written but whose process has not reported yet, so that a client that saw the line can
-    /// start the next one. Returns whether there were any.
-    fn end_written_beats(&mut self) -> bool {
-        let before = self.state.running().len();
-        for beat in self.ours.announced().filter(|beat| unfinished::is_over(&self.dir, beat)) {
-            self.state.ended(beat);
+    /// Stops the daemon; the client has its answer before that.
+    fn stop(&mut self, beats: Beats, to: ReplyTo<()>) {
+        let checked = self.state.check_stop(beats);
+        let may_stop = checked.is_ok();
+        drop(to.send(checked));
+        if may_stop {
+            self.handle(Event::Stop(beats));
         }
-        self.state.running().len() < before
-    }
-
-    fn start_now(&mut self, which: &HeartbeatRef) -> Result<Start, StartRefusal> {
-        let now = clock::now();
-        let mut start =
-            |workspace: &Path| self.state.start_now(workspace, which.name.as_deref(), now, beat::new_id(now));
-        match (start(&which.workspace), which.workspace.canonicalize()) {
-            // config.json may list its real path.
-            (Err(StartRefusal::Unknown { .. }), Ok(real)) if real != which.workspace => start(&real),
-            (decided, _) => decided,
-        }
-    }
-
-    /// Stops the daemon. Once told to end, beats cannot be left running.
-    fn stop(&mut self, beats: Beats) -> Result<(), Failure> {
-        if (self.stopping, beats) == (Some(Beats::End), Beats::Leave) {
-            return Err("the daemon is already stopping, and its beats were told to end".into());
-        }
-        self.stopping = Some(beats);
-        Ok(())
     }
 }

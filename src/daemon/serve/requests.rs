@@ -1,10 +1,11 @@
-//! Requests: reports and expires them, and resumes the beats that waited for an answer.
+//! Requests for approval: reports and expires them, and resumes the beats that waited for an answer.
 
-use super::Daemon;
+use super::Runner;
 use crate::daemon::broker::{Broker, BrokerCommand, BrokerEvent};
+use crate::daemon::state::Event;
 use crate::permit::request::RequestId;
+use sys::file;
 use sys::paths::{DataDir, User};
-use sys::{clock, file};
 
 /// Returns the broker with the requests that an earlier daemon deferred. An answer is used up once the journal has the
 /// beat that was resumed with it.
@@ -18,17 +19,17 @@ pub(super) fn load_broker(dir: &DataDir, user: &User) -> Broker {
     })
 }
 
-impl<L: FnMut(&str)> Daemon<L> {
-    /// Reports the broker's changes and updates the state's deferred beats.
-    pub(super) fn report_requests(&mut self) {
+impl<L: FnMut(&str)> Runner<L> {
+    /// Reports the broker's changes, and returns the beats that wait for an answer now.
+    pub(super) fn report_requests(&mut self) -> Event {
         for event in self.broker.take_events() {
             match &event {
                 BrokerEvent::Error(error) => (self.log)(error),
                 _ => self.events.request(&event),
             }
         }
-        self.state.set_deferred(self.broker.beats());
-        self.stuck_monitor.set_waiting(self.broker.agents());
+        self.sources.stuck_monitor.set_waiting(self.broker.agents());
+        Event::Deferred(self.broker.beats())
     }
 
     /// Does not defer calls of manual beats in unregistered workspaces: nothing would resume them.
@@ -36,24 +37,14 @@ impl<L: FnMut(&str)> Daemon<L> {
         let BrokerCommand::TimedOut { id, may_defer, .. } = command else { return };
         let known = self.broker.request(id).is_some_and(|request| {
             let name = request.beat.as_ref().and_then(|beat| beat.heartbeat.as_deref());
-            self.state.has(&request.workspace, name)
+            self.state.heartbeats().has(&request.workspace, name)
         });
         *may_defer &= known;
     }
 
-    /// Denies requests that were not answered in time.
-    pub(super) fn expire(&mut self) {
-        self.broker.expire(clock::now());
-        self.report_requests();
-    }
-
     /// The beats that were resumed with the answers to these requests ended.
-    pub(super) fn resumed_beats_ended(&mut self, requests: &[String]) {
-        for id in requests.iter().filter_map(|id| RequestId::parse(id).ok()) {
-            self.broker.beat_ended(&id);
-        }
-        if !requests.is_empty() {
-            self.report_requests();
-        }
+    pub(super) fn resumes_ended(&mut self, requests: &[RequestId]) -> Event {
+        requests.iter().for_each(|id| self.broker.beat_ended(id));
+        self.report_requests()
     }
 }

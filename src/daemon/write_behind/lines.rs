@@ -5,7 +5,6 @@ use crate::daemon::status;
 use crate::journal::entry::Entry;
 use crate::journal::reserve::Reserve;
 use crate::journal::{append, unfinished};
-use std::io;
 use sys::clock;
 use sys::error::{Failure, Hinted};
 use sys::failure;
@@ -63,10 +62,11 @@ impl WriteBehind {
         news.map_or(Ok(()), Err)
     }
 
-    /// Retries the lines on disk if their number changed, as other processes keep and write lines too. `waiting` is how many
-    /// there are.
-    pub fn recount(&mut self, waiting: io::Result<usize>) -> Result<(), Failure> {
-        if waiting.ok() == self.last_count { Ok(()) } else { self.recover() }
+    /// Retries the lines on disk if their number changed, as other processes keep and write lines too. `in_records` is how many
+    /// of them are in records.
+    pub fn recount(&mut self, in_records: usize) -> Result<(), Failure> {
+        let waiting = unfinished::waiting_with(&self.dir, in_records).ok();
+        if waiting == self.last_count { Ok(()) } else { self.recover() }
     }
 
     /// Recovers the line of a beat whose process died; if it died so early that it left no record, `failed` becomes the line.

@@ -1,0 +1,54 @@
+//! Heartbeats for tests.
+
+use crate::config::approval::ApprovalSettings;
+use crate::config::heartbeat::{Heartbeat, HeartbeatId};
+use crate::config::interval::Interval;
+use crate::config::limit::{Notices, Source, Sourced};
+use crate::config::mcp::Mcp;
+use crate::config::permissions::Permissions;
+use crate::config::requires::Requires;
+use crate::config::timing::Schedule;
+use jiff::Timestamp;
+use std::path::Path;
+
+/// This time of one day.
+pub(crate) fn at(text: &str) -> Timestamp {
+    format!("2026-02-03T{text}Z").parse().unwrap()
+}
+
+/// A heartbeat that is due every `minutes`.
+pub(crate) fn heartbeat(
+    workspace: &str,
+    name: Option<&str>,
+    minutes: u32,
+    last_run: Option<&str>,
+) -> Heartbeat {
+    let workspace = Path::new(workspace);
+    Heartbeat {
+        id: HeartbeatId::new(workspace, name),
+        workspace: workspace.into(),
+        name: name.map(Into::into),
+        title: "".into(),
+        description: None,
+        file: workspace.join("HEARTBEAT.md"),
+        schedule: Some(Schedule::Every(Interval::from_secs(minutes * 60).unwrap())),
+        max_turns: None,
+        scheduled_by: Source::ConfigJson,
+        timeout: Sourced::default(Interval::from_secs(300).unwrap()),
+        background_wait: Sourced::default(Interval::from_secs(10).unwrap()),
+        model: None,
+        requires: Requires::default(),
+        required_by_user: 0,
+        mcp: Mcp::default(),
+        permissions: Permissions::default(),
+        denied_by_user: 0,
+        notices: Notices::default(),
+        asking: ApprovalSettings::default(),
+        guard: true,
+        tighter: ApprovalSettings::default(),
+        problem: None,
+        unedited: false,
+        approved: true,
+        last_run: last_run.map(at),
+    }
+}

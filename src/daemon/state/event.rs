@@ -1,0 +1,284 @@
+//! What the daemon is told, and what it does.
+
+use crate::config::heartbeat::Heartbeat;
+use crate::daemon::client::Beats;
+use crate::daemon::data_folder::Lost;
+use crate::daemon::heartbeats::{DeferredBeat, LastRuns, Start};
+use crate::daemon::launch::BeatReport;
+use crate::daemon::pending_runs::Runs;
+use crate::journal::unfinished::Survey;
+use crate::permit::request::RequestId;
+use jiff::Timestamp;
+use std::collections::HashSet;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use sys::error::Failure;
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Event {
+    /// The daemon started; the PATH for agents is not known yet.
+    Started,
+    /// The PATH for agents is known.
+    PathFound,
+    /// There is nothing else to do: due beats may start.
+    Idle,
+    /// A planned time has come.
+    Due,
+    /// The clock was set.
+    ClockSet,
+    /// It is time to check for edits, because files cannot be watched or the user asked for it.
+    Tick,
+    /// The configuration was edited, and the edit is complete.
+    Edited,
+    /// The configuration was read.
+    Loaded(Configuration),
+    /// config.json has these last runs.
+    RunsWritten(Runs),
+    /// An earlier daemon saved these last runs.
+    SavedRuns {
+        /// The runs.
+        runs: LastRuns,
+        /// When they were saved; `None` if that is not known.
+        as_of: Option<Timestamp>,
+    },
+    /// The journal has these last runs, which nobody saved.
+    MissedRuns(LastRuns),
+    /// Beats that an earlier daemon announced and no process took over, in the order of their ids.
+    Orphaned(Vec<Orphan>),
+    /// A beat's record or the journal changed.
+    BeatsChanged,
+    /// Beats can no longer be watched.
+    BeatsUnwatched,
+    /// The records of beats.
+    Surveyed(Survey),
+    /// New journal lines of beats.
+    JournalRead {
+        /// The lines.
+        lines: Vec<JournalLine>,
+        /// Whether there may be more.
+        more: bool,
+    },
+    /// The journal may have more lines.
+    Unread,
+    /// The beats that wait for an answer.
+    Deferred(Vec<DeferredBeat>),
+    /// A client requests a beat.
+    Requested(StartRequest),
+    /// A requested beat starts or is refused. Where a newer configuration or a beat's end could help, `is_last` is whether
+    /// they were looked for.
+    Decide {
+        /// The request.
+        request: StartRequest,
+        /// Whether this is the last attempt.
+        is_last: bool,
+    },
+    /// Beats of ours whose journal line is written and whose process has not reported it yet.
+    Written(Vec<String>),
+    /// A beat was announced.
+    Announced {
+        /// The beat.
+        beat: String,
+        /// Whether it has a record.
+        recorded: Recorded,
+    },
+    /// A beat's process started.
+    Spawned(String),
+    /// A beat's process did not start.
+    NotSpawned {
+        /// The beat.
+        beat: String,
+        /// Why.
+        error: Failure,
+    },
+    /// A beat's process ended.
+    Exited {
+        /// The beat.
+        beat: String,
+        /// Its report, or how it died without one.
+        report: Result<BeatReport, Failure>,
+    },
+    /// The same, once the journal was read.
+    Concluded {
+        /// The beat.
+        beat: String,
+        /// Its report, or how it died without one.
+        report: Result<BeatReport, Failure>,
+    },
+    /// A client or a signal stops the daemon.
+    Stop(Beats),
+    /// The data folder or what makes it ours was moved or deleted.
+    Lost(Lost),
+    /// These beats have records that their processes hold.
+    Held(HashSet<String>),
+    /// Whether beats of earlier daemons are running.
+    OthersRunning(bool),
+    /// What the daemon waited for while it stops has not happened in time.
+    TimedOut,
+}
+
+/// A configuration that was read.
+#[derive(Debug)]
+pub struct Configuration {
+    /// Its heartbeats.
+    pub heartbeats: Vec<Heartbeat>,
+    /// How many beats may run at once.
+    pub max_concurrent: NonZeroU32,
+}
+
+/// A beat that was announced and has no process.
+#[derive(Debug)]
+pub struct Orphan {
+    /// The workspace.
+    pub workspace: PathBuf,
+    /// The name of a named heartbeat.
+    pub name: Option<String>,
+    /// When it was announced, unless its record is withdrawn: then a process is taking it over.
+    pub taken_at: Option<Timestamp>,
+    /// The heartbeat's last run before it.
+    pub before: Option<Timestamp>,
+}
+
+/// A beat's line in the journal.
+#[derive(Debug)]
+pub struct JournalLine {
+    /// The beat.
+    pub beat: String,
+    /// The workspace.
+    pub workspace: PathBuf,
+    /// The name of a named heartbeat.
+    pub name: Option<String>,
+    /// When it started.
+    pub started: Option<Timestamp>,
+    /// The request whose answer it was resumed with.
+    pub resumes: Option<RequestId>,
+}
+
+/// A client's request to start a beat.
+#[derive(Debug)]
+pub struct StartRequest {
+    /// The beat's id if it starts; the answer refers to it.
+    pub id: String,
+    /// The workspace, absolute.
+    pub workspace: PathBuf,
+    /// The workspace's real path, if that is another one.
+    pub real: Option<PathBuf>,
+    /// The name of a named heartbeat.
+    pub name: Option<String>,
+}
+
+/// Whether an announced beat has a record.
+#[derive(Debug)]
+pub enum Recorded {
+    /// It has one.
+    Yes,
+    /// It has none, for a reason that does not keep it from starting.
+    No,
+    /// There is no room for its journal line: it must not start.
+    NoRoom(Failure),
+}
+
+/// Something to do. Where the result matters, it comes back as the event in brackets before the next effect is carried out.
+#[derive(Debug)]
+pub enum Effect {
+    /// Handles this event after the effects before it.
+    Then(Box<Event>),
+    /// Logs a line.
+    Log(String),
+
+    /// Reads the configuration [`Event::Loaded`].
+    Reload,
+    /// Plans to write a last run to config.json.
+    RememberRun(PathBuf, Option<String>, Timestamp),
+    /// Drops a planned last run.
+    ForgetRun(PathBuf, Option<String>),
+    /// Writes the planned last runs [`Event::RunsWritten`].
+    WriteRuns,
+    /// Writes them if that failed before [`Event::RunsWritten`].
+    RetryRuns,
+    /// Restores an edit of a program that had config.json open when it was last written.
+    CheckReplaced,
+    /// Reads what an earlier daemon saved [`Event::SavedRuns`].
+    ReadSavedRuns,
+    /// Reads the last runs in the journal since then [`Event::MissedRuns`].
+    ReadMissedRuns(Option<Timestamp>),
+
+    /// Warns if no agent can be started.
+    CheckAgent,
+    /// Ends an unfinished last line of the journal, writes lines that wait, and allocates the reserve.
+    RepairJournal,
+    /// Writes the lines of beats whose process died.
+    RecoverLines,
+    /// Does so if the number of waiting lines changed; `in_records` of them are in records.
+    RecountLines {
+        /// How many are in records.
+        in_records: usize,
+    },
+    /// Writes this line, the only copy, of a beat whose process could not keep it.
+    KeepLine(String),
+    /// Writes an error line for a beat that did not start.
+    KeepFailure(String, Failure),
+    /// Writes the line of a beat whose process died, or an error line if it left none.
+    RecoverOrFail(String, Failure),
+    /// Writes all waiting lines, and logs those that will be lost.
+    WriteLastLines,
+    /// Logs the lines that will be lost.
+    ReportLostLines,
+    /// Reads new journal lines and tells clients [`Event::JournalRead`].
+    ReadJournal,
+
+    /// Lists the records of beats and tells clients [`Event::Surveyed`].
+    Survey,
+    /// Withdraws beats that an earlier daemon announced [`Event::Orphaned`].
+    WithdrawOrphans,
+    /// Announces a beat [`Event::Announced`].
+    Announce(Box<Start>),
+    /// Withdraws an announced beat.
+    Withdraw(String),
+    /// Starts the process of an announced beat [`Event::Spawned`] [`Event::NotSpawned`].
+    Spawn(String),
+    /// Forgets a beat that has ended or will not start.
+    Release(String),
+    /// Finds which of these beats have their line [`Event::Written`].
+    FindWritten(Vec<String>),
+    /// Answers the client that requested a beat.
+    Answer(String, Result<(), Failure>),
+    /// Tells clients that a requested beat found its workspace taken.
+    ReportRefused(String),
+
+    /// Answers of requests are used up [`Event::Deferred`].
+    ResumesEnded(Vec<RequestId>),
+    /// Denies requests that were not answered in time [`Event::Deferred`].
+    ExpireRequests,
+    /// Starts a scan of all agents if one is due.
+    ScanAgents,
+    /// Scans again, since planned times may be wrong.
+    RescanAgents,
+    /// Lists the hosts, and tells clients of changes.
+    SurveyHosts,
+    /// Removes what killed hosts left.
+    CleanHosts,
+    /// Tells hosts to check that their files exist.
+    CheckHosts,
+    /// Checks that the data folder is still ours [`Event::Lost`].
+    CheckFolder,
+    /// Writes nothing any more: the data folder is gone.
+    StopWriting,
+    /// Releases unused memory before the next sleep.
+    ReleaseMemory,
+
+    /// Tells clients that the daemon is stopping.
+    ReportStopping,
+    /// Tells all beats that daemons started to end.
+    EndBeats,
+    /// Kills the beats of this daemon.
+    KillBeats,
+    /// Finds the beats that have records [`Event::Held`].
+    FindHeld,
+    /// Finds whether beats of earlier daemons are running [`Event::OthersRunning`].
+    FindOthers,
+    /// Waits this long for the next event [`Event::TimedOut`]; `None` waits forever.
+    SetTimeout(Option<std::time::Duration>),
+    /// Ends the stream of events.
+    EndEvents,
+}

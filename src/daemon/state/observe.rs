@@ -1,0 +1,139 @@
+//! Follows what changes without this daemon: config.json, the journal, and the beats of others.
+
+use super::{Configuration, Effect, JournalLine, Orphan, Stage, State};
+use crate::config::heartbeat::HeartbeatId;
+use crate::daemon::heartbeats::{Correction, LastRuns, Running};
+use crate::journal::unfinished::Survey;
+use jiff::Timestamp;
+use std::path::Path;
+use sys::shell;
+
+impl State {
+    pub(super) fn loaded(&mut self, configuration: Configuration, now: Timestamp) -> Vec<Effect> {
+        let Configuration { heartbeats, max_concurrent } = configuration;
+        let corrections = self.heartbeats.load(heartbeats, max_concurrent, now);
+        let warning = corrections.iter().find_map(|correction| self.set_back_warning(correction));
+        warning.map(Effect::Log).into_iter().chain(remember(corrections)).collect()
+    }
+
+    /// The warning that a last run in config.json is ignored, unless it was given before.
+    fn set_back_warning(&mut self, correction: &Correction) -> Option<String> {
+        let Correction { workspace, name, at, said } = correction;
+        // A last run in the future is reported as a problem of config.json.
+        if said.is_none_or(|said| said >= *at) || std::mem::replace(&mut self.warned_of_set_back, true) {
+            return None;
+        }
+        let id = HeartbeatId::new(workspace, name.as_deref());
+        let named = name.as_deref().map(|name| format!(" --name {}", shell::word(name))).unwrap_or_default();
+        Some(format!(
+            "warning: lastRun of {id} is older than its last run and is ignored; to run it now: murmur beat {}{named}",
+            shell::path(workspace)
+        ))
+    }
+
+    pub(super) fn saved_runs(
+        &mut self,
+        runs: LastRuns,
+        as_of: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Vec<Effect> {
+        self.heartbeats.merge_last_runs(runs, now);
+        // Orphans come after the saved runs, which may include one, and before the journal: what had ended by the time of the
+        // survey has its line.
+        vec![Effect::WithdrawOrphans, Effect::Survey, Effect::ReadMissedRuns(as_of)]
+    }
+
+    pub(super) fn missed_runs(&mut self, runs: LastRuns, now: Timestamp) -> Vec<Effect> {
+        self.heartbeats.merge_last_runs(runs, now);
+        remember(self.heartbeats.unwritten()).collect()
+    }
+
+    /// The heartbeats of withdrawn beats are due as before.
+    pub(super) fn orphaned(&mut self, orphans: Vec<Orphan>, now: Timestamp) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for Orphan { workspace, name, taken_at, before } in orphans {
+            match taken_at {
+                // Its record may not say yet that a process has it.
+                Some(at) => effects.extend(self.record_run(&workspace, name.as_deref(), at, now)),
+                None => self.heartbeats.withdrawn(&workspace, name.as_deref(), before, now),
+            }
+        }
+        effects
+    }
+
+    /// Records a run of an earlier daemon, which may have died before it did.
+    fn record_run(
+        &mut self,
+        workspace: &Path,
+        name: Option<&str>,
+        at: Timestamp,
+        now: Timestamp,
+    ) -> Option<Effect> {
+        let is_news = self.heartbeats.record_run(workspace, name, at, now);
+        is_news.then(|| Effect::RememberRun(workspace.to_path_buf(), name.map(str::to_owned), at))
+    }
+
+    pub(super) fn beats_changed(&self) -> Vec<Effect> {
+        match self.stage {
+            // In this order, so that no beat is reported as started after its end.
+            Stage::Starting(_) | Stage::Running => vec![Effect::Survey, Effect::ReadJournal],
+            Stage::Leaving => vec![Effect::FindHeld],
+            Stage::EndingOthers => vec![Effect::FindOthers],
+            Stage::Ending | Stage::Killing | Stage::Draining | Stage::Over => Vec::new(),
+        }
+    }
+
+    /// Takes over what the records say of the beats of others.
+    pub(super) fn surveyed(&mut self, survey: &Survey, now: Timestamp) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        let mut others = Vec::new();
+        for begun in &survey.running {
+            if self.is_ours(&begun.entry.beat) {
+                continue;
+            }
+            let Some(other) = Running::by_others(begun) else { continue };
+            let run = self.record_run(&other.workspace, other.name.as_deref(), other.since, now);
+            // A manual beat writes its last run itself.
+            effects.extend(run.filter(|_| begun.is_scheduled()));
+            others.push(other);
+        }
+        self.heartbeats.set_others(others);
+        if survey.dead.iter().any(|(_, begun)| !begun.is_over()) {
+            effects.push(Effect::RecoverLines);
+        }
+        effects.push(Effect::RecountLines { in_records: survey.waiting() });
+        effects
+    }
+
+    pub(super) fn journal_read(
+        &mut self,
+        lines: Vec<JournalLine>,
+        more: bool,
+        now: Timestamp,
+    ) -> Vec<Effect> {
+        self.unread = more;
+        let mut resumed = Vec::new();
+        for line in lines {
+            // A manual beat may have ended before it was noticed.
+            if let (false, Some(at)) = (self.is_ours(&line.beat), line.started) {
+                self.heartbeats.record_run(&line.workspace, line.name.as_deref(), at, now);
+            }
+            resumed.extend(line.resumes);
+        }
+        let mut effects = Vec::new();
+        if !resumed.is_empty() {
+            effects.push(Effect::ResumesEnded(resumed));
+        }
+        if matches!(self.stage, Stage::Draining) && !more {
+            self.stage = Stage::Over;
+            effects.push(Effect::EndEvents);
+        }
+        effects
+    }
+}
+
+/// Plans to write the correct last runs to config.json.
+fn remember(corrections: Vec<Correction>) -> impl Iterator<Item = Effect> {
+    let remember = |Correction { workspace, name, at, .. }| Effect::RememberRun(workspace, name, at);
+    corrections.into_iter().map(remember)
+}
