@@ -1,6 +1,6 @@
 //! The daemon's decisions, purely: an [`Event`] and the time go in, and the [`Effect`]s to carry out come out.
 //!
-//! The daemon goes through its [`Stage`]s, and each beat that it starts through its [`Phase`]s. Effects are carried out in
+//! The daemon goes through its `Stage`s, and each beat that it starts through its `Phase`s. Effects are carried out in
 //! their order. If the result of one is an event, that event and its own effects come before the next effect.
 //!
 //! `state/beats.rs` starts beats and handles their end, `state/observe.rs` follows config.json, the journal and the beats of
