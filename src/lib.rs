@@ -10,7 +10,7 @@
 //!
 //! # The map
 //!
-//! Below all modules are five crates, none of which knows murmur:
+//! Below all modules are six crates. Five don't know murmur:
 //!
 //! - `sys` (crates/sys): the operating system, and `sys::error`, the one error type; only it has unsafe code and reads the clock
 //! - `secrets` (crates/secrets): finds and masks secrets in text
@@ -18,11 +18,12 @@
 //! - `derun` (crates/derun): a terminal-faithful run of any command, its sessions, and an MCP server that reads them
 //! - `fake_claude` (fake-claude): records and replays runs of agents; its programs stand in for Claude Code in tests
 //!
+//! One is murmur without its processes:
+//!
+//! - `murmur_core` (crates/core): configuration, schedules and permissions
+//!
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
-//! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats; config.toml → settings
-//! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
-//! - `permit`: pure: (call, policy, rules, findings of `shell_guard`) → a decision, or whom to ask; questions and answers
 //! - `trust`: what a repository's Claude files would do, whether the user trusts them, and how agents start without them
 //! - `agent`: prompt, invocation, rule files, events, the stream parser
 //! - `rpc`: JSON lines on a Unix socket: questions, answers, and a stream of numbered events
@@ -47,18 +48,15 @@ compile_error!("murmur needs Unix; on Windows, build derun: cargo build --packag
 pub mod agent;
 pub mod beat;
 pub mod cli;
-pub mod config;
 pub mod daemon;
 pub mod doctor;
 pub mod hook;
 pub mod host;
 pub mod journal;
 pub mod outcome;
-pub mod permit;
 pub mod pulse;
 pub mod roster;
 pub mod rpc;
-pub mod schedule;
 pub mod service;
 pub mod setup;
 pub mod trust;

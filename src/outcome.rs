@@ -7,7 +7,7 @@ pub mod servers;
 
 use crate::agent::event::RunResult;
 use crate::host::process::{Ending, Run, undecided};
-use crate::permit::request::RequestId;
+use murmur_core::permit::request::RequestId;
 use secrets::mask;
 use serde::{Deserialize, Serialize};
 use servers::Servers;

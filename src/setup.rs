@@ -31,7 +31,7 @@ pub mod wanted;
 mod tests;
 
 use crate::agent::settings::NotUtf8;
-use crate::config::problem::Problem;
+use murmur_core::config::problem::Problem;
 use std::io;
 use std::path::{Path, PathBuf};
 use sys::error::Hinted;

@@ -3,7 +3,6 @@
 use super::session::Session;
 use super::{BeatError, Job, Report, cannot_start, deferred, invocation, lock_workspace, until};
 use crate::agent::conversation::Conversation;
-use crate::config::heartbeat::Content;
 use crate::host::drain::Drain;
 use crate::host::event::Progress;
 use crate::host::process::{Ending, Run};
@@ -16,6 +15,7 @@ use crate::outcome::{self, Outcome};
 use crate::pulse::task;
 use crate::pulse::write::put_over;
 use crate::trust::{self, OmittedServer};
+use murmur_core::config::heartbeat::Content;
 use std::cell::Cell;
 use std::io;
 use std::path::PathBuf;

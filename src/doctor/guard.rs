@@ -4,7 +4,7 @@
 use super::{Check, Environment, Finding, Hint};
 use crate::agent::invocation::DIR_VARIABLE;
 use crate::agent::settings::{HOME_VARIABLE, HookProgram, POLICY_VARIABLE};
-use crate::permit::policy::{Checker, Policy};
+use murmur_core::permit::policy::{Checker, Policy};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io;

@@ -2,11 +2,11 @@
 //! hook would decide.
 
 use crate::agent::rule_files::RulesFile;
-use crate::config::problem::Problem;
-use crate::permit::decision::{By, Decision, Verdict};
-use crate::permit::pipeline::{self, Step};
-use crate::permit::policy::Policy;
-use crate::permit::rules::{self, Matched, Reading, Rules};
+use murmur_core::config::problem::Problem;
+use murmur_core::permit::decision::{By, Decision, Verdict};
+use murmur_core::permit::pipeline::{self, Step};
+use murmur_core::permit::policy::Policy;
+use murmur_core::permit::rules::{self, Matched, Reading, Rules};
 use shell_guard::call::Call;
 use shell_guard::guard;
 use shell_guard::shell;

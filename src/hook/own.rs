@@ -4,7 +4,7 @@
 use crate::agent::find::{self, CLAUDE};
 use crate::agent::invocation::DIR_VARIABLE;
 use crate::agent::settings::{HOME_VARIABLE, SETTINGS_VARIABLE};
-use crate::permit::policy::Policy;
+use murmur_core::permit::policy::Policy;
 use shell_guard::call::Own;
 use std::path::{Path, PathBuf};
 use sys::ancestors;

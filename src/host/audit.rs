@@ -8,8 +8,8 @@
 
 use crate::agent::event::Event;
 use crate::host::process::{breached, ran_denied};
-use crate::permit::decision::{By, Verdict};
 use crate::pulse::action;
+use murmur_core::permit::decision::{By, Verdict};
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};

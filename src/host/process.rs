@@ -3,7 +3,7 @@
 use super::audit::Refusals;
 use crate::agent::event::RunResult;
 use crate::agent::invocation::Invocation;
-use crate::permit::request::Request;
+use murmur_core::permit::request::Request;
 use std::io;
 use std::process::Stdio;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 use super::calls::Call;
 use super::id::AgentId;
 use super::state::{Kind, State};
-use crate::permit::request::Request;
+use murmur_core::permit::request::Request;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -6,7 +6,7 @@
 //! lists known gaps.
 
 use crate::agent::invocation::{AGENT_VARIABLE, HOST_VARIABLE};
-use crate::permit::request::Answerer;
+use murmur_core::permit::request::Answerer;
 use std::path::Path;
 use std::sync::OnceLock;
 use sys::ancestors;

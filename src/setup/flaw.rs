@@ -5,8 +5,8 @@
 
 use super::tree::{Event, Group, Settings, kind, place};
 use crate::agent::settings::DECIDING;
-use crate::config::json::{self, Object};
-use crate::config::problem::{Position as Place, Problem};
+use murmur_core::config::json::{self, Object};
+use murmur_core::config::problem::{Position as Place, Problem};
 use std::path::Path;
 use sys::error::Hinted;
 use sys::failure;

@@ -3,7 +3,7 @@
 use super::change::{Outcome, remove_hooks, set_up};
 use super::tree::{Settings, text_of};
 use super::wanted::Wanted;
-use crate::config::problem::Problem;
+use murmur_core::config::problem::Problem;
 use std::path::Path;
 
 /// How to remove murmur's entries from a file.

@@ -1,14 +1,22 @@
-//! The architecture of `src/lib.rs`'s crate doc, held against the code.
+//! The architecture of the crates' docs, held against the code, where the compiler doesn't check it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules in the order of the map: each uses only those above it.
-fn map() -> Vec<String> {
-    let doc = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+/// The crates whose modules have an order.
+const LAYERED: [&str; 2] = ["src", "crates/core/src"];
+
+/// The modules of a crate in the order of its map: each uses only those above it.
+fn map(krate: &str) -> Vec<String> {
+    let doc = fs::read_to_string(root().join(krate).join("lib.rs")).unwrap();
     let (_crates, modules) = doc.split_once("Each module uses only").unwrap();
     let lines = modules.lines().filter_map(|line| line.strip_prefix("//! - `"));
     lines.map(|line| line.split('`').next().unwrap().to_owned()).collect()
+}
+
+/// Every source file of those crates.
+fn sources() -> Vec<PathBuf> {
+    LAYERED.iter().flat_map(|krate| rust_files(&root().join(krate))).collect()
 }
 
 fn root() -> PathBuf {
@@ -29,9 +37,9 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The module of a file: the first component of its path below `src`.
-fn module(file: &Path) -> String {
-    let inner = file.strip_prefix(root().join("src")).unwrap();
+/// The module of a file: the first component of its path below its crate's `src`.
+fn module(krate: &str, file: &Path) -> String {
+    let inner = file.strip_prefix(root().join(krate)).unwrap();
     let first = inner.components().next().unwrap().as_os_str().to_string_lossy().into_owned();
     first.trim_end_matches(".rs").to_owned()
 }
@@ -66,26 +74,30 @@ fn used(text: &str) -> Vec<String> {
 
 #[test]
 fn every_module_is_on_the_map_and_the_map_names_no_other() {
-    let text = fs::read_to_string(root().join("src/lib.rs")).unwrap();
-    let mut declared: Vec<&str> =
-        text.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
-    let mut map = map();
-    declared.sort_unstable();
-    map.sort_unstable();
-    assert_eq!(declared, map);
+    for krate in LAYERED {
+        let text = fs::read_to_string(root().join(krate).join("lib.rs")).unwrap();
+        let mut declared: Vec<&str> =
+            text.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
+        let mut map = map(krate);
+        declared.sort_unstable();
+        map.sort_unstable();
+        assert_eq!(declared, map, "{krate}");
+    }
 }
 
 #[test]
 fn a_module_uses_only_those_above_it() {
-    let map = map();
-    let place = |name: &str| map.iter().position(|module| module == name);
     let mut wrong = Vec::new();
-    for file in rust_files(&root().join("src")) {
-        let own = module(&file);
-        let Some(own_place) = place(&own) else { continue };
-        for used in used(&fs::read_to_string(&file).unwrap()) {
-            if place(&used).is_some_and(|used| used > own_place) {
-                wrong.push(format!("{} uses {used}, which stands below {own}", file.display()));
+    for krate in LAYERED {
+        let map = map(krate);
+        let place = |name: &str| map.iter().position(|module| module == name);
+        for file in rust_files(&root().join(krate)) {
+            let own = module(krate, &file);
+            let Some(own_place) = place(&own) else { continue };
+            for used in used(&fs::read_to_string(&file).unwrap()) {
+                if place(&used).is_some_and(|used| used > own_place) {
+                    wrong.push(format!("{} uses {used}, which stands below {own}", file.display()));
+                }
             }
         }
     }
@@ -157,7 +169,7 @@ fn every_error_with_a_hint_is_asked_for_it() {
         "QuestionError",
         "ToolError",
     ];
-    for file in rust_files(&root().join("src")) {
+    for file in sources() {
         let text = fs::read_to_string(&file).unwrap();
         let code = text.split("#[cfg(test)]").next().unwrap();
         for named in code.split("impl Hinted for ").skip(1).map(|rest| rest.split(' ').next().unwrap()) {

@@ -1,12 +1,12 @@
 //! Values of `murmur log`'s --since and -n.
 
-use crate::config::spelling::nearest;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use sys::clock;
 use sys::error::Failure;
 use sys::failure;
+use sys::spelling::nearest;
 
 /// Named days.
 const DAYS: [&str; 2] = ["today", "yesterday"];

@@ -3,7 +3,7 @@
 //! The functions are pure, from text to text: they find the bytes of a key, replace or insert them, and match the layout
 //! around them. [`apply`] changes the file, under a lock.
 
-pub(crate) mod layout;
+pub mod layout;
 mod member;
 #[cfg(test)]
 mod tests;

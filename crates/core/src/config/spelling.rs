@@ -1,6 +1,6 @@
 //! Finds the known key that an unknown one was probably meant to be.
 
-pub(crate) use sys::spelling::{distance, nearest};
+pub(super) use sys::spelling::{distance, nearest};
 
 /// Whether an unknown key was probably meant to forbid something. Such a key is an error, never just a warning.
 pub(super) fn is_about_permission(found: &str) -> bool {

@@ -14,41 +14,47 @@ use serde_json::value::RawValue;
 
 /// One `"key": value` of an object, both as written.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Member<'a> {
-    pub(crate) key: &'a str,
-    pub(crate) value: &'a str,
+pub struct Member<'a> {
+    /// The key, with its quotes.
+    pub key: &'a str,
+    /// The value.
+    pub value: &'a str,
 }
 
 impl<'a> Member<'a> {
-    /// The key without quotes and escapes.
-    pub(crate) fn name(&self) -> Cow<'a, str> {
+    /// Returns the key without quotes and escapes.
+    #[must_use]
+    pub fn name(&self) -> Cow<'a, str> {
         string(self.key).unwrap_or(Cow::Borrowed(self.key))
     }
 }
 
 /// The members of an object in their order, those of equal keys too.
 #[derive(Debug, Default)]
-pub(crate) struct Object<'a>(pub(crate) Vec<Member<'a>>);
+pub struct Object<'a>(pub Vec<Member<'a>>);
 
 impl<'a> Object<'a> {
-    pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
+    /// Reads an object's members, and nothing inside their values.
+    pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
 
-    /// The member of that key. Of several the last one counts, as in every common JSON reader.
-    pub(crate) fn get(&self, key: &str) -> Option<Member<'a>> {
+    /// Returns the member of that key. Of several the last one counts, as in every common JSON reader.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<Member<'a>> {
         self.0.iter().rev().find(|member| member.name() == key).copied()
     }
 }
 
-/// The elements of an array.
-pub(crate) fn elements(text: &str) -> Result<Vec<&str>, serde_json::Error> {
+/// Returns the elements of an array, as written.
+pub fn elements(text: &str) -> Result<Vec<&str>, serde_json::Error> {
     let raw: Vec<&RawValue> = serde_json::from_str(text)?;
     Ok(raw.into_iter().map(RawValue::get).collect())
 }
 
-/// The string that a JSON text is, if it is one.
-pub(crate) fn string(text: &str) -> Option<Cow<'_, str>> {
+/// Decodes a JSON string; `None` if the text is another value.
+#[must_use]
+pub fn string(text: &str) -> Option<Cow<'_, str>> {
     match text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
         Some(plain) if !plain.contains('\\') => Some(Cow::Borrowed(plain)),
         Some(_) => serde_json::from_str(text).ok().map(Cow::Owned),
@@ -56,14 +62,16 @@ pub(crate) fn string(text: &str) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Where `part`, a piece of `source`, lies in it.
-pub(crate) fn span(source: &str, part: &str) -> Range<usize> {
+/// Returns the bytes of `source` that `part`, a slice of it, covers.
+#[must_use]
+pub fn span(source: &str, part: &str) -> Range<usize> {
     let start = (part.as_ptr() as usize).saturating_sub(source.as_ptr() as usize);
     start..start + part.len()
 }
 
-/// serde_json's message without the place, which counts from the wrong start.
-pub(crate) fn message(error: &serde_json::Error) -> String {
+/// Returns serde_json's message without the position, which counts from the wrong start.
+#[must_use]
+pub fn message(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.rfind(" at line ").and_then(|end| text.get(..end)).unwrap_or(&text).to_owned()
 }

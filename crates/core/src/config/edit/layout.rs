@@ -4,31 +4,34 @@ use crate::config::json::{Object, span};
 
 /// The whitespace of an object or array.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub struct Layout {
     /// Before the first part: a newline with indentation, a space, or nothing.
-    pub(crate) open: String,
+    pub open: String,
     /// Before each other part.
-    pub(crate) before: String,
+    pub before: String,
     /// Before the closing bracket.
-    pub(crate) close: String,
+    pub close: String,
     /// The colon with surrounding whitespace.
-    pub(crate) colon: String,
+    pub colon: String,
 }
 
 impl Layout {
     /// One part per line.
-    pub(crate) fn lines(newline: &str, indent: &str, unit: &str) -> Self {
+    #[must_use]
+    pub fn lines(newline: &str, indent: &str, unit: &str) -> Self {
         let before = format!("{newline}{indent}{unit}");
         Self { open: before.clone(), before, close: format!("{newline}{indent}"), colon: ": ".to_owned() }
     }
 
     /// All parts on one line: `{"a": 1, "b": 2}`.
-    pub(crate) fn inline() -> Self {
+    #[must_use]
+    pub fn inline() -> Self {
         Self { open: String::new(), before: " ".to_owned(), close: String::new(), colon: ": ".to_owned() }
     }
 
     /// The layout of an object; `None` if it is empty.
-    pub(crate) fn of_object(text: &str, object: &Object<'_>) -> Option<Self> {
+    #[must_use]
+    pub fn of_object(text: &str, object: &Object<'_>) -> Option<Self> {
         let (first, last) = (object.0.first()?, object.0.last()?);
         let before_last = object.0.len().checked_sub(2).and_then(|index| object.0.get(index));
         let colon = text.get(span(text, last.key).end..span(text, last.value).start)?;
@@ -45,22 +48,26 @@ impl Layout {
     }
 
     /// Whether each part is on its own line.
-    pub(crate) fn is_lines(&self) -> bool {
+    #[must_use]
+    pub fn is_lines(&self) -> bool {
         self.before.contains('\n')
     }
 
     /// The newline, `\n` or `\r\n`.
-    pub(crate) fn newline(&self) -> &str {
+    #[must_use]
+    pub fn newline(&self) -> &str {
         if self.before.contains("\r\n") { "\r\n" } else { "\n" }
     }
 
     /// The indentation of each part.
-    pub(crate) fn indent(&self) -> &str {
+    #[must_use]
+    pub fn indent(&self) -> &str {
         self.before.rsplit('\n').next().unwrap_or_default()
     }
 
     /// The indentation of parts relative to the bracket; two spaces if unknown.
-    pub(crate) fn unit(&self) -> &str {
+    #[must_use]
+    pub fn unit(&self) -> &str {
         let outer = self.close.rsplit('\n').next().unwrap_or_default();
         self.indent()
             .strip_prefix(outer)
@@ -70,12 +77,14 @@ impl Layout {
 }
 
 /// The whitespace after the comma.
-pub(crate) fn after_comma(between: &str) -> &str {
+#[must_use]
+pub fn after_comma(between: &str) -> &str {
     between.split_once(',').map_or(between, |(_, after)| after)
 }
 
 /// Formats an object with these members (values as JSON).
-pub(crate) fn object(members: &[(&str, String)], layout: &Layout) -> String {
+#[must_use]
+pub fn object(members: &[(&str, String)], layout: &Layout) -> String {
     let mut out = String::from("{");
     let Layout { open, before, colon, .. } = layout;
     for (index, (key, value)) in members.iter().enumerate() {
@@ -88,6 +97,7 @@ pub(crate) fn object(members: &[(&str, String)], layout: &Layout) -> String {
 }
 
 /// Encodes a string as JSON.
-pub(crate) fn quoted(text: &str) -> String {
+#[must_use]
+pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

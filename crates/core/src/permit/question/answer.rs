@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use sys::error::Hinted;
+use sys::spelling;
 
 use serde_json::{Map, Value};
 
 use super::super::plain::plain_line;
 use super::{Question, QuestionSet};
-use crate::config::spelling;
 
 /// Answers by the text of their question: a label, several labels joined by `, `, or other text.
 pub type Answers = BTreeMap<String, String>;

@@ -331,7 +331,7 @@ fn a_very_deep_file_is_read_or_refused_but_never_overflows() {
 
 #[test]
 fn the_examples_of_the_guide_are_right() {
-    let guide = include_str!("../../../docs/reference/config.md");
+    let guide = include_str!("../../../../../docs/reference/config.md");
     let block = |language: &str| {
         guide.split(&format!("```{language}\n")).nth(1).unwrap().split("```").next().unwrap()
     };

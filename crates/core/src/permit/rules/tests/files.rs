@@ -116,7 +116,7 @@ fn a_rule_for_one_call_means_that_call_and_leaves_the_file_as_it_is() {
 
 #[test]
 fn the_file_that_is_shipped_denies_what_it_says_and_stops_no_ordinary_work() {
-    let text = include_str!("../../../../permissions.toml.default");
+    let text = include_str!("../../../../../../permissions.toml.default");
     let shipped = rules(text);
     let (write, edit) = (
         |path: &str| said(&shipped, &call("Write", json!({ "file_path": path }))),
@@ -158,8 +158,8 @@ fn the_examples_of_the_guide_are_right() {
         let fence = format!("```{language}\n");
         page.split(fence.as_str()).nth(number).unwrap().split("```").next().unwrap()
     }
-    let guard = include_str!("../../../../docs/reference/guard.md");
-    let guide = include_str!("../../../../docs/reference/permissions.md");
+    let guard = include_str!("../../../../../../docs/reference/guard.md");
+    let guide = include_str!("../../../../../../docs/reference/permissions.md");
     let named = rules(block(guard, "toml", 1));
     assert_eq!(said_of(&named, "git config core.hooksPath .githooks"), "allow 2");
     let rules = rules(block(guide, "toml", 1));

@@ -1,0 +1,14 @@
+//! What murmur decides without running anything: which heartbeats there are, when they are due, and what an agent may do.
+//!
+//! Takes files, times and calls; returns heartbeats, due times and decisions. Must not know agents, processes or the
+//! daemon, and doesn't read the clock.
+//!
+//! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
+//!
+//! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats; config.toml → settings
+//! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
+//! - `permit`: pure: (call, policy, rules, findings of `shell_guard`) → a decision, or whom to ask; questions and answers
+
+pub mod config;
+pub mod permit;
+pub mod schedule;
