@@ -5,8 +5,8 @@ mod interrupted;
 pub mod refusals;
 pub mod servers;
 
-use crate::agent::event::RunResult;
 use crate::host::process::{Ending, Run, undecided};
+use murmur_agent::event::RunResult;
 use murmur_core::permit::request::RequestId;
 use secrets::mask;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,5 @@
 //! The job of a beat: the resolved heartbeat, how to start its agent, and its journal line before the outcome is known.
 
-use crate::agent::find::{self, CLAUDE};
-use crate::agent::invocation::{Invocation, Limits, beat_args};
-use crate::agent::prompt;
-use crate::agent::rule_files::{self, Project};
-use crate::agent::settings::{GuardedAgent, HookProgram};
 use crate::host;
 use crate::host::id::{AgentId, IdError};
 use crate::host::protocol::Card;
@@ -14,6 +9,11 @@ use crate::journal::unfinished::{Begun, Phase};
 use crate::outcome::Kind;
 use crate::trust::{self, Start};
 use jiff::Timestamp;
+use murmur_agent::find::{self, CLAUDE};
+use murmur_agent::invocation::{Invocation, Limits, beat_args};
+use murmur_agent::prompt;
+use murmur_agent::rule_files::{self, Project};
+use murmur_agent::settings::{GuardedAgent, HookProgram};
 use murmur_core::config::approval::ApprovalSettings;
 use murmur_core::config::file::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS};
 use murmur_core::config::heartbeat::{self, Heartbeat};

@@ -2,7 +2,6 @@
 
 use super::session::Session;
 use super::{BeatError, Job, Report, cannot_start, deferred, invocation, lock_workspace, until};
-use crate::agent::conversation::Conversation;
 use crate::host::drain::Drain;
 use crate::host::event::Progress;
 use crate::host::process::{Ending, Run};
@@ -15,6 +14,7 @@ use crate::outcome::{self, Outcome};
 use crate::pulse::task;
 use crate::pulse::write::put_over;
 use crate::trust::{self, OmittedServer};
+use murmur_agent::conversation::Conversation;
 use murmur_core::config::heartbeat::Content;
 use std::cell::Cell;
 use std::io;

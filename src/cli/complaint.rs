@@ -31,9 +31,9 @@ macro_rules! hints {
 /// The hint of `error`.
 pub(super) fn hint(error: &(dyn Error + 'static)) -> Option<String> {
     hints! { error:
-        crate::agent::find::FindError,
-        crate::agent::invocation::ReservedOption,
-        crate::agent::settings::NotUtf8,
+        murmur_agent::find::FindError,
+        murmur_agent::invocation::ReservedOption,
+        murmur_agent::settings::NotUtf8,
         crate::beat::BeatError,
         crate::cli::service::manager::ManagerError,
         crate::cli::start::Unsettled,

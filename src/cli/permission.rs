@@ -10,8 +10,8 @@ use super::args::{
 };
 use super::requests;
 use super::user_env::UserEnv;
-use crate::agent::rule_files::{self, Project};
 use crate::daemon::broker::Kind;
+use murmur_agent::rule_files::{self, Project};
 use murmur_core::config::cron::Crons;
 use murmur_core::config::file::File;
 use murmur_core::config::heartbeat::{self, Cache, Heartbeat};

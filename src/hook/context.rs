@@ -1,8 +1,8 @@
 //! The context of a hook: what the environment says about its agent, read once.
 
-use crate::agent::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
-use crate::agent::rule_files::{self, Project};
-use crate::agent::settings::{
+use murmur_agent::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
+use murmur_agent::rule_files::{self, Project};
+use murmur_agent::settings::{
     BEAT_VARIABLE, FURTHER_SETTINGS_VARIABLE, HEARTBEAT_VARIABLE, HOME_VARIABLE, POLICY_VARIABLE,
     PROJECT_VARIABLE, SETTINGS_VARIABLE, SOCKET_VARIABLE, WORKSPACE_VARIABLE,
 };

@@ -9,7 +9,7 @@ use super::evaluate;
 use super::event::Input;
 use super::own;
 use super::transcript;
-use crate::agent::rule_files::{self, Project};
+use murmur_agent::rule_files::{self, Project};
 use murmur_core::permit::decision::{By, Decision, Verdict};
 use murmur_core::permit::pipeline::Step;
 use murmur_core::permit::policy::{Approval, Checker};

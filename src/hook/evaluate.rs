@@ -1,7 +1,7 @@
 //! Applies guard and rules to a call, with the targets of links from disk. The same for a hook and for previews of what a
 //! hook would decide.
 
-use crate::agent::rule_files::RulesFile;
+use murmur_agent::rule_files::RulesFile;
 use murmur_core::config::problem::Problem;
 use murmur_core::permit::decision::{By, Decision, Verdict};
 use murmur_core::permit::pipeline::{self, Step};

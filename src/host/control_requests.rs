@@ -5,9 +5,9 @@
 //! waits for the answer.
 //! decided; without an answer it waits.
 
-use crate::agent::event::{Event, PermissionRequest};
-use crate::agent::invocation::Invocation;
-use crate::agent::settings::HookProgram;
+use murmur_agent::event::{Event, PermissionRequest};
+use murmur_agent::invocation::Invocation;
+use murmur_agent::settings::HookProgram;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::ffi::OsString;

@@ -4,10 +4,10 @@
 //! parsing can resume in the middle of a session.
 
 use super::event::Derived;
-use crate::agent::claude::Parser;
-use crate::agent::event::Event;
 use derun::record::Channel;
 use memchr::{memchr, memrchr};
+use murmur_agent::claude::Parser;
+use murmur_agent::event::Event;
 
 /// Longer stderr lines, in bytes, become several events.
 const LONGEST: usize = 64 << 10;

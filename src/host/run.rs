@@ -21,11 +21,11 @@ use super::protocol::{Card, GRACE, Status, Waits};
 use super::registration::Listeners;
 use super::serve::{Command, Handlers};
 use super::state::{Effect, Input, Kind, Machine, State};
-use crate::agent::invocation::Invocation;
-use crate::agent::settings::HookProgram;
 use crate::rpc;
 use derun::record::Channel;
 use derun::writer::End;
+use murmur_agent::invocation::Invocation;
+use murmur_agent::settings::HookProgram;
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -277,7 +277,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                     self.capture.own(Own::State(state));
                 }
                 Effect::Send(text) => {
-                    let line = crate::agent::invocation::user_message(&text);
+                    let line = murmur_agent::invocation::user_message(&text);
                     self.capture.own(Own::Chat { role: Role::User, text });
                     self.send_bytes(line);
                 }

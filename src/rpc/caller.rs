@@ -5,7 +5,7 @@
 //! with murmur's variables in its environment belongs to an agent too, whatever its parent. docs/design/promises.md
 //! lists known gaps.
 
-use crate::agent::invocation::{AGENT_VARIABLE, HOST_VARIABLE};
+use murmur_agent::invocation::{AGENT_VARIABLE, HOST_VARIABLE};
 use murmur_core::permit::request::Answerer;
 use std::path::Path;
 use std::sync::OnceLock;

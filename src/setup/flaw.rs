@@ -4,7 +4,7 @@
 //! ignores the file if the event makes decisions.
 
 use super::tree::{Event, Group, Settings, kind, place};
-use crate::agent::settings::DECIDING;
+use murmur_agent::settings::DECIDING;
 use murmur_core::config::json::{self, Object};
 use murmur_core::config::problem::{Position as Place, Problem};
 use std::path::Path;

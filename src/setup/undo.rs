@@ -46,7 +46,7 @@ pub fn undo(current: &str, backup: Option<&[u8]>, path: &Path) -> Result<Undone,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::settings::HookProgram;
+    use murmur_agent::settings::HookProgram;
     use serde_json::json;
 
     const PATH: &str = "/h/settings.json";

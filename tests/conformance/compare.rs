@@ -6,10 +6,10 @@
 use std::fmt;
 
 use fake_claude::replay::{End, Fixture, lines};
-use murmur::agent::claude::Parser;
-use murmur::agent::event::{Event, RunResult};
 use murmur::host::process::Ending;
 use murmur::outcome;
+use murmur_agent::claude::Parser;
+use murmur_agent::event::{Event, RunResult};
 use serde_json::Value;
 
 /// One thing in which the two runs differ.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates whose modules have an order.
-const LAYERED: [&str; 2] = ["src", "crates/core/src"];
+const LAYERED: [&str; 3] = ["crates/core/src", "crates/agent/src", "src"];
 
 /// The modules of a crate in the order of its map: each uses only those above it.
 fn map(krate: &str) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Answers with `--always`: adds a rule for exactly this call to the project's permissions.toml.
 
-use crate::agent::rule_files::{self, Project};
 use crate::hook::evaluate;
+use murmur_agent::rule_files::{self, Project};
 use murmur_core::permit::request::Request;
 use murmur_core::permit::rules::{self, Action, Rules, append_rule};
 use shell_guard::call::{Call, Own, Place};

@@ -3,12 +3,12 @@
 //! get their numbers.
 
 use super::Host;
-use crate::agent::claude::Parser;
-use crate::agent::event::Event;
 use crate::host::event::Progress;
 use crate::host::state::Input;
 use derun::record::Channel;
 use memchr::{memchr, memmem};
+use murmur_agent::claude::Parser;
+use murmur_agent::event::Event;
 use std::time::Duration;
 
 /// A marker in every line that ends a turn. In quoted text its quotes are escaped; splitting after another line that

@@ -6,7 +6,7 @@
 //! Measured on 2.1.329 (docs/reference/hook.md): the environment in a project's settings overrides that of the process,
 //! and its `disableAllHooks` disables these hooks, unless `--settings` overrides both; so it does.
 
-use super::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
+use crate::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
 use murmur_core::permit::policy::Policy;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;

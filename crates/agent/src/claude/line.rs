@@ -1,8 +1,8 @@
 //! Parses one line of stream-json into events. Strings without escapes are borrowed, not copied.
 
-use super::super::event::{Event, Json};
 use super::json::{Scanner, Text};
 use super::{rare, session};
+use crate::event::{Event, Json};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 

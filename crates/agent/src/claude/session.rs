@@ -2,11 +2,9 @@
 //!
 //! Every release adds fields; a field of an unexpected shape is ignored, and the rest of the line counts.
 
-use super::super::event::{
-    ApiError, BackgroundTask, Compaction, Event, McpServer, RateLimit, Task, TaskStage,
-};
 use super::json::Scanner;
 use super::rare::{number, owned};
+use crate::event::{ApiError, BackgroundTask, Compaction, Event, McpServer, RateLimit, Task, TaskStage};
 use std::borrow::Cow;
 
 /// Passes on the events of a `system` line of this subtype, other than `init` and `api_retry`.

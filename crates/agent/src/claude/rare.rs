@@ -1,7 +1,7 @@
 //! Parses lines that come once or rarely. A field of an unexpected shape is ignored; the rest of the line counts.
 
-use super::super::event::{Event, PermissionRequest, RunResult, Tokens};
 use super::json::{Scanner, Text};
+use crate::event::{Event, PermissionRequest, RunResult, Tokens};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -8,7 +8,7 @@ mod line;
 mod rare;
 mod session;
 
-use super::event::Event;
+use crate::event::Event;
 use memchr::memchr;
 
 /// Maximum length of a line, in bytes. A longer one becomes [`Event::Oversized`].

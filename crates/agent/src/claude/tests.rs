@@ -1,5 +1,5 @@
-use super::super::event::Json;
 use super::*;
+use crate::event::Json;
 use proptest::prelude::*;
 use std::borrow::Cow;
 

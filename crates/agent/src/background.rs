@@ -3,7 +3,7 @@
 //! Claude Code lists them since 2.1.250 ([`Event::Background`]). In older versions, a task is in the background if the
 //! call that started it is answered before the task ends.
 
-use super::event::{BackgroundTask, Event, Task, TaskStage};
+use crate::event::{BackgroundTask, Event, Task, TaskStage};
 
 /// Maximum number of tracked tasks; the oldest is dropped first.
 const MAX_TASKS: usize = 256;
@@ -73,8 +73,8 @@ impl Background {
 
 #[cfg(test)]
 mod tests {
-    use super::super::claude::Parser;
     use super::*;
+    use crate::claude::Parser;
 
     /// The number of background tasks after each line.
     fn counts(lines: &[&str]) -> Vec<usize> {

@@ -3,7 +3,7 @@
 //! Blocks of one message are one turn; tool results find their calls by id. A subagent's own messages are left out:
 //! they are part of the call that started it, whose result is kept.
 
-use super::event::Event;
+use crate::event::Event;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::time::Duration;
@@ -146,8 +146,8 @@ impl Conversation {
 
 #[cfg(test)]
 mod tests {
-    use super::super::claude::Parser;
     use super::*;
+    use crate::claude::Parser;
 
     #[test]
     fn blocks_of_one_message_are_one_turn_and_results_find_their_calls() {
