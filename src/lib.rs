@@ -10,7 +10,7 @@
 //!
 //! # The map
 //!
-//! Below all modules are seven crates. Five don't know murmur:
+//! Below all modules are eight crates. Five don't know murmur:
 //!
 //! - `sys` (crates/sys): the operating system, and `sys::error`, the one error type; only it has unsafe code and reads the clock
 //! - `secrets` (crates/secrets): finds and masks secrets in text
@@ -18,15 +18,15 @@
 //! - `derun` (crates/derun): a terminal-faithful run of any command, its sessions, and an MCP server that reads them
 //! - `fake_claude` (fake-claude): records and replays runs of agents; its programs stand in for Claude Code in tests
 //!
-//! Two are the part of murmur that needs no daemon; `murmur_agent` uses `murmur_core`:
+//! Three are the lower layers of murmur, each of which uses only those above it:
 //!
 //! - `murmur_core` (crates/core): configuration, schedules and permissions
 //! - `murmur_agent` (crates/agent): prompt, invocation, rule files, events, the stream parser
+//! - `murmur_rpc` (crates/rpc): JSON lines on a Unix socket: requests, responses, and a stream of numbered events
 //!
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
 //! - `trust`: what a repository's Claude files would do, whether the user trusts them, and how agents start without them
-//! - `rpc`: JSON lines on a Unix socket: questions, answers, and a stream of numbered events
 //! - `pulse`: the last action of each agent, in a small file: written by hooks, read by commands that show agents
 //! - `host`: the process that owns one agent: lifecycle, events, socket
 //! - `roster`: all agents, from hosts, pulses and Claude Code's own session files
@@ -55,7 +55,6 @@ pub mod journal;
 pub mod outcome;
 pub mod pulse;
 pub mod roster;
-pub mod rpc;
 pub mod service;
 pub mod setup;
 pub mod trust;

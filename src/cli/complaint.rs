@@ -61,7 +61,7 @@ pub(super) fn hint(error: &(dyn Error + 'static)) -> Option<String> {
         murmur_core::permit::rules::EntryError,
         fake_claude::replay::scrub::Suspicious,
         crate::roster::SessionsError,
-        crate::rpc::client::AskError,
+        murmur_rpc::client::AskError,
         crate::service::NotPlain,
         crate::setup::SetupError,
         crate::setup::check::CheckError,

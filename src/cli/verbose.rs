@@ -4,9 +4,9 @@ use super::reported;
 use super::style::{Style, plain_line, plain_text};
 use crate::host::event::Derived;
 use crate::journal::entry::Entry;
-use crate::rpc::envelope::Event as HostEvent;
 use murmur_agent::conversation::Turn;
 use murmur_agent::event::Event;
+use murmur_rpc::envelope::Event as HostEvent;
 use std::io::{self, Write};
 
 /// How many characters of a tool's input to show.

@@ -27,7 +27,6 @@ use super::stuck_monitor::{MonitorPaths, StuckMonitor};
 use super::watch_paths;
 use super::write_behind::{Task, WriteBehind};
 use crate::beat;
-use crate::rpc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use murmur_agent::find;
@@ -108,7 +107,7 @@ pub async fn serve(
     let (known_path, stopping) = (Arc::clone(&login_path), Arc::clone(&is_stopping));
     let handlers = RpcHandlers::new(about, stopping, command_sender, dir, known_path, models);
     let (_no_other, next) = mpsc::channel(1);
-    let mut talking = tokio::spawn(rpc::serve::serve(listener, next, handlers, is_over));
+    let mut talking = tokio::spawn(murmur_rpc::serve::serve(listener, next, handlers, is_over));
     let mut runner = Runner::new(setup, started, is_stopping, log)?;
     let login = async {
         let path = find::login_path(&shell, &own, LOGIN).await;

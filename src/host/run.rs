@@ -21,7 +21,6 @@ use super::protocol::{Card, GRACE, Status, Waits};
 use super::registration::Listeners;
 use super::serve::{Command, Handlers};
 use super::state::{Effect, Input, Kind, Machine, State};
-use crate::rpc;
 use derun::record::Channel;
 use derun::writer::End;
 use murmur_agent::invocation::Invocation;
@@ -105,7 +104,7 @@ pub async fn run(
     let (control_requests, mut answers) = ControlRequests::new(spec.hook.clone(), &spec.invocation);
     let serving = listeners.map(|Listeners { first, next }| {
         let handlers = Handlers::new(&spec.card, capture.feed(), commands);
-        tokio::spawn(rpc::serve::serve(first, next, handlers, until_over))
+        tokio::spawn(murmur_rpc::serve::serve(first, next, handlers, until_over))
     });
     let mut host = Host {
         spec,

@@ -136,8 +136,9 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
 /// Every source file without its tests and comments.
 fn sources() -> Vec<(PathBuf, String)> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let files =
-        ["crates/core/src", "crates/agent/src", "src"].iter().flat_map(|krate| rust_files(&root.join(krate)));
+    let files = ["crates/core/src", "crates/agent/src", "crates/rpc/src", "src"]
+        .iter()
+        .flat_map(|krate| rust_files(&root.join(krate)));
     let files = files.filter(|file| !file.to_str().unwrap().contains("tests"));
     files
         .map(|file| {

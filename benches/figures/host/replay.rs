@@ -6,7 +6,7 @@ use super::line::offset;
 use super::live::{Live, output};
 use derun::id::SessionId;
 use murmur::host::replay::{Replay, StoredEvents};
-use murmur::rpc::feed::Past;
+use murmur_rpc::feed::Past;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use murmur::host::ledger::Entry;
 use murmur::host::protocol::{HOST_PROTOCOL_VERSION, REQUEST_TYPES};
 use murmur::host::record::Record;
-use murmur::rpc::envelope::{Event, GAP, LAGGED, Request, Response};
+use murmur_rpc::envelope::{Event, GAP, LAGGED, Request, Response};
 use serde_json::{Map, Value, json};
 
 use super::{ID, Live, is_idle_after};

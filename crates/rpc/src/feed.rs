@@ -3,7 +3,7 @@
 //!
 //! A reader is only a position. Nothing is queued for it, so a sleeping reader costs nothing.
 
-use super::envelope::{GAP, event_line};
+use crate::envelope::{GAP, event_line};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
@@ -235,7 +235,7 @@ mod tests {
 
     fn offsets(text: &[u8]) -> Vec<(String, u64)> {
         text.split_inclusive(|byte| *byte == b'\n')
-            .map(|line| serde_json::from_slice::<super::super::envelope::Event>(line).unwrap())
+            .map(|line| serde_json::from_slice::<crate::envelope::Event>(line).unwrap())
             .map(|event| (event.event_type, event.offset))
             .collect()
     }

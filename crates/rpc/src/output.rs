@@ -1,7 +1,7 @@
 //! Pending output of one client: responses, and the events that it follows. Bounded, even if the client doesn't read.
 
-use super::envelope::{Event, LAGGED, event_line};
-use super::feed::{Filled, Reader};
+use crate::envelope::{Event, LAGGED, event_line};
+use crate::feed::{Filled, Reader};
 use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
@@ -185,8 +185,8 @@ async fn changed(attached: &mut Option<Attached>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::feed::{EVENT_BUFFER_SIZE, Feed};
     use super::*;
+    use crate::feed::{EVENT_BUFFER_SIZE, Feed};
 
     /// Ignores the time that the test itself has taken.
     fn let_no_time_pass(output: &mut Output) {

@@ -1,7 +1,7 @@
 //! The client side of a connection.
 
-use super::envelope::{Event, Line, Request};
-use super::frame::{LONGEST, LONGEST_ANSWER, LineError, Lines};
+use crate::envelope::{Event, Line, Request};
+use crate::frame::{LONGEST, LONGEST_ANSWER, LineError, Lines};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -1,11 +1,11 @@
 //! The server side of a connection. A client that is slow, misbehaves or disappears affects only its own task.
 
-use super::caller::Caller;
-use super::clients::{Activity, Clients};
-use super::envelope::{Payload, Request, payload, response_line};
-use super::feed::Reader;
-use super::frame::{LONGEST, LineError, Lines};
-use super::output::Output;
+use crate::caller::Caller;
+use crate::clients::{Activity, Clients};
+use crate::envelope::{Payload, Request, payload, response_line};
+use crate::feed::Reader;
+use crate::frame::{LONGEST, LineError, Lines};
+use crate::output::Output;
 use serde::Serialize;
 use std::pin::Pin;
 use std::sync::Arc;

@@ -6,7 +6,7 @@
 //! all agents three quarters.
 //! three quarters.
 
-use super::caller::{Caller, Owner};
+use crate::caller::{Caller, Owner};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
