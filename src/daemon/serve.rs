@@ -83,7 +83,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The system has no timer for it.
-    #[error("{0}")]
+    #[error(transparent)]
     Timer(#[from] io::Error),
     /// Its data folder was moved or deleted.
     #[error("{0}")]

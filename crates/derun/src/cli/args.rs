@@ -4,6 +4,7 @@ use crate::record::State;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
 use std::time::Duration;
+use sys::error::Failure;
 
 const DERUN_RUN: &str = "\
 Exits with the command's exit code, or by its signal. Exits with 127 if the command is not found and with \
@@ -124,16 +125,16 @@ pub struct Run {
 const LONGEST_RETENTION: Duration = Duration::from_secs(36_500 * 24 * 60 * 60);
 
 /// Parses a positive number of whole seconds (spec 4, Retention).
-fn retention(text: &str) -> Result<Duration, String> {
-    let retention = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+fn retention(text: &str) -> Result<Duration, Failure> {
+    let retention = humantime::parse_duration(text).map_err(|error| Failure::of(&error))?;
     if retention.is_zero() {
-        return Err("must be more than 0s".to_owned());
+        return Err("must be more than 0s".into());
     }
     if retention.subsec_nanos() != 0 {
-        return Err("must be whole seconds".to_owned());
+        return Err("must be whole seconds".into());
     }
     if retention > LONGEST_RETENTION {
-        return Err("must be at most 36500d, a hundred years".to_owned());
+        return Err("must be at most 36500d, a hundred years".into());
     }
     Ok(retention)
 }
