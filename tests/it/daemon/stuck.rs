@@ -163,7 +163,7 @@ fn a_line_of_an_agent_that_is_stuck_is_no_beat() {
     follow.kill().unwrap();
     follow.wait().unwrap();
     assert_eq!(event["agent_id"], "site-1");
-    let end = usize::try_from(event["payload"]["journal_end"].as_u64().unwrap()).unwrap();
+    let end = usize::try_from(event["payload"]["journalEnd"].as_u64().unwrap()).unwrap();
     assert_eq!(env.journal_text().len(), end);
     let mut payload = event["payload"].clone();
     payload.as_object_mut().unwrap().retain(|key, _| !key.starts_with("journal_"));
