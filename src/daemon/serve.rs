@@ -208,7 +208,7 @@ impl<L: FnMut(&str)> Runner<L> {
                 self.start_due().await?;
             }
             if std::mem::take(&mut self.is_dirty) {
-                memory::release();
+                memory::release_file_pages();
             }
             tokio::select! {
                 path = &mut login, if self.state.is_starting() => self.path_found(path),
