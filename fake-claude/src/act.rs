@@ -27,10 +27,11 @@ use std::path::PathBuf;
 
 use fake_claude::replay::End;
 use serde_json::json;
+use sys::error::Failure;
 
 use crate::argv::{self, Asked};
 use crate::faults::Fault;
-use crate::instructions::{FatalError, Instructions};
+use crate::instructions::Instructions;
 use crate::live::inbox::{Halt, Inbox, Next};
 use crate::player::{self, Player};
 use crate::script::Script;
@@ -51,12 +52,12 @@ pub(crate) fn run(
     script: &Script,
     version: &str,
     prompt: Option<&[u8]>,
-) -> Result<End, FatalError> {
+) -> Result<End, Failure> {
     match act(instructions, asked, script, version, prompt) {
         Ok(end) => Ok(end),
-        Err(Halt::FatalError(wrong)) => Err(wrong),
-        Err(Halt::Refused(said)) => {
-            crate::print_error(&said);
+        Err(Halt::Failed(failure)) => Err(failure),
+        Err(Halt::Refused(refusal)) => {
+            crate::print_error(&refusal.to_string());
             Ok(End::Code(1))
         }
     }
@@ -77,7 +78,7 @@ fn act(
     prompt: Option<&[u8]>,
 ) -> Result<End, Halt> {
     let cwd = std::env::current_dir()
-        .map_err(|error| FatalError(format!("cannot determine the current directory: {error}")))?;
+        .map_err(|error| Failure::new("cannot determine the current directory").because(&error))?;
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = || set("HOME").unwrap_or_else(|| PathBuf::from("/")).join(".claude");
     let claude = set("CLAUDE_CONFIG_DIR").unwrap_or_else(home);
@@ -94,7 +95,7 @@ fn act(
         let more = json!({"subtype": "error_during_execution", "is_error": true, "stop_reason": null,
             "duration_ms": 0, "duration_api_ms": 0, "errors": [why]});
         player::print(format!("{}\n", lines::result(&session, 0, &[], &more)).as_bytes())?;
-        return Err(Halt::Refused(why));
+        return Err(Halt::Refused(why.into()));
     }
     let servers = Servers::start(asked, &claude, &session, &settings)?;
     session.servers = servers.listed().to_vec();

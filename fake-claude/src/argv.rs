@@ -3,6 +3,9 @@
 //! Input: the words after the program's name. Output: the request, or the message for stderr. Every message was
 //! measured on 2.1.329; each comes with exit code 1.
 
+use sys::error::Failure;
+use sys::failure;
+
 use crate::faults::{Fault, Faults};
 use crate::options::{self, Opt, Takes};
 use crate::suggest;
@@ -35,7 +38,7 @@ pub(crate) struct Asked {
 }
 
 /// Parses `argv`. Errors of options are reported in order, unknown options last.
-pub(crate) fn parse(argv: &[String]) -> Result<Asked, String> {
+pub(crate) fn parse(argv: &[String]) -> Result<Asked, Failure> {
     let (mut asked, mut unknown) = (Asked::default(), None);
     let mut words = argv.iter().map(String::as_str).peekable();
     while let Some(word) = words.next() {
@@ -71,7 +74,7 @@ pub(crate) fn parse(argv: &[String]) -> Result<Asked, String> {
     }
     match unknown {
         Some(word) if !asked.version => {
-            Err(format!("error: unknown option '{word}'{}", suggest::similar(word)))
+            Err(failure!("error: unknown option '{word}'{}", suggest::similar(word)))
         }
         _ => Ok(asked),
     }
@@ -85,12 +88,12 @@ fn title(option: &Opt) -> String {
     format!("{} <{}>", option.names.join(", "), option.value)
 }
 
-fn missing(option: &Opt) -> String {
-    format!("error: option '{}' argument missing", title(option))
+fn missing(option: &Opt) -> Failure {
+    failure!("error: option '{}' argument missing", title(option))
 }
 
 impl Asked {
-    fn take(&mut self, option: &Opt, value: Option<&str>) -> Result<(), String> {
+    fn take(&mut self, option: &Opt, value: Option<&str>) -> Result<(), Failure> {
         let long = option.names.iter().find(|name| name.starts_with("--")).copied().unwrap_or_default();
         let text = value.unwrap_or_default();
         let choices: &[&str] = match long {
@@ -99,8 +102,9 @@ impl Asked {
             "--permission-mode" => &["acceptEdits", "auto", "bypassPermissions", "manual", "dontAsk", "plan"],
             _ => &[],
         };
-        let invalid =
-            |why: &str| Err(format!("error: option '{}' argument '{text}' is invalid. {why}", title(option)));
+        let invalid = |why: &str| {
+            Err(failure!("error: option '{}' argument '{text}' is invalid. {why}", title(option)))
+        };
         if !choices.is_empty() && !choices.contains(&text) {
             return invalid(&format!("Allowed choices are {}.", choices.join(", ")));
         }
@@ -146,7 +150,7 @@ impl Asked {
 
     /// As root, Claude Code refuses to skip permissions outside a sandbox. Only enabled by a fault, because tests
     /// may run as root.
-    pub(crate) fn check_root(&self, faults: &Faults) -> Result<(), String> {
+    pub(crate) fn check_root(&self, faults: &Faults) -> Result<(), Failure> {
         let sandbox = std::env::var_os("IS_SANDBOX").is_some_and(|value| value == "1");
         if !faults.has(Fault::CheckRoot) || !self.skip_permissions || sandbox || !is_root() {
             return Ok(());
@@ -157,7 +161,7 @@ impl Asked {
     }
 
     /// Checks the arguments together with the contents of stdin.
-    pub(crate) fn check(&self, stdin: &[u8]) -> Result<(), String> {
+    pub(crate) fn check(&self, stdin: &[u8]) -> Result<(), Failure> {
         let stream_in = self.is_live();
         let stream_out = self.output.as_deref() == Some("stream-json");
         if stream_in && !stream_out {
@@ -174,18 +178,16 @@ impl Asked {
             }
         }
         if self.print && stream_out && !self.verbose {
-            return Err(
-                "Error: When using --print, --output-format=stream-json requires --verbose".to_owned()
-            );
+            return Err("Error: When using --print, --output-format=stream-json requires --verbose".into());
         }
         Ok(())
     }
 }
 
 /// The message for a blank prompt.
-pub(crate) fn blank() -> String {
+pub(crate) fn blank() -> Failure {
     let provided = "Provide a prompt with text through stdin or as a prompt argument when using --print";
-    format!("Error: Input contained only whitespace. {provided}")
+    failure!("Error: Input contained only whitespace. {provided}")
 }
 
 fn is_root() -> bool {

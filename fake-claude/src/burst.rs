@@ -3,8 +3,8 @@
 //! Input: a line count. Output: numbered lines of model text, written in chunks.
 
 use std::io::Write;
-
-use crate::instructions::FatalError;
+use sys::error::Failure;
+use sys::failure;
 
 const PADDING: usize = 900;
 const PIECE: usize = 256 * 1024;
@@ -18,12 +18,12 @@ pub(crate) struct Burst {
 
 impl Burst {
     /// Parses `N` or `N:BYTES`.
-    pub(crate) fn parse(word: &str) -> Result<Self, FatalError> {
+    pub(crate) fn parse(word: &str) -> Result<Self, Failure> {
         let (lines, padding) = word.split_once(':').map_or((word, None), |(one, two)| (one, Some(two)));
         let padding = padding.map_or(Ok(PADDING), str::parse);
         match (lines.parse(), padding) {
             (Ok(lines), Ok(padding)) => Ok(Self { lines, padding }),
-            _ => Err(FatalError(format!("invalid burst: {word} (N or N:BYTES)"))),
+            _ => Err(failure!("invalid burst: {word} (N or N:BYTES)")),
         }
     }
 

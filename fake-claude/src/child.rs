@@ -6,9 +6,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+use sys::error::Failure;
 
 use crate::faults::{Fault, Faults};
-use crate::instructions::FatalError;
 
 const LIFE: Duration = Duration::from_secs(60);
 
@@ -64,7 +64,7 @@ pub(crate) fn run(role: Role) -> ExitCode {
 }
 
 /// Starts the children that the faults ask for and returns their PIDs.
-pub(crate) fn start_all(faults: &Faults) -> Result<Vec<u32>, FatalError> {
+pub(crate) fn start_all(faults: &Faults) -> Result<Vec<u32>, Failure> {
     let mut pids = Vec::new();
     for fault in &faults.0 {
         let started = match fault {
@@ -74,7 +74,7 @@ pub(crate) fn start_all(faults: &Faults) -> Result<Vec<u32>, FatalError> {
             _ => continue,
         };
         let (mut child, pid) =
-            started.map_err(|error| FatalError(format!("cannot start a child: {error}")))?;
+            started.map_err(|error| Failure::new("cannot start a child").because(&error))?;
         if *fault == Fault::SetsidChildCleanEnv {
             // The intermediate process has exited.
             drop(child.wait());

@@ -7,9 +7,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fake_claude::replay::{End, Fixture, lines};
+use sys::error::Failure;
+use sys::failure;
 
 use crate::ending;
-use crate::instructions::FatalError;
 
 /// The output of `--help-faults`.
 pub(crate) const HELP: &str = "\
@@ -65,7 +66,7 @@ pub(crate) enum Fault {
 pub(crate) struct Faults(pub(crate) Vec<Fault>);
 
 impl Fault {
-    pub(crate) fn parse(word: &str) -> Result<Self, FatalError> {
+    pub(crate) fn parse(word: &str) -> Result<Self, Failure> {
         let (name, value) = word.split_once(':').map_or((word, None), |(name, value)| (name, Some(value)));
         let size = || value.and_then(|value| value.parse().ok());
         let found = match (name, value) {
@@ -88,7 +89,7 @@ impl Fault {
             ("not-logged-in", None) => Some(Self::NotLoggedIn),
             _ => None,
         };
-        found.ok_or_else(|| FatalError(format!("unknown fault: {word} (see fake-claude --help-faults)")))
+        found.ok_or_else(|| failure!("unknown fault: {word} (see fake-claude --help-faults)"))
     }
 }
 

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use fake_claude::replay::{End, Pace};
 use serde::Deserialize;
 use serde_json::Value;
+use sys::error::Failure;
+use sys::failure;
 
 use crate::burst::Burst;
 use crate::faults::{Fault, Faults};
@@ -37,10 +39,6 @@ Options:
 A .fake-claude.json in the current folder sets the same options: {\"script\": \"tests/passes.json\"}
 Paths are relative to the current folder. See also fake-claude/README.md and docs/guide/testing.md
 ";
-
-/// An error in the instructions; printed to stderr, exit code 70.
-#[derive(Debug)]
-pub(crate) struct FatalError(pub(crate) String);
 
 /// The instructions.
 #[derive(Debug)]
@@ -88,7 +86,7 @@ enum Count {
 }
 
 impl Instructions {
-    pub(crate) fn read() -> Result<Self, FatalError> {
+    pub(crate) fn read() -> Result<Self, Failure> {
         let (file, env) = (from_file()?, from_environment()?);
         let pace = file.pace.or(env.pace).map(|word| parse_pace(&word)).transpose()?;
         let words = file.faults.or(env.faults).unwrap_or_default();
@@ -99,7 +97,7 @@ impl Instructions {
         });
         let scale = file.scale.or(env.scale).unwrap_or(SCALE);
         if !scale.is_finite() || scale < 0.0 {
-            return Err(FatalError(format!("invalid scale: {scale} (must be at least 0)")));
+            return Err(failure!("invalid scale: {scale} (must be at least 0)"));
         }
         let instructions = Self {
             fixture: file.fixture.or(env.fixture),
@@ -131,24 +129,21 @@ impl Instructions {
     }
 }
 
-fn from_file() -> Result<Form, FatalError> {
+fn from_file() -> Result<Form, Failure> {
     match std::fs::read(FILE) {
-        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| FatalError(format!("{FILE}: {error}"))),
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| Failure::new(FILE).because(&error)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Form::default()),
-        Err(error) => Err(FatalError(format!("{FILE}: {error}"))),
+        Err(error) => Err(Failure::new(FILE).because(&error)),
     }
 }
 
-fn from_environment() -> Result<Form, FatalError> {
+fn from_environment() -> Result<Form, Failure> {
     let value =
         |name: &str| std::env::var_os(format!("FAKE_CLAUDE_{name}")).filter(|value| !value.is_empty());
     let text = |name: &str| value(name).map(|value| value.to_string_lossy().into_owned());
-    let number = |word: String| {
-        word.parse().map_err(|_| FatalError(format!("FAKE_CLAUDE_EXIT: not an exit code: {word}")))
-    };
-    let scale = |word: String| {
-        word.parse().map_err(|_| FatalError(format!("FAKE_CLAUDE_SCALE: not a number: {word}")))
-    };
+    let number =
+        |word: String| word.parse().map_err(|_| failure!("FAKE_CLAUDE_EXIT: not an exit code: {word}"));
+    let scale = |word: String| word.parse().map_err(|_| failure!("FAKE_CLAUDE_SCALE: not a number: {word}"));
     Ok(Form {
         fixture: value("FIXTURE").map(PathBuf::from),
         log: value("LOG").map(PathBuf::from),
@@ -165,16 +160,16 @@ fn from_environment() -> Result<Form, FatalError> {
     })
 }
 
-fn parse_live(word: &str) -> Result<(), FatalError> {
+fn parse_live(word: &str) -> Result<(), Failure> {
     let known = word == "echo";
-    known.then_some(()).ok_or_else(|| FatalError(format!("unknown live mode: {word} (echo)")))
+    known.then_some(()).ok_or_else(|| failure!("unknown live mode: {word} (echo)"))
 }
 
-fn parse_pace(word: &str) -> Result<Pace, FatalError> {
+fn parse_pace(word: &str) -> Result<Pace, Failure> {
     match (word, word.strip_prefix("gate:")) {
         ("instant", _) => Ok(Pace::Instant),
         ("recorded", _) => Ok(Pace::Recorded),
         (_, Some(path)) => Ok(Pace::Gate(Path::new(path).into())),
-        _ => Err(FatalError(format!("unknown pace: {word} (instant, recorded, gate:FIFO)"))),
+        _ => Err(failure!("unknown pace: {word} (instant, recorded, gate:FIFO)")),
     }
 }

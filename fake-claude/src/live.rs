@@ -10,32 +10,33 @@ pub(crate) mod message;
 use std::io::{self, Write};
 
 use fake_claude::replay::{End, Fixture};
+use sys::error::Failure;
 
 use crate::echo::Echo;
 use crate::faults;
-use crate::instructions::{FatalError, Instructions};
+use crate::instructions::Instructions;
 use crate::player::{self, Player};
 use crate::turns;
 use inbox::{Halt, Inbox};
 
 /// Answers until stdin ends and returns how to end.
-pub(crate) fn run(instructions: &Instructions, fixture: &Fixture, replay: bool) -> Result<End, FatalError> {
+pub(crate) fn run(instructions: &Instructions, fixture: &Fixture, replay: bool) -> Result<End, Failure> {
     said(converse(instructions, fixture, replay))
 }
 
 /// Plays one turn without interruptions and returns how it ended.
-pub(crate) fn beat(instructions: &Instructions, fixture: &Fixture) -> Result<End, FatalError> {
+pub(crate) fn beat(instructions: &Instructions, fixture: &Fixture) -> Result<End, Failure> {
     let played = Player::open(instructions)?.play(fixture, &mut Inbox::closed());
     drop(io::stderr().write_all(&fixture.stderr));
     said(played.map(|_| fixture.run.end))
 }
 
-fn said(ended: Result<End, Halt>) -> Result<End, FatalError> {
+fn said(ended: Result<End, Halt>) -> Result<End, Failure> {
     match ended {
         Ok(end) => Ok(end),
-        Err(Halt::FatalError(wrong)) => Err(wrong),
-        Err(Halt::Refused(said)) => {
-            crate::print_error(&said);
+        Err(Halt::Failed(failure)) => Err(failure),
+        Err(Halt::Refused(refusal)) => {
+            crate::print_error(&refusal.to_string());
             Ok(End::Code(1))
         }
     }

@@ -4,17 +4,19 @@ use std::fs::OpenOptions;
 use std::io::Write;
 
 use serde_json::{Map, Value, json};
+use sys::error::Failure;
+use sys::failure;
 
-use crate::instructions::{FatalError, Instructions};
+use crate::instructions::Instructions;
 
 pub(crate) fn append(
     instructions: &Instructions,
     argv: &[String],
     stdin: &[u8],
     children: &[u32],
-) -> Result<(), FatalError> {
+) -> Result<(), Failure> {
     let Some(path) = &instructions.log else { return Ok(()) };
-    let wrong = |error: std::io::Error| FatalError(format!("cannot write log {}: {error}", path.display()));
+    let wrong = |error: std::io::Error| failure!("cannot write log {}", path.display()).because(&error);
     let env: Map<String, Value> = std::env::vars_os()
         .map(|(name, value)| (name.to_string_lossy().into(), value.to_string_lossy().into()))
         .collect();

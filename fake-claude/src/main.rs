@@ -26,10 +26,11 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use fake_claude::replay::{Asking, AskingWriter, End, Fixture, play};
+use sys::error::Failure;
 
 use argv::Asked;
 use echo::Echo;
-use instructions::{FatalError, Instructions};
+use instructions::Instructions;
 use script::Script;
 
 /// The output of `--version` without a fixture.
@@ -52,14 +53,15 @@ fn main() -> ExitCode {
     }
     match run(&argv) {
         Ok(code) => code,
-        Err(FatalError(said)) => {
-            print_error(&format!("fake-claude: {said}"));
+        // The instructions cannot be followed.
+        Err(failure) => {
+            print_error(&format!("fake-claude: {failure}"));
             ExitCode::from(70)
         }
     }
 }
 
-fn run(argv: &[String]) -> Result<ExitCode, FatalError> {
+fn run(argv: &[String]) -> Result<ExitCode, Failure> {
     if argv.first().is_some_and(|word| word == "--help-faults") {
         print(faults::HELP);
         return Ok(ExitCode::SUCCESS);
@@ -75,7 +77,7 @@ fn run(argv: &[String]) -> Result<ExitCode, FatalError> {
         return Ok(ExitCode::SUCCESS);
     }
     ending::catch_signals(&instructions.faults)
-        .map_err(|error| FatalError(format!("cannot catch signals: {error}")))?;
+        .map_err(|error| Failure::new("cannot catch signals").because(&error))?;
     let asked = asked.and_then(|asked| asked.check_root(&instructions.faults).map(|()| asked));
     // Argument errors come before stdin is read. A live agent reads stdin as it goes.
     let whole = asked.as_ref().is_ok_and(|asked| !asked.is_live());
@@ -84,15 +86,15 @@ fn run(argv: &[String]) -> Result<ExitCode, FatalError> {
     log::append(&instructions, argv, &stdin, &children)?;
     let asked = match asked.and_then(|asked| asked.check(&stdin).map(|()| asked)) {
         Ok(asked) => asked,
-        Err(said) => {
-            print_error(&said);
+        Err(refusal) => {
+            print_error(&refusal.to_string());
             return Ok(ExitCode::FAILURE);
         }
     };
     if instructions.say_nothing() {
-        return Err(FatalError(
+        return Err(
             "nothing to play: set FAKE_CLAUDE_SCRIPT or FAKE_CLAUDE_FIXTURE (see fake-claude --help)".into(),
-        ));
+        );
     }
     if let Some(script) = &instructions.script {
         let script = Script::read(script)?;
@@ -113,7 +115,7 @@ fn run(argv: &[String]) -> Result<ExitCode, FatalError> {
 }
 
 /// Returns the version to report.
-fn version(instructions: &Instructions) -> Result<String, FatalError> {
+fn version(instructions: &Instructions) -> Result<String, Failure> {
     match &instructions.version {
         Some(version) => Ok(format!("{version} (Claude Code)")),
         None => Ok(fixture(instructions, VERSION)?.run.version),
@@ -127,7 +129,7 @@ fn asking() -> Asking {
 }
 
 /// Plays one run and returns how to end.
-fn beat(instructions: &Instructions, mut fixture: Fixture, stdin: &[u8]) -> Result<End, FatalError> {
+fn beat(instructions: &Instructions, mut fixture: Fixture, stdin: &[u8]) -> Result<End, Failure> {
     if instructions.echo {
         let asked = String::from_utf8_lossy(stdin);
         let stderr = std::mem::take(&mut fixture.stderr);
@@ -139,16 +141,16 @@ fn beat(instructions: &Instructions, mut fixture: Fixture, stdin: &[u8]) -> Resu
     } else {
         let mut stdout = AskingWriter(asking(), io::stdout());
         let end = play(&fixture, &instructions.pace, &mut stdout, &mut io::stderr());
-        end.map_err(|error| FatalError(error.to_string()))?
+        end.map_err(|error| Failure::of(&error))?
     };
     faults::after(&instructions.faults);
     Ok(instructions.end(end))
 }
 
 /// Loads the fixture to play, with literal text from the instructions.
-fn fixture(instructions: &Instructions, version: &str) -> Result<Fixture, FatalError> {
+fn fixture(instructions: &Instructions, version: &str) -> Result<Fixture, Failure> {
     let mut fixture = match &instructions.fixture {
-        Some(folder) => Fixture::load(folder).map_err(|error| FatalError(error.to_string()))?,
+        Some(folder) => Fixture::load(folder).map_err(|error| Failure::of(&error))?,
         None => echo::blank(version),
     };
     if let Some(text) = &instructions.stdout {

@@ -10,9 +10,11 @@ use std::time::{Duration, Instant};
 use fake_claude::replay::{Asking, Fixture, Pace, lines};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
+use sys::error::Failure;
+use sys::failure;
 
 use crate::burst::Burst;
-use crate::instructions::{FatalError, Instructions};
+use crate::instructions::Instructions;
 use crate::live::inbox::{Halt, Inbox};
 use crate::turns;
 
@@ -26,22 +28,20 @@ pub(crate) struct Player {
 }
 
 /// Writes to stdout and flushes.
-pub(crate) fn print(bytes: &[u8]) -> Result<(), FatalError> {
+pub(crate) fn print(bytes: &[u8]) -> Result<(), Failure> {
     let mut stdout = io::stdout();
     let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
-    written.map_err(|error| FatalError(format!("cannot write stdout: {error}")))
+    written.map_err(|error| Failure::new("cannot write stdout").because(&error))
 }
 
 impl Player {
-    pub(crate) fn open(instructions: &Instructions) -> Result<Self, FatalError> {
+    pub(crate) fn open(instructions: &Instructions) -> Result<Self, Failure> {
         let gate = match &instructions.pace {
             // Don't block until the FIFO has a writer.
             Pace::Gate(path) => {
                 rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
                     .map(|file| Some(File::from(file)))
-                    .map_err(|error| {
-                        FatalError(format!("cannot read the gate: {}: {error}", path.display()))
-                    })?
+                    .map_err(|error| failure!("cannot read the gate: {}", path.display()).because(&error))?
             }
             _ => None,
         };
@@ -122,7 +122,7 @@ impl Player {
                 let patience = Timespec::try_from(left).ok().filter(|_| self.gate.is_none());
                 match poll(&mut fds, patience.as_ref()) {
                     Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                    Err(error) => return Err(FatalError(format!("cannot wait for a line: {error}")).into()),
+                    Err(error) => return Err(Failure::new("cannot wait for a line").because(&error).into()),
                 }
                 let ready = |index: usize| fds.get(index).is_some_and(|fd| !fd.revents().is_empty());
                 let gated = self.gate.is_some();
@@ -138,14 +138,14 @@ impl Player {
     }
 
     /// Reads one byte from the gate. At its end the gate stays open.
-    fn released(&mut self) -> Result<bool, FatalError> {
+    fn released(&mut self) -> Result<bool, Failure> {
         let Some(gate) = &mut self.gate else { return Ok(true) };
         match gate.read(&mut [0]) {
             Ok(0) => self.gate = None,
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(false),
-            Err(error) => return Err(FatalError(format!("cannot read the gate: {error}"))),
+            Err(error) => return Err(Failure::new("cannot read the gate").because(&error)),
         }
         Ok(true)
     }

@@ -13,8 +13,9 @@ use serde_json::{Value, json};
 
 pub(crate) use model::{ErrorTurn, Play};
 
+use sys::error::Failure;
+
 use crate::act::background::ends;
-use crate::instructions::FatalError;
 
 /// A script.
 pub(crate) struct Script {
@@ -34,16 +35,16 @@ pub(crate) struct Scripted {
 
 impl Script {
     /// Reads the script from the instructions: JSON, or a file name.
-    pub(crate) fn read(told: &Value) -> Result<Self, FatalError> {
+    pub(crate) fn read(told: &Value) -> Result<Self, Failure> {
         let Some(path) = told.as_str() else {
             return Self::parse(".fake-claude.json: script", told.to_string().as_bytes());
         };
-        let text = std::fs::read(Path::new(path)).map_err(|error| FatalError(format!("{path}: {error}")))?;
+        let text = std::fs::read(Path::new(path)).map_err(|error| Failure::new(path).because(&error))?;
         Self::parse(path, &text)
     }
 
-    fn parse(name: &str, text: &[u8]) -> Result<Self, FatalError> {
-        let wrong = |error: serde_json::Error| FatalError(format!("{name}: {error}"));
+    fn parse(name: &str, text: &[u8]) -> Result<Self, Failure> {
+        let wrong = |error: serde_json::Error| Failure::new(name).because(&error);
         let whole: Value = serde_json::from_slice(text).map_err(wrong)?;
         let mut results = BTreeMap::new();
         collect(&whole, &mut results)?;
@@ -76,7 +77,7 @@ impl Script {
 }
 
 /// Collects the calls at any depth.
-fn collect(value: &Value, results: &mut BTreeMap<String, Scripted>) -> Result<(), FatalError> {
+fn collect(value: &Value, results: &mut BTreeMap<String, Scripted>) -> Result<(), Failure> {
     match value {
         Value::Array(all) => all.iter().try_for_each(|one| collect(one, results)),
         Value::Object(fields) if value["type"] == "tool_use" => {

@@ -27,7 +27,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::clock;
 use sys::error::{Failure, Hinted};
-use sys::failure;
 use sys::paths::{DataDir, User, readable};
 
 /// A resolved heartbeat to run. Running it needs no further configuration.
@@ -193,7 +192,8 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Invocation
     // Check the rules first: without them the agent may do nothing.
     rule_files::check(dir, &job.user.settings, &Project::of(&job.workspace))?;
     let program = find::find(CLAUDE, job.path.as_os_str()).map_err(|missing| missing.failure())?;
-    let hook = HookProgram::find().map_err(|error| failure!("cannot find murmur's hook: {error}"))?;
+    let hook =
+        HookProgram::find().map_err(|error| Failure::new("cannot find murmur's hook").because(&error))?;
     let guarded = GuardedAgent {
         agent: &job.agent,
         dir: dir.root(),

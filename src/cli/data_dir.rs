@@ -35,9 +35,6 @@ pub(super) fn repeated(failure: Failure, dir: &Path) -> Failure {
 }
 
 /// Parses the command line. Of two data folders, the last one counts.
-///
-/// # Errors
-/// Wrong usage, such as the option before a command on which it has no effect.
 pub(super) fn parsed(typed: Vec<OsString>) -> Result<Args, clap::Error> {
     let mut matches = Args::command().try_get_matches_from(typed)?;
     let mut args = Args::from_arg_matches(&matches)?;

@@ -278,7 +278,7 @@ fn template(name: &str) -> anyhow::Result<String> {
     std::fs::read_to_string(name).map_err(|error| {
         let what = match error.kind() {
             ErrorKind::NotFound => failure!("no template {name:?}, and no file of this name"),
-            _ => failure!("no template {name:?}: {error}"),
+            _ => failure!("cannot read template {name:?}").because(&error),
         };
         let there_are = format!("emplates are {}, or the path of a file", known.join(", "));
         anyhow::Error::new(match nearest(name, &known) {

@@ -15,7 +15,7 @@ pub(crate) enum SetupCommand {
     Hooks(SetupHooks),
 }
 
-/// Install or remove the hooks that report your own sessions
+/// Install or remove the hooks that report your own Claude Code sessions
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Settings files by scope: user is ~/.claude/settings.json (or in $CLAUDE_CONFIG_DIR), project is .claude/settings.json \

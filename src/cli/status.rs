@@ -68,7 +68,8 @@ impl Hinted for Silent {
 
 fn unanswered(pid_file: &Path, error: &AskError) -> Failure {
     let held = pid_file.display();
-    failure!("the daemon holds {held} and does not answer: {error}"; "if it stays unresponsive, run: murmur restart --force")
+    failure!("the daemon holds {held} and does not answer"; "if it stays unresponsive, run: murmur restart --force")
+        .because(error)
 }
 
 fn answers(dir: &DataDir) -> bool {

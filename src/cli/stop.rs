@@ -149,7 +149,7 @@ pub(super) fn leave(
             Ok(()) => Ok(Some(daemon)),
             Err(_) => {
                 bail!(
-                    failure!("murmur (PID {}) rejected the request: {error}", daemon.pid; "try: murmur stop")
+                    failure!("murmur (PID {}) rejected the request", daemon.pid; "try: murmur stop").because(&error)
                 )
             }
         },
@@ -157,11 +157,12 @@ pub(super) fn leave(
         Err(_) if !instance::is_running(dir)? => Ok(None),
         Err(AskError::Gone(_)) if has_ended_soon(dir)? => Ok(None),
         Err(error @ AskError::Silent(_)) => match daemon_pid(dir)? {
-            Some(pid) => bail!(failure!("murmur (PID {pid}) does not answer: {error}"; "{KILLS} {force}")),
+            Some(pid) => bail!(failure!("murmur (PID {pid}) does not answer"; "{KILLS} {force}").because(&error)),
             None => bail!(failure!("murmur is starting or stopping"; "try again")),
         },
         Err(error) => bail!(
-            failure!("cannot ask the daemon: {error}"; "if it is starting or stopping, try again; otherwise run: murmur stop")
+            failure!("cannot ask the daemon"; "if it is starting or stopping, try again; otherwise run: murmur stop")
+                .because(&error)
         ),
     }
 }

@@ -108,6 +108,18 @@ mod tests {
                 "--grace \"soon\" is not a time span; write one such as 10s, 5m or 1h30m; see: murmur host stop --help",
             ),
             (
+                "murmur run --retention soon",
+                "--retention \"soon\" is not a time span; write one such as 10s, 5m or 1h30m; see: murmur run --help",
+            ),
+            (
+                "murmur run --retention 1500ms",
+                "--retention must be whole seconds; write one such as 90s or 7d; see: murmur run --help",
+            ),
+            (
+                "murmur run --retention 40000d",
+                "--retention must be at most a hundred years; write at most 36500d; see: murmur run --help",
+            ),
+            (
                 "murmur log --outcome eror",
                 "--outcome \"eror\" is not known; did you mean \"error\"? Write ok, attention, error or stopped; see: murmur log --help",
             ),

@@ -158,7 +158,9 @@ impl UserEnv {
                 failure!("workspace {} is not a folder", real.display(); "name the folder that holds HEARTBEAT.md")
             ),
             Err(error) => {
-                anyhow::bail!(failure!("cannot open workspace {}: {error}", path.display(); "check the path"))
+                anyhow::bail!(
+                    failure!("cannot open workspace {}", path.display(); "check the path").because(&error)
+                )
             }
         }
     }

@@ -39,7 +39,7 @@ pub enum BrokerEvent {
     /// A request was closed, and how.
     Closed(Box<Row>, &'static str),
     /// Something went wrong.
-    Error(String),
+    Error(Failure),
 }
 
 /// The broker.
@@ -71,13 +71,11 @@ impl Broker {
             retry_at: None,
         };
         let mut events = Vec::new();
-        for (id, call) in
-            broker.folder.all(|error| events.push(BrokerEvent::Error(Failure::of(&error).to_string())))
-        {
+        for (id, call) in broker.folder.all(|error| events.push(BrokerEvent::Error(Failure::of(&error)))) {
             let answered = !matches!(call.standing, deferred::Standing::Deferred { .. });
             if answered && is_over(&id) {
                 let error = broker.folder.remove(&id).err();
-                events.extend(error.map(|error| BrokerEvent::Error(Failure::of(&error).to_string())));
+                events.extend(error.map(|error| BrokerEvent::Error(Failure::of(&error))));
             } else {
                 let input = Body::on_disk(&call.request.input, dir.root());
                 broker.requests.restore(id, call, input);
@@ -181,7 +179,7 @@ impl Broker {
             let kept = match open.whole() {
                 Ok(request) => {
                     let call = DeferredCall { request, asked: open.asked, standing };
-                    self.folder.put(id, &call).map_err(|error| Failure::of(&error).to_string())
+                    self.folder.put(id, &call).map_err(|error| Failure::of(&error))
                 }
                 Err(error) => Err(unreadable(id, &error)),
             };
@@ -231,7 +229,7 @@ impl Broker {
         if let Some(mut call) = kept.transpose().map_err(|error| unreadable(id, &error))?.flatten() {
             // On disk first, so that an accepted answer is not lost.
             call.standing = deferred::Standing::Answered(answer.clone());
-            self.folder.put(id, &call).map_err(|error| Failure::of(&error).to_string())?;
+            self.folder.put(id, &call).map_err(|error| Failure::of(&error))?;
         }
         match self.requests.answer(id, answer.clone()).map_err(|error| error.failure())? {
             AnswerEffect::Notify(hooks) => {
@@ -260,7 +258,7 @@ impl Broker {
             };
             let request = self.asked(&id);
             if let Err(error) = self.answer_request(&id, answer) {
-                self.events.push(BrokerEvent::Error(error.line()));
+                self.events.push(BrokerEvent::Error(error.failure()));
                 self.retry_at = now.checked_add(RETRY).ok();
                 return;
             }
@@ -280,7 +278,7 @@ impl Broker {
         let Some((request, asked)) = request else { return };
         let time = now.duration_since(asked).unsigned_abs();
         let unwritten = decisions::record_undecided(&self.dir, id, &request, reason, time).err();
-        self.events.extend(unwritten.map(|error| BrokerEvent::Error(Failure::of(&error).to_string())));
+        self.events.extend(unwritten.map(|error| BrokerEvent::Error(Failure::of(&error))));
     }
 
     /// The request `id`, with its input if readable, and when it was sent.
@@ -338,7 +336,7 @@ impl Broker {
     pub fn beat_ended(&mut self, id: &RequestId) {
         self.requests.end(id, Ended::Answered);
         if let Err(error) = self.folder.remove(id) {
-            self.events.push(BrokerEvent::Error(Failure::of(&error).to_string()));
+            self.events.push(BrokerEvent::Error(Failure::of(&error)));
         }
     }
 
@@ -386,10 +384,8 @@ impl Broker {
     /// Syncs the state of `id` to disk; returns whether that worked.
     fn sync(&mut self, id: &RequestId) -> bool {
         let kept = match self.requests.get(id).map(Open::deferred_call).transpose() {
-            Ok(Some(Some(call))) => {
-                self.folder.put(id, &call).map_err(|error| Failure::of(&error).to_string())
-            }
-            Ok(_) => self.folder.remove(id).map_err(|error| Failure::of(&error).to_string()),
+            Ok(Some(Some(call))) => self.folder.put(id, &call).map_err(|error| Failure::of(&error)),
+            Ok(_) => self.folder.remove(id).map_err(|error| Failure::of(&error)),
             Err(error) => Err(unreadable(id, &error)),
         };
         let error = kept.err().map(BrokerEvent::Error);

@@ -13,15 +13,16 @@ use sys::paths::DataDir;
 /// How long a daemon may take to answer.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The response to `ping`.
+/// The response to `ping`. The aliases are the keys of older daemons.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Ping {
     /// Its process id.
     pub pid: u32,
     /// Its version.
     pub version: String,
     /// When it started, RFC 3339: distinguishes it from another daemon with the same PID.
-    #[serde(default)]
+    #[serde(default, alias = "started_at")]
     pub started_at: String,
     /// Whether another program supervises it and has to restart it.
     #[serde(default)]
@@ -49,16 +50,20 @@ impl Ping {
     }
 }
 
-/// The response to `attach`.
+/// The response to `attach`. The aliases are the keys of older daemons.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Attached {
     /// As in [`Ping`].
+    #[serde(alias = "started_at")]
     pub started_at: String,
     /// The number of the next event.
     pub next: u64,
     /// The inode of the open journal; 0 if there is none.
+    #[serde(alias = "journal_inode")]
     pub journal_inode: u64,
     /// The byte offset after the last line that was sent as an event.
+    #[serde(alias = "journal_end")]
     pub journal_end: u64,
 }
 
@@ -109,4 +114,20 @@ async fn ask<T: DeserializeOwned>(
     payload: Value,
 ) -> Result<T, AskError> {
     client.answer_as(msg_type, payload, PATIENCE).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_keys_of_older_daemons_are_read() {
+        let ping = json!({ "pid": 1, "version": "0.1.0", "started_at": "2026-02-03T10:00:00Z" });
+        assert_eq!(serde_json::from_value::<Ping>(ping).unwrap().started_at, "2026-02-03T10:00:00Z");
+        let attached = json!({ "started_at": "", "next": 1, "journal_inode": 2, "journal_end": 3 });
+        let attached: Attached = serde_json::from_value(attached).unwrap();
+        assert_eq!((attached.next, attached.journal_inode, attached.journal_end), (1, 2, 3));
+        let keys = json!({ "startedAt": "", "next": 1, "journalInode": 2, "journalEnd": 3 });
+        assert_eq!(serde_json::to_value(attached).unwrap(), keys);
+    }
 }

@@ -58,12 +58,15 @@ pub struct Started {
     pub scheduled: bool,
 }
 
-/// `beat_ended`, `agent_stuck`, `journal_line`: a journal line.
+/// `beat_ended`, `agent_stuck`, `journal_line`: a journal line. The aliases are the keys of older daemons.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Ended {
     /// The inode of the line's file.
+    #[serde(alias = "journal_inode")]
     pub journal_inode: u64,
     /// The byte offset after the line.
+    #[serde(alias = "journal_end")]
     pub journal_end: u64,
     /// The line, without its turns.
     #[serde(flatten)]
@@ -155,7 +158,7 @@ impl Events {
         if let Some(from) = from.filter(|from| *from > next) {
             return Err(failure!(
                 "there is no event {from}, the next one is {next}";
-                "attach from {next}: each daemon numbers its events anew; compare started_at"
+                "attach from {next}: each daemon numbers its events anew; compare startedAt"
             ));
         }
         let Position { inode, end } = self.tail.position();

@@ -203,7 +203,8 @@ fn read<T: DeserializeOwned>(request: &Request) -> Result<T, Failure> {
         // serde reduces an error to text without its hint; only an invalid id has one.
         let id = request.payload.get("id").and_then(Value::as_str);
         let hint = id.and_then(|id| RequestId::parse(id).err()).and_then(|error| error.hint());
-        failure!("invalid payload for {:?}: {error}", request.msg_type)
+        failure!("invalid payload for {:?}", request.msg_type)
+            .because(&error)
             .hint(hint.unwrap_or_else(|| "see docs/reference/daemon-protocol.md".to_owned()))
     })
 }

@@ -82,7 +82,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The system has no timer for it.
-    #[error("{0}")]
+    #[error(transparent)]
     Timer(#[from] io::Error),
     /// Its data folder was moved or deleted.
     #[error("{0}")]
@@ -207,7 +207,7 @@ impl<L: FnMut(&str)> Runner<L> {
                 self.start_due().await?;
             }
             if std::mem::take(&mut self.is_dirty) {
-                memory::release();
+                memory::release_file_pages();
             }
             tokio::select! {
                 path = &mut login, if self.state.is_starting() => self.path_found(path),

@@ -48,14 +48,14 @@ pub(super) enum AskOutcome {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AskError {
     /// The daemon is not running.
-    #[error("cannot reach murmur's daemon ({0}), so nobody can be asked")]
+    #[error("cannot reach murmur's daemon, so nobody can be asked")]
     Unreachable(#[source] io::Error),
     /// The daemon did not answer.
     #[error("murmur's daemon did not answer")]
     Silent,
     /// The daemon refused the request, or its answer is not readable.
-    #[error("murmur's daemon refused the request: {0}")]
-    Refused(Failure),
+    #[error("murmur's daemon refused the request")]
+    Refused(#[source] Failure),
     /// The call is too long to show to a person.
     #[error("the call is too long to ask about ({0} bytes)")]
     Long(usize),

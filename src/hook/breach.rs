@@ -15,9 +15,6 @@ use murmur_core::permit::pipeline::Step;
 use shell_guard::guard;
 
 /// Checks the call in the event `text`, if murmur started the agent.
-///
-/// # Errors
-/// A breach could not be recorded.
 pub(super) fn check(text: &[u8]) -> Result<(), DecisionError> {
     if std::env::var_os(POLICY_VARIABLE).is_none() {
         return Ok(());

@@ -23,9 +23,6 @@ use sys::{clock, random};
 
 /// Decides on the call of `input` and records the decision. `again` means that Claude Code itself asks about a call for
 /// which the hook has run before.
-///
-/// # Errors
-/// The call could not be decided on or recorded; deny it.
 pub(super) fn decide(input: Input, context: &HookContext, again: bool) -> Result<Decided, Denied> {
     let Input { session_id: session, transcript_path, cwd, tool_name: tool, tool_input, tool_use_id } = input;
     let (call, project) = call(tool, tool_input, cwd, context)?;
@@ -114,7 +111,8 @@ struct RequestDraft<'a> {
 impl RequestDraft<'_> {
     fn request(self, context: &HookContext) -> Result<Request, Failure> {
         let policy = &context.policy;
-        let hook: [u8; 8] = random::bytes().map_err(|error| format!("cannot get random bytes: {error}"))?;
+        let hook: [u8; 8] =
+            random::bytes().map_err(|error| Failure::new("cannot get random bytes").because(&error))?;
         // Only a beat can end and be resumed, and only people take that long.
         let may_defer =
             policy.approval == Approval::Defer && context.beat.is_some() && self.whom == Whom::Person;

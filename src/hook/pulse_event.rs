@@ -58,9 +58,6 @@ impl PulseEvent {
     }
 
     /// Reads the event's JSON.
-    ///
-    /// # Errors
-    /// `text` is not a JSON object.
     pub(super) fn read(self, text: &str) -> serde_json::Result<PulseReport> {
         let payload = Object::parse(text)?;
         let is_tool = matches!(self, Self::PostToolUse | Self::PostToolUseFailure);

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 use sys::error::{Failure, Hinted};
-use sys::failure;
 use sys::paths::{LONGEST_NAME, is_plain};
 
 /// A validated id: a single path component of plain characters.
@@ -36,7 +35,7 @@ impl Hinted for IdError {
 pub fn not_a_payload(payload: &Value, error: &serde_json::Error) -> Failure {
     let id = payload.get("agent_id").and_then(Value::as_str);
     let hint = id.and_then(|id| AgentId::parse(id).err()).and_then(|error| error.hint());
-    failure!("invalid payload: {error}").or_hint(hint)
+    Failure::new("invalid payload").because(error).or_hint(hint)
 }
 
 impl AgentId {

@@ -133,7 +133,7 @@ pub enum LaunchOptionsError {
         path: PathBuf,
     },
     /// The folder does not exist or is not usable.
-    #[error("cannot work in {}: {source}", .path.display())]
+    #[error("cannot work in {}", .path.display())]
     Worktree {
         /// The path.
         path: PathBuf,
@@ -141,7 +141,7 @@ pub enum LaunchOptionsError {
         source: io::Error,
     },
     /// No id can be generated.
-    #[error("cannot make an id: {0}")]
+    #[error("cannot make an id")]
     Random(#[source] io::Error),
     /// A misspelling of the role that grants rights; it would grant none.
     #[error("role {role:?} is not known")]
@@ -182,7 +182,7 @@ pub enum StartReport {
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// Its process could not be started.
-    #[error("cannot start a host for {agent}: {source}")]
+    #[error("cannot start a host for {agent}")]
     Start {
         /// The agent.
         agent: AgentId,
@@ -190,7 +190,7 @@ pub enum LaunchError {
         source: io::Error,
     },
     /// The host reported an error.
-    #[error("{0}")]
+    #[error(transparent)]
     Refused(Failure),
     /// It exited without reporting anything.
     #[error("the host of {agent} ended before it listened ({status}){}", said(.stderr))]

@@ -7,6 +7,8 @@ use murmur_core::permit::request::Request;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
+use sys::error::Failure;
+use sys::failure;
 
 /// The protocol version. Hosts with another version are left alone.
 pub const HOST_PROTOCOL_VERSION: &str = "0.1.0";
@@ -151,14 +153,14 @@ pub struct Waits {
 
 impl Stop {
     /// Parses the grace period.
-    pub fn patience(&self) -> Result<Duration, String> {
+    pub fn patience(&self) -> Result<Duration, Failure> {
         let Some(text) = &self.grace else { return Ok(GRACE) };
         match humantime::parse_duration(text) {
             Ok(grace) if grace <= LONGEST_GRACE => Ok(grace),
             Ok(_) => {
-                Err(format!("grace {text:?} is longer than {}", humantime::format_duration(LONGEST_GRACE)))
+                Err(failure!("grace {text:?} is longer than {}", humantime::format_duration(LONGEST_GRACE)))
             }
-            Err(error) => Err(format!("grace {text:?} is not a duration such as 5s: {error}")),
+            Err(error) => Err(failure!("grace {text:?} is not a duration such as 5s").because(&error)),
         }
     }
 }

@@ -61,7 +61,7 @@ pub enum ClaimError {
         pid: Option<u32>,
     },
     /// The record cannot be written.
-    #[error("cannot write the record of agent {agent}: {source}")]
+    #[error("cannot write the record of agent {agent}")]
     Failed {
         /// The agent.
         agent: AgentId,

@@ -65,7 +65,7 @@ pub enum RegistrationError {
     #[error(transparent)]
     Claim(#[from] ClaimError),
     /// The folder cannot be used.
-    #[error("cannot use {}: {source}", .path.display())]
+    #[error("cannot use {}", .path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -81,7 +81,7 @@ pub enum RegistrationError {
         mode: u32,
     },
     /// The socket cannot be created.
-    #[error("cannot listen on {}/{}: {source}", .folder.display(), .agent.socket())]
+    #[error("cannot listen on {}/{}", .folder.display(), .agent.socket())]
     Listen {
         /// The folder.
         folder: PathBuf,

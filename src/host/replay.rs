@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use sys::clock;
+use sys::error::Hinted;
 
 /// How much of a session is read at once, in bytes.
 const PAGE: usize = 256 << 10;
@@ -191,8 +192,9 @@ impl Past for Replay {
 }
 
 fn into_io(error: &StoreError) -> io::Error {
+    let failure = error.failure();
     match error {
-        StoreError::NotFound(_) => io::Error::new(io::ErrorKind::NotFound, error.to_string()),
-        _ => io::Error::other(error.to_string()),
+        StoreError::NotFound(_) => io::Error::new(io::ErrorKind::NotFound, failure),
+        _ => io::Error::other(failure),
     }
 }

@@ -29,7 +29,7 @@ use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
-use sys::error::Hinted;
+use sys::error::{Failure, Hinted};
 use sys::process::{Exit, Signal, end_all_children, reap_but};
 use sys::{clock, memory, process as system, signals};
 use timers::{at, died};
@@ -371,7 +371,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             Exit::Signal(number) => End::Signaled(signals::name(number)),
         };
         let unanswered = self.unanswered(at);
-        let unsaid = self.capture.finish(&end).err().map(|unsaid| unsaid.to_string());
+        let unsaid = self.capture.finish(&end).err().map(|unsaid| Failure::of(&unsaid).to_string());
         let ending = self.stopped.unwrap_or(match exit {
             Exit::Code(code) => Ending::Exited(code),
             Exit::Signal(number) => Ending::Signaled(number),

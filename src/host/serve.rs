@@ -134,7 +134,8 @@ impl Service for Handlers {
 
 /// Requires that murmur's hook is asking: waiting pauses the agent's time limit.
 fn require_hook(caller: &Caller) -> Result<(), Failure> {
-    let hook = HookProgram::find().map_err(|error| failure!("cannot find murmur-hook: {error}"))?;
+    let hook =
+        HookProgram::find().map_err(|error| Failure::new("cannot find murmur-hook").because(&error))?;
     let own = Path::new("/proc/self/exe");
     if caller.runs(&[hook.program(), own]) { Ok(()) } else { Err("only murmur-hook can send wait".into()) }
 }
@@ -143,5 +144,5 @@ fn require_hook(caller: &Caller) -> Result<(), Failure> {
 fn read<T: DeserializeOwned>(payload: &Value) -> Result<T, Failure> {
     let empty = json!({});
     let payload = if payload.is_null() { &empty } else { payload };
-    T::deserialize(payload).map_err(|error| failure!("invalid payload: {error}"))
+    T::deserialize(payload).map_err(|error| Failure::new("invalid payload").because(&error))
 }

@@ -122,9 +122,6 @@ pub fn append(dir: &DataDir, line: &DecisionLine<'_>) -> Result<(), DecisionErro
 }
 
 /// Records the requests that were still open when an agent ended, unless a daemon is there to record them.
-///
-/// # Errors
-/// The first request that could not be recorded.
 pub fn record_unanswered(dir: &DataDir, unanswered: &[Unanswered]) -> Result<(), DecisionError> {
     if unanswered.is_empty() || socket::connect_blocking(dir.root(), dir.socket_name()).is_ok() {
         return Ok(());

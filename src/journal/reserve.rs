@@ -70,9 +70,6 @@ impl Reserve {
 
     /// Stores `entry` without its turns and without allocating disk space. Calls `then` before any other process can move
     /// the line to the journal.
-    ///
-    /// # Errors
-    /// The reserve is full or not writable.
     pub fn keep(&self, entry: &Entry, then: impl FnOnce()) -> io::Result<()> {
         let file = self.open()?.ok_or(io::ErrorKind::NotFound)?;
         file.lock()?;

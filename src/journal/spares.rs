@@ -46,9 +46,6 @@ impl Spares {
     }
 
     /// Creates the record `name` in `folder`, from a spare one if the disk is full. Returns `None` if `name` exists.
-    ///
-    /// # Errors
-    /// For example, the disk is full and no spare record is left.
     pub fn record(
         &self,
         folder: &Path,

@@ -83,9 +83,6 @@ fn name(beat: &str) -> String {
 
 impl Record {
     /// Creates the record of a beat.
-    ///
-    /// # Errors
-    /// For example, the disk is full and no spare record is left.
     pub fn create(dir: &DataDir, begun: &Begun) -> io::Result<Self> {
         let text = serde_json::to_vec(begun)?;
         let name = name(&begun.entry.beat);
@@ -155,9 +152,6 @@ pub enum Kept {
 
 /// Records that a beat is about to begin, before it has a process. The process takes the record over; if it doesn't, the
 /// next daemon withdraws the beat and starts the heartbeat again.
-///
-/// # Errors
-/// For example, the disk is full and no spare record is left.
 pub fn announce(dir: &DataDir, begun: &Begun) -> io::Result<()> {
     let text = serde_json::to_vec(begun)?;
     // Needn't survive a power failure: the beat has not begun then.

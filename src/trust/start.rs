@@ -53,9 +53,9 @@ pub struct WrittenFile(PathBuf);
 /// That the workspace, or the file for the agent's MCP servers, cannot be named.
 pub fn start(dir: &DataDir, home: &Path, agent: &str, workspace: &Path, mcp: &Mcp) -> Result<Start, Failure> {
     let claude = Claude::find(home);
-    let real = workspace.canonicalize().map_err(
-        |error| failure!("cannot open workspace {}: {error}", workspace.display(); "check the path"),
-    )?;
+    let real = workspace.canonicalize().map_err(|error| {
+        failure!("cannot open workspace {}", workspace.display(); "check the path").because(&error)
+    })?;
     let standing = Standing::check(&Store::read(dir), &claude, &real);
     let is_trusted = standing == Standing::Trusted;
     if is_trusted && mcp.is_all() {
@@ -112,7 +112,7 @@ impl PrivateFile {
         };
         written().map_err(|error: io::Error| {
             let hint = Hinted::hint(&error);
-            failure!("cannot write {}: {error}", path.display()).or_hint(hint)
+            failure!("cannot write {}", path.display()).because(&error).or_hint(hint)
         })
     }
 }

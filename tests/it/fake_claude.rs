@@ -158,7 +158,10 @@ fn instructions_that_cannot_be_followed_are_said_and_never_taken_for_a_run() {
         ),
         (&[("FAULT", "explode")], "fake-claude: unknown fault: explode (see fake-claude --help-faults)\n"),
         (&[("PACE", "fast")], "fake-claude: unknown pace: fast (instant, recorded, gate:FIFO)\n"),
-        (&[("FIXTURE", "/none")], "fake-claude: cannot read fixture: /none/run.json\n"),
+        (
+            &[("FIXTURE", "/none")],
+            "fake-claude: cannot read fixture: /none/run.json: No such file or directory (os error 2)\n",
+        ),
     ] {
         let output = Stage::new().run(instructions);
         assert_eq!(String::from_utf8_lossy(&output.stderr), said);

@@ -69,9 +69,6 @@ impl SessionId {
     }
 
     /// A new id: a ULID, so that ids sort by start time.
-    ///
-    /// # Errors
-    /// If the system has no randomness.
     pub fn new(at: Timestamp) -> io::Result<Self> {
         let milliseconds = u64::try_from(at.as_millisecond()).unwrap_or_default();
         let mut random = [0; 16];

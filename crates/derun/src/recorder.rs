@@ -120,9 +120,6 @@ impl Recorder {
     }
 
     /// Records how the command ended. Returns what was lost, and whether the session records that.
-    ///
-    /// # Errors
-    /// [`UnrecordedLoss`] if output was lost and the loss could not be recorded.
     pub fn finish(self, end: &End) -> Result<(), UnrecordedLoss> {
         let Some(inner) = self.0 else { return Ok(()) };
         let Inner { writer, mut log, keeping, metadata_sync, syncer } =
@@ -197,7 +194,7 @@ impl Inner {
 
 /// The loss of output, which could not be recorded in the session.
 #[derive(Debug, thiserror::Error)]
-#[error("session {id}: its end was not recorded: {source} ({})", in_words(*kept, lost.as_ref()))]
+#[error("session {id}: its end was not recorded ({})", in_words(*kept, lost.as_ref()))]
 pub struct UnrecordedLoss {
     /// The session.
     pub id: String,

@@ -54,9 +54,6 @@ pub struct Found {
 impl Query {
     /// A search for lines that match the regular expression `pattern`, with up to `context` lines before and after
     /// each. With `render`, its result is searched and shown instead of the line's bytes.
-    ///
-    /// # Errors
-    /// If the expression is invalid.
     pub fn new(
         pattern: &str,
         ignore_case: bool,

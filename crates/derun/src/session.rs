@@ -222,9 +222,6 @@ impl Session {
     /// Follows the session: reports new output, its end, and the death of its owner.
     ///
     /// Changes after this returns are reported, so read after calling it, not before.
-    ///
-    /// # Errors
-    /// For example, if the system's limit of watches is reached.
     pub fn follow(&self) -> io::Result<Following> {
         let place = Place::new(&self.folder.path(), &[file::OUTPUT, file::FINAL]).and_writes();
         let owner = self.meta.owner.clone();

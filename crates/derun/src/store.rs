@@ -35,7 +35,7 @@ pub enum StoreError {
     #[cfg_attr(windows, error("no state folder: neither DERUN_STATE_ROOT nor LOCALAPPDATA is set"))]
     NoStateRoot,
     /// The state root cannot be created or read.
-    #[error("cannot use the state folder {}: {source}", .path.display())]
+    #[error("cannot use the state folder {}", .path.display())]
     Unusable {
         /// The folder.
         path: PathBuf,
@@ -52,7 +52,7 @@ pub enum StoreError {
     #[error("session id already exists: {0}")]
     Exists(SessionId),
     /// A file of the session cannot be used.
-    #[error("session {id}: {file}: {source}")]
+    #[error("session {id}: {file}")]
     File {
         /// The session.
         id: String,

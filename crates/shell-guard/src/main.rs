@@ -27,38 +27,57 @@ fn main() -> ExitCode {
     said.unwrap_or(ExitCode::FAILURE)
 }
 
+/// Wrong usage.
+#[derive(Debug, thiserror::Error)]
+enum UsageError {
+    #[error("unknown command: {0}")]
+    UnknownCommand(String),
+    #[error("a command is missing")]
+    NoCommand,
+    #[error("{0} needs a directory")]
+    NoFolder(String),
+    #[error("{option} must be an absolute path: {}", .path.display())]
+    Relative { option: String, path: PathBuf },
+    #[error("more than one COMMAND; quote it as one argument")]
+    Several,
+    #[error("COMMAND is missing")]
+    Nothing,
+    #[error("cannot determine the current directory: {0}")]
+    NoCwd(io::Error),
+    #[error("cannot determine the home directory; use --home")]
+    NoHome,
+}
+
 /// Returns the command and where it would run, or `None` if help is requested.
-fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<(String, Place)>, String> {
+fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<(String, Place)>, UsageError> {
     match args.next().as_deref() {
         Some("check") => {}
         Some("--help" | "-h" | "help") => return Ok(None),
-        Some(other) => return Err(format!("unknown command: {other}")),
-        None => return Err("a command is missing".to_owned()),
+        Some(other) => return Err(UsageError::UnknownCommand(other.to_owned())),
+        None => return Err(UsageError::NoCommand),
     }
     let (mut cwd, mut home, mut command) = (None, None, None);
     while let Some(arg) = args.next() {
         match &*arg {
             "--help" | "-h" => return Ok(None),
             "--cwd" | "--home" => {
-                let path = PathBuf::from(args.next().ok_or_else(|| format!("{arg} needs a directory"))?);
+                let path = args.next().map(PathBuf::from).ok_or_else(|| UsageError::NoFolder(arg.clone()))?;
+                let wanted = if arg == "--cwd" { &mut cwd } else { &mut home };
                 if !path.is_absolute() {
-                    return Err(format!("{arg} must be an absolute path: {}", path.display()));
+                    return Err(UsageError::Relative { option: arg, path });
                 }
-                *(if arg == "--cwd" { &mut cwd } else { &mut home }) = Some(path);
+                *wanted = Some(path);
             }
-            _ if command.is_some() => {
-                return Err("more than one COMMAND; quote it as one argument".to_owned());
-            }
+            _ if command.is_some() => return Err(UsageError::Several),
             _ => command = Some(arg),
         }
     }
-    let command = command.ok_or("COMMAND is missing")?;
+    let command = command.ok_or(UsageError::Nothing)?;
     let cwd = match cwd {
         Some(cwd) => cwd,
-        None => std::env::current_dir()
-            .map_err(|error| format!("cannot determine the current directory: {error}"))?,
+        None => std::env::current_dir().map_err(UsageError::NoCwd)?,
     };
-    let home = home.or_else(std::env::home_dir).ok_or("cannot determine the home directory; use --home")?;
+    let home = home.or_else(std::env::home_dir).ok_or(UsageError::NoHome)?;
     Ok(Some((command, Place { workspace: cwd.clone(), cwd, home, own: Own::default() })))
 }
 

@@ -1,7 +1,15 @@
 //! Returning memory to the system that was needed only at startup.
+//!
+//! Measured with the release build on Linux, idle (resident; of it private and dirty; proportional set size, in kB):
+//!
+//! | process | nothing released | free memory | file pages | both |
+//! | --- | --- | --- | --- | --- |
+//! | host, after a turn | 11,988; 2,588; 6,805 | 10,060; 928; 5,033 | 3,688; 2,084; 2,843 | 2,540; 936; 1,630 |
+//! | daemon, 1,000 heartbeats | 13,604; 4,096; 8,186 | 13,616; 4,080; 8,444 | 9,376; 4,084; 8,405 | 9,600; 4,088; 8,503 |
+//!
+//! There is one host per agent, so it releases both. The daemon has no free memory to release.
 
-/// Releases memory that a mostly idle process doesn't need: see [`release_file_pages`], and the allocator's free
-/// memory.
+/// Releases the allocator's free memory and the pages of files: see [`release_file_pages`].
 pub fn release() {
     release_file_pages();
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -220,9 +220,6 @@ impl DataDir {
     }
 
     /// The rules by project name, as older versions of murmur stored them.
-    ///
-    /// # Errors
-    /// [`PathsError::Project`] if `project` is not a valid folder name.
     pub fn project_rules(&self, project: &str) -> Result<PathBuf, PathsError> {
         let is_name = !project.is_empty()
             && !project.contains(['/', '\\'])

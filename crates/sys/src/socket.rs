@@ -63,9 +63,6 @@ pub fn remove(folder: &Path, name: &str) -> io::Result<()> {
 }
 
 /// Connects to `name` in `folder`.
-///
-/// # Errors
-/// What the system says: nobody listens, or there is no such socket.
 pub async fn connect(folder: &Path, name: &str) -> io::Result<UnixStream> {
     let at = address(folder, name)?;
     UnixStream::connect(&at.path).await

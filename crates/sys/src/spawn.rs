@@ -151,10 +151,10 @@ pub fn spawn(
 #[derive(Debug, thiserror::Error)]
 pub enum NotStarted {
     /// The command doesn't exist or is not executable.
-    #[error("{0}")]
-    Command(#[source] io::Error),
+    #[error(transparent)]
+    Command(io::Error),
     /// The system failed to start a process.
-    #[error("cannot start a process: {0}")]
+    #[error("cannot start a process")]
     Trouble(#[source] io::Error),
 }
 

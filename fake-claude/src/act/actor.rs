@@ -4,6 +4,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sys::error::Failure;
 
 use super::background::Task;
 use super::hooks::{self, Job, Outcome};
@@ -12,7 +13,6 @@ use super::session::{Session, unique};
 use super::settings::Settings;
 use super::verdict::{HookExit, Ran};
 use crate::argv::Asked;
-use crate::instructions::FatalError;
 use crate::live::inbox::{Halt, Inbox};
 use crate::player::Player;
 use crate::script::Script;
@@ -31,7 +31,7 @@ pub(crate) struct Actor<'a> {
     pub(super) done: usize,
     pub(super) begun: bool,
     /// The current message from the model, if it is not complete yet.
-    pub(super) kept: Option<JoinHandle<Result<(), FatalError>>>,
+    pub(super) kept: Option<JoinHandle<Result<(), Failure>>>,
     /// Whether there is a credential.
     pub(super) logged_in: bool,
     /// The duration of one second of Claude Code's waiting time, in seconds.

@@ -20,7 +20,7 @@ const RETRIES: u32 = 10;
 
 /// How a turn ends after an API error.
 #[derive(Debug, PartialEq)]
-pub(super) struct Failure {
+pub(super) struct ApiFailure {
     pub(super) text: String,
     /// `error` in the assistant's line, also passed to `StopFailure` hooks.
     pub(super) kind: &'static str,
@@ -64,7 +64,7 @@ pub(super) fn label(status: u16) -> &'static str {
     }
 }
 
-impl Failure {
+impl ApiFailure {
     /// The failure without a credential.
     pub(super) fn without_key() -> Self {
         Self {

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use sys::error::Failure;
+use sys::failure;
 
 use super::actor::Actor;
 use super::lines;
 use super::turn::Turn;
-use crate::instructions::FatalError;
 use crate::live::inbox::Halt;
 
 /// How long Claude Code waits for background work when nothing else is left to do.
@@ -283,15 +284,13 @@ impl Actor<'_> {
 }
 
 /// Parses when a command ends according to the script; `null` means never.
-pub(crate) fn ends(block: &Value) -> Result<Option<Option<Duration>>, FatalError> {
+pub(crate) fn ends(block: &Value) -> Result<Option<Option<Duration>>, Failure> {
     match block.get("ends_after_ms") {
         None => Ok(None),
         Some(Value::Null) => Ok(Some(None)),
         Some(after) => match after.as_u64() {
             Some(after) => Ok(Some(Some(Duration::from_millis(after)))),
-            None => {
-                Err(FatalError(format!("ends_after_ms: must be a number of milliseconds or null: {after}")))
-            }
+            None => Err(failure!("ends_after_ms: must be a number of milliseconds or null: {after}")),
         },
     }
 }

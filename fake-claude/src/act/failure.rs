@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::actor::Actor;
-use super::api::{self, Failure};
+use super::api::{self, ApiFailure};
 use super::lines;
 use super::turn::Turn;
 use crate::live::inbox::Halt;
@@ -17,7 +17,7 @@ use crate::script::Play;
 pub(super) enum Answer<'a> {
     /// Blocks, and the delay between the last one and the end of the message.
     Said(&'a [Value], Duration),
-    Failed(Failure),
+    Failed(ApiFailure),
     Interrupted,
 }
 
@@ -25,7 +25,7 @@ impl<'a> Actor<'a> {
     /// Sends the request, with retries.
     pub(super) fn request(&mut self, messages: usize, subagent: bool) -> Result<Answer<'a>, Halt> {
         if !self.logged_in {
-            return Ok(Answer::Failed(Failure::without_key()));
+            return Ok(Answer::Failed(ApiFailure::without_key()));
         }
         let script = self.script;
         let most = api::max_retries();
@@ -42,7 +42,7 @@ impl<'a> Actor<'a> {
             };
             let wait = api::wait(error, attempt).filter(|_| attempt <= most);
             let Some(wait) = wait else {
-                return Ok(Answer::Failed(Failure::of(error, &self.session.version)));
+                return Ok(Answer::Failed(ApiFailure::of(error, &self.session.version)));
             };
             let milliseconds = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
             let more = json!({"attempt": attempt, "max_retries": most, "retry_delay_ms": milliseconds,
@@ -54,7 +54,7 @@ impl<'a> Actor<'a> {
     }
 
     /// Ends the turn with the API error.
-    pub(super) fn fail(&mut self, failure: &Failure, turn: &Turn) -> Result<bool, Halt> {
+    pub(super) fn fail(&mut self, failure: &ApiFailure, turn: &Turn) -> Result<bool, Halt> {
         let text = &failure.text;
         let block = json!({"type": "text", "text": text});
         let message = lines::message(self.done, &block, Some("stop_sequence"));

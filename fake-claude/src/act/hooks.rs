@@ -10,11 +10,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use sys::error::Failure;
 use sys::process::{Signal, signal_group};
 
 use super::settings::Hook;
 use super::verdict::{HookExit, Ran};
-use crate::instructions::FatalError;
 use crate::live::inbox::{Halt, Inbox};
 
 /// The process groups to kill when this process ends.
@@ -69,8 +69,8 @@ struct Running {
 }
 
 impl Running {
-    fn start(job: Job, bound: bool) -> Result<Self, FatalError> {
-        let wrong = |error: std::io::Error| FatalError(format!("cannot run a hook: {error}"));
+    fn start(job: Job, bound: bool) -> Result<Self, Failure> {
+        let wrong = |error: std::io::Error| Failure::new("cannot run a hook").because(&error);
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(&job.hook.command).envs(job.env).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -129,9 +129,9 @@ impl Running {
         GROUPS.lock().unwrap_or_else(PoisonError::into_inner).retain(|group| *group != self.child.id());
     }
 
-    fn finish(mut self) -> Result<(Hook, Ran), FatalError> {
+    fn finish(mut self) -> Result<(Hook, Ran), Failure> {
         let status =
-            self.child.wait().map_err(|error| FatalError(format!("cannot wait for a hook: {error}")))?;
+            self.child.wait().map_err(|error| Failure::new("cannot wait for a hook").because(&error))?;
         self.forget();
         let how = match status.code() {
             _ if self.timed_out => HookExit::TimedOut,
@@ -164,7 +164,7 @@ fn wait(running: &mut [Running], inbox: &mut Inbox) -> Result<(), Halt> {
         let patience = Timespec::try_from(patience.max(Duration::from_millis(1))).ok();
         match poll(&mut fds, patience.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(FatalError(format!("cannot wait for a hook: {error}")).into()),
+            Err(error) => return Err(Failure::new("cannot wait for a hook").because(&error).into()),
         }
         let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
         let heard = fds.get(which.len()).is_some_and(is_ready);

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Map, Value, json};
+use sys::failure;
 
 use super::session::Session;
 use super::settings::Settings;
@@ -113,8 +114,9 @@ fn with_given(asked: &Asked, cwd: &Path, mut all: Named) -> Result<Named, Halt> 
             let path = cwd.join(given);
             if !path.is_file() {
                 let path = path.display();
-                let said = format!("Error: Invalid MCP configuration:\nMCP config file not found: {path}");
-                return Err(Halt::Refused(said));
+                return Err(Halt::Refused(failure!(
+                    "Error: Invalid MCP configuration:\nMCP config file not found: {path}"
+                )));
             }
             read(&path)
         };

@@ -11,11 +11,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sys::error::Failure;
 use sys::pause::pause;
 use uuid::Builder;
 
 use super::version::Version;
-use crate::instructions::FatalError;
 
 const TIME: &str = "2026-01-01T00:00:00.000Z";
 
@@ -52,13 +52,13 @@ pub(crate) struct ActiveSubagent {
 }
 
 /// Returns a new id.
-pub(crate) fn unique() -> Result<String, FatalError> {
-    let bytes = sys::random::bytes().map_err(|error| FatalError(format!("cannot create an id: {error}")))?;
+pub(crate) fn unique() -> Result<String, Failure> {
+    let bytes = sys::random::bytes().map_err(|error| Failure::new("cannot create an id").because(&error))?;
     Ok(Builder::from_random_bytes(bytes).into_uuid().to_string())
 }
 
-fn append(path: &Path, text: &str) -> Result<(), FatalError> {
-    let wrong = |error: std::io::Error| FatalError(format!("{}: {error}", path.display()));
+fn append(path: &Path, text: &str) -> Result<(), Failure> {
+    let wrong = |error: std::io::Error| Failure::new(path.display().to_string()).because(&error);
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(wrong)?;
     }
@@ -74,7 +74,7 @@ impl Session {
         cwd: PathBuf,
         version: Version,
         skips: bool,
-    ) -> Result<Self, FatalError> {
+    ) -> Result<Self, Failure> {
         let id = id.map_or_else(unique, |id| Ok(id.to_owned()))?;
         let plain = |character: char| if character.is_ascii_alphanumeric() { character } else { '-' };
         let project: String = cwd.to_string_lossy().chars().map(plain).collect();
@@ -113,7 +113,7 @@ impl Session {
     }
 
     /// Appends a line to the conversation's file.
-    pub(crate) fn keep(&self, line: &Value) -> Result<(), FatalError> {
+    pub(crate) fn keep(&self, line: &Value) -> Result<(), Failure> {
         if self.within.is_some() {
             // A subagent's conversation has its own file, which nothing here reads.
             return Ok(());
@@ -126,7 +126,7 @@ impl Session {
         &self,
         delay: Duration,
         lines: &[Value],
-    ) -> Result<JoinHandle<Result<(), FatalError>>, FatalError> {
+    ) -> Result<JoinHandle<Result<(), Failure>>, Failure> {
         let text = lines.iter().map(|line| self.whole(line)).collect::<Result<String, _>>()?;
         let path = self.transcript.clone();
         Ok(std::thread::spawn(move || {
@@ -135,7 +135,7 @@ impl Session {
         }))
     }
 
-    fn whole(&self, line: &Value) -> Result<String, FatalError> {
+    fn whole(&self, line: &Value) -> Result<String, Failure> {
         let mut whole = json!({"parentUuid": null, "isSidechain": false, "uuid": unique()?, "timestamp": TIME,
             "userType": "external", "cwd": self.cwd.to_string_lossy(), "sessionId": self.id,
             "version": self.version.text()});

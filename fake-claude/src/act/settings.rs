@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use regex::Regex;
 use serde_json::{Map, Value};
+use sys::error::Failure;
+use sys::failure;
 
 use super::version::Version;
 use crate::argv::Asked;
@@ -39,7 +41,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// Reads all settings; later ones override earlier ones. `claude` is Claude Code's own folder. `Err` is Claude
     /// Code's message before exit code 1.
-    pub(crate) fn read(asked: &Asked, claude: &Path, cwd: &Path, version: &Version) -> Result<Self, String> {
+    pub(crate) fn read(asked: &Asked, claude: &Path, cwd: &Path, version: &Version) -> Result<Self, Failure> {
         let given =
             asked.settings.as_deref().map(|text| of_argument(text, cwd, version)).transpose()?.flatten();
         let project = cwd.join(".claude");
@@ -106,7 +108,7 @@ fn of_file(path: &Path) -> Option<Map<String, Value>> {
 }
 
 /// Text that looks like an object is parsed as JSON; anything else is the name of a file that must exist.
-fn of_argument(text: &str, cwd: &Path, version: &Version) -> Result<Option<Map<String, Value>>, String> {
+fn of_argument(text: &str, cwd: &Path, version: &Version) -> Result<Option<Map<String, Value>>, Failure> {
     let trimmed = text.trim();
     if trimmed.starts_with('{') && trimmed.ends_with('}') {
         let object = serde_json::from_str(trimmed);
@@ -117,7 +119,7 @@ fn of_argument(text: &str, cwd: &Path, version: &Version) -> Result<Option<Map<S
         Ok(of_file(&path))
     } else {
         let named = if version.is_new() { path.display().to_string() } else { text.to_owned() };
-        Err(format!("Error: Settings file not found: {named}"))
+        Err(failure!("Error: Settings file not found: {named}"))
     }
 }
 

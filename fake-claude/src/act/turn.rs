@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sys::error::Failure;
 
 use super::actor::Actor;
 use super::background::Task;
@@ -14,7 +15,6 @@ use super::hooks::Outcome;
 use super::lines;
 use super::session::unique;
 use super::verdict::HookExit;
-use crate::instructions::FatalError;
 use crate::live::inbox::Halt;
 
 /// The message after a deferred call was made.
@@ -190,7 +190,7 @@ impl Actor<'_> {
     pub(super) fn settle(&mut self) -> Result<(), Halt> {
         match self.kept.take().map(JoinHandle::join) {
             Some(Ok(kept)) => Ok(kept?),
-            Some(Err(_)) => Err(FatalError("cannot save a message".into()).into()),
+            Some(Err(_)) => Err(Failure::new("cannot save a message").into()),
             None => Ok(()),
         }
     }

@@ -10,24 +10,24 @@ use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::Value;
+use sys::error::Failure;
 
 use super::control;
 use super::message::{Line, Message};
-use crate::instructions::FatalError;
 use crate::player;
 
 /// The reason why a live agent ends early.
 #[derive(Debug)]
 pub(crate) enum Halt {
     /// Claude Code's own error message.
-    Refused(String),
+    Refused(Failure),
     /// The instructions cannot be followed.
-    FatalError(FatalError),
+    Failed(Failure),
 }
 
-impl From<FatalError> for Halt {
-    fn from(wrong: FatalError) -> Self {
-        Self::FatalError(wrong)
+impl From<Failure> for Halt {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
     }
 }
 
@@ -166,13 +166,13 @@ impl Inbox {
     }
 
     /// Whether stdin has input or is at its end; false after the end was read.
-    fn is_ready(&self, patience: Option<&Timespec>) -> Result<bool, FatalError> {
+    fn is_ready(&self, patience: Option<&Timespec>) -> Result<bool, Failure> {
         let Some(stdin) = self.stdin() else { return Ok(false) };
         loop {
             match poll(&mut [stdin.clone()], patience) {
                 Ok(ready) => return Ok(ready > 0),
                 Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(FatalError(format!("cannot read stdin: {error}"))),
+                Err(error) => return Err(Failure::new("cannot read stdin").because(&error)),
             }
         }
     }

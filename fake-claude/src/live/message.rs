@@ -3,6 +3,8 @@
 //! Input: the line. Output: the request in it, or the error message before exit code 1.
 
 use serde_json::Value;
+use sys::error::Failure;
+use sys::failure;
 
 /// A parsed line.
 #[derive(Debug, PartialEq)]
@@ -24,7 +26,7 @@ pub(crate) struct Message {
 }
 
 impl Line {
-    pub(super) fn read(line: &[u8]) -> Result<Self, String> {
+    pub(super) fn read(line: &[u8]) -> Result<Self, Failure> {
         if line.trim_ascii().is_empty() {
             return Ok(Self::Nothing);
         }
@@ -33,7 +35,7 @@ impl Line {
         let failed = |what| {
             // JavaScript counts UTF-16 units.
             let length = text.encode_utf16().count();
-            format!("Error parsing streaming input line (type=unknown, {length} chars): {what}")
+            failure!("Error parsing streaming input line (type=unknown, {length} chars): {what}")
         };
         let mut value: Value = serde_json::from_str(text).map_err(|_| failed("SyntaxError"))?;
         match value["type"].as_str() {
@@ -43,7 +45,7 @@ impl Line {
             }
             Some("user") => {
                 let role = value["message"]["role"].as_str().unwrap_or("undefined");
-                Err(format!("Error: Expected message role 'user', got '{role}'"))
+                Err(failure!("Error: Expected message role 'user', got '{role}'"))
             }
             Some("control_request") if value["request"].is_null() => {
                 Err("Error: Missing request on control_request".into())

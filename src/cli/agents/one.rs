@@ -66,7 +66,7 @@ fn word(agent: &Agent) -> &'static str {
     match agent.source {
         crate::roster::Source::Host => "host",
         crate::roster::Source::Pulse => "pulse",
-        crate::roster::Source::Session => "session's files",
+        crate::roster::Source::Session => "Claude Code's session files",
     }
 }
 

@@ -207,7 +207,8 @@ impl<W: Write> Follower<'_, W> {
             is_over: true,
         };
         let opened = Replay::open(kept, next);
-        let mut replay = opened.with_context(|| format!("cannot read session {capture} of {agent}"))?;
+        let mut replay =
+            opened.with_context(|| format!("cannot read capture session {capture} of {agent}"))?;
         loop {
             let mut page = Vec::new();
             let (from, to) = replay.fill(&mut page, PAGE)?;

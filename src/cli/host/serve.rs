@@ -33,7 +33,7 @@ use murmur_rpc::caller::{HOST, MANAGER};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use sys::error::Hinted;
+use sys::error::{Failure, Hinted};
 use sys::failure;
 use sys::paths::{DataDir, User};
 use sys::{clock, inherited, process};
@@ -113,7 +113,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
         if let Ok((run, _)) = &ran
             && let Err(error) = decisions::record_unanswered(&dir, &run.unanswered)
         {
-            let _full = writeln!(io::stderr(), "{ended_at} {error}");
+            let _full = writeln!(io::stderr(), "{ended_at} {}", Failure::of(&error).line());
         }
         // Log this before closing the record, which removes an empty log.
         if let Ok((run, _)) = &ran

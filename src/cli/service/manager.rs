@@ -12,7 +12,7 @@ pub(super) const IS_LAUNCHD: bool = cfg!(target_os = "macos");
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli) enum ManagerError {
     /// It is not installed.
-    #[error("cannot run {program}: {source}")]
+    #[error("cannot run {program}")]
     Missing {
         /// The command.
         program: &'static str,
@@ -82,7 +82,7 @@ pub(super) struct Answer {
 pub(super) fn ask(what: &str) -> Answer {
     let output = match run("systemctl", &["--user", what, UNIT]) {
         Ok(output) => output,
-        Err(error) => return Answer { word: String::new(), problem: Some(error.to_string()) },
+        Err(error) => return Answer { word: String::new(), problem: Some(error.failure().to_string()) },
     };
     let word = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', ", ");
@@ -123,7 +123,7 @@ pub(super) fn start_again(was_killed: bool) -> Result<(), ManagerError> {
 pub(super) fn ask_launchd() -> Answer {
     match is_loaded() {
         Ok(loaded) => Answer { word: if loaded { "loaded" } else { "not loaded" }.to_owned(), problem: None },
-        Err(error) => Answer { word: String::new(), problem: Some(error.to_string()) },
+        Err(error) => Answer { word: String::new(), problem: Some(error.failure().to_string()) },
     }
 }
 

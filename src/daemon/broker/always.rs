@@ -30,7 +30,7 @@ pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action)
         own: Own::default(),
     };
     let call = Call { tool: request.tool.clone(), input: request.input.clone(), place };
-    let failed = |error: io::Error| failure!("cannot add a rule to {}: {error}", path.display());
+    let failed = |error: io::Error| failure!("cannot add a rule to {}", path.display()).because(&error);
     let text = file::read_regular(&path).map_err(failed)?.unwrap_or_default();
     let text = String::from_utf8(text).map_err(|error| failed(io::Error::other(error)))?;
     let text = append_rule(&text, &path, &call, action).map_err(|error| error.failure())?;

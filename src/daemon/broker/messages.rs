@@ -118,8 +118,9 @@ impl TryFrom<String> for Cursor {
     }
 }
 
-/// A request as people see it. Times are RFC 3339.
+/// A request as people see it. Times are RFC 3339. The aliases are the keys of older daemons.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Row {
     /// Its id.
     pub id: RequestId,
@@ -141,9 +142,10 @@ pub struct Row {
     /// `waiting`, `deferred`, or `answered` if the agent has not been resumed yet.
     pub standing: String,
     /// When it was sent.
+    #[serde(alias = "asked_at")]
     pub asked_at: String,
     /// When it expires.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "expires_at", skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
 }
 

@@ -80,12 +80,12 @@ enum ModelError {
     Access(#[from] AccessError),
     #[error(transparent)]
     Prompt(#[from] PromptError),
-    #[error("cannot ask {model}: {error}")]
-    Http { model: String, error: HttpError },
-    #[error("{model} returned an invalid decision: {error}")]
-    Wire { model: String, error: WireError },
-    #[error("{model} returned an invalid decision: {error}")]
-    Decision { model: String, error: DecisionError },
+    #[error("cannot ask {model}")]
+    Http { model: String, source: HttpError },
+    #[error("{model} returned an invalid decision")]
+    Wire { model: String, source: WireError },
+    #[error("{model} returned an invalid decision")]
+    Decision { model: String, source: DecisionError },
     #[error("no model answered within {}", humantime::format_duration(*.0))]
     Timeout(Duration),
     #[error("cannot start a thread to ask a model")]
@@ -197,12 +197,12 @@ fn ask(
     let left = until.saturating_duration_since(std::time::Instant::now());
     let body = http::post(&call, left).map_err(|error| match error {
         HttpError::Timeout => ModelError::Timeout(limit),
-        error => ModelError::Http { model: model.clone(), error },
+        source => ModelError::Http { model: model.clone(), source },
     })?;
     let text = wire::text(access.provider, &body)
-        .map_err(|error| ModelError::Wire { model: model.clone(), error })?;
+        .map_err(|source| ModelError::Wire { model: model.clone(), source })?;
     let (decision, reason) = decision::read(&text, access.key.reveal())
-        .map_err(|error| ModelError::Decision { model: model.clone(), error })?;
+        .map_err(|source| ModelError::Decision { model: model.clone(), source })?;
     Ok(ModelDecision { model, decision, reason })
 }
 

@@ -8,9 +8,9 @@ use std::io;
 use sys::error::{Failure, Hinted};
 use sys::failure;
 
-/// The message for an unreadable input.
-pub(super) fn unreadable(id: &RequestId, error: &io::Error) -> String {
-    format!("cannot read the input of request {id}: {error}")
+/// The failure to read a request's input.
+pub(super) fn unreadable(id: &RequestId, error: &io::Error) -> Failure {
+    failure!("cannot read the input of request {id}").because(error)
 }
 
 /// Returns the answer that `reply` gives to `request`.
@@ -27,8 +27,9 @@ pub(super) fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<
             "request {id} is not a question"; "answer it: murmur permission respond {id} allow, or deny"
         )),
         (Reply::Answers { answers }, true) => {
-            let asked = QuestionSet::parse(&request.input)
-                .map_err(|error| failure!("{error}"; "deny request {id}, so that the agent asks again"))?;
+            let asked = QuestionSet::parse(&request.input).map_err(|error| {
+                error.failure().hint(format!("deny request {id}, so that the agent asks again"))
+            })?;
             let answers = asked.answers(&answers).map_err(|error| error.failure())?;
             let answers = answers.into_iter().map(|(question, answer)| (question, answer.into())).collect();
             Ok(Answer {

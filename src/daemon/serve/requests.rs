@@ -24,7 +24,7 @@ impl<L: FnMut(&str)> Runner<L> {
     pub(super) fn report_requests(&mut self) -> Event {
         for event in self.broker.take_events() {
             match &event {
-                BrokerEvent::Error(error) => (self.log)(error),
+                BrokerEvent::Error(failure) => (self.log)(&failure.line()),
                 _ => self.events.request(&event),
             }
         }

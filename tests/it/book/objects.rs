@@ -38,7 +38,7 @@ const OBJECTS: [(&str, &str, &[&str]); 12] = [
         "`murmur status --json`",
         &["denied", "waitingReason", "lastRunAhead", "repositoryUntrusted"],
     ),
-    ("murmur permission list --json", "`murmur permission list --json`", &["doubt", "expires_at"]),
+    ("murmur permission list --json", "`murmur permission list --json`", &["doubt", "expiresAt"]),
     ("murmur question list --json", "`murmur permission list --json`", EVERY_FIELD),
     ("murmur workspaces list --json", "`murmur workspaces list --json`", &[]),
     ("murmur permission check 'Bash(ls)' --json", "`murmur permission check --json`", &[]),
@@ -62,8 +62,8 @@ const EVERY_FIELD: &[&str] = &[
     "cwd",
     "doubt",
     "standing",
-    "asked_at",
-    "expires_at",
+    "askedAt",
+    "expiresAt",
 ];
 
 /// The prose under a heading that begins so.

@@ -16,7 +16,7 @@ const KINDS: [(&str, &str); 12] = [
     ("folder", r"/tmp/murmur-[a-z]+-\w{6}\b"),
     (
         "number",
-        r#""(pid|agent_pid|started|uptimeSeconds|durationMs|duration_ms|waited_ms|age_ms|journal_inode|journal_end)": ?\d+"#,
+        r#""(pid|agent_pid|started|uptimeSeconds|durationMs|duration_ms|waited_ms|age_ms|journalInode|journalEnd)": ?\d+"#,
     ),
     ("pid", r"\bPIDs?:? \d+|\bpid=\d+|\bhost \d+\b"),
     ("free", r"\b\d+(\.\d+)? [KMGT]iB free"),

@@ -152,7 +152,7 @@ fn a_store_that_is_removed_meanwhile_disturbs_nothing_and_is_told_of_afterwards(
     out.read_line(&mut line).unwrap();
     assert_eq!(line, "one\ntwo\n");
     assert_snapshot!(show(&child.wait_with_output().unwrap()), @"
-    | warning: session s: its end was not recorded: No such file or directory (os error 2) (nothing was captured)
+    | warning: session s: its end was not recorded (nothing was captured): No such file or directory (os error 2)
     [exit 0]
     ");
     assert!(!vault.store.root().exists());

@@ -15,7 +15,7 @@ use crate::env::{Env, Socket, kill, wait_for_end};
 
 /// What is in the journal up to the byte that the event names: its line is the last of it.
 fn line_of(env: &Env, event: &Value) -> Value {
-    let end = usize::try_from(event["payload"]["journal_end"].as_u64().unwrap()).unwrap();
+    let end = usize::try_from(event["payload"]["journalEnd"].as_u64().unwrap()).unwrap();
     let text = env.journal_text();
     serde_json::from_str(text[..end].lines().last().unwrap()).unwrap()
 }
@@ -46,7 +46,7 @@ fn beats_of_whomever_begin_and_end_once() {
     let daemon = env.daemon();
     let mut events = env.connect();
     let attached = events.ask("attach", &json!({ "from": 0 }));
-    assert_eq!((&attached["next"], &attached["journal_end"]), (&json!(1), &json!(0)));
+    assert_eq!((&attached["next"], &attached["journalEnd"]), (&json!(1), &json!(0)));
     let begins = env.ask("beat", &json!({ "workspace": site.0 }));
     env.wait_for_agents(2);
     let by_hand = env.murmur(["beat", "shop", "-V"]).start();
@@ -70,9 +70,9 @@ fn beats_of_whomever_begin_and_end_once() {
         let mut line = line_of(&env, &ended);
         let inode =
             std::os::unix::fs::MetadataExt::ino(&env.data().join("heartbeats.jsonl").metadata().unwrap());
-        assert_eq!(ended["payload"]["journal_inode"], inode);
+        assert_eq!(ended["payload"]["journalInode"], inode);
         let payload = ended["payload"].as_object_mut().unwrap();
-        payload.retain(|key, _| !key.starts_with("journal_"));
+        payload.retain(|key, _| !key.starts_with("journal"));
         line.as_object_mut().unwrap().remove("turns");
         assert_eq!(ended["payload"], line);
         assert_eq!(ended["agent_id"], line["agent"]);
@@ -115,7 +115,7 @@ fn a_journal_that_is_moved_away_and_lines_that_are_no_beats() {
     let daemon = env.daemon();
     let mut events = env.connect();
     let attached = events.ask("attach", &json!({}));
-    assert_eq!(attached["journal_end"], env.journal_text().len());
+    assert_eq!(attached["journalEnd"], env.journal_text().len());
     append(&env, "not ours\n\n[1,2]");
     append(&env, &foreign(2));
     assert_eq!(line_of(&env, &events.event("beat_ended"))["own"], "2");
@@ -123,7 +123,7 @@ fn a_journal_that_is_moved_away_and_lines_that_are_no_beats() {
     append(&env, &foreign(3));
     let ended = events.event("beat_ended");
     assert_eq!((line_of(&env, &ended)["own"].clone(), ended["offset"].clone()), (json!("3"), json!(1)));
-    assert_ne!(ended["payload"]["journal_inode"], attached["journal_inode"]);
+    assert_ne!(ended["payload"]["journalInode"], attached["journalInode"]);
     File::create(env.data().join("heartbeats.jsonl")).unwrap();
     append(&env, &foreign(4));
     assert_eq!(line_of(&env, &events.event("beat_ended"))["own"], "4");
@@ -226,7 +226,7 @@ fn a_follower_asks_for_events_and_asks_the_next_daemon_again() {
         let mut client = Socket::new(listener.accept().unwrap().0);
         let asked = client.hear().unwrap();
         assert_eq!((&asked["msg_type"], &asked["payload"]), (&json!("attach"), &json!({ "from": null })));
-        let payload = json!({ "started_at": "", "next": 0, "journal_inode": 0, "journal_end": 0 });
+        let payload = json!({ "startedAt": "", "next": 0, "journalInode": 0, "journalEnd": 0 });
         let answer = json!({ "msg_type": "attach", "id": asked["id"], "success": true, "payload": payload });
         client.say(format!("{answer}\n"));
         append(&env, &foreign(life));

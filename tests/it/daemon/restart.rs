@@ -28,7 +28,7 @@ fn a_restart_replaces_the_daemon_and_its_beats_go_on() {
     let shown = env.run(["restart"]);
     let new = ping(&env);
     assert_eq!(shown, format!("murmur was restarted (PID {} -> {})\n[exit 0]", old["pid"], new["pid"]));
-    assert_ne!((&old["pid"], &old["started_at"]), (&new["pid"], &new["started_at"]));
+    assert_ne!((&old["pid"], &old["startedAt"]), (&new["pid"], &new["startedAt"]));
     assert_eq!(new["tick"], "1m 30s");
     assert!(env.config().contains("lastRun"), "{}", env.config());
     assert_eq!(env.agents_alive(), [agent["pid"].as_i64().unwrap()]);

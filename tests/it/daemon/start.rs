@@ -49,7 +49,7 @@ impl Impostor {
 
 fn answer(mut stream: &UnixStream, request: &Value) {
     let ping = json!({
-        "pid": std::process::id(), "version": "0.1.0", "started_at": "2026-02-03T10:00:00Z", "foreground": true,
+        "pid": std::process::id(), "version": "0.1.0", "startedAt": "2026-02-03T10:00:00Z", "foreground": true,
     });
     let answer = json!({ "msg_type": "ping", "id": request["id"], "success": true, "payload": ping });
     writeln!(stream, "{answer}").unwrap();

@@ -163,10 +163,10 @@ fn a_line_of_an_agent_that_is_stuck_is_no_beat() {
     follow.kill().unwrap();
     follow.wait().unwrap();
     assert_eq!(event["agent_id"], "site-1");
-    let end = usize::try_from(event["payload"]["journal_end"].as_u64().unwrap()).unwrap();
+    let end = usize::try_from(event["payload"]["journalEnd"].as_u64().unwrap()).unwrap();
     assert_eq!(env.journal_text().len(), end);
     let mut payload = event["payload"].clone();
-    payload.as_object_mut().unwrap().retain(|key, _| !key.starts_with("journal_"));
+    payload.as_object_mut().unwrap().retain(|key, _| !key.starts_with("journal"));
     assert_eq!(payload, env.journal()[1]);
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reference/daemon-protocol.md");
     let page = std::fs::read_to_string(page).unwrap();

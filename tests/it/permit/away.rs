@@ -59,7 +59,7 @@ fn a_request_whose_time_is_up_without_a_daemon_is_deferred_and_the_next_daemon_r
         (&listed["requests"][0]["id"], &listed["requests"][0]["standing"]),
         (&json!(id), &json!("deferred"))
     );
-    assert_eq!(listed["requests"][0]["asked_at"], asked["asked_at"]);
+    assert_eq!(listed["requests"][0]["askedAt"], asked["askedAt"]);
     let daemon = env.daemon();
     env.run(["permission", "respond", id, "allow"]);
     let resumed = env.wait_for_journal(2).remove(1);

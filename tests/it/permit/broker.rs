@@ -77,7 +77,7 @@ fn what_waits_is_listed_with_all_that_would_run() {
     assert_eq!(listed, json!({ "requests": [row] }));
     let mut keys: Vec<_> = row.as_object().unwrap().keys().map(String::as_str).collect();
     keys.sort_unstable();
-    assert_snapshot!(keys.join(" "), @"agent asked_at cwd id input kind standing tool workspace");
+    assert_snapshot!(keys.join(" "), @"agent askedAt cwd id input kind standing tool workspace");
     assert_eq!((&row["input"], text(&row, "standing")), (&input, "waiting"));
     assert!(env.run(["question", "list"]).starts_with("no questions\n"));
     env.run(["permission", "respond", id, "deny"]);

@@ -209,15 +209,15 @@ fn where_a_person_is_to_be_asked_and_no_daemon_runs_a_beats_call_is_denied() {
     let env = Env::new();
     env.acting("permissionsChecker: manual", &[bash("t1", "echo hi")]);
     assert_snapshot!(env.run(["beat", "site"]), @"
-    error [S] 1 call denied  murmur's hook failed: Bash(echo hi): cannot reach murmur's daemon (No such file or directory (os error 2)), so nobody can be asked; the call is denied
+    error [S] 1 call denied  murmur's hook failed: Bash(echo hi): cannot reach murmur's daemon, so nobody can be asked: No such file or directory (os error 2); the call is denied
     | warning: no daemon runs: calls that need your approval are denied; run: murmur start
     [exit 1]
     ");
     assert_snapshot!(env.run(["log"]), @"
-    [WHEN]  error [S]  [ENV]/site  1 call denied  murmur's hook failed: Bash(echo hi): cannot reach murmur's daemon (No such file or directory (os error 2)), so nobody can be asked; the call is denied
+    [WHEN]  error [S]  [ENV]/site  1 call denied  murmur's hook failed: Bash(echo hi): cannot reach murmur's daemon, so nobody can be asked: No such file or directory (os error 2); the call is denied
     [exit 0]
     ");
-    assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: cannot reach murmur's daemon (No such file or directory (os error 2)), so nobody can be asked; the call is denied");
+    assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: cannot reach murmur's daemon, so nobody can be asked: No such file or directory (os error 2); the call is denied");
     assert_eq!(env.decisions()[0]["by"], json!({ "kind": "failure" }));
 }
 

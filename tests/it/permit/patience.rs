@@ -22,7 +22,7 @@ fn the_time_of_a_beat_stands_still_while_a_person_is_waited_for() {
     let daemon = env.daemon();
     let beat = env.beat();
     let row = env.opened();
-    assert_eq!(row["expires_at"], Value::Null, "it waits until it is answered");
+    assert_eq!(row["expiresAt"], Value::Null, "it waits until it is answered");
     a_second_passes(&env);
     env.run(["permission", "respond", text(&row, "id"), "allow"]);
     let line = line(beat);

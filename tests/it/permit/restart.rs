@@ -17,8 +17,8 @@ fn asked_again(end: impl FnOnce(&Env, Daemon)) {
     let daemon = env.daemon();
     let again = env.opened();
     assert_eq!(
-        (&again["id"], &again["input"], &again["asked_at"]),
-        (&first["id"], &first["input"], &first["asked_at"])
+        (&again["id"], &again["input"], &again["askedAt"]),
+        (&first["id"], &first["input"], &first["askedAt"])
     );
     let listed = env.murmur(["permission", "list", "--json"]).json();
     assert_eq!(listed, json!({ "requests": [again] }));

@@ -4,6 +4,8 @@ use crate::record::State;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
 use std::time::Duration;
+use sys::error::Failure;
+use sys::failure;
 
 const DERUN_RUN: &str = "\
 Exits with the command's exit code, or by its signal. Exits with 127 if the command is not found and with \
@@ -124,18 +126,22 @@ pub struct Run {
 const LONGEST_RETENTION: Duration = Duration::from_secs(36_500 * 24 * 60 * 60);
 
 /// Parses a positive number of whole seconds (spec 4, Retention).
-fn retention(text: &str) -> Result<Duration, String> {
-    let retention = humantime::parse_duration(text).map_err(|error| error.to_string())?;
-    if retention.is_zero() {
-        return Err("must be more than 0s".to_owned());
+fn retention(text: &str) -> Result<Duration, Failure> {
+    match humantime::parse_duration(text) {
+        Ok(Duration::ZERO) => {
+            Err(failure!("--retention must be more than 0s"; "write one such as 90s or 7d"))
+        }
+        Ok(retention) if retention.subsec_nanos() != 0 => {
+            Err(failure!("--retention must be whole seconds"; "write one such as 90s or 7d"))
+        }
+        Ok(retention) if retention > LONGEST_RETENTION => {
+            Err(failure!("--retention must be at most a hundred years"; "write at most 36500d"))
+        }
+        Ok(retention) => Ok(retention),
+        Err(_) => {
+            Err(failure!("--retention {text:?} is not a time span"; "write one such as 10s, 5m or 1h30m"))
+        }
     }
-    if retention.subsec_nanos() != 0 {
-        return Err("must be whole seconds".to_owned());
-    }
-    if retention > LONGEST_RETENTION {
-        return Err("must be at most 36500d, a hundred years".to_owned());
-    }
-    Ok(retention)
 }
 
 /// Serve captured sessions to AI agents over MCP

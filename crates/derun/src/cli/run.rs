@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Duration;
+use sys::error::Failure;
 #[cfg(unix)]
 use sys::signals;
 use sys::spawn::{CommandLine, NotStarted};
@@ -26,9 +27,6 @@ use sys::{clock, exit};
 const SWEEP: Duration = Duration::from_millis(25);
 
 /// Runs the command and exits as it does. Prints nothing meanwhile.
-///
-/// # Errors
-/// If the command could not be run.
 pub fn run(args: &Run) -> anyhow::Result<ExitCode> {
     let id = match args.session_id.as_deref().map(SessionId::parse).transpose() {
         Ok(id) => id,
@@ -62,7 +60,7 @@ pub fn run(args: &Run) -> anyhow::Result<ExitCode> {
         Ok(Finished { ended: Ended::Exited(code), .. }) => End::Exited(*code),
         #[cfg(unix)]
         Ok(Finished { ended: Ended::Signaled(signal), .. }) => End::Signaled(signals::name(*signal)),
-        Ok(Finished { ended: Ended::NotStarted(error), .. }) => End::Failed(error.to_string()),
+        Ok(Finished { ended: Ended::NotStarted(error), .. }) => End::Failed(Failure::of(error).to_string()),
         Err(error) => End::Failed(error.to_string()),
     };
     let written = recorder.finish(&end);
@@ -76,7 +74,7 @@ pub fn run(args: &Run) -> anyhow::Result<ExitCode> {
         warn(&format!("nothing was captured: {}", complaint::describe(&error, complaint::hint).line()));
     }
     if let Err(error) = written {
-        warn(&error.to_string());
+        warn(&Failure::of(&error).to_string());
     }
     end_like(finished, args)
 }

@@ -14,6 +14,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use sys::clock;
+use sys::error::Hinted;
 
 /// How many characters of a command to show.
 const COMMAND: usize = 100;
@@ -30,7 +31,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             // Removed meanwhile by a sweep.
             Err(StoreError::NotFound(_)) => None,
             Err(error) => {
-                let _closed = writeln!(io::stderr(), "note: {}", plain_line(&error.to_string()));
+                let _closed = writeln!(io::stderr(), "note: {}", plain_line(&error.failure().to_string()));
                 None
             }
         }

@@ -51,7 +51,9 @@ pub fn describe(
             (failure!("{option} needs a value"), Some(accepted().1))
         }
         ErrorKind::InvalidValue | ErrorKind::ValueValidation => match error.source() {
-            Some(source) if hint_of(source).is_some() => (failure!("{option}: {source}"), hint_of(source)),
+            Some(source) if hint_of(source).is_some() => {
+                (Failure::new(option).because(source), hint_of(source))
+            }
             _ => {
                 let (kind, write) = accepted();
                 (failure!("{option} {value:?} is not {kind}"), Some(write))

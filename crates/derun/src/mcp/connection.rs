@@ -31,8 +31,8 @@ pub enum ServeError {
     #[error("cannot answer the MCP client: {0}")]
     Output(io::ErrorKind),
     /// An internal error.
-    #[error("the MCP server failed: {0}")]
-    Broken(tokio::task::JoinError),
+    #[error("the MCP server failed")]
+    Broken(#[source] tokio::task::JoinError),
 }
 
 /// Answers requests on `input`, one JSON-RPC message per line, until `input` ends or `output` is closed. The sessions

@@ -23,9 +23,6 @@ impl Default for Budget {
 
 impl Budget {
     /// Takes `steps` from the budget.
-    ///
-    /// # Errors
-    /// If the budget is exhausted.
     pub fn spend(&mut self, steps: u32) -> Result<(), Doubt> {
         match self.left.checked_sub(steps) {
             Some(left) => {
@@ -43,9 +40,6 @@ impl Budget {
     }
 
     /// Takes the cost of reading `bytes` from the budget.
-    ///
-    /// # Errors
-    /// If the budget is exhausted.
     pub fn read(&mut self, bytes: usize) -> Result<(), Doubt> {
         self.spend(1 + u32::try_from(bytes / BYTES_PER_STEP).unwrap_or(u32::MAX))
     }

@@ -42,9 +42,6 @@ struct Prescan {
 }
 
 /// Returns a lower bound for the number of tokens in `text`.
-///
-/// # Errors
-/// If `text` is nested too deeply.
 pub(super) fn tokens(text: &str) -> Result<u32, Doubt> {
     let mut prescan = Prescan { at_command: true, ..Prescan::default() };
     let bytes = text.as_bytes();

@@ -66,9 +66,6 @@ impl Pseudo {
     /// Creates a pseudo console of `size` that reads input from `input` and writes terminal output to `output`.
     /// With `inherits_cursor` it first queries the cursor position and waits for the answer; otherwise it clears
     /// the screen.
-    ///
-    /// # Errors
-    /// Fails if the system has no pseudo consoles.
     pub fn new(
         size: Size,
         input: BorrowedHandle<'_>,

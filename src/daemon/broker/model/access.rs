@@ -41,15 +41,15 @@ pub(super) enum AccessError {
     Open { path: PathBuf, mode: u32 },
     #[error("the key for {0} must be a single printable line")]
     Garbled(&'static str),
-    #[error("{}: [providers.{name}] base-url {error}", .settings.display())]
-    Url { name: &'static str, settings: PathBuf, error: WireError },
+    #[error("{}: [providers.{name}] base-url", .settings.display())]
+    Url { name: &'static str, settings: PathBuf, source: WireError },
 }
 
 impl Hinted for AccessError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Settings(error) => return error.hint(),
-            Self::Url { error, .. } => return error.hint(),
+            Self::Url { source, .. } => return source.hint(),
             Self::NoModel(settings) => format!("add [llm_auth] to {}", settings.display()),
             Self::NoKey { name, settings, variable, .. } => format!(
                 "add api-key-file to [providers.{name}] in {}, or start the daemon with {variable}",
@@ -78,10 +78,10 @@ impl Access {
         };
         let name = provider.name();
         let access = said.providers.remove(&provider).unwrap_or_default();
-        let url = wire::url(provider, access.base_url.as_deref()).map_err(|error| AccessError::Url {
+        let url = wire::url(provider, access.base_url.as_deref()).map_err(|source| AccessError::Url {
             name,
             settings: settings.to_owned(),
-            error,
+            source,
         })?;
         let key = match (access.api_key, access.api_key_file) {
             (Some(key), _) => key,

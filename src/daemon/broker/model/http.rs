@@ -29,8 +29,8 @@ pub(super) enum HttpError {
     #[error("the response has more than {LONGEST} bytes")]
     Long,
     /// The provider cannot be reached, or does not speak HTTP.
-    #[error("{0}")]
-    Failed(#[source] Box<ureq::Error>),
+    #[error(transparent)]
+    Failed(Box<ureq::Error>),
 }
 
 fn meaning(status: u16) -> &'static str {

@@ -32,10 +32,10 @@ pub(super) struct Call {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum WireError {
     /// The address is not a URL.
-    #[error("is not a valid URL")]
+    #[error("not a valid URL")]
     Address,
     /// The key and the call would be sent unencrypted.
-    #[error("would send the key unencrypted to another machine")]
+    #[error("the key would be sent unencrypted to another machine")]
     Plain,
     /// The response does not match the provider's API.
     #[error("not a response of {0}")]

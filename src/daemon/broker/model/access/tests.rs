@@ -72,7 +72,7 @@ fn without_a_model_key_or_valid_url_no_model_is_asked() {
         (
             &of("openai", "api-key = \"k\"\nbase-url = \"ftp://h\""),
             None,
-            "/config.toml: [providers.openai] base-url is not a valid URL; write it as \"https://host\"",
+            "/config.toml: [providers.openai] base-url: not a valid URL; write it as \"https://host\"",
         ),
     ] {
         let error = find(text, key).unwrap_err();
