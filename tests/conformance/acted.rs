@@ -9,11 +9,15 @@ pub(crate) mod stage;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use fake_claude::replay::ask_version;
+use anyhow::{Context, Result};
+use fake_claude::replay::End;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::facts::Facts;
+use crate::pool::Part;
+use crate::report::Report;
+use essence::Essence;
 use stage::{Agent, Stage};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/acted");
@@ -36,6 +40,16 @@ impl File {
         serde_json::from_slice(&text).with_context(|| format!("reading {}", path.display()))
     }
 
+    /// The file of this name.
+    pub(crate) fn load(name: &str) -> Result<Self> {
+        Self::read(&Path::new(FOLDER).join(format!("{name}.json")))
+    }
+
+    /// The names of the cases.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.cases.keys().map(String::as_str)
+    }
+
     /// The cases by their names, each with what all have.
     pub(crate) fn cases(&self) -> impl Iterator<Item = Result<(&str, Case)>> {
         self.cases.iter().map(|(name, own)| {
@@ -54,6 +68,8 @@ pub(crate) struct Case {
     pub(crate) first: Run,
     /// A second run, that resumes the session of the first.
     pub(crate) second: Option<Run>,
+    /// The capabilities without which a version does something else.
+    needs: Vec<String>,
 }
 
 impl Case {
@@ -61,7 +77,8 @@ impl Case {
         let fields = whole.as_object_mut().context("not an object")?;
         let model = fields.remove("model").context("without a model")?;
         let second = fields.remove("then").map(serde_json::from_value).transpose()?;
-        Ok(Self { model, first: serde_json::from_value(whole)?, second })
+        let needs = fields.remove("needs").map(serde_json::from_value).transpose()?.unwrap_or_default();
+        Ok(Self { model, first: serde_json::from_value(whole)?, second, needs })
     }
 }
 
@@ -139,24 +156,28 @@ pub(crate) fn names() -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Runs all cases of a file; the differences, each a line.
-pub(crate) fn differences(claude: &Path, name: &str) -> Result<Vec<String>> {
-    let file = File::read(&Path::new(FOLDER).join(format!("{name}.json")))?;
-    let version = ask_version(claude);
-    let mut differences = Vec::new();
-    for read in file.cases() {
-        let (case, read) = read.with_context(|| name.to_owned())?;
-        let case_name = format!("{name}/{case}");
-        let of = |agent: Agent<'_>| run(&read, agent).with_context(|| case_name.clone());
-        let (real, fake) = (of(Agent::Real(claude))?, of(Agent::Fake(&version))?);
-        if real.is_empty() {
-            bail!("{case_name}: the real one did nothing");
-        }
-        for (real, fake) in real.iter().zip(&fake) {
-            differences.extend(real.minus(fake).into_iter().map(|said| format!("{case}: {said}")));
-        }
-    }
-    Ok(differences)
+/// Runs one case on the real CLI and on fake-claude, as the same version; also returns the facts of the real one.
+pub(crate) fn compare(part: &Part) -> Result<(Report, Facts)> {
+    let file = File::load(&part.check)?;
+    let found = file.cases().find_map(|read| match read {
+        Ok((name, case)) => (name == part.case).then_some(Ok(case)),
+        Err(error) => Some(Err(error)),
+    });
+    let case = found.with_context(|| format!("no such case: {}", part.case))??;
+    let real = run(&case, Agent::Real(&part.claude))?;
+    let fake = run(&case, Agent::Fake(&part.version))?;
+    let report = Report {
+        facts: real.facts.differences(&fake.facts),
+        shapes: real.essences.iter().zip(&fake.essences).flat_map(|(real, fake)| real.minus(fake)).collect(),
+        needs: case.needs,
+        ..Report::default()
+    };
+    Ok((report, real.facts))
+}
+
+/// The facts of a case on the real CLI.
+pub(crate) fn probe(claude: &Path, case: &Value) -> Result<Facts> {
+    Ok(run(&Case::read(case.clone())?, Agent::Real(claude))?.facts)
 }
 
 fn merge(base: &mut Value, own: &Value) {
@@ -168,12 +189,32 @@ fn merge(base: &mut Value, own: &Value) {
     }
 }
 
-fn run(case: &Case, agent: Agent<'_>) -> Result<Vec<essence::Essence>> {
+/// What came of all runs of a case.
+struct Acted {
+    essences: Vec<Essence>,
+    facts: Facts,
+}
+
+fn run(case: &Case, agent: Agent<'_>) -> Result<Acted> {
     let stage = Stage::set(agent, &case.model)?;
-    let first = stage.run(&case.first, None)?;
-    let mut all = vec![first];
-    if let (Some(second), Some(session)) = (&case.second, all[0].session.clone()) {
-        all.push(stage.run(second, Some(&session))?);
+    let home = stage.root.path().canonicalize()?;
+    let mut runs = vec![stage.perform(&case.first, None)?];
+    let mut essences = vec![Essence::of(&runs[0], &home)];
+    if let (Some(second), Some(session)) = (&case.second, essences[0].session.clone()) {
+        runs.push(stage.perform(second, Some(&session))?);
+        essences.push(Essence::of(&runs[1], &home));
     }
-    Ok(all)
+    let (mut lines, mut told, mut stderr) = (Vec::new(), String::new(), String::new());
+    let mut end = End::Code(0);
+    for run in &runs {
+        // Where it worked is no fact.
+        let placed = |text: &str| text.replace(&*home.to_string_lossy(), "");
+        lines.extend(serde_json::from_str::<Vec<Value>>(&placed(
+            &Value::from(run.lines.clone()).to_string(),
+        ))?);
+        told.push_str(&run.told);
+        stderr.push_str(&run.stderr);
+        end = run.end();
+    }
+    Ok(Acted { facts: Facts::of(&lines, &stderr, end, &told), essences })
 }

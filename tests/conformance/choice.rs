@@ -34,7 +34,7 @@ impl Choice {
 }
 
 /// Whether npm installs the same thing for it tomorrow, and it names a folder.
-fn is_exact(version: &str) -> bool {
+pub(crate) fn is_exact(version: &str) -> bool {
     let numbers: Vec<&str> = version.split('.').collect();
     let is_number = |word: &&str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
     numbers.len() == 3 && numbers.iter().all(is_number)

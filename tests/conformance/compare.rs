@@ -89,7 +89,7 @@ impl Seen {
             End::Signal(signal) => Ending::Signaled(signal),
         };
         let outcome = outcome::decide(&ending, &results, &String::from_utf8_lossy(&run.stderr), None);
-        Self { main, tasks, subagent, outcome: format!("{outcome:?}") }
+        Self { main, tasks, subagent, outcome: estimated(&format!("{outcome:?}")) }
     }
 }
 

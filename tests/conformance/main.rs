@@ -1,200 +1,179 @@
-//! Holds fake-claude against the real Claude Code: `cargo test --test conformance [-- record|check] [NAME...]`.
+//! Holds fake-claude against the real Claude Code: `cargo test --test conformance [-- record|check|versions] [NAME...]`.
 //!
-//! `record` records every scenario of `fixtures/claude` anew from the real CLI against fake-model. `check`,
-//! the default, runs each on the real CLI and on fake-claude and fails on any difference that matters; and what
-//! `fixtures/acted` holds, which is never recorded. The real CLI is the pinned version, or the one that
-//! `REAL_CLAUDE_VERSION` or `MURMUR_REAL_CLAUDE` chooses. Where the pinned one cannot be installed, both are skipped, with
-//! one line; where the chosen one cannot be, the exit code is 69.
+//! `record` records scenarios of `fixtures/claude` anew from the real CLI against fake-model. `check`, the default, runs every
+//! check (`checks.rs`) on the real CLI, several at a time, and fails on any difference from fake-claude. The real CLI is the
+//! pinned version, or the one that `REAL_CLAUDE_VERSION` or `MURMUR_REAL_CLAUDE` chooses. Where the pinned one cannot be
+//! installed, both are skipped, with one line; where the chosen one cannot be, the exit code is 69. `versions` runs the checks on
+//! many versions and says what each lacks (`versions.rs`).
 
 mod acted;
 mod attacks;
 #[path = "../built.rs"]
 mod built;
+mod checks;
 mod choice;
 mod clients;
 mod compare;
 mod conversation;
+mod facts;
+mod known;
 mod live;
 mod payloads;
 mod permits;
 mod place;
 mod plan;
+mod pool;
 mod pulses;
 mod real;
+mod report;
 mod run;
 mod scenario;
 mod trust;
+mod verdict;
+mod versions;
 
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use anyhow::{Result, bail};
-use fake_claude::replay::{Fixture, ask_version};
+use fake_claude::replay::ask_version;
 
-use compare::compare;
+use checks::{Claude, INSPECTOR};
+use pool::Part;
 use real::Missing;
+use report::Report;
 use scenario::Scenario;
-
-/// Checks that are no scenarios: MCP clients that were not written here, the real CLI as a live agent, under murmur's
-/// hook, and with its pulses.
-const OTHERS: [&str; 11] = [
-    "mcp-inspector",
-    "mcp-claude",
-    "host-live",
-    "permits",
-    "defers",
-    "fails-closed",
-    "pulses",
-    "pulses-started",
-    "plan-beat",
-    "plan-live",
-    "trust",
-];
 
 /// The exit code where the chosen version cannot be installed: `EX_UNAVAILABLE` of sysexits.h.
 const UNAVAILABLE: u8 = 69;
 
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/claude");
-
 fn main() -> ExitCode {
-    let mut names: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
-    let record = names.first().is_some_and(|word| word == "record");
-    if record || names.first().is_some_and(|word| word == "check") {
-        names.remove(0);
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if args.first().is_some_and(|word| word == pool::PART) {
+        return ended(pool::answer(&args[1..]).map(|()| ExitCode::SUCCESS));
     }
-    if record && names.first().is_some_and(|word| word == payloads::NAME) {
-        return match payloads::record(&names[1..], say) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                say(&format!("error: {error:#}"));
-                ExitCode::FAILURE
-            }
-        };
+    let mut words: Vec<String> = args.into_iter().filter(|word| !word.starts_with('-')).collect();
+    let mode = words.first().filter(|word| ["record", "check", "versions"].contains(&word.as_str())).cloned();
+    if mode.is_some() {
+        words.remove(0);
     }
-    match conform(record, &names) {
-        Ok(code) => code,
-        Err(error) => {
-            say(&format!("error: {error:#}"));
-            ExitCode::FAILURE
-        }
-    }
+    ended(match mode.as_deref() {
+        Some("record") => record(&words),
+        Some("versions") => versions::judge(&words),
+        _ => check(&words),
+    })
 }
 
-fn ended(agree: bool) -> ExitCode {
-    if agree { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+fn ended(result: Result<ExitCode>) -> ExitCode {
+    result.unwrap_or_else(|error| {
+        say(&format!("error: {error:#}"));
+        ExitCode::FAILURE
+    })
 }
 
-fn conform(record: bool, names: &[String]) -> Result<ExitCode> {
-    // What is no scenario is named like one, and is checked with them where none is named.
-    let named = |name: &str| !record && (names.is_empty() || names.iter().any(|wanted| wanted == name));
-    let is_other = |name: &String| OTHERS.contains(&name.as_str());
-    let mut agree = true;
-    if named(OTHERS[0]) {
-        agree &= match clients::inspector() {
-            Ok(Some(why)) => told(OTHERS[0], &format!("skipped: {why}"), true),
-            Ok(None) => tell(OTHERS[0], Ok(())),
-            Err(error) => tell(OTHERS[0], Err(error)),
-        };
-    }
-    let claude = match real::find() {
-        Ok(claude) => claude,
+/// The real CLI, or the exit code where there is none.
+fn claude() -> Result<Result<Claude, ExitCode>> {
+    Ok(match real::find() {
+        Ok(path) => Ok(Claude { version: ask_version(&path), path }),
         Err(Missing::Pinned(why)) => {
             say(&format!("conformance: skipped: {why}"));
-            return Ok(ended(agree));
+            Err(ExitCode::SUCCESS)
         }
         Err(Missing::Chosen(why)) => {
             say(&format!("error: {why}"));
-            return Ok(ExitCode::from(UNAVAILABLE));
+            Err(ExitCode::from(UNAVAILABLE))
         }
         Err(Missing::Wrong(why)) => bail!(why),
+    })
+}
+
+fn record(names: &[String]) -> Result<ExitCode> {
+    if names.first().is_some_and(|word| word == payloads::NAME) {
+        payloads::record(&names[1..], say)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let claude = match claude()? {
+        Ok(claude) => claude,
+        Err(code) => return Ok(code),
     };
-    say(&format!("conformance: with {}", ask_version(&claude)));
-    let with_claude: [fn(&Path) -> Result<()>; 10] = [
-        clients::claude,
-        live::across_a_killed_daemon,
-        permits::a_person_decides,
-        permits::a_beat_waits_for_its_answer,
-        permits::the_hook_fails_closed,
-        pulses::of_a_session,
-        pulses::of_what_murmur_starts,
-        plan::a_beat_is_refused_it,
-        plan::a_live_agent_leaves_it,
-        |claude| trust::of_a_hostile_repository(claude).and_then(|()| attacks::all(claude)),
-    ];
-    for (name, check) in OTHERS[1..].iter().zip(with_claude).filter(|(name, _)| named(name)) {
-        agree &= tell(name, check(&claude));
+    let fixtures = Path::new(checks::FIXTURES);
+    for scenario in &Scenario::all(fixtures, names)? {
+        let fixture = run::real(&claude.path, &claude.version, scenario, fixtures)?;
+        let (end, bytes) = (fixture.run.end, fixture.stdout.len());
+        say(&format!("recorded {}: {end:?}, {bytes} bytes", scenario.name));
     }
-    let acted = acted::names()?;
-    for name in acted.iter().filter(|name| named(name)) {
-        agree &= acts_alike(&claude, name);
-    }
-    let is_other = |name: &String| is_other(name) || acted.contains(name);
-    let scenarios: Vec<String> = names.iter().filter(|name| !is_other(name)).cloned().collect();
-    if scenarios.is_empty() && !names.is_empty() {
-        return Ok(ended(agree));
-    }
-    Ok(ended(scenarios_agree(record, &claude, &scenarios)? && agree))
+    Ok(ExitCode::SUCCESS)
 }
 
-fn scenarios_agree(record: bool, claude: &Path, names: &[String]) -> Result<bool> {
-    let fixtures = Path::new(FIXTURES);
-    let scenarios = Scenario::all(fixtures, names)?;
-    if record {
-        for scenario in &scenarios {
-            let fixture = run::real(claude, scenario, fixtures)?;
-            say(&format!(
-                "recorded {}: {:?}, {} bytes",
-                scenario.name,
-                fixture.run.end,
-                fixture.stdout.len()
-            ));
+fn check(names: &[String]) -> Result<ExitCode> {
+    let started = Instant::now();
+    let chosen = checks::chosen(names)?;
+    let wants_inspector = names.is_empty() || names.iter().any(|name| name == INSPECTOR);
+    let mut agree = !wants_inspector || inspector();
+    if chosen.is_empty() {
+        return Ok(code(agree));
+    }
+    let claude = match claude()? {
+        Ok(claude) => claude,
+        Err(code) if agree => return Ok(code),
+        Err(_) => return Ok(ExitCode::FAILURE),
+    };
+    say(&format!("conformance: with {}", claude.version));
+    let older = real::older().map(|path| Claude { version: ask_version(&path), path });
+    let mut parts: Vec<Part> = Vec::new();
+    for check in &chosen {
+        parts.extend(checks::parts(check, &claude, older.as_ref())?);
+    }
+    build()?;
+    let (mut good, mut differ) = (0, false);
+    pool::run(&parts, |at, report| {
+        let part = &parts[at];
+        differ |= tell(part, &report);
+        // The last part of a check says how all went.
+        if parts.get(at + 1).is_none_or(|next| next.check != part.check) {
+            if !differ {
+                say(&format!("{}: agrees", part.check));
+                good += 1;
+            }
+            agree &= !differ;
+            differ = false;
         }
-        return Ok(true);
-    }
-    let mut agree = 0;
-    for scenario in &scenarios {
-        let folder = tempfile::tempdir()?;
-        let real = run::real(claude, scenario, &folder.path().join("real"))?;
-        let fake = run::fake(&fixtures.join(&scenario.name), scenario, &folder.path().join("fake"))?;
-        agree += usize::from(agrees(&scenario.name, &real, &fake));
-    }
-    say(&format!("conformance: {agree} of {} scenarios agree", scenarios.len()));
-    Ok(agree == scenarios.len())
+    })?;
+    let seconds = started.elapsed().as_secs();
+    say(&format!("conformance: {good} of {} checks agree, in {seconds} s", chosen.len()));
+    Ok(code(agree))
 }
 
-fn acts_alike(claude: &Path, name: &str) -> bool {
-    match acted::differences(claude, name) {
-        Ok(differences) if differences.is_empty() => told(name, "agrees", true),
-        Ok(differences) => {
-            differences.iter().for_each(|difference| say(&format!("{name}: {difference}")));
-            false
-        }
-        Err(error) => told(name, &format!("{error:#}"), false),
-    }
+fn code(agree: bool) -> ExitCode {
+    if agree { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn tell(name: &str, checked: Result<()>) -> bool {
-    match checked {
-        Ok(()) => told(name, "agrees", true),
-        Err(error) => told(name, &format!("{error:#}"), false),
-    }
+/// fake-claude and fake-model, before the parts need them.
+fn build() -> Result<()> {
+    built::built("fake-claude")?;
+    Ok(())
 }
 
-fn told(name: &str, what: &str, agrees: bool) -> bool {
-    say(&format!("{name}: {what}"));
-    agrees
-}
-
-fn agrees(name: &str, real: &Fixture, fake: &Fixture) -> bool {
-    let differences = compare(real, fake);
-    for difference in &differences {
+/// Says in what a part differs, if it does.
+fn tell(part: &Part, report: &Report) -> bool {
+    let name =
+        if part.case.is_empty() { part.check.clone() } else { format!("{}: {}", part.check, part.case) };
+    for difference in report.differences() {
         say(&format!("{name}: {difference}"));
     }
-    if differences.is_empty() {
-        say(&format!("{name}: agrees"));
-    }
-    differences.is_empty()
+    report.differences().next().is_some()
+}
+
+fn inspector() -> bool {
+    let (what, agrees) = match clients::inspector() {
+        Ok(Some(why)) => (format!("skipped: {why}"), true),
+        Ok(None) => ("agrees".to_owned(), true),
+        Err(error) => (format!("{error:#}"), false),
+    };
+    say(&format!("{INSPECTOR}: {what}"));
+    agrees
 }
 
 fn say(line: &str) {

@@ -1,4 +1,4 @@
-//! The pulses of the real Claude Code, in every version that can be had: of a session that somebody starts, whose own
+//! The pulses of the real Claude Code: of a session that somebody starts, whose own
 //! settings have hooks of others and rules, and of a beat and a hosted agent, for which nothing is set up.
 
 use std::io::{BufRead, BufReader, Write};
@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use crate::live::Events;
 use crate::permits::configure;
 use crate::place::Place;
-use crate::real;
 
 /// What an agent did, as its activity has it: the states, the tools and what was done with them.
 const DID: [&str; 6] = [
@@ -112,20 +111,8 @@ fn calls_are_told(place: &Place, activity: &[Value]) -> Result<()> {
     Ok(())
 }
 
-fn in_every_version(claude: &Path, check: fn(&Path) -> Result<()>) -> Result<()> {
-    check(claude)?;
-    for other in real::every().iter().filter(|other| other.as_path() != claude) {
-        check(other).with_context(|| other.display().to_string())?;
-    }
-    Ok(())
-}
-
 /// A session that somebody starts, with hooks set up beside those of others.
 pub(crate) fn of_a_session(claude: &Path) -> Result<()> {
-    in_every_version(claude, session)
-}
-
-fn session(claude: &Path) -> Result<()> {
     let place = Place::new(claude, &script())?;
     set_up(&place)?;
     let mut child = place
@@ -171,13 +158,11 @@ fn session(claude: &Path) -> Result<()> {
 
 /// What murmur starts: with nothing set up, and where the user has set up hooks as well.
 pub(crate) fn of_what_murmur_starts(claude: &Path) -> Result<()> {
-    in_every_version(claude, |claude| {
-        for (name, prepare) in [("nothing set up", foreign as fn(&Place) -> Result<()>), ("set up", set_up)] {
-            beat(claude, prepare).with_context(|| format!("a beat, {name}"))?;
-            host(claude, prepare).with_context(|| format!("a host, {name}"))?;
-        }
-        Ok(())
-    })
+    for (name, prepare) in [("nothing set up", foreign as fn(&Place) -> Result<()>), ("set up", set_up)] {
+        beat(claude, prepare).with_context(|| format!("a beat, {name}"))?;
+        host(claude, prepare).with_context(|| format!("a host, {name}"))?;
+    }
+    Ok(())
 }
 
 fn beat(claude: &Path, prepare: fn(&Place) -> Result<()>) -> Result<()> {

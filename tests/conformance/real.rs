@@ -5,15 +5,20 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::choice::Choice;
+use crate::choice::{self, Choice};
 
 /// The version that the fixtures are recorded with.
-const VERSION: &str = "2.1.329";
+pub(crate) const VERSION: &str = "2.1.329";
 const PACKAGE: &str = "@anthropic-ai/claude-code";
 const BINARY: &str = "node_modules/@anthropic-ai/claude-code-linux-x64/claude";
+/// What older versions have instead, for Node.
+const SCRIPT: &str = "node_modules/@anthropic-ai/claude-code/cli.js";
 
 /// An older one that people still have, in which hooks and settings are not quite the same.
 const OLDER: &str = "2.1.197";
+
+/// The versions that are checked, besides the newest one, where none are named.
+pub(crate) const VERSIONS: [&str; 6] = ["2.1.110", "2.1.160", OLDER, "2.1.250", "2.1.300", VERSION];
 
 /// Why there is no real CLI.
 pub(crate) enum Missing {
@@ -28,10 +33,24 @@ pub(crate) enum Missing {
 /// Every version to check that can be installed: the chosen one, else the pinned and the older one.
 pub(crate) fn every() -> Vec<PathBuf> {
     match choice() {
-        Ok(Choice::Pinned) => {
-            [VERSION, OLDER].into_iter().filter_map(|version| fetched(version).ok()).collect()
-        }
+        Ok(Choice::Pinned) => [VERSION, OLDER].into_iter().filter_map(|one| fetched(one).ok()).collect(),
         _ => find().into_iter().collect(),
+    }
+}
+
+/// The older version beside the pinned one, where nobody chose another.
+pub(crate) fn older() -> Option<PathBuf> {
+    matches!(choice(), Ok(Choice::Pinned)).then(|| fetched(OLDER).ok()).flatten()
+}
+
+/// The newest version that npm has.
+pub(crate) fn newest() -> Result<String, String> {
+    let said = npm(&["view", PACKAGE, "version"], Path::new("."))?;
+    let version = said.trim().to_owned();
+    if choice::is_exact(&version) {
+        Ok(version)
+    } else {
+        Err(format!("npm says that {version:?} is the newest"))
     }
 }
 
@@ -50,12 +69,15 @@ fn choice() -> Result<Choice, String> {
     Choice::parse(path, version.map(|version| version.to_string_lossy().into_owned()))
 }
 
-fn fetched(version: &str) -> Result<PathBuf, String> {
+/// The program of a version, from the cache or npm.
+pub(crate) fn fetched(version: &str) -> Result<PathBuf, String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Err("the real CLI is only fetched for linux-x64; set MURMUR_REAL_CLAUDE".into());
     }
-    let binary = package(PACKAGE, version)?.join(BINARY);
-    if binary.is_file() { Ok(binary) } else { Err(format!("npm installed no {}", binary.display())) }
+    let folder = package(PACKAGE, version)?;
+    let [binary, script] = [BINARY, SCRIPT].map(|name| folder.join(name));
+    let found = [&binary, &script].into_iter().find(|file| file.is_file());
+    found.cloned().ok_or_else(|| format!("npm installed no {}", binary.display()))
 }
 
 /// The folder in the cache that has this npm package installed.
@@ -75,20 +97,27 @@ fn install(folder: &Path, package: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(failed)?;
     std::fs::write(folder.join("package.json"), "{\"private\":true}\n").map_err(failed)?;
+    npm(&["install", "--no-audit", "--no-fund", "--ignore-scripts", package], folder).map(drop).inspect_err(
+        |_| {
+            // The next try begins with nothing.
+            drop(std::fs::remove_dir_all(folder));
+        },
+    )
+}
+
+/// What npm prints.
+fn npm(args: &[&str], folder: &Path) -> Result<String, String> {
     let output = Command::new("npm")
-        .args(["install", "--no-audit", "--no-fund", "--ignore-scripts"])
-        .arg(package)
+        .args(args)
         .current_dir(folder)
         .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("npm cannot be run: {error}"))?;
     if output.status.success() {
-        return Ok(());
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    // The next try begins with nothing.
-    drop(std::fs::remove_dir_all(folder));
     let said = String::from_utf8_lossy(&output.stderr);
     let cause = |line: &&str| line.starts_with("npm error") && !line.starts_with("npm error code");
     let first = said.lines().find(cause).or(said.lines().next()).unwrap_or("it said nothing");
-    Err(format!("npm cannot install {package}: {first}"))
+    Err(format!("npm {} fails: {first}", args.join(" ")))
 }

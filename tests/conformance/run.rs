@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result};
-use fake_claude::replay::{Fixture, RecordPlan, Stdin, Streams, ask_version, record_through};
+use fake_claude::replay::{Fixture, RecordPlan, Stdin, Streams, lines, record_through};
 use tempfile::TempDir;
 
 use crate::built::built;
 use crate::conversation::Conversation;
+use crate::facts::Facts;
 use crate::scenario::Scenario;
 
 /// Keeps the real CLI to itself.
@@ -46,7 +47,7 @@ impl Place {
     fn record(
         &self,
         scenario: &Scenario,
-        program: &Path,
+        (program, version): (&Path, &str),
         own: &[(&str, String)],
         into: &Path,
     ) -> Result<Fixture> {
@@ -64,7 +65,7 @@ impl Place {
             name: scenario.name.clone(),
             into: into.into(),
             program: program.into(),
-            version: ask_version(program),
+            version: version.to_owned(),
             argv: scenario.argv().into_iter().map(OsString::from).collect(),
             cwd: self.workspace.clone(),
             env,
@@ -83,7 +84,7 @@ impl Place {
 }
 
 /// Records the scenario from the real CLI into a folder of its name in `into`.
-pub(crate) fn real(claude: &Path, scenario: &Scenario, into: &Path) -> Result<Fixture> {
+pub(crate) fn real(claude: &Path, version: &str, scenario: &Scenario, into: &Path) -> Result<Fixture> {
     let place = Place::make(scenario)?;
     let script = place.root.path().join("script.json");
     std::fs::write(&script, scenario.script(&place.workspace))?;
@@ -92,14 +93,21 @@ pub(crate) fn real(claude: &Path, scenario: &Scenario, into: &Path) -> Result<Fi
     if scenario.login {
         env.push(("ANTHROPIC_API_KEY", "scripted".to_owned()));
     }
-    place.record(scenario, claude, &env, into)
+    place.record(scenario, (claude, version), &env, into)
 }
 
 /// Records the scenario from fake-claude, which plays `fixture`.
-pub(crate) fn fake(fixture: &Path, scenario: &Scenario, into: &Path) -> Result<Fixture> {
+pub(crate) fn fake(fixture: &Path, version: &str, scenario: &Scenario, into: &Path) -> Result<Fixture> {
     let place = Place::make(scenario)?;
     let env = [("FAKE_CLAUDE_FIXTURE", fixture.display().to_string())];
-    place.record(scenario, Path::new(&built("fake-claude")?), &env, into)
+    place.record(scenario, (Path::new(&built("fake-claude")?), version), &env, into)
+}
+
+/// What a recording says to murmur.
+pub(crate) fn facts(run: &Fixture) -> Facts {
+    let lines: Vec<_> =
+        lines(&run.stdout).map(|line| serde_json::from_slice(line).unwrap_or_default()).collect();
+    Facts::of(&lines, &String::from_utf8_lossy(&run.stderr), run.run.end, "")
 }
 
 /// A running fake-model. It ends with its stdin, so it does not outlive this process.

@@ -32,6 +32,9 @@ pub(crate) struct Scenario {
     pub(crate) env: BTreeMap<String, String>,
     #[serde(default = "yes")]
     pub(crate) login: bool,
+    /// The capabilities without which a version does something else.
+    #[serde(default)]
+    pub(crate) needs: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -1,15 +1,16 @@
 //! Runs one case on one agent, in a home and a workspace of their own, and answers what it asks.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 
 use anyhow::{Context, Result};
+use fake_claude::replay::End;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::Run;
-use super::essence::Essence;
 use crate::built::built;
 use crate::run::{Model, QUIET};
 
@@ -84,12 +85,6 @@ impl<'a> Stage<'a> {
         Ok(command)
     }
 
-    pub(super) fn run(&self, run: &Run, session: Option<&str>) -> Result<Essence> {
-        let Ran { lines, stderr, code, told } = self.perform(run, session)?;
-        let home = self.root.path().canonicalize()?;
-        Ok(Essence::of(&lines, &stderr, code, &told, &home))
-    }
-
     pub(crate) fn perform(&self, run: &Run, session: Option<&str>) -> Result<Ran> {
         let workspace = self.root.path().join("workspace");
         for (name, text) in &run.files {
@@ -109,21 +104,31 @@ impl<'a> Stage<'a> {
         }
         let mut stderr = String::new();
         child.stderr.take().context("no stderr")?.read_to_string(&mut stderr)?;
-        let code = child.wait()?.code();
+        let status = child.wait()?;
         // What hooks were told, where they keep it.
         let told = std::fs::read_to_string(workspace.join("told")).unwrap_or_default();
         drop(std::fs::remove_file(workspace.join("told")));
-        Ok(Ran { lines, stderr, code, told })
+        Ok(Ran { lines, stderr, status, told })
     }
 }
 
 /// What a run left.
 pub(crate) struct Ran {
     pub(crate) lines: Vec<Value>,
-    stderr: String,
-    code: Option<i32>,
+    pub(super) stderr: String,
+    status: ExitStatus,
     /// What its hooks appended to the file `told`.
     pub(crate) told: String,
+}
+
+impl Ran {
+    pub(super) fn code(&self) -> Option<i32> {
+        self.status.code()
+    }
+
+    pub(super) fn end(&self) -> End {
+        self.code().map_or_else(|| End::Signal(self.status.signal().unwrap_or_default()), End::Code)
+    }
 }
 
 /// A text with the real workspace where `/workspace` stands.

@@ -1,0 +1,157 @@
+//! All checks: which there are, of which parts each consists, and what a part finds.
+//!
+//! A check is a scenario of `fixtures/claude`, a file of `fixtures/acted`, each case of which is a part, or one of
+//! [`OTHERS`]. A part is run by `pool.rs` in a process of its own.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+
+use crate::acted;
+use crate::compare::compare;
+use crate::facts::Facts;
+use crate::known::{Capability, Known};
+use crate::pool::Part;
+use crate::report::Report;
+use crate::scenario::Scenario;
+use crate::{attacks, clients, live, permits, plan, pulses, run, trust};
+
+pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/claude");
+
+/// The check that needs an MCP client and no Claude Code.
+pub(crate) const INSPECTOR: &str = "mcp-inspector";
+
+/// Those that are also checked with the older version when none is chosen.
+const OLDER: [&str; 2] = ["pulses", "pulses-started"];
+
+/// Prefix of the checks that prove a capability with a case of its own.
+const PROBE: &str = "capability ";
+
+/// A check with murmur itself.
+struct Other {
+    name: &'static str,
+    check: fn(&Path) -> Result<()>,
+    /// The capabilities without which it cannot hold.
+    needs: &'static [&'static str],
+}
+
+const fn other(name: &'static str, needs: &'static [&'static str], check: fn(&Path) -> Result<()>) -> Other {
+    Other { name, check, needs }
+}
+
+/// Checks that are no scenarios: the real CLI as a client of murmur's MCP server, as a live agent, under murmur's hook, with
+/// its pulses, and against a hostile repository and a hostile agent.
+const OTHERS: [Other; 11] = [
+    other("mcp-claude", &[], clients::claude),
+    other("host-live", &[], live::across_a_killed_daemon),
+    other("permits", &[], permits::a_person_decides),
+    other("defers", &["defer"], permits::a_beat_waits_for_its_answer),
+    other("fails-closed", &["onFailure"], permits::the_hook_fails_closed),
+    other("pulses", &[], pulses::of_a_session),
+    other("pulses-started", &[], pulses::of_what_murmur_starts),
+    other("plan-beat", &[], plan::a_beat_is_refused_it),
+    other("plan-live", &[], plan::a_live_agent_leaves_it),
+    other("trust", &[], trust::of_a_hostile_repository),
+    other("attacks", &[], attacks::all),
+];
+
+/// A Claude Code to be checked.
+#[derive(Debug, Clone)]
+pub(crate) struct Claude {
+    pub(crate) path: PathBuf,
+    /// What `claude --version` prints.
+    pub(crate) version: String,
+}
+
+/// The names of all checks, in the order in which they are reported.
+pub(crate) fn names() -> Result<Vec<String>> {
+    let mut names: Vec<String> = OTHERS.iter().map(|other| other.name.to_owned()).collect();
+    names.extend(acted::names()?);
+    names.extend(Scenario::all(Path::new(FIXTURES), &[])?.into_iter().map(|scenario| scenario.name));
+    Ok(names)
+}
+
+/// The checks of these names, or all.
+pub(crate) fn chosen(names: &[String]) -> Result<Vec<String>> {
+    let mut all = self::names()?;
+    if let Some(unknown) = names.iter().find(|name| *name != INSPECTOR && !all.contains(name)) {
+        bail!("no such check: {unknown}");
+    }
+    all.retain(|name| names.is_empty() || names.contains(name));
+    Ok(all)
+}
+
+/// The parts of a check. `older` is another Claude Code, which some are checked with as well.
+pub(crate) fn parts(check: &str, claude: &Claude, older: Option<&Claude>) -> Result<Vec<Part>> {
+    let part = |claude: &Claude, case: &str| Part {
+        check: check.to_owned(),
+        case: case.to_owned(),
+        claude: claude.path.clone(),
+        version: claude.version.clone(),
+    };
+    if acted::names()?.iter().any(|name| name == check) {
+        let file = acted::File::load(check)?;
+        return Ok(file.names().map(|case| part(claude, case)).collect());
+    }
+    let mut parts = vec![part(claude, "")];
+    parts.extend(older.filter(|_| OLDER.contains(&check)).map(|older| part(older, &older.version)));
+    Ok(parts)
+}
+
+/// The parts that prove what no check does.
+pub(crate) fn probes(known: &Known, claude: &Claude) -> Vec<Part> {
+    let own = known.capabilities.iter().filter(|capability| capability.probe.is_some());
+    own.map(|capability| Part {
+        check: format!("{PROBE}{}", capability.name),
+        case: String::new(),
+        claude: claude.path.clone(),
+        version: claude.version.clone(),
+    })
+    .collect()
+}
+
+/// Runs a part.
+pub(crate) fn run(part: &Part) -> Report {
+    perform(part).unwrap_or_else(|error| Report::of(Err(error)))
+}
+
+fn perform(part: &Part) -> Result<Report> {
+    let known = Known::read()?;
+    if let Some(name) = part.check.strip_prefix(PROBE) {
+        let found = known.capabilities.iter().find(|capability| capability.name == name);
+        let Some(Capability { probe: Some(probe), shows, .. }) = found else { bail!("no probe of {name}") };
+        let facts = acted::probe(&part.claude, probe)?;
+        let capabilities = [(name.to_owned(), facts.shows(shows))].into();
+        return Ok(Report { capabilities, ..Report::default() });
+    }
+    if let Some(other) = OTHERS.iter().find(|other| other.name == part.check) {
+        let needs = other.needs.iter().map(|need| (*need).to_owned()).collect();
+        return Ok(Report { needs, ..Report::of((other.check)(&part.claude)) });
+    }
+    let (mut report, facts) = if part.case.is_empty() { recorded(part)? } else { acted::compare(part)? };
+    let name = [part.check.as_str(), part.case.as_str()].join("/");
+    let proven =
+        known.capabilities.iter().filter(|one| one.proof.as_deref() == Some(name.trim_end_matches('/')));
+    report.capabilities = proven.map(|one| (one.name.clone(), facts.shows(&one.shows))).collect();
+    Ok(report)
+}
+
+/// Compares a recorded scenario with fake-claude, which plays its fixture.
+fn recorded(part: &Part) -> Result<(Report, Facts)> {
+    let fixtures = Path::new(FIXTURES);
+    let Some(scenario) = Scenario::all(fixtures, std::slice::from_ref(&part.check))?.pop() else {
+        bail!("no scenario {}", part.check)
+    };
+    let folder = tempfile::tempdir()?;
+    let real = run::real(&part.claude, &part.version, &scenario, &folder.path().join("real"))?;
+    let fake =
+        run::fake(&fixtures.join(&scenario.name), &part.version, &scenario, &folder.path().join("fake"))?;
+    let facts = run::facts(&real);
+    let report = Report {
+        facts: facts.differences(&run::facts(&fake)),
+        shapes: compare(&real, &fake).iter().map(ToString::to_string).collect(),
+        needs: scenario.needs.clone(),
+        ..Report::default()
+    };
+    Ok((report, facts))
+}

@@ -1,0 +1,177 @@
+//! Runs the checks on many versions of Claude Code: `versions [VERSION...] [CHECK...]`.
+//!
+//! In come versions, by default those that are pinned and the newest one; out go one table, what differs, what each version
+//! can do (`known.rs`), and what to do next.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use fake_claude::replay::ask_version;
+
+use crate::checks::{self, Claude};
+use crate::choice::is_exact;
+use crate::known::{self, Known, Version};
+use crate::pool::{self, Part};
+use crate::report::Report;
+use crate::verdict::Verdict;
+use crate::{UNAVAILABLE, build, code, real, say};
+
+/// How many characters of a difference are shown.
+const SHOWN: usize = 600;
+
+/// One version, and what came of each check.
+struct Judged {
+    version: Version,
+    /// The version that fake-claude plays to the letter.
+    is_recorded: bool,
+    verdicts: BTreeMap<String, Verdict>,
+    /// What differs, a line each.
+    differences: Vec<String>,
+    /// Checks whose facts are the same, and whose shapes are not.
+    shapes: BTreeSet<String>,
+}
+
+/// Judges versions.
+pub(crate) fn judge(words: &[String]) -> Result<ExitCode> {
+    let started = Instant::now();
+    let (named, names): (Vec<String>, Vec<String>) = words.iter().cloned().partition(|word| is_exact(word));
+    let chosen = checks::chosen(&names)?;
+    let (claudes, missing) = installed(&named);
+    missing.iter().for_each(|why| say(&format!("not checked: {why}")));
+    if !named.is_empty() && claudes.len() < named.len() {
+        return Ok(ExitCode::from(UNAVAILABLE));
+    }
+    build()?;
+    let mut known = Known::read()?;
+    let mut parts: Vec<Part> = Vec::new();
+    for claude in &claudes {
+        parts.extend(checks::probes(&known, claude));
+        for check in &chosen {
+            parts.extend(checks::parts(check, claude, None)?);
+        }
+    }
+    let mut reports: Vec<Report> = Vec::new();
+    pool::run(&parts, |at, report| {
+        if parts.get(at + 1).is_none_or(|next| next.claude != parts[at].claude) {
+            say(&format!("{}: all run, after {} s", parts[at].version, started.elapsed().as_secs()));
+        }
+        reports.push(report);
+    })?;
+    let mut all = Vec::new();
+    for claude in &claudes {
+        let own = parts.iter().zip(&reports).filter(|(part, _)| part.claude == claude.path);
+        let judged = judged(claude, &own.collect::<Vec<_>>(), &mut known)?;
+        if names.is_empty() {
+            known.add_tested(judged.version);
+        }
+        all.push(judged);
+    }
+    known.write()?;
+    table(&chosen, &all);
+    Ok(code(advise(&all)))
+}
+
+/// The versions that can be had, and why others cannot.
+fn installed(named: &[String]) -> (Vec<Claude>, Vec<String>) {
+    let (mut versions, mut missing) = (named.to_vec(), Vec::new());
+    if named.is_empty() {
+        versions = real::VERSIONS.map(str::to_owned).to_vec();
+        match real::newest() {
+            Ok(newest) if versions.contains(&newest) => {}
+            Ok(newest) => versions.push(newest),
+            Err(why) => missing.push(why),
+        }
+    }
+    let mut claudes = Vec::new();
+    for version in versions {
+        match real::fetched(&version) {
+            Ok(path) => claudes.push(Claude { version: ask_version(&path), path }),
+            Err(why) => missing.push(why),
+        }
+    }
+    (claudes, missing)
+}
+
+fn judged(claude: &Claude, parts: &[(&Part, &Report)], known: &mut Known) -> Result<Judged> {
+    let version =
+        Version::parse(&claude.version).with_context(|| format!("{:?} is no version", claude.version))?;
+    for (name, has) in parts.iter().flat_map(|(_, report)| &report.capabilities) {
+        known.learn(name, version, *has);
+    }
+    let is_recorded = version.to_string() == real::VERSION;
+    let mut judged = Judged {
+        version,
+        is_recorded,
+        verdicts: BTreeMap::new(),
+        differences: Vec::new(),
+        shapes: BTreeSet::new(),
+    };
+    for (part, report) in parts {
+        let lacks = |need: &str| known.has(need, version) == Some(false);
+        let verdict = Verdict::of(report, lacks, is_recorded);
+        if verdict == Verdict::Differs {
+            let name = format!("{version}: {}: {}", part.check, part.case);
+            let all =
+                if is_recorded { report.differences().collect() } else { Vec::from_iter(&report.facts) };
+            let shown = |what: &&String| format!("{name}: {}", what.chars().take(SHOWN).collect::<String>());
+            judged.differences.extend(all.iter().map(shown));
+        } else if report.facts.is_empty() && !report.shapes.is_empty() {
+            judged.shapes.insert(part.check.clone());
+        }
+        let so_far = judged.verdicts.remove(&part.check).unwrap_or(Verdict::Ok);
+        judged.verdicts.insert(part.check.clone(), so_far.and(verdict));
+    }
+    Ok(judged)
+}
+
+/// The one table: a check a line, a version a column.
+fn table(checks: &[String], all: &[Judged]) {
+    let cell = |judged: &Judged, check: &String| {
+        judged.verdicts.get(check).map_or(String::new(), Verdict::to_string)
+    };
+    let first = checks.iter().map(String::len).max().unwrap_or_default();
+    let widths: Vec<usize> = all
+        .iter()
+        .map(|one| checks.iter().map(|check| cell(one, check).len()).max().unwrap_or_default().max(7))
+        .collect();
+    let line = |head: &str, cells: Vec<String>| {
+        let cells = cells.iter().zip(&widths).map(|(cell, width)| format!("  {cell:<width$}"));
+        say(format!("{head:<first$}{}", cells.collect::<String>()).trim_end());
+    };
+    line("", all.iter().map(|one| one.version.to_string()).collect());
+    for check in checks {
+        line(check, all.iter().map(|one| cell(one, check)).collect());
+    }
+}
+
+/// Says what differs and what to do; whether all agree.
+fn advise(all: &[Judged]) -> bool {
+    for judged in all {
+        judged.differences.iter().for_each(|line| say(line));
+    }
+    for judged in all.iter().filter(|judged| !judged.shapes.is_empty() && !judged.is_recorded) {
+        let checks: Vec<&str> = judged.shapes.iter().map(String::as_str).collect();
+        say(&format!("{}: the same facts in other shapes: {}", judged.version, checks.join(", ")));
+    }
+    let differs = |judged: &&Judged| judged.verdicts.values().any(|verdict| *verdict == Verdict::Differs);
+    let (bad, good): (Vec<&Judged>, Vec<&Judged>) = all.iter().partition(differs);
+    let list = |all: &[&Judged]| all.iter().map(|one| one.version.to_string()).collect::<Vec<_>>().join(", ");
+    if !good.is_empty() {
+        say(&format!(
+            "{}: murmur reads the same. Commit {} with the page; the newest goes into .ci/versions.sh",
+            list(&good),
+            known::FILE
+        ));
+    }
+    if !bad.is_empty() {
+        say(&format!(
+            "{}: murmur would read something else. For each line above: if murmur handles it, have fake-claude/src/act do the \
+             same from that version on, or name the capability that the case \"needs\"; if not, change murmur first. Record \
+             fixtures again only to move to a new version (tests/conformance/real.rs)",
+            list(&bad)
+        ));
+    }
+    bad.is_empty()
+}
