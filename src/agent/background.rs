@@ -73,7 +73,7 @@ impl Background {
 
 #[cfg(test)]
 mod tests {
-    use super::super::claude::Parser;
+    use super::super::parser::Parser;
     use super::*;
 
     /// The number of background tasks after each line.

@@ -146,7 +146,7 @@ impl Conversation {
 
 #[cfg(test)]
 mod tests {
-    use super::super::claude::Parser;
+    use super::super::parser::Parser;
     use super::*;
 
     #[test]

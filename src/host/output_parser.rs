@@ -4,8 +4,8 @@
 //! parsing can resume in the middle of a session.
 
 use super::event::Derived;
-use crate::agent::claude::Parser;
 use crate::agent::event::Event;
+use crate::agent::parser::{Dialect, Parser};
 use derun::record::Channel;
 use memchr::{memchr, memrchr};
 
@@ -41,6 +41,12 @@ impl LineStarts {
 }
 
 impl OutputParser {
+    /// A parser for output in `dialect`.
+    #[must_use]
+    pub fn new(dialect: Dialect) -> Self {
+        Self { stdout: Parser::new(dialect), ..Self::default() }
+    }
+
     /// Parses the next bytes of `channel`; the first is at session offset `at`.
     pub fn feed(&mut self, channel: Channel, at: u64, bytes: &[u8], sink: &mut impl FnMut(Derived<'_>)) {
         if bytes.is_empty() {

@@ -3,6 +3,7 @@
 use super::calls::Call;
 use super::id::AgentId;
 use super::state::{Kind, State};
+use crate::config::backend::Backend;
 use crate::permit::request::Request;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -38,8 +39,9 @@ pub struct Card {
     pub project: String,
     /// Its role.
     pub role: String,
-    /// Its program.
-    pub backend: String,
+    /// The program that runs it.
+    #[serde(default)]
+    pub backend: Backend,
     /// Its working directory.
     pub worktree: PathBuf,
     /// The issue it works on.

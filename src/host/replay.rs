@@ -3,6 +3,7 @@
 use super::event::Derived;
 use super::ledger::{self, Entries, Entry};
 use super::output_parser::{LineStarts, OutputParser};
+use crate::agent::parser::Dialect;
 use crate::rpc::feed::{Older, Past};
 use derun::id::SessionId;
 use derun::session::Session;
@@ -26,6 +27,8 @@ pub struct StoredEvents {
     pub session: SessionId,
     /// The agent.
     pub agent_id: String,
+    /// The form of its output.
+    pub dialect: Dialect,
     /// Events from this number on are not stored.
     pub limit: Arc<AtomicU64>,
     /// Whether the session is complete.
@@ -90,11 +93,11 @@ impl Replay {
             ahead.front().map_or_else(Default::default, |start| (start.at, start.line_starts, start.offset));
         Ok(Self {
             at: line_starts.stdout.min(line_starts.stderr).min(fresh),
+            parser: OutputParser::new(stored.dialect),
             stored,
             session,
             entries,
             ahead,
-            parser: OutputParser::default(),
             line_starts,
             fresh,
             next,

@@ -6,8 +6,8 @@
 use std::fmt;
 
 use fake_claude::replay::{End, Fixture, lines};
-use murmur::agent::claude::Parser;
 use murmur::agent::event::{Event, RunResult};
+use murmur::agent::parser::Parser;
 use murmur::host::process::Ending;
 use murmur::outcome;
 use serde_json::Value;

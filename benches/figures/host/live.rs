@@ -4,7 +4,9 @@ use super::super::home::Home;
 use super::line::Lines;
 use crate::built::built;
 use anyhow::Context;
-use murmur::agent::invocation::{live_args, user_message};
+use murmur::agent::claude::ClaudeDialog;
+use murmur::agent::dialog::Dialog;
+use murmur::agent::invocation::live_args;
 use murmur::host::protocol::Status;
 use murmur::host::state::State;
 use serde_json::{Value, json};
@@ -148,7 +150,7 @@ impl Bare {
 
     /// Has it take a turn and reads all of it. Returns how many bytes that are.
     pub(super) fn turn(&mut self) -> anyhow::Result<u64> {
-        self.stdin.write_all(&user_message("go"))?;
+        self.stdin.write_all(&ClaudeDialog::default().send("go"))?;
         let before = self.lines.taken();
         while !is_result(self.lines.next()?) {}
         Ok(self.lines.taken() - before)

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
+use murmur::config::backend::Backend;
 use murmur::host::id::AgentId;
 use murmur::host::protocol::Card;
 use murmur::host::record::Record;
@@ -34,7 +35,7 @@ fn held(env: &Env, agent: &str) -> Held {
         kind: Kind::Live,
         project: "site".to_owned(),
         role: "agent".to_owned(),
-        backend: "claude".to_owned(),
+        backend: Backend::Claude,
         worktree: "/srv/site".into(),
         issue: None,
         beat: None,

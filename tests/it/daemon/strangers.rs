@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use jiff::Timestamp;
+use murmur::config::backend::Backend;
 use murmur::host::id::AgentId;
 use murmur::host::protocol::Card;
 use murmur::host::record::Record;
@@ -52,7 +53,7 @@ fn leave_host(env: &Env, agent: &str, pid: u32, kind: Kind) {
         kind,
         project: "site".to_owned(),
         role: "agent".to_owned(),
-        backend: "claude".to_owned(),
+        backend: Backend::Claude,
         worktree: "/srv/site".into(),
         issue: None,
         beat: None,

@@ -5,6 +5,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use insta::assert_snapshot;
+use murmur::config::backend::Backend;
 use murmur::host::id::AgentId;
 use murmur::host::protocol::Card;
 use murmur::host::record::Record;
@@ -23,7 +24,7 @@ fn held(env: &Env) -> Held {
         kind: Kind::Live,
         project: "site\u{1b}[31m\n".to_owned(),
         role: "coding".to_owned(),
-        backend: "claude".to_owned(),
+        backend: Backend::Claude,
         worktree: "/srv/site".into(),
         issue: None,
         beat: None,

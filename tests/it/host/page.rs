@@ -161,7 +161,7 @@ fn every_event_on_the_page_is_one_that_a_host_tells() {
 
 /// The events of what an agent reports on its session, in the words of Claude Code 2.1.330.
 fn reports() -> Vec<Value> {
-    use murmur::agent::claude::Parser;
+    use murmur::agent::parser::Parser;
     use murmur::host::event::Derived;
     let system = |subtype: &str, fields: Value| {
         let mut line = json!({ "type": "system", "subtype": subtype, "uuid": "u", "session_id": "s" });
