@@ -13,7 +13,7 @@ use crate::journal::deferred::{self, DeferredCall};
 use crate::journal::entry::Entry;
 use crate::journal::unfinished::Kept;
 use crate::outcome::{self, Deferred};
-use crate::permit::request::RequestId;
+use murmur_core::permit::request::RequestId;
 use secrets::mask;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -14,13 +14,13 @@ mod processes;
 mod settings;
 mod trust;
 
-use crate::config::heartbeat::Cache;
-use crate::config::settings::{Provider, Secret};
 pub use agent::SANDBOX_VARIABLES;
 pub use credentials::VARIABLES as CREDENTIAL_VARIABLES;
 pub use finding::{Check, Finding, Level};
 pub use hint::Hint;
 use jiff::tz::TimeZone;
+use murmur_core::config::heartbeat::Cache;
+use murmur_core::config::settings::{Provider, Secret};
 pub use processes::ServiceFile;
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -24,10 +24,10 @@ mod pulse_event;
 mod transcript;
 mod without_daemon;
 
-use crate::agent::settings::{DECIDING, PULSE_EVENTS};
 use answer::Answer;
 use context::HookContext;
 use event::{Event, EventError, Input};
+use murmur_agent::settings::{DECIDING, PULSE_EVENTS};
 use pulse_event::PulseEvent;
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};

@@ -5,9 +5,9 @@ mod interrupted;
 pub mod refusals;
 pub mod servers;
 
-use crate::agent::event::RunResult;
 use crate::host::process::{Ending, Run, undecided};
-use crate::permit::request::RequestId;
+use murmur_agent::event::RunResult;
+use murmur_core::permit::request::RequestId;
 use secrets::mask;
 use serde::{Deserialize, Serialize};
 use servers::Servers;

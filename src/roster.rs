@@ -14,10 +14,10 @@ pub mod join;
 pub mod known;
 pub mod session;
 
-use crate::config::quiet::Quiet;
 use crate::pulse::health::Health;
 use crate::pulse::owner;
 use jiff::Timestamp;
+use murmur_core::config::quiet::Quiet;
 use serde::Serialize;
 use std::io;
 use std::path::PathBuf;

@@ -30,8 +30,8 @@ pub mod wanted;
 #[cfg(test)]
 mod tests;
 
-use crate::agent::settings::NotUtf8;
-use crate::config::problem::Problem;
+use murmur_agent::settings::NotUtf8;
+use murmur_core::config::problem::Problem;
 use std::io;
 use std::path::{Path, PathBuf};
 use sys::error::Hinted;

@@ -6,7 +6,7 @@ use super::codex::{self, CodexDialog};
 use super::dialog::{Conversation, Dialog};
 use super::parser::Dialect;
 use super::start::{Plan, Prepared};
-use crate::config::backend::Backend;
+use murmur_core::config::backend::Backend;
 use sys::error::Failure;
 
 /// The form of `backend`'s output.

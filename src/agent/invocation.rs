@@ -1,6 +1,6 @@
 //! How Claude Code is started: arguments, added environment, working folder, prompt on stdin.
 
-use crate::permit::deny;
+use murmur_core::permit::deny;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use sys::error::Hinted;

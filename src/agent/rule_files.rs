@@ -1,11 +1,11 @@
 //! Reads the rules that apply to agents, and reports the files whose errors deny every call.
 
-use crate::config::cron::Crons;
-use crate::config::file::{self as config, FileError};
-use crate::config::problem::Problem;
-use crate::config::settings::Settings;
-use crate::permit::rules::Rules;
 use jiff::tz::TimeZone;
+use murmur_core::config::cron::Crons;
+use murmur_core::config::file::{self as config, FileError};
+use murmur_core::config::problem::Problem;
+use murmur_core::config::settings::Settings;
+use murmur_core::permit::rules::Rules;
 use std::io;
 use std::path::{Path, PathBuf};
 use sys::error::{Failure, Hinted};

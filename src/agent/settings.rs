@@ -7,7 +7,7 @@
 //! and its `disableAllHooks` disables these hooks, unless `--settings` overrides both; so it does.
 
 use super::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
-use crate::permit::policy::Policy;
+use murmur_core::permit::policy::Policy;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::io;
@@ -234,7 +234,7 @@ impl GuardedAgent<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::permit::policy::{Approval, Checker, Questions};
+    use murmur_core::permit::policy::{Approval, Checker, Questions};
     use sys::paths::SettingsDir;
 
     const POLICY: Policy = Policy {

@@ -1,9 +1,9 @@
 //! What the agent reports about its session, for the journal line: model, tokens, API error status, MCP servers.
 
-use crate::agent::event::{Event, Tokens};
 use crate::journal::entry::Entry;
 use crate::outcome::Required;
 use crate::outcome::servers::Servers;
+use murmur_agent::event::{Event, Tokens};
 
 /// What the agent has reported so far.
 #[derive(Debug, Default)]

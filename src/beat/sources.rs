@@ -1,11 +1,11 @@
 //! Where each setting of a heartbeat comes from, for people, and which requests of its frontmatter were ignored.
 
-use crate::config::approval::{ApprovalSettings, Choice};
-use crate::config::file::DEFAULT_MAX_TURNS;
-use crate::config::heartbeat::Heartbeat;
-use crate::config::limit::{Source, Sourced};
-use crate::config::permissions::Permissions;
-use crate::permit::policy::{Policy, Role};
+use murmur_core::config::approval::{ApprovalSettings, Choice};
+use murmur_core::config::file::DEFAULT_MAX_TURNS;
+use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::config::limit::{Source, Sourced};
+use murmur_core::config::permissions::Permissions;
+use murmur_core::permit::policy::{Policy, Role};
 use std::fmt;
 
 /// A key, its value, and where it is set.

@@ -2,9 +2,6 @@
 
 use super::session::Session;
 use super::{BeatError, Job, Report, cannot_start, deferred, lock_workspace, prepare, until};
-use crate::agent::conversation::Conversation;
-use crate::agent::start::RunFolder;
-use crate::config::heartbeat::Content;
 use crate::host::drain::Drain;
 use crate::host::event::Progress;
 use crate::host::process::{Ending, Run};
@@ -17,6 +14,9 @@ use crate::outcome::{self, Outcome};
 use crate::pulse::task;
 use crate::pulse::write::put_over;
 use crate::trust::{self, OmittedServer};
+use murmur_agent::conversation::Conversation;
+use murmur_agent::start::RunFolder;
+use murmur_core::config::heartbeat::Content;
 use std::cell::Cell;
 use std::io;
 use std::path::PathBuf;

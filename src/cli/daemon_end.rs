@@ -2,7 +2,7 @@
 
 use super::style::plain_line;
 use crate::daemon::client;
-use crate::rpc::client::AskError;
+use murmur_rpc::client::AskError;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::time::Duration;

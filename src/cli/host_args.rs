@@ -1,8 +1,8 @@
 //! The arguments of `murmur host` and of the program `murmur-host`.
 
-use crate::config::backend::Backend;
 use crate::host::id::AgentId;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
+use murmur_core::config::backend::Backend;
 use std::path::PathBuf;
 use std::time::Duration;
 

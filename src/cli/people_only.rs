@@ -3,7 +3,7 @@
 
 use super::args::{Command, HostCommand, ServiceCommand, WorkspacesCommand};
 use super::setup_args::SetupCommand;
-use crate::rpc::caller;
+use murmur_rpc::caller;
 use sys::error::Failure;
 
 /// Fails if an agent's process runs a `command` that only people may run.

@@ -10,11 +10,11 @@ use super::args::{
 };
 use super::requests;
 use super::user_env::UserEnv;
-use crate::agent::rule_files::{self, Project};
-use crate::config::cron::Crons;
-use crate::config::file::File;
-use crate::config::heartbeat::{self, Cache, Heartbeat};
 use crate::daemon::broker::Kind;
+use murmur_agent::rule_files::{self, Project};
+use murmur_core::config::cron::Crons;
+use murmur_core::config::file::File;
+use murmur_core::config::heartbeat::{self, Cache, Heartbeat};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

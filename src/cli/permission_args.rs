@@ -1,8 +1,8 @@
 //! The arguments of `murmur permission` and `murmur question`.
 
 use super::requests::Answer;
-use crate::permit::policy::Role;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum, ValueHint};
+use murmur_core::permit::policy::Role;
 use std::path::PathBuf;
 
 /// Answer permission requests and check the rules

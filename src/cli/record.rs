@@ -2,10 +2,10 @@
 
 use super::args::{Beat, Record};
 use super::user_env::UserEnv;
-use crate::agent::find;
 use crate::trust::WrittenFile;
 use anyhow::Context;
 use fake_claude::replay::{RecordError, RecordPlan, Stdin, ask_version, record};
+use murmur_agent::find;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;

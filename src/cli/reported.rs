@@ -3,9 +3,9 @@
 //! Takes an event of a host, from its socket or created here, and returns a tag and a line.
 
 use super::style::plain_line;
-use crate::permit::pipeline::ASK;
-use crate::rpc::envelope::Event;
 use jiff::Timestamp;
+use murmur_core::permit::pipeline::ASK;
+use murmur_rpc::envelope::Event;
 use serde_json::Value;
 
 /// How many characters of a description or summary to show.

@@ -1,7 +1,7 @@
 //! `murmur schema`: the JSON Schema of config.json.
 
-use crate::config::schema;
 use derun::cli::stdout::stdout;
+use murmur_core::config::schema;
 use std::io::Write;
 use std::process::ExitCode;
 

@@ -2,11 +2,11 @@
 
 use super::reported;
 use super::style::{Style, plain_line, plain_text};
-use crate::agent::conversation::Turn;
-use crate::agent::event::Event;
 use crate::host::event::Derived;
 use crate::journal::entry::Entry;
-use crate::rpc::envelope::Event as HostEvent;
+use murmur_agent::conversation::Turn;
+use murmur_agent::event::Event;
+use murmur_rpc::envelope::Event as HostEvent;
 use std::io::{self, Write};
 
 /// How many characters of a tool's input to show.

@@ -2,8 +2,8 @@
 //! create a folder in `heartbeats/`, but its heartbeat runs only after a person approved it.
 
 use super::last_runs;
-use crate::config::heartbeat::Heartbeat;
 use jiff::Timestamp;
+use murmur_core::config::heartbeat::Heartbeat;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io;

@@ -3,8 +3,8 @@
 
 use crate::host::id::AgentId;
 use crate::host::record::Record;
-use crate::permit::request::{Request, is_session_id};
-use crate::rpc::caller::Caller;
+use murmur_core::permit::request::{Request, is_session_id};
+use murmur_rpc::caller::Caller;
 use sys::error::Failure;
 use sys::failure;
 use sys::held;

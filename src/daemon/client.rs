@@ -1,8 +1,8 @@
 //! The client of the daemon's socket: ping, status, events and stop (docs/reference/daemon-protocol.md).
 
 use super::status::Status;
-use crate::rpc::client::{AskError, Client};
 use jiff::Timestamp;
+use murmur_rpc::client::{AskError, Client};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -3,9 +3,9 @@
 use super::state::Configuration;
 use super::write_behind::at;
 use super::{approved, watch_paths};
-use crate::config::heartbeat::{Cache, Heartbeat};
-use crate::config::problem::Problem;
 use jiff::tz::TimeZone;
+use murmur_core::config::heartbeat::{Cache, Heartbeat};
+use murmur_core::config::problem::Problem;
 use std::io;
 use std::time::Duration;
 use sys::clock;

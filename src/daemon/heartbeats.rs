@@ -10,9 +10,9 @@ mod last_run;
 mod refusal;
 mod running;
 
-use crate::config::heartbeat::{Heartbeat, HeartbeatId};
-use crate::permit::request::RequestId;
 use jiff::{SignedDuration, Timestamp};
+use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
+use murmur_core::permit::request::RequestId;
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};

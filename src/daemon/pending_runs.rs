@@ -1,7 +1,7 @@
 //! Last runs waiting to be written to config.json, batched into one write.
 
-use crate::config::edit::{self, EditError, LastRun};
 use jiff::Timestamp;
+use murmur_core::config::edit::{self, EditError, LastRun};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use sys::clock;

@@ -15,8 +15,8 @@ mod tests;
 
 use super::data_folder::Lost;
 use super::heartbeats::Heartbeats;
-use crate::permit::request::RequestId;
 use jiff::Timestamp;
+use murmur_core::permit::request::RequestId;
 use std::collections::HashMap;
 
 pub use event::{Configuration, Effect, Event, JournalLine, Orphan, Recorded, StartRequest};

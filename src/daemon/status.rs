@@ -2,10 +2,10 @@
 
 use super::heartbeats::{Entry, Heartbeats, Running};
 use crate::beat::sources;
-use crate::config::approval::ApprovalSettings;
-use crate::config::heartbeat::Heartbeat;
 use crate::outcome::Kind;
 use jiff::Timestamp;
+use murmur_core::config::approval::ApprovalSettings;
+use murmur_core::config::heartbeat::Heartbeat;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use sys::clock::rfc3339;

@@ -7,8 +7,6 @@
 
 use super::gc::{self, Collected};
 use super::stuck::{self, StuckAgents};
-use crate::config::quiet::Quiet;
-use crate::config::settings::Settings;
 use crate::host::discover;
 use crate::journal::entry::Entry;
 use crate::journal::read::{Backward, Entries};
@@ -16,6 +14,8 @@ use crate::pulse::folder;
 use crate::pulse::health::Health;
 use crate::roster::{self, Agent, Sources};
 use jiff::{SignedDuration, Timestamp};
+use murmur_core::config::quiet::Quiet;
+use murmur_core::config::settings::Settings;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! The paths that the daemon watches.
 
-use crate::config::heartbeat::{FILE, FOLDER, Heartbeat};
+use murmur_core::config::heartbeat::{FILE, FOLDER, Heartbeat};
 use std::path::Path;
 use sys::paths::DataDir;
 use sys::watch::Place;

@@ -4,8 +4,8 @@ mod root;
 mod version;
 
 use super::{Check, Environment, Finding, Hint};
-use crate::agent::find::{self, CLAUDE};
 use crate::hook::MIN_DEFER_VERSION;
+use murmur_agent::find::{self, CLAUDE};
 pub use root::VARIABLES as SANDBOX_VARIABLES;
 use secrets::mask;
 use std::ffi::OsStr;

@@ -4,13 +4,13 @@ use super::files::instead_of_a_file;
 use super::finding::counted;
 use super::{Check, Environment, Finding, Hint};
 use crate::beat::sources;
-use crate::config::approval::{ApprovalSettings, Checker};
-use crate::config::file::FileError;
-use crate::config::heartbeat::Resolved;
-use crate::config::settings::Settings;
 use crate::daemon::approved;
 use crate::daemon::broker::model;
-use crate::permit::rules::Rules;
+use murmur_core::config::approval::{ApprovalSettings, Checker};
+use murmur_core::config::file::FileError;
+use murmur_core::config::heartbeat::Resolved;
+use murmur_core::config::settings::Settings;
+use murmur_core::permit::rules::Rules;
 use std::path::Path;
 use sys::{clock, file};
 

@@ -2,11 +2,11 @@
 
 use super::finding::counted;
 use super::{Check, Environment, Finding, Hint, config, folders};
-use crate::config::file::FileError;
-use crate::config::heartbeat::Resolved;
 use crate::journal::append;
 use crate::journal::read::{Backward, Entries};
 use jiff::{SignedDuration, Timestamp};
+use murmur_core::config::file::FileError;
+use murmur_core::config::heartbeat::Resolved;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;

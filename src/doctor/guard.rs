@@ -2,9 +2,9 @@
 //! records its decisions. The calls themselves are never run.
 
 use super::{Check, Environment, Finding, Hint};
-use crate::agent::invocation::DIR_VARIABLE;
-use crate::agent::settings::{HOME_VARIABLE, HookProgram, POLICY_VARIABLE};
-use crate::permit::policy::{Checker, Policy};
+use murmur_agent::invocation::DIR_VARIABLE;
+use murmur_agent::settings::{HOME_VARIABLE, HookProgram, POLICY_VARIABLE};
+use murmur_core::permit::policy::{Checker, Policy};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::io;

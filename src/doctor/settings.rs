@@ -3,9 +3,9 @@
 
 use super::finding::counted;
 use super::{Check, Environment, Finding, Hint};
-use crate::agent::find;
-use crate::config::heartbeat::Resolved;
 use crate::setup::flaw::{self, flaws};
+use murmur_agent::find;
+use murmur_core::config::heartbeat::Resolved;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

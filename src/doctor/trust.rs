@@ -1,8 +1,8 @@
 //! Whether a repository's Claude files are ignored because they are not trusted.
 
 use super::{Check, Environment, Finding};
-use crate::config::heartbeat::Resolved;
 use crate::trust::Workspaces;
+use murmur_core::config::heartbeat::Resolved;
 use std::collections::BTreeSet;
 use std::path::Path;
 use sys::error::one_line;

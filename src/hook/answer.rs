@@ -1,7 +1,7 @@
 //! The answer to Claude Code, in the form that its event requires.
 
 use super::event::Event;
-use crate::permit::decision::{Decision, Verdict};
+use murmur_core::permit::decision::{Decision, Verdict};
 use serde_json::{Value, json};
 
 /// An answer: one JSON object.
@@ -61,7 +61,7 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::permit::decision::By;
+    use murmur_core::permit::decision::By;
 
     fn line(event: Event, verdict: Verdict, input: Option<Value>) -> String {
         let decision = Decision { verdict, reason: "why".to_owned(), by: By::Person };

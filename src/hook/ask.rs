@@ -6,11 +6,13 @@ use super::context::HookContext;
 use super::without_daemon::{Outcome, WithoutDaemon};
 use crate::host::id::AgentId;
 use crate::host::protocol::{WAIT, Wait};
-use crate::permit::policy::DEFER_AFTER;
-use crate::permit::request::{Answer, DEFERRED, EXPIRED, LATE, REQUEST, Request, RequestId, WAITING, Whom};
-use crate::rpc::caller;
-use crate::rpc::envelope::{Request as Question, Response};
-use crate::rpc::frame::LONGEST;
+use murmur_core::permit::policy::DEFER_AFTER;
+use murmur_core::permit::request::{
+    Answer, DEFERRED, EXPIRED, LATE, REQUEST, Request, RequestId, WAITING, Whom,
+};
+use murmur_rpc::caller;
+use murmur_rpc::envelope::{Request as Question, Response};
+use murmur_rpc::frame::LONGEST;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -2,8 +2,8 @@
 
 use super::context::HookContext;
 use crate::journal::decisions::{DecisionError, DecisionLine, append, shown};
-use crate::permit::decision::Decision;
-use crate::permit::request::Answerer;
+use murmur_core::permit::decision::Decision;
+use murmur_core::permit::request::Answerer;
 use secrets::mask;
 use serde_json::Value;
 use shell_guard::call::Call;

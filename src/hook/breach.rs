@@ -8,10 +8,10 @@ use super::audit::{self, CallIds};
 use super::context::HookContext;
 use super::decide;
 use super::event::Input;
-use crate::agent::settings::POLICY_VARIABLE;
 use crate::journal::decisions::DecisionError;
-use crate::permit::decision::{By, Verdict};
-use crate::permit::pipeline::Step;
+use murmur_agent::settings::POLICY_VARIABLE;
+use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::pipeline::Step;
 use shell_guard::guard;
 
 /// Checks the call in the event `text`, if murmur started the agent.

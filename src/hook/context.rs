@@ -1,15 +1,15 @@
 //! The context of a hook: what the environment says about its agent, read once.
 
-use crate::agent::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
-use crate::agent::rule_files::{self, Project};
-use crate::agent::settings::{
+use murmur_agent::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
+use murmur_agent::rule_files::{self, Project};
+use murmur_agent::settings::{
     BEAT_VARIABLE, FURTHER_SETTINGS_VARIABLE, HEARTBEAT_VARIABLE, HOME_VARIABLE, POLICY_VARIABLE,
     PROJECT_VARIABLE, SETTINGS_VARIABLE, SOCKET_VARIABLE, WORKSPACE_VARIABLE,
 };
-use crate::config::approval::ApprovalSettings;
-use crate::config::settings::{Settings, SettingsError};
-use crate::permit::policy::{Policy, Role};
-use crate::permit::request::BeatOf;
+use murmur_core::config::approval::ApprovalSettings;
+use murmur_core::config::settings::{Settings, SettingsError};
+use murmur_core::permit::policy::{Policy, Role};
+use murmur_core::permit::request::BeatOf;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use sys::error::{Failure, Hinted};

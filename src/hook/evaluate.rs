@@ -1,12 +1,12 @@
 //! Applies guard and rules to a call, with the targets of links from disk. The same for a hook and for previews of what a
 //! hook would decide.
 
-use crate::agent::rule_files::RulesFile;
-use crate::config::problem::Problem;
-use crate::permit::decision::{By, Decision, Verdict};
-use crate::permit::pipeline::{self, Step};
-use crate::permit::policy::Policy;
-use crate::permit::rules::{self, Matched, Reading, Rules};
+use murmur_agent::rule_files::RulesFile;
+use murmur_core::config::problem::Problem;
+use murmur_core::permit::decision::{By, Decision, Verdict};
+use murmur_core::permit::pipeline::{self, Step};
+use murmur_core::permit::policy::Policy;
+use murmur_core::permit::rules::{self, Matched, Reading, Rules};
 use shell_guard::call::Call;
 use shell_guard::guard;
 use shell_guard::shell;

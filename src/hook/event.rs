@@ -87,7 +87,7 @@ impl Input {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::settings::DECIDING;
+    use murmur_agent::settings::DECIDING;
 
     #[test]
     fn every_event_that_decides_is_known() {

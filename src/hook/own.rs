@@ -1,10 +1,10 @@
 //! Finds what the guard protects as murmur's own: its programs, data and settings, the agent's program, and the processes
 //! that supervise the agent.
 
-use crate::agent::find::{self, CLAUDE};
-use crate::agent::invocation::DIR_VARIABLE;
-use crate::agent::settings::{HOME_VARIABLE, SETTINGS_VARIABLE};
-use crate::permit::policy::Policy;
+use murmur_agent::find::{self, CLAUDE};
+use murmur_agent::invocation::DIR_VARIABLE;
+use murmur_agent::settings::{HOME_VARIABLE, SETTINGS_VARIABLE};
+use murmur_core::permit::policy::Policy;
 use shell_guard::call::Own;
 use std::path::{Path, PathBuf};
 use sys::ancestors;

@@ -161,7 +161,7 @@ fn milliseconds(value: &RawValue) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::settings::PULSE_EVENTS;
+    use murmur_agent::settings::PULSE_EVENTS;
 
     fn read(event: &str, text: &str) -> PulseReport {
         PulseEvent::parse(event).unwrap().read(text).unwrap()

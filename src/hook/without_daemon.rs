@@ -3,13 +3,13 @@
 
 use super::ask::{AskOutcome, OUTCOME_PATIENCE, Patience};
 use super::context::HookContext;
-use crate::config::cron::Crons;
-use crate::config::file::File;
-use crate::config::heartbeat;
 use crate::journal::deferred::{DeferredCall, Folder, Standing};
-use crate::permit::request::{Request, RequestId};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use murmur_core::config::cron::Crons;
+use murmur_core::config::file::File;
+use murmur_core::config::heartbeat;
+use murmur_core::permit::request::{Request, RequestId};
 use std::fs;
 use std::time::Instant;
 use sys::file::open_regular;

@@ -6,9 +6,9 @@ use super::limits::Turns;
 use super::process::{Doing, Unanswered};
 use super::protocol::Wait;
 use super::state::{Input, Kind};
-use crate::agent::background::Background;
-use crate::agent::event::{Event, RunResult};
 use crate::pulse::{ACTION, brief};
+use murmur_agent::background::Background;
+use murmur_agent::event::{Event, RunResult};
 use secrets::mask;
 use std::time::Duration;
 

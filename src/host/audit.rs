@@ -6,10 +6,10 @@
 //! runs any hook (an unknown tool, invalid input) have a result that starts with one of `UNRUN`, as measured on
 //! 2.1.197, 2.1.329 and 2.1.330.
 
-use crate::agent::event::Event;
 use crate::host::process::{breached, ran_denied};
-use crate::permit::decision::{By, Verdict};
 use crate::pulse::action;
+use murmur_agent::event::Event;
+use murmur_core::permit::decision::{By, Verdict};
 use secrets::mask;
 use serde::Deserialize;
 use std::collections::HashMap;

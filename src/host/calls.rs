@@ -1,7 +1,7 @@
 //! Tool calls that an agent has started and not finished.
 
-use crate::agent::event::Event;
 use crate::pulse::action;
+use murmur_agent::event::Event;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ impl Calls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::event::Json;
+    use murmur_agent::event::Json;
     use serde_json::{Value, json};
 
     fn begin(calls: &mut Calls, id: &str, name: &str, input: &Value) {

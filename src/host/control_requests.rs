@@ -4,11 +4,11 @@
 //! Requests go in, and verdicts come out. A backend with hooks asks here what no hook has decided; one without asks about
 //! every call that it doesn't allow by itself. It waits for the answer.
 
-use crate::agent::dialog::Verdict;
-use crate::agent::event::{Event, PermissionRequest};
-use crate::agent::invocation::Invocation;
-use crate::agent::settings::HookProgram;
-use crate::config::backend::{Backend, Capability};
+use murmur_agent::dialog::Verdict;
+use murmur_agent::event::{Event, PermissionRequest};
+use murmur_agent::invocation::Invocation;
+use murmur_agent::settings::HookProgram;
+use murmur_core::config::backend::{Backend, Capability};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::ffi::OsString;

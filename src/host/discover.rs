@@ -5,8 +5,8 @@ use super::protocol::{HOST_PROTOCOL_VERSION, Pong, REQUESTS, Status, Wait, Waits
 use super::record::{Ended, Record};
 use super::registration::reap;
 use super::state::Kind;
-use crate::rpc::client::{AskError, Client};
 use jiff::{SignedDuration, Timestamp};
+use murmur_rpc::client::{AskError, Client};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

@@ -4,8 +4,8 @@ mod report;
 
 use super::protocol::Wait;
 use super::state::State;
-use crate::agent::event::{Event as Agent, McpServer, PermissionRequest, RunResult, Tokens};
-use crate::rpc::envelope::{event_line, write_event};
+use murmur_agent::event::{Event as Agent, McpServer, PermissionRequest, RunResult, Tokens};
+use murmur_rpc::envelope::{event_line, write_event};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;

@@ -1,9 +1,9 @@
 //! Starts a live agent's host, a process of its own that outlives its parent (spec 3, Spawn Flow).
 
 use super::id::{AgentId, IdError};
-use crate::agent::invocation::HOST_VARIABLE;
-use crate::config::backend::Backend;
-use crate::rpc::caller::MANAGER;
+use murmur_agent::invocation::HOST_VARIABLE;
+use murmur_core::config::backend::Backend;
+use murmur_rpc::caller::MANAGER;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::io;

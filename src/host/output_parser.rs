@@ -4,10 +4,10 @@
 //! parsing can resume in the middle of a session.
 
 use super::event::Derived;
-use crate::agent::event::Event;
-use crate::agent::parser::{Dialect, Parser};
 use derun::record::Channel;
 use memchr::{memchr, memrchr};
+use murmur_agent::event::Event;
+use murmur_agent::parser::{Dialect, Parser};
 
 /// Longer stderr lines, in bytes, become several events.
 const LONGEST: usize = 64 << 10;

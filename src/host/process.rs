@@ -1,9 +1,9 @@
 //! An agent's process: how it starts, how it ends, and the result of a run.
 
 use super::audit::Refusals;
-use crate::agent::event::RunResult;
-use crate::agent::invocation::Invocation;
-use crate::permit::request::Request;
+use murmur_agent::event::RunResult;
+use murmur_agent::invocation::Invocation;
+use murmur_core::permit::request::Request;
 use std::io;
 use std::process::Stdio;
 use std::time::Duration;

@@ -3,8 +3,8 @@
 use super::calls::Call;
 use super::id::AgentId;
 use super::state::{Kind, State};
-use crate::config::backend::Backend;
-use crate::permit::request::Request;
+use murmur_core::config::backend::Backend;
+use murmur_core::permit::request::Request;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;

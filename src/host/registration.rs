@@ -3,7 +3,7 @@
 use super::id::AgentId;
 use super::protocol::Card;
 use super::record::{ClaimError, Ended, Record};
-use crate::agent::invocation::marks;
+use murmur_agent::invocation::marks;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

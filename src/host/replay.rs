@@ -3,11 +3,11 @@
 use super::event::Derived;
 use super::ledger::{self, Entries, Entry};
 use super::output_parser::{LineStarts, OutputParser};
-use crate::agent::parser::Dialect;
-use crate::rpc::feed::{Older, Past};
 use derun::id::SessionId;
 use derun::session::Session;
 use derun::store::{Store, StoreError};
+use murmur_agent::parser::Dialect;
+use murmur_rpc::feed::{Older, Past};
 use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;

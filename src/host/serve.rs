@@ -4,11 +4,11 @@ use super::protocol::{
     Attach, Attached, Card, HOST_PROTOCOL_VERSION, Pong, REQUEST_TYPES, Send, Status, Stop, Wait, Waits,
 };
 use super::state::State;
-use crate::agent::settings::HookProgram;
-use crate::rpc::caller::Caller;
-use crate::rpc::envelope::{Request, payload, response_line, unknown};
-use crate::rpc::feed::Feed;
-use crate::rpc::serve::{Answer, Service};
+use murmur_agent::settings::HookProgram;
+use murmur_rpc::caller::Caller;
+use murmur_rpc::envelope::{Request, payload, response_line, unknown};
+use murmur_rpc::feed::Feed;
+use murmur_rpc::serve::{Answer, Service};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::path::Path;

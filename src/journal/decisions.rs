@@ -2,8 +2,8 @@
 //! (docs/reference/hook.md).
 
 use crate::host::process::Unanswered;
-use crate::permit::decision::{By, Verdict};
-use crate::permit::request::{Answerer, Request, RequestId};
+use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::request::{Answerer, Request, RequestId};
 use secrets::mask;
 use serde::Serialize;
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! `approvals/`: deferred calls, one file each, so that their answers survive a restart or a reboot.
 
-use crate::permit::request::{Answer, Request, RequestId};
 use jiff::Timestamp;
+use murmur_core::permit::request::{Answer, Request, RequestId};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -171,8 +171,8 @@ fn read(path: &Path) -> io::Result<DeferredCall> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::permit::decision::{By, Verdict};
-    use crate::permit::request::Whom;
+    use murmur_core::permit::decision::{By, Verdict};
+    use murmur_core::permit::request::Whom;
 
     const NOW: Timestamp = Timestamp::constant(1_767_225_600, 0);
 

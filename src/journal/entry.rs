@@ -1,9 +1,9 @@
 //! A line of the journal: spec 0's fields in spec 0's order, then murmur's own.
 
-use crate::agent::conversation::Turn;
-use crate::agent::event::Tokens;
-use crate::config::backend::Backend;
 use crate::outcome::{Kind, Outcome};
+use murmur_agent::conversation::Turn;
+use murmur_agent::event::Tokens;
+use murmur_core::config::backend::Backend;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;

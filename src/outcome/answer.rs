@@ -1,6 +1,6 @@
 //! Finds an alert in an agent's answer, whatever its markup.
 
-use crate::permit::plain;
+use murmur_core::permit::plain;
 
 /// Whether the text begins with `ATTENTION:`, in any case, also inside Markdown bold, headings, quotes and list items,
 /// and after invisible characters or symbols such as an emoji.

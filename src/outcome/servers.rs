@@ -3,7 +3,7 @@
 //! Claude Code continues without a server that failed, so an agent may report nothing because it couldn't look.
 
 use super::{Outcome, SUMMARY, first_characters};
-use crate::agent::event::McpServer;
+use murmur_agent::event::McpServer;
 
 /// The MCP servers of an agent, as listed at the start of its turns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! An agent's health, from its pulse. Pure.
 
 use super::State;
-use crate::config::quiet::Quiet;
+use murmur_core::config::quiet::Quiet;
 use serde::Serialize;
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Determines an agent's own id from the environment and Claude Code.
 
-use crate::agent::invocation::AGENT_VARIABLE;
+use murmur_agent::invocation::AGENT_VARIABLE;
 use std::ffi::OsString;
 use sys::tmux;
 

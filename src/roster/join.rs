@@ -7,10 +7,10 @@ use super::hosted::{Hosted, Standing};
 use super::known::{Known, KnownPulse};
 use super::session::Session;
 use super::{Agent, Source, session_agent};
-use crate::config::quiet::Quiet;
 use crate::pulse::State;
 use crate::pulse::health::Health;
 use jiff::Timestamp;
+use murmur_core::config::quiet::Quiet;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 

@@ -4,9 +4,9 @@ use super::splice::{Splices, without};
 use super::style::{Node, Slot, Style};
 use super::tree::{Event, Group, Settings};
 use super::wanted::Wanted;
-use crate::config::edit::layout::{Layout, quoted};
-use crate::config::json::Object;
-use crate::config::problem::Problem;
+use murmur_core::config::edit::layout::{Layout, quoted};
+use murmur_core::config::json::Object;
+use murmur_core::config::problem::Problem;
 use serde_json::Value;
 use std::path::Path;
 

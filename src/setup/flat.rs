@@ -4,8 +4,8 @@ use super::flaw::known_events;
 use super::splice::Splices;
 use super::style::{Node, Slot, Style};
 use super::tree::{Group, Settings};
-use crate::config::edit::layout::Layout;
-use crate::config::problem::Problem;
+use murmur_core::config::edit::layout::Layout;
+use murmur_core::config::problem::Problem;
 use std::path::Path;
 
 /// Nests every flat entry in `source`, and returns the text and the entries, such as `hooks.PostToolUse[0]`. Nothing else
@@ -27,7 +27,7 @@ pub fn fix_flat(source: &str, path: &Path) -> Result<(String, Vec<String>), Prob
 
 /// The group with everything but its matcher moved to a nested hook.
 fn nested(group: &Group<'_>, source: &str) -> String {
-    let member = |member: &crate::config::json::Member<'_>| {
+    let member = |member: &murmur_core::config::json::Member<'_>| {
         (member.key.to_owned(), Node::Leaf(member.value.to_owned()))
     };
     let (mut outer, mut inner) = (Vec::new(), Vec::new());

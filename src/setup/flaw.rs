@@ -4,9 +4,9 @@
 //! ignores the file if the event makes decisions.
 
 use super::tree::{Event, Group, Settings, kind, place};
-use crate::agent::settings::DECIDING;
-use crate::config::json::{self, Object};
-use crate::config::problem::{Position as Place, Problem};
+use murmur_agent::settings::DECIDING;
+use murmur_core::config::json::{self, Object};
+use murmur_core::config::problem::{Position as Place, Problem};
 use std::path::Path;
 use sys::error::Hinted;
 use sys::failure;

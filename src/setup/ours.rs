@@ -3,7 +3,7 @@
 //! A guarding command (`murmur-hook PreToolUse || exit 2`) was added by the user, and removing it would disable the guard,
 //! so it never counts as one of setup's.
 
-use crate::agent::settings::DECIDING;
+use murmur_agent::settings::DECIDING;
 use std::path::Path;
 use sys::shell;
 

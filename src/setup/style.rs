@@ -1,7 +1,7 @@
 //! Formats new JSON like the surrounding text: newlines, indentation, spaces.
 
-use crate::config::edit::layout::{Layout, after_comma, quoted};
-use crate::config::json::{Object, span};
+use murmur_core::config::edit::layout::{Layout, after_comma, quoted};
+use murmur_core::config::json::{Object, span};
 use serde_json::Value;
 
 /// JSON to write. Keys and leaves are already encoded.

@@ -1,8 +1,8 @@
 //! Parses a settings file into borrowed parts: which bytes are which hook. Only checks whether hooks can be added.
 
 use super::ours::is_ours;
-use crate::config::json::{self, Member, Object};
-use crate::config::problem::{Position as Place, Problem};
+use murmur_core::config::json::{self, Member, Object};
+use murmur_core::config::problem::{Position as Place, Problem};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ops::Range;

@@ -3,7 +3,7 @@
 use super::change::{Outcome, remove_hooks, set_up};
 use super::tree::{Settings, text_of};
 use super::wanted::Wanted;
-use crate::config::problem::Problem;
+use murmur_core::config::problem::Problem;
 use std::path::Path;
 
 /// How to remove murmur's entries from a file.
@@ -46,7 +46,7 @@ pub fn undo(current: &str, backup: Option<&[u8]>, path: &Path) -> Result<Undone,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::settings::HookProgram;
+    use murmur_agent::settings::HookProgram;
     use serde_json::json;
 
     const PATH: &str = "/h/settings.json";

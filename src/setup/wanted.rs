@@ -3,7 +3,7 @@
 use super::SetupError;
 use super::ours::{is_ours, is_written_by_setup};
 use super::tree::{Event, Settings};
-use crate::agent::settings::{HookProgram, PULSE_EVENTS};
+use murmur_agent::settings::{HookProgram, PULSE_EVENTS};
 use serde_json::Value;
 use std::path::Path;
 

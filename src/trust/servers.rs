@@ -2,7 +2,7 @@
 //! `.mcp.json` in and above the workspace.
 
 use super::{Claude, git};
-use crate::config::mcp::Mcp;
+use murmur_core::config::mcp::Mcp;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::path::Path;

@@ -6,7 +6,7 @@
 
 use super::servers::Servers;
 use super::{Claude, Standing, Store};
-use crate::config::mcp::Mcp;
+use murmur_core::config::mcp::Mcp;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;

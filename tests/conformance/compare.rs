@@ -6,10 +6,10 @@
 use std::fmt;
 
 use fake_claude::replay::{End, Fixture, lines};
-use murmur::agent::event::{Event, RunResult};
-use murmur::agent::parser::Parser;
 use murmur::host::process::Ending;
 use murmur::outcome;
+use murmur_agent::event::{Event, RunResult};
+use murmur_agent::parser::Parser;
 use serde_json::Value;
 
 /// One thing in which the two runs differ.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use murmur::agent::invocation::{Limits, beat_args};
+use murmur_agent::invocation::{Limits, beat_args};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -104,7 +104,7 @@ fn both_versions_were_heard_at_every_event_that_writes_a_pulse() {
         let files = std::fs::read_dir(folder).unwrap();
         let texts: String =
             files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect();
-        for (event, _) in murmur::agent::settings::PULSE_EVENTS {
+        for (event, _) in murmur_agent::settings::PULSE_EVENTS {
             assert!(texts.contains(&format!("\"hook_event_name\":\"{event}\"")), "{version} {event}");
         }
     }

@@ -1,8 +1,8 @@
 //! What murmur writes to Claude Code's stdin: a beat's prompt as plain text, and messages, answers and interrupts to a live
 //! agent as stream-json.
 
-use crate::agent::dialog::{Dialog, Verdict};
-use crate::agent::event::PermissionRequest;
+use crate::dialog::{Dialog, Verdict};
+use crate::event::PermissionRequest;
 use serde_json::{Value, json};
 
 /// The dialog with Claude Code.

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 
 /// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object.
-pub(in crate::agent) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
+pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
     match StreamLine::read(line) {
         Some(parsed) => parsed.emit(line, sink),
         None => sink(Event::Garbled),

@@ -1,12 +1,12 @@
 //! How Claude Code is started (spec 0, Claude CLI Invocation).
 
-use crate::agent::dialog::Conversation;
-use crate::agent::invocation::{Invocation, Limits, beat_args, live_args};
-use crate::agent::start::{Plan, Prepared, RunKind};
+use crate::dialog::Conversation;
+use crate::invocation::{Invocation, Limits, beat_args, live_args};
+use crate::start::{Plan, Prepared, RunKind};
 use sys::error::{Failure, Hinted};
 
 /// Prepares an agent.
-pub(in crate::agent) fn start(plan: Plan<'_>) -> Result<Prepared, Failure> {
+pub(crate) fn start(plan: Plan<'_>) -> Result<Prepared, Failure> {
     let guarded = plan.guarded.args(plan.hook).map_err(|error| error.failure())?;
     let own = match plan.kind {
         RunKind::Beat { max_turns } => {

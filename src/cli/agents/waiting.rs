@@ -6,13 +6,13 @@
 use super::super::requests;
 use crate::daemon::broker::Row;
 use crate::daemon::client;
-use crate::permit::request::DEFERRED;
 use crate::pulse::health::Health;
 use crate::roster::follow::Follower;
 use crate::roster::{Agent, Sources};
-use crate::rpc::client::AskError;
-use crate::rpc::envelope::{GAP, LAGGED};
 use jiff::Timestamp;
+use murmur_core::permit::request::DEFERRED;
+use murmur_rpc::client::AskError;
+use murmur_rpc::envelope::{GAP, LAGGED};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;

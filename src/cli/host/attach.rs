@@ -7,20 +7,20 @@ use super::super::runtime;
 use super::super::style::Style;
 use super::super::user_env::UserEnv;
 use super::show;
-use crate::agent::backend;
-use crate::config::backend::Backend;
 use crate::host::discover::{self, Condition, PATIENCE};
 use crate::host::id::AgentId;
 use crate::host::record::Record;
 use crate::host::replay::{Replay, StoredEvents};
 use crate::journal::read::{Backward, Entries};
-use crate::rpc::client::{AskError, Client};
-use crate::rpc::envelope::{Event, LAGGED, Line};
-use crate::rpc::feed::Past;
 use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
 use derun::id::SessionId;
+use murmur_agent::backend;
+use murmur_core::config::backend::Backend;
+use murmur_rpc::client::{AskError, Client};
+use murmur_rpc::envelope::{Event, LAGGED, Line};
+use murmur_rpc::feed::Past;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -182,7 +182,7 @@ impl<W: Write> Follower<'_, W> {
     fn show(&mut self, event: &Event, line: &[u8]) -> anyhow::Result<()> {
         // A gap ends at the next event.
         let to = event.payload.get("to").and_then(Value::as_u64);
-        let is_gap = event.event_type == crate::rpc::envelope::GAP;
+        let is_gap = event.event_type == murmur_rpc::envelope::GAP;
         self.next = Some(to.filter(|_| is_gap).unwrap_or(event.offset + 1));
         if self.printer.json {
             self.out.write_all(line)?;

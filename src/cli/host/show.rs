@@ -2,7 +2,7 @@
 
 use super::super::reported;
 use super::super::style::{Style, plain_line, plain_text};
-use crate::rpc::envelope::Event;
+use murmur_rpc::envelope::Event;
 use serde_json::Value;
 use std::io::{self, Write};
 

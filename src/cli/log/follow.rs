@@ -8,7 +8,7 @@ use super::Printer;
 use crate::daemon::client;
 use crate::journal::read::Filter;
 use crate::journal::tail::{Tail, TailLine};
-use crate::rpc::envelope::LAGGED;
+use murmur_rpc::envelope::LAGGED;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! Values of `murmur log`'s --since and -n.
 
-use crate::config::spelling::nearest;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use murmur_core::config::spelling::nearest;
 use sys::clock;
 use sys::error::Failure;
 use sys::failure;

@@ -1,7 +1,7 @@
 //! Manual page sections that aren't part of any help: files, variables, exit codes, and the page of murmur-hook.
 
-use crate::agent::settings::{DECIDING, PULSE_EVENTS};
 use clap::{Arg, ArgAction, Command};
+use murmur_agent::settings::{DECIDING, PULSE_EVENTS};
 
 /// A heading and its list of terms and definitions.
 type Section = (&'static str, &'static [(&'static str, &'static str)]);

@@ -3,12 +3,12 @@
 //! Claude Code matches the literal text of a call. Here its patterns are interpreted like those of rules, which deny
 //! at least as much.
 
-use crate::config::permissions::Permissions;
 use crate::hook::evaluate;
-use crate::permit::decision::{By, Decision, Verdict};
-use crate::permit::deny;
-use crate::permit::pipeline::Step;
-use crate::permit::rules::Rules;
+use murmur_core::config::permissions::Permissions;
+use murmur_core::permit::decision::{By, Decision, Verdict};
+use murmur_core::permit::deny;
+use murmur_core::permit::pipeline::Step;
+use murmur_core::permit::rules::Rules;
 use serde_json::Value;
 use shell_guard::call::Call;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! Answers with `--always`: adds a rule for exactly this call to the project's permissions.toml.
 
-use crate::agent::rule_files::{self, Project};
 use crate::hook::evaluate;
-use crate::permit::request::Request;
-use crate::permit::rules::{self, Action, Rules, append_rule};
+use murmur_agent::rule_files::{self, Project};
+use murmur_core::permit::request::Request;
+use murmur_core::permit::rules::{self, Action, Rules, append_rule};
 use shell_guard::call::{Call, Own, Place};
 use std::io;
 use std::path::Path;

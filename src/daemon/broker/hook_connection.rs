@@ -7,9 +7,9 @@
 use super::BrokerCommand;
 use super::requests::Timeout;
 use crate::daemon::rpc_handlers::Command;
-use crate::permit::request::{Answer, DEFERRED, EXPIRED, LATE, Request, RequestId, WAITING};
-use crate::rpc::envelope::{Request as Line, payload, response_line};
-use crate::rpc::frame::{LONGEST, Lines};
+use murmur_core::permit::request::{Answer, DEFERRED, EXPIRED, LATE, Request, RequestId, WAITING};
+use murmur_rpc::envelope::{Request as Line, payload, response_line};
+use murmur_rpc::frame::{LONGEST, Lines};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;

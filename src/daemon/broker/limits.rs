@@ -2,7 +2,7 @@
 
 use super::body::Body;
 use super::requests::Requests;
-use crate::permit::request::Request;
+use murmur_core::permit::request::Request;
 
 /// How many calls may wait at once; the daemon's remaining connections are for people.
 const MAX_WAITING: usize = 192;

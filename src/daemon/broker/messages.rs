@@ -3,9 +3,9 @@
 use super::body::Body;
 use super::requests::{Open, Standing, Timeout};
 use crate::journal::deferred;
-use crate::permit::decision::Verdict;
-use crate::permit::request::{Answer, Answerer, Request, RequestId};
 use jiff::Timestamp;
+use murmur_core::permit::decision::Verdict;
+use murmur_core::permit::request::{Answer, Answerer, Request, RequestId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::PathBuf;

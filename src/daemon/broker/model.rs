@@ -12,13 +12,13 @@ mod http;
 mod prompt;
 mod wire;
 
-use crate::config::settings::{Provider, Secret};
-use crate::permit::decision::{By, Verdict};
-use crate::permit::request::{Answer, Request};
-use crate::rpc::envelope::{Request as Line, payload, response_line};
 use access::{Access, AccessError};
 use decision::{Decision, DecisionError};
 use http::HttpError;
+use murmur_core::config::settings::{Provider, Secret};
+use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::request::{Answer, Request};
+use murmur_rpc::envelope::{Request as Line, payload, response_line};
 use prompt::PromptError;
 use std::collections::BTreeMap;
 use std::io;

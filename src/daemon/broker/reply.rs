@@ -1,9 +1,9 @@
 //! Turns a person's reply into the answer to a request.
 
 use super::Reply;
-use crate::permit::decision::{By, Verdict};
-use crate::permit::question::QuestionSet;
-use crate::permit::request::{Answer, Request, RequestId};
+use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::question::QuestionSet;
+use murmur_core::permit::request::{Answer, Request, RequestId};
 use std::io;
 use sys::error::{Failure, Hinted};
 use sys::failure;

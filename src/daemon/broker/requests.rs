@@ -4,9 +4,9 @@
 
 use super::body::Body;
 use crate::journal::deferred::{self, DeferredCall};
-use crate::permit::decision::Verdict;
-use crate::permit::request::{Answer, Request, RequestId};
 use jiff::{SignedDuration, Timestamp};
+use murmur_core::permit::decision::Verdict;
+use murmur_core::permit::request::{Answer, Request, RequestId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};

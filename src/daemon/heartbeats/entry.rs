@@ -1,9 +1,9 @@
 //! A heartbeat and its schedule.
 
 use super::DeferredBeat;
-use crate::config::heartbeat::Heartbeat;
-use crate::schedule;
 use jiff::Timestamp;
+use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::schedule;
 use std::path::Path;
 
 /// A heartbeat and where it is in its schedule.

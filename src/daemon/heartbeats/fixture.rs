@@ -1,14 +1,14 @@
 //! Heartbeats for tests.
 
-use crate::config::approval::ApprovalSettings;
-use crate::config::heartbeat::{Heartbeat, HeartbeatId};
-use crate::config::interval::Interval;
-use crate::config::limit::{Notices, Source, Sourced};
-use crate::config::mcp::Mcp;
-use crate::config::permissions::Permissions;
-use crate::config::requires::Requires;
-use crate::config::timing::Schedule;
 use jiff::Timestamp;
+use murmur_core::config::approval::ApprovalSettings;
+use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
+use murmur_core::config::interval::Interval;
+use murmur_core::config::limit::{Notices, Source, Sourced};
+use murmur_core::config::mcp::Mcp;
+use murmur_core::config::permissions::Permissions;
+use murmur_core::config::requires::Requires;
+use murmur_core::config::timing::Schedule;
 use std::path::Path;
 
 /// This time of one day.

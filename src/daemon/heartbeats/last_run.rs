@@ -1,8 +1,8 @@
 //! Last runs: those in config.json, and those known from elsewhere.
 
 use super::{Entry, Heartbeats};
-use crate::config::heartbeat::HeartbeatId;
 use jiff::Timestamp;
+use murmur_core::config::heartbeat::HeartbeatId;
 use std::collections::HashMap;
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
 //! The running beats and the workspaces they hold.
 
 use crate::journal::unfinished::Begun;
-use crate::permit::request::RequestId;
 use jiff::Timestamp;
+use murmur_core::permit::request::RequestId;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 

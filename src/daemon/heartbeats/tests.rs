@@ -1,8 +1,8 @@
 use super::fixture::{at, heartbeat};
 use super::*;
-use crate::config::cron::Crons;
-use crate::config::timing::Schedule;
 use jiff::tz::TimeZone;
+use murmur_core::config::cron::Crons;
+use murmur_core::config::timing::Schedule;
 
 fn state(max_concurrent: u32, heartbeats: Vec<Heartbeat>, now: &str) -> Heartbeats {
     let mut state = Heartbeats::default();

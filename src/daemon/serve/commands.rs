@@ -1,14 +1,14 @@
 //! Handles commands of clients, between two events and after due beats have been started.
 
 use super::Runner;
-use crate::agent::{find, rule_files};
 use crate::beat;
-use crate::config::settings::Settings;
 use crate::daemon::client::Beats;
 use crate::daemon::rpc_handlers::{Command, HeartbeatRef, ReplyTo, StartedBeat};
 use crate::daemon::state::{Effect, Event, StartRequest};
 use crate::daemon::status::{self, Status};
 use crate::journal::append;
+use murmur_agent::{find, rule_files};
+use murmur_core::config::settings::Settings;
 use sys::clock;
 use sys::error::{Failure, Hinted};
 use sys::failure;

@@ -6,7 +6,7 @@ use crate::daemon::state::{Event, JournalLine};
 use crate::daemon::stuck_monitor::{self, Findings};
 use crate::host::state::Kind;
 use crate::journal::unfinished;
-use crate::permit::request::RequestId;
+use murmur_core::permit::request::RequestId;
 use std::io;
 use sys::clock;
 

@@ -3,7 +3,7 @@
 use super::Runner;
 use crate::daemon::broker::{Broker, BrokerCommand, BrokerEvent};
 use crate::daemon::state::Event;
-use crate::permit::request::RequestId;
+use murmur_core::permit::request::RequestId;
 use sys::file;
 use sys::paths::{DataDir, User};
 

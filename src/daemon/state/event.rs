@@ -1,14 +1,14 @@
 //! What the daemon is told, and what it does.
 
-use crate::config::heartbeat::Heartbeat;
 use crate::daemon::client::Beats;
 use crate::daemon::data_folder::Lost;
 use crate::daemon::heartbeats::{DeferredBeat, LastRuns, Start};
 use crate::daemon::launch::BeatReport;
 use crate::daemon::pending_runs::Runs;
 use crate::journal::unfinished::Survey;
-use crate::permit::request::RequestId;
 use jiff::Timestamp;
+use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::permit::request::RequestId;
 use std::collections::HashSet;
 use std::num::NonZeroU32;
 use std::path::PathBuf;

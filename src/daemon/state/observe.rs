@@ -1,10 +1,10 @@
 //! Follows what changes without this daemon: config.json, the journal, and the beats of others.
 
 use super::{Configuration, Effect, JournalLine, Orphan, Stage, State};
-use crate::config::heartbeat::HeartbeatId;
 use crate::daemon::heartbeats::{Correction, LastRuns, Running};
 use crate::journal::unfinished::Survey;
 use jiff::Timestamp;
+use murmur_core::config::heartbeat::HeartbeatId;
 use std::path::Path;
 use sys::shell;
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::agent::event::Json;
+use murmur_agent::event::Json;
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Payloads of the agent's session reports: tasks, compaction, rate limits. Missing fields are omitted.
 
-use crate::agent::event::{ApiError, Compaction, RateLimit, Task};
+use murmur_agent::event::{ApiError, Compaction, RateLimit, Task};
 use serde_json::{Map, Value, json};
 
 /// A change of a task.

@@ -3,12 +3,12 @@
 //! get their numbers.
 
 use super::Host;
-use crate::agent::event::Event;
-use crate::agent::parser::{Dialect, Parser};
 use crate::host::event::Progress;
 use crate::host::state::Input;
 use derun::record::Channel;
 use memchr::{memchr, memmem};
+use murmur_agent::event::Event;
+use murmur_agent::parser::{Dialect, Parser};
 use std::time::Duration;
 
 /// What to do with pending output.

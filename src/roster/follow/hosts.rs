@@ -2,8 +2,8 @@
 
 use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 use crate::host::id::AgentId;
-use crate::rpc::client::{AskError, Client};
-use crate::rpc::envelope::{GAP, LAGGED};
+use murmur_rpc::client::{AskError, Client};
+use murmur_rpc::envelope::{GAP, LAGGED};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! What is checked again, and when.
 
 use super::*;
-use crate::config::quiet::Quiet;
+use murmur_core::config::quiet::Quiet;
 use serde_json::json;
 use std::path::Path;
 use sys::clock;

@@ -1,7 +1,7 @@
 //! The examples in documents: JSON, TOML and YAML parse, and what configures murmur is read by murmur without a word.
 
 use jiff::tz::TimeZone;
-use murmur::config::heartbeat::Cache;
+use murmur_core::config::heartbeat::Cache;
 use serde_json::Value;
 use sys::clock;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use murmur::host::ledger::Entry;
 use murmur::host::protocol::{HOST_PROTOCOL_VERSION, REQUEST_TYPES};
 use murmur::host::record::Record;
-use murmur::rpc::envelope::{Event, GAP, LAGGED, Request, Response};
+use murmur_rpc::envelope::{Event, GAP, LAGGED, Request, Response};
 use serde_json::{Map, Value, json};
 
 use super::{ID, Live, is_idle_after};
@@ -161,8 +161,8 @@ fn every_event_on_the_page_is_one_that_a_host_tells() {
 
 /// The events of what an agent reports on its session, in the words of Claude Code 2.1.330.
 fn reports() -> Vec<Value> {
-    use murmur::agent::parser::Parser;
     use murmur::host::event::Derived;
+    use murmur_agent::parser::Parser;
     let system = |subtype: &str, fields: Value| {
         let mut line = json!({ "type": "system", "subtype": subtype, "uuid": "u", "session_id": "s" });
         line.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -222,8 +222,8 @@ fn reports() -> Vec<Value> {
 
 #[test]
 fn the_events_that_are_rare_are_as_the_page_says() {
-    use murmur::agent::event::{Event as Agent, PermissionRequest};
     use murmur::host::event::{Derived, Own};
+    use murmur_agent::event::{Event as Agent, PermissionRequest};
     let own = |own: Own| serde_json::from_slice(&own.line("a", 0)).unwrap();
     assert_shape_of_example(&own(Own::Lost { reason: "full".to_owned() }));
     assert_shape_of_example(&own(Own::Problem { text: "deaf".to_owned() }));

@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 
-use murmur::agent::settings::HookProgram;
 use murmur::service::Service;
+use murmur_agent::settings::HookProgram;
 use serde_json::json;
 
 use super::{made, root, script, tree};

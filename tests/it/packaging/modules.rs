@@ -9,7 +9,7 @@ use super::root;
 
 /// The keys of a workspace that people write.
 fn keys() -> BTreeSet<String> {
-    let schema = murmur::config::schema::schema().to_value();
+    let schema = murmur_core::config::schema::schema().to_value();
     let properties = schema["$defs"]["WorkspaceEntry"]["properties"].as_object().unwrap();
     properties.keys().filter(|key| !matches!(key.as_str(), "lastRun" | "lastRuns")).cloned().collect()
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use murmur::config::edit;
+use murmur_core::config::edit;
 use serde_json::{Value, json};
 use sys::clock;
 

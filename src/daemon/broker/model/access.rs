@@ -1,7 +1,7 @@
 //! Finds the model and the API key, from config.toml, a key file, or the environment.
 
 use super::wire::{self, WireError};
-use crate::config::settings::{LlmAuth, Provider, Secret, Settings, SettingsError};
+use murmur_core::config::settings::{LlmAuth, Provider, Secret, Settings, SettingsError};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::OpenOptions;

@@ -2,7 +2,7 @@
 //!
 //! It never searches other text for one: an agent's quoted input could be mistaken for the decision.
 
-use crate::permit::plain::plain_line;
+use murmur_core::permit::plain::plain_line;
 use serde::Deserialize;
 
 /// How much of a model's reason is kept, in characters.

@@ -1,6 +1,6 @@
 //! The prompt for a model: instructions, and the call as data.
 
-use crate::permit::request::Request;
+use murmur_core::permit::request::Request;
 use serde::Serialize;
 use serde_json::Value;
 use std::path::Path;
@@ -66,7 +66,7 @@ pub(super) fn about(request: &Request) -> Result<String, PromptError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::permit::request::Whom;
+    use murmur_core::permit::request::Whom;
     use serde_json::json;
 
     fn request(input: Value) -> Request {

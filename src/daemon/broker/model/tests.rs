@@ -1,5 +1,5 @@
 use super::*;
-use crate::permit::request::LATE;
+use murmur_core::permit::request::LATE;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 

@@ -5,7 +5,7 @@
 
 use super::access::Access;
 use super::prompt::SYSTEM;
-use crate::config::settings::Provider;
+use murmur_core::config::settings::Provider;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::net::IpAddr;

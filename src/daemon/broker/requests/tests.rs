@@ -1,6 +1,6 @@
 use super::*;
-use crate::permit::decision::{By, Verdict};
-use crate::permit::request::Whom;
+use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::request::Whom;
 use serde_json::json;
 
 const NOW: Timestamp = Timestamp::constant(1_767_225_600, 0);
@@ -205,7 +205,7 @@ fn an_allowed_call_is_not_asked_about_again_by_claude_code() {
     let id = waiting(&mut requests, live("t1"), 1);
     requests.answer(&id, Answer { verdict: Verdict::Deny, ..allowed(&id) }).unwrap();
     waiting(&mut requests, again("t1"), 2);
-    let beat = Some(crate::permit::request::BeatOf { beat: "b".to_owned(), heartbeat: None });
+    let beat = Some(murmur_core::permit::request::BeatOf { beat: "b".to_owned(), heartbeat: None });
     let mut requests = Requests::default();
     let id = waiting(&mut requests, Request { beat: beat.clone(), ..live("t1") }, 1);
     requests.answer(&id, allowed(&id)).unwrap();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::settings::Secret;
+use murmur_core::config::settings::Secret;
 
 fn access(provider: Provider) -> Access {
     let url = url(provider, None).unwrap();
