@@ -24,7 +24,7 @@ use sys::{atomic, lock};
 
 use stages::Beat;
 
-pub use job::{Job, Resumes, invocation, new_id};
+pub use job::{Job, Resumes, new_id, prepare};
 
 /// The result of a beat and whether it was recorded.
 #[derive(Debug)]

@@ -144,7 +144,7 @@ fn by_precedence(
         Ending::Breach { said } => return Outcome::Error(said.clone()),
         Ending::Signaled(signal) => Some(format!("killed by signal {signal}")),
         Ending::Exited(code) if *code != 0 => Some(format!("exited with code {code}")),
-        Ending::Exited(_) | Ending::Settled { .. } => None,
+        Ending::Exited(_) | Ending::Answered | Ending::Settled { .. } => None,
     };
     if let Some(how) = died {
         // Claude Code exits with the status of its last turn; the first turn that failed has the cause.

@@ -5,7 +5,7 @@ use super::proc::Process;
 use super::stream;
 use super::table::{Row, Table};
 use anyhow::Context;
-use murmur_agent::claude::Parser;
+use murmur_agent::parser::Parser;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::fs::File;

@@ -9,12 +9,13 @@ use crate::journal::unfinished::{Begun, Phase};
 use crate::outcome::Kind;
 use crate::trust::{self, Start};
 use jiff::Timestamp;
-use murmur_agent::find::{self, CLAUDE};
-use murmur_agent::invocation::{Invocation, Limits, beat_args};
+use murmur_agent::backend;
+use murmur_agent::find;
 use murmur_agent::prompt;
 use murmur_agent::rule_files::{self, Project};
 use murmur_agent::settings::{GuardedAgent, HookProgram};
-use murmur_core::config::approval::ApprovalSettings;
+use murmur_agent::start::{Plan, Prepared, RunKind};
+use murmur_core::config::backend::Backend;
 use murmur_core::config::file::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS};
 use murmur_core::config::heartbeat::{self, Heartbeat};
 use murmur_core::config::mcp::Mcp;
@@ -27,6 +28,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::clock;
 use sys::error::{Failure, Hinted};
+use sys::failure;
 use sys::paths::{DataDir, User, readable};
 
 /// A resolved heartbeat to run. Running it needs no further configuration.
@@ -36,6 +38,9 @@ pub struct Job {
     pub beat: String,
     /// The agent's id.
     pub agent: String,
+    /// The program that runs the agent.
+    #[serde(default)]
+    pub backend: Backend,
     /// The workspace, absolute.
     pub workspace: PathBuf,
     /// The name of a named heartbeat.
@@ -97,15 +102,19 @@ impl Job {
     pub fn new(heartbeat: &Heartbeat, beat: String, path: PathBuf, user: User) -> Self {
         // The broken settings could be the ones that forbid something, so start nothing.
         let (settings, wrong) = match Settings::read(&user.settings.settings()) {
-            Ok(settings) => (settings.asking, None),
-            Err(error) => (ApprovalSettings::default(), Some(error.failure())),
+            Ok(settings) => (settings, None),
+            Err(error) => (Settings::default(), Some(error.failure())),
         };
         let Heartbeat { asking, tighter, guard, .. } = heartbeat;
         Self {
-            policy: Policy::resolve(Role::Beat, &settings, asking, tighter, *guard),
+            policy: Policy::resolve(Role::Beat, &settings.asking, asking, tighter, *guard),
             user,
             agent: agent(&heartbeat.workspace, heartbeat.name.as_deref(), &beat),
             beat,
+            backend: match &heartbeat.backend {
+                Some(chosen) => chosen.value.clone(),
+                None => settings.agent.clone().unwrap_or_default(),
+            },
             workspace: heartbeat.workspace.to_path_buf(),
             name: heartbeat.name.as_deref().map(str::to_owned),
             file: heartbeat.file.clone(),
@@ -148,6 +157,7 @@ impl Job {
             beat: self.beat.clone(),
             heartbeat: self.name.clone(),
             agent: self.agent.clone(),
+            backend: self.backend.clone(),
             resumes: self.resumes.as_ref().map(|resumes| resumes.request.clone()),
             ..Entry::new(clock::rfc3339(started), self.workspace.display().to_string(), Kind::Error, 0)
         }
@@ -174,7 +184,7 @@ impl Job {
             kind: state::Kind::Beat,
             project: project(&self.workspace),
             role: "beat".to_owned(),
-            backend: CLAUDE.to_owned(),
+            backend: self.backend.clone(),
             worktree: self.workspace.clone(),
             issue: None,
             beat: Some(self.beat.clone()),
@@ -184,16 +194,14 @@ impl Job {
 }
 
 /// Returns how to start `job` at `at`, with its repository's files if they are trusted.
-pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Invocation, Start), Failure> {
+pub fn prepare(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Prepared, Start), Failure> {
     if let Some(problem) = &job.problem {
         return Err(problem.clone());
     }
     let project = project(&job.workspace);
     // Check the rules first: without them the agent may do nothing.
     rule_files::check(dir, &job.user.settings, &Project::of(&job.workspace))?;
-    let program = find::find(CLAUDE, job.path.as_os_str()).map_err(|missing| missing.failure())?;
-    let hook =
-        HookProgram::find().map_err(|error| Failure::new("cannot find murmur's hook").because(&error))?;
+    let hook = HookProgram::find().map_err(|error| failure!("cannot find murmur's hook: {error}"))?;
     let guarded = GuardedAgent {
         agent: &job.agent,
         dir: dir.root(),
@@ -205,18 +213,13 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Invocation
         beat: Some((&job.beat, job.name.as_deref())),
         allow: &[],
     };
-    let limits = Limits { max_turns: job.max_turns, deny: job.deny.as_deref(), model: job.model.as_deref() };
     let start = trust::start(dir, &job.user.home, &job.agent, &job.workspace, &job.mcp)?;
-    let mut args = beat_args(limits);
-    args.extend_from_slice(&start.args);
-    args.extend(guarded.args(&hook).map_err(|error| error.failure())?);
     // A resumed session needs no prompt: it makes the deferred call again.
     let stdin = match &job.resumes {
         Some(Resumes { session, .. }) => {
             if !is_session_id(session) {
                 return Err(sys::failure!("{session:?} is not a session id"; "deny the request"));
             }
-            args.extend(["--resume".to_owned(), session.clone()]);
             Vec::new()
         }
         None => {
@@ -225,9 +228,26 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Invocation
             prompt::beat(&job.workspace, at, &instructions).into_bytes()
         }
     };
-    let mut env = guarded.environment().map_err(|error| error.failure())?;
-    env.push(("PATH", job.path.clone().into()));
-    Ok((Invocation { program, args, env, cwd: job.workspace.clone(), stdin }, start))
+    let command = Settings::read(&job.user.settings.settings())
+        .map_err(|error| error.failure())?
+        .command(&job.backend)
+        .map_err(|error| error.failure())?;
+    let program = find::find(&command.program, job.path.as_os_str()).map_err(|missing| missing.failure())?;
+    let plan = Plan {
+        kind: RunKind::Beat { max_turns: job.max_turns },
+        program,
+        args: command.args,
+        env: command.env,
+        path: job.path.clone().into(),
+        guarded,
+        hook: &hook,
+        deny: job.deny.as_deref(),
+        model: job.model.as_deref(),
+        trust: &start.args,
+        resume: job.resumes.as_ref().map(|resumes| resumes.session.as_str()),
+        stdin,
+    };
+    Ok((backend::prepare(&job.backend, plan)?, start))
 }
 
 /// The default for jobs of a daemon that is too old to set it.

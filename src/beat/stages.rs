@@ -1,7 +1,7 @@
 //! The stages of a beat: begin, host, conclude, journal. Each takes the result of the one before.
 
 use super::session::Session;
-use super::{BeatError, Job, Report, cannot_start, deferred, invocation, lock_workspace, until};
+use super::{BeatError, Job, Report, cannot_start, deferred, lock_workspace, prepare, until};
 use crate::host::drain::Drain;
 use crate::host::event::Progress;
 use crate::host::process::{Ending, Run};
@@ -15,6 +15,7 @@ use crate::pulse::task;
 use crate::pulse::write::put_over;
 use crate::trust::{self, OmittedServer};
 use murmur_agent::conversation::Conversation;
+use murmur_agent::start::RunFolder;
 use murmur_core::config::heartbeat::Content;
 use std::cell::Cell;
 use std::io;
@@ -169,18 +170,20 @@ impl<'a> Beat<'a> {
     }
 
     fn prepare(&self, captures: Option<PathBuf>) -> Result<Prepared, Failure> {
-        let (invocation, start) = invocation(self.job, self.dir, self.started)?;
+        let (agent, start) = prepare(self.job, self.dir, self.started)?;
         let spec = Spec {
             card: self.job.card(self.started).map_err(|error| error.failure())?,
-            invocation,
+            invocation: agent.invocation,
+            conversation: agent.conversation,
             limits: Some(self.job.limits()),
             captures,
-            hook: None,
+            hook: agent.hook,
             decisions: self.job.policy.guard.then(|| self.dir.decisions()),
         };
         let untrusted = start.standing.is_untrusted();
         let file = start.file.map(|file| file.write()).transpose()?;
-        Ok(Prepared { spec, untrusted, left_out: start.left_out, _file: file })
+        let folder = agent.folder.map(|folder| folder.create()).transpose()?;
+        Ok(Prepared { spec, untrusted, left_out: start.left_out, _file: file, _folder: folder })
     }
 
     /// Records which session captures the agent's output, for use after a crash. Best effort.
@@ -269,11 +272,14 @@ struct Prepared {
     left_out: Vec<OmittedServer>,
     /// Keeps the file alive that the invocation names.
     _file: Option<trust::WrittenFile>,
+    /// Likewise.
+    _folder: Option<RunFolder>,
 }
 
 /// Fills in everything about `run` except the outcome.
 fn fill_in(entry: &mut Entry, run: Run) {
     entry.exit = Some(run.exit);
+    entry.unguarded = run.refusals.unguarded;
     entry.timed_out = matches!(run.ending, Ending::TimedOut { .. });
     entry.out_of_turns = matches!(run.ending, Ending::OutOfTurns { .. });
     if let Ending::Settled { background, out_of_turns } = run.ending {

@@ -59,11 +59,11 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let mut job = Job::new(&heartbeat, beat::new_id(clock::now()), path(env).await.into(), env.user()?);
         job.verbose = args.verbose;
         if args.dry_run {
-            let (invocation, start) = beat::invocation(&job, &dir, clock::now())?;
+            let (agent, start) = beat::prepare(&job, &dir, clock::now())?;
             if let Some(untrusted) = start.standing.failure(&job.workspace) {
                 writeln!(stdout(), "{}", untrusted.line())?;
             }
-            show(&invocation, &heartbeat, &asking(&job.user))
+            show(&agent.invocation, &heartbeat, &asking(&job.user))
         } else {
             see_to_approval(&dir, &heartbeat)?;
             // If every call is denied, that is the outcome; no agent starts, so other warnings don't matter.
@@ -129,7 +129,8 @@ pub(super) fn plan(args: &Beat, env: &UserEnv) -> anyhow::Result<(Invocation, St
     let heartbeat = resolve(&dir, env, &workspace, args.name.as_deref())?;
     let path = super::runtime()?.block_on(path(env));
     let job = Job::new(&heartbeat, beat::new_id(clock::now()), path.into(), env.user()?);
-    Ok(beat::invocation(&job, &dir, clock::now())?)
+    let (agent, start) = beat::prepare(&job, &dir, clock::now())?;
+    Ok((agent.invocation, start))
 }
 
 /// The heartbeat to run. An unregistered workspace has the defaults; the next run doesn't matter here.

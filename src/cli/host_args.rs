@@ -2,6 +2,7 @@
 
 use crate::host::id::AgentId;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
+use murmur_core::config::backend::Backend;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -71,6 +72,12 @@ pub(crate) struct HostSpawn {
     /// Folder to work in
     #[arg(long, value_name = "PATH", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(crate) worktree: PathBuf,
+    /// Program that runs the agent: claude, codex or acp:NAME [default: the one in config.toml, or claude]
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) backend: Option<Backend>,
+    /// Conversation to resume, by the backend's ID of it
+    #[arg(long, value_name = "ID")]
+    pub(crate) resume: Option<String>,
     /// Issue to work on, such as #42
     #[arg(long)]
     pub(crate) issue: Option<String>,
@@ -167,7 +174,10 @@ pub(crate) struct HostServe {
     pub(crate) role: String,
     /// Program that runs the agent
     #[arg(long, default_value = "claude")]
-    pub(crate) backend: String,
+    pub(crate) backend: Backend,
+    /// Conversation to resume, by the backend's ID of it
+    #[arg(long, value_name = "ID")]
+    pub(crate) resume: Option<String>,
     /// Folder to work in
     #[arg(long, value_name = "PATH", required_unless_present = "beat", value_hint = ValueHint::DirPath)]
     pub(crate) worktree: Option<PathBuf>,

@@ -12,6 +12,9 @@ use murmur_agent::event::{Event, RunResult};
 use secrets::mask;
 use std::time::Duration;
 
+/// How much of an answer to keep, in bytes.
+const ANSWER: usize = 1 << 20;
+
 /// The activity of an agent.
 #[derive(Debug)]
 pub(super) struct Activity {
@@ -31,6 +34,8 @@ pub(super) struct Activity {
     /// Messages of the main agent, which `maxTurns` counts.
     messages: u64,
     message: String,
+    /// The text of the last message, up to [`ANSWER`] bytes: the answer, for backends whose results have no text.
+    answer: String,
 }
 
 /// A call that waits for a person.
@@ -65,6 +70,7 @@ impl Activity {
             turn: Turn::Runs { after: 0 },
             messages: 0,
             message: String::new(),
+            answer: String::new(),
         }
     }
 
@@ -78,7 +84,8 @@ impl Activity {
                 if self.kind == Kind::Live {
                     self.said.clear();
                 }
-                self.said.push((**result).clone());
+                self.said.push(RunResult { text: self.text_of(result), ..(**result).clone() });
+                self.answer.clear();
                 self.retries = None;
                 self.turn = Turn::Ended(at);
                 Some(Input::TurnEnded)
@@ -104,11 +111,27 @@ impl Activity {
                 if self.message != **message {
                     self.messages += 1;
                     self.message = message.clone().into_owned();
+                    self.answer.clear();
+                }
+                match event {
+                    Event::Text { text, .. } => self.add_to_answer(text),
+                    _ => self.answer.clear(),
                 }
                 Some(Input::Acted)
             }
             _ => None,
         }
+    }
+
+    /// The final text of a turn with `result`: its own, or else the last message of the turn.
+    fn text_of(&self, result: &RunResult) -> Option<String> {
+        let is_left_out = result.text.is_none() && !result.is_error;
+        if is_left_out { Some(self.answer.clone()) } else { result.text.clone() }
+    }
+
+    fn add_to_answer(&mut self, text: &str) {
+        let room = ANSWER.saturating_sub(self.answer.len());
+        self.answer.push_str(&text[..text.floor_char_boundary(room)]);
     }
 
     /// Starts a turn unless one is running.

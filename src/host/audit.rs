@@ -10,6 +10,7 @@ use crate::host::process::{breached, ran_denied};
 use crate::pulse::action;
 use murmur_agent::event::Event;
 use murmur_core::permit::decision::{By, Verdict};
+use secrets::mask;
 use serde::Deserialize;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -34,6 +35,20 @@ pub struct Refusals {
     pub by_guard: Option<(String, usize)>,
     /// The error of the first hook that failed.
     pub failure: Option<String>,
+    /// Calls that ran without a decision, where the backend doesn't ask about every call; the first [`UNGUARDED`].
+    pub unguarded: Vec<String>,
+}
+
+/// How many unguarded calls to name.
+const UNGUARDED: usize = 20;
+
+/// Whether the backend passes every call to the hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Coverage {
+    /// It does, so that a call without a decision is a breach.
+    Every,
+    /// It asks about some calls and runs others.
+    Some,
 }
 
 /// Watches one agent's calls.
@@ -49,6 +64,8 @@ pub(super) struct Audit {
     failure: Option<String>,
     /// A call that ran although it was denied.
     ran_denied: Option<String>,
+    coverage: Coverage,
+    unguarded: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -64,7 +81,7 @@ struct Open {
 
 impl Audit {
     /// Watches `agent`, whose decisions are appended to `path` from now on.
-    pub(super) fn begin(path: PathBuf, agent: &str) -> Self {
+    pub(super) fn begin(path: PathBuf, agent: &str, coverage: Coverage) -> Self {
         let mut decisions = Decisions {
             path,
             agent: agent.to_owned(),
@@ -76,11 +93,31 @@ impl Audit {
         };
         decisions.source = decisions.open(true);
         let (open, failure) = (Vec::new(), None);
-        Self { decisions, open, has_lost_calls: false, has_lost_results: false, failure, ran_denied: None }
+        Self {
+            decisions,
+            open,
+            has_lost_calls: false,
+            has_lost_results: false,
+            failure,
+            ran_denied: None,
+            coverage,
+            unguarded: Vec::new(),
+        }
     }
 
-    /// Handles an event. Returns a call that ran undecided.
+    /// Handles an event. Returns a call that ran undecided, if every call has to be decided.
     pub(super) fn see(&mut self, event: &Event<'_>) -> Option<String> {
+        let undecided = self.undecided(event)?;
+        if self.coverage == Coverage::Every {
+            return Some(undecided);
+        }
+        if self.unguarded.len() < UNGUARDED {
+            self.unguarded.push(mask(&undecided));
+        }
+        None
+    }
+
+    fn undecided(&mut self, event: &Event<'_>) -> Option<String> {
         match event {
             Event::ToolUse { message, parent, id, name, input } => {
                 let lost = self.without_result(message, parent);
@@ -132,7 +169,8 @@ impl Audit {
     pub(super) fn refusals(&mut self) -> Refusals {
         self.decisions.read();
         let failure = self.failure.take().or_else(|| self.decisions.failure.clone());
-        Refusals { by_guard: self.decisions.by_guard.clone(), failure }
+        let unguarded = self.unguarded.clone();
+        Refusals { by_guard: self.decisions.by_guard.clone(), failure, unguarded }
     }
 
     fn ended(&mut self, id: &str, output: &str, is_error: bool) -> Option<String> {

@@ -15,6 +15,7 @@ use derun::store::{DEFAULT_RETENTION, NewSession, Store, StoreError};
 use derun::writer::End;
 use jiff::Timestamp;
 use murmur_agent::event::Event;
+use murmur_agent::parser::Dialect;
 use murmur_rpc::feed::{Feed, Older};
 use std::fs::File;
 use std::io;
@@ -55,10 +56,16 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Starts capturing the output of `command` in `folder`, in the store at `root`. If the store cannot be used, the
+    /// Starts capturing the output of `command` in `folder`, which is in `dialect`, in the store at `root`. If the store cannot be used, the
     /// first event says so.
     #[must_use]
-    pub fn begin(root: Option<&Path>, agent_id: &str, command: Vec<String>, folder: &Path) -> Self {
+    pub fn begin(
+        root: Option<&Path>,
+        agent_id: &str,
+        dialect: Dialect,
+        command: Vec<String>,
+        folder: &Path,
+    ) -> Self {
         let new = NewSession {
             id: None,
             command,
@@ -78,11 +85,11 @@ impl Capture {
         let older = store.as_ref().zip(session.clone()).map(|(store, session)| -> Box<dyn Older> {
             let (root, agent_id, limit) =
                 (store.root().to_path_buf(), agent_id.to_owned(), Arc::clone(&limit));
-            Box::new(StoredEvents { root, session, agent_id, limit, is_over: false })
+            Box::new(StoredEvents { root, session, agent_id, dialect, limit, is_over: false })
         });
         let feed = Feed::new(agent_id.to_owned(), older);
         let agent_id = agent_id.to_owned();
-        let parser = OutputParser::default();
+        let parser = OutputParser::new(dialect);
         let mut capture = Self {
             agent_id,
             recorder,

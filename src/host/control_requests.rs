@@ -1,13 +1,14 @@
 //! Answers the agent's control requests (`can_use_tool`) on its stdout: a hook process decides, as for any other
 //! call.
 //!
-//! Requests go in, and lines for the agent's stdin come out. Claude Code asks here what no hook has decided, and
-//! waits for the answer.
-//! decided; without an answer it waits.
+//! Requests go in, and verdicts come out. A backend with hooks asks here what no hook has decided; one without asks about
+//! every call that it doesn't allow by itself. It waits for the answer.
 
+use murmur_agent::dialog::Verdict;
 use murmur_agent::event::{Event, PermissionRequest};
 use murmur_agent::invocation::Invocation;
 use murmur_agent::settings::HookProgram;
+use murmur_core::config::backend::{Backend, Capability};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -26,7 +27,7 @@ const ANSWERS: usize = 8;
 #[derive(Debug)]
 pub(super) struct ControlRequests {
     hook: Option<Arc<Hook>>,
-    answers: mpsc::Sender<Vec<u8>>,
+    answers: mpsc::Sender<(PermissionRequest, Verdict)>,
     /// Requests in progress.
     asked: HashMap<String, AbortHandle>,
 }
@@ -34,20 +35,25 @@ pub(super) struct ControlRequests {
 #[derive(Debug)]
 struct Hook {
     program: HookProgram,
+    /// The hook event: whether a hook has run before for the same call.
+    event: &'static str,
     env: Vec<(&'static str, OsString)>,
     cwd: PathBuf,
 }
 
 impl ControlRequests {
     /// Has `program` answer requests of the agent of `invocation`; without a program, requests stay unanswered. The
-    /// receiver yields response lines.
+    /// receiver yields verdicts.
     pub(super) fn new(
         program: Option<HookProgram>,
+        backend: &Backend,
         invocation: &Invocation,
-    ) -> (Self, mpsc::Receiver<Vec<u8>>) {
+    ) -> (Self, mpsc::Receiver<(PermissionRequest, Verdict)>) {
         let (answers, lines) = mpsc::channel(ANSWERS);
         let Invocation { env, cwd, .. } = invocation;
-        let hook = program.map(|program| Arc::new(Hook { program, env: env.clone(), cwd: cwd.clone() }));
+        let event = if backend.has(Capability::Hooks) { "PermissionRequest" } else { "PreToolUse" };
+        let hook =
+            program.map(|program| Arc::new(Hook { program, event, env: env.clone(), cwd: cwd.clone() }));
         (Self { hook, answers, asked: HashMap::new() }, lines)
     }
 
@@ -70,9 +76,9 @@ impl ControlRequests {
         let (answers, asks, session) = (self.answers.clone(), asks.clone(), session.to_owned());
         let id = asks.request_id.clone();
         let answering = tokio::spawn(async move {
-            let response = hook.ask(&asks, &session).await;
+            let verdict = hook.ask(&asks, &session).await;
             // An agent that has ended needs no response.
-            let _gone = answers.send(line(&asks.request_id, &response)).await;
+            let _gone = answers.send((asks, verdict)).await;
         });
         self.asked.insert(id, answering.abort_handle());
     }
@@ -80,16 +86,16 @@ impl ControlRequests {
 
 impl Hook {
     /// Runs the hook; a hook without an answer denies the call.
-    async fn ask(&self, asks: &PermissionRequest, session: &str) -> Value {
+    async fn ask(&self, asks: &PermissionRequest, session: &str) -> Verdict {
         let input = json!({
-            "hook_event_name": "PermissionRequest",
+            "hook_event_name": self.event,
             "session_id": session,
             "cwd": self.cwd,
             "tool_name": asks.tool,
             "tool_input": asks.input,
             "tool_use_id": asks.tool_use_id,
         });
-        let (program, words) = self.program.argv("PermissionRequest");
+        let (program, words) = self.program.argv(self.event);
         let mut command = Command::new(program);
         command.args(words).envs(self.env.iter().map(|(name, value)| (name, value))).current_dir(&self.cwd);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
@@ -103,20 +109,20 @@ impl Hook {
             let mut said = Vec::new();
             stdout.read_to_end(&mut said).await.ok()?;
             let answer: Value = serde_json::from_slice(&said).ok()?;
-            Some(answer.get("hookSpecificOutput")?.get("decision")?.clone())
+            verdict(answer.get("hookSpecificOutput")?)
         };
-        let denied = || json!({ "behavior": "deny", "message": "murmur could not decide on the call" });
-        let mut decision = said.await.unwrap_or_else(denied);
-        if decision["behavior"] == "allow" && decision.get("updatedInput").is_none() {
-            decision["updatedInput"] = asks.input.clone();
-        }
-        decision
+        said.await
+            .unwrap_or_else(|| Verdict::Deny { reason: "murmur could not decide on the call".to_owned() })
     }
 }
 
-fn line(request_id: &str, response: &Value) -> Vec<u8> {
-    let response = json!({ "subtype": "success", "request_id": request_id, "response": response });
-    let mut line = json!({ "type": "control_response", "response": response }).to_string().into_bytes();
-    line.push(b'\n');
-    line
+/// The verdict in a hook's answer, in the form of either event; `None` if it has none.
+fn verdict(answer: &Value) -> Option<Verdict> {
+    let decision = answer.get("decision").unwrap_or(answer);
+    let word = decision.get("behavior").or_else(|| decision.get("permissionDecision"))?.as_str()?;
+    let reason = decision.get("message").or_else(|| decision.get("permissionDecisionReason"));
+    Some(match word {
+        "allow" => Verdict::Allow { input: decision.get("updatedInput").cloned() },
+        _ => Verdict::Deny { reason: reason.and_then(Value::as_str).unwrap_or_default().to_owned() },
+    })
 }

@@ -1,8 +1,8 @@
 //! Starts a live agent's host, a process of its own that outlives its parent (spec 3, Spawn Flow).
 
 use super::id::{AgentId, IdError};
-use murmur_agent::find::CLAUDE;
 use murmur_agent::invocation::HOST_VARIABLE;
+use murmur_core::config::backend::Backend;
 use murmur_rpc::caller::MANAGER;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -34,8 +34,9 @@ pub struct Launch {
     pub project: String,
     /// Its role.
     pub role: String,
-    /// Its program.
-    pub backend: String,
+    /// The program that runs it.
+    #[serde(default)]
+    pub backend: Backend,
     /// Its working directory, absolute.
     pub worktree: PathBuf,
     /// The issue it works on.
@@ -50,6 +51,9 @@ pub struct Launch {
     /// More arguments to the agent's program.
     #[serde(default)]
     pub args: Vec<String>,
+    /// The backend's id of a conversation to resume.
+    #[serde(default)]
+    pub resume: Option<String>,
 }
 
 /// Options of a launch; anything unset has a default.
@@ -67,6 +71,12 @@ pub struct LaunchOptions {
     pub role: Option<String>,
     /// Its working directory, absolute.
     pub worktree: PathBuf,
+    /// The program that runs it; by default Claude Code.
+    #[serde(default)]
+    pub backend: Option<Backend>,
+    /// The backend's id of a conversation to resume.
+    #[serde(default)]
+    pub resume: Option<String>,
     /// The issue it works on, as `42` or `#42`.
     #[serde(default)]
     pub issue: Option<String>,
@@ -113,12 +123,13 @@ impl LaunchOptions {
             agent_id,
             project,
             role: self.role.unwrap_or_else(|| ROLE.to_owned()),
-            backend: CLAUDE.to_owned(),
+            backend: self.backend.unwrap_or_default(),
             worktree,
             issue: self.issue.map(|issue| issue.trim_start_matches('#').to_owned()),
             model: self.model,
             message: self.message,
             args: self.args,
+            resume: self.resume,
         })
     }
 }
@@ -234,9 +245,9 @@ impl Launch {
         option("agent-id", self.agent_id.as_str().into());
         option("project", self.project.clone().into());
         option("role", self.role.clone().into());
-        option("backend", self.backend.clone().into());
+        option("backend", self.backend.to_string().into());
         option("worktree", self.worktree.clone().into());
-        for (name, value) in [("issue", &self.issue), ("model", &self.model)] {
+        for (name, value) in [("issue", &self.issue), ("model", &self.model), ("resume", &self.resume)] {
             if let Some(value) = value {
                 option(name, value.into());
             }

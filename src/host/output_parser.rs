@@ -6,8 +6,8 @@
 use super::event::Derived;
 use derun::record::Channel;
 use memchr::{memchr, memrchr};
-use murmur_agent::claude::Parser;
 use murmur_agent::event::Event;
+use murmur_agent::parser::{Dialect, Parser};
 
 /// Longer stderr lines, in bytes, become several events.
 const LONGEST: usize = 64 << 10;
@@ -41,6 +41,12 @@ impl LineStarts {
 }
 
 impl OutputParser {
+    /// A parser for output in `dialect`.
+    #[must_use]
+    pub fn new(dialect: Dialect) -> Self {
+        Self { stdout: Parser::new(dialect), ..Self::default() }
+    }
+
     /// Parses the next bytes of `channel`; the first is at session offset `at`.
     pub fn feed(&mut self, channel: Channel, at: u64, bytes: &[u8], sink: &mut impl FnMut(Derived<'_>)) {
         if bytes.is_empty() {

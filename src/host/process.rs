@@ -48,6 +48,8 @@ pub enum Ending {
         /// A description, from [`breached`] or [`ran_denied`].
         said: String,
     },
+    /// It had answered, and murmur ended it, since it would have waited for more messages.
+    Answered,
     /// It had answered, and murmur ended it together with its background work.
     Settled {
         /// The number of background tasks that were ended, as far as the agent reported them.

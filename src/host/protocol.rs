@@ -3,6 +3,7 @@
 use super::calls::Call;
 use super::id::AgentId;
 use super::state::{Kind, State};
+use murmur_core::config::backend::Backend;
 use murmur_core::permit::request::Request;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -40,8 +41,9 @@ pub struct Card {
     pub project: String,
     /// Its role.
     pub role: String,
-    /// Its program.
-    pub backend: String,
+    /// The program that runs it.
+    #[serde(default)]
+    pub backend: Backend,
     /// Its working directory.
     pub worktree: PathBuf,
     /// The issue it works on.

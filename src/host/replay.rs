@@ -6,6 +6,7 @@ use super::output_parser::{LineStarts, OutputParser};
 use derun::id::SessionId;
 use derun::session::Session;
 use derun::store::{Store, StoreError};
+use murmur_agent::parser::Dialect;
 use murmur_rpc::feed::{Older, Past};
 use std::collections::VecDeque;
 use std::io;
@@ -27,6 +28,8 @@ pub struct StoredEvents {
     pub session: SessionId,
     /// The agent.
     pub agent_id: String,
+    /// The form of its output.
+    pub dialect: Dialect,
     /// Events from this number on are not stored.
     pub limit: Arc<AtomicU64>,
     /// Whether the session is complete.
@@ -91,11 +94,11 @@ impl Replay {
             ahead.front().map_or_else(Default::default, |start| (start.at, start.line_starts, start.offset));
         Ok(Self {
             at: line_starts.stdout.min(line_starts.stderr).min(fresh),
+            parser: OutputParser::new(stored.dialect),
             stored,
             session,
             entries,
             ahead,
-            parser: OutputParser::default(),
             line_starts,
             fresh,
             next,

@@ -9,7 +9,7 @@ mod timers;
 mod turn_splitter;
 
 use super::activity::Activity;
-use super::audit::{Audit, Refusals};
+use super::audit::{Audit, Coverage, Refusals};
 use super::capture::Capture;
 use super::control_requests::ControlRequests;
 use super::drain::Drain;
@@ -21,10 +21,15 @@ use super::protocol::{Card, GRACE, Status, Waits};
 use super::registration::Listeners;
 use super::serve::{Command, Handlers};
 use super::state::{Effect, Input, Kind, Machine, State};
+
 use derun::record::Channel;
 use derun::writer::End;
+use murmur_agent::backend;
+use murmur_agent::dialog::{Conversation, Dialog, Verdict};
+use murmur_agent::event::PermissionRequest;
 use murmur_agent::invocation::Invocation;
 use murmur_agent::settings::HookProgram;
+use murmur_core::config::backend::Capability;
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -56,6 +61,8 @@ pub struct Spec {
     pub card: Card,
     /// How to start it. Its stdin is a beat's prompt, or the first message to a live agent.
     pub invocation: Invocation,
+    /// The conversation to begin or resume, for backends that are told on stdin.
+    pub conversation: Conversation,
     /// Limits of a beat.
     pub limits: Option<Limits>,
     /// The store that captures its output.
@@ -91,8 +98,9 @@ pub async fn run(
     let stdin = child.stdin.take().map(pipes::feed);
     let command = std::iter::once(spec.invocation.program.display().to_string());
     let command = command.chain(spec.invocation.args.iter().cloned()).collect();
-    let capture =
-        Capture::begin(spec.captures.as_deref(), spec.card.agent_id.as_str(), command, &spec.invocation.cwd);
+    let dialect = backend::dialect(&spec.card.backend);
+    let agent = spec.card.agent_id.as_str();
+    let capture = Capture::begin(spec.captures.as_deref(), agent, dialect, command, &spec.invocation.cwd);
     if let Some(pid) = pid {
         capture.started(pid);
     }
@@ -101,11 +109,13 @@ pub async fn run(
     // At most one request is pending; others wait in their connections.
     let (commands, asked) = mpsc::channel(1);
     let (over, until_over) = watch::channel(false);
-    let (control_requests, mut answers) = ControlRequests::new(spec.hook.clone(), &spec.invocation);
+    let (control_requests, mut answers) =
+        ControlRequests::new(spec.hook.clone(), &spec.card.backend, &spec.invocation);
     let serving = listeners.map(|Listeners { first, next }| {
         let handlers = Handlers::new(&spec.card, capture.feed(), commands);
         tokio::spawn(murmur_rpc::serve::serve(first, next, handlers, until_over))
     });
+    let coverage = if spec.card.backend.has(Capability::Hooks) { Coverage::Every } else { Coverage::Some };
     let mut host = Host {
         spec,
         begun,
@@ -121,18 +131,18 @@ pub async fn run(
         wait_until: None,
         rest_at: None,
         activity: Activity::new(spec.card.kind),
-        turn_splitter: TurnSplitter::default(),
-        audit: spec.decisions.clone().map(|path| Audit::begin(path, spec.card.agent_id.as_str())),
+        turn_splitter: TurnSplitter::new(dialect),
+        dialog: backend::dialog(&spec.card.backend, spec.conversation.clone()),
+        audit: spec.decisions.clone().map(|path| Audit::begin(path, spec.card.agent_id.as_str(), coverage)),
         stderr: Vec::new(),
         stops: Vec::new(),
         sink,
     };
     host.capture.own(Own::State(State::Starting));
     if spec.card.kind == Kind::Beat {
-        host.capture.own(Own::Chat { role: Role::User, text: first });
-        host.send_bytes(spec.invocation.stdin.clone());
-        host.stdin = None;
+        host.capture.own(Own::Chat { role: Role::User, text: first.clone() });
     }
+    host.open_dialog(&first);
     host.take(Input::Started);
     started(host.capture.session().map(ToString::to_string));
     let exit = host.work(&mut child, &mut pipes, stop, asked, &mut answers).await;
@@ -163,6 +173,8 @@ struct Host<'a, S> {
     rest_at: Option<Instant>,
     activity: Activity,
     turn_splitter: TurnSplitter,
+    /// What to write to its stdin.
+    dialog: Box<dyn Dialog>,
     audit: Option<Audit>,
     stderr: Vec<u8>,
     /// Clients that wait for the end.
@@ -178,7 +190,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         pipes: &mut Pipes,
         stop: impl Future<Output = ()>,
         mut asked: mpsc::Receiver<Command>,
-        answers: &mut mpsc::Receiver<Vec<u8>>,
+        answers: &mut mpsc::Receiver<(PermissionRequest, Verdict)>,
     ) -> io::Result<Exit> {
         let mut stop = pin!(stop);
         let mut is_told = false;
@@ -192,7 +204,10 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 status = child.wait() => return status.map(Exit::from),
                 (channel, bytes) = pipes.next(), if pipes.is_open() => self.wrote(channel, bytes),
                 Some(command) = asked.recv() => self.obey(command),
-                Some(answer) = answers.recv() => self.send_bytes(answer),
+                Some((request, verdict)) = answers.recv() => {
+                    let answer = self.dialog.answer(&request, &verdict);
+                    self.send_bytes(answer);
+                }
                 () = stop.as_mut(), if !is_told => {
                     is_told = true;
                     self.stop(false, GRACE);
@@ -230,7 +245,28 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         }
         match channel {
             Channel::Stderr => self.handle_output(channel, bytes),
-            _ => self.take_in_turns(bytes),
+            _ => {
+                self.take_in_turns(bytes);
+                let reply = self.dialog.read(bytes);
+                self.send_bytes(reply);
+            }
+        }
+    }
+
+    /// Sends a beat's prompt, or whatever a live agent needs before its first message.
+    fn open_dialog(&mut self, prompt: &str) {
+        let opening = self.dialog.open();
+        self.send_bytes(opening);
+        match self.spec.card.kind {
+            Kind::Beat if self.dialog.outlives_turn() => {
+                let prompt = self.dialog.send(prompt);
+                self.send_bytes(prompt);
+            }
+            Kind::Beat => {
+                self.send_bytes(self.spec.invocation.stdin.clone());
+                self.stdin = None;
+            }
+            Kind::Live => {}
         }
     }
 
@@ -276,7 +312,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                     self.capture.own(Own::State(state));
                 }
                 Effect::Send(text) => {
-                    let line = murmur_agent::invocation::user_message(&text);
+                    let line = self.dialog.send(&text);
                     self.capture.own(Own::Chat { role: Role::User, text });
                     self.send_bytes(line);
                 }
@@ -299,7 +335,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     }
 
     fn send_bytes(&mut self, bytes: Vec<u8>) {
-        if let Some(stdin) = &self.stdin
+        if !bytes.is_empty()
+            && let Some(stdin) = &self.stdin
             && stdin.try_send(bytes).is_err()
         {
             let text = "the agent does not read its messages; stop it with: murmur host stop".to_owned();

@@ -3,6 +3,7 @@
 use crate::outcome::{Kind, Outcome};
 use murmur_agent::conversation::Turn;
 use murmur_agent::event::Tokens;
+use murmur_core::config::backend::Backend;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -84,6 +85,12 @@ pub struct Entry {
     /// The agent's id.
     #[serde(default)]
     pub agent: String,
+    /// The program that ran the agent; Claude Code, if it isn't named.
+    #[serde(default, skip_serializing_if = "Backend::is_default")]
+    pub backend: Backend,
+    /// Calls that the agent ran without asking, which only some backends can do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unguarded: Vec<String>,
     /// Claude Code's id of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
@@ -156,6 +163,8 @@ impl Entry {
             beat: String::new(),
             heartbeat: None,
             agent: String::new(),
+            backend: Backend::default(),
+            unguarded: Vec::new(),
             session_id: None,
             cost_usd: None,
             num_turns: None,

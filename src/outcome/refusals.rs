@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     fn refused(count: usize) -> Refusals {
-        Refusals { by_guard: Some(("Bash(sudo ls)".to_owned(), count)), failure: None }
+        Refusals { by_guard: Some(("Bash(sudo ls)".to_owned(), count)), ..Refusals::default() }
     }
 
     fn attention(text: &str) -> Outcome {

@@ -8,8 +8,8 @@ use std::fmt;
 use fake_claude::replay::{End, Fixture, lines};
 use murmur::host::process::Ending;
 use murmur::outcome;
-use murmur_agent::claude::Parser;
 use murmur_agent::event::{Event, RunResult};
+use murmur_agent::parser::Parser;
 use serde_json::Value;
 
 /// One thing in which the two runs differ.

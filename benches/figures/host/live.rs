@@ -6,7 +6,9 @@ use crate::built::built;
 use anyhow::Context;
 use murmur::host::protocol::Status;
 use murmur::host::state::State;
-use murmur_agent::invocation::{live_args, user_message};
+use murmur_agent::claude::ClaudeDialog;
+use murmur_agent::dialog::Dialog;
+use murmur_agent::invocation::live_args;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -148,7 +150,7 @@ impl Bare {
 
     /// Has it take a turn and reads all of it. Returns how many bytes that are.
     pub(super) fn turn(&mut self) -> anyhow::Result<u64> {
-        self.stdin.write_all(&user_message("go"))?;
+        self.stdin.write_all(&ClaudeDialog::default().send("go"))?;
         let before = self.lines.taken();
         while !is_result(self.lines.next()?) {}
         Ok(self.lines.taken() - before)

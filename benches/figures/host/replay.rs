@@ -6,6 +6,7 @@ use super::line::offset;
 use super::live::{Live, output};
 use derun::id::SessionId;
 use murmur::host::replay::{Replay, StoredEvents};
+use murmur_agent::parser::Dialect;
 use murmur_rpc::feed::Past;
 use std::cell::Cell;
 use std::fs::File;
@@ -31,6 +32,7 @@ pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
         root: live.store(),
         session: SessionId::parse(&capture)?,
         agent_id: status.card.agent_id.to_string(),
+        dialect: Dialect::StreamJson,
         limit: Arc::new(AtomicU64::new(u64::MAX)),
         is_over: false,
     };

@@ -73,8 +73,9 @@ impl Background {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parser::Parser;
     use super::*;
-    use crate::claude::Parser;
+    use crate::parser::Parser;
 
     /// The number of background tasks after each line.
     fn counts(lines: &[&str]) -> Vec<usize> {

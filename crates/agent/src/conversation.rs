@@ -146,8 +146,9 @@ impl Conversation {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parser::Parser;
     use super::*;
-    use crate::claude::Parser;
+    use crate::parser::Parser;
 
     #[test]
     fn blocks_of_one_message_are_one_turn_and_results_find_their_calls() {

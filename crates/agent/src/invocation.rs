@@ -140,15 +140,6 @@ fn deny_list(args: &mut Vec<String>, deny: Option<&[String]>) {
     }
 }
 
-/// The stdin line that sends `text` to a live agent.
-#[must_use]
-pub fn user_message(text: &str) -> Vec<u8> {
-    let message = serde_json::json!({ "type": "user", "message": { "role": "user", "content": text } });
-    let mut line = message.to_string().into_bytes();
-    line.push(b'\n');
-    line
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

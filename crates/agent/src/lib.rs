@@ -5,21 +5,33 @@
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
 //! - `event`: what an agent does, whatever agent it is
-//! - `claude`: the stream parser: Claude Code's stream-json → events
+//! - `invocation`: the program, its arguments, environment and working folder
+//! - `settings`: the settings that make Claude Code call murmur's hooks
+//! - `dialog`: what murmur writes to an agent's stdin
+//! - `start`: what every backend needs to start an agent, and what it makes of it
+//! - `claude`: Claude Code: its stream-json → events
+//! - `codex`: Codex: the JSON-RPC of its app-server → events
+//! - `acp`: programs that speak the Agent Client Protocol: its messages → events
+//! - `parser`: an agent's stdout → events, in the form of its backend
+//! - `backend`: which of these modules a backend uses
 //! - `conversation`: events → turns
 //! - `background`: events → the background tasks that still run
 //! - `prompt`: the prompt of a beat
-//! - `invocation`: arguments, environment and working folder
-//! - `settings`: the settings that make Claude Code call murmur's hooks
 //! - `rule_files`: the rules that apply to agents, from files
 //! - `find`: the agent's program, in the PATH of the login shell too
 
+pub mod acp;
+pub mod backend;
 pub mod background;
 pub mod claude;
+pub mod codex;
 pub mod conversation;
+pub mod dialog;
 pub mod event;
 pub mod find;
 pub mod invocation;
+pub mod parser;
 pub mod prompt;
 pub mod rule_files;
 pub mod settings;
+pub mod start;

@@ -5,6 +5,7 @@
 //!
 //! - [`interval`], [`cron`], [`timing`]: the two kinds of schedule
 //! - [`permissions`], [`approval`], [`problem`]: types shared by the files
+//! - [`backend`]: the programs that run as agents, and what they can do
 //! - [`limit`]: which value applies if both the user's files and a HEARTBEAT.md set one
 //! - [`settings`]: config.toml, for all of a user's agents; [`quiet`]: when a quiet agent counts as stuck
 //! - [`mod@file`]: config.json, read so that an invalid workspace doesn't affect the others
@@ -17,6 +18,7 @@
 //! - [`schema`]: the JSON Schema of config.json
 
 pub mod approval;
+pub mod backend;
 mod checked;
 pub mod cron;
 pub mod edit;

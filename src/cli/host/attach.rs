@@ -16,6 +16,8 @@ use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
 use derun::id::SessionId;
+use murmur_agent::backend;
+use murmur_core::config::backend::Backend;
 use murmur_rpc::client::{AskError, Client};
 use murmur_rpc::envelope::{Event, LAGGED, Line};
 use murmur_rpc::feed::Past;
@@ -47,7 +49,7 @@ pub(in super::super) fn run(args: &HostAttach, env: &UserEnv) -> anyhow::Result<
         dir: &dir,
         agent: &args.agent,
         next: args.from,
-        capture: None,
+        ran: None,
         printer: Printer { json: args.json, style: Style::of_stdout() },
         out: &mut out,
     };
@@ -65,8 +67,8 @@ struct Follower<'a, W> {
     agent: &'a AgentId,
     /// The next event to show; `None` until the host reports it.
     next: Option<u64>,
-    /// The capture session, once known.
-    capture: Option<String>,
+    /// The capture session and the backend, once known.
+    ran: Option<(String, Backend)>,
     printer: Printer,
     out: &'a mut W,
 }
@@ -87,7 +89,7 @@ impl<W: Write> Follower<'_, W> {
             match seen.map(|seen| (seen.condition, seen.record)) {
                 Some((Condition::Up(status), _)) => {
                     was_there = true;
-                    self.capture = status.capture.clone();
+                    self.ran = status.capture.clone().map(|capture| (capture, status.card.backend.clone()));
                     if let Left::Ended = self.attached().await? {
                         return Ok(());
                     }
@@ -97,12 +99,12 @@ impl<W: Write> Follower<'_, W> {
                 }
                 Some((Condition::Silent, record)) => wait(record.as_ref()).await,
                 Some((Condition::Ended(ended), record)) => {
-                    self.replay(record.and_then(|record| record.capture))?;
+                    self.replay(ran(record))?;
                     return ended.error.map_or(Ok(()), |error| bail!("agent {}: {error}", self.agent));
                 }
                 Some((Condition::Dead, record)) => {
                     if self.next.is_some() {
-                        self.replay(record.and_then(|record| record.capture))?;
+                        self.replay(ran(record))?;
                     }
                     bail!(
                         failure!("the host of {} was killed", self.agent; "clean up with: murmur host discover")
@@ -110,11 +112,11 @@ impl<W: Write> Follower<'_, W> {
                 }
                 // A beat's host removes its record; the journal names the session.
                 None => {
-                    let capture = self.capture.take().or(journalled(self.dir, self.agent)?);
-                    if capture.is_none() && !was_there {
+                    let ran = self.ran.take().or(journalled(self.dir, self.agent)?);
+                    if ran.is_none() && !was_there {
                         bail!(failure!("no host of agent {}", self.agent; "see: murmur host list --all"));
                     }
-                    return self.replay(capture);
+                    return self.replay(ran);
                 }
             }
         }
@@ -192,10 +194,10 @@ impl<W: Write> Follower<'_, W> {
     }
 
     /// Shows the remaining events from the finished session.
-    fn replay(&mut self, capture: Option<String>) -> anyhow::Result<()> {
+    fn replay(&mut self, ran: Option<(String, Backend)>) -> anyhow::Result<()> {
         let agent = self.agent;
-        let capture =
-            capture.with_context(|| format!("agent {agent} has ended, and its output was not kept"))?;
+        let (capture, backend) =
+            ran.with_context(|| format!("agent {agent} has ended, and its output was not kept"))?;
         let Some(next) = self.next else {
             bail!(failure!("agent {agent} has ended"; "see what it did with: murmur attach {agent} --from 0"))
         };
@@ -203,6 +205,7 @@ impl<W: Write> Follower<'_, W> {
             root: captures::root()?,
             session: SessionId::parse(&capture)?,
             agent_id: agent.to_string(),
+            dialect: backend::dialect(&backend),
             limit: Arc::new(AtomicU64::new(u64::MAX)),
             is_over: true,
         };
@@ -234,6 +237,12 @@ async fn until(event: &mut Option<impl Future<Output = ()> + Unpin>) {
 }
 
 /// Waits until a host that does not answer has ended, or for a short time.
+/// The capture session of an agent with this record, and its backend.
+fn ran(record: Option<Record>) -> Option<(String, Backend)> {
+    let record = record?;
+    Some((record.capture?, record.card.backend))
+}
+
 async fn wait(record: Option<&Record>) {
     let ending = record.and_then(|record| Identity::watch(&record.host));
     let ended = async {
@@ -250,12 +259,12 @@ fn is_last(event: &Event) -> bool {
 }
 
 /// The capture session of the beat that ran this agent.
-fn journalled(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Option<String>> {
+fn journalled(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Option<(String, Backend)>> {
     let needle = format!("\"agent\":\"{agent}\"");
     let mut entries = Entries::new(Backward::open(&dir.journal())?.containing(&needle), None);
     while let Some((entry, _)) = entries.next_entry(|_| true)? {
         if entry.kind.is_beat() && entry.agent == agent.as_str() {
-            return Ok(entry.capture);
+            return Ok(entry.capture.map(|capture| (capture, entry.backend)));
         }
     }
     Ok(None)

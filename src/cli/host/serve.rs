@@ -21,10 +21,11 @@ use crate::trust::{self, PrivateFile};
 use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
-use murmur_agent::find;
-use murmur_agent::invocation::{Invocation, check_extra_args, live_args};
+use murmur_agent::invocation::check_extra_args;
 use murmur_agent::rule_files::{self, Project};
 use murmur_agent::settings::{GuardedAgent, HookProgram};
+use murmur_agent::start::{Plan, PlannedFolder, RunKind};
+use murmur_agent::{backend, find};
 use murmur_core::config::settings::Settings;
 use murmur_core::permit::manager;
 use murmur_core::permit::policy::{Policy, Role};
@@ -34,7 +35,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use sys::error::{Failure, Hinted};
-use sys::failure;
 use sys::paths::{DataDir, User};
 use sys::{clock, inherited, process};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -77,8 +77,9 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
     dir.require_ours()?;
     let message = if args.announce { io::read_to_string(io::stdin())? } else { String::new() };
     let started = clock::now();
-    let (spec, servers) = spec(args, env, &dir, message, clock::rfc3339(started))?;
+    let (spec, servers, folder) = spec(args, env, &dir, message, clock::rfc3339(started))?;
     let kept = servers.map(|file| file.write()).transpose()?;
+    let folder = folder.map(|folder| folder.create()).transpose()?;
     runtime()?.block_on(async {
         let mut signals = Signals::take()?;
         let mut registration = Registration::begin(&dir, spec.card.clone())?;
@@ -104,7 +105,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
         };
         let ran = host::run(&spec, listeners, stop, announce, |progress, _| note_version(&progress)).await;
         // Release it before clients learn that the agent has ended.
-        drop(kept);
+        drop((kept, folder));
         let (error, exit) = match &ran {
             Ok((run, _)) => (wrong(&run.ending), Some(run.exit)),
             Err(error) => (Some(error.to_string()), None),
@@ -149,15 +150,14 @@ fn spec(
     dir: &DataDir,
     message: String,
     started_at: String,
-) -> anyhow::Result<(Spec, Option<PrivateFile>)> {
+) -> anyhow::Result<(Spec, Option<PrivateFile>, Option<PlannedFolder>)> {
     let worktree = env.workspace(args.worktree.as_deref().context("--worktree is missing")?)?;
     let agent_id = args.agent_id.clone().context("--agent-id is missing")?;
     let project = args.project.clone().context("--project is missing")?;
-    if args.backend != find::CLAUDE {
-        bail!(failure!("unknown backend {:?}", args.backend; "known is {}", find::CLAUDE));
-    }
+    let user = env.user()?;
+    let command = Settings::read(&user.settings.settings())?.command(&args.backend)?;
     let path = env.path();
-    let program = find::find(find::CLAUDE, &path)?;
+    let program = find::find(&command.program, &path)?;
     let card = Card {
         agent_id: agent_id.clone(),
         kind: Kind::Live,
@@ -169,7 +169,6 @@ fn spec(
         beat: None,
         started_at,
     };
-    let user = env.user()?;
     let role = role(&args.role);
     let policy = policy(role, &worktree, &user, env)?;
     let whose = Project::of(&worktree).with_name(Some(&project));
@@ -199,20 +198,32 @@ fn spec(
     if let Some(untrusted) = start.standing.failure(&worktree) {
         let _full = writeln!(io::stderr(), "{} warning: {}", clock::rfc3339(clock::now()), untrusted.line());
     }
-    let mut hooks = start.args;
-    hooks.extend(guarded.args(&hook)?);
-    let mut env = guarded.environment()?;
-    env.push(("PATH", path));
-    let invocation = Invocation {
+    let plan = Plan {
+        kind: RunKind::Live { extra: &args.args },
         program,
-        args: live_args(Some(&[]), args.model.as_deref(), &args.args, &hooks),
-        env,
-        cwd: worktree.clone(),
+        args: command.args,
+        env: command.env,
+        path,
+        guarded,
+        hook: &hook,
+        deny: Some(&[]),
+        model: args.model.as_deref(),
+        trust: &start.args,
+        resume: args.resume.as_deref(),
         stdin: message.into_bytes(),
     };
+    let agent = backend::prepare(&args.backend, plan)?;
     let decisions = policy.guard.then(|| dir.decisions());
-    let spec = Spec { card, invocation, limits: None, captures: captures(), hook: Some(hook), decisions };
-    Ok((spec, start.file))
+    let spec = Spec {
+        card,
+        invocation: agent.invocation,
+        conversation: agent.conversation,
+        limits: None,
+        captures: captures(),
+        hook: agent.hook,
+        decisions,
+    };
+    Ok((spec, start.file, agent.folder))
 }
 
 /// The role with this name.

@@ -18,6 +18,8 @@ pub(super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<ExitCode> {
         project: args.project.clone(),
         role: Some(args.role.clone()),
         worktree: std::path::absolute(&args.worktree)?,
+        backend: args.backend.clone(),
+        resume: args.resume.clone(),
         issue: args.issue.clone(),
         model: args.model.clone(),
         message: args.message.as_deref().map(text).transpose()?,

@@ -37,6 +37,7 @@ pub(crate) fn heartbeat(
         timeout: Sourced::default(Interval::from_secs(300).unwrap()),
         background_wait: Sourced::default(Interval::from_secs(10).unwrap()),
         model: None,
+        backend: None,
         requires: Requires::default(),
         required_by_user: 0,
         mcp: Mcp::default(),

@@ -1,7 +1,7 @@
 //! What an agent was doing, and how many turns it took.
 
 use super::*;
-use murmur_agent::claude::Parser;
+use murmur_agent::parser::Parser;
 use serde_json::{Value, json};
 
 const SECOND: Duration = Duration::from_secs(1);

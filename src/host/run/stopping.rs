@@ -18,7 +18,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     /// When the agent is ended because its turn is over and no other has started.
     pub(super) fn settles_at(&self) -> Option<Instant> {
         let limits = self.spec.limits.filter(|_| self.stopped.is_none())?;
-        Some(self.begun + self.activity.ended_turn()? + limits.background_wait)
+        let wait = if self.dialog.outlives_turn() { Duration::ZERO } else { limits.background_wait };
+        Some(self.begun + self.activity.ended_turn()? + wait)
     }
 
     /// Pauses the time limit while the agent waits for people.
@@ -61,7 +62,10 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
 
     /// Ends the agent after its turn; its answer decides the outcome.
     pub(super) fn settle(&mut self, out_of_turns: bool) {
-        self.end_as(|host| Ending::Settled { background: host.activity.background(), out_of_turns });
+        self.end_as(|host| match host.activity.background() {
+            0 if host.dialog.outlives_turn() => Ending::Answered,
+            background => Ending::Settled { background, out_of_turns },
+        });
     }
 
     /// Ends an agent that exceeded its turn limit without being asked.

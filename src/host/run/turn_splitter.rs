@@ -7,16 +7,9 @@ use crate::host::event::Progress;
 use crate::host::state::Input;
 use derun::record::Channel;
 use memchr::{memchr, memmem};
-use murmur_agent::claude::Parser;
 use murmur_agent::event::Event;
+use murmur_agent::parser::{Dialect, Parser};
 use std::time::Duration;
-
-/// A marker in every line that ends a turn. In quoted text its quotes are escaped; splitting after another line that
-/// contains it does no harm.
-const RESULT: &[u8] = br#""result""#;
-
-/// How many bytes of the marker may arrive before the rest.
-const SEAM: usize = RESULT.len() - 1;
 
 /// What to do with pending output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,11 +23,12 @@ enum Next {
 /// State of the unfinished line.
 #[derive(Debug, Default)]
 pub(super) struct TurnSplitter {
+    dialect: Dialect,
     /// Parses an idle agent's output before it is handled.
     ahead: Parser,
     /// Whether an unfinished line has not been parsed ahead.
     is_unread: bool,
-    /// Whether the unfinished line contains [`RESULT`].
+    /// Whether the unfinished line contains [`Dialect::end_of_turn`].
     has_result: bool,
     /// The end of a busy agent's previous output.
     seam: Vec<u8>,
@@ -62,6 +56,10 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
 }
 
 impl TurnSplitter {
+    pub(super) fn new(dialect: Dialect) -> Self {
+        Self { dialect, ahead: Parser::new(dialect), ..Self::default() }
+    }
+
     /// Decides on `bytes` of an agent that is idle after `turns` turns. It reads line by line: there is little
     /// output.
     fn while_idle(&mut self, bytes: &[u8], turns: u64) -> Next {
@@ -94,11 +92,12 @@ impl TurnSplitter {
 
     /// How many of `bytes` of a busy agent to handle: up to the end of a turn.
     fn at_work(&mut self, bytes: &[u8]) -> usize {
-        self.ahead = Parser::default();
+        self.ahead = Parser::new(self.dialect);
+        let marker = self.dialect.end_of_turn();
         let found = if self.has_result || self.is_at_seam(bytes) {
             Some(0)
         } else {
-            memmem::find(bytes, RESULT).map(|begin| begin + RESULT.len())
+            memmem::find(bytes, marker).map(|begin| begin + marker.len())
         };
         let newline = found.and_then(|from| Some(from + memchr(b'\n', &bytes[from..])?));
         let length = newline.map_or(bytes.len(), |newline| newline + 1);
@@ -107,17 +106,19 @@ impl TurnSplitter {
         if newline.is_some() {
             self.seam.clear();
         } else {
-            self.seam.extend_from_slice(&bytes[bytes.len().saturating_sub(SEAM)..]);
-            self.seam.drain(..self.seam.len().saturating_sub(SEAM));
+            let most = marker.len() - 1;
+            self.seam.extend_from_slice(&bytes[bytes.len().saturating_sub(most)..]);
+            self.seam.drain(..self.seam.len().saturating_sub(most));
         }
         length
     }
 
-    /// Whether [`RESULT`] started before `bytes`.
+    /// Whether the end of a turn started before `bytes`.
     fn is_at_seam(&self, bytes: &[u8]) -> bool {
+        let marker = self.dialect.end_of_turn();
         let mut around = self.seam.clone();
-        around.extend_from_slice(&bytes[..bytes.len().min(SEAM)]);
-        memmem::find(&around, RESULT).is_some_and(|begin| begin < self.seam.len())
+        around.extend_from_slice(&bytes[..bytes.len().min(marker.len() - 1)]);
+        memmem::find(&around, marker).is_some_and(|begin| begin < self.seam.len())
     }
 }
 

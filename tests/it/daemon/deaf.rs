@@ -10,6 +10,7 @@ use murmur::host::id::AgentId;
 use murmur::host::protocol::Card;
 use murmur::host::record::Record;
 use murmur::host::state::Kind;
+use murmur_core::config::backend::Backend;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use serde_json::{Value, json};
 use sys::held::Held;
@@ -34,7 +35,7 @@ fn held(env: &Env, agent: &str) -> Held {
         kind: Kind::Live,
         project: "site".to_owned(),
         role: "agent".to_owned(),
-        backend: "claude".to_owned(),
+        backend: Backend::Claude,
         worktree: "/srv/site".into(),
         issue: None,
         beat: None,

@@ -9,6 +9,7 @@ use murmur::host::id::AgentId;
 use murmur::host::protocol::Card;
 use murmur::host::record::Record;
 use murmur::host::state::Kind;
+use murmur_core::config::backend::Backend;
 use serde_json::{Value, json};
 use sys::held::{Held, Lasting};
 
@@ -52,7 +53,7 @@ fn leave_host(env: &Env, agent: &str, pid: u32, kind: Kind) {
         kind,
         project: "site".to_owned(),
         role: "agent".to_owned(),
-        backend: "claude".to_owned(),
+        backend: Backend::Claude,
         worktree: "/srv/site".into(),
         issue: None,
         beat: None,

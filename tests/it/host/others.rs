@@ -9,6 +9,7 @@ use murmur::host::id::AgentId;
 use murmur::host::protocol::Card;
 use murmur::host::record::Record;
 use murmur::host::state::Kind;
+use murmur_core::config::backend::Backend;
 use serde_json::{Value, json};
 use sys::held::Held;
 
@@ -23,7 +24,7 @@ fn held(env: &Env) -> Held {
         kind: Kind::Live,
         project: "site\u{1b}[31m\n".to_owned(),
         role: "coding".to_owned(),
-        backend: "claude".to_owned(),
+        backend: Backend::Claude,
         worktree: "/srv/site".into(),
         issue: None,
         beat: None,

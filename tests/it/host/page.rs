@@ -162,7 +162,7 @@ fn every_event_on_the_page_is_one_that_a_host_tells() {
 /// The events of what an agent reports on its session, in the words of Claude Code 2.1.330.
 fn reports() -> Vec<Value> {
     use murmur::host::event::Derived;
-    use murmur_agent::claude::Parser;
+    use murmur_agent::parser::Parser;
     let system = |subtype: &str, fields: Value| {
         let mut line = json!({ "type": "system", "subtype": subtype, "uuid": "u", "session_id": "s" });
         line.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());

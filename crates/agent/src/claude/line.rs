@@ -6,13 +6,8 @@ use crate::event::{Event, Json};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// Passes the events of `line` (without its newline) to `sink`. A blank line has none; a line that is not a JSON object
-/// has only [`Event::Garbled`].
-pub(super) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
-    let line = line.trim_ascii();
-    if line.is_empty() {
-        return;
-    }
+/// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object.
+pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
     match StreamLine::read(line) {
         Some(parsed) => parsed.emit(line, sink),
         None => sink(Event::Garbled),

@@ -1,5 +1,5 @@
-use super::*;
-use crate::event::Json;
+use super::super::event::{Event, Json};
+use super::super::parser::Parser;
 use proptest::prelude::*;
 use std::borrow::Cow;
 
@@ -116,24 +116,6 @@ fn invalid_utf8_replaces_only_its_own_characters() {
         br#"{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"caf"#.to_vec();
     line.extend_from_slice(b"\xff\xfe\"}]}}");
     assert_eq!(events(&[&line]), ["Text { message: \"a\", parent: \"\", text: \"caf\u{fffd}\u{fffd}\" }"]);
-}
-
-#[test]
-fn a_line_over_the_limit_is_skipped_and_the_next_one_parses() {
-    let mut parser = Parser::default();
-    let mut seen = Vec::new();
-    let mut sink = |event: Event<'_>| seen.push(format!("{event:?}"));
-    parser.feed(b"{\"type\":\"user\",\"x\":\"", &mut sink);
-    for _ in 0..100 {
-        parser.feed(&[b'a'; 1 << 20], &mut sink);
-        if let State::Line(kept) = &parser.state {
-            assert!(kept.capacity() <= 2 * MAX_LINE);
-        }
-    }
-    parser.feed(b"\"}\n{\"type\":\"result\",\"result\":\"after\"}\n", &mut sink);
-    assert_eq!(seen[0], format!("Oversized {{ bytes: {} }}", 100 * (1 << 20) + 22));
-    assert!(seen[1].contains("after"));
-    assert_eq!(seen.len(), 2);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use std::num::NonZeroU32;
 use sys::error::{Failure, Hinted};
 
 use super::approval::ApprovalSettings;
+use super::backend::Backend;
 use super::cron::Crons;
 use super::interval::Interval;
 use super::mcp::Mcp;
@@ -39,6 +40,8 @@ pub struct Frontmatter {
     pub background_wait: Option<Interval>,
     /// The model.
     pub model: Option<Box<str>>,
+    /// The program that runs the agent.
+    pub agent: Option<Backend>,
     /// What the agent may not do in addition to config.json, or `skip`.
     pub permissions: Option<Permissions>,
     /// Who decides on the agent's calls.

@@ -17,6 +17,7 @@ use sys::error::Hinted;
 use jiff::Timestamp;
 
 use super::approval::ApprovalSettings;
+use super::backend::Backend;
 use super::cron::Crons;
 use super::file::{BadWorkspace, File, Workspace};
 use super::interval::Interval;
@@ -96,6 +97,8 @@ pub struct Heartbeat {
     pub background_wait: Sourced<Interval>,
     /// The model, or `None` for the agent's own choice.
     pub model: Option<Sourced<Arc<str>>>,
+    /// The program that runs its agent, or `None` for the user's default.
+    pub backend: Option<Sourced<Backend>>,
     /// What its agent may not do.
     pub permissions: Permissions,
     /// How many of those patterns are the user's, who come first; the others are the frontmatter's.

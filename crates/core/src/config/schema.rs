@@ -12,6 +12,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 
 use super::approval::{Approval, ApprovalSettings, Checker, Questions, Word};
+use super::backend::Backends;
 use super::interval::Interval;
 use super::mcp;
 use super::permissions::Permissions;
@@ -60,6 +61,9 @@ pub(super) struct WorkspaceEntry {
     pub(super) background_wait: Option<Interval>,
     /// The model. Default: the agent's own choice.
     pub(super) model: Option<String>,
+    /// The programs that may run its agents: "claude", "codex" or a name such as "acp:opencode", or a list of them. The first
+    /// is the default; a HEARTBEAT.md can choose among them, or "claude". Default: as in config.toml.
+    pub(super) agent: Option<Backends>,
     /// What its agents may not do. Anything but `"skip"` or a deny list is an error, and nothing runs there.
     #[schemars(with = "Permissions", default)]
     pub(super) permissions: Option<Permissions>,

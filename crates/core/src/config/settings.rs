@@ -13,6 +13,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::approval::{Approval, ApprovalSettings, Checker, Questions, Word};
+use super::backend::{Backend, Command};
 use super::checked::Checked;
 use super::interval::Interval;
 use super::problem::Problem;
@@ -32,6 +33,37 @@ pub struct Settings {
     pub providers: BTreeMap<Provider, Access>,
     /// When a quiet agent counts as stuck.
     pub quiet: Quiet,
+    /// The program that runs agents for which nothing else is set.
+    pub agent: Option<Backend>,
+    /// Programs that speak the Agent Client Protocol, by name.
+    pub acp: BTreeMap<String, AcpProgram>,
+}
+
+/// The table `acp.<name>`: a program that speaks the Agent Client Protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AcpProgram {
+    /// A name to search on PATH, or an absolute path.
+    pub command: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Variables to add to its environment.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+}
+
+/// A program that is neither built in nor in config.toml.
+#[derive(Debug, thiserror::Error)]
+#[error("agent {0} is not configured")]
+pub struct UnknownProgram(Backend);
+
+impl Hinted for UnknownProgram {
+    fn hint(&self) -> Option<String> {
+        let name = self.0.to_string();
+        let name = name.strip_prefix("acp:").unwrap_or(&name);
+        Some(format!("add [acp.{name}] with its command to config.toml"))
+    }
 }
 
 /// The table `llm_auth`: the model that decides if the checker is `llm`.
@@ -157,6 +189,9 @@ struct Keys {
     providers: BTreeMap<Provider, Access>,
     #[serde(default)]
     quiet: QuietKeys,
+    agent: Given<Backend>,
+    #[serde(default)]
+    acp: BTreeMap<String, AcpProgram>,
 }
 
 /// An optional value of a type with rules of its own, and its position.
@@ -217,7 +252,21 @@ impl Settings {
             );
             return Err(Problem::with(path, what));
         }
-        Ok(Self { asking, llm: keys.llm_auth, providers: keys.providers, quiet })
+        let agent = toml_text::checked(keys.agent, bytes, path)?;
+        Ok(Self { asking, llm: keys.llm_auth, providers: keys.providers, quiet, agent, acp: keys.acp })
+    }
+
+    /// How to start `backend`: as config.toml says, or else as built in.
+    pub fn command(&self, backend: &Backend) -> Result<Command, UnknownProgram> {
+        let own = match backend {
+            Backend::Acp(name) => self.acp.get(&**name).map(|own| Command {
+                program: own.command.clone(),
+                args: own.args.clone(),
+                env: own.env.clone().into_iter().collect(),
+            }),
+            Backend::Claude | Backend::Codex => None,
+        };
+        own.or_else(|| backend.built_in()).ok_or_else(|| UnknownProgram(backend.clone()))
     }
 }
 

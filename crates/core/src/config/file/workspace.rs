@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::{BadWorkspace, Text};
 use crate::config::approval::{Approval, ApprovalSettings, Checker, Choice, Questions};
+use crate::config::backend::Backends;
 use crate::config::checked::{Check, Checked};
 use crate::config::cron::Crons;
 use crate::config::interval::Interval;
@@ -32,7 +33,7 @@ pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300)
 pub const DEFAULT_BACKGROUND_WAIT: Interval = Interval::from_secs(10).unwrap();
 
 /// The keys of an entry.
-pub(in crate::config) const KEYS: [&str; 19] = [
+pub(in crate::config) const KEYS: [&str; 20] = [
     "path",
     "name",
     "interval",
@@ -42,6 +43,7 @@ pub(in crate::config) const KEYS: [&str; 19] = [
     "timeout",
     "backgroundWait",
     "model",
+    "agent",
     "permissions",
     "permissionsChecker",
     "approval",
@@ -71,6 +73,8 @@ pub struct Workspace {
     pub background_wait: Option<Interval>,
     /// The model, or `None` for the agent's own choice.
     pub model: Option<Arc<str>>,
+    /// The programs that may run its agents, or `None` for the user's default.
+    pub agents: Option<Backends>,
     /// What its agents may not do.
     pub permissions: Permissions,
     /// Who decides on its agents' calls.
@@ -99,6 +103,7 @@ impl Workspace {
             timeout: None,
             background_wait: None,
             model: None,
+            agents: None,
             permissions: Permissions::default(),
             asking: ApprovalSettings::default(),
             requires: Requires::default(),
@@ -182,6 +187,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 timeout: keys.timeout,
                 background_wait: keys.background_wait,
                 model: keys.model.map(Into::into),
+                agents: keys.agent,
                 permissions: keys.permissions.unwrap_or_default(),
                 asking,
                 requires: keys.requires.unwrap_or_default(),
@@ -234,6 +240,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 keys.background_wait = checked(text, name, value, "write a string such as \"10s\"")?
             }
             "model" => keys.model = word(text, name, value)?,
+            "agent" => keys.agent = checked(text, name, value, Backends::ACCEPTED)?,
             "permissions" => keys.permissions = Some(permissions(text, value)?),
             "permissionsChecker" => keys.permissions_checker = checked(text, name, value, Checker::ACCEPTED)?,
             "approval" => keys.approval = checked(text, name, value, Approval::ACCEPTED)?,

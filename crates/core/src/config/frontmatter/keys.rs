@@ -9,6 +9,7 @@ use serde_saphyr::{Error, Location, MergeKeyPolicy, Spanned};
 
 use super::{Frontmatter, FrontmatterError};
 use crate::config::approval::{Approval, ApprovalSettings, Checker, Choice, Questions, Word};
+use crate::config::backend::Backend;
 use crate::config::checked::Checked;
 use crate::config::cron::Crons;
 use crate::config::file::is_word;
@@ -66,7 +67,7 @@ struct Keys {
     #[serde(deserialize_with = "given")]
     model: Option<Spanned<String>>,
     #[serde(deserialize_with = "given")]
-    agent: Option<Spanned<String>>,
+    agent: Given<Backend>,
     #[serde(deserialize_with = "given")]
     permissions: Given<Permissions>,
     #[serde(deserialize_with = "given")]
@@ -116,14 +117,6 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
             return Err(wrong(word.referenced, failure!("{key:?} is {:?}", word.value; "{accepted}")));
         }
     }
-    if let Some(agent) =
-        keys.agent.as_ref().filter(|agent| !matches!(agent.value.as_str(), "claude" | "claude-code"))
-    {
-        return Err(wrong(
-            agent.referenced,
-            failure!("agent {:?} is not known", agent.value; "write \"claude\""),
-        ));
-    }
     let (cron, tz) = (keys.cron.as_ref(), keys.tz.as_ref());
     let interval = checked("interval", keys.interval)?;
     let schedule = Schedule::from_keys(
@@ -145,6 +138,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         timeout: checked("timeout", keys.timeout)?,
         background_wait: checked("backgroundWait", keys.background_wait)?,
         model: keys.model.map(|model| model.value.into()),
+        agent: checked("agent", keys.agent)?,
         permissions: checked("permissions", keys.permissions)?,
         asking: ApprovalSettings {
             checker: checked("permissionsChecker", keys.permissions_checker)?.map(|word| word.0),
@@ -213,7 +207,7 @@ fn accepted(key: &str) -> &'static str {
         "cron" => "write five fields in quotes, such as \"0 9 * * MON-FRI\"",
         "tz" => "write an IANA name such as Europe/Berlin",
         "maxTurns" => "write a whole number of at least 1",
-        "agent" => "write \"claude\"",
+        "agent" => "write claude, codex, or a name such as acp:opencode",
         "permissions" => permissions::ACCEPTED,
         "permissionsChecker" => Checker::ACCEPTED,
         "approval" => Approval::ACCEPTED,

@@ -4,11 +4,13 @@ use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use sys::error::Failure;
 use sys::failure;
 
 use super::heartbeat_file::{self, HeartbeatFile};
 use super::{FILE, FOLDER, Heartbeat, HeartbeatId};
-use crate::config::approval::ApprovalSettings;
+use crate::config::approval::{Approval, ApprovalSettings, Questions};
+use crate::config::backend::{Backend, Backends, Capability, check_keys};
 use crate::config::cron::Crons;
 use crate::config::file::{BadWorkspace, DEFAULT_BACKGROUND_WAIT, DEFAULT_TIMEOUT, Workspace};
 use crate::config::frontmatter::Frontmatter;
@@ -153,6 +155,15 @@ fn heartbeat(
         notices
             .add("permissions: skip in HEARTBEAT.md has no effect; only config.json can set it".to_owned());
     }
+    let backend = backend(workspace.agents.as_ref(), front.agent.as_ref());
+    let problem = folder.cloned().or(problem).or_else(|| {
+        let failure = match &backend {
+            Ok(chosen) => lacking(chosen.as_ref().map(|chosen| &chosen.value)?, workspace, front).err()?,
+            Err(failure) => failure.clone(),
+        };
+        Some(Problem::with(&file, failure))
+    });
+    let backend = backend.unwrap_or_default();
     let title = front.name.as_deref().or(name).or(workspace.name.as_deref());
     Heartbeat {
         id: HeartbeatId::new(&workspace.path, name),
@@ -174,6 +185,7 @@ fn heartbeat(
         guard: workspace.permissions != Permissions::Skip,
         asking: workspace.asking,
         tighter: front.asking,
+        backend,
         requires: front
             .requires
             .as_ref()
@@ -181,12 +193,50 @@ fn heartbeat(
         required_by_user: workspace.requires.0.len(),
         notices,
         mcp: front.mcp.as_ref().map_or_else(|| workspace.mcp.clone(), |own| workspace.mcp.narrowed(own)),
-        problem: folder.cloned().or(problem),
+        problem,
         unedited,
         approved: name.is_none(),
         last_run,
         file,
     }
+}
+
+/// The program that runs the agent; `None` if neither file names one.
+fn backend(allowed: Option<&Backends>, front: Option<&Backend>) -> Result<Option<Sourced<Backend>>, Failure> {
+    let Some(asked) = front else {
+        return Ok(allowed.map(|allowed| Sourced::user(allowed.first().clone())));
+    };
+    if asked.is_default() || allowed.is_some_and(|allowed| allowed.allow(asked)) {
+        return Ok(Some(Sourced::front(asked.clone())));
+    }
+    Err(failure!(
+        "agent: {asked} in HEARTBEAT.md is not allowed by config.json";
+        "add \"agent\": \"{asked}\" to the workspace in config.json"
+    ))
+}
+
+/// Checks that `backend` can do everything that the files ask for.
+fn lacking(backend: &Backend, workspace: &Workspace, front: &Frontmatter) -> Result<(), Failure> {
+    let asks = [&workspace.asking, &front.asking];
+    let wants = |wanted: fn(&ApprovalSettings) -> bool| asks.into_iter().any(wanted);
+    check_keys(
+        backend,
+        &[
+            ("maxTurns", workspace.max_turns.or(front.max_turns).is_some(), Capability::MaxTurns),
+            (
+                "requires",
+                !workspace.requires.0.is_empty() || front.requires.is_some(),
+                Capability::McpServers,
+            ),
+            ("mcp", !workspace.mcp.is_all() || front.mcp.is_some(), Capability::McpServers),
+            ("approval: defer", wants(|asks| asks.approval == Some(Approval::Defer)), Capability::Defer),
+            (
+                "questions: broker",
+                wants(|asks| asks.questions == Some(Questions::Broker)),
+                Capability::Questions,
+            ),
+        ],
+    )
 }
 
 /// The heartbeat of an invalid entry, if its path is known.
@@ -210,6 +260,7 @@ pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
         guard: true,
         asking: ApprovalSettings::default(),
         tighter: ApprovalSettings::default(),
+        backend: None,
         requires: Requires::default(),
         required_by_user: 0,
         notices: Notices::default(),

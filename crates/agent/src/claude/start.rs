@@ -1,0 +1,35 @@
+//! How Claude Code is started (spec 0, Claude CLI Invocation).
+
+use crate::dialog::Conversation;
+use crate::invocation::{Invocation, Limits, beat_args, live_args};
+use crate::start::{Plan, Prepared, RunKind};
+use sys::error::{Failure, Hinted};
+
+/// Prepares an agent.
+pub(crate) fn start(plan: Plan<'_>) -> Result<Prepared, Failure> {
+    let guarded = plan.guarded.args(plan.hook).map_err(|error| error.failure())?;
+    let own = match plan.kind {
+        RunKind::Beat { max_turns } => {
+            let mut args = beat_args(Limits { max_turns, deny: plan.deny, model: plan.model });
+            args.extend_from_slice(plan.trust);
+            args.extend(guarded);
+            args
+        }
+        RunKind::Live { extra } => {
+            let hooks = [plan.trust, &guarded].concat();
+            live_args(plan.deny, plan.model, extra, &hooks)
+        }
+    };
+    let mut args = plan.args;
+    args.extend(own);
+    if let Some(session) = plan.resume {
+        args.extend(["--resume".to_owned(), session.to_owned()]);
+    }
+    let mut env = plan.guarded.environment().map_err(|error| error.failure())?;
+    env.push(("PATH", plan.path));
+    let cwd = plan.guarded.workspace.to_path_buf();
+    let invocation = Invocation { program: plan.program, args, env, cwd, stdin: plan.stdin };
+    // A beat's stdin is closed, so nothing can be answered there; its hook decides everything.
+    let hook = matches!(plan.kind, RunKind::Live { .. }).then(|| plan.hook.clone());
+    Ok(Prepared { invocation, conversation: Conversation::default(), hook, folder: None })
+}

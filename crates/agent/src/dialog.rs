@@ -1,0 +1,64 @@
+//! The other direction of a backend's stream: what murmur writes to the agent's stdin, and when.
+//!
+//! A dialog is pure: texts, decisions and the agent's output go in, and bytes for its stdin come out. It may have a state,
+//! such as requests without a response. Events never depend on that state, since they are replayed without a dialog.
+
+use super::event::PermissionRequest;
+use serde_json::Value;
+use std::fmt::Debug;
+use std::path::PathBuf;
+
+/// What a dialog needs to know of a conversation to begin it, for backends that are not told by their arguments.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Conversation {
+    /// The folder that the agent works in.
+    pub cwd: PathBuf,
+    /// The model, or `None` for the user's default.
+    pub model: Option<String>,
+    /// The backend's id of the conversation to resume.
+    pub resume: Option<String>,
+}
+
+/// A decision on a call that the agent asks about.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// It may run.
+    Allow {
+        /// The input to run it with instead, if a person changed it; not every backend can.
+        input: Option<Value>,
+    },
+    /// It may not run.
+    Deny {
+        /// Why, for the model.
+        reason: String,
+    },
+}
+
+/// A conversation with one agent over its stdin and stdout.
+pub trait Dialog: Debug + Send {
+    /// The first bytes for a new agent, before any message.
+    fn open(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Takes output of the agent, in chunks of any size, and returns what it calls for: the next step of a handshake, or a
+    /// message that waited for it.
+    fn read(&mut self, output: &[u8]) -> Vec<u8> {
+        let _no_steps = output;
+        Vec::new()
+    }
+
+    /// Sends a message, which starts a turn. Empty if it has to wait; [`Dialog::read`] returns it then.
+    fn send(&mut self, text: &str) -> Vec<u8>;
+
+    /// Answers a call that the agent asks about.
+    fn answer(&mut self, request: &PermissionRequest, verdict: &Verdict) -> Vec<u8>;
+
+    /// Interrupts the current turn.
+    fn interrupt(&mut self) -> Vec<u8>;
+
+    /// Whether the agent goes on reading stdin after a beat's turn, so that the beat ends only if murmur ends the agent.
+    fn outlives_turn(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,305 @@
+//! The program that runs as an agent, and what it can do.
+//!
+//! Only Claude Code has every capability. A heartbeat that asks for something its backend lacks is not run.
+
+mod acp;
+mod claude;
+mod codex;
+mod lacking;
+
+pub(super) use lacking::check as check_keys;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+use sys::error::{Failure, Hinted};
+use sys::failure;
+
+use super::checked::Check;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// A kind of agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Backend {
+    /// Claude Code.
+    #[default]
+    Claude,
+    /// Codex.
+    Codex,
+    /// A program that speaks the Agent Client Protocol, by its name in config.toml or a built-in one.
+    Acp(Arc<str>),
+}
+
+/// Something that not every backend can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Capability {
+    /// Every call is passed to murmur's hook before it runs.
+    Hooks,
+    /// A call can wait for an answer without a process.
+    Defer,
+    /// The agent can ask a person questions.
+    Questions,
+    /// The number of turns can be limited.
+    MaxTurns,
+    /// The cost of a run can be limited.
+    Budget,
+    /// A run reports its cost.
+    Cost,
+    /// A run reports the usage limits of its account.
+    Limits,
+    /// A turn can be interrupted.
+    Interrupt,
+    /// A conversation can be resumed.
+    Resume,
+    /// The MCP servers of a run can be chosen.
+    McpServers,
+}
+
+impl Capability {
+    /// All of them, in the order of the documentation.
+    pub const ALL: [Self; 10] = [
+        Self::Hooks,
+        Self::Defer,
+        Self::Questions,
+        Self::MaxTurns,
+        Self::Budget,
+        Self::Cost,
+        Self::Limits,
+        Self::Interrupt,
+        Self::Resume,
+        Self::McpServers,
+    ];
+
+    /// Its name, as in the documentation and in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hooks => "hooks",
+            Self::Defer => "defer",
+            Self::Questions => "questions",
+            Self::MaxTurns => "maxTurns",
+            Self::Budget => "budget",
+            Self::Cost => "cost",
+            Self::Limits => "limits",
+            Self::Interrupt => "interrupt",
+            Self::Resume => "resume",
+            Self::McpServers => "mcpServers",
+        }
+    }
+
+    /// What it is, for messages such as `maxTurns needs a turn limit, which codex doesn't have`.
+    #[must_use]
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Hooks => "hooks",
+            Self::Defer => "deferred calls",
+            Self::Questions => "questions to people",
+            Self::MaxTurns => "a turn limit",
+            Self::Budget => "cost reporting",
+            Self::Cost => "cost reporting",
+            Self::Limits => "usage limits",
+            Self::Interrupt => "interrupts",
+            Self::Resume => "resumable conversations",
+            Self::McpServers => "a choice of MCP servers",
+        }
+    }
+}
+
+/// The facts about a backend that configuration needs.
+#[derive(Debug, Clone, Copy)]
+struct Description {
+    /// Its name; a prefix for the programs that speak the Agent Client Protocol.
+    name: &'static str,
+    capabilities: &'static [Capability],
+}
+
+/// The program of a backend: how to find and start it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// A name to search on PATH, or an absolute path.
+    pub program: String,
+    /// Its first arguments.
+    pub args: Vec<String>,
+    /// Variables to add to its environment.
+    pub env: Vec<(String, String)>,
+}
+
+impl Command {
+    fn named(program: &str, args: &[&str]) -> Self {
+        let args = args.iter().map(|&arg| arg.to_owned()).collect();
+        Self { program: program.to_owned(), args, env: Vec::new() }
+    }
+}
+
+/// A text that names no backend.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown agent {0:?}")]
+pub struct UnknownBackend(String);
+
+impl Hinted for UnknownBackend {
+    fn hint(&self) -> Option<String> {
+        Some("use claude, codex, or acp:NAME, such as acp:opencode".to_owned())
+    }
+}
+
+impl Backend {
+    fn description(&self) -> Description {
+        match self {
+            Self::Claude => claude::DESCRIPTION,
+            Self::Codex => codex::DESCRIPTION,
+            Self::Acp(_) => acp::DESCRIPTION,
+        }
+    }
+
+    /// The program that runs it, if nothing else is configured; `None` for an unknown name.
+    #[must_use]
+    pub fn built_in(&self) -> Option<Command> {
+        match self {
+            Self::Claude | Self::Codex => Some(Command::named(self.description().name, &[])),
+            Self::Acp(name) => acp::built_in(name),
+        }
+    }
+
+    /// Whether it is Claude Code, which needs no mention.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether it has `capability`.
+    #[must_use]
+    pub fn has(&self, capability: Capability) -> bool {
+        self.description().capabilities.contains(&capability)
+    }
+}
+
+impl FromStr for Backend {
+    type Err = UnknownBackend;
+
+    fn from_str(text: &str) -> Result<Self, UnknownBackend> {
+        if [claude::DESCRIPTION.name, claude::LONG_NAME].contains(&text) {
+            return Ok(Self::Claude);
+        }
+        if text == codex::DESCRIPTION.name {
+            return Ok(Self::Codex);
+        }
+        match text.strip_prefix(acp::DESCRIPTION.name).and_then(|rest| rest.strip_prefix(':')) {
+            Some(name) if acp::is_name(name) => Ok(Self::Acp(name.into())),
+            _ => Err(UnknownBackend(text.to_owned())),
+        }
+    }
+}
+
+/// The backends that a workspace allows; the first is its default.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backends(Box<[Backend]>);
+
+impl Backends {
+    /// The accepted values, for hints.
+    pub(super) const ACCEPTED: &str = "write \"claude\", \"codex\", a name such as \"acp:opencode\", or a list of them, whose first is the default";
+
+    /// The one to use where nothing else is asked for.
+    #[must_use]
+    pub fn first(&self) -> &Backend {
+        &self.0[0]
+    }
+
+    /// Whether a HEARTBEAT.md may ask for `backend`. Claude Code has every guarantee, so it always may.
+    #[must_use]
+    pub fn allow(&self, backend: &Backend) -> bool {
+        backend.is_default() || self.0.contains(backend)
+    }
+}
+
+impl Check for Backends {
+    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            One(String),
+            More(Vec<String>),
+        }
+        let names = match Written::deserialize(deserializer)? {
+            Written::One(name) => vec![name],
+            Written::More(names) => names,
+        };
+        let read: Result<Box<[Backend]>, UnknownBackend> = names.iter().map(|name| name.parse()).collect();
+        Ok(match read {
+            Ok(backends) if backends.is_empty() => Err(failure!("the list is empty"; "{}", Self::ACCEPTED)),
+            Ok(backends) => Ok(Self(backends)),
+            Err(unknown) => Err(unknown.failure()),
+        })
+    }
+}
+
+impl JsonSchema for Backends {
+    fn schema_name() -> Cow<'static, str> {
+        "Agents".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let name = json_schema!({ "type": "string", "pattern": "^(claude|claude-code|codex|acp:[A-Za-z0-9][A-Za-z0-9_-]*)$" });
+        json_schema!({ "anyOf": [name, { "type": "array", "items": name, "minItems": 1 }] })
+    }
+}
+
+impl Check for Backend {
+    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Ok(text.parse().map_err(|error: UnknownBackend| error.failure()))
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.description().name;
+        match self {
+            Self::Acp(program) => formatter.pad(&format!("{name}:{program}")),
+            Self::Claude | Self::Codex => formatter.pad(name),
+        }
+    }
+}
+
+impl TryFrom<String> for Backend {
+    type Error = UnknownBackend;
+
+    fn try_from(text: String) -> Result<Self, UnknownBackend> {
+        text.parse()
+    }
+}
+
+impl From<Backend> for String {
+    fn from(backend: Backend) -> Self {
+        backend.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_read_and_written_alike() {
+        for name in ["claude", "codex", "acp:opencode", "acp:my-agent_2"] {
+            assert_eq!(name.parse::<Backend>().unwrap().to_string(), name);
+        }
+        assert_eq!("claude-code".parse::<Backend>().unwrap(), Backend::Claude);
+    }
+
+    #[test]
+    fn other_names_are_refused() {
+        for name in ["", "Claude", "acp", "acp:", "acp:a b", "acp:../x", "acp:-x", "gemini"] {
+            assert!(name.parse::<Backend>().is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_claude_has_every_capability() {
+        assert!(Capability::ALL.iter().all(|capability| Backend::Claude.has(*capability)));
+        assert!(!Backend::Codex.has(Capability::Cost));
+        assert!(!Backend::Acp("opencode".into()).has(Capability::Hooks));
+    }
+}

@@ -1,0 +1,27 @@
+//! Programs that speak the Agent Client Protocol: what all of them can do. murmur sees the calls that they ask about.
+
+use super::{Capability, Command, Description};
+
+pub(super) const DESCRIPTION: Description =
+    Description { name: "acp", capabilities: &[Capability::Interrupt, Capability::Resume] };
+
+/// Whether `name` can be the name of such a program: letters, digits, `-` and `_`, beginning with a letter or digit.
+pub(super) fn is_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    name.bytes().all(is_plain) && name.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
+}
+
+/// Programs that need no configuration: their names, and how they are started.
+pub(super) const BUILT_IN: [(&str, &str, &[&str]); 5] = [
+    ("opencode", "opencode", &["acp"]),
+    ("gemini", "gemini", &["--acp"]),
+    ("goose", "goose", &["acp"]),
+    ("claude-agent-acp", "claude-agent-acp", &[]),
+    ("codex-acp", "codex-acp", &[]),
+];
+
+/// The built-in program with this name.
+pub(super) fn built_in(name: &str) -> Option<Command> {
+    let (_, program, args) = BUILT_IN.iter().find(|(known, ..)| *known == name)?;
+    Some(Command::named(program, args))
+}
