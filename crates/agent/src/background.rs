@@ -75,7 +75,6 @@ impl Background {
 mod tests {
     use super::super::parser::Parser;
     use super::*;
-    use crate::parser::Parser;
 
     /// The number of background tasks after each line.
     fn counts(lines: &[&str]) -> Vec<usize> {

@@ -148,7 +148,6 @@ impl Conversation {
 mod tests {
     use super::super::parser::Parser;
     use super::*;
-    use crate::parser::Parser;
 
     #[test]
     fn blocks_of_one_message_are_one_turn_and_results_find_their_calls() {
