@@ -1,7 +1,9 @@
 //! The command line, as clap parses it: commands, arguments and options.
 pub(super) use super::agents_args::{Agent, AgentCommand, Agents};
 use super::data_dir;
-pub(super) use super::host_args::{Host, HostAttach, HostCommand, HostSend, HostServe, HostSpawn, HostStop};
+pub(super) use super::host_args::{
+    Host, HostAttach, HostCommand, HostInterrupt, HostSend, HostServe, HostSpawn, HostStop,
+};
 use super::init::Templates;
 use super::log::{count, since};
 pub(super) use super::permission_args::{

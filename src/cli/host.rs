@@ -30,6 +30,7 @@ pub(super) fn run(args: &Host, env: &UserEnv) -> anyhow::Result<ExitCode> {
         HostCommand::Spawn(args) => spawn::run(args, env),
         HostCommand::Attach(args) => attach::run(args, env),
         HostCommand::Send(args) => send::send(args, env),
+        HostCommand::Interrupt(args) => send::interrupt(args, env),
         HostCommand::Stop(args) => send::stop(args, env),
         HostCommand::Serve(args) => serve::run(args, env),
     }

@@ -50,6 +50,7 @@ pub(crate) enum HostCommand {
     Spawn(HostSpawn),
     Attach(HostAttach),
     Send(HostSend),
+    Interrupt(HostInterrupt),
     Stop(HostStop),
     #[command(hide = true)]
     Serve(HostServe),
@@ -105,6 +106,16 @@ pub(crate) struct HostAttach {
     #[arg(long, value_name = "N")]
     pub(crate) from: Option<u64>,
     /// Print events as JSON, one per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Interrupt an agent's current turn; the agent keeps running
+#[derive(Debug, ClapArgs)]
+pub(crate) struct HostInterrupt {
+    /// Agent ID
+    pub(crate) agent: AgentId,
+    /// Print output as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

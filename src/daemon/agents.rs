@@ -21,8 +21,16 @@ use sys::paths::DataDir;
 pub const PREFIX: &str = "host.";
 
 /// The supported message types.
-pub const REQUEST_TYPES: [&str; 7] =
-    ["host.list", "host.status", "host.discover", "host.spawn", "host.attach", "host.send", "host.stop"];
+pub const REQUEST_TYPES: [&str; 8] = [
+    "host.list",
+    "host.status",
+    "host.discover",
+    "host.spawn",
+    "host.attach",
+    "host.send",
+    "host.interrupt",
+    "host.stop",
+];
 
 /// How long a host may take to accept a message.
 const TAKING: Duration = Duration::from_secs(5);
@@ -86,6 +94,12 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
         "host.send" => {
             let About { agent_id, rest } = read::<About<Send>>(payload)?;
             ask(dir, &agent_id, "send", json!(rest), TAKING).await?
+        }
+        "host.interrupt" => {
+            let About { agent_id, rest: Value::Object(_) } = read(payload)? else {
+                return Err(NOTHING.into());
+            };
+            ask(dir, &agent_id, "interrupt", json!({}), TAKING).await?
         }
         "host.stop" => {
             let About { agent_id, rest } = read::<About<Stop>>(payload)?;

@@ -187,7 +187,7 @@ fn check(msg_type: &str, caller: &Caller) -> Result<(), Failure> {
     match msg_type {
         "ping" | "status" | "attach" | "detach" | request::REQUEST | request::QUESTION => Ok(()),
         "permission.list" | "question.list" | "host.list" | "host.status" | "host.attach" => Ok(()),
-        "host.discover" | "host.spawn" | "host.send" | "host.stop" => {
+        "host.discover" | "host.spawn" | "host.send" | "host.interrupt" | "host.stop" => {
             caller.require_manager("control other agents")
         }
         "permission.respond" | "question.respond" => caller.require_person("answer requests"),

@@ -15,8 +15,8 @@ use sys::failure;
 pub const HOST_PROTOCOL_VERSION: &str = "0.1.0";
 
 /// All request types.
-pub const REQUEST_TYPES: [&str; 9] =
-    ["ping", "status", "list", "attach", "detach", "send", WAIT, REQUESTS, "stop"];
+pub const REQUEST_TYPES: [&str; 10] =
+    ["ping", "status", "list", "attach", "detach", "send", "interrupt", WAIT, REQUESTS, "stop"];
 
 /// Sent by a hook that waits for a person. The time limit of a beat is paused until the hook disconnects.
 pub const WAIT: &str = "wait";

@@ -3,6 +3,8 @@
 //! The process that calls [`run`] must have no other children: every process that remains when the agent has ended
 //! counts as the agent's and is killed.
 
+mod commands;
+mod dialog;
 mod requests;
 mod stopping;
 mod timers;
@@ -17,7 +19,7 @@ use super::event::{Own, Progress, Role};
 use super::limits::{Allowance, Limits};
 use super::pipes::{self, Pipes};
 use super::process::{self, Ending, Run};
-use super::protocol::{Card, GRACE, Status, Waits};
+use super::protocol::{Card, GRACE};
 use super::registration::Listeners;
 use super::serve::{Command, Handlers};
 use super::state::{Effect, Input, Kind, Machine, State};
@@ -34,9 +36,9 @@ use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
-use sys::error::{Failure, Hinted};
+use sys::error::Failure;
 use sys::process::{Exit, Signal, end_all_children, reap_but};
-use sys::{clock, memory, process as system, signals};
+use sys::{memory, process as system, signals};
 use timers::{at, died};
 use tokio::process::Child;
 use tokio::signal::unix::{SignalKind, signal};
@@ -205,8 +207,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 (channel, bytes) = pipes.next(), if pipes.is_open() => self.wrote(channel, bytes),
                 Some(command) = asked.recv() => self.obey(command),
                 Some((request, verdict)) = answers.recv() => {
-                    let answer = self.dialog.answer(&request, &verdict);
-                    self.send_bytes(answer);
+                    self.answer(&request, &verdict);
                 }
                 () = stop.as_mut(), if !is_told => {
                     is_told = true;
@@ -247,26 +248,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             Channel::Stderr => self.handle_output(channel, bytes),
             _ => {
                 self.take_in_turns(bytes);
-                let reply = self.dialog.read(bytes);
-                self.send_bytes(reply);
+                self.continue_dialog(bytes);
             }
-        }
-    }
-
-    /// Sends a beat's prompt, or whatever a live agent needs before its first message.
-    fn open_dialog(&mut self, prompt: &str) {
-        let opening = self.dialog.open();
-        self.send_bytes(opening);
-        match self.spec.card.kind {
-            Kind::Beat if self.dialog.outlives_turn() => {
-                let prompt = self.dialog.send(prompt);
-                self.send_bytes(prompt);
-            }
-            Kind::Beat => {
-                self.send_bytes(self.spec.invocation.stdin.clone());
-                self.stdin = None;
-            }
-            Kind::Live => {}
         }
     }
 
@@ -312,9 +295,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                     self.capture.own(Own::State(state));
                 }
                 Effect::Send(text) => {
-                    let line = self.dialog.send(&text);
-                    self.capture.own(Own::Chat { role: Role::User, text });
-                    self.send_bytes(line);
+                    self.send_message(text);
                 }
                 Effect::CloseInput => self.stdin = None,
                 Effect::Terminate => self.signal(Signal::TERM),
@@ -331,56 +312,6 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         // It is our unreaped child, so its PID has not been reused.
         if let Some(pid) = self.pid {
             system::signal(pid, signal);
-        }
-    }
-
-    fn send_bytes(&mut self, bytes: Vec<u8>) {
-        if !bytes.is_empty()
-            && let Some(stdin) = &self.stdin
-            && stdin.try_send(bytes).is_err()
-        {
-            let text = "the agent does not read its messages; stop it with: murmur host stop".to_owned();
-            self.capture.own(Own::Problem { text });
-        }
-    }
-
-    fn obey(&mut self, command: Command) {
-        match command {
-            Command::Status(tell) => {
-                let _gone = tell.send(self.status());
-            }
-            Command::Send(text, tell) => {
-                let checked = self.machine.check_send().map_err(|error| error.failure());
-                if checked.is_ok() {
-                    self.take(Input::Send(text));
-                }
-                let _gone = tell.send(checked.map(|()| self.machine.state().clone()));
-            }
-            Command::Stop { force, grace, tell } => {
-                self.stops.push(tell);
-                self.stop(force, grace);
-            }
-            Command::Requests(tell) => {
-                let _gone = tell.send(Waits { requests: self.activity.requests() });
-            }
-            Command::Wait(wait, until, tell) => self.wait(wait, until, tell),
-        }
-    }
-
-    fn status(&self) -> Status {
-        let feed = self.capture.feed();
-        Status {
-            card: self.spec.card.clone(),
-            state: self.machine.state().clone(),
-            pid: std::process::id(),
-            agent_pid: self.pid,
-            session_id: self.activity.session_id.clone(),
-            capture: self.capture.session().map(ToString::to_string),
-            lost: self.capture.lost().map(str::to_owned),
-            stream_offset: feed.next(),
-            attached_clients: feed.readers(),
-            last_event_at: Some(clock::rfc3339(self.capture.last_at())),
-            call: self.activity.calls.newest().cloned(),
         }
     }
 

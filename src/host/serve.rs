@@ -27,6 +27,8 @@ pub(super) enum Command {
     Status(oneshot::Sender<Status>),
     /// Send a message to the agent; replies with the new state or an error.
     Send(String, oneshot::Sender<Result<State, Failure>>),
+    /// Interrupt the current turn; replies with the state or an error.
+    Interrupt(oneshot::Sender<Result<State, Failure>>),
     /// End the agent.
     Stop {
         /// At once.
@@ -109,6 +111,10 @@ impl Handlers {
                     return Err("there is no text to send".into());
                 }
                 Answer::payload(&self.ask(|tell| Command::Send(text, tell)).await??)
+            }
+            "interrupt" => {
+                caller.require_manager("direct agents")?;
+                Answer::payload(&self.ask(Command::Interrupt).await??)
             }
             "stop" => {
                 caller.require_manager("direct agents")?;

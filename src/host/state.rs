@@ -155,6 +155,26 @@ impl Hinted for SendError {
     }
 }
 
+/// Why a turn can't be interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InterruptError {
+    /// The agent is a beat.
+    #[error("a beat can't be interrupted")]
+    Beat,
+    /// No turn is running.
+    #[error("the agent is {0}")]
+    NoTurn(&'static str),
+}
+
+impl Hinted for InterruptError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Beat => "stop it with: murmur host stop".to_owned(),
+            Self::NoTurn(..) => "only a running turn can be interrupted".to_owned(),
+        })
+    }
+}
+
 /// The state machine.
 #[derive(Debug)]
 pub struct Machine {
@@ -185,6 +205,15 @@ impl Machine {
             (Kind::Beat, _) => Err(SendError::Beat),
             (Kind::Live, _) if self.queue.len() >= QUEUE => Err(SendError::Full),
             (Kind::Live, _) => Ok(()),
+        }
+    }
+
+    /// Checks whether a turn is running that can be interrupted.
+    pub fn check_interrupt(&self) -> Result<(), InterruptError> {
+        match (&self.kind, &self.state) {
+            (Kind::Live, State::Running { .. }) => Ok(()),
+            (Kind::Beat, State::Running { .. }) => Err(InterruptError::Beat),
+            (_, state) => Err(InterruptError::NoTurn(state.word())),
         }
     }
 

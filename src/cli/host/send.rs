@@ -1,6 +1,6 @@
 //! `murmur host send` and `murmur host stop`.
 
-use super::super::args::{HostSend, HostStop};
+use super::super::args::{HostInterrupt, HostSend, HostStop};
 use super::super::runtime;
 use super::super::user_env::UserEnv;
 use super::spawn::text;
@@ -56,6 +56,23 @@ pub(super) fn send(args: &HostSend, env: &UserEnv) -> anyhow::Result<ExitCode> {
                 writeln!(out, "sent to {}; {} other messages are queued before it", args.agent, many - 1)?
             }
         }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn interrupt(args: &HostInterrupt, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
+    let state = runtime()?.block_on(async {
+        let mut client = super::connect(&dir, &args.agent).await?;
+        let state = client.answer("interrupt", json!({}), TAKING).await;
+        let state = state.with_context(|| format!("cannot interrupt {}", args.agent))?;
+        anyhow::Ok(serde_json::from_value::<State>(state)?)
+    })?;
+    let mut out = stdout().lock();
+    if args.json {
+        writeln!(out, "{}", json!({ "agent_id": args.agent, "state": state.word() }))?;
+    } else {
+        writeln!(out, "interrupted {}", args.agent)?;
     }
     Ok(ExitCode::SUCCESS)
 }

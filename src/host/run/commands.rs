@@ -1,0 +1,55 @@
+//! Commands of the host's clients.
+
+use super::Host;
+use crate::host::event::Progress;
+use crate::host::protocol::{Status, Waits};
+use crate::host::serve::Command;
+use crate::host::state::Input;
+use std::time::Duration;
+use sys::clock;
+use sys::error::Hinted;
+
+impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
+    pub(super) fn obey(&mut self, command: Command) {
+        match command {
+            Command::Status(tell) => {
+                let _gone = tell.send(self.status());
+            }
+            Command::Send(text, tell) => {
+                let checked = self.machine.check_send().map_err(|error| error.failure());
+                if checked.is_ok() {
+                    self.take(Input::Send(text));
+                }
+                let _gone = tell.send(checked.map(|()| self.machine.state().clone()));
+            }
+            Command::Interrupt(tell) => {
+                let _gone = tell.send(self.interrupt());
+            }
+            Command::Stop { force, grace, tell } => {
+                self.stops.push(tell);
+                self.stop(force, grace);
+            }
+            Command::Requests(tell) => {
+                let _gone = tell.send(Waits { requests: self.activity.requests() });
+            }
+            Command::Wait(wait, until, tell) => self.wait(wait, until, tell),
+        }
+    }
+
+    fn status(&self) -> Status {
+        let feed = self.capture.feed();
+        Status {
+            card: self.spec.card.clone(),
+            state: self.machine.state().clone(),
+            pid: std::process::id(),
+            agent_pid: self.pid,
+            session_id: self.activity.session_id.clone(),
+            capture: self.capture.session().map(ToString::to_string),
+            lost: self.capture.lost().map(str::to_owned),
+            stream_offset: feed.next(),
+            attached_clients: feed.readers(),
+            last_event_at: Some(clock::rfc3339(self.capture.last_at())),
+            call: self.activity.calls.newest().cloned(),
+        }
+    }
+}

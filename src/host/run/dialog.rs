@@ -1,0 +1,65 @@
+//! What the host writes to its agent's stdin, in the words of the agent's backend.
+
+use super::Host;
+use crate::host::event::{Own, Progress, Role};
+use crate::host::state::{Kind, State};
+use murmur_agent::dialog::Verdict;
+use murmur_agent::event::PermissionRequest;
+use std::time::Duration;
+use sys::error::{Failure, Hinted};
+
+impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
+    /// Sends a beat's prompt, or whatever a live agent needs before its first message.
+    pub(super) fn open_dialog(&mut self, prompt: &str) {
+        let opening = self.dialog.open();
+        self.send_bytes(opening);
+        match self.spec.card.kind {
+            Kind::Beat if self.dialog.outlives_turn() => {
+                let prompt = self.dialog.send(prompt);
+                self.send_bytes(prompt);
+            }
+            Kind::Beat => {
+                self.send_bytes(self.spec.invocation.stdin.clone());
+                self.stdin = None;
+            }
+            Kind::Live => {}
+        }
+    }
+
+    /// Takes output of the agent, and writes what it calls for.
+    pub(super) fn continue_dialog(&mut self, output: &[u8]) {
+        let reply = self.dialog.read(output);
+        self.send_bytes(reply);
+    }
+
+    /// Sends a message, which starts a turn.
+    pub(super) fn send_message(&mut self, text: String) {
+        let bytes = self.dialog.send(&text);
+        self.capture.own(Own::Chat { role: Role::User, text });
+        self.send_bytes(bytes);
+    }
+
+    /// Answers a call that the agent asks about.
+    pub(super) fn answer(&mut self, request: &PermissionRequest, verdict: &Verdict) {
+        let bytes = self.dialog.answer(request, verdict);
+        self.send_bytes(bytes);
+    }
+
+    /// Interrupts the current turn. Returns the state, which the agent's next result changes.
+    pub(super) fn interrupt(&mut self) -> Result<State, Failure> {
+        self.machine.check_interrupt().map_err(|error| error.failure())?;
+        let bytes = self.dialog.interrupt();
+        self.send_bytes(bytes);
+        Ok(self.machine.state().clone())
+    }
+
+    fn send_bytes(&mut self, bytes: Vec<u8>) {
+        if !bytes.is_empty()
+            && let Some(stdin) = &self.stdin
+            && stdin.try_send(bytes).is_err()
+        {
+            let text = "the agent does not read its messages; stop it with: murmur host stop".to_owned();
+            self.capture.own(Own::Problem { text });
+        }
+    }
+}
