@@ -175,6 +175,18 @@ fn a_wrong_entry_says_where_what_was_found_and_what_is_accepted() {
             r#":2:30: "maxTurns" is 1.5; write a whole number of at least 1, such as 3"#,
         ),
         (
+            r#""path": "/a", "agent": "gemini""#,
+            r#":2:27: "agent": unknown agent "gemini"; use claude, codex, or acp:NAME, such as acp:opencode"#,
+        ),
+        (
+            r#""path": "/a", "agent": []"#,
+            r#":2:27: "agent": the list is empty; write "claude", "codex", a name such as "acp:opencode", or a list of them, whose first is the default"#,
+        ),
+        (
+            r#""path": "/a", "agent": 7"#,
+            r#":2:27: "agent" is 7; write "claude", "codex", a name such as "acp:opencode", or a list of them, whose first is the default"#,
+        ),
+        (
             r#""path": "/a", "model": "--x""#,
             r#":2:27: "model" is "--x"; write a non-empty string without control characters that does not start with '-'"#,
         ),

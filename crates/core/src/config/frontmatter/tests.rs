@@ -128,7 +128,11 @@ fn what_is_wrong_is_refused_with_its_place_and_what_is_accepted() {
             "cron: 0 9 * * 1\ntz: Mars",
             "3:5: \"tz\": time zone \"Mars\" is unknown; write an IANA name such as \"Europe/Berlin\" or \"UTC\"",
         ),
-        ("agent: codex", "2:8: agent \"codex\" is not known; write \"claude\""),
+        (
+            "agent: gemini",
+            "2:8: \"agent\": unknown agent \"gemini\"; use claude, codex, or acp:NAME, such as acp:opencode",
+        ),
+        ("agent: [codex]", "2:8: \"agent\" has a wrong value; write claude, codex, or a name such as acp:opencode"),
         (
             "model: --help",
             "2:8: \"model\" is \"--help\"; write one line of text that is not empty and does not start with '-'",

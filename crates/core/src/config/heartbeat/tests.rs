@@ -134,6 +134,47 @@ fn frontmatter_asks_for_less_than_config_and_rules_add_up() {
 }
 
 #[test]
+fn a_heartbeat_chooses_among_the_agents_that_config_allows() {
+    let mut home = Home::new();
+    let agent = |home: &mut Home, config: &str, front: &str| {
+        home.config(&format!(r#"{{"path": "@/a", "interval": "1h"{config}}}"#));
+        home.write("a/HEARTBEAT.md", format!("---\n{front}\n---\nx"));
+        let beat = home.load().heartbeats.remove(0);
+        let chosen = beat.backend.map_or_else(|| "-".to_owned(), |chosen| chosen.value.to_string());
+        beat.problem.map_or(chosen, |problem| problem.line().split_once(".md: ").unwrap().1.to_owned())
+    };
+    assert_eq!(agent(&mut home, "", "name: x"), "-");
+    assert_eq!(agent(&mut home, "", "agent: claude"), "claude");
+    assert_eq!(
+        agent(&mut home, "", "agent: codex"),
+        "agent: codex in HEARTBEAT.md is not allowed by config.json; add \"agent\": \"codex\" to the workspace in config.json"
+    );
+    assert_eq!(agent(&mut home, r#", "agent": "codex""#, "name: x"), "codex");
+    assert_eq!(agent(&mut home, r#", "agent": ["acp:opencode", "codex"]"#, "agent: codex"), "codex");
+    assert_eq!(agent(&mut home, r#", "agent": ["acp:opencode", "codex"]"#, "name: x"), "acp:opencode");
+}
+
+#[test]
+fn a_heartbeat_that_asks_for_more_than_its_agent_can_do_is_held() {
+    let mut home = Home::new();
+    let mut line = |config: &str, front: &str| {
+        home.config(&format!(r#"{{"path": "@/a", "interval": "1h", "agent": "codex"{config}}}"#));
+        home.write("a/HEARTBEAT.md", format!("---\n{front}\n---\nx"));
+        home.lines().remove(0)
+    };
+    let lacks = |key: &str, what: &str| {
+        format!("@/a every 1h ! @/a/HEARTBEAT.md: {key} needs {what}, which codex doesn't have; remove {key}, or choose another agent")
+    };
+    assert_eq!(line(r#", "maxTurns": 3"#, "name: x"), lacks("maxTurns", "a turn limit"));
+    assert_eq!(line("", "maxTurns: 3"), lacks("maxTurns", "a turn limit"));
+    assert_eq!(line("", "requires: [mail]"), lacks("requires", "a choice of MCP servers"));
+    assert_eq!(line(r#", "mcp": "none""#, "name: x"), lacks("mcp", "a choice of MCP servers"));
+    assert_eq!(line("", "approval: defer"), lacks("approval: defer", "deferred calls"));
+    assert_eq!(line("", "questions: broker"), lacks("questions: broker", "questions to people"));
+    assert_eq!(line("", "name: x"), "@/a every 1h");
+}
+
+#[test]
 fn what_the_frontmatter_says_of_asking_is_kept_apart_from_what_the_user_says() {
     let mut home = Home::new();
     home.config(r#"{"path": "@/a", "interval": "1h", "permissionsChecker": "manual", "approvalWait": "1m"}"#);
