@@ -73,7 +73,7 @@ fn write_journal(home: &Home) -> anyhow::Result<()> {
         let minutes = i64::try_from(LINES.get() - number)?;
         let at = now.checked_sub(SignedDuration::from_mins(minutes))?;
         let mut entry = Entry {
-            beat: murmur::beat::new_id(at),
+            beat: Some(murmur::beat::new_id(at)),
             agent: format!("{:03}-{number:08x}", number % WORKSPACES),
             session_id: Some(format!("{number:08x}-0000-4000-8000-000000000001")),
             cost_usd: Some(0.0132),

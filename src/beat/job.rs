@@ -1,7 +1,6 @@
 //! The job of a beat: the resolved heartbeat, how to start its agent, and its journal line before the outcome is known.
 
 use crate::host;
-use crate::host::id::{AgentId, IdError};
 use crate::host::protocol::Card;
 use crate::host::state;
 use crate::journal::entry::Entry;
@@ -20,8 +19,10 @@ use murmur_core::config::heartbeat::{self, Heartbeat};
 use murmur_core::config::mcp::Mcp;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::settings::Settings;
+use murmur_core::id::AgentId;
+use murmur_core::id::BeatId;
 use murmur_core::permit::policy::{Policy, Role};
-use murmur_core::permit::request::is_session_id;
+use murmur_core::permit::request::{BeatOf, is_session_id};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,9 +35,9 @@ use sys::paths::{DataDir, User, readable};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
     /// The beat's id, a UUIDv7.
-    pub beat: String,
+    pub beat: BeatId,
     /// The agent's id.
-    pub agent: String,
+    pub agent: AgentId,
     /// The workspace, absolute.
     pub workspace: PathBuf,
     /// The name of a named heartbeat.
@@ -95,7 +96,7 @@ pub struct Resumes {
 impl Job {
     /// A beat of `heartbeat` for `user`, with `path` as its PATH.
     #[must_use]
-    pub fn new(heartbeat: &Heartbeat, beat: String, path: PathBuf, user: User) -> Self {
+    pub fn new(heartbeat: &Heartbeat, beat: BeatId, path: PathBuf, user: User) -> Self {
         // The broken settings could be the ones that forbid something, so start nothing.
         let (settings, wrong) = match Settings::read(&user.settings.settings()) {
             Ok(settings) => (settings.asking, None),
@@ -146,9 +147,9 @@ impl Job {
     pub(super) fn entry(&self, started: Timestamp) -> Entry {
         Entry {
             error: Some("murmur was killed during this beat; its outcome is unknown".to_owned()),
-            beat: self.beat.clone(),
+            beat: Some(self.beat.clone()),
             heartbeat: self.name.clone(),
-            agent: self.agent.clone(),
+            agent: self.agent.to_string(),
             resumes: self.resumes.as_ref().map(|resumes| resumes.request.clone()),
             ..Entry::new(clock::rfc3339(started), self.workspace.display().to_string(), Kind::Error, 0)
         }
@@ -169,9 +170,9 @@ impl Job {
         }
     }
 
-    pub(super) fn card(&self, started: Timestamp) -> Result<Card, IdError> {
-        Ok(Card {
-            agent_id: AgentId::parse(&self.agent)?,
+    pub(super) fn card(&self, started: Timestamp) -> Card {
+        Card {
+            agent_id: self.agent.clone(),
             kind: state::Kind::Beat,
             project: project(&self.workspace),
             role: "beat".to_owned(),
@@ -180,7 +181,7 @@ impl Job {
             issue: None,
             beat: Some(self.beat.clone()),
             started_at: clock::rfc3339(started),
-        })
+        }
     }
 }
 
@@ -194,6 +195,7 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Invocation
     rule_files::check(dir, &job.user.settings, &Project::of(&job.workspace))?;
     let program = find::find(CLAUDE, job.path.as_os_str()).map_err(|missing| missing.failure())?;
     let hook = HookProgram::find().map_err(|error| failure!("cannot find murmur's hook: {error}"))?;
+    let beat = BeatOf { beat: job.beat.clone(), heartbeat: job.name.clone() };
     let guarded = GuardedAgent {
         agent: &job.agent,
         dir: dir.root(),
@@ -202,7 +204,7 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Invocation
         workspace: &job.workspace,
         user: &job.user,
         policy: &job.policy,
-        beat: Some((&job.beat, job.name.as_deref())),
+        beat: Some(&beat),
         allow: &[],
     };
     let limits = Limits { max_turns: job.max_turns, deny: job.deny.as_deref(), model: job.model.as_deref() };
@@ -237,18 +239,20 @@ fn background_wait() -> u32 {
 
 /// Returns a new beat id, which sorts by `at`.
 #[must_use]
-pub fn new_id(at: Timestamp) -> String {
+pub fn new_id(at: Timestamp) -> BeatId {
     let seconds = u64::try_from(at.as_second()).unwrap_or_default();
     let nanoseconds = u32::try_from(at.subsec_nanosecond()).unwrap_or_default();
-    uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanoseconds)).to_string()
+    let id = uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanoseconds));
+    BeatId::new(id.to_string())
 }
 
-/// The agent's id: the workspace's name, for people, and the random end of the beat's id.
-fn agent(workspace: &Path, name: Option<&str>, beat: &str) -> String {
+/// The agent's id: the names of workspace and heartbeat, for people, and the random end of the beat's id.
+fn agent(workspace: &Path, name: Option<&str>, beat: &BeatId) -> AgentId {
+    let (project, beat) = (project(workspace), beat.as_str());
     let tail = beat.get(beat.len().saturating_sub(8)..).unwrap_or(beat);
     match name {
-        Some(name) => format!("{}-{}-{tail}", project(workspace), readable(name)),
-        None => format!("{}-{tail}", project(workspace)),
+        Some(name) => AgentId::readable(&[&project, name], tail),
+        None => AgentId::readable(&[&project], tail),
     }
 }
 

@@ -117,10 +117,8 @@ impl<'a> Beat<'a> {
             }
             sink(&progress);
         };
-        let mut registration = job
-            .card(self.started)
-            .map_err(|error| error.failure())
-            .and_then(|card| Registration::begin(dir, card).map_err(|error| error.failure()));
+        let mut registration =
+            Registration::begin(dir, job.card(self.started)).map_err(|error| error.failure());
         // A beat started by hand survives a moved data folder: its record moved along.
         let folder_gone =
             registration.as_ref().ok().map(|registration| registration.folder_gone(job.scheduled));
@@ -141,7 +139,7 @@ impl<'a> Beat<'a> {
             Ok(prepared) => {
                 (left_out, untrusted) = (prepared.left_out, prepared.untrusted);
                 // Best effort: readers of agents can do without it.
-                let _best_effort = task::set(dir, &job.agent, &job.task());
+                let _best_effort = task::set(dir, job.agent.as_str(), &job.task());
                 let listeners = registration.as_mut().ok().and_then(Registration::listeners);
                 let note = |capture: Option<String>| self.note_capture(capture, registration.as_mut().ok());
                 match host::run(&prepared.spec, listeners, stop, note, &mut observe).await {
@@ -171,7 +169,7 @@ impl<'a> Beat<'a> {
     fn prepare(&self, captures: Option<PathBuf>) -> Result<Prepared, Failure> {
         let (invocation, start) = invocation(self.job, self.dir, self.started)?;
         let spec = Spec {
-            card: self.job.card(self.started).map_err(|error| error.failure())?,
+            card: self.job.card(self.started),
             invocation,
             limits: Some(self.job.limits()),
             captures,
@@ -229,9 +227,9 @@ impl<'a> Beat<'a> {
         let is_deleted = folder.is_some_and(|folder| folder.look() == Whereabouts::Deleted);
         if !is_deleted {
             // An agent that was killed had no hook left to report its end.
-            let _best_effort = put_over(dir, &job.agent);
+            let _best_effort = put_over(dir, job.agent.as_str());
             // Frees disk space that the journal line may need.
-            task::forget(dir, &job.agent);
+            task::forget(dir, job.agent.as_str());
         }
         entry.turns = conversation.map(Conversation::into_turns);
         if job.verbose && !is_deleted {

@@ -1,8 +1,8 @@
 //! Checks a request's claims about its agent against what the kernel knows of the sender: an agent may only send requests
 //! for itself, its own workspace and its own beat.
 
-use crate::host::id::AgentId;
 use crate::host::record::Record;
+use murmur_core::id::AgentId;
 use murmur_core::permit::request::{Request, is_session_id};
 use murmur_rpc::caller::Caller;
 use sys::error::Failure;

@@ -4,10 +4,10 @@
 
 use super::config_watcher::changed;
 use crate::host::discover::{self, Cleaned};
-use crate::host::id::AgentId;
 use crate::host::record::Record;
 use crate::host::registration;
 use crate::host::state::Kind;
+use murmur_core::id::AgentId;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};

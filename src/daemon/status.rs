@@ -6,6 +6,7 @@ use crate::outcome::Kind;
 use jiff::Timestamp;
 use murmur_core::config::approval::ApprovalSettings;
 use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::id::BeatId;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use sys::clock::rfc3339;
@@ -127,7 +128,7 @@ pub struct Last {
 #[serde(rename_all = "camelCase")]
 pub struct Now {
     /// The beat's id.
-    pub beat: String,
+    pub beat: BeatId,
     /// RFC 3339.
     pub since: String,
 }

@@ -55,7 +55,7 @@ fn record(
         ts: clock::rfc3339(clock::now()),
         agent: &context.agent,
         project: context.project.as_deref(),
-        beat: context.beat.as_ref().map(|beat| beat.beat.as_str()),
+        beat: context.beat.as_ref().map(|beat| &beat.beat),
         tool: &call.tool,
         input: shown(&call.input.to_string()),
         answers: answers.map(|answers| shown(&answers.to_string())),

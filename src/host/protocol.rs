@@ -1,8 +1,9 @@
 //! Requests to a host, and its responses (spec 3, Host Protocol; docs/reference/host-protocol.md).
 
 use super::calls::Call;
-use super::id::AgentId;
 use super::state::{Kind, State};
+use murmur_core::id::AgentId;
+use murmur_core::id::BeatId;
 use murmur_core::permit::request::Request;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -47,7 +48,7 @@ pub struct Card {
     pub issue: Option<String>,
     /// The beat it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub beat: Option<String>,
+    pub beat: Option<BeatId>,
     /// When its host started, RFC 3339.
     pub started_at: String,
 }

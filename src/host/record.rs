@@ -1,7 +1,7 @@
 //! `hosts/<agent>.json`: the agent's host process, and its result (docs/reference/host-protocol.md).
 
-use super::id::AgentId;
 use super::protocol::{Card, HOST_PROTOCOL_VERSION};
+use murmur_core::id::AgentId;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
 //! A host's registration: its record and socket, from before the agent starts until it has ended.
 
-use super::id::AgentId;
 use super::protocol::Card;
 use super::record::{ClaimError, Ended, Record};
 use murmur_agent::invocation::marks;
+use murmur_core::id::AgentId;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

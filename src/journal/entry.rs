@@ -3,6 +3,7 @@
 use crate::outcome::{Kind, Outcome};
 use murmur_agent::conversation::Turn;
 use murmur_agent::event::Tokens;
+use murmur_core::id::BeatId;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -75,9 +76,9 @@ pub struct Entry {
     /// What the line is about.
     #[serde(default, skip_serializing_if = "LineKind::is_beat")]
     pub kind: LineKind,
-    /// The beat's id, a UUIDv7. Empty in lines of other programs and of stuck agents.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub beat: String,
+    /// The beat's id; `None` in lines of other programs and of stuck agents.
+    #[serde(default, deserialize_with = "known_beat", skip_serializing_if = "Option::is_none")]
+    pub beat: Option<BeatId>,
     /// The name of a named heartbeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<String>,
@@ -140,6 +141,12 @@ pub struct Entry {
     pub resumes: Option<String>,
 }
 
+/// Reads the id of a beat; `None` if it is empty.
+fn known_beat<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BeatId>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Ok(Some(text).filter(|text| !text.is_empty()).map(BeatId::new))
+}
+
 impl Entry {
     /// A line with only the required fields.
     #[must_use]
@@ -153,7 +160,7 @@ impl Entry {
             error: None,
             turns: None,
             kind: LineKind::Beat,
-            beat: String::new(),
+            beat: None,
             heartbeat: None,
             agent: String::new(),
             session_id: None,

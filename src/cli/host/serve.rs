@@ -182,7 +182,7 @@ fn spec(
         Role::Hosted | Role::Beat => Vec::new(),
     };
     let guarded = GuardedAgent {
-        agent: agent_id.as_str(),
+        agent: &agent_id,
         dir: dir.root(),
         socket_name: dir.socket_name(),
         project: &project,
@@ -195,7 +195,7 @@ fn spec(
     let hook = HookProgram::find().context("cannot find murmur's hook")?;
     check_extra_args(&args.args)?;
     let mcp = heartbeat_at(&worktree, env)?.map(|heartbeat| heartbeat.mcp).unwrap_or_default();
-    let start = trust::start(dir, &user.home, agent_id.as_str(), &worktree, &mcp)?;
+    let start = trust::start(dir, &user.home, &agent_id, &worktree, &mcp)?;
     if let Some(untrusted) = start.standing.failure(&worktree) {
         let _full = writeln!(io::stderr(), "{} warning: {}", clock::rfc3339(clock::now()), untrusted.line());
     }

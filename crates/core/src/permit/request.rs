@@ -2,6 +2,7 @@
 
 use super::decision::Verdict;
 use super::pipeline::ASK;
+use crate::id::BeatId;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -155,7 +156,7 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BeatOf {
     /// Its id.
-    pub beat: String,
+    pub beat: BeatId,
     /// The name of a named heartbeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<String>,

@@ -205,7 +205,10 @@ fn an_allowed_call_is_not_asked_about_again_by_claude_code() {
     let id = waiting(&mut requests, live("t1"), 1);
     requests.answer(&id, Answer { verdict: Verdict::Deny, ..allowed(&id) }).unwrap();
     waiting(&mut requests, again("t1"), 2);
-    let beat = Some(murmur_core::permit::request::BeatOf { beat: "b".to_owned(), heartbeat: None });
+    let beat = Some(murmur_core::permit::request::BeatOf {
+        beat: murmur_core::id::BeatId::new("b"),
+        heartbeat: None,
+    });
     let mut requests = Requests::default();
     let id = waiting(&mut requests, Request { beat: beat.clone(), ..live("t1") }, 1);
     requests.answer(&id, allowed(&id)).unwrap();
