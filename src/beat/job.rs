@@ -19,10 +19,10 @@ use murmur_core::config::heartbeat::{self, Heartbeat};
 use murmur_core::config::mcp::Mcp;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::settings::Settings;
-use murmur_core::id::AgentId;
 use murmur_core::id::BeatId;
+use murmur_core::id::{AgentId, SessionId, empty_if_unknown};
 use murmur_core::permit::policy::{Policy, Role};
-use murmur_core::permit::request::{BeatOf, is_session_id};
+use murmur_core::permit::request::BeatOf;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -89,8 +89,9 @@ pub struct Job {
 pub struct Resumes {
     /// The request that was answered.
     pub request: String,
-    /// The backend's id of the conversation.
-    pub session: String,
+    /// The session; `None` if the backend did not say.
+    #[serde(with = "empty_if_unknown")]
+    pub session: Option<SessionId>,
 }
 
 impl Job {
@@ -215,10 +216,11 @@ pub fn invocation(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Invocation
     // A resumed session needs no prompt: it makes the deferred call again.
     let stdin = match &job.resumes {
         Some(Resumes { session, .. }) => {
-            if !is_session_id(session) {
-                return Err(sys::failure!("{session:?} is not a session id"; "deny the request"));
-            }
-            args.extend(["--resume".to_owned(), session.clone()]);
+            let Some(session) = session.as_ref().filter(|session| session.is_argument()) else {
+                let session = session.as_ref().map_or("", SessionId::as_str);
+                return Err(failure!("{session:?} is not a session id"; "deny the request"));
+            };
+            args.extend(["--resume".to_owned(), session.to_string()]);
             Vec::new()
         }
         None => {

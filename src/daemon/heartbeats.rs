@@ -12,7 +12,7 @@ mod running;
 
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
-use murmur_core::id::{AgentId, BeatId};
+use murmur_core::id::{AgentId, BeatId, SessionId};
 use murmur_core::permit::request::RequestId;
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroU32;
@@ -48,8 +48,8 @@ pub struct DeferredBeat {
     pub id: RequestId,
     /// The agent's id, which the resumed beat keeps.
     pub agent: AgentId,
-    /// The backend's id of the conversation.
-    pub session: String,
+    /// The session to resume; `None` if the backend did not say.
+    pub session: Option<SessionId>,
     /// Where it ran.
     pub workspace: PathBuf,
     /// The name of a named heartbeat.

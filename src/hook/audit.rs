@@ -2,6 +2,7 @@
 
 use super::context::HookContext;
 use crate::journal::decisions::{DecisionError, DecisionLine, append, shown};
+use murmur_core::id::SessionId;
 use murmur_core::permit::decision::Decision;
 use murmur_core::permit::request::Answerer;
 use secrets::mask;
@@ -13,7 +14,7 @@ use sys::{atomic, clock};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallIds<'a> {
     /// The session.
-    pub(super) session: &'a str,
+    pub(super) session: Option<&'a SessionId>,
     /// The tool call.
     pub(super) tool_use_id: &'a str,
     /// The request, if somebody was asked.
@@ -60,7 +61,7 @@ fn record(
         input: shown(&call.input.to_string()),
         answers: answers.map(|answers| shown(&answers.to_string())),
         cwd: &call.place.cwd,
-        session: ids.session,
+        session: ids.session.map_or("", SessionId::as_str),
         tool_use_id: ids.tool_use_id,
         verdict: decision.verdict,
         by: &decision.by,

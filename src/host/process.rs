@@ -3,6 +3,7 @@
 use super::audit::Refusals;
 use murmur_agent::event::RunResult;
 use murmur_agent::invocation::Invocation;
+use murmur_core::id::SessionId;
 use murmur_core::permit::request::Request;
 use std::io;
 use std::process::Stdio;
@@ -131,7 +132,7 @@ pub struct Run {
     /// Whether it ended within a turn that it had started by itself.
     pub unfinished: bool,
     /// The conversation's id, if known.
-    pub session_id: Option<String>,
+    pub session_id: Option<SessionId>,
     /// The end of its stderr, decoded lossily.
     pub stderr: String,
     /// The number of processes that could not be killed.

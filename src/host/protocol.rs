@@ -2,8 +2,8 @@
 
 use super::calls::Call;
 use super::state::{Kind, State};
-use murmur_core::id::AgentId;
 use murmur_core::id::BeatId;
+use murmur_core::id::{AgentId, SessionId};
 use murmur_core::permit::request::Request;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -80,7 +80,7 @@ pub struct Status {
     /// The agent's process; `null` if there is none.
     pub agent_pid: Option<u32>,
     /// Claude Code's id of the conversation, once known.
-    pub session_id: Option<String>,
+    pub session_id: Option<SessionId>,
     /// The capture session with its output.
     pub capture: Option<String>,
     /// Why the capture is incomplete.

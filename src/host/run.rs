@@ -244,7 +244,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         // Hooks that fail because murmur stops the agent are not failures.
         let mut audit = audit.as_mut().filter(|_| self.stopped.is_none());
         capture.bytes(channel, bytes, |event| {
-            control_requests.see(event, activity.session_id.as_deref());
+            control_requests.see(event, activity.session_id.as_ref());
             inputs.extend(activity.see(event, at));
             overruns |= turns.is_some_and(|turns| activity.overruns(turns));
             if let Some(audit) = audit.as_mut() {

@@ -2,7 +2,7 @@
 //! (docs/reference/hook.md).
 
 use crate::host::process::Unanswered;
-use murmur_core::id::BeatId;
+use murmur_core::id::{BeatId, SessionId};
 use murmur_core::permit::decision::{By, Verdict};
 use murmur_core::permit::request::{Answerer, Request, RequestId};
 use secrets::mask;
@@ -45,7 +45,7 @@ pub struct DecisionLine<'a> {
     pub answers: Option<String>,
     /// The folder the call runs in.
     pub cwd: &'a Path,
-    /// The backend's id of the conversation.
+    /// The session; empty if the backend doesn't say.
     pub session: &'a str,
     /// The backend's id of the call.
     pub tool_use_id: &'a str,
@@ -99,7 +99,7 @@ pub fn record_undecided(
         input: shown(&input),
         answers: None,
         cwd: &request.cwd,
-        session: &request.session,
+        session: request.session.as_ref().map_or("", SessionId::as_str),
         tool_use_id: &request.tool_use_id,
         verdict: Verdict::Deny,
         by: &By::Nobody,

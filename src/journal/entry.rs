@@ -3,7 +3,7 @@
 use crate::outcome::{Kind, Outcome};
 use murmur_agent::conversation::Turn;
 use murmur_agent::event::Tokens;
-use murmur_core::id::BeatId;
+use murmur_core::id::{BeatId, SessionId};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -87,7 +87,7 @@ pub struct Entry {
     pub agent: String,
     /// Claude Code's id of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
+    pub session_id: Option<SessionId>,
     /// The cost, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,

@@ -7,7 +7,7 @@ use super::super::user_env::UserEnv;
 use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 use crate::host::protocol::Status;
 use derun::cli::stdout::stdout;
-use murmur_core::id::{AgentId, BeatId};
+use murmur_core::id::{AgentId, BeatId, SessionId};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -104,7 +104,7 @@ fn live(out: &mut impl Write, status: &Status) -> io::Result<()> {
     }
     let lines = [
         ("Beat", status.card.beat.as_ref().map(BeatId::as_str)),
-        ("Session", status.session_id.as_deref()),
+        ("Session", status.session_id.as_ref().map(SessionId::as_str)),
         ("Lost", status.lost.as_deref()),
     ];
     for (name, text) in lines.into_iter().filter_map(|(name, text)| Some((name, text?))) {

@@ -1,4 +1,5 @@
 use super::*;
+use murmur_core::id::SessionId;
 use murmur_core::permit::decision::{By, Verdict};
 use murmur_core::permit::request::Whom;
 use serde_json::json;
@@ -8,7 +9,7 @@ const NOW: Timestamp = Timestamp::constant(1_767_225_600, 0);
 fn request(tool_use_id: &str) -> Request {
     Request {
         agent: "site-1".to_owned(),
-        session: "s".to_owned(),
+        session: Some(SessionId::new("s")),
         tool_use_id: tool_use_id.to_owned(),
         tool: "Bash".to_owned(),
         input: json!({ "command": "git push" }),
@@ -136,7 +137,7 @@ fn the_answer_to_a_deferred_call_is_given_once() {
     ));
     assert_eq!(requests.next_expiry(), None);
 
-    let resumed = Request { hook: "h2".to_owned(), session: "s2".to_owned(), ..request("t1") };
+    let resumed = Request { hook: "h2".to_owned(), session: Some(SessionId::new("s2")), ..request("t1") };
     assert!(
         matches!(ask(&mut requests, resumed.clone(), 2), Sent::Answered(_, answer, 2) if answer == allowed(&id))
     );
@@ -193,7 +194,7 @@ fn an_allowed_call_is_not_asked_about_again_by_claude_code() {
     // A different call or conversation, or the same call made again, is asked about.
     for other in [
         again("t2"),
-        Request { session: "s2".to_owned(), ..again("") },
+        Request { session: Some(SessionId::new("s2")), ..again("") },
         Request { input: json!({ "command": "git push --force" }), ..again("t1") },
         Request { agent: "site-2".to_owned(), ..again("t1") },
         live("t1"),
