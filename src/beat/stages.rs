@@ -14,6 +14,7 @@ use crate::outcome::{self, Outcome};
 use crate::pulse::task;
 use crate::pulse::write::put_over;
 use crate::trust::{self, OmittedServer};
+use derun::id::SessionId as CaptureId;
 use murmur_agent::conversation::Conversation;
 use murmur_core::config::heartbeat::Content;
 use std::cell::Cell;
@@ -141,7 +142,8 @@ impl<'a> Beat<'a> {
                 // Best effort: readers of agents can do without it.
                 let _best_effort = task::set(dir, job.agent.as_str(), &job.task());
                 let listeners = registration.as_mut().ok().and_then(Registration::listeners);
-                let note = |capture: Option<String>| self.note_capture(capture, registration.as_mut().ok());
+                let note =
+                    |capture: Option<CaptureId>| self.note_capture(capture, registration.as_mut().ok());
                 match host::run(&prepared.spec, listeners, stop, note, &mut observe).await {
                     Ok((run, drain)) => {
                         clients = Some(drain);
@@ -182,7 +184,7 @@ impl<'a> Beat<'a> {
     }
 
     /// Records which session captures the agent's output, for use after a crash. Best effort.
-    fn note_capture(&self, capture: Option<String>, registration: Option<&mut Registration>) {
+    fn note_capture(&self, capture: Option<CaptureId>, registration: Option<&mut Registration>) {
         let Some(capture) = capture else { return };
         if let Ok(record) = &self.record {
             let mut begun = self.begun.clone();

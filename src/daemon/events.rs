@@ -86,7 +86,7 @@ impl Events {
     pub fn new(dir: &DataDir) -> Self {
         // An unreadable journal is read from its start once it is readable.
         let tail = Tail::from_end(dir.journal()).unwrap_or_else(|_| Tail::from_start(dir.journal()));
-        Self { feed: Feed::new(String::new(), None), tail, running: HashSet::new(), ended: HashSet::new() }
+        Self { feed: Feed::new(None, None), tail, running: HashSet::new(), ended: HashSet::new() }
     }
 
     /// Reports beats that started since the last call.

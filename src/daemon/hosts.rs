@@ -207,10 +207,10 @@ impl Hosts {
 
     /// The ids of live agents, sorted.
     #[must_use]
-    pub fn live(&self) -> Vec<String> {
+    pub fn live(&self) -> Vec<AgentId> {
         let live =
             self.known.values().map(|known| &known.record).filter(|record| record.card.kind == Kind::Live);
-        let mut live: Vec<String> = live.map(|record| record.card.agent_id.to_string()).collect();
+        let mut live: Vec<AgentId> = live.map(|record| record.card.agent_id.clone()).collect();
         live.sort_unstable();
         live
     }

@@ -1,6 +1,7 @@
 //! An agent's process: how it starts, how it ends, and the result of a run.
 
 use super::audit::Refusals;
+use derun::id::SessionId as CaptureId;
 use murmur_agent::event::RunResult;
 use murmur_agent::invocation::Invocation;
 use murmur_core::id::SessionId;
@@ -138,7 +139,7 @@ pub struct Run {
     /// The number of processes that could not be killed.
     pub survivors: usize,
     /// The capture session with its output.
-    pub capture: Option<String>,
+    pub capture: Option<CaptureId>,
     /// Why the capture is incomplete.
     pub lost: Option<String>,
     /// Calls that the guard refused, and hooks that failed.

@@ -2,6 +2,7 @@
 
 use super::calls::Call;
 use super::state::{Kind, State};
+use derun::id::SessionId as CaptureId;
 use murmur_core::id::BeatId;
 use murmur_core::id::{AgentId, SessionId};
 use murmur_core::permit::request::Request;
@@ -82,7 +83,7 @@ pub struct Status {
     /// Claude Code's id of the conversation, once known.
     pub session_id: Option<SessionId>,
     /// The capture session with its output.
-    pub capture: Option<String>,
+    pub capture: Option<CaptureId>,
     /// Why the capture is incomplete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,

@@ -1,6 +1,7 @@
 //! A line of the journal: spec 0's fields in spec 0's order, then murmur's own.
 
 use crate::outcome::{Kind, Outcome};
+use derun::id::SessionId as CaptureId;
 use murmur_agent::conversation::Turn;
 use murmur_agent::event::Tokens;
 use murmur_core::id::{BeatId, SessionId};
@@ -128,8 +129,8 @@ pub struct Entry {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub heartbeat_changed: bool,
     /// The capture session with the agent's output.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capture: Option<String>,
+    #[serde(default, deserialize_with = "valid_capture", skip_serializing_if = "Option::is_none")]
+    pub capture: Option<CaptureId>,
     /// Why the capture is incomplete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture_lost: Option<String>,
@@ -145,6 +146,12 @@ pub struct Entry {
 fn known_beat<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BeatId>, D::Error> {
     let text = String::deserialize(deserializer)?;
     Ok(Some(text).filter(|text| !text.is_empty()).map(BeatId::new))
+}
+
+/// Reads the id of a capture session; `None` if it is invalid.
+fn valid_capture<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<CaptureId>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.and_then(|text| CaptureId::parse(&text).ok()))
 }
 
 impl Entry {

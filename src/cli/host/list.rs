@@ -88,9 +88,9 @@ pub(super) fn status(agent: &AgentId, json: bool, env: &UserEnv) -> anyhow::Resu
         }
         Condition::Silent | Condition::Dead => {}
     }
-    let capture = seen.record.as_ref().and_then(|record| record.capture.as_deref());
+    let capture = seen.record.as_ref().and_then(|record| record.capture.as_ref());
     if let Some(capture) = capture {
-        writeln!(out, "Capture: {}", plain_line(capture))?;
+        writeln!(out, "Capture: {}", plain_line(capture.as_str()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -21,6 +21,7 @@ use crate::trust::{self, PrivateFile};
 use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
+use derun::id::SessionId as CaptureId;
 use murmur_agent::find;
 use murmur_agent::invocation::{Invocation, check_extra_args, live_args};
 use murmur_agent::rule_files::{self, Project};
@@ -93,7 +94,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
             }
         };
         let listeners = registration.listeners();
-        let announce = |capture: Option<String>| {
+        let announce = |capture: Option<CaptureId>| {
             if let Some(capture) = capture {
                 let _unnoted = registration.note_capture(capture);
             }
