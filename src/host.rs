@@ -23,7 +23,6 @@ mod control_requests;
 pub mod discover;
 pub mod drain;
 pub mod event;
-pub mod id;
 pub mod launch;
 pub mod ledger;
 pub mod limits;

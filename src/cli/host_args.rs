@@ -1,7 +1,7 @@
 //! The arguments of `murmur host` and of the program `murmur-host`.
 
-use crate::host::id::AgentId;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
+use murmur_core::id::AgentId;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -16,6 +16,7 @@ mod tests;
 use super::data_folder::Lost;
 use super::heartbeats::Heartbeats;
 use jiff::Timestamp;
+use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
 use std::collections::HashMap;
 
@@ -27,14 +28,14 @@ pub struct State {
     stage: Stage,
     heartbeats: Heartbeats,
     /// The beats that this daemon starts.
-    beats: HashMap<String, Beat>,
+    beats: HashMap<BeatId, Beat>,
     /// What was moved or deleted, if that is why it stops.
     lost: Option<Lost>,
     /// Whether the journal may have lines that have not been read.
     unread: bool,
     /// Whether it was logged that setting a last run back has no effect.
     warned_of_set_back: bool,
-    new_id: fn(Timestamp) -> String,
+    new_id: fn(Timestamp) -> BeatId,
 }
 
 /// How far the daemon has come.
@@ -90,7 +91,7 @@ enum Phase {
 impl State {
     /// The state of a daemon that has not begun. `new_id` makes the id of a beat that starts at a time.
     #[must_use]
-    pub fn new(new_id: fn(Timestamp) -> String) -> Self {
+    pub fn new(new_id: fn(Timestamp) -> BeatId) -> Self {
         Self {
             stage: Stage::Starting(Vec::new()),
             heartbeats: Heartbeats::default(),
@@ -196,7 +197,7 @@ impl State {
 
     /// Whether this daemon starts or runs `beat`.
     #[must_use]
-    pub fn is_ours(&self, beat: &str) -> bool {
+    pub fn is_ours(&self, beat: &BeatId) -> bool {
         self.beats.contains_key(beat)
     }
 

@@ -111,7 +111,7 @@ mod tests {
             git_branch: "main".to_owned(),
             workspace: "/w".into(),
             pid: None,
-            session_id: Some("s".to_owned()),
+            session_id: Some(murmur_core::id::SessionId::new("s")),
             error: None,
             alive: Some(true),
             at: now() - quiet,

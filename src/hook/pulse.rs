@@ -83,7 +83,7 @@ fn write_in(dir: &DataDir, event: PulseEvent) -> Result<(), PulseError> {
         event.read(&String::from_utf8_lossy(&text)).map_err(EventError::Garbled)?;
     // Spec 2's script knows only its own folder.
     let cwd = cwd.or_else(|| std::env::current_dir().ok());
-    let agent = owner::own(pulse.session_id.as_deref());
+    let agent = owner::own(pulse.session_id.as_ref());
     pulse.agent_id = agent.unwrap_or_else(|| branch::UNKNOWN.to_owned());
     let workspace = path(WORKSPACE_VARIABLE).or_else(|| path(CLAUDE_PROJECT));
     pulse.git_branch =

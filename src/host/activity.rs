@@ -9,6 +9,7 @@ use super::state::{Input, Kind};
 use crate::pulse::{ACTION, brief};
 use murmur_agent::background::Background;
 use murmur_agent::event::{Event, RunResult};
+use murmur_core::id::SessionId;
 use secrets::mask;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ pub(super) struct Activity {
     kind: Kind,
     /// Its results: all of a beat's, the newest of a live agent's.
     pub(super) said: Vec<RunResult>,
-    pub(super) session_id: Option<String>,
+    pub(super) session_id: Option<SessionId>,
     pub(super) calls: Calls,
     /// The number of API failures in a row, and the last status.
     retries: Option<(u64, Option<u64>)>,
@@ -84,8 +85,8 @@ impl Activity {
                 Some(Input::TurnEnded)
             }
             Event::Session { id, .. } => {
-                if !id.is_empty() && self.session_id.as_deref() != Some(&**id) {
-                    self.session_id = Some(id.clone().into_owned());
+                if !id.is_empty() && self.session_id.as_ref().map(SessionId::as_str) != Some(&**id) {
+                    self.session_id = Some(SessionId::new(id.clone()));
                 }
                 self.begin_turn();
                 None

@@ -9,6 +9,7 @@
 use crate::host::process::{breached, ran_denied};
 use crate::pulse::action;
 use murmur_agent::event::Event;
+use murmur_core::id::AgentId;
 use murmur_core::permit::decision::{By, Verdict};
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -64,10 +65,10 @@ struct Open {
 
 impl Audit {
     /// Watches `agent`, whose decisions are appended to `path` from now on.
-    pub(super) fn begin(path: PathBuf, agent: &str) -> Self {
+    pub(super) fn begin(path: PathBuf, agent: AgentId) -> Self {
         let mut decisions = Decisions {
             path,
-            agent: agent.to_owned(),
+            agent,
             source: None,
             verdicts: HashMap::new(),
             by_guard: None,
@@ -184,7 +185,7 @@ fn describe(tool: &str, input: &str) -> String {
 #[derive(Debug)]
 struct Decisions {
     path: PathBuf,
-    agent: String,
+    agent: AgentId,
     source: Option<Source>,
     /// The latest decision on each call without a result.
     verdicts: HashMap<String, Verdict>,
@@ -263,7 +264,7 @@ impl Decisions {
 
     fn add(&mut self, line: &[u8]) {
         let Ok(line) = serde_json::from_slice::<DecisionLine>(line) else { return };
-        if line.agent != self.agent {
+        if line.agent != self.agent.as_str() {
             return;
         }
         if line.breach {

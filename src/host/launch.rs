@@ -1,8 +1,8 @@
 //! Starts a live agent's host, a process of its own that outlives its parent (spec 3, Spawn Flow).
 
-use super::id::{AgentId, IdError};
 use murmur_agent::find::CLAUDE;
 use murmur_agent::invocation::HOST_VARIABLE;
+use murmur_core::id::AgentId;
 use murmur_rpc::caller::MANAGER;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -106,7 +106,7 @@ impl LaunchOptions {
             Some(agent_id) => agent_id,
             None => {
                 let tail = u32::from_le_bytes(random::bytes().map_err(LaunchOptionsError::Random)?);
-                AgentId::parse(&format!("{}-{tail:08x}", paths::readable(&project)))?
+                AgentId::readable(&[&project], &format!("{tail:08x}"))
             }
         };
         Ok(Launch {
@@ -149,9 +149,6 @@ pub enum LaunchOptionsError {
         /// The role.
         role: String,
     },
-    /// The id is invalid.
-    #[error(transparent)]
-    Id(#[from] IdError),
 }
 
 impl Hinted for LaunchOptionsError {
@@ -159,7 +156,6 @@ impl Hinted for LaunchOptionsError {
         Some(match self {
             Self::Relative { .. } => "use an absolute path for the worktree".to_owned(),
             Self::Role { .. } => format!("did you mean {MANAGER:?}?"),
-            Self::Id(error) => return error.hint(),
             Self::Worktree { .. } | Self::Random(_) => return None,
         })
     }

@@ -21,6 +21,7 @@ use super::protocol::{Card, GRACE, Status, Waits};
 use super::registration::Listeners;
 use super::serve::{Command, Handlers};
 use super::state::{Effect, Input, Kind, Machine, State};
+use derun::id::SessionId as CaptureId;
 use derun::record::Channel;
 use derun::writer::End;
 use murmur_agent::invocation::Invocation;
@@ -75,7 +76,7 @@ pub async fn run(
     spec: &Spec,
     listeners: Option<Listeners>,
     stop: impl Future<Output = ()>,
-    started: impl FnOnce(Option<String>),
+    started: impl FnOnce(Option<CaptureId>),
     sink: impl FnMut(Progress<'_>, Duration),
 ) -> io::Result<(Run, Drain)> {
     let begun = Instant::now();
@@ -92,7 +93,7 @@ pub async fn run(
     let command = std::iter::once(spec.invocation.program.display().to_string());
     let command = command.chain(spec.invocation.args.iter().cloned()).collect();
     let capture =
-        Capture::begin(spec.captures.as_deref(), spec.card.agent_id.as_str(), command, &spec.invocation.cwd);
+        Capture::begin(spec.captures.as_deref(), &spec.card.agent_id, command, &spec.invocation.cwd);
     if let Some(pid) = pid {
         capture.started(pid);
     }
@@ -122,7 +123,7 @@ pub async fn run(
         rest_at: None,
         activity: Activity::new(spec.card.kind),
         turn_splitter: TurnSplitter::default(),
-        audit: spec.decisions.clone().map(|path| Audit::begin(path, spec.card.agent_id.as_str())),
+        audit: spec.decisions.clone().map(|path| Audit::begin(path, spec.card.agent_id.clone())),
         stderr: Vec::new(),
         stops: Vec::new(),
         sink,
@@ -134,7 +135,7 @@ pub async fn run(
         host.stdin = None;
     }
     host.take(Input::Started);
-    started(host.capture.session().map(ToString::to_string));
+    started(host.capture.session().cloned());
     let exit = host.work(&mut child, &mut pipes, stop, asked, &mut answers).await;
     let survivors = end_all_children(REAPING).await.err().unwrap_or(0);
     let _cut = timeout(DRAIN, host.drain(&mut pipes)).await;
@@ -244,7 +245,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         // Hooks that fail because murmur stops the agent are not failures.
         let mut audit = audit.as_mut().filter(|_| self.stopped.is_none());
         capture.bytes(channel, bytes, |event| {
-            control_requests.see(event, activity.session_id.as_deref());
+            control_requests.see(event, activity.session_id.as_ref());
             inputs.extend(activity.see(event, at));
             overruns |= turns.is_some_and(|turns| activity.overruns(turns));
             if let Some(audit) = audit.as_mut() {
@@ -338,7 +339,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             pid: std::process::id(),
             agent_pid: self.pid,
             session_id: self.activity.session_id.clone(),
-            capture: self.capture.session().map(ToString::to_string),
+            capture: self.capture.session().cloned(),
             lost: self.capture.lost().map(str::to_owned),
             stream_offset: feed.next(),
             attached_clients: feed.readers(),
@@ -364,7 +365,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             let _nothing_to_do = activity.see(event, at);
             sink(Progress::Agent(event), at);
         });
-        let capture = self.capture.session().map(ToString::to_string);
+        let capture = self.capture.session().cloned();
         let lost = self.capture.lost().map(str::to_owned);
         let end = match exit {
             Exit::Code(code) => End::Exited(code),

@@ -232,6 +232,7 @@ impl Read for Part<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use murmur_core::id::BeatId;
     use std::io::Write;
 
     struct Journal {
@@ -344,11 +345,11 @@ mod tests {
         let mut found = Vec::new();
         let mut tail = Tail::from_start(journal.path());
         let more = tail.read(u64::MAX, |line| {
-            found.push((line.entry().map(|entry| entry.beat), line.position().end));
+            found.push((line.entry().and_then(|entry| entry.beat), line.position().end));
             Ok(())
         });
         assert!(!more.unwrap());
         let end = line.len() as u64 + 1;
-        assert_eq!(found, [(Some("b".to_owned()), end), (None, end + 9)]);
+        assert_eq!(found, [(Some(BeatId::new("b")), end), (None, end + 9)]);
     }
 }

@@ -11,6 +11,7 @@ use derun::cli::span::span;
 use derun::cli::stdout::stdout;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use murmur_core::id::SessionId;
 use serde_json::json;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -49,7 +50,7 @@ pub(super) fn show(
         ("branch", &agent.git_branch),
         ("workspace", &workspace),
         ("process", &pid),
-        ("session", agent.session_id.as_deref().unwrap_or_default()),
+        ("session", agent.session_id.as_ref().map_or("", SessionId::as_str)),
     ];
     for (name, text) in rows.into_iter().filter(|(_, text)| !text.is_empty()) {
         writeln!(out, "  {name:<9}  {}", plain_line(text))?;

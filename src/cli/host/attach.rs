@@ -8,14 +8,14 @@ use super::super::style::Style;
 use super::super::user_env::UserEnv;
 use super::show;
 use crate::host::discover::{self, Condition, PATIENCE};
-use crate::host::id::AgentId;
 use crate::host::record::Record;
 use crate::host::replay::{Replay, StoredEvents};
 use crate::journal::read::{Backward, Entries};
 use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
-use derun::id::SessionId;
+use derun::id::SessionId as CaptureId;
+use murmur_core::id::AgentId;
 use murmur_rpc::client::{AskError, Client};
 use murmur_rpc::envelope::{Event, LAGGED, Line};
 use murmur_rpc::feed::Past;
@@ -66,7 +66,7 @@ struct Follower<'a, W> {
     /// The next event to show; `None` until the host reports it.
     next: Option<u64>,
     /// The capture session, once known.
-    capture: Option<String>,
+    capture: Option<CaptureId>,
     printer: Printer,
     out: &'a mut W,
 }
@@ -192,7 +192,7 @@ impl<W: Write> Follower<'_, W> {
     }
 
     /// Shows the remaining events from the finished session.
-    fn replay(&mut self, capture: Option<String>) -> anyhow::Result<()> {
+    fn replay(&mut self, capture: Option<CaptureId>) -> anyhow::Result<()> {
         let agent = self.agent;
         let capture =
             capture.with_context(|| format!("agent {agent} has ended, and its output was not kept"))?;
@@ -201,8 +201,8 @@ impl<W: Write> Follower<'_, W> {
         };
         let kept = StoredEvents {
             root: captures::root()?,
-            session: SessionId::parse(&capture)?,
-            agent_id: agent.to_string(),
+            session: capture.clone(),
+            agent_id: agent.clone(),
             limit: Arc::new(AtomicU64::new(u64::MAX)),
             is_over: true,
         };
@@ -250,7 +250,7 @@ fn is_last(event: &Event) -> bool {
 }
 
 /// The capture session of the beat that ran this agent.
-fn journalled(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Option<String>> {
+fn journalled(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Option<CaptureId>> {
     let needle = format!("\"agent\":\"{agent}\"");
     let mut entries = Entries::new(Backward::open(&dir.journal())?.containing(&needle), None);
     while let Some((entry, _)) = entries.next_entry(|_| true)? {

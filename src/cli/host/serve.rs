@@ -21,6 +21,7 @@ use crate::trust::{self, PrivateFile};
 use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
+use derun::id::SessionId as CaptureId;
 use murmur_agent::find;
 use murmur_agent::invocation::{Invocation, check_extra_args, live_args};
 use murmur_agent::rule_files::{self, Project};
@@ -93,7 +94,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
             }
         };
         let listeners = registration.listeners();
-        let announce = |capture: Option<String>| {
+        let announce = |capture: Option<CaptureId>| {
             if let Some(capture) = capture {
                 let _unnoted = registration.note_capture(capture);
             }
@@ -182,7 +183,7 @@ fn spec(
         Role::Hosted | Role::Beat => Vec::new(),
     };
     let guarded = GuardedAgent {
-        agent: agent_id.as_str(),
+        agent: &agent_id,
         dir: dir.root(),
         socket_name: dir.socket_name(),
         project: &project,
@@ -195,7 +196,7 @@ fn spec(
     let hook = HookProgram::find().context("cannot find murmur's hook")?;
     check_extra_args(&args.args)?;
     let mcp = heartbeat_at(&worktree, env)?.map(|heartbeat| heartbeat.mcp).unwrap_or_default();
-    let start = trust::start(dir, &user.home, agent_id.as_str(), &worktree, &mcp)?;
+    let start = trust::start(dir, &user.home, &agent_id, &worktree, &mcp)?;
     if let Some(untrusted) = start.standing.failure(&worktree) {
         let _full = writeln!(io::stderr(), "{} warning: {}", clock::rfc3339(clock::now()), untrusted.line());
     }

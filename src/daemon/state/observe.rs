@@ -88,7 +88,7 @@ impl State {
         let mut effects = Vec::new();
         let mut others = Vec::new();
         for begun in &survey.running {
-            if self.is_ours(&begun.entry.beat) {
+            if begun.entry.beat.as_ref().is_some_and(|beat| self.is_ours(beat)) {
                 continue;
             }
             let Some(other) = Running::by_others(begun) else { continue };
@@ -115,7 +115,8 @@ impl State {
         let mut resumed = Vec::new();
         for line in lines {
             // A manual beat may have ended before it was noticed.
-            if let (false, Some(at)) = (self.is_ours(&line.beat), line.started) {
+            let is_ours = line.beat.is_some_and(|beat| self.is_ours(&beat));
+            if let (false, Some(at)) = (is_ours, line.started) {
                 self.heartbeats.record_run(&line.workspace, line.name.as_deref(), at, now);
             }
             resumed.extend(line.resumes);
