@@ -116,7 +116,7 @@ fn show(out: &mut impl Write, workspace: &Path, changes: &[Change], found: &[Fou
     }
     writeln!(
         out,
-        "What those programs run in turn, and what is loaded from folders below, is not shown here."
+        "Not shown: what those programs run in turn, and files loaded from subfolders."
     )
 }
 

@@ -116,7 +116,7 @@ async fn ask(
 }
 
 fn no_host(agent: &AgentId) -> Failure {
-    failure!("no host of agent {agent}"; "see: murmur host list --all")
+    failure!("no hosted agent {agent}"; "see: murmur host list --all")
 }
 
 fn read<T: DeserializeOwned>(payload: &Value) -> Result<T, Failure> {
