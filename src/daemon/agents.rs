@@ -116,7 +116,7 @@ async fn ask(
 }
 
 fn no_host(agent: &AgentId) -> Failure {
-    failure!("no host of agent {agent}"; "see: murmur host list --all")
+    failure!("no hosted agent {agent}"; "see: murmur host list --all")
 }
 
 fn read<T: DeserializeOwned>(payload: &Value) -> Result<T, Failure> {
@@ -127,5 +127,5 @@ fn read<T: DeserializeOwned>(payload: &Value) -> Result<T, Failure> {
 fn not_a_payload(payload: &Value, error: &serde_json::Error) -> Failure {
     let id = payload.get("agent_id").and_then(Value::as_str);
     let hint = id.and_then(|id| AgentId::parse(id).err()).and_then(|error| error.hint());
-    failure!("invalid payload: {error}").or_hint(hint)
+    Failure::new("invalid payload").because(error).or_hint(hint)
 }

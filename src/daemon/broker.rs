@@ -248,7 +248,7 @@ impl Broker {
     pub fn expire(&mut self, now: Timestamp) {
         for id in self.requests.expired(now) {
             let reason =
-                "nobody answered in time; go on without it, or say what is needed and why".to_owned();
+                "nobody answered in time; continue without it, or say what you need and why".to_owned();
             let answer = Answer {
                 verdict: Verdict::Deny,
                 reason: Some(reason),

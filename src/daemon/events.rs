@@ -159,13 +159,13 @@ impl Events {
         more
     }
 
-    /// Returns a reader of the events from `from` on, or of new ones.
+    /// Returns a reader of the events from `from` on, or of new events only.
     pub fn attach(&self, from: Option<u64>, started: Timestamp) -> Result<(Attached, Reader), Failure> {
         let next = self.feed.next();
         if let Some(from) = from.filter(|from| *from > next) {
             return Err(failure!(
-                "there is no event {from}, the next one is {next}";
-                "attach from {next}: each daemon numbers its events anew; compare startedAt"
+                "event {from} does not exist yet; the next one is {next}";
+                "attach from {next}: event numbers restart with each daemon; compare startedAt"
             ));
         }
         let Position { inode, end } = self.tail.position();

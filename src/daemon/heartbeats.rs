@@ -1,4 +1,4 @@
-//! The daemon's decisions, purely: heartbeats, running beats and the time go in; what to start and when to wake come out.
+//! Decides which heartbeats to start, and when to wake up, from their schedules, the running beats and the time. Pure.
 //!
 //! At most one beat per workspace and `max_concurrent` in total run at once. A due heartbeat that cannot start stays due;
 //! it is not queued twice, so missed times collapse into one run.

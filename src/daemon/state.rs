@@ -1,4 +1,4 @@
-//! The daemon's decisions, purely: an [`Event`] and the time go in, and the [`Effect`]s to carry out come out.
+//! The daemon's state machine, pure: an [`Event`] and the time go in, and [`Effect`]s to carry out come out.
 //!
 //! The daemon goes through its `Stage`s, and each beat that it starts through its `Phase`s. Effects are carried out in
 //! their order. If the result of one is an event, that event and its own effects come before the next effect.
@@ -22,7 +22,7 @@ use std::collections::HashMap;
 
 pub use event::{Configuration, Effect, Event, JournalLine, Orphan, Recorded, StartRequest};
 
-/// Everything that the daemon decides with.
+/// The state on which the daemon's decisions depend.
 #[derive(Debug)]
 pub struct State {
     stage: Stage,

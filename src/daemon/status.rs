@@ -93,7 +93,7 @@ pub struct HeartbeatStatus {
     /// Whether it is approved; otherwise the daemon does not start it. A workspace's own heartbeat always is.
     #[serde(default = "yes")]
     pub approved: bool,
-    /// What its HEARTBEAT.md requests and does not get, one line each.
+    /// Settings in its HEARTBEAT.md that have no effect, one line each.
     #[serde(default)]
     pub notices: Vec<String>,
     /// Whether its agent runs without its repository's Claude files because they are not trusted. The daemon does not check.

@@ -158,7 +158,7 @@ fn decision_of(
         }
         Ok(AskOutcome::Expired(id)) => {
             let reason =
-                "nobody answered in time, so the call is denied; go on without it, or say what is needed";
+                "nobody answered in time, so the call is denied; continue without it, or say what you need";
             (nobody(Verdict::Deny, reason.to_owned()), Some((id, None)))
         }
         Ok(AskOutcome::Deferred(id)) => {
@@ -173,7 +173,7 @@ fn answered(answer: Answer, call: &Call) -> Decided {
     let Answer { verdict, reason, answers, by, .. } = answer;
     let reason = reason.unwrap_or_else(|| match (verdict, &by) {
         (Verdict::Allow, By::Person) => "a person allowed it".to_owned(),
-        (_, By::Person) => "a person denied it; do not try it in another way".to_owned(),
+        (_, By::Person) => "a person denied it; do not try to do it another way".to_owned(),
         (Verdict::Allow, _) => "allowed".to_owned(),
         _ => "denied".to_owned(),
     });

@@ -101,8 +101,8 @@ fn write_in(dir: &DataDir, event: PulseEvent) -> Result<(), PulseError> {
     Ok(())
 }
 
-/// Whether there is a data folder. Creates it for agents that murmur did not start. For the others it existed, and whoever
-/// deleted it does not want it back.
+/// Whether there is a data folder. Creates it for agents that murmur did not start. For others it existed when they
+/// started, so if it is missing, somebody deleted it on purpose.
 fn has_folder(dir: &DataDir) -> io::Result<bool> {
     let is_there = dir.root().is_dir();
     if is_there || variable(POLICY_VARIABLE).is_some() {

@@ -168,8 +168,9 @@ impl Activity {
         self.background.count()
     }
 
-    /// Whether the agent goes beyond its `turns`. Claude Code counts them too, but starts again in each turn that it begins
-    /// by itself. Without a set limit, a turn that began within the default one may finish: it may have an alert to report.
+    /// Whether the agent exceeds its limit `turns`. Claude Code also counts them, but from 0 again in each turn that
+    /// the agent starts by itself. If only the default limit applies, a turn that started within it may finish, as it
+    /// may have an alert.
     pub(super) fn overruns(&self, turns: Turns) -> bool {
         let Turn::Runs { after } = self.turn else { return false };
         let began_late = !self.said.is_empty() && after >= turns.most;

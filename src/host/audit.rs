@@ -24,8 +24,7 @@ use sys::lines::LineBuffer;
 /// exit code, so no command can forge these.
 const UNRUN: [&str; 2] = ["<tool_use_error>", "Permission to use "];
 
-/// The first line of the result of a call that a hook refused, or whose hook failed: its start, and what follows
-/// later.
+/// Two parts of the first line of a result if a hook refused the call or failed: its beginning, and a later part.
 const REFUSED: [&str; 2] = ["PreToolUse:", " hook error: "];
 
 /// Calls that were refused during a run, and hooks that failed.

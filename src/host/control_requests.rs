@@ -1,9 +1,8 @@
 //! Answers the agent's control requests (`can_use_tool`) on its stdout: a hook process decides, as for any other
 //! call.
 //!
-//! Requests go in, and lines for the agent's stdin come out. Claude Code asks here what no hook has decided, and
-//! waits for the answer.
-//! decided; without an answer it waits.
+//! Requests go in, and lines for the agent's stdin come out. Claude Code asks here about calls that no hook has
+//! decided on, and waits for the answer.
 
 use murmur_agent::event::{Event, PermissionRequest};
 use murmur_agent::invocation::Invocation;

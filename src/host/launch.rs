@@ -143,7 +143,7 @@ pub enum LaunchOptionsError {
     /// No id can be generated.
     #[error("cannot make an id")]
     Random(#[source] io::Error),
-    /// A misspelling of the role that grants rights; it would grant none.
+    /// A likely misspelling of `manager`; the agent would get no rights.
     #[error("role {role:?} is not known")]
     Role {
         /// The role.

@@ -102,7 +102,7 @@ pub enum Doing {
 /// The message for an agent that was killed because `call` ran without a decision.
 #[must_use]
 pub fn undecided(call: &str) -> String {
-    format!("a call was not decided: {call}")
+    format!("a call ran without a decision: {call}")
 }
 
 /// The message for an agent that was killed because `call` wrote where it may not.

@@ -96,7 +96,7 @@ impl Handlers {
                 if from.is_some_and(|from| from > next) {
                     let from = from.unwrap_or_default();
                     return Err(
-                        failure!("offset {from} is in the future; the next event is {next}"; "attach from {next} on"),
+                        failure!("offset {from} is in the future; the next event is {next}"; "attach from {next}"),
                     );
                 }
                 let attached = Attached { from: from.unwrap_or(next), next };
@@ -107,7 +107,7 @@ impl Handlers {
                 caller.require_manager("direct agents")?;
                 let Send { text } = read(given)?;
                 if text.trim().is_empty() {
-                    return Err("there is no text to send".into());
+                    return Err("the message is empty".into());
                 }
                 Answer::payload(&self.ask(|tell| Command::Send(text, tell)).await??)
             }

@@ -125,7 +125,7 @@ impl Reserve {
         self.open_with(File::options().read(true).write(true))
     }
 
-    /// What it holds; whoever only looks needs no leave to write.
+    /// Its contents. Reading needs no write permission.
     fn text(&self) -> io::Result<Vec<u8>> {
         let file =
             self.open_with(File::options().read(true)).map_err(|error| unreadable(&self.path, error))?;

@@ -2,7 +2,7 @@
 //!
 //! The user may move the journal away, truncate it, or have a program rewrite it. The rest of a journal that was moved
 //! away is read before the new one; in a new file that is a copy of the old one, reading continues at the same place.
-//! Must not know what signals that there is something to read.
+//! Callers decide when to read.
 
 use super::append::start_of_last_line;
 use super::entry::Entry;

@@ -50,8 +50,8 @@ pub struct PrivateFile {
 #[derive(Debug)]
 pub struct WrittenFile(PathBuf);
 
-/// Returns how `agent` starts in `workspace`, given the current files. `home` is the user's home folder.
-/// That the workspace, or the file for the agent's MCP servers, cannot be named.
+/// Returns how `agent` starts in `workspace`, given the current files. `home` is the user's home folder. Fails if the
+/// workspace is not accessible, or if the path of the file for MCP servers is not UTF-8.
 pub fn start(
     dir: &DataDir,
     home: &Path,

@@ -3,8 +3,8 @@
 //!
 //! Hooks that decide block the call on any failure; hooks that write pulses (docs/reference/pulses.md) never do.
 //!
-//! Measured on 2.1.329 (docs/reference/hook.md): the environment in a project's settings overrides that of the process,
-//! and its `disableAllHooks` disables these hooks, unless `--settings` overrides both; so it does.
+//! Measured on 2.1.329 (docs/reference/hook.md): without `--settings`, a project's settings could override the
+//! environment of the process and disable these hooks with `disableAllHooks`. So `--settings` overrides both.
 
 use crate::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
 use murmur_core::id::AgentId;

@@ -65,7 +65,7 @@ impl fmt::Display for TransportMode {
 
 /// The lifecycle state of a session (spec 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[schemars(description = "How far a session is.")]
+#[schemars(description = "The state of the session.")]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// The command is being started.

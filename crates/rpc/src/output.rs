@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(got, expected);
     }
 
-    /// Here that is while the runtime does not get to ask.
+    /// The test doesn't yield between the client's read and the next write, so the runtime can't notice the read.
     #[tokio::test(flavor = "current_thread")]
     async fn a_client_that_read_before_the_runtime_noticed_does_not_lag() {
         let feed = Feed::new(AgentId::parse("a").ok(), None);
@@ -257,7 +257,7 @@ mod tests {
         output.attach(feed.reader(Some(0)));
         push();
         output.fill();
-        // As much as there is room for, and a look that finds none.
+        // Writes until the socket is full and one more attempt finds no room.
         let mut has_room = true;
         while has_room {
             tokio::select! {

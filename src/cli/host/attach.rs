@@ -195,9 +195,9 @@ impl<W: Write> Follower<'_, W> {
     fn replay(&mut self, capture: Option<CaptureId>) -> anyhow::Result<()> {
         let agent = self.agent;
         let capture =
-            capture.with_context(|| format!("agent {agent} has ended, and its output was not kept"))?;
+            capture.with_context(|| format!("agent {agent} has ended, and its output was not captured"))?;
         let Some(next) = self.next else {
-            bail!(failure!("agent {agent} has ended"; "see what it did with: murmur attach {agent} --from 0"))
+            bail!(failure!("agent {agent} has ended"; "show its output with: murmur attach {agent} --from 0"))
         };
         let kept = StoredEvents {
             root: captures::root()?,
@@ -214,7 +214,7 @@ impl<W: Write> Follower<'_, W> {
             let (from, to) = replay.fill(&mut page, PAGE)?;
             if from == to {
                 match replay.lost() {
-                    Some(reason) => bail!("the rest of what {agent} did was not kept: {reason}"),
+                    Some(reason) => bail!("the rest of {agent}'s output was not captured: {reason}"),
                     None => return Ok(()),
                 }
             }

@@ -73,7 +73,7 @@ pub(super) fn status(agent: &AgentId, json: bool, env: &UserEnv) -> anyhow::Resu
         Condition::Up(status) => live(&mut out, status)?,
         Condition::Incompatible(pong) => writeln!(
             out,
-            "Protocol: {} (murmur {}), left alone",
+            "Protocol: {} (murmur {}), not compatible with this murmur",
             plain_line(&pong.protocol_version),
             plain_line(&pong.version)
         )?,

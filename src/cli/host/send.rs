@@ -147,7 +147,7 @@ async fn kill(dir: &DataDir, seen: &HostInfo) -> anyhow::Result<serde_json::Valu
     let agent = &seen.agent_id;
     let Some(record) = &seen.record else {
         bail!(
-            failure!("the host of {agent} does not answer, and has no record that says which process it is"; "end it by hand")
+            failure!("the host of {agent} does not answer, and its process is unknown because its record is missing"; "find and kill its process yourself")
         );
     };
     let ending = record.host.watch();

@@ -45,7 +45,7 @@ pub(super) fn run(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
     // Start a new session, so that a closed terminal or Ctrl-C doesn't reach the agent.
     let _leads_already = process::lead_session();
     process::call_ourselves(HOST);
-    process::adopt_orphans().context("cannot become the parent of orphans")?;
+    process::adopt_orphans().context("cannot adopt orphaned processes")?;
     if args.beat {
         return run_beat(env);
     }
@@ -155,7 +155,7 @@ fn spec(
     let agent_id = args.agent_id.clone().context("--agent-id is missing")?;
     let project = args.project.clone().context("--project is missing")?;
     if args.backend != find::CLAUDE {
-        bail!(failure!("unknown backend {:?}", args.backend; "known is {}", find::CLAUDE));
+        bail!(failure!("unknown backend {:?}", args.backend; "use {}", find::CLAUDE));
     }
     let path = env.path();
     let program = find::find(find::CLAUDE, &path)?;

@@ -103,7 +103,7 @@ impl<L: FnMut(&str)> Runner<L> {
 
     pub(super) fn report_refused(&self, beat: &BeatId) {
         if let Some(process) = self.sources.processes.get(beat) {
-            self.events.not_started(beat, &process.job.agent, "another beat has the workspace");
+            self.events.not_started(beat, &process.job.agent, "another beat is running in the workspace");
         }
     }
 

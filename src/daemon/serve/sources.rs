@@ -22,7 +22,7 @@ pub(super) struct Sources {
     /// Notices that a process started or ended a beat, or wrote to the journal.
     pub(super) beats: Option<Watch>,
     pub(super) alarm: Alarm,
-    /// When what a stopping daemon waits for is late.
+    /// The time limit for what a stopping daemon waits for.
     pub(super) timeout_at: Option<Instant>,
     pub(super) processes: Processes,
     pub(super) hosts: Hosts,

@@ -1,4 +1,4 @@
-//! What the daemon is told, and what it does.
+//! The events of the daemon's state machine, and its effects.
 
 use crate::daemon::client::Beats;
 use crate::daemon::data_folder::Lost;
@@ -210,7 +210,7 @@ pub enum Effect {
     RepairJournal,
     /// Writes the lines of beats whose process died.
     RecoverLines,
-    /// Does so if the number of waiting lines changed; `in_records` of them are in records.
+    /// Retries waiting lines if their number changed; `in_records` of them are in records.
     RecountLines {
         /// How many are in records.
         in_records: usize,
@@ -247,7 +247,7 @@ pub enum Effect {
     /// Tells clients that a requested beat found its workspace taken.
     ReportRefused(BeatId),
 
-    /// Answers of requests are used up [`Event::Deferred`].
+    /// Removes requests whose answers were delivered to a resumed beat [`Event::Deferred`].
     ResumesEnded(Vec<RequestId>),
     /// Denies requests that were not answered in time [`Event::Deferred`].
     ExpireRequests,
@@ -263,7 +263,7 @@ pub enum Effect {
     CheckHosts,
     /// Checks that the data folder is still ours [`Event::Lost`].
     CheckFolder,
-    /// Writes nothing any more: the data folder is gone.
+    /// Stops all writing, because the data folder is gone.
     StopWriting,
     /// Releases unused memory before the next sleep.
     ReleaseMemory,

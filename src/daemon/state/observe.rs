@@ -38,8 +38,8 @@ impl State {
         now: Timestamp,
     ) -> Vec<Effect> {
         self.heartbeats.merge_last_runs(runs, now);
-        // Orphans come after the saved runs, which may include one, and before the journal: what had ended by the time of the
-        // survey has its line.
+        // Withdraw orphans after the saved runs, which may include them, and before the journal is read: a beat that
+        // ended before the survey already has its line.
         vec![Effect::WithdrawOrphans, Effect::Survey, Effect::ReadMissedRuns(as_of)]
     }
 
@@ -61,7 +61,7 @@ impl State {
         effects
     }
 
-    /// Records a run of an earlier daemon, which may have died before it did.
+    /// Records a run that an earlier daemon started, in case it died before recording it.
     fn record_run(
         &mut self,
         workspace: &Path,

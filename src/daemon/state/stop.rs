@@ -64,7 +64,7 @@ impl State {
         effects
     }
 
-    /// What comes after the end of a beat of ours while the daemon stops.
+    /// Continues stopping after one of our beats has ended.
     pub(super) fn after_conclusion(&mut self) -> Vec<Effect> {
         match self.stage {
             Stage::Leaving => vec![Effect::FindHeld],

@@ -205,8 +205,8 @@ impl Request {
         key(self) == key(other) && same_conversation
     }
 
-    /// Whether it asks again about the call of `first`, provided that the inputs are equal. `first` may have an id that this
-    /// request lacks.
+    /// Whether this request asks again about the call of `first`. The caller compares the inputs. Only `first` may
+    /// have the id of the call.
     #[must_use]
     pub fn repeats(&self, first: &Self) -> bool {
         let has_same_id = !self.tool_use_id.is_empty() && self.tool_use_id == first.tool_use_id;
