@@ -5,14 +5,14 @@
 default:
     @just --list --unsorted
 
-# everything CI checks: format, lints, shell scripts, tests without a network, docs, dependencies, packages
+# run everything CI checks: format, lints, shell scripts, tests without a network, docs, dependencies, packages
 check: fmt-check lint shell hermetic bench-smoke docs book deny package
 
-# every test, hermetic
+# run all tests
 test *ARGS:
     cargo test --locked {{ARGS}}
 
-# the same in an empty environment, and where Linux lets us without a network
+# run all tests in an empty environment and, if Linux allows it, without a network
 hermetic *ARGS:
     tests/hermetic.sh {{ARGS}}
 
@@ -25,11 +25,11 @@ install PREFIX="":
 uninstall PREFIX="":
     packaging/uninstall.sh {{quote(PREFIX)}}
 
-# the tarball that is given away, made twice and compared, in target/dist
+# build the release tarball twice in target/dist and compare both
 dist:
     packaging/dist.sh
 
-# the main job, live, with nothing installed
+# run the demo without installing anything
 demo:
     cargo run --locked --release -- demo
 
@@ -37,15 +37,15 @@ demo:
 picture:
     MURMUR_PICTURE=write cargo test --locked --test it -- picture::
 
-# measure: parse, beat, idle, scan, crowd, log, capture, host, hook, guard (all of them without a name)
+# run benchmarks: parse, beat, idle, scan, crowd, log, capture, host, hook, guard (default: all)
 bench *NAMES:
     cargo bench --locked --bench figures -- {{NAMES}}
 
-# run every section of the benchmarks with tiny sizes and without figures, as check does
+# run every benchmark with tiny sizes and without results, as check does
 bench-smoke *NAMES:
     cargo test --locked --bench figures -- --tiny {{NAMES}}
 
-# record every committed fixture anew from the real Claude Code
+# record all fixtures again with the real Claude Code
 fixtures *NAMES:
     cargo test --locked --test conformance -- record {{NAMES}}
 
@@ -53,48 +53,48 @@ fixtures *NAMES:
 conformance *NAMES:
     cargo test --locked --test conformance -- check {{NAMES}}
 
-# long proofs, not part of check: many beats and captures, crashes and races at random moments
+# run long tests, not part of check: many beats and captures, crashes and races at random moments
 soak ROUNDS="200":
     MURMUR_SOAK_ROUNDS={{ROUNDS}} cargo test --locked --release --test it soak -- --nocapture
 
-# whatever input comes, many times and another each time: not part of check, which tries the same few hundred
+# run many random inputs, different each time; check runs only a few hundred fixed ones
 fuzz CASES="100000" SEED=`date +%s`:
     PROPTEST_CASES={{CASES}} PROPTEST_RNG_SEED={{SEED}} cargo test --locked --release --test it fuzz
 
-# the Containerfile, with buildah and without a registry, and what murmur has to do as process 1 (as root)
+# test the Containerfile with buildah, without a registry, and murmur as process 1 (as root)
 container:
     tests/container/run
 
-# type-check for Windows and run the captures' tests: there, or with Debian's compiler and, where there is one, wine
+# type-check for Windows and test captures, on Windows or with Debian's compiler and Wine
 check-windows:
     tests/windows/check.sh
 
-# type-check for macOS, with the standard library that rustup has for it
+# type-check for macOS, with rustup's standard library for it
 check-macos:
     tests/macos/check.sh
 
-# the flake, with nixpkgs replaced by what this machine has (tests/nix): all of it, or some of its steps
+# test the flake with a replacement for nixpkgs (tests/nix): all steps, or those named
 nix *STEPS:
     tests/nix/run {{STEPS}}
 
-# the flake with the nixpkgs of flake.lock, which Nix fetches: `nix flake check`
+# run `nix flake check` with the nixpkgs of flake.lock
 flake *ARGS:
     nix --extra-experimental-features 'nix-command flakes' flake check --print-build-logs {{ARGS}}
 
-# known vulnerabilities in the dependencies, with the newest advisory database; check uses the one that is there
+# check dependencies for vulnerabilities with the newest advisory database (check uses the local one)
 advisories:
     cargo deny --locked check advisories
 
-# take what the fetched advisory database says of our dependencies into .ci/advisories, for machines that can't fetch it
+# save the advisories about our dependencies in .ci/advisories, for machines that can't fetch them
 snapshot-advisories:
     cargo deny fetch db
     .ci/advisories/take.sh
 
-# compile with the oldest Rust that Cargo.toml allows; rustup fetches it
+# compile with the oldest Rust that Cargo.toml allows, installed by rustup
 msrv:
     tests/msrv.sh
 
-# a manual page for every command, in target/man
+# generate the manual pages in target/man
 man FOLDER="target/man":
     cargo run --locked --quiet -- man {{quote(FOLDER)}}
 
@@ -110,7 +110,7 @@ fmt-check:
 lint:
     cargo clippy --locked --all-targets -- --deny warnings
 
-# shell scripts, where shellcheck is installed
+# check shell scripts, if shellcheck is installed
 [private]
 shell:
     tests/shell.sh
@@ -123,7 +123,7 @@ book:
 docs:
     RUSTDOCFLAGS="--deny warnings" cargo doc --locked --no-deps --document-private-items
 
-# the packages, put together from programs that are quickly built
+# test packaging with quickly built programs
 [private]
 package:
     tests/packaging.sh

@@ -107,7 +107,7 @@ fn deferred(job: &Job, dir: &DataDir) -> Option<Deferred> {
     let all = deferred::Folder::new(dir.approvals()).all(|_| {});
     let (request, call) = all.into_iter().find(|(id, call)| {
         let resumed = job.resumes.as_ref().is_some_and(|resumes| resumes.request == id.as_str());
-        call.request.agent == job.agent && !resumed
+        call.request.agent == job.agent.as_str() && !resumed
     })?;
     let text = waits_for(&request, &call);
     Some(Deferred { request, text })

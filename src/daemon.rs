@@ -3,9 +3,9 @@
 //! [`state`] makes the decisions and is pure; [`serve`] is the event loop that feeds it and carries them out. Each beat's
 //! process writes its own journal line, so none is lost if the daemon dies.
 //!
-//! RPC requests go through [`rpc_handlers`] to the loop; [`client`] is the other end. [`events`] is the stream that clients
-//! follow, [`broker`] holds requests that wait for approval, and [`stuck_monitor`] looks for stuck agents, whoever started
-//! them.
+//! RPC requests go through [`rpc_handlers`] to the loop; [`client`] is the other end. [`events`] is the stream that
+//! clients follow, [`broker`] holds requests that wait for approval, [`hosts`] notices when hosts start or die, and
+//! [`stuck_monitor`] finds stuck agents, including those that murmur did not start.
 
 pub mod agents;
 pub mod approved;

@@ -1,13 +1,12 @@
 //! Answers Claude Code's hooks: one event on stdin, one JSON object on stdout, or exit code 2 and a reason on stderr.
 //!
-//! The hook guards what agents do, so it fails closed: it denies every call that it can't read, decide, ask about or
-//! record. If it printed anything else, or ended in any other way, Claude Code would run the call
-//! (docs/reference/hook.md). It runs for every tool call, so it has no async runtime, no threads and a minimal command
-//! line.
+//! The hook fails closed: it denies every call that it can't read, decide on, ask about or record. Claude Code would
+//! run the call after any other output or exit code (docs/reference/hook.md), so `agent::settings` also appends
+//! `|| exit 2` to its command, and `host::audit` ends a run in which a call ran without a decision. The hook runs for
+//! every tool call, so it has no async runtime, no threads and a minimal command line.
 //!
-//! For events that need no decision it writes the agent's pulse, prints nothing, and always exits with 0
-//! (docs/reference/pulses.md). It denies unknown events: one may be a misspelled event that decides, and only settings
-//! that name an event run the hook for it.
+//! For events that need no decision, it writes the agent's pulse, prints nothing, and always exits with 0
+//! (docs/reference/pulses.md). It denies unknown events, since one may be a misspelled event that decides.
 
 mod answer;
 mod ask;
@@ -72,10 +71,10 @@ fn info(option: &str) -> Option<String> {
 
 fn help() -> String {
     format!(
-        "Answers a hook event of Claude Code, given on stdin as JSON. Installed by `murmur setup hooks`.\n\n\
+        "Answer a Claude Code hook event, read from stdin as JSON. Installed by `murmur setup hooks`.\n\n\
          Usage: murmur-hook EVENT\n\n\
-         Events that it decides:\n  {}\n\
-         Events for which it writes the agent's pulse:\n  {}\n",
+         Events answered with a decision:\n  {}\n\
+         Events that update the agent's pulse:\n  {}\n",
         DECIDING.join("\n  "),
         PULSE_EVENTS.map(|(event, _)| event).join("\n  "),
     )

@@ -12,8 +12,8 @@
 //! bytes, and the same bytes always give the same events ([`output_parser`]). murmur's own events are in the session's
 //! [`ledger`]. So any event can be replayed from the session alone, with the same number ([`replay`]).
 //!
-//! A host holds its [`record`] for as long as it lives. A record that no process holds is that of a dead host, and
-//! [`discover`] cleans up after it.
+//! A host locks its [`record`] while it lives. If it dies, the kernel kills the agent with it ([`process`]), the daemon
+//! notices (`daemon::hosts`), and [`discover::clean`] kills leftover processes and closes the record.
 
 mod activity;
 pub mod audit;
@@ -23,7 +23,6 @@ mod control_requests;
 pub mod discover;
 pub mod drain;
 pub mod event;
-pub mod id;
 pub mod launch;
 pub mod ledger;
 pub mod limits;

@@ -1,8 +1,8 @@
-//! The journal: one line for every beat that began, whatever crashed (spec 0, Log Format).
+//! The journal: one line for every beat that started, even after a crash (spec 0, Log Format).
 //!
 //! Lines are appended in one write each and read newest first. A beat has a record in `beats/` from its beginning until
-//! its line is written, so that a crash loses no line. What a full disk would prevent is prepared while there is space:
-//! spare records (`spares`), and space for lines that don't fit into the journal (`reserve`). Deferred calls are in
+//! its line is written, so that a crash loses no line. For a full disk, spare records (`spares`) and space for lines
+//! (`reserve`) are allocated in advance. Deferred calls are in
 //! `approvals/`.
 
 pub mod append;

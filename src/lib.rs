@@ -1,16 +1,17 @@
-//! murmur runs coding agents unattended and tells honestly how it went.
+//! murmur runs coding agents unattended and reports honestly how each run went.
 //!
-//! A *workspace* is a folder with a `HEARTBEAT.md`. A *heartbeat* is one scheduled prompt of it, a *beat* one
-//! run of a heartbeat: it ends in an *outcome*, `ok`, `attention` or `error`, and in one line of the journal.
+//! A *workspace* is a folder with a `HEARTBEAT.md`. A *heartbeat* is one of its scheduled prompts, and a *beat* is
+//! one run of a heartbeat. A beat ends with an *outcome* (`ok`, `attention` or `error`) and one line in the journal.
 //!
 //! # How data flows
 //!
 //! `config` → `schedule` (what is due) → `agent` (prompt and invocation) → a process → bytes → events →
-//! `outcome` → `journal`. `beat` is that flow on one screen; `daemon` decides when it runs; `cli` is the entry point.
+//! `outcome` → `journal`. `beat` has this flow on one screen, `daemon` decides when a beat runs, and `cli` is the entry
+//! point.
 //!
 //! # The map
 //!
-//! Below all modules are eight crates. Five don't know murmur:
+//! Eight crates lie below all modules. Five don't depend on murmur:
 //!
 //! - `sys` (crates/sys): the operating system, and `sys::error`, the one error type; only it has unsafe code and reads the clock
 //! - `secrets` (crates/secrets): finds and masks secrets in text
@@ -20,27 +21,27 @@
 //!
 //! Three are the lower layers of murmur, each of which uses only those above it:
 //!
-//! - `murmur_core` (crates/core): configuration, schedules and permissions
+//! - `murmur_core` (crates/core): configuration; schedules; permissions, and Claude Code's own deny list
 //! - `murmur_agent` (crates/agent): prompt, invocation, rule files, events, the stream parser
-//! - `murmur_rpc` (crates/rpc): JSON lines on a Unix socket: requests, responses, and a stream of numbered events
+//! - `murmur_rpc` (crates/rpc): JSON lines on a Unix socket: requests, responses, and a feed of numbered events
 //!
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
 //! - `trust`: what a repository's Claude files would do, whether the user trusts them, and how agents start without them
 //! - `pulse`: the last action of each agent, in a small file: written by hooks, read by commands that show agents
-//! - `host`: the process that owns one agent: lifecycle, events, socket
+//! - `host`: the process that owns one agent: lifecycle, events and their replay, socket, and cleanup of dead hosts
 //! - `roster`: all agents, from hosts, pulses and Claude Code's own session files
 //! - `outcome`: pure: how a run ended and its results → ok, attention or error
 //! - `journal`: heartbeats.jsonl, records of beats that are not yet in it, deferred calls, last-beat files
 //! - `beat`: one beat from prompt to journal line
-//! - `hook`: answers Claude Code's hooks: applies `permit`, and asks the daemon
+//! - `hook`: answers Claude Code's hooks: applies `permit`, asks the daemon, and fails closed
 //! - `setup`: adds murmur's hooks to Claude Code's settings files and removes them, changing nothing else
 //! - `daemon`: the event loop around a pure state, the broker, the socket, the single instance
 //! - `doctor`: checks the installation and configuration: one finding per check, with a hint
 //! - `service`: pure: the systemd unit and the launchd agent that run the daemon
 //! - `cli`: one file per command: parse, call, print
 //!
-//! murmur needs Unix. Windows has derun alone (docs/guide/windows.md).
+//! murmur needs Unix. On Windows, there is only derun (docs/guide/windows.md).
 
 #[cfg(not(unix))]
 compile_error!("murmur needs Unix; on Windows, build derun: cargo build --package derun");

@@ -1,4 +1,4 @@
-//! `murmur`: a doorbell.
+//! The `murmur` program; `murmur::cli` does the work.
 
 use std::process::ExitCode;
 

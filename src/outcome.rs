@@ -1,4 +1,7 @@
 //! Decides whether a beat is `ok`, `attention` or `error`, from how the run ended and what the agent answered. Pure.
+//!
+//! [`conclude`] is the entry. `answer` finds alerts in the agent's text; [`refusals`] and [`servers`] can make an
+//! outcome worse. Journal lines about stuck agents are `attention` too (`daemon::stuck`).
 
 mod answer;
 mod interrupted;
@@ -90,12 +93,12 @@ pub fn conclude(run: &Run, deferred: Option<&Deferred>, required: Option<&Requir
     )
 }
 
-/// The outcome of a run that ended in the middle of a turn that the agent had begun by itself, and would otherwise have had
-/// the outcome `before`.
+/// The outcome of a run that ended in the middle of a turn that the agent had started by itself; `before` is the
+/// outcome without that turn.
 fn unfinished(before: Outcome) -> Outcome {
-    let what = "ended without a result in a turn that it had begun by itself";
+    let what = "ended without a result, in a turn that it had started by itself";
     match before {
-        Outcome::Attention(summary) => Outcome::Error(format!("{what}; before, it had said: {summary}")),
+        Outcome::Attention(summary) => Outcome::Error(format!("{what}; before that, it had said: {summary}")),
         _ => Outcome::Error(what.to_owned()),
     }
 }

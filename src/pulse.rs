@@ -24,6 +24,7 @@ pub mod task;
 pub mod write;
 
 use jiff::Timestamp;
+use murmur_core::id::SessionId;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -51,7 +52,7 @@ pub struct Pulse {
     #[serde(with = "zero_if_unknown")]
     pub pid: Option<u32>,
     /// Claude Code's id of the conversation.
-    pub session_id: Option<String>,
+    pub session_id: Option<SessionId>,
     /// Its state.
     pub state: State,
     /// The call's id.

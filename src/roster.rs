@@ -18,6 +18,7 @@ use crate::pulse::health::Health;
 use crate::pulse::owner;
 use jiff::Timestamp;
 use murmur_core::config::quiet::Quiet;
+use murmur_core::id::SessionId;
 use serde::Serialize;
 use std::io;
 use std::path::PathBuf;
@@ -99,7 +100,7 @@ pub struct Agent {
     /// Its process id, if known.
     pub pid: Option<u32>,
     /// Claude Code's id of the conversation.
-    pub session_id: Option<String>,
+    pub session_id: Option<SessionId>,
     /// Why the last call or turn failed.
     pub error: Option<String>,
     /// Its last sign of life.
@@ -125,10 +126,10 @@ impl Agent {
     }
 }
 
-/// The id of an agent that is known only by its conversation `session_id`.
+/// The id of an agent that is known only by its `session`.
 #[must_use]
-pub fn session_agent(session_id: &str) -> String {
-    owner::of_session(session_id)
+pub fn session_agent(session: &SessionId) -> String {
+    owner::of_session(session)
 }
 
 /// Returns every agent, sorted by id. Missing folders count as empty.

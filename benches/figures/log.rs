@@ -6,6 +6,7 @@ use super::table::{Row, Table};
 use jiff::SignedDuration;
 use murmur::journal::entry::Entry;
 use murmur::outcome::{Kind, Outcome};
+use murmur_core::id::SessionId;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use sys::clock;
@@ -73,9 +74,9 @@ fn write_journal(home: &Home) -> anyhow::Result<()> {
         let minutes = i64::try_from(LINES.get() - number)?;
         let at = now.checked_sub(SignedDuration::from_mins(minutes))?;
         let mut entry = Entry {
-            beat: murmur::beat::new_id(at),
+            beat: Some(murmur::beat::new_id(at)),
             agent: format!("{:03}-{number:08x}", number % WORKSPACES),
-            session_id: Some(format!("{number:08x}-0000-4000-8000-000000000001")),
+            session_id: Some(SessionId::new(format!("{number:08x}-0000-4000-8000-000000000001"))),
             cost_usd: Some(0.0132),
             num_turns: Some(3),
             exit: Some(Exit::Code(0)),

@@ -9,6 +9,7 @@ use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use murmur::daemon::heartbeats::Heartbeats;
 use murmur_core::config::heartbeat::Cache;
+use murmur_core::id::BeatId;
 use std::fs;
 use std::time::Duration;
 use sys::clock;
@@ -76,7 +77,7 @@ fn deciding(table: &mut Table, home: &Home) -> anyhow::Result<()> {
         milliseconds(|| {
             let started = state.start_due(now, true, usize::MAX, || {
                 number += 1;
-                number.to_string()
+                BeatId::new(number.to_string())
             });
             anyhow::ensure!(started.len() == CAP, "{} started", started.len());
             Ok((started, state.wake_at()))

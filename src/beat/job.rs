@@ -1,7 +1,6 @@
 //! The job of a beat: the resolved heartbeat, how to start its agent, and its journal line before the outcome is known.
 
 use crate::host;
-use crate::host::id::{AgentId, IdError};
 use crate::host::protocol::Card;
 use crate::host::state;
 use crate::journal::entry::Entry;
@@ -21,8 +20,10 @@ use murmur_core::config::heartbeat::{self, Heartbeat};
 use murmur_core::config::mcp::Mcp;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::settings::Settings;
+use murmur_core::id::BeatId;
+use murmur_core::id::{AgentId, SessionId, empty_if_unknown};
 use murmur_core::permit::policy::{Policy, Role};
-use murmur_core::permit::request::is_session_id;
+use murmur_core::permit::request::BeatOf;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -35,9 +36,9 @@ use sys::paths::{DataDir, User, readable};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
     /// The beat's id, a UUIDv7.
-    pub beat: String,
+    pub beat: BeatId,
     /// The agent's id.
-    pub agent: String,
+    pub agent: AgentId,
     /// The program that runs the agent.
     #[serde(default)]
     pub backend: Backend,
@@ -92,14 +93,15 @@ pub struct Job {
 pub struct Resumes {
     /// The request that was answered.
     pub request: String,
-    /// The backend's id of the conversation.
-    pub session: String,
+    /// The session; `None` if the backend did not say.
+    #[serde(with = "empty_if_unknown")]
+    pub session: Option<SessionId>,
 }
 
 impl Job {
     /// A beat of `heartbeat` for `user`, with `path` as its PATH.
     #[must_use]
-    pub fn new(heartbeat: &Heartbeat, beat: String, path: PathBuf, user: User) -> Self {
+    pub fn new(heartbeat: &Heartbeat, beat: BeatId, path: PathBuf, user: User) -> Self {
         // The broken settings could be the ones that forbid something, so start nothing.
         let (settings, wrong) = match Settings::read(&user.settings.settings()) {
             Ok(settings) => (settings, None),
@@ -154,9 +156,9 @@ impl Job {
     pub(super) fn entry(&self, started: Timestamp) -> Entry {
         Entry {
             error: Some("murmur was killed during this beat; its outcome is unknown".to_owned()),
-            beat: self.beat.clone(),
+            beat: Some(self.beat.clone()),
             heartbeat: self.name.clone(),
-            agent: self.agent.clone(),
+            agent: self.agent.to_string(),
             backend: self.backend.clone(),
             resumes: self.resumes.as_ref().map(|resumes| resumes.request.clone()),
             ..Entry::new(clock::rfc3339(started), self.workspace.display().to_string(), Kind::Error, 0)
@@ -178,9 +180,9 @@ impl Job {
         }
     }
 
-    pub(super) fn card(&self, started: Timestamp) -> Result<Card, IdError> {
-        Ok(Card {
-            agent_id: AgentId::parse(&self.agent)?,
+    pub(super) fn card(&self, started: Timestamp) -> Card {
+        Card {
+            agent_id: self.agent.clone(),
             kind: state::Kind::Beat,
             project: project(&self.workspace),
             role: "beat".to_owned(),
@@ -189,7 +191,7 @@ impl Job {
             issue: None,
             beat: Some(self.beat.clone()),
             started_at: clock::rfc3339(started),
-        })
+        }
     }
 }
 
@@ -201,7 +203,9 @@ pub fn prepare(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Prepared, Sta
     let project = project(&job.workspace);
     // Check the rules first: without them the agent may do nothing.
     rule_files::check(dir, &job.user.settings, &Project::of(&job.workspace))?;
-    let hook = HookProgram::find().map_err(|error| failure!("cannot find murmur's hook: {error}"))?;
+    let hook =
+        HookProgram::find().map_err(|error| Failure::new("cannot find murmur's hook").because(&error))?;
+    let beat = BeatOf { beat: job.beat.clone(), heartbeat: job.name.clone() };
     let guarded = GuardedAgent {
         agent: &job.agent,
         dir: dir.root(),
@@ -210,15 +214,16 @@ pub fn prepare(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Prepared, Sta
         workspace: &job.workspace,
         user: &job.user,
         policy: &job.policy,
-        beat: Some((&job.beat, job.name.as_deref())),
+        beat: Some(&beat),
         allow: &[],
     };
     let start = trust::start(dir, &job.user.home, &job.agent, &job.workspace, &job.mcp)?;
     // A resumed session needs no prompt: it makes the deferred call again.
     let stdin = match &job.resumes {
         Some(Resumes { session, .. }) => {
-            if !is_session_id(session) {
-                return Err(sys::failure!("{session:?} is not a session id"; "deny the request"));
+            if !session.as_ref().is_some_and(SessionId::is_argument) {
+                let session = session.as_ref().map_or("", SessionId::as_str);
+                return Err(failure!("{session:?} is not a session id"; "deny the request"));
             }
             Vec::new()
         }
@@ -244,7 +249,7 @@ pub fn prepare(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Prepared, Sta
         deny: job.deny.as_deref(),
         model: job.model.as_deref(),
         trust: &start.args,
-        resume: job.resumes.as_ref().map(|resumes| resumes.session.as_str()),
+        resume: job.resumes.as_ref().and_then(|resumes| resumes.session.as_ref()).map(SessionId::as_str),
         stdin,
     };
     Ok((backend::prepare(&job.backend, plan)?, start))
@@ -257,18 +262,20 @@ fn background_wait() -> u32 {
 
 /// Returns a new beat id, which sorts by `at`.
 #[must_use]
-pub fn new_id(at: Timestamp) -> String {
+pub fn new_id(at: Timestamp) -> BeatId {
     let seconds = u64::try_from(at.as_second()).unwrap_or_default();
     let nanoseconds = u32::try_from(at.subsec_nanosecond()).unwrap_or_default();
-    uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanoseconds)).to_string()
+    let id = uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanoseconds));
+    BeatId::new(id.to_string())
 }
 
-/// The agent's id: the workspace's name, for people, and the random end of the beat's id.
-fn agent(workspace: &Path, name: Option<&str>, beat: &str) -> String {
+/// The agent's id: the names of workspace and heartbeat, for people, and the random end of the beat's id.
+fn agent(workspace: &Path, name: Option<&str>, beat: &BeatId) -> AgentId {
+    let (project, beat) = (project(workspace), beat.as_str());
     let tail = beat.get(beat.len().saturating_sub(8)..).unwrap_or(beat);
     match name {
-        Some(name) => format!("{}-{}-{tail}", project(workspace), readable(name)),
-        None => format!("{}-{tail}", project(workspace)),
+        Some(name) => AgentId::readable(&[&project, name], tail),
+        None => AgentId::readable(&[&project], tail),
     }
 }
 

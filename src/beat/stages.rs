@@ -14,6 +14,7 @@ use crate::outcome::{self, Outcome};
 use crate::pulse::task;
 use crate::pulse::write::put_over;
 use crate::trust::{self, OmittedServer};
+use derun::id::SessionId as CaptureId;
 use murmur_agent::conversation::Conversation;
 use murmur_agent::start::RunFolder;
 use murmur_core::config::heartbeat::Content;
@@ -118,10 +119,8 @@ impl<'a> Beat<'a> {
             }
             sink(&progress);
         };
-        let mut registration = job
-            .card(self.started)
-            .map_err(|error| error.failure())
-            .and_then(|card| Registration::begin(dir, card).map_err(|error| error.failure()));
+        let mut registration =
+            Registration::begin(dir, job.card(self.started)).map_err(|error| error.failure());
         // A beat started by hand survives a moved data folder: its record moved along.
         let folder_gone =
             registration.as_ref().ok().map(|registration| registration.folder_gone(job.scheduled));
@@ -142,9 +141,10 @@ impl<'a> Beat<'a> {
             Ok(prepared) => {
                 (left_out, untrusted) = (prepared.left_out, prepared.untrusted);
                 // Best effort: readers of agents can do without it.
-                let _best_effort = task::set(dir, &job.agent, &job.task());
+                let _best_effort = task::set(dir, job.agent.as_str(), &job.task());
                 let listeners = registration.as_mut().ok().and_then(Registration::listeners);
-                let note = |capture: Option<String>| self.note_capture(capture, registration.as_mut().ok());
+                let note =
+                    |capture: Option<CaptureId>| self.note_capture(capture, registration.as_mut().ok());
                 match host::run(&prepared.spec, listeners, stop, note, &mut observe).await {
                     Ok((run, drain)) => {
                         clients = Some(drain);
@@ -172,7 +172,7 @@ impl<'a> Beat<'a> {
     fn prepare(&self, captures: Option<PathBuf>) -> Result<Prepared, Failure> {
         let (agent, start) = prepare(self.job, self.dir, self.started)?;
         let spec = Spec {
-            card: self.job.card(self.started).map_err(|error| error.failure())?,
+            card: self.job.card(self.started),
             invocation: agent.invocation,
             conversation: agent.conversation,
             limits: Some(self.job.limits()),
@@ -187,7 +187,7 @@ impl<'a> Beat<'a> {
     }
 
     /// Records which session captures the agent's output, for use after a crash. Best effort.
-    fn note_capture(&self, capture: Option<String>, registration: Option<&mut Registration>) {
+    fn note_capture(&self, capture: Option<CaptureId>, registration: Option<&mut Registration>) {
         let Some(capture) = capture else { return };
         if let Ok(record) = &self.record {
             let mut begun = self.begun.clone();
@@ -232,9 +232,9 @@ impl<'a> Beat<'a> {
         let is_deleted = folder.is_some_and(|folder| folder.look() == Whereabouts::Deleted);
         if !is_deleted {
             // An agent that was killed had no hook left to report its end.
-            let _best_effort = put_over(dir, &job.agent);
+            let _best_effort = put_over(dir, job.agent.as_str());
             // Frees disk space that the journal line may need.
-            task::forget(dir, &job.agent);
+            task::forget(dir, job.agent.as_str());
         }
         entry.turns = conversation.map(Conversation::into_turns);
         if job.verbose && !is_deleted {

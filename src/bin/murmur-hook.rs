@@ -1,4 +1,4 @@
-//! `murmur-hook EVENT`: a doorbell, for every call of a tool.
+//! The `murmur-hook EVENT` program, which Claude Code runs for every tool call; `murmur::hook` does the work.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ fn main() -> ExitCode {
     murmur::hook::run(std::env::args_os().nth(1).as_deref())
 }
 
-/// There are no agents there (docs/guide/windows.md).
+/// Does nothing: murmur runs no agents on Windows (docs/guide/windows.md).
 #[cfg(windows)]
 fn main() -> ExitCode {
     ExitCode::from(2)

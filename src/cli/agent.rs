@@ -30,7 +30,7 @@ pub(super) fn run(args: &Agent, env: &UserEnv) -> anyhow::Result<ExitCode> {
 
 /// The agent that runs this command.
 fn own(env: &UserEnv) -> anyhow::Result<String> {
-    Ok(env.agent().ok_or_else(|| failure!("no agent runs this: neither MURMUR_AGENT_ID nor CLAUDE_CODE_SESSION_ID is set, and it is in no tmux session"; "say which: murmur agent task AGENT TASK, or see: murmur agents"))?)
+    Ok(env.agent().ok_or_else(|| failure!("cannot tell which agent runs this: MURMUR_AGENT_ID and CLAUDE_CODE_SESSION_ID are not set, and this is not a tmux session"; "name the agent: murmur agent task AGENT TASK; to list agents, run: murmur agents"))?)
 }
 
 fn show(agent: &str, env: &UserEnv) -> anyhow::Result<()> {
@@ -45,16 +45,16 @@ fn show(agent: &str, env: &UserEnv) -> anyhow::Result<()> {
 
 fn set(agent: &str, title: &str, env: &UserEnv) -> anyhow::Result<()> {
     if agent.is_empty() {
-        bail!(failure!("an agent's id is not empty"; "see: murmur agents"));
+        bail!(failure!("the agent id is empty"; "see: murmur agents"));
     }
     let dir = env.own_data_dir()?;
     task::set(&dir, agent, title)
-        .with_context(|| format!("cannot write the task of {agent} below {}", dir.agent(agent).display()))?;
+        .with_context(|| format!("cannot write the task of {agent} in {}", dir.agent(agent).display()))?;
     let (agent, title) = (plain_line(agent), plain_line(&task::get(&dir, agent)));
     if title.is_empty() {
         writeln!(stdout(), "{agent} has no task")?;
     } else {
-        writeln!(stdout(), "{agent} works on: {title}")?;
+        writeln!(stdout(), "{agent} is working on: {title}")?;
     }
     Ok(())
 }

@@ -76,9 +76,9 @@ pub(super) enum Command {
         #[arg(value_hint = ValueHint::DirPath)]
         folder: PathBuf,
     },
-    /// Show murmur at work on recorded runs
+    /// Run a demo with recorded runs of Claude Code
     #[command(after_help = "\
-Runs a daemon on three workspaces in a temporary folder, which is removed afterwards. Needs nothing installed.")]
+Runs a daemon with three workspaces in a temporary folder, then removes the folder. Works without Claude Code.")]
     Demo,
     Permission(Permission),
     Question(Question),
@@ -97,7 +97,7 @@ Runs a daemon on three workspaces in a temporary folder, which is removed afterw
 
 /// Check your installation and configuration
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Exits with 1 if something does not work.")]
+#[command(after_help = "Exits with 1 if a check fails.")]
 pub(super) struct Doctor {
     /// Print output as JSON
     #[arg(long)]
@@ -111,7 +111,7 @@ Examples:
   murmur completions bash > ~/.local/share/bash-completion/completions/murmur
   murmur completions zsh > ~/.zfunc/_murmur
   murmur completions fish > ~/.config/fish/completions/murmur.fish
-  murmur completions bash --as mm      complete the short name")]
+  murmur completions bash --as mm      complete the short name mm")]
 pub(super) struct Completions {
     /// Shell to generate completions for
     #[arg(value_name = "SHELL")]
@@ -154,7 +154,7 @@ pub(super) struct Init {
     /// Time zone of --cron, such as Europe/Berlin
     #[arg(long, requires = "cron")]
     pub(super) tz: Option<String>,
-    /// Template to start from, or a file of yours [default: default]
+    /// Template or file to start from [default: default]
     #[arg(long, value_parser = Templates)]
     pub(super) template: Option<String>,
     /// Allow a workspace that is your home folder or a system folder
@@ -204,7 +204,7 @@ pub(super) enum WorkspacesCommand {
         #[arg(long)]
         name: Option<String>,
     },
-    /// Unregister a workspace, leaving its files alone
+    /// Unregister a workspace without changing its files
     Remove {
         /// Workspace folder
         #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
@@ -258,7 +258,7 @@ pub(super) struct Start {
 /// Stop the daemon and running beats
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Running beats have 5 seconds to end. Live agents keep running. Returns when the daemon is gone.")]
+Running beats have 5 seconds to end. Hosted agents keep running. Returns once the daemon has stopped.")]
 pub(super) struct Stop {
     /// Keep beats running for the next daemon
     #[arg(long)]
@@ -296,7 +296,7 @@ pub(super) struct Status {
     /// Print output as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// Exit with 0 if the daemon answers and with 1 if it does not
+    /// Exit with 0 if the daemon answers, otherwise with 1
     #[arg(long)]
     pub(super) check: bool,
 }
@@ -309,7 +309,7 @@ Examples:
   murmur log --outcome error --since 1d  show the errors of the last 24 hours
   murmur log --follow --json | jq .      stream beats to a program as they end")]
 pub(super) struct Log {
-    /// Maximum number of lines, or all
+    /// Maximum number of lines, or 'all'
     #[arg(short = 'n', value_name = "N", default_value = "20", value_parser = count, allow_negative_numbers = true)]
     pub(super) count: usize,
     /// Keep running and show beats as they end
@@ -321,7 +321,7 @@ pub(super) struct Log {
     /// Show only beats with this outcome
     #[arg(long)]
     pub(super) outcome: Option<OutcomeArg>,
-    /// Show only beats since then: 2h, today, yesterday or 2026-11-22
+    /// Show only beats since this time: 2h, today or 2026-11-22
     #[arg(long, value_name = "WHEN", value_parser = since)]
     pub(super) since: Option<Timestamp>,
     /// Print the raw journal lines

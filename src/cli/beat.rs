@@ -118,7 +118,10 @@ pub(super) fn warn_if_nobody_answers(dir: &DataDir, policy: &Policy, asks: bool)
         Checker::Off | Checker::Deny => return,
     };
     if instance::is_running(dir).is_ok_and(|runs| !runs) {
-        let _closed = writeln!(io::stderr(), "warning: no daemon runs: {what} are denied; run: murmur start");
+        let _closed = writeln!(
+            io::stderr(),
+            "warning: the daemon is not running, so {what} are denied; run: murmur start"
+        );
     }
 }
 
@@ -217,7 +220,7 @@ fn show(
 async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCode> {
     // Identifies this process to its agent's processes.
     process::call_ourselves(BEAT);
-    process::adopt_orphans().context("cannot become the parent of orphans")?;
+    process::adopt_orphans().context("cannot adopt orphaned processes")?;
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let mut hang_up = signal(SignalKind::hangup())?;
     let stop = async {

@@ -51,7 +51,7 @@ pub(super) fn hint(error: &(dyn Error + 'static)) -> Option<String> {
         crate::daemon::gc::GcError,
         crate::daemon::heartbeats::StartRefusal,
         crate::host::registration::RegistrationError,
-        crate::host::id::IdError,
+        murmur_core::id::IdError,
         crate::host::launch::LaunchError,
         crate::host::launch::LaunchOptionsError,
         crate::host::record::ClaimError,

@@ -78,7 +78,7 @@ pub(super) fn run(env: &UserEnv) -> anyhow::Result<ExitCode> {
         bail!("the daemon left its PID file or socket behind");
     }
     stage.close().context("cannot remove the temporary folder")?;
-    writeln!(out, "\nThe daemon has stopped; no file and no process is left.")?;
+    writeln!(out, "\nThe daemon has stopped. No files or processes are left.")?;
     writeln!(out, "Next: murmur init PATH, murmur start, murmur log --follow")?;
     Ok(ExitCode::SUCCESS)
 }

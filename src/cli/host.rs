@@ -14,9 +14,9 @@ pub(super) use attach::run as attach;
 use super::args::{Host, HostCommand};
 use super::user_env::UserEnv;
 use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
-use crate::host::id::AgentId;
 use crate::host::protocol::HOST_PROTOCOL_VERSION;
 use anyhow::{Context, bail};
+use murmur_core::id::AgentId;
 use murmur_rpc::client::Client;
 use std::process::ExitCode;
 use sys::paths::DataDir;
@@ -44,9 +44,9 @@ async fn find(dir: &DataDir, agent: &AgentId) -> anyhow::Result<HostInfo> {
         let known: Vec<&str> = known.iter().map(AgentId::as_str).collect();
         match spelling::nearest(agent.as_str(), &known) {
             Some(meant) => {
-                failure!("no host of agent {agent}"; "did you mean {meant}? See: murmur host list --all")
+                failure!("no hosted agent {agent}"; "did you mean {meant}? See: murmur host list --all")
             }
-            None => failure!("no host of agent {agent}"; "see: murmur host list --all"),
+            None => failure!("no hosted agent {agent}"; "see: murmur host list --all"),
         }
     })?)
 }

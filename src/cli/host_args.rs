@@ -1,8 +1,8 @@
 //! The arguments of `murmur host` and of the program `murmur-host`.
 
-use crate::host::id::AgentId;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
 use murmur_core::config::backend::Backend;
+use murmur_core::id::AgentId;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub(crate) enum HostCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Find host processes; clean up after killed ones
+    /// Find hosts and clean up after those that were killed
     Discover {
         /// Print output as JSON
         #[arg(long)]
@@ -56,7 +56,7 @@ pub(crate) enum HostCommand {
     Serve(HostServe),
 }
 
-/// Start a live agent
+/// Start a hosted agent
 #[derive(Debug, ClapArgs)]
 pub(crate) struct HostSpawn {
     /// First message, or - to read it from stdin
@@ -98,11 +98,11 @@ pub(crate) struct HostSpawn {
 
 /// Follow an agent's output
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Exits when the agent does. Ctrl-C leaves it running.")]
+#[command(after_help = "Exits when the agent ends. Ctrl-C leaves the agent running.")]
 pub(crate) struct HostAttach {
     /// Agent ID
     pub(crate) agent: AgentId,
-    /// Event to start at, where 0 is the first [default: the next one]
+    /// Number of the first event to show, from 0 [default: the next one]
     #[arg(long, value_name = "N")]
     pub(crate) from: Option<u64>,
     /// Print events as JSON, one per line
@@ -120,9 +120,9 @@ pub(crate) struct HostInterrupt {
     pub(crate) json: bool,
 }
 
-/// Send a message to a live agent
+/// Send a message to a hosted agent
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "An agent that is busy gets the message after its current turn.")]
+#[command(after_help = "A busy agent gets the message after its current turn.")]
 pub(crate) struct HostSend {
     /// Agent ID
     pub(crate) agent: AgentId,
@@ -140,13 +140,13 @@ pub(crate) struct HostStop {
     /// Agent ID
     #[arg(required_unless_present = "all")]
     pub(crate) agent: Option<AgentId>,
-    /// Stop every live agent
+    /// Stop every hosted agent
     #[arg(long, conflicts_with = "agent")]
     pub(crate) all: bool,
-    /// Kill the agent at once, and its host if that does not answer
+    /// Kill the agent at once, and its host too if it does not answer
     #[arg(long)]
     pub(crate) force: bool,
-    /// Time to end by itself before it is killed [default: 5s]
+    /// Time the agent has to end before it is killed [default: 5s]
     #[arg(long, value_name = "INTERVAL", value_parser = humantime::parse_duration, conflicts_with = "force")]
     pub(crate) grace: Option<Duration>,
     /// Print output as JSON, one object per agent
@@ -171,7 +171,7 @@ pub(crate) struct HostProgram {
     pub(crate) serve: HostServe,
 }
 
-/// Run the host of one agent until it ends (spec 3, Spawn Flow)
+/// Run the host of one agent until it ends
 #[derive(Debug, ClapArgs)]
 pub(crate) struct HostServe {
     /// Agent ID

@@ -13,7 +13,7 @@ Examples:
   murmur permission respond k3v9x2ab allow                 allow one call
   murmur permission respond                                answer every request in turn
   murmur permission rules                                  list the rules
-  murmur permission check 'Bash(git push -f)'              show who would decide about a call
+  murmur permission check 'Bash(git push -f)'              show who would decide on a call
   murmur permission check 'Edit(/etc/hosts)' --as hosted   check a call of a hosted agent")]
 pub(crate) struct Permission {
     #[command(subcommand)]
@@ -41,7 +41,7 @@ pub(crate) struct RequestList {
 
 /// Allow or deny a call that waits for approval
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Without arguments, asks about every request in turn. This needs a terminal.")]
+#[command(after_help = "Without arguments, asks about each request in turn, on a terminal.")]
 pub(crate) struct PermissionRespond {
     /// Request ID, from `murmur permission list`
     #[arg(requires = "verdict")]
@@ -101,7 +101,7 @@ pub(crate) struct PermissionCheck {
     /// Folder of the agent [default: the current directory]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
-    /// Project whose rules apply [default: $MURMUR_PROJECT or by folder]
+    /// Project whose rules apply [default: $MURMUR_PROJECT, else the folder's]
     #[arg(long)]
     pub(crate) project: Option<String>,
     /// Role of the agent
@@ -118,7 +118,7 @@ pub(crate) struct PermissionRules {
     /// Folder of the agent [default: the current directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
-    /// Project whose rules apply [default: $MURMUR_PROJECT or by folder]
+    /// Project whose rules apply [default: $MURMUR_PROJECT, else the folder's]
     #[arg(long)]
     pub(crate) project: Option<String>,
     /// Print output as JSON

@@ -37,7 +37,7 @@ pub(super) fn words(event: &Event) -> Option<(&'static str, String)> {
     Some(match (&*event.event_type, &*text("stage")) {
         ("task", "started") => {
             let place = if is_background { " in the background" } else { "" };
-            ("task", format!("began{place}: {}", text("description")))
+            ("task", format!("started{place}: {}", text("description")))
         }
         ("task", "progress") => return None,
         ("task", "updated") => return None,
@@ -45,14 +45,14 @@ pub(super) fn words(event: &Event) -> Option<(&'static str, String)> {
             let (status, summary) = (text("status"), text("summary"));
             ("task", format!("{}: {summary}", if status.is_empty() { "ended" } else { &*status }))
         }
-        ("compaction", "started") => ("compaction", "the conversation is being shortened".to_owned()),
+        ("compaction", "started") => ("compaction", "compacting the conversation".to_owned()),
         ("compaction", "failed") => ("compaction", format!("failed: {}", text("error"))),
         ("compaction", _) => {
             let tokens = |key| number(key).map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
             let trigger = text("trigger");
             let trigger = if trigger.is_empty() { trigger } else { format!(" ({trigger})") };
             let (before, after) = (tokens("pre_tokens"), tokens("post_tokens"));
-            ("compaction", format!("done: {before} tokens became {after}{trigger}"))
+            ("compaction", format!("done: {before} tokens reduced to {after}{trigger}"))
         }
         ("rate_limit", _) => {
             let what = match &*text("status") {

@@ -21,7 +21,9 @@ pub(super) fn run(args: &Restart, env: &UserEnv) -> anyhow::Result<ExitCode> {
         asked => asked.is_ok_and(|daemon| daemon.is_some()),
     };
     if is_service && args.tick.is_some() {
-        bail!(failure!("murmur runs as a service, so its service file sets the options"; "remove --tick"));
+        bail!(
+            failure!("--tick has no effect: murmur runs as a service, whose file sets its options"; "remove --tick")
+        );
     }
     let killed = match args.force && instance::is_running(&dir)? {
         true => kill_if_silent(&dir)?,
@@ -50,7 +52,7 @@ pub(super) fn run(args: &Restart, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let new = new.map_or_else(|| "?".to_owned(), |pid| pid.to_string());
     match killed.or(old.as_ref().map(|old| old.pid)) {
         Some(old) => writeln!(stdout(), "murmur was restarted (PID {old} -> {new})")?,
-        None => writeln!(stdout(), "murmur was not running; it is now (PID {new})")?,
+        None => writeln!(stdout(), "murmur was not running; started it (PID {new})")?,
     }
     Ok(ExitCode::SUCCESS)
 }

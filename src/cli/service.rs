@@ -98,7 +98,7 @@ fn install(path: &Path, text: &str, env: &UserEnv) -> anyhow::Result<()> {
     let mut out = stdout();
     writeln!(out, "murmur runs as a service")?;
     if !IS_LAUNCHD {
-        writeln!(out, "It ends when you log out, unless you run once: loginctl enable-linger")?;
+        writeln!(out, "It stops when you log out. To keep it running, run: loginctl enable-linger")?;
     }
     Ok(())
 }
@@ -168,7 +168,7 @@ fn uninstall(path: &Path, env: &UserEnv) -> anyhow::Result<()> {
     if let Err(error) = ended.and(read_anew) {
         writeln!(
             io::stderr(),
-            "note: cannot tell the service manager: {}; a running daemon keeps running; stop it with: murmur stop",
+            "note: cannot reach the service manager: {}; if the daemon is running, stop it with: murmur stop",
             error
         )?;
     }

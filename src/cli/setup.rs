@@ -62,7 +62,7 @@ pub(super) fn run(args: &Setup, env: &UserEnv) -> anyhow::Result<ExitCode> {
 
 fn wanted() -> anyhow::Result<Wanted> {
     let hook = HookProgram::find().map_err(|error| {
-        failure!("murmur's hook is not beside murmur"; "install it there").because(&error)
+        failure!("murmur-hook is not in the same folder as murmur"; "install it there").because(&error)
     })?;
     Ok(Wanted::of(&hook)?)
 }
@@ -80,7 +80,7 @@ fn report(out: &mut impl Write, changed: &Changed<Decision>) -> io::Result<()> {
         }
         Outcome::Untouched => writeln!(out, "Fixed {path}")?,
         Outcome::Removed if changed.plan.next.is_none() => {
-            writeln!(out, "Removed {path}, which had nothing but murmur's hooks in it")?;
+            writeln!(out, "Removed {path}, which contained only murmur's hooks")?;
         }
         Outcome::Removed if said.is_as_before => {
             writeln!(out, "Removed murmur's hooks from {path}, restoring its previous content")?;
@@ -152,7 +152,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, env: &UserEnv) -> anyhow::
     }
     if !missing.is_empty() {
         let events = missing.join(", ");
-        bail!(failure!("{} has no hook of murmur's for {events}", shown(real); "run `{again}`"));
+        bail!(failure!("{} has no murmur hook for {events}", shown(real); "run `{again}`"));
     }
     let command =
         commands.into_iter().find(|(event, _)| *event == "PostToolUse").and_then(|(_, command)| command);
@@ -178,7 +178,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, env: &UserEnv) -> anyhow::
         return Ok(ExitCode::SUCCESS);
     }
     bail!(
-        failure!("Claude Code may run none of the hooks in {}", shown(real); "correct what the warnings name")
+        failure!("Claude Code may run none of the hooks in {}", shown(real); "fix the problems named in the warnings")
     );
 }
 

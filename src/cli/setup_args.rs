@@ -26,7 +26,7 @@ Examples:
   murmur setup hooks --scope local     report only sessions in this folder
   murmur setup hooks --dry-run         show what would change
   murmur setup hooks --check           check that the installed hook works
-  murmur setup hooks --remove          remove the hooks again
+  murmur setup hooks --remove          remove the hooks
   murmur setup hooks --fix-flat        fix entries that Claude Code does not read")]
 pub(crate) struct SetupHooks {
     /// Settings file to change

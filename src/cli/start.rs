@@ -112,7 +112,7 @@ pub(in crate::cli) struct Unsettled {
 
 impl Hinted for Unsettled {
     fn hint(&self) -> Option<String> {
-        Some(format!("see which: fuser {}", shell::path(&self.pid_file)))
+        Some(format!("find it with: fuser {}", shell::path(&self.pid_file)))
     }
 }
 

@@ -167,9 +167,8 @@ fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<St
     // The other beats were killed; the daemon writes their lines when it starts.
     let waiting_lines =
         unfinished::waiting(dir).with_context(|| format!("cannot read {}", dir.reserve().display()))?;
-    let live =
+    let live_agents =
         discover::live(&dir.hosts()).with_context(|| format!("cannot read {}", dir.hosts().display()))?;
-    let live_agents = live.iter().map(ToString::to_string).collect();
     let asked = super::runtime()?.block_on(requests::without_daemon(dir));
     let requests = asked.iter().filter(|row| requests::is_open(row)).count();
     let waiting_reason = match waiting_lines {

@@ -90,7 +90,7 @@ fn report_waiting_lines(dir: &DataDir) -> io::Result<()> {
 /// How long a daemon may take to answer before it counts as hanging, and how long a hanging one may take to end.
 const ANSWER: Duration = Duration::from_secs(2);
 
-/// What helps against a daemon that hangs, up to the command.
+/// The beginning of the hint for a hanging daemon; a command follows.
 const KILLS: &str = "kill it without its agents:";
 
 /// Whether the daemon does not answer.

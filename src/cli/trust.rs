@@ -114,10 +114,7 @@ fn show(out: &mut impl Write, workspace: &Path, changes: &[Change], found: &[Fou
             writeln!(out, "  {}", visible(&effect))?;
         }
     }
-    writeln!(
-        out,
-        "What those programs run in turn, and what is loaded from folders below, is not shown here."
-    )
+    writeln!(out, "Not shown: what those programs run in turn, and files loaded from subfolders.")
 }
 
 fn object(workspace: &str, standing: &Standing, changes: &[Change], found: &[Found]) -> serde_json::Value {

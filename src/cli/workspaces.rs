@@ -73,7 +73,7 @@ pub(super) fn run(args: &Workspaces, env: &UserEnv) -> anyhow::Result<ExitCode> 
             // A deleted folder can still be removed.
             let path = path.canonicalize().or_else(|_| std::path::absolute(path))?;
             edit::apply(&dir.config(), &dir.config_lock(), |source| edit::remove_workspace(source, &path))?;
-            writeln!(Shown(stdout()), "forgot {}; its files were not changed", path.display())?;
+            writeln!(Shown(stdout()), "unregistered {}; its files were not changed", path.display())?;
             Ok(ExitCode::SUCCESS)
         }
     }

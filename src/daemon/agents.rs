@@ -1,9 +1,9 @@
 //! `host.*` on the daemon's socket, for clients that know only the daemon (docs/reference/daemon-protocol.md).
 
 use crate::host::discover::{self, PATIENCE};
-use crate::host::id::{AgentId, not_a_payload};
 use crate::host::launch::LaunchOptions;
 use crate::host::protocol::{Attach, Send, Stop};
+use murmur_core::id::AgentId;
 use murmur_rpc::client::{AskError, Client};
 use murmur_rpc::envelope::{Request, unknown};
 use murmur_rpc::serve::Answer;
@@ -130,9 +130,16 @@ async fn ask(
 }
 
 fn no_host(agent: &AgentId) -> Failure {
-    failure!("no host of agent {agent}"; "see: murmur host list --all")
+    failure!("no hosted agent {agent}"; "see: murmur host list --all")
 }
 
 fn read<T: DeserializeOwned>(payload: &Value) -> Result<T, Failure> {
     T::deserialize(payload).map_err(|error| not_a_payload(payload, &error))
+}
+
+/// An invalid request payload. serde reports only text, so the hint for an invalid agent id is added here.
+fn not_a_payload(payload: &Value, error: &serde_json::Error) -> Failure {
+    let id = payload.get("agent_id").and_then(Value::as_str);
+    let hint = id.and_then(|id| AgentId::parse(id).err()).and_then(|error| error.hint());
+    Failure::new("invalid payload").because(error).or_hint(hint)
 }

@@ -17,6 +17,7 @@ use crate::journal::decisions;
 use crate::journal::deferred::{self, DeferredCall, Folder};
 use body::Body;
 use jiff::{SignedDuration, Timestamp};
+use murmur_core::id::AgentId;
 use murmur_core::permit::decision::{By, Verdict};
 use murmur_core::permit::request::{Answer, Request, RequestId, Whom};
 use murmur_core::permit::rules::Action;
@@ -247,7 +248,7 @@ impl Broker {
     pub fn expire(&mut self, now: Timestamp) {
         for id in self.requests.expired(now) {
             let reason =
-                "nobody answered in time; go on without it, or say what is needed and why".to_owned();
+                "nobody answered in time; continue without it, or say what you need and why".to_owned();
             let answer = Answer {
                 verdict: Verdict::Deny,
                 reason: Some(reason),
@@ -304,6 +305,8 @@ impl Broker {
                 Standing::Waiting { .. } => return None,
             };
             let Request { agent, session, workspace, beat, .. } = open.request.clone();
+            // Beats have valid ids; another agent cannot be resumed.
+            let agent = AgentId::parse(&agent).ok()?;
             let name = beat.and_then(|beat| beat.heartbeat);
             Some(DeferredBeat { id: id.clone(), agent, session, workspace, name, is_answered })
         };

@@ -1,9 +1,9 @@
 //! Checks a request's claims about its agent against what the kernel knows of the sender: an agent may only send requests
 //! for itself, its own workspace and its own beat.
 
-use crate::host::id::AgentId;
 use crate::host::record::Record;
-use murmur_core::permit::request::{Request, is_session_id};
+use murmur_core::id::AgentId;
+use murmur_core::permit::request::Request;
 use murmur_rpc::caller::Caller;
 use sys::error::Failure;
 use sys::failure;
@@ -12,7 +12,7 @@ use sys::paths::DataDir;
 
 /// Checks that `caller` may send `request`. A process without a host, such as a person's own session, is trusted.
 pub(super) fn check(dir: &DataDir, request: &Request, caller: &Caller) -> Result<(), Failure> {
-    if !request.session.is_empty() && !is_session_id(&request.session) {
+    if request.session.as_ref().is_some_and(|session| !session.is_argument()) {
         return Err("the session id is not valid".into());
     }
     let refused = || failure!("the request names a different agent than its sender"; "send requests for your own agent only");

@@ -12,6 +12,7 @@ use crate::journal::entry::{Entry, LineKind};
 use crate::journal::tail::{Position, Tail};
 use crate::journal::unfinished::Survey;
 use jiff::Timestamp;
+use murmur_core::id::{AgentId, BeatId};
 use murmur_rpc::envelope::event_line;
 use murmur_rpc::feed::{Feed, Reader};
 use serde::{Deserialize, Serialize};
@@ -35,9 +36,9 @@ pub struct Events {
     feed: Arc<Feed>,
     tail: Tail,
     /// Beats that were reported as started and not as ended.
-    running: HashSet<String>,
+    running: HashSet<BeatId>,
     /// Beats that were reported as ended although their record may still exist.
-    ended: HashSet<String>,
+    ended: HashSet<BeatId>,
 }
 
 /// `beat_started`.
@@ -46,7 +47,7 @@ pub struct Started {
     /// When, RFC 3339.
     pub ts: String,
     /// The beat's id.
-    pub beat: String,
+    pub beat: BeatId,
     /// The agent's id.
     pub agent: String,
     /// The workspace's path.
@@ -88,23 +89,25 @@ impl Events {
     pub fn new(dir: &DataDir) -> Self {
         // An unreadable journal is read from its start once it is readable.
         let tail = Tail::from_end(dir.journal()).unwrap_or_else(|_| Tail::from_start(dir.journal()));
-        Self { feed: Feed::new(String::new(), None), tail, running: HashSet::new(), ended: HashSet::new() }
+        Self { feed: Feed::new(None, None), tail, running: HashSet::new(), ended: HashSet::new() }
     }
 
     /// Reports beats that started since the last call.
     pub fn begun(&mut self, survey: &Survey) {
-        let found: HashSet<&str> = survey.running.iter().map(|begun| begun.entry.beat.as_str()).collect();
-        self.ended.retain(|beat| found.contains(beat.as_str()));
+        let beats = survey.running.iter().filter_map(|begun| begun.entry.beat.as_ref());
+        let found: HashSet<&BeatId> = beats.collect();
+        self.ended.retain(|beat| found.contains(beat));
         for begun in &survey.running {
-            if !self.ended.contains(&begun.entry.beat) {
-                self.start(Started::new(&begun.entry, begun.is_scheduled()));
+            let started = Started::new(&begun.entry, begun.is_scheduled());
+            if let Some(started) = started.filter(|started| !self.ended.contains(&started.beat)) {
+                self.start(started);
             }
         }
     }
 
     /// Whether `beat` was reported as started and not as ended.
     #[must_use]
-    pub fn has_begun(&self, beat: &str) -> bool {
+    pub fn has_begun(&self, beat: &BeatId) -> bool {
         self.running.contains(beat)
     }
 
@@ -116,17 +119,21 @@ impl Events {
     }
 
     /// Reports that a beat did not start because another one holds the workspace.
-    pub fn not_started(&self, beat: &str, agent: &str, error: &str) {
+    pub fn not_started(&self, beat: &BeatId, agent: &AgentId, error: &str) {
         self.push(
             "beat_refused",
-            agent,
+            agent.as_str(),
             &serde_json::json!({ "beat": beat, "agent": agent, "error": error }),
         );
     }
 
     /// Reports new journal lines, passes them to `see`, and returns whether there may be more. A beat for which `is_ours` is true
     /// is reported as started first if it was not.
-    pub fn ended(&mut self, is_ours: impl Fn(&str) -> bool, mut see: impl FnMut(&Entry)) -> io::Result<bool> {
+    pub fn ended(
+        &mut self,
+        is_ours: impl Fn(&BeatId) -> bool,
+        mut see: impl FnMut(&Entry),
+    ) -> io::Result<bool> {
         let mut ended = Vec::new();
         let more = self.tail.read(AT_ONCE, |line| {
             ended.extend(line.entry().map(|entry| (entry, line.position())));
@@ -140,25 +147,25 @@ impl Events {
                 continue;
             }
             see(&entry);
-            if is_ours(&entry.beat) {
-                self.start(Started::new(&entry, true));
+            if let Some(started) = Started::new(&entry, true).filter(|started| is_ours(&started.beat)) {
+                self.start(started);
             }
-            self.running.remove(&entry.beat);
-            if !entry.beat.is_empty() {
-                self.ended.insert(entry.beat.clone());
+            if let Some(beat) = &entry.beat {
+                self.running.remove(beat);
+                self.ended.insert(beat.clone());
             }
             self.push("beat_ended", &agent, &Ended { journal_inode: inode, journal_end: end, entry });
         }
         more
     }
 
-    /// Returns a reader of the events from `from` on, or of new ones.
+    /// Returns a reader of the events from `from` on, or of new events only.
     pub fn attach(&self, from: Option<u64>, started: Timestamp) -> Result<(Attached, Reader), Failure> {
         let next = self.feed.next();
         if let Some(from) = from.filter(|from| *from > next) {
             return Err(failure!(
-                "there is no event {from}, the next one is {next}";
-                "attach from {next}: each daemon numbers its events anew; compare startedAt"
+                "event {from} does not exist yet; the next one is {next}";
+                "attach from {next}: event numbers restart with each daemon; compare startedAt"
             ));
         }
         let Position { inode, end } = self.tail.position();
@@ -210,14 +217,15 @@ impl Events {
 }
 
 impl Started {
-    fn new(entry: &Entry, scheduled: bool) -> Self {
-        Self {
+    /// The start of the beat of `entry`; `None` if it has no id.
+    fn new(entry: &Entry, scheduled: bool) -> Option<Self> {
+        Some(Self {
             ts: entry.ts.clone(),
-            beat: entry.beat.clone(),
+            beat: entry.beat.clone()?,
             agent: entry.agent.clone(),
             workspace: entry.workspace.clone(),
             heartbeat: entry.heartbeat.clone(),
             scheduled,
-        }
+        })
     }
 }

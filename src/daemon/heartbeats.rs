@@ -1,4 +1,4 @@
-//! The daemon's decisions, purely: heartbeats, running beats and the time go in; what to start and when to wake come out.
+//! Decides which heartbeats to start, and when to wake up, from their schedules, the running beats and the time. Pure.
 //!
 //! At most one beat per workspace and `max_concurrent` in total run at once. A due heartbeat that cannot start stays due;
 //! it is not queued twice, so missed times collapse into one run.
@@ -12,6 +12,7 @@ mod running;
 
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
+use murmur_core::id::{AgentId, BeatId, SessionId};
 use murmur_core::permit::request::RequestId;
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroU32;
@@ -46,9 +47,9 @@ pub struct DeferredBeat {
     /// The request.
     pub id: RequestId,
     /// The agent's id, which the resumed beat keeps.
-    pub agent: String,
-    /// The backend's id of the conversation.
-    pub session: String,
+    pub agent: AgentId,
+    /// The session to resume; `None` if the backend did not say.
+    pub session: Option<SessionId>,
     /// Where it ran.
     pub workspace: PathBuf,
     /// The name of a named heartbeat.
@@ -155,7 +156,7 @@ impl Heartbeats {
         now: Timestamp,
         may_resume: bool,
         most: usize,
-        mut id: impl FnMut() -> String,
+        mut id: impl FnMut() -> BeatId,
     ) -> Vec<Start> {
         let mut started = Vec::new();
         if self.stopping {
@@ -184,7 +185,7 @@ impl Heartbeats {
         workspace: &Path,
         name: Option<&str>,
         now: Timestamp,
-        id: String,
+        id: BeatId,
     ) -> Result<Start, StartRefusal> {
         if self.stopping {
             return Err(StartRefusal::Stopping);
@@ -214,7 +215,7 @@ impl Heartbeats {
         Ok(self.start(index, now, id, None))
     }
 
-    fn start(&mut self, index: usize, now: Timestamp, beat: String, resumes: Option<RequestId>) -> Start {
+    fn start(&mut self, index: usize, now: Timestamp, beat: BeatId, resumes: Option<RequestId>) -> Start {
         let before = self.entries[index].last_run;
         self.change(index, |entry| {
             entry.not_before = None;
@@ -266,19 +267,24 @@ impl Heartbeats {
     }
 
     /// A beat of ours ended.
-    pub fn ended(&mut self, beat: &str) {
+    pub fn ended(&mut self, beat: &BeatId) {
         while self.running.remove(beat).is_some() {}
     }
 
     /// A beat of ours did not start because another one holds the workspace: it is due again.
-    pub fn found_busy(&mut self, beat: &str, before: Option<Timestamp>, now: Timestamp) -> Option<Running> {
+    pub fn found_busy(
+        &mut self,
+        beat: &BeatId,
+        before: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Option<Running> {
         self.not_started(beat, before, now, BUSY_PAUSE)
     }
 
     /// A beat of ours did not start: it is due again after `pause`.
     pub fn not_started(
         &mut self,
-        beat: &str,
+        beat: &BeatId,
         before: Option<Timestamp>,
         now: Timestamp,
         pause: SignedDuration,

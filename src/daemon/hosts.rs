@@ -4,10 +4,10 @@
 
 use super::config_watcher::changed;
 use crate::host::discover::{self, Cleaned};
-use crate::host::id::AgentId;
 use crate::host::record::Record;
 use crate::host::registration;
 use crate::host::state::Kind;
+use murmur_core::id::AgentId;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -207,10 +207,10 @@ impl Hosts {
 
     /// The ids of live agents, sorted.
     #[must_use]
-    pub fn live(&self) -> Vec<String> {
+    pub fn live(&self) -> Vec<AgentId> {
         let live =
             self.known.values().map(|known| &known.record).filter(|record| record.card.kind == Kind::Live);
-        let mut live: Vec<String> = live.map(|record| record.card.agent_id.to_string()).collect();
+        let mut live: Vec<AgentId> = live.map(|record| record.card.agent_id.clone()).collect();
         live.sort_unstable();
         live
     }

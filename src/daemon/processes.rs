@@ -3,6 +3,7 @@
 use super::launch::{self, BeatReport};
 use crate::beat::Job;
 use jiff::Timestamp;
+use murmur_core::id::BeatId;
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
@@ -13,12 +14,18 @@ use tokio::task::JoinSet;
 /// The beats that are about to have a process, have one, or had one and have not been released yet.
 #[derive(Debug, Default)]
 pub struct Processes {
-    beats: HashMap<String, Process>,
+    beats: HashMap<BeatId, Process>,
     exits: JoinSet<Exit>,
 }
 
-/// A beat's id, and its process's report, or how the process died without one.
-pub type Exit = (String, Result<BeatReport, Failure>);
+/// The end of a beat's process.
+#[derive(Debug)]
+pub struct Exit {
+    /// The beat.
+    pub beat: BeatId,
+    /// The process's report, or how it died without one.
+    pub report: Result<BeatReport, Failure>,
+}
 
 /// A beat's process.
 #[derive(Debug)]
@@ -38,12 +45,12 @@ impl Processes {
     }
 
     /// Starts the process of `beat`, with the daemon's `data_dir`.
-    pub fn start(&mut self, beat: &str, data_dir: &Path) -> io::Result<()> {
+    pub fn start(&mut self, beat: &BeatId, data_dir: &Path) -> io::Result<()> {
         let Some(process) = self.beats.get_mut(beat) else { return Err(io::ErrorKind::NotFound.into()) };
         let child = launch::start(data_dir)?;
         process.pid = child.id();
-        let (id, job) = (beat.to_owned(), process.job.clone());
-        self.exits.spawn(async move { (id, launch::run_to_end(child, job).await) });
+        let (beat, job) = (beat.clone(), process.job.clone());
+        self.exits.spawn(async move { Exit { beat, report: launch::run_to_end(child, job).await } });
         Ok(())
     }
 
@@ -61,12 +68,12 @@ impl Processes {
 
     /// The process of `beat`.
     #[must_use]
-    pub fn get(&self, beat: &str) -> Option<&Process> {
+    pub fn get(&self, beat: &BeatId) -> Option<&Process> {
         self.beats.get(beat)
     }
 
     /// Forgets `beat`.
-    pub fn release(&mut self, beat: &str) {
+    pub fn release(&mut self, beat: &BeatId) {
         self.beats.remove(beat);
     }
 

@@ -8,6 +8,7 @@ use super::broker::{hook_connection, model};
 use super::claims;
 use super::client::{Attached, Beats, Ping};
 use super::status::Status;
+use murmur_core::id::{AgentId, BeatId};
 use murmur_core::permit::request::{self, RequestId, Whom};
 use murmur_rpc::caller::Caller;
 use murmur_rpc::envelope::{Request, payload, unknown};
@@ -62,9 +63,9 @@ pub struct HeartbeatRef {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct StartedBeat {
     /// Its id.
-    pub beat: String,
+    pub beat: BeatId,
     /// Its agent's id.
-    pub agent: String,
+    pub agent: AgentId,
 }
 
 #[derive(Debug, Default, Deserialize)]

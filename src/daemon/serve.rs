@@ -31,6 +31,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use murmur_agent::find;
 use murmur_core::config::settings::{Provider, Secret};
+use murmur_core::id::BeatId;
 use sources::{Input, Sources};
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
@@ -137,7 +138,7 @@ struct Runner<L> {
     broker: Broker,
     events: Events,
     /// The clients that requested beats, by the beat's id.
-    requested: HashMap<String, ReplyTo<StartedBeat>>,
+    requested: HashMap<BeatId, ReplyTo<StartedBeat>>,
     /// Whether clients are told that the daemon is stopping.
     is_stopping: Arc<AtomicBool>,
     /// Whether work since the last sleep may have left memory to release.

@@ -1,4 +1,4 @@
-//! The daemon's decisions, purely: an [`Event`] and the time go in, and the [`Effect`]s to carry out come out.
+//! The daemon's state machine, pure: an [`Event`] and the time go in, and [`Effect`]s to carry out come out.
 //!
 //! The daemon goes through its `Stage`s, and each beat that it starts through its `Phase`s. Effects are carried out in
 //! their order. If the result of one is an event, that event and its own effects come before the next effect.
@@ -16,25 +16,26 @@ mod tests;
 use super::data_folder::Lost;
 use super::heartbeats::Heartbeats;
 use jiff::Timestamp;
+use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
 use std::collections::HashMap;
 
 pub use event::{Configuration, Effect, Event, JournalLine, Orphan, Recorded, StartRequest};
 
-/// Everything that the daemon decides with.
+/// The state on which the daemon's decisions depend.
 #[derive(Debug)]
 pub struct State {
     stage: Stage,
     heartbeats: Heartbeats,
     /// The beats that this daemon starts.
-    beats: HashMap<String, Beat>,
+    beats: HashMap<BeatId, Beat>,
     /// What was moved or deleted, if that is why it stops.
     lost: Option<Lost>,
     /// Whether the journal may have lines that have not been read.
     unread: bool,
     /// Whether it was logged that setting a last run back has no effect.
     warned_of_set_back: bool,
-    new_id: fn(Timestamp) -> String,
+    new_id: fn(Timestamp) -> BeatId,
 }
 
 /// How far the daemon has come.
@@ -90,7 +91,7 @@ enum Phase {
 impl State {
     /// The state of a daemon that has not begun. `new_id` makes the id of a beat that starts at a time.
     #[must_use]
-    pub fn new(new_id: fn(Timestamp) -> String) -> Self {
+    pub fn new(new_id: fn(Timestamp) -> BeatId) -> Self {
         Self {
             stage: Stage::Starting(Vec::new()),
             heartbeats: Heartbeats::default(),
@@ -196,7 +197,7 @@ impl State {
 
     /// Whether this daemon starts or runs `beat`.
     #[must_use]
-    pub fn is_ours(&self, beat: &str) -> bool {
+    pub fn is_ours(&self, beat: &BeatId) -> bool {
         self.beats.contains_key(beat)
     }
 

@@ -6,6 +6,7 @@ use crate::outcome::Kind;
 use jiff::Timestamp;
 use murmur_core::config::approval::ApprovalSettings;
 use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::id::{AgentId, BeatId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use sys::clock::rfc3339;
@@ -29,7 +30,7 @@ pub struct Status {
     pub waiting_reason: Option<String>,
     /// The ids of live agents (`murmur host`), which run without the daemon.
     #[serde(default)]
-    pub live_agents: Vec<String>,
+    pub live_agents: Vec<AgentId>,
     /// How many requests wait for a person (`murmur permission list`, `murmur question list`).
     #[serde(default)]
     pub requests: usize,
@@ -92,7 +93,7 @@ pub struct HeartbeatStatus {
     /// Whether it is approved; otherwise the daemon does not start it. A workspace's own heartbeat always is.
     #[serde(default = "yes")]
     pub approved: bool,
-    /// What its HEARTBEAT.md requests and does not get, one line each.
+    /// Settings in its HEARTBEAT.md that have no effect, one line each.
     #[serde(default)]
     pub notices: Vec<String>,
     /// Whether its agent runs without its repository's Claude files because they are not trusted. The daemon does not check.
@@ -127,7 +128,7 @@ pub struct Last {
 #[serde(rename_all = "camelCase")]
 pub struct Now {
     /// The beat's id.
-    pub beat: String,
+    pub beat: BeatId,
     /// RFC 3339.
     pub since: String,
 }

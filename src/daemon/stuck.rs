@@ -1,4 +1,4 @@
-//! Stuck agents, purely: which agents are stuck, their journal lines, and when to scan again.
+//! Decides which agents are stuck, formats their journal lines, and plans the next scan. Pure.
 //!
 //! A known agent can be stuck no sooner than the quiet limit after its last sign of life, and a new or active one no sooner
 //! than the limit from now. So there is no scan in between.
@@ -111,7 +111,7 @@ mod tests {
             git_branch: "main".to_owned(),
             workspace: "/w".into(),
             pid: None,
-            session_id: Some("s".to_owned()),
+            session_id: Some(murmur_core::id::SessionId::new("s")),
             error: None,
             alive: Some(true),
             at: now() - quiet,

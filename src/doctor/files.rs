@@ -102,7 +102,7 @@ fn folder(environment: &Environment, usable: &Result<bool, PathsError>) -> Findi
             Hint::CLOSE_FILE.about(path),
         ),
         None => folders::examine(environment)
-            .unwrap_or_else(|| check.ok(format!("{} is yours alone", dir.root().display()))),
+            .unwrap_or_else(|| check.ok(format!("{} is private", dir.root().display()))),
     }
 }
 
@@ -181,7 +181,7 @@ fn journal(environment: &Environment) -> Finding {
     } else {
         format!(", the first in line {}", behind - first)
     };
-    let last = if torn == 0 { "" } else { ", the last of which is torn" };
+    let last = if torn == 0 { "" } else { ", the last of which is incomplete" };
     let found = format!(
         "{wrong} of {} {}{first}{last}",
         counted(count, "line"),

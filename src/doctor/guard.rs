@@ -67,7 +67,7 @@ async fn closed(home: &Path, command: &str) -> Finding {
             );
         }
     }
-    CHECK.ok(format!("`{command}` blocks what it must"))
+    CHECK.ok(format!("`{command}` blocks the calls that it must"))
 }
 
 fn broken(command: &str, what: &str) -> Finding {

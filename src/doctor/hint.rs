@@ -51,9 +51,9 @@ hints! {
     CHECK_THE_DISK: "check the disk",
     FREE_SPACE_NOW: "free up disk space now",
     FREE_SPACE: "free up disk space; old captures are removed automatically",
-    LINES_SKIPPED: "they are skipped; look at them in FILE",
-    SET_THE_CLOCK: "set it; if it is right, a line has a wrong time and is ignored",
-    FORGET_THE_LAST_RUN: "set it; if it is right, run: murmur start, which corrects lastRun",
+    LINES_SKIPPED: "look at them in FILE; murmur skips them",
+    SET_THE_CLOCK: "set the clock; if it is right, a line has a wrong time and is ignored",
+    FORGET_THE_LAST_RUN: "set the clock; if it is right, run: murmur start, which corrects lastRun",
     RULES_BY_NAME: "run: murmur permission rules in the project's folder, and move them to the file it names",
     SHORTER_FOLDER: "choose a shorter MURMUR_DIR",
     START: "run: murmur start, or murmur service install",
@@ -67,7 +67,7 @@ hints! {
     DISCOVER: "run: murmur host discover, which cleans up after them",
     SPAWN_AGAIN: "stop them with their version of murmur, then spawn them again",
     INSTALL_MURMUR: "reinstall murmur",
-    RUN_NO_AGENTS: "run no agents; reinstall murmur",
+    RUN_NO_AGENTS: "don't run agents until you reinstall murmur",
 }
 
 impl Hint {

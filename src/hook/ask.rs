@@ -4,8 +4,8 @@
 
 use super::context::HookContext;
 use super::without_daemon::{Outcome, WithoutDaemon};
-use crate::host::id::AgentId;
 use crate::host::protocol::{WAIT, Wait};
+use murmur_core::id::AgentId;
 use murmur_core::permit::policy::DEFER_AFTER;
 use murmur_core::permit::request::{
     Answer, DEFERRED, EXPIRED, LATE, REQUEST, Request, RequestId, WAITING, Whom,

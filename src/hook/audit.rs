@@ -2,6 +2,7 @@
 
 use super::context::HookContext;
 use crate::journal::decisions::{DecisionError, DecisionLine, append, shown};
+use murmur_core::id::SessionId;
 use murmur_core::permit::decision::Decision;
 use murmur_core::permit::request::Answerer;
 use secrets::mask;
@@ -13,7 +14,7 @@ use sys::{atomic, clock};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallIds<'a> {
     /// The session.
-    pub(super) session: &'a str,
+    pub(super) session: Option<&'a SessionId>,
     /// The tool call.
     pub(super) tool_use_id: &'a str,
     /// The request, if somebody was asked.
@@ -55,12 +56,12 @@ fn record(
         ts: clock::rfc3339(clock::now()),
         agent: &context.agent,
         project: context.project.as_deref(),
-        beat: context.beat.as_ref().map(|beat| beat.beat.as_str()),
+        beat: context.beat.as_ref().map(|beat| &beat.beat),
         tool: &call.tool,
         input: shown(&call.input.to_string()),
         answers: answers.map(|answers| shown(&answers.to_string())),
         cwd: &call.place.cwd,
-        session: ids.session,
+        session: ids.session.map_or("", SessionId::as_str),
         tool_use_id: ids.tool_use_id,
         verdict: decision.verdict,
         by: &decision.by,

@@ -31,8 +31,12 @@ pub(super) fn check(text: &[u8]) -> Result<(), DecisionError> {
         Step::Decided(decision)
             if decision.verdict == Verdict::Deny && matches!(decision.by, By::Guard(_) | By::Rule { .. }) =>
         {
-            let ids =
-                CallIds { session: &session, tool_use_id: &tool_use_id, request: None, answered_by: None };
+            let ids = CallIds {
+                session: session.as_ref(),
+                tool_use_id: &tool_use_id,
+                request: None,
+                answered_by: None,
+            };
             audit::breach(&context, &call, ids, &decision)
         }
         _ => Ok(()),

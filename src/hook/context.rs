@@ -8,6 +8,7 @@ use murmur_agent::settings::{
 };
 use murmur_core::config::approval::ApprovalSettings;
 use murmur_core::config::settings::{Settings, SettingsError};
+use murmur_core::id::BeatId;
 use murmur_core::permit::policy::{Policy, Role};
 use murmur_core::permit::request::BeatOf;
 use std::path::{Path, PathBuf};
@@ -110,7 +111,8 @@ impl HookContext {
         {
             return Err(ContextError::Project(name.clone()));
         }
-        let beat = text(BEAT_VARIABLE).map(|beat| BeatOf { beat, heartbeat: text(HEARTBEAT_VARIABLE) });
+        let beat = text(BEAT_VARIABLE).map(BeatId::new);
+        let beat = beat.map(|beat| BeatOf { beat, heartbeat: text(HEARTBEAT_VARIABLE) });
         Ok(Self {
             is_hosted: text(POLICY_VARIABLE).is_some(),
             agent: text(AGENT_VARIABLE).unwrap_or_default(),

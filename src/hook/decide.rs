@@ -10,6 +10,7 @@ use super::event::Input;
 use super::own;
 use super::transcript;
 use murmur_agent::rule_files::{self, Project};
+use murmur_core::id::SessionId;
 use murmur_core::permit::decision::{By, Decision, Verdict};
 use murmur_core::permit::pipeline::Step;
 use murmur_core::permit::policy::{Approval, Checker};
@@ -46,7 +47,7 @@ pub(super) fn decide(input: Input, context: &HookContext, again: bool) -> Result
             let request = RequestDraft {
                 call: &call,
                 project: &project,
-                session: &session,
+                session: session.as_ref(),
                 tool_use_id: &tool_use_id,
                 whom,
                 doubt,
@@ -66,8 +67,12 @@ pub(super) fn decide(input: Input, context: &HookContext, again: bool) -> Result
     let (request, answered_by) = request.unzip();
     let request = request.as_ref().map(RequestId::as_str);
     let answered_by = answered_by.flatten();
-    let ids =
-        CallIds { session: &session, tool_use_id: &tool_use_id, request, answered_by: answered_by.as_ref() };
+    let ids = CallIds {
+        session: session.as_ref(),
+        tool_use_id: &tool_use_id,
+        request,
+        answered_by: answered_by.as_ref(),
+    };
     let answers = decided.input.as_ref().and_then(|input| input.get("answers"));
     let written = audit::write(context, &call, ids, &decided.decision, answers);
     match written {
@@ -100,7 +105,7 @@ pub(super) fn call(
 struct RequestDraft<'a> {
     call: &'a Call,
     project: &'a Project,
-    session: &'a str,
+    session: Option<&'a SessionId>,
     tool_use_id: &'a str,
     whom: Whom,
     doubt: Option<String>,
@@ -118,7 +123,7 @@ impl RequestDraft<'_> {
             policy.approval == Approval::Defer && context.beat.is_some() && self.whom == Whom::Person;
         Ok(Request {
             agent: context.agent.clone(),
-            session: self.session.to_owned(),
+            session: self.session.cloned(),
             tool_use_id: self.tool_use_id.to_owned(),
             tool: self.call.tool.clone(),
             input: self.call.input.clone(),
@@ -153,7 +158,7 @@ fn decision_of(
         }
         Ok(AskOutcome::Expired(id)) => {
             let reason =
-                "nobody answered in time, so the call is denied; go on without it, or say what is needed";
+                "nobody answered in time, so the call is denied; continue without it, or say what you need";
             (nobody(Verdict::Deny, reason.to_owned()), Some((id, None)))
         }
         Ok(AskOutcome::Deferred(id)) => {
@@ -168,7 +173,7 @@ fn answered(answer: Answer, call: &Call) -> Decided {
     let Answer { verdict, reason, answers, by, .. } = answer;
     let reason = reason.unwrap_or_else(|| match (verdict, &by) {
         (Verdict::Allow, By::Person) => "a person allowed it".to_owned(),
-        (_, By::Person) => "a person denied it; do not try it in another way".to_owned(),
+        (_, By::Person) => "a person denied it; do not try to do it another way".to_owned(),
         (Verdict::Allow, _) => "allowed".to_owned(),
         _ => "denied".to_owned(),
     });

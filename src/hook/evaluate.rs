@@ -1,5 +1,5 @@
-//! Applies guard and rules to a call, with the targets of links from disk. The same for a hook and for previews of what a
-//! hook would decide.
+//! Applies guard and rules to a call, following links on disk. Used by the hook and by commands that preview its
+//! decisions.
 
 use murmur_agent::rule_files::RulesFile;
 use murmur_core::config::problem::Problem;

@@ -1,5 +1,6 @@
 //! Claude Code's input to a hook: the event's name, and JSON on stdin.
 
+use murmur_core::id::{SessionId, empty_if_unknown};
 use serde::Deserialize;
 use serde_json::Value;
 use std::io::{self, Read};
@@ -32,8 +33,8 @@ impl Event {
 #[derive(Debug, Deserialize)]
 pub(super) struct Input {
     /// The session.
-    #[serde(default)]
-    pub(super) session_id: String,
+    #[serde(default, with = "empty_if_unknown")]
+    pub(super) session_id: Option<SessionId>,
     /// The file with the conversation.
     #[serde(default)]
     pub(super) transcript_path: Option<PathBuf>,

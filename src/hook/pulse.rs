@@ -83,7 +83,7 @@ fn write_in(dir: &DataDir, event: PulseEvent) -> Result<(), PulseError> {
         event.read(&String::from_utf8_lossy(&text)).map_err(EventError::Garbled)?;
     // Spec 2's script knows only its own folder.
     let cwd = cwd.or_else(|| std::env::current_dir().ok());
-    let agent = owner::own(pulse.session_id.as_deref());
+    let agent = owner::own(pulse.session_id.as_ref());
     pulse.agent_id = agent.unwrap_or_else(|| branch::UNKNOWN.to_owned());
     let workspace = path(WORKSPACE_VARIABLE).or_else(|| path(CLAUDE_PROJECT));
     pulse.git_branch =
@@ -101,8 +101,8 @@ fn write_in(dir: &DataDir, event: PulseEvent) -> Result<(), PulseError> {
     Ok(())
 }
 
-/// Whether there is a data folder. Creates it for agents that murmur did not start. For the others it existed, and whoever
-/// deleted it does not want it back.
+/// Whether there is a data folder. Creates it for agents that murmur did not start. For others it existed when they
+/// started, so if it is missing, somebody deleted it on purpose.
 fn has_folder(dir: &DataDir) -> io::Result<bool> {
     let is_there = dir.root().is_dir();
     if is_there || variable(POLICY_VARIABLE).is_some() {

@@ -5,6 +5,7 @@
 
 use crate::pulse::shallow::{self, Object};
 use crate::pulse::{ACTION, Pulse, State, action, brief, owner};
+use murmur_core::id::SessionId;
 use serde_json::value::RawValue;
 use std::path::PathBuf;
 
@@ -79,7 +80,7 @@ impl PulseEvent {
         let pulse = Pulse {
             tool_name,
             last_action,
-            session_id: payload.text("session_id").and_then(|id| owner::plain(&id)),
+            session_id: payload.text("session_id").and_then(|id| owner::plain(&id)).map(SessionId::new),
             state: self.state(&payload),
             tool_use_id: payload.text("tool_use_id").filter(|_| is_tool).and_then(|id| owner::plain(&id)),
             duration_ms: payload.get("duration_ms").filter(|_| is_tool).and_then(milliseconds),
@@ -226,7 +227,7 @@ mod tests {
         let expected = Pulse {
             tool_name: "Read".into(),
             last_action: "/a".into(),
-            session_id: Some("s".into()),
+            session_id: Some(SessionId::new("s")),
             tool_use_id: Some("t1".into()),
             duration_ms: Some(12),
             ..Pulse::default()

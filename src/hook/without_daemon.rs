@@ -21,7 +21,7 @@ use sys::{clock, lock};
 pub(super) struct WithoutDaemon<'a> {
     request: &'a Request,
     context: &'a HookContext,
-    /// Whether deferring was tried when its hold was over.
+    /// Whether it has tried to defer the call at the end of the hold.
     was_held: bool,
     /// The deferred call, and until when to wait for a daemon that is just starting.
     deferred: Option<(RequestId, Instant)>,

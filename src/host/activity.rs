@@ -9,6 +9,7 @@ use super::state::{Input, Kind};
 use crate::pulse::{ACTION, brief};
 use murmur_agent::background::Background;
 use murmur_agent::event::{Event, RunResult};
+use murmur_core::id::SessionId;
 use secrets::mask;
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ pub(super) struct Activity {
     kind: Kind,
     /// Its results: all of a beat's, the newest of a live agent's.
     pub(super) said: Vec<RunResult>,
-    pub(super) session_id: Option<String>,
+    pub(super) session_id: Option<SessionId>,
     pub(super) calls: Calls,
     /// The number of API failures in a row, and the last status.
     retries: Option<(u64, Option<u64>)>,
@@ -91,8 +92,8 @@ impl Activity {
                 Some(Input::TurnEnded)
             }
             Event::Session { id, .. } => {
-                if !id.is_empty() && self.session_id.as_deref() != Some(&**id) {
-                    self.session_id = Some(id.clone().into_owned());
+                if !id.is_empty() && self.session_id.as_ref().map(SessionId::as_str) != Some(&**id) {
+                    self.session_id = Some(SessionId::new(id.clone()));
                 }
                 self.begin_turn();
                 None
@@ -190,8 +191,9 @@ impl Activity {
         self.background.count()
     }
 
-    /// Whether the agent goes beyond its `turns`. Claude Code counts them too, but starts again in each turn that it begins
-    /// by itself. Without a set limit, a turn that began within the default one may finish: it may have an alert to report.
+    /// Whether the agent exceeds its limit `turns`. Claude Code also counts them, but from 0 again in each turn that
+    /// the agent starts by itself. If only the default limit applies, a turn that started within it may finish, as it
+    /// may have an alert.
     pub(super) fn overruns(&self, turns: Turns) -> bool {
         let Turn::Runs { after } = self.turn else { return false };
         let began_late = !self.said.is_empty() && after >= turns.most;

@@ -9,6 +9,7 @@
 use crate::host::process::{breached, ran_denied};
 use crate::pulse::action;
 use murmur_agent::event::Event;
+use murmur_core::id::AgentId;
 use murmur_core::permit::decision::{By, Verdict};
 use secrets::mask;
 use serde::Deserialize;
@@ -24,8 +25,7 @@ use sys::lines::LineBuffer;
 /// exit code, so no command can forge these.
 const UNRUN: [&str; 2] = ["<tool_use_error>", "Permission to use "];
 
-/// The first line of the result of a call that a hook refused, or whose hook failed: its start, and what follows
-/// later.
+/// Two parts of the first line of a result if a hook refused the call or failed: its beginning, and a later part.
 const REFUSED: [&str; 2] = ["PreToolUse:", " hook error: "];
 
 /// Calls that were refused during a run, and hooks that failed.
@@ -81,10 +81,10 @@ struct Open {
 
 impl Audit {
     /// Watches `agent`, whose decisions are appended to `path` from now on.
-    pub(super) fn begin(path: PathBuf, agent: &str, coverage: Coverage) -> Self {
+    pub(super) fn begin(path: PathBuf, agent: AgentId, coverage: Coverage) -> Self {
         let mut decisions = Decisions {
             path,
-            agent: agent.to_owned(),
+            agent,
             source: None,
             verdicts: HashMap::new(),
             by_guard: None,
@@ -222,7 +222,7 @@ fn describe(tool: &str, input: &str) -> String {
 #[derive(Debug)]
 struct Decisions {
     path: PathBuf,
-    agent: String,
+    agent: AgentId,
     source: Option<Source>,
     /// The latest decision on each call without a result.
     verdicts: HashMap<String, Verdict>,
@@ -301,7 +301,7 @@ impl Decisions {
 
     fn add(&mut self, line: &[u8]) {
         let Ok(line) = serde_json::from_slice::<DecisionLine>(line) else { return };
-        if line.agent != self.agent {
+        if line.agent != self.agent.as_str() {
             return;
         }
         if line.breach {

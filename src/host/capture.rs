@@ -6,7 +6,7 @@ use super::event::{Derived, Own};
 use super::ledger::{self, Entry};
 use super::output_parser::OutputParser;
 use super::replay::StoredEvents;
-use derun::id::SessionId;
+use derun::id::SessionId as CaptureId;
 use derun::log::Log;
 use derun::record::{Channel, TransportMode};
 use derun::recorder::{Recorder, UnrecordedLoss};
@@ -16,6 +16,7 @@ use derun::writer::End;
 use jiff::Timestamp;
 use murmur_agent::event::Event;
 use murmur_agent::parser::Dialect;
+use murmur_core::id::AgentId;
 use murmur_rpc::feed::{Feed, Older};
 use std::fs::File;
 use std::io;
@@ -35,10 +36,10 @@ const LINE: usize = 4 << 10;
 /// The capture of one agent's output.
 #[derive(Debug)]
 pub struct Capture {
-    agent_id: String,
+    agent_id: AgentId,
     recorder: Recorder,
     store: Option<Store>,
-    session: Option<SessionId>,
+    session: Option<CaptureId>,
     ledger: Option<File>,
     /// Events from this number on are not in the session.
     limit: Arc<AtomicU64>,
@@ -61,7 +62,7 @@ impl Capture {
     #[must_use]
     pub fn begin(
         root: Option<&Path>,
-        agent_id: &str,
+        agent_id: &AgentId,
         dialect: Dialect,
         command: Vec<String>,
         folder: &Path,
@@ -83,12 +84,11 @@ impl Capture {
             Err(error) => (None, None, Recorder::none(), None, Some(error.line())),
         };
         let older = store.as_ref().zip(session.clone()).map(|(store, session)| -> Box<dyn Older> {
-            let (root, agent_id, limit) =
-                (store.root().to_path_buf(), agent_id.to_owned(), Arc::clone(&limit));
+            let (root, agent_id, limit) = (store.root().to_path_buf(), agent_id.clone(), Arc::clone(&limit));
             Box::new(StoredEvents { root, session, agent_id, dialect, limit, is_over: false })
         });
-        let feed = Feed::new(agent_id.to_owned(), older);
-        let agent_id = agent_id.to_owned();
+        let feed = Feed::new(Some(agent_id.clone()), older);
+        let agent_id = agent_id.clone();
         let parser = OutputParser::new(dialect);
         let mut capture = Self {
             agent_id,
@@ -119,7 +119,7 @@ impl Capture {
 
     /// The session, unless nothing is captured.
     #[must_use]
-    pub fn session(&self) -> Option<&SessionId> {
+    pub fn session(&self) -> Option<&CaptureId> {
         self.session.as_ref()
     }
 
@@ -189,7 +189,7 @@ impl Capture {
 
     fn push(&mut self, own: &Own) {
         self.last_at = clock::now();
-        self.feed.push(own.line(&self.agent_id, self.feed.next()).into());
+        self.feed.push(own.line(self.agent_id.as_str(), self.feed.next()).into());
         self.feed.notify();
     }
 
@@ -228,7 +228,7 @@ impl Capture {
 
 struct Begun {
     store: Store,
-    session: SessionId,
+    session: CaptureId,
     recorder: Recorder,
     ledger: File,
 }
@@ -245,14 +245,14 @@ fn begin(root: &Path, new: NewSession) -> Result<Begun, StoreError> {
 
 fn publish(
     feed: &Feed,
-    agent_id: &str,
+    agent_id: &AgentId,
     line: &mut Vec<u8>,
     next: &mut u64,
     event: &Derived<'_>,
     observe: &mut impl FnMut(&Event<'_>),
 ) {
     line.clear();
-    event.write(line, agent_id, *next);
+    event.write(line, agent_id.as_str(), *next);
     feed.push(Arc::from(&line[..]));
     *next += 1;
     if let Derived::Agent(event) = event {

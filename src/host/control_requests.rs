@@ -9,6 +9,7 @@ use murmur_agent::event::{Event, PermissionRequest};
 use murmur_agent::invocation::Invocation;
 use murmur_agent::settings::HookProgram;
 use murmur_core::config::backend::{Backend, Capability};
+use murmur_core::id::SessionId;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -58,9 +59,9 @@ impl ControlRequests {
     }
 
     /// Handles an event of the conversation `session` and starts answering its requests.
-    pub(super) fn see(&mut self, event: &Event<'_>, session: Option<&str>) {
+    pub(super) fn see(&mut self, event: &Event<'_>, session: Option<&SessionId>) {
         match event {
-            Event::PermissionRequest(asks) => self.answer(asks, session.unwrap_or_default()),
+            Event::PermissionRequest(asks) => self.answer(asks, session),
             Event::PermissionRequestCancelled { request_id } => {
                 if let Some(answering) = self.asked.remove(request_id) {
                     answering.abort();
@@ -70,13 +71,13 @@ impl ControlRequests {
         }
     }
 
-    fn answer(&mut self, asks: &PermissionRequest, session: &str) {
+    fn answer(&mut self, asks: &PermissionRequest, session: Option<&SessionId>) {
         let Some(hook) = self.hook.clone() else { return };
         self.asked.retain(|_, answering| !answering.is_finished());
-        let (answers, asks, session) = (self.answers.clone(), asks.clone(), session.to_owned());
+        let (answers, asks, session) = (self.answers.clone(), asks.clone(), session.cloned());
         let id = asks.request_id.clone();
         let answering = tokio::spawn(async move {
-            let verdict = hook.ask(&asks, &session).await;
+            let verdict = hook.ask(&asks, session.as_ref()).await;
             // An agent that has ended needs no response.
             let _gone = answers.send((asks, verdict)).await;
         });
@@ -86,10 +87,10 @@ impl ControlRequests {
 
 impl Hook {
     /// Runs the hook; a hook without an answer denies the call.
-    async fn ask(&self, asks: &PermissionRequest, session: &str) -> Verdict {
+    async fn ask(&self, asks: &PermissionRequest, session: Option<&SessionId>) -> Verdict {
         let input = json!({
             "hook_event_name": self.event,
-            "session_id": session,
+            "session_id": session.map_or("", SessionId::as_str),
             "cwd": self.cwd,
             "tool_name": asks.tool,
             "tool_input": asks.input,

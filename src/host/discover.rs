@@ -1,11 +1,11 @@
 //! Finds hosts, and cleans up after hosts that died.
 
-use super::id::AgentId;
 use super::protocol::{HOST_PROTOCOL_VERSION, Pong, REQUESTS, Status, Wait, Waits};
 use super::record::{Ended, Record};
 use super::registration::reap;
 use super::state::Kind;
 use jiff::{SignedDuration, Timestamp};
+use murmur_core::id::AgentId;
 use murmur_rpc::client::{AskError, Client};
 use serde::Serialize;
 use serde_json::{Value, json};

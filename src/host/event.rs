@@ -5,6 +5,7 @@ mod report;
 use super::protocol::Wait;
 use super::state::State;
 use murmur_agent::event::{Event as Agent, McpServer, PermissionRequest, RunResult, Tokens};
+use murmur_core::id::SessionId;
 use murmur_rpc::envelope::{event_line, write_event};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -183,7 +184,7 @@ struct Result<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     stop_reason: &'a Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    session_id: &'a Option<String>,
+    session_id: &'a Option<SessionId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cost_usd: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,8 +1,8 @@
 //! Starts a live agent's host, a process of its own that outlives its parent (spec 3, Spawn Flow).
 
-use super::id::{AgentId, IdError};
 use murmur_agent::invocation::HOST_VARIABLE;
 use murmur_core::config::backend::Backend;
+use murmur_core::id::AgentId;
 use murmur_rpc::caller::MANAGER;
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -116,7 +116,7 @@ impl LaunchOptions {
             Some(agent_id) => agent_id,
             None => {
                 let tail = u32::from_le_bytes(random::bytes().map_err(LaunchOptionsError::Random)?);
-                AgentId::parse(&format!("{}-{tail:08x}", paths::readable(&project)))?
+                AgentId::readable(&[&project], &format!("{tail:08x}"))
             }
         };
         Ok(Launch {
@@ -154,15 +154,12 @@ pub enum LaunchOptionsError {
     /// No id can be generated.
     #[error("cannot make an id")]
     Random(#[source] io::Error),
-    /// A misspelling of the role that grants rights; it would grant none.
+    /// A likely misspelling of `manager`; the agent would get no rights.
     #[error("role {role:?} is not known")]
     Role {
         /// The role.
         role: String,
     },
-    /// The id is invalid.
-    #[error(transparent)]
-    Id(#[from] IdError),
 }
 
 impl Hinted for LaunchOptionsError {
@@ -170,7 +167,6 @@ impl Hinted for LaunchOptionsError {
         Some(match self {
             Self::Relative { .. } => "use an absolute path for the worktree".to_owned(),
             Self::Role { .. } => format!("did you mean {MANAGER:?}?"),
-            Self::Id(error) => return error.hint(),
             Self::Worktree { .. } | Self::Random(_) => return None,
         })
     }

@@ -1,8 +1,10 @@
 //! An agent's process: how it starts, how it ends, and the result of a run.
 
 use super::audit::Refusals;
+use derun::id::SessionId as CaptureId;
 use murmur_agent::event::RunResult;
 use murmur_agent::invocation::Invocation;
+use murmur_core::id::SessionId;
 use murmur_core::permit::request::Request;
 use std::io;
 use std::process::Stdio;
@@ -102,7 +104,7 @@ pub enum Doing {
 /// The message for an agent that was killed because `call` ran without a decision.
 #[must_use]
 pub fn undecided(call: &str) -> String {
-    format!("a call was not decided: {call}")
+    format!("a call ran without a decision: {call}")
 }
 
 /// The message for an agent that was killed because `call` wrote where it may not.
@@ -133,13 +135,13 @@ pub struct Run {
     /// Whether it ended within a turn that it had started by itself.
     pub unfinished: bool,
     /// The conversation's id, if known.
-    pub session_id: Option<String>,
+    pub session_id: Option<SessionId>,
     /// The end of its stderr, decoded lossily.
     pub stderr: String,
     /// The number of processes that could not be killed.
     pub survivors: usize,
     /// The capture session with its output.
-    pub capture: Option<String>,
+    pub capture: Option<CaptureId>,
     /// Why the capture is incomplete.
     pub lost: Option<String>,
     /// Calls that the guard refused, and hooks that failed.

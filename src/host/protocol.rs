@@ -1,9 +1,11 @@
 //! Requests to a host, and its responses (spec 3, Host Protocol; docs/reference/host-protocol.md).
 
 use super::calls::Call;
-use super::id::AgentId;
 use super::state::{Kind, State};
+use derun::id::SessionId as CaptureId;
 use murmur_core::config::backend::Backend;
+use murmur_core::id::BeatId;
+use murmur_core::id::{AgentId, SessionId};
 use murmur_core::permit::request::Request;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -51,7 +53,7 @@ pub struct Card {
     pub issue: Option<String>,
     /// The beat it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub beat: Option<String>,
+    pub beat: Option<BeatId>,
     /// When its host started, RFC 3339.
     pub started_at: String,
 }
@@ -83,9 +85,9 @@ pub struct Status {
     /// The agent's process; `null` if there is none.
     pub agent_pid: Option<u32>,
     /// Claude Code's id of the conversation, once known.
-    pub session_id: Option<String>,
+    pub session_id: Option<SessionId>,
     /// The capture session with its output.
-    pub capture: Option<String>,
+    pub capture: Option<CaptureId>,
     /// Why the capture is incomplete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,

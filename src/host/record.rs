@@ -1,7 +1,8 @@
 //! `hosts/<agent>.json`: the agent's host process, and its result (docs/reference/host-protocol.md).
 
-use super::id::AgentId;
 use super::protocol::{Card, HOST_PROTOCOL_VERSION};
+use derun::id::SessionId as CaptureId;
+use murmur_core::id::AgentId;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,7 @@ pub struct Record {
     pub card: Card,
     /// The capture session with its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capture: Option<String>,
+    pub capture: Option<CaptureId>,
     /// Its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Ended>,
@@ -135,7 +136,7 @@ impl Record {
     }
 
     /// Records the capture session with the agent's output.
-    pub fn note_capture(&mut self, held: &Held, capture: String) -> io::Result<()> {
+    pub fn note_capture(&mut self, held: &Held, capture: CaptureId) -> io::Result<()> {
         self.capture = Some(capture);
         held.rewrite(&serde_json::to_vec(self)?)
     }

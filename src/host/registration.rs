@@ -1,9 +1,10 @@
 //! A host's registration: its record and socket, from before the agent starts until it has ended.
 
-use super::id::AgentId;
 use super::protocol::Card;
 use super::record::{ClaimError, Ended, Record};
+use derun::id::SessionId as CaptureId;
 use murmur_agent::invocation::marks;
+use murmur_core::id::AgentId;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -160,7 +161,7 @@ impl Registration {
     }
 
     /// Records the capture session that has the agent's output.
-    pub fn note_capture(&mut self, capture: String) -> io::Result<()> {
+    pub fn note_capture(&mut self, capture: CaptureId) -> io::Result<()> {
         let Presence { record, held, .. } = &mut *self.presence();
         held.as_ref().map_or(Ok(()), |held| record.note_capture(held, capture))
     }

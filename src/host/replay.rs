@@ -3,10 +3,11 @@
 use super::event::Derived;
 use super::ledger::{self, Entries, Entry};
 use super::output_parser::{LineStarts, OutputParser};
-use derun::id::SessionId;
+use derun::id::SessionId as CaptureId;
 use derun::session::Session;
 use derun::store::{Store, StoreError};
 use murmur_agent::parser::Dialect;
+use murmur_core::id::AgentId;
 use murmur_rpc::feed::{Older, Past};
 use std::collections::VecDeque;
 use std::io;
@@ -25,9 +26,9 @@ pub struct StoredEvents {
     /// The store's state root.
     pub root: PathBuf,
     /// The session.
-    pub session: SessionId,
+    pub session: CaptureId,
     /// The agent.
-    pub agent_id: String,
+    pub agent_id: AgentId,
     /// The form of its output.
     pub dialect: Dialect,
     /// Events from this number on are not stored.
@@ -120,7 +121,7 @@ impl Replay {
         self.next = entry.offset;
         if let Some(own) = &entry.own {
             if entry.offset >= self.wanted {
-                out.extend_from_slice(&own.line(&self.stored.agent_id, entry.offset));
+                out.extend_from_slice(&own.line(self.stored.agent_id.as_str(), entry.offset));
             }
             self.next += 1;
         }
@@ -157,9 +158,9 @@ impl Replay {
     }
 }
 
-fn push(out: &mut Vec<u8>, event: &Derived<'_>, next: &mut u64, wanted: u64, agent_id: &str) {
+fn push(out: &mut Vec<u8>, event: &Derived<'_>, next: &mut u64, wanted: u64, agent_id: &AgentId) {
     if *next >= wanted {
-        event.write(out, agent_id, *next);
+        event.write(out, agent_id.as_str(), *next);
     }
     *next += 1;
 }

@@ -23,7 +23,7 @@ use super::protocol::{Card, GRACE};
 use super::registration::Listeners;
 use super::serve::{Command, Handlers};
 use super::state::{Effect, Input, Kind, Machine, State};
-
+use derun::id::SessionId as CaptureId;
 use derun::record::Channel;
 use derun::writer::End;
 use murmur_agent::backend;
@@ -84,7 +84,7 @@ pub async fn run(
     spec: &Spec,
     listeners: Option<Listeners>,
     stop: impl Future<Output = ()>,
-    started: impl FnOnce(Option<String>),
+    started: impl FnOnce(Option<CaptureId>),
     sink: impl FnMut(Progress<'_>, Duration),
 ) -> io::Result<(Run, Drain)> {
     let begun = Instant::now();
@@ -101,7 +101,7 @@ pub async fn run(
     let command = std::iter::once(spec.invocation.program.display().to_string());
     let command = command.chain(spec.invocation.args.iter().cloned()).collect();
     let dialect = backend::dialect(&spec.card.backend);
-    let agent = spec.card.agent_id.as_str();
+    let agent = &spec.card.agent_id;
     let capture = Capture::begin(spec.captures.as_deref(), agent, dialect, command, &spec.invocation.cwd);
     if let Some(pid) = pid {
         capture.started(pid);
@@ -135,7 +135,7 @@ pub async fn run(
         activity: Activity::new(spec.card.kind),
         turn_splitter: TurnSplitter::new(dialect),
         dialog: backend::dialog(&spec.card.backend, spec.conversation.clone()),
-        audit: spec.decisions.clone().map(|path| Audit::begin(path, spec.card.agent_id.as_str(), coverage)),
+        audit: spec.decisions.clone().map(|path| Audit::begin(path, spec.card.agent_id.clone(), coverage)),
         stderr: Vec::new(),
         stops: Vec::new(),
         sink,
@@ -146,7 +146,7 @@ pub async fn run(
     }
     host.open_dialog(&first);
     host.take(Input::Started);
-    started(host.capture.session().map(ToString::to_string));
+    started(host.capture.session().cloned());
     let exit = host.work(&mut child, &mut pipes, stop, asked, &mut answers).await;
     let survivors = end_all_children(REAPING).await.err().unwrap_or(0);
     let _cut = timeout(DRAIN, host.drain(&mut pipes)).await;
@@ -263,7 +263,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         // Hooks that fail because murmur stops the agent are not failures.
         let mut audit = audit.as_mut().filter(|_| self.stopped.is_none());
         capture.bytes(channel, bytes, |event| {
-            control_requests.see(event, activity.session_id.as_deref());
+            control_requests.see(event, activity.session_id.as_ref());
             inputs.extend(activity.see(event, at));
             overruns |= turns.is_some_and(|turns| activity.overruns(turns));
             if let Some(audit) = audit.as_mut() {
@@ -332,7 +332,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             let _nothing_to_do = activity.see(event, at);
             sink(Progress::Agent(event), at);
         });
-        let capture = self.capture.session().map(ToString::to_string);
+        let capture = self.capture.session().cloned();
         let lost = self.capture.lost().map(str::to_owned);
         let end = match exit {
             Exit::Code(code) => End::Exited(code),

@@ -5,6 +5,7 @@ use super::protocol::{
 };
 use super::state::State;
 use murmur_agent::settings::HookProgram;
+use murmur_core::id::AgentId;
 use murmur_rpc::caller::Caller;
 use murmur_rpc::envelope::{Request, payload, response_line, unknown};
 use murmur_rpc::feed::Feed;
@@ -47,7 +48,7 @@ pub(super) enum Command {
 /// Handles requests.
 #[derive(Debug, Clone)]
 pub(super) struct Handlers {
-    agent_id: String,
+    agent_id: AgentId,
     feed: Arc<Feed>,
     commands: mpsc::Sender<Command>,
 }
@@ -57,7 +58,7 @@ const OVER: &str = "the agent has ended";
 
 impl Handlers {
     pub(super) fn new(card: &Card, feed: &Arc<Feed>, commands: mpsc::Sender<Command>) -> Self {
-        Self { agent_id: card.agent_id.to_string(), feed: Arc::clone(feed), commands }
+        Self { agent_id: card.agent_id.clone(), feed: Arc::clone(feed), commands }
     }
 
     async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, Failure> {
@@ -86,7 +87,7 @@ impl Handlers {
             "ping" => Answer::payload(&Pong {
                 protocol_version: HOST_PROTOCOL_VERSION.to_owned(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),
-                agent_id: self.agent_id.clone(),
+                agent_id: self.agent_id.to_string(),
                 pid: std::process::id(),
             }),
             "status" => Answer::payload(&self.ask(Command::Status).await?),
@@ -97,7 +98,7 @@ impl Handlers {
                 if from.is_some_and(|from| from > next) {
                     let from = from.unwrap_or_default();
                     return Err(
-                        failure!("offset {from} is in the future; the next event is {next}"; "attach from {next} on"),
+                        failure!("offset {from} is in the future; the next event is {next}"; "attach from {next}"),
                     );
                 }
                 let attached = Attached { from: from.unwrap_or(next), next };
@@ -108,7 +109,7 @@ impl Handlers {
                 caller.require_manager("direct agents")?;
                 let Send { text } = read(given)?;
                 if text.trim().is_empty() {
-                    return Err("there is no text to send".into());
+                    return Err("the message is empty".into());
                 }
                 Answer::payload(&self.ask(|tell| Command::Send(text, tell)).await??)
             }

@@ -85,7 +85,8 @@ fn open_repaired(path: &Path) -> io::Result<File> {
         let start = start_of_last_line(&file, length)?;
         let mut torn = vec![0; usize::try_from(length - start).unwrap_or(usize::MAX)];
         file.read_exact_at(&mut torn, start)?;
-        // A line that lacks only its newline counts; the beat of any other is still in `beats/` and gets a new line.
+        // Complete a line that lacks only its newline. For any other, the beat is still in `beats/` and gets a new
+        // line.
         if serde_json::from_slice::<Entry>(&torn).is_ok() {
             file.write_all(b"\n")?;
         } else {

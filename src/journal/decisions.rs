@@ -2,6 +2,7 @@
 //! (docs/reference/hook.md).
 
 use crate::host::process::Unanswered;
+use murmur_core::id::{BeatId, SessionId};
 use murmur_core::permit::decision::{By, Verdict};
 use murmur_core::permit::request::{Answerer, Request, RequestId};
 use secrets::mask;
@@ -34,7 +35,7 @@ pub struct DecisionLine<'a> {
     pub project: Option<&'a str>,
     /// The beat that the call belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub beat: Option<&'a str>,
+    pub beat: Option<&'a BeatId>,
     /// The tool.
     pub tool: &'a str,
     /// The tool's input, as JSON text; no longer valid JSON where masking broke it.
@@ -44,7 +45,7 @@ pub struct DecisionLine<'a> {
     pub answers: Option<String>,
     /// The folder the call runs in.
     pub cwd: &'a Path,
-    /// The backend's id of the conversation.
+    /// The session; empty if the backend doesn't say.
     pub session: &'a str,
     /// The backend's id of the call.
     pub tool_use_id: &'a str,
@@ -93,12 +94,12 @@ pub fn record_undecided(
         ts: clock::rfc3339(clock::now()),
         agent: &request.agent,
         project: Some(&*request.project).filter(|project| !project.is_empty()),
-        beat: request.beat.as_ref().map(|beat| beat.beat.as_str()),
+        beat: request.beat.as_ref().map(|beat| &beat.beat),
         tool: &request.tool,
         input: shown(&input),
         answers: None,
         cwd: &request.cwd,
-        session: &request.session,
+        session: request.session.as_ref().map_or("", SessionId::as_str),
         tool_use_id: &request.tool_use_id,
         verdict: Verdict::Deny,
         by: &By::Nobody,

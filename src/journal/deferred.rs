@@ -182,7 +182,7 @@ mod tests {
         let folder = Folder::new(top.path().join("approvals"));
         let request = Request {
             agent: "site-1".to_owned(),
-            session: "s".to_owned(),
+            session: Some(murmur_core::id::SessionId::new("s")),
             tool_use_id: "t1".to_owned(),
             tool: "Bash".to_owned(),
             input: serde_json::json!({ "command": "git push" }),

@@ -1,9 +1,11 @@
 //! A line of the journal: spec 0's fields in spec 0's order, then murmur's own.
 
 use crate::outcome::{Kind, Outcome};
+use derun::id::SessionId as CaptureId;
 use murmur_agent::conversation::Turn;
 use murmur_agent::event::Tokens;
 use murmur_core::config::backend::Backend;
+use murmur_core::id::{BeatId, SessionId};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -76,9 +78,9 @@ pub struct Entry {
     /// What the line is about.
     #[serde(default, skip_serializing_if = "LineKind::is_beat")]
     pub kind: LineKind,
-    /// The beat's id, a UUIDv7. Empty in lines of other programs and of stuck agents.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub beat: String,
+    /// The beat's id; `None` in lines of other programs and of stuck agents.
+    #[serde(default, deserialize_with = "known_beat", skip_serializing_if = "Option::is_none")]
+    pub beat: Option<BeatId>,
     /// The name of a named heartbeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<String>,
@@ -93,7 +95,7 @@ pub struct Entry {
     pub unguarded: Vec<String>,
     /// Claude Code's id of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
+    pub session_id: Option<SessionId>,
     /// The cost, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
@@ -134,8 +136,8 @@ pub struct Entry {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub heartbeat_changed: bool,
     /// The capture session with the agent's output.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capture: Option<String>,
+    #[serde(default, deserialize_with = "valid_capture", skip_serializing_if = "Option::is_none")]
+    pub capture: Option<CaptureId>,
     /// Why the capture is incomplete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture_lost: Option<String>,
@@ -145,6 +147,18 @@ pub struct Entry {
     /// The request whose answer this beat resumed with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumes: Option<String>,
+}
+
+/// Reads the id of a beat; `None` if it is empty.
+fn known_beat<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<BeatId>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Ok(Some(text).filter(|text| !text.is_empty()).map(BeatId::new))
+}
+
+/// Reads the id of a capture session; `None` if it is invalid.
+fn valid_capture<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<CaptureId>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.and_then(|text| CaptureId::parse(&text).ok()))
 }
 
 impl Entry {
@@ -160,7 +174,7 @@ impl Entry {
             error: None,
             turns: None,
             kind: LineKind::Beat,
-            beat: String::new(),
+            beat: None,
             heartbeat: None,
             agent: String::new(),
             backend: Backend::default(),

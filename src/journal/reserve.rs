@@ -125,7 +125,7 @@ impl Reserve {
         self.open_with(File::options().read(true).write(true))
     }
 
-    /// What it holds; whoever only looks needs no leave to write.
+    /// Its contents. Reading needs no write permission.
     fn text(&self) -> io::Result<Vec<u8>> {
         let file =
             self.open_with(File::options().read(true)).map_err(|error| unreadable(&self.path, error))?;
@@ -185,10 +185,11 @@ mod tests {
     use super::super::append;
     use super::*;
     use crate::outcome::Kind;
+    use murmur_core::id::BeatId;
 
     fn entry(beat: &str) -> Entry {
         let ts = "2026-02-03T10:00:00Z".to_owned();
-        Entry { beat: beat.to_owned(), ..Entry::new(ts, "/w".to_owned(), Kind::Ok, 1) }
+        Entry { beat: Some(BeatId::new(beat)), ..Entry::new(ts, "/w".to_owned(), Kind::Ok, 1) }
     }
 
     fn data() -> (tempfile::TempDir, DataDir, Reserve) {
@@ -200,7 +201,7 @@ mod tests {
     }
 
     fn beats(reserve: &Reserve) -> Vec<String> {
-        reserve.entries().unwrap().into_iter().map(|entry| entry.beat).collect()
+        reserve.entries().unwrap().into_iter().filter_map(|entry| Some(entry.beat?.to_string())).collect()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! The user may move the journal away, truncate it, or have a program rewrite it. The rest of a journal that was moved
 //! away is read before the new one; in a new file that is a copy of the old one, reading continues at the same place.
-//! Must not know what signals that there is something to read.
+//! Callers decide when to read.
 
 use super::append::start_of_last_line;
 use super::entry::Entry;
@@ -232,6 +232,7 @@ impl Read for Part<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use murmur_core::id::BeatId;
     use std::io::Write;
 
     struct Journal {
@@ -344,11 +345,11 @@ mod tests {
         let mut found = Vec::new();
         let mut tail = Tail::from_start(journal.path());
         let more = tail.read(u64::MAX, |line| {
-            found.push((line.entry().map(|entry| entry.beat), line.position().end));
+            found.push((line.entry().and_then(|entry| entry.beat), line.position().end));
             Ok(())
         });
         assert!(!more.unwrap());
         let end = line.len() as u64 + 1;
-        assert_eq!(found, [(Some("b".to_owned()), end), (None, end + 9)]);
+        assert_eq!(found, [(Some(BeatId::new("b")), end), (None, end + 9)]);
     }
 }

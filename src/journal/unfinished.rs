@@ -16,6 +16,7 @@ use super::reserve::Reserve;
 use super::spares::Spares;
 use jiff::Timestamp;
 use murmur_agent::invocation;
+use murmur_core::id::BeatId;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -77,22 +78,27 @@ impl Begun {
 pub struct Record(Held);
 
 /// The file name of a beat's record.
-fn name(beat: &str) -> String {
+fn name(beat: &BeatId) -> String {
     format!("{beat}.json")
+}
+
+/// The file name of the record of `begun`.
+fn name_of(begun: &Begun) -> io::Result<String> {
+    begun.entry.beat.as_ref().map(name).ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
 impl Record {
     /// Creates the record of a beat.
     pub fn create(dir: &DataDir, begun: &Begun) -> io::Result<Self> {
         let text = serde_json::to_vec(begun)?;
-        let name = name(&begun.entry.beat);
+        let name = name_of(begun)?;
         let held = Spares::new(dir).record(&dir.beats(), &name, &text, Lasting::Yes)?;
         held.map(Self).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
     }
 
     /// Takes over the record of an announced beat. Returns `None` if it was withdrawn; the beat must not begin then.
     pub fn take_announced(dir: &DataDir, begun: &Begun) -> io::Result<Option<Self>> {
-        let Some(held) = Held::take_over(&dir.beats().join(name(&begun.entry.beat)))? else {
+        let Some(held) = Held::take_over(&dir.beats().join(name_of(begun)?))? else {
             return Ok(None);
         };
         held.rewrite(&serde_json::to_vec(begun)?)?;
@@ -155,13 +161,13 @@ pub enum Kept {
 pub fn announce(dir: &DataDir, begun: &Begun) -> io::Result<()> {
     let text = serde_json::to_vec(begun)?;
     // Needn't survive a power failure: the beat has not begun then.
-    let name = name(&begun.entry.beat);
+    let name = name_of(begun)?;
     let held = Spares::new(dir).record(&dir.beats(), &name, &text, Lasting::No)?;
     held.map(drop).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
 }
 
 /// Withdraws an announced beat. Returns `false` if its process has taken it over, or if it has no record.
-pub fn withdraw(dir: &DataDir, beat: &str) -> io::Result<bool> {
+pub fn withdraw(dir: &DataDir, beat: &BeatId) -> io::Result<bool> {
     let Some(held) = Held::take_over(&dir.beats().join(name(beat)))? else { return Ok(false) };
     let is_announced = serde_json::from_slice::<Begun>(&held.read()?).is_ok_and(|begun| begun.is_announced());
     if is_announced {
@@ -214,14 +220,14 @@ pub fn survey_except(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<
 
 /// Sends `signal` to the process that runs the beat, if it is still running.
 pub fn signal(folder: &Path, begun: &Begun, signal: process::Signal) {
-    let Phase::Running { pid, .. } = begun.phase else { return };
-    let path = folder.join(name(&begun.entry.beat));
-    process::signal_if(pid, signal, || held::look(&path).is_some_and(|found| found.is_held));
+    let (Phase::Running { pid, .. }, Some(beat)) = (&begun.phase, &begun.entry.beat) else { return };
+    let path = folder.join(name(beat));
+    process::signal_if(*pid, signal, || held::look(&path).is_some_and(|found| found.is_held));
 }
 
 /// Whether an announced beat is over: its record is removed, or its dead process left only the journal line in it.
 #[must_use]
-pub fn is_over(dir: &DataDir, beat: &str) -> bool {
+pub fn is_over(dir: &DataDir, beat: &BeatId) -> bool {
     let path = dir.beats().join(name(beat));
     match held::look(&path) {
         Some(found) => {
@@ -232,7 +238,7 @@ pub fn is_over(dir: &DataDir, beat: &str) -> bool {
 }
 
 /// Removes the record of a dead process whose line is kept elsewhere.
-pub fn discard(dir: &DataDir, beat: &str) -> io::Result<()> {
+pub fn discard(dir: &DataDir, beat: &BeatId) -> io::Result<()> {
     match Held::take_over(&dir.beats().join(name(beat)))? {
         Some(held) => Spares::new(dir).release(held),
         None => Ok(()),
@@ -302,7 +308,8 @@ pub fn waiting_with(dir: &DataDir, in_records: usize) -> io::Result<usize> {
 /// Whether `entry` is in the journal, or is a beat with a record from which it will get its line.
 pub fn is_known(dir: &DataDir, entry: &Entry) -> io::Result<bool> {
     // Check the record first: it is removed after the journal has the line.
-    let has_record = entry.kind.is_beat() && dir.beats().join(name(&entry.beat)).exists();
+    let beat = entry.beat.as_ref().filter(|_| entry.kind.is_beat());
+    let has_record = beat.is_some_and(|beat| dir.beats().join(name(beat)).exists());
     Ok(has_record || has_line(&dir.journal(), entry)?)
 }
 

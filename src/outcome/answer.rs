@@ -18,7 +18,7 @@ pub(super) fn is_alert(text: &str) -> bool {
     word.eq_ignore_ascii_case(WORD) && rest.starts_with([':', '：'])
 }
 
-/// Whether the character shows nothing by itself: hidden ones, soft hyphens, and joiners without what they join.
+/// Whether the character is invisible by itself: a hidden character, a soft hyphen, or a joiner.
 fn is_invisible(character: char) -> bool {
     plain::is_invisible(character) || matches!(character, '\u{ad}' | '\u{200c}' | '\u{200d}')
 }

@@ -44,7 +44,7 @@ impl Servers {
                 Some(other) => missing.push(format!("{name:?} is {other:?}")),
                 None => match why(name) {
                     Some(why) => missing.push(format!("{name:?} {why}")),
-                    None => missing.push(format!("{name:?} is not one of the agent's")),
+                    None => missing.push(format!("{name:?} is not configured for the agent")),
                 },
             }
         }
@@ -54,7 +54,7 @@ impl Servers {
                 Outcome::Attention(said) => format!("; the agent had said: {said}"),
                 _ => String::new(),
             };
-            return Outcome::Error(format!("the heartbeat requires an MCP server: {what}{said}"));
+            return Outcome::Error(format!("a required MCP server is not available: {what}{said}"));
         }
         if outcome != Outcome::Ok {
             return outcome;

@@ -4,6 +4,7 @@
 //! it soon, so that lines of concurrent hooks are in order and none is cut while being written.
 
 use super::Pulse;
+use murmur_core::id::SessionId;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -67,13 +68,13 @@ impl Activity {
 
     /// The newest pulse of a call of `session`, if it is recent.
     #[must_use]
-    pub fn last_call(&self, session: Option<&str>) -> Option<Pulse> {
+    pub fn last_call(&self, session: Option<&SessionId>) -> Option<Pulse> {
         let size = self.file.metadata().ok()?.len();
         let searched = size.min(SEARCHED);
         let mut text = vec![0; usize::try_from(searched).ok()?];
         self.file.read_exact_at(&mut text, size - searched).ok()?;
         let mut pulses = text.rsplit(|byte| *byte == b'\n').filter_map(Pulse::parse);
-        pulses.find(|pulse| !pulse.tool_name.is_empty() && pulse.session_id.as_deref() == session)
+        pulses.find(|pulse| !pulse.tool_name.is_empty() && pulse.session_id.as_ref() == session)
     }
 
     /// Appends `line`, which ends in a newline.

@@ -1,6 +1,7 @@
 //! Determines an agent's own id from the environment and Claude Code.
 
 use murmur_agent::invocation::AGENT_VARIABLE;
+use murmur_core::id::SessionId;
 use std::ffi::OsString;
 use sys::tmux;
 
@@ -16,16 +17,16 @@ const ID: usize = 200;
 /// The id of the agent that runs this process: `MURMUR_AGENT_ID`, else the tmux session's name, else from the conversation
 /// `session` or that in the environment, if any.
 #[must_use]
-pub fn own(session: Option<&str>) -> Option<String> {
+pub fn own(session: Option<&SessionId>) -> Option<String> {
     let readable = |name: &str| std::env::var_os(name).and_then(readable);
-    let session = || session.map(str::to_owned).or_else(|| readable(SESSION_VARIABLE));
+    let session = || session.cloned().or_else(|| readable(SESSION_VARIABLE).map(SessionId::new));
     first(readable(AGENT_VARIABLE), tmux::session_name, session)
 }
 
-/// The id of the agent that holds the conversation `session_id` and has no other.
+/// The id of the agent of `session` that has no other.
 #[must_use]
-pub fn of_session(session_id: &str) -> String {
-    format!("claude-{}", plain(session_id).unwrap_or_default())
+pub fn of_session(session: &SessionId) -> String {
+    format!("claude-{}", plain(session.as_str()).unwrap_or_default())
 }
 
 /// A Claude Code id without control characters and cut to a sane length; `None` if nothing is left.
@@ -44,14 +45,14 @@ pub fn readable(value: OsString) -> Option<String> {
 fn first(
     named: Option<String>,
     tmux: impl FnOnce() -> Option<String>,
-    session: impl FnOnce() -> Option<String>,
+    session: impl FnOnce() -> Option<SessionId>,
 ) -> Option<String> {
     if let Some(mut id) = named.or_else(tmux) {
         let end = (0..=LONGEST.min(id.len())).rev().find(|end| id.is_char_boundary(*end));
         id.truncate(end.unwrap_or_default());
         return Some(id);
     }
-    session().and_then(|session| plain(&session)).map(|session| of_session(&session))
+    session().filter(|session| plain(session.as_str()).is_some()).map(|session| of_session(&session))
 }
 
 #[cfg(test)]
@@ -70,7 +71,10 @@ mod tests {
             ("", "", "\n", ""),
             ("", "", "", ""),
         ] {
-            assert_eq!(first(text(named), || text(tmux), || text(session)), text(expected));
+            assert_eq!(
+                first(text(named), || text(tmux), || text(session).map(SessionId::new)),
+                text(expected)
+            );
         }
     }
 
@@ -78,7 +82,7 @@ mod tests {
     fn ids_are_short_and_not_cut_within_a_character() {
         let long = "x".repeat(LONGEST - 1) + "ü";
         assert_eq!(first(Some(long), || None, || None), Some("x".repeat(LONGEST - 1)));
-        assert_eq!(of_session(&"x".repeat(5000)), format!("claude-{}", "x".repeat(ID)));
+        assert_eq!(of_session(&SessionId::new("x".repeat(5000))), format!("claude-{}", "x".repeat(ID)));
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub fn put(dir: &DataDir, mut pulse: Pulse) -> Result<(), WriteError> {
     let before = before.filter(|before| before.session_id == pulse.session_id);
     let last_call = match &before {
         Some(before) if !before.tool_name.is_empty() => Some(before.clone()),
-        _ if ends => opened.as_ref().ok().and_then(|all| all.last_call(pulse.session_id.as_deref())),
+        _ if ends => opened.as_ref().ok().and_then(|all| all.last_call(pulse.session_id.as_ref())),
         _ => None,
     };
     let appended = match &mut opened {
@@ -130,7 +130,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         let state = |session: &str, state: State| {
-            let session_id = Some(session.to_owned());
+            let session_id = Some(murmur_core::id::SessionId::new(session));
             put(&dir, Pulse { agent_id: "a".to_owned(), session_id, state, ..Pulse::default() }).unwrap();
             folder::read(&dir.pulse("a")).unwrap().pulse.state
         };

@@ -8,9 +8,9 @@ mod hosts;
 use super::hosted::Standing;
 use super::known::Known;
 use super::{Agent, Sources, join, session};
-use crate::host::id::AgentId;
 use hosts::{HostChange, Hosts};
 use jiff::Timestamp;
+use murmur_core::id::AgentId;
 use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
@@ -87,9 +87,9 @@ impl Follower {
                 self.read_all()?;
             }
             Event::Host(HostChange::One(_, Some(seen))) => self.known.host(&self.sources, &seen),
-            Event::Host(HostChange::One(agent, None)) => _ = self.known.hosts.remove(agent.as_str()),
+            Event::Host(HostChange::One(agent, None)) => _ = self.known.hosts.remove(&agent),
             Event::Host(HostChange::All { seen, newer }) => {
-                self.known.hosts.retain(|id, _| newer.iter().any(|newer| newer.as_str() == id));
+                self.known.hosts.retain(|id, _| newer.contains(id));
                 seen.iter().for_each(|seen| self.known.host(&self.sources, seen));
             }
             Event::Ended(pid) => {
@@ -115,7 +115,7 @@ impl Follower {
     fn closed(&self) -> impl Iterator<Item = AgentId> {
         let hosts = self.known.hosts.iter();
         let closed = hosts.filter(|(_, host)| matches!(host.standing, Standing::Closed { .. }));
-        closed.filter_map(|(id, _)| AgentId::parse(id).ok())
+        closed.map(|(id, _)| id.clone())
     }
 
     /// Checks what cannot be watched: when conversations of sessions were written to, processes that are not waited for, and

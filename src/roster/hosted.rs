@@ -6,6 +6,7 @@ use crate::host::discover::{Condition, HostInfo};
 use crate::host::state;
 use crate::pulse::State;
 use jiff::Timestamp;
+use murmur_core::id::SessionId;
 use std::path::{Path, PathBuf};
 
 /// An agent, according to its host.
@@ -16,7 +17,7 @@ pub struct Hosted {
     /// The folder it works in; empty if unknown.
     pub worktree: PathBuf,
     /// Claude Code's id of the conversation.
-    pub session_id: Option<String>,
+    pub session_id: Option<SessionId>,
     /// When its host started.
     pub started_at: Option<Timestamp>,
     /// Its last sign of life.
@@ -69,7 +70,7 @@ impl Hosted {
             Condition::Up(status) => {
                 let at = status.last_event_at.as_deref().and_then(time);
                 let at =
-                    at.or_else(|| session::conversation(claude?, &worktree, status.session_id.as_deref()?));
+                    at.or_else(|| session::conversation(claude?, &worktree, status.session_id.as_ref()?));
                 let (state, word) = (state(&status.state), status.state.word());
                 let pid = status.agent_pid;
                 let (call, background) = (status.call.clone(), status.state.background());

@@ -4,13 +4,13 @@
 //! then whatever is newest.
 
 use super::hosted::{Hosted, Standing};
-use super::known::{Known, KnownPulse};
-use super::session::Session;
+use super::known::{Known, KnownPulse, KnownSession};
 use super::{Agent, Source, session_agent};
 use crate::pulse::State;
 use crate::pulse::health::Health;
 use jiff::Timestamp;
 use murmur_core::config::quiet::Quiet;
+use murmur_core::id::SessionId;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -19,31 +19,33 @@ use std::time::Duration;
 struct Row<'a> {
     host: Option<&'a Hosted>,
     heard: Option<&'a KnownPulse>,
-    session: Option<&'a (Session, Option<String>)>,
+    session: Option<&'a KnownSession>,
 }
 
 /// Returns every known agent as of `now`, sorted by id.
 #[must_use]
 pub fn agents(known: &Known, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
     let mut rows: BTreeMap<String, Row<'_>> = BTreeMap::new();
-    let mut by_session: HashMap<&str, (Timestamp, String)> = HashMap::new();
+    let mut by_session: HashMap<&SessionId, (Timestamp, String)> = HashMap::new();
     for (id, host) in &known.hosts {
-        rows.entry(id.clone()).or_default().host = Some(host);
-        if let Some(session) = host.session_id.as_deref().filter(|_| host.is_alive()) {
-            by_session.insert(session, (Timestamp::MAX, id.clone()));
+        rows.entry(id.to_string()).or_default().host = Some(host);
+        if let Some(session) = host.session_id.as_ref().filter(|_| host.is_alive()) {
+            by_session.insert(session, (Timestamp::MAX, id.to_string()));
         }
     }
     for heard in known.pulses.values() {
-        let session = heard.pulse.session_id.as_deref().unwrap_or_default();
-        let of_host = by_session.get(session).filter(|(at, _)| *at == Timestamp::MAX);
+        let session = heard.session();
+        let holder = session.and_then(|session| by_session.get(session));
+        let of_host = holder.filter(|(at, _)| *at == Timestamp::MAX);
         let id = match of_host {
-            Some((_, id)) if !known.hosts.contains_key(&heard.pulse.agent_id) => id.clone(),
+            Some((_, id)) if !known.hosts.contains_key(&*heard.pulse.agent_id) => id.clone(),
             _ => heard.pulse.agent_id.clone(),
         };
         let row = rows.entry(id.clone()).or_default();
         if row.heard.is_none_or(|known| known.at < heard.at) {
             row.heard = Some(heard);
         }
+        let Some(session) = session else { continue };
         let newest = by_session.entry(session).or_insert((heard.at, id.clone()));
         if newest.0 < heard.at {
             *newest = (heard.at, id);
@@ -52,9 +54,9 @@ pub fn agents(known: &Known, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
     // A conversation that continued under another agent id belongs to that one.
     rows.retain(|id, row| {
         let Row { host: None, heard: Some(heard), .. } = row else { return true };
-        let session = heard.pulse.session_id.as_deref().unwrap_or_default();
+        let Some(session) = heard.session() else { return true };
         let is_over = heard.pulse.state == State::Exited || heard.is_alive == Some(false);
-        session.is_empty() || !is_over || by_session.get(session).is_none_or(|(_, newest)| newest == id)
+        !is_over || by_session.get(session).is_none_or(|(_, newest)| newest == id)
     });
     let mut by_pid: HashMap<u32, String> = HashMap::new();
     for (id, row) in &rows {
@@ -66,11 +68,11 @@ pub fn agents(known: &Known, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
         }
     }
     for session in known.sessions.values() {
-        let named = session_agent(&session.0.session_id);
-        let of_session = by_session.get(&*session.0.session_id).map(|(_, id)| id);
-        let id = of_session.or_else(|| by_pid.get(&session.0.pid)).cloned().unwrap_or(named);
+        let named = session_agent(&session.session.session_id);
+        let of_session = by_session.get(&session.session.session_id).map(|(_, id)| id);
+        let id = of_session.or_else(|| by_pid.get(&session.session.pid)).cloned().unwrap_or(named);
         let row = rows.entry(id).or_default();
-        if row.session.is_none_or(|known| known.0.at < session.0.at) {
+        if row.session.is_none_or(|known| known.session.at < session.session.at) {
             row.session = Some(session);
         }
     }
@@ -109,7 +111,7 @@ impl Row<'_> {
         let (source, at) = self.last()?;
         let age = age(at, now);
         let pulse = self.heard.map(|heard| &heard.pulse);
-        let session = self.session.map(|(session, _)| session);
+        let session = self.session.map(|known| &known.session);
         let (call, background) = match self.host.map(|host| &host.standing) {
             Some(Standing::Up { call, background, .. }) => (call.as_ref(), *background),
             _ => (None, 0),
@@ -118,7 +120,7 @@ impl Row<'_> {
         let tasks = [
             self.host.and_then(|host| host.task.as_ref()),
             self.heard.and_then(|heard| heard.task.as_ref()),
-            self.session.and_then(|(_, task)| task.as_ref()),
+            self.session.and_then(|known| known.task.as_ref()),
             pulse.map(|pulse| &pulse.current_task),
         ];
         let folders = [
@@ -189,7 +191,7 @@ impl Row<'_> {
     }
 
     fn without_host(&self) -> Option<Activity> {
-        let of_session = self.session.map(|(session, _)| {
+        let of_session = self.session.map(|KnownSession { session, .. }| {
             let state = if session.is_busy == Some(true) { State::Running } else { State::Idle };
             Activity { word: state.word(), state, is_alive: Some(true), pid: Some(session.pid) }
         });
@@ -202,7 +204,7 @@ impl Row<'_> {
                 pid: pulse.pid,
             }
         });
-        let (Some(pulse), Some(session), Some(heard), Some((said, _))) =
+        let (Some(pulse), Some(session), Some(heard), Some(KnownSession { session: said, .. })) =
             (of_pulse, of_session, self.heard, self.session)
         else {
             return of_pulse.or(of_session);
@@ -222,7 +224,7 @@ impl Row<'_> {
     }
 
     fn last_without_host(&self) -> Option<(Source, Timestamp)> {
-        let session = self.session.map(|(session, _)| (Source::Session, session.at));
+        let session = self.session.map(|known| (Source::Session, known.session.at));
         let pulse = self.heard.map(|heard| (Source::Pulse, heard.at));
         [session, pulse].into_iter().flatten().max_by_key(|(_, at)| *at)
     }

@@ -7,6 +7,7 @@ use crate::host::discover::{self, HostInfo, PATIENCE};
 use crate::pulse::folder::{self, Found};
 use crate::pulse::{Pulse, State, task};
 use jiff::Timestamp;
+use murmur_core::id::{AgentId, SessionId};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,11 +17,11 @@ use sys::identity;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Known {
     /// Hosts, by agent id.
-    pub hosts: BTreeMap<String, Hosted>,
+    pub hosts: BTreeMap<AgentId, Hosted>,
     /// Pulses, by file.
     pub pulses: BTreeMap<PathBuf, KnownPulse>,
-    /// Claude Code's sessions with their tasks, by file.
-    pub sessions: BTreeMap<PathBuf, (Session, Option<String>)>,
+    /// Claude Code's sessions, by file.
+    pub sessions: BTreeMap<PathBuf, KnownSession>,
 }
 
 /// A pulse and related data.
@@ -36,7 +37,22 @@ pub struct KnownPulse {
     pub task: Option<String>,
 }
 
+/// A session and its task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownSession {
+    /// The session.
+    pub session: Session,
+    /// The agent's task, if set.
+    pub task: Option<String>,
+}
+
 impl KnownPulse {
+    /// Its session, if known.
+    #[must_use]
+    pub fn session(&self) -> Option<&SessionId> {
+        self.pulse.session_id.as_ref().filter(|session| !session.as_str().is_empty())
+    }
+
     /// Its process, unless that is dead.
     fn process(&self) -> Option<u32> {
         process(&self.pulse).filter(|_| self.is_alive != Some(false))
@@ -59,7 +75,7 @@ impl Known {
     pub fn host(&mut self, sources: &Sources, seen: &HostInfo) {
         let task = task::said(&sources.dir, seen.agent_id.as_str());
         let hosted = Hosted { task, ..Hosted::of(seen, sources.claude.as_deref()) };
-        self.hosts.insert(seen.agent_id.to_string(), hosted);
+        self.hosts.insert(seen.agent_id.clone(), hosted);
     }
 
     /// Rereads all pulses.
@@ -99,7 +115,7 @@ impl Known {
         for heard in self.pulses.values_mut().filter(wanted) {
             heard.is_alive = is_alive(&heard.pulse, heard.at);
         }
-        let sessions = self.sessions.iter().filter(|(_, (session, _))| is_wanted(session.pid));
+        let sessions = self.sessions.iter().filter(|(_, known)| is_wanted(known.session.pid));
         for path in sessions.map(|(path, _)| path.clone()).collect::<Vec<_>>() {
             self.read_session(sources, &path);
         }
@@ -115,7 +131,7 @@ impl Known {
     /// The processes that are not known to be dead, without hosts.
     pub fn pids(&self) -> impl Iterator<Item = u32> {
         let pulses = self.pulses.values().filter_map(KnownPulse::process);
-        let sessions = self.sessions.values().map(|(session, _)| session.pid);
+        let sessions = self.sessions.values().map(|known| known.session.pid);
         pulses.chain(sessions)
     }
 }
@@ -138,9 +154,9 @@ fn process(pulse: &Pulse) -> Option<u32> {
     pulse.pid.filter(|_| !is_of_a_script)
 }
 
-fn with_task(sources: &Sources, session: Session) -> (Session, Option<String>) {
+fn with_task(sources: &Sources, session: Session) -> KnownSession {
     let task = task::said(&sources.dir, &super::session_agent(&session.session_id));
-    (session, task)
+    KnownSession { session, task }
 }
 
 #[cfg(test)]
@@ -159,7 +175,7 @@ mod tests {
         let now = sys::clock::now();
         let long_ago = now - jiff::SignedDuration::from_hours(24 * 365 * 30);
         let of = |pid: Option<u32>, session: Option<&str>, state, at| {
-            let session_id = session.map(str::to_owned);
+            let session_id = session.map(SessionId::new);
             is_alive(&Pulse { pid, session_id, state, ..Pulse::default() }, at)
         };
         let (us, dead) = (std::process::id(), dead());

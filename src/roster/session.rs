@@ -2,6 +2,7 @@
 //! and 2.1.329).
 
 use jiff::Timestamp;
+use murmur_core::id::SessionId;
 use serde_json::Value;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ const MOST: u64 = 64 << 10;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     /// The id of its conversation.
-    pub session_id: String,
+    pub session_id: SessionId,
     /// Its process id.
     pub pid: u32,
     /// The folder it works in.
@@ -43,7 +44,7 @@ pub fn read(path: &Path, claude: &Path) -> Option<Session> {
         return None;
     }
     let found: Value = serde_json::from_slice(&file::read_short(path, MOST).ok()??).ok()?;
-    let session_id = found.get("sessionId")?.as_str().filter(|id| !id.is_empty())?.to_owned();
+    let session_id = found.get("sessionId")?.as_str().filter(|id| !id.is_empty()).map(SessionId::new)?;
     let pid = found.get("pid")?.as_u64().and_then(|pid| u32::try_from(pid).ok())?;
     let time = |key: &str| Timestamp::from_millisecond(found.get(key)?.as_i64()?).ok();
     let started = time("startedAt").or_else(|| changed(path))?;
@@ -75,9 +76,9 @@ pub fn all(claude: &Path) -> io::Result<Vec<(PathBuf, Session)>> {
 
 /// When the conversation `session_id` in `cwd` was last written to.
 #[must_use]
-pub fn conversation(claude: &Path, cwd: &Path, session_id: &str) -> Option<Timestamp> {
+pub fn conversation(claude: &Path, cwd: &Path, session_id: &SessionId) -> Option<Timestamp> {
     // Ids must be plain file names.
-    if session_id.contains('/') {
+    if session_id.as_str().contains('/') {
         return None;
     }
     let name = slug(cwd)?;
@@ -133,7 +134,7 @@ mod tests {
         let mut found = all(claude).unwrap();
         found.sort_by(|one, other| one.0.cmp(&other.0));
         let brief: Vec<_> =
-            found.iter().map(|(_, session)| (&*session.session_id, session.is_busy)).collect();
+            found.iter().map(|(_, session)| (session.session_id.as_str(), session.is_busy)).collect();
         assert_eq!(brief, [("s-1", Some(true)), ("s-1", None)]);
         assert_eq!(found[0].1.at.as_millisecond(), now + 5);
         let conversation = claude.join("projects/-srv-site/s-1.jsonl");

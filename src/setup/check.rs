@@ -86,8 +86,8 @@ pub fn shown(command: &str) -> String {
     shown
 }
 
-/// Runs `command`, the PostToolUse hook, for a made-up call of a made-up agent in the folder `here`, and returns how long it
-/// took. `dir` is the data folder that the environment gives, as for a real session.
+/// Runs `command`, the PostToolUse hook, for a fake call of a fake agent in the folder `here`, and returns how long
+/// it took. `dir` is the data folder from the environment, as for a real session.
 pub async fn check(command: &str, dir: &DataDir, here: &Path) -> Result<Duration, CheckError> {
     let number = random::bytes::<4>().map_err(CheckError::NotStarted)?;
     let agent = format!("setup-check-{:08x}", u32::from_be_bytes(number));

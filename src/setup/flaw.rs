@@ -122,7 +122,7 @@ pub fn flaws(source: &str) -> Vec<Flaw> {
             to_do: "remove it to enable them".to_owned(),
         });
     }
-    let deny = if denies { ", so your permissions.deny is off" } else { "" };
+    let deny = if denies { ", so your permissions.deny has no effect" } else { "" };
     for event in known_events(&settings) {
         let dropped = match DECIDING.contains(&event.name.as_ref()) {
             true => format!("Claude Code ignores the whole file because of it, 2.1.197 silently{deny}"),

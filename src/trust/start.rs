@@ -7,6 +7,7 @@
 use super::servers::Servers;
 use super::{Claude, Standing, Store};
 use murmur_core::config::mcp::Mcp;
+use murmur_core::id::AgentId;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -49,9 +50,15 @@ pub struct PrivateFile {
 #[derive(Debug)]
 pub struct WrittenFile(PathBuf);
 
-/// Returns how `agent` starts in `workspace`, given the current files. `home` is the user's home folder.
-/// That the workspace, or the file for the agent's MCP servers, cannot be named.
-pub fn start(dir: &DataDir, home: &Path, agent: &str, workspace: &Path, mcp: &Mcp) -> Result<Start, Failure> {
+/// Returns how `agent` starts in `workspace`, given the current files. `home` is the user's home folder. Fails if the
+/// workspace is not accessible, or if the path of the file for MCP servers is not UTF-8.
+pub fn start(
+    dir: &DataDir,
+    home: &Path,
+    agent: &AgentId,
+    workspace: &Path,
+    mcp: &Mcp,
+) -> Result<Start, Failure> {
     let claude = Claude::find(home);
     let real = workspace.canonicalize().map_err(|error| {
         failure!("cannot open workspace {}", workspace.display(); "check the path").because(&error)
@@ -82,7 +89,7 @@ pub fn start(dir: &DataDir, home: &Path, agent: &str, workspace: &Path, mcp: &Mc
     args.push("--strict-mcp-config".to_owned());
     let mut file = None;
     if !wanted.is_empty() {
-        let path = dir.agent(agent).join("mcp.json");
+        let path = dir.agent(agent.as_str()).join("mcp.json");
         let text = path.to_str().ok_or_else(|| {
             failure!("{} is not UTF-8, which Claude Code's arguments require", path.display(); "use another data folder")
         })?;

@@ -71,7 +71,7 @@ fn table(version: &str) -> String {
             let pulse = told(&env, event, payload);
             if let Some(pulse) = &pulse {
                 let session = between(payload, r#""session_id":""#);
-                assert_eq!(pulse.session_id.as_deref(), Some(session));
+                assert_eq!(pulse.session_id.as_ref().map(murmur_core::id::SessionId::as_str), Some(session));
                 assert_eq!(pulse.agent_id, format!("claude-{session}"));
                 assert_eq!(pulse.workspace.to_str(), Some(between(payload, r#""cwd":""#)));
             }

@@ -4,7 +4,7 @@ use super::super::measure::{Size, interleave, median, milliseconds, ms};
 use super::super::table::{Row, Table};
 use super::line::offset;
 use super::live::{Live, output};
-use derun::id::SessionId;
+use anyhow::Context;
 use murmur::host::replay::{Replay, StoredEvents};
 use murmur_agent::parser::Dialect;
 use murmur_rpc::feed::Past;
@@ -27,16 +27,16 @@ pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
     let live = Live::start(Some(&LINES.get().to_string()))?;
     live.client(Some(0))?.turn()?;
     let status = live.status()?;
-    let (next, capture) = (status.stream_offset, status.capture.unwrap_or_default());
+    let (next, capture) = (status.stream_offset, status.capture.context("nothing was captured")?);
     let kept = StoredEvents {
         root: live.store(),
-        session: SessionId::parse(&capture)?,
-        agent_id: status.card.agent_id.to_string(),
+        session: capture.clone(),
+        agent_id: status.card.agent_id,
         dialect: Dialect::StreamJson,
         limit: Arc::new(AtomicU64::new(u64::MAX)),
         is_over: false,
     };
-    let file = output(&live.store(), &capture);
+    let file = output(&live.store(), capture.as_str());
     let bytes = file.metadata()?.len();
     // Until all of it is on the disk, that takes a core and the page cache.
     rustix::fs::sync();

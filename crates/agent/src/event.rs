@@ -1,5 +1,6 @@
 //! What an agent does, independent of the backend. Events borrow from the line they were parsed from.
 
+use murmur_core::id::SessionId;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -264,8 +265,8 @@ pub struct RunResult {
     pub errors: Vec<String>,
     /// Why the model stopped, for example `end_turn` or `tool_deferred`.
     pub stop_reason: Option<String>,
-    /// The conversation's id.
-    pub session_id: Option<String>,
+    /// The session.
+    pub session_id: Option<SessionId>,
     /// Cost, in US dollars.
     pub cost_usd: Option<f64>,
     /// Duration, in milliseconds, as the backend measured it.

@@ -3,11 +3,13 @@
 //!
 //! Hooks that decide block the call on any failure; hooks that write pulses (docs/reference/pulses.md) never do.
 //!
-//! Measured on 2.1.329 (docs/reference/hook.md): the environment in a project's settings overrides that of the process,
-//! and its `disableAllHooks` disables these hooks, unless `--settings` overrides both; so it does.
+//! Measured on 2.1.329 (docs/reference/hook.md): without `--settings`, a project's settings could override the
+//! environment of the process and disable these hooks with `disableAllHooks`. So `--settings` overrides both.
 
 use crate::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
+use murmur_core::id::AgentId;
 use murmur_core::permit::policy::Policy;
+use murmur_core::permit::request::BeatOf;
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::io;
@@ -144,7 +146,7 @@ fn text(path: &Path) -> Result<&str, NotUtf8> {
 #[derive(Debug, Clone, Copy)]
 pub struct GuardedAgent<'a> {
     /// Its id.
-    pub agent: &'a str,
+    pub agent: &'a AgentId,
     /// murmur's data folder.
     pub dir: &'a Path,
     /// The name of the daemon's socket in the data folder.
@@ -157,8 +159,8 @@ pub struct GuardedAgent<'a> {
     pub user: &'a User,
     /// The policy for calls that neither guard nor rules decide.
     pub policy: &'a Policy,
-    /// The beat's id and the heartbeat's name, if it is a beat.
-    pub beat: Option<(&'a str, Option<&'a str>)>,
+    /// The beat that it runs, if any.
+    pub beat: Option<&'a BeatOf>,
     /// Patterns that Claude Code itself should allow.
     pub allow: &'a [String],
 }
@@ -172,7 +174,7 @@ impl GuardedAgent<'_> {
     fn variables(&self) -> Result<Vec<(&'static str, String)>, NotUtf8> {
         let policy = serde_json::to_string(self.policy).unwrap_or_default();
         let mut variables = vec![
-            (AGENT_VARIABLE, self.agent.to_owned()),
+            (AGENT_VARIABLE, self.agent.to_string()),
             (DIR_VARIABLE, text(self.dir)?.to_owned()),
             (PROJECT_VARIABLE, self.project.to_owned()),
             (SOCKET_VARIABLE, text(&self.dir.join(self.socket_name))?.to_owned()),
@@ -190,9 +192,9 @@ impl GuardedAgent<'_> {
             variables.push((name, std::env::var(name).unwrap_or_default()));
         }
         // Empty rather than unset, so that no other settings file can set them.
-        let (beat, heartbeat) = self.beat.unwrap_or_default();
-        variables.push((BEAT_VARIABLE, beat.to_owned()));
-        variables.push((HEARTBEAT_VARIABLE, heartbeat.unwrap_or_default().to_owned()));
+        let heartbeat = self.beat.and_then(|beat| beat.heartbeat.clone());
+        variables.push((BEAT_VARIABLE, self.beat.map(|beat| beat.beat.to_string()).unwrap_or_default()));
+        variables.push((HEARTBEAT_VARIABLE, heartbeat.unwrap_or_default()));
         Ok(variables)
     }
 
@@ -253,7 +255,7 @@ mod tests {
         let user =
             User { home: "/home/u".into(), settings: SettingsDir::at("/home/u/.config/murmur".into(), None) };
         let guarded = GuardedAgent {
-            agent: "site-1",
+            agent: &AgentId::parse("site-1").unwrap(),
             dir: Path::new("/home/u/.murmur"),
             socket_name: "murmur.sock",
             project: "site",

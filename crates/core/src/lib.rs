@@ -5,10 +5,12 @@
 //!
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
+//! - `id`: the ids of agents, beats and sessions
 //! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats; config.toml → settings
 //! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
 //! - `permit`: pure: (call, policy, rules, findings of `shell_guard`) → a decision, or whom to ask; questions and answers
 
 pub mod config;
+pub mod id;
 pub mod permit;
 pub mod schedule;

@@ -1,14 +1,14 @@
-//! What an agent may do: takes a tool call, returns a decision. Pure: it reads no files, asks nobody and knows no daemon;
-//! callers provide what it needs.
+//! Decides what an agent may do: takes a tool call and returns a decision. Pure: it reads no files, asks nobody and
+//! doesn't know the daemon; callers provide what it needs.
 //!
 //! The crate `shell_guard` (crates/shell-guard) defines calls, parses shell, and refuses what nobody may allow.
 //!
 //! - [`policy`]: the settings of the agent that makes the call; [`decision`]: the result
 //! - [`rules`]: a user's own permissions.toml
-//! - [`manager`]: what an agent may do that directs others
+//! - [`manager`]: what a manager, an agent that directs others, may do
 //! - [`pipeline`]: guard, rules and policy, in this order
 //! - [`question`]: an agent's questions to a person, and the answers in the form that the agent expects
-//! - [`deny`]: the list for Claude Code's own check, a second layer
+//! - [`deny`]: builds the deny list that beats pass to Claude Code (in `agent::invocation`)
 
 pub mod decision;
 pub mod deny;

@@ -1,6 +1,7 @@
 //! The id of a session, which is also the name of its folder (spec 4, Security).
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 use sys::error::Hinted;
@@ -10,7 +11,8 @@ use sys::random;
 const MAX: usize = 128;
 
 /// A validated id: a single path component below `sessions/`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct SessionId(String);
 
 /// Why a string is not a valid id.
@@ -80,6 +82,20 @@ impl SessionId {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl TryFrom<String> for SessionId {
+    type Error = IdError;
+
+    fn try_from(text: String) -> Result<Self, IdError> {
+        Self::parse(&text)
+    }
+}
+
+impl From<SessionId> for String {
+    fn from(id: SessionId) -> Self {
+        id.0
     }
 }
 

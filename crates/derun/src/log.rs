@@ -155,7 +155,7 @@ impl Log {
         signal: Option<&str>,
     ) {
         self.note(&Event::StateTransition {
-            session_id: &meta.session_id,
+            session_id: meta.session_id.as_str(),
             transport_mode: meta.transport_mode,
             tty_attached: meta.tty_attached,
             state_transition: format!("{from}->{to}"),

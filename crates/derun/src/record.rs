@@ -3,6 +3,7 @@
 //!
 //! Parsing is lenient: unknown fields are ignored, and fields of later layouts have defaults.
 
+use crate::id::SessionId;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,7 +65,7 @@ impl fmt::Display for TransportMode {
 
 /// The lifecycle state of a session (spec 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[schemars(description = "How far a session is.")]
+#[schemars(description = "The state of the session.")]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// The command is being started.
@@ -121,7 +122,7 @@ pub struct Meta {
     #[serde(default)]
     pub layout: u32,
     /// The id, which is the name of the folder.
-    pub session_id: String,
+    pub session_id: SessionId,
     /// The command and its arguments. Invalid UTF-8 is replaced.
     pub command: Vec<String>,
     /// The working directory.
@@ -134,11 +135,26 @@ pub struct Meta {
     pub transport_mode: TransportMode,
     /// Whether stdin and stdout were a terminal.
     pub tty_attached: bool,
-    /// The command's PID; 0 until it runs.
-    pub pid: u32,
+    /// The command's PID, once it runs. In the file, 0 stands for an unknown one (spec 4).
+    #[serde(with = "zero_if_unknown")]
+    pub pid: Option<u32>,
     /// The process that writes the session.
     #[serde(default)]
     pub owner: Option<Identity>,
+}
+
+/// A PID that is 0 in the file if it is unknown.
+mod zero_if_unknown {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+    pub(super) fn serialize<S: Serializer>(pid: &Option<u32>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(pid.unwrap_or(0))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+        u32::deserialize(deserializer).map(|pid| Some(pid).filter(|pid| *pid != 0))
+    }
 }
 
 /// `final.json`: how a session ended.
@@ -147,7 +163,7 @@ pub struct Final {
     /// [`SCHEMA_VERSION`].
     pub schema_version: String,
     /// The id.
-    pub session_id: String,
+    pub session_id: SessionId,
     /// `exited`, `signaled` or `failed`.
     pub state: State,
     /// When it ended, in UTC.

@@ -7,6 +7,7 @@ use super::log::{Event, Log};
 use super::record::{Channel, Lost, Meta, State, TransportMode};
 use super::syncer::{MetadataSync, Syncer};
 use super::writer::{End, OnDisk, Writer};
+use crate::id::SessionId;
 use jiff::Timestamp;
 use std::fs::File;
 use std::io;
@@ -133,7 +134,7 @@ impl Recorder {
         log.flush();
         // Nobody can read files that were deleted.
         let kept = if writer.is_removed() { 0 } else { writer.end() };
-        let id = writer.id().to_string();
+        let id = writer.id().clone();
         let lost = match keeping {
             Capturing::On => None,
             Capturing::Off(lost) => Some(lost),
@@ -148,7 +149,7 @@ impl Recorder {
 }
 
 fn note_end(log: &mut Log, meta: &Meta, end: &End) {
-    let from = if meta.pid == 0 { State::Starting } else { State::Running };
+    let from = if meta.pid.is_none() { State::Starting } else { State::Running };
     match end {
         End::Exited(code) => log.note_state(meta, from, State::Exited, Some(*code), None),
         End::Signaled(signal) => log.note_state(meta, from, State::Signaled, None, Some(signal)),
@@ -166,7 +167,7 @@ impl Inner {
         match self.writer.append(channel, bytes, at) {
             Ok(stretches) => {
                 for stretch in &stretches {
-                    self.log.note_stretch(&self.writer.meta().session_id, stretch);
+                    self.log.note_stretch(self.writer.meta().session_id.as_str(), stretch);
                 }
                 if let Some(syncer) = &self.syncer {
                     syncer.soon();
@@ -185,7 +186,7 @@ impl Inner {
     fn stop_after(&mut self, outcome: io::Result<()>) {
         if let (Err(error), Capturing::On) = (outcome, &self.keeping) {
             let (kept_bytes, reason) = (self.writer.end(), error.to_string());
-            let session_id = &self.writer.meta().session_id;
+            let session_id = self.writer.meta().session_id.as_str();
             self.log.note(&Event::CaptureStopped { session_id, kept_bytes, error: &reason });
             self.keeping = Capturing::Off(Lost { kept_bytes, lost_bytes: 0, reason });
         }
@@ -197,7 +198,7 @@ impl Inner {
 #[error("session {id}: its end was not recorded ({})", in_words(*kept, lost.as_ref()))]
 pub struct UnrecordedLoss {
     /// The session.
-    pub id: String,
+    pub id: SessionId,
     /// The number of captured bytes.
     pub kept: u64,
     /// The lost output.

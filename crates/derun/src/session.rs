@@ -132,7 +132,7 @@ impl Session {
             read => read.map_err(self.failed(file::FINAL))?,
         };
         if last.is_none() && has_owner {
-            let state = if self.meta.pid == 0 { State::Starting } else { State::Running };
+            let state = if self.meta.pid.is_none() { State::Starting } else { State::Running };
             return Ok(Status { state, last, expires_at: None });
         }
         let ended = match &last {

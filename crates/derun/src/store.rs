@@ -185,14 +185,14 @@ impl Store {
         let meta = Meta {
             schema_version: SCHEMA_VERSION.to_owned(),
             layout: LAYOUT,
-            session_id: id.to_string(),
+            session_id: id.clone(),
             command: new.command,
             working_directory: new.working_directory,
             started_at: now,
             retention_seconds: new.retention.as_secs(),
             transport_mode: new.transport,
             tty_attached: new.tty_attached,
-            pid: 0,
+            pid: None,
             owner: Some(Identity::ours()),
         };
         let sessions = self.sessions.try_clone().map_err(|source| self.unusable(source))?;

@@ -122,7 +122,7 @@ impl Writer {
 
     /// Records that the command is running.
     pub fn started(&mut self, pid: u32) -> io::Result<()> {
-        self.meta.pid = pid;
+        self.meta.pid = Some(pid);
         write(&self.folder, file::META, &self.meta, false)
     }
 
@@ -249,7 +249,7 @@ impl Writer {
         };
         let last = Final {
             schema_version: SCHEMA_VERSION.to_owned(),
-            session_id: self.id.to_string(),
+            session_id: self.id.clone(),
             state,
             ended_at: at,
             exit_code,

@@ -37,7 +37,7 @@ pub enum AskError {
     #[error("no answer within {0:?}")]
     Silent(Duration),
     /// The response is invalid.
-    #[error("an answer that cannot be read: {0}")]
+    #[error("the answer is not readable: {0}")]
     Garbled(String),
     /// The response is an error.
     #[error("{0}")]
@@ -86,8 +86,8 @@ impl Client {
         let line = super::envelope::line(&request);
         if line.len() > LONGEST + 1 {
             let text = failure!(
-                "{} bytes are more than the {LONGEST} of a question", line.len();
-                "put them into a file and say where it is"
+                "the request has {} bytes, more than the maximum of {LONGEST}", line.len();
+                "put the text into a file and send the file's path"
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }

@@ -4,7 +4,6 @@
 //! one that has been idle longest is dropped, so idle connections cannot make the server unreachable. Busy
 //! connections of agents cannot either: the processes of one agent get at most half of the connections, and those of
 //! all agents three quarters.
-//! three quarters.
 
 use crate::caller::{Caller, Owner};
 use std::collections::HashMap;

@@ -166,5 +166,5 @@ pub fn unknown(msg_type: &str, known: &[&str]) -> Failure {
             }
         }
     }
-    failure!("unknown msg_type {msg_type:?}"; "known are {}", List(known))
+    failure!("unknown msg_type {msg_type:?}"; "use one of: {}", List(known))
 }

@@ -4,6 +4,7 @@
 //! A reader is only a position. Nothing is queued for it, so a sleeping reader costs nothing.
 
 use crate::envelope::{GAP, event_line};
+use murmur_core::id::AgentId;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
@@ -19,7 +20,8 @@ const MOST_BYTES: usize = 8 << 20;
 /// A feed of events.
 #[derive(Debug)]
 pub struct Feed {
-    agent_id: String,
+    /// The agent; `None` if the events are not all of one.
+    agent_id: Option<AgentId>,
     ring: Mutex<Ring>,
     changed: watch::Sender<()>,
     older: Option<Box<dyn Older>>,
@@ -59,10 +61,14 @@ impl Ring {
 }
 
 impl Feed {
-    /// A feed of the events of `agent_id`, with optional storage for older ones.
+    /// A feed of events, all of the agent `agent_id` if there is one, with optional storage for older ones.
     #[must_use]
-    pub fn new(agent_id: String, older: Option<Box<dyn Older>>) -> Arc<Self> {
+    pub fn new(agent_id: Option<AgentId>, older: Option<Box<dyn Older>>) -> Arc<Self> {
         Arc::new(Self { agent_id, ring: Mutex::default(), changed: watch::Sender::new(()), older })
+    }
+
+    fn agent_id(&self) -> &str {
+        self.agent_id.as_ref().map_or("", AgentId::as_str)
     }
 
     fn ring(&self) -> MutexGuard<'_, Ring> {
@@ -143,10 +149,10 @@ impl Reader {
         self.next
     }
 
-    /// The agent of these events.
+    /// The agent of these events; empty if they are not all of one.
     #[must_use]
     pub fn agent_id(&self) -> &str {
-        &self.feed.agent_id
+        self.feed.agent_id()
     }
 
     /// The total size of all events so far, read or not, in bytes.
@@ -217,7 +223,7 @@ impl Reader {
 
     fn gap(&self, to: u64) -> Vec<u8> {
         let payload = serde_json::json!({ "from": self.next, "to": to });
-        event_line(GAP, &self.feed.agent_id, self.next, &payload)
+        event_line(GAP, self.feed.agent_id(), self.next, &payload)
     }
 }
 
@@ -248,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_reader_sees_every_event_once_whenever_it_looks() {
-        let feed = Feed::new("a".to_owned(), None);
+        let feed = Feed::new(AgentId::parse("a").ok(), None);
         push(&feed, 3);
         let (mut early, mut late) = (feed.reader(Some(0)), feed.reader(None));
         assert_eq!(read(&mut early).len(), 3);
@@ -262,7 +268,7 @@ mod tests {
 
     #[test]
     fn missing_events_are_one_gap() {
-        let feed = Feed::new("a".to_owned(), None);
+        let feed = Feed::new(AgentId::parse("a").ok(), None);
         push(&feed, EVENT_BUFFER_SIZE as u64 + 10);
         let found = read(&mut feed.reader(Some(4)));
         assert_eq!(found[..2], [(GAP.to_owned(), 4), ("chat".to_owned(), 10)]);
@@ -300,7 +306,7 @@ mod tests {
 
     #[test]
     fn older_events_come_from_storage_without_a_gap() {
-        let feed = Feed::new("a".to_owned(), Some(Box::new(Kept { first: 3, to: 500 })));
+        let feed = Feed::new(AgentId::parse("a").ok(), Some(Box::new(Kept { first: 3, to: 500 })));
         push(&feed, EVENT_BUFFER_SIZE as u64 + 100);
         let found = read(&mut feed.reader(Some(1)));
         assert_eq!(found[..2], [(GAP.to_owned(), 1), ("old".to_owned(), 3)]);
@@ -311,7 +317,7 @@ mod tests {
 
     #[test]
     fn memory_is_also_bounded_by_bytes() {
-        let feed = Feed::new("a".to_owned(), None);
+        let feed = Feed::new(AgentId::parse("a").ok(), None);
         for _ in 0..10 {
             feed.push(vec![b' '; MOST_BYTES / 4].into());
         }

@@ -30,10 +30,10 @@ pub struct Lines<R> {
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
     /// It is too long.
-    #[error("a line may have {0} bytes")]
+    #[error("a line has more than {0} bytes")]
     Long(usize),
     /// It was not completed in time.
-    #[error("a line may take {0:?}")]
+    #[error("a line took longer than {0:?}")]
     Slow(Duration),
     /// The connection broke.
     #[error("cannot read: {0}")]

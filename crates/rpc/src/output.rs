@@ -187,6 +187,7 @@ async fn changed(attached: &mut Option<Attached>) {
 mod tests {
     use super::*;
     use crate::feed::{EVENT_BUFFER_SIZE, Feed};
+    use murmur_core::id::AgentId;
 
     /// Ignores the time that the test itself has taken.
     fn let_no_time_pass(output: &mut Output) {
@@ -199,7 +200,7 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_client_that_reads_nothing_gets_its_line_and_a_lagged_event() {
-        let feed = Feed::new("a".to_owned(), None);
+        let feed = Feed::new(AgentId::parse("a").ok(), None);
         let line = |n: u64| event_line("chat", "a", n, &"x".repeat(1000));
         let push = |count| {
             for _ in 0..count {
@@ -241,10 +242,10 @@ mod tests {
         assert_eq!(got, expected);
     }
 
-    /// Here that is while the runtime does not get to ask.
+    /// The test doesn't yield between the client's read and the next write, so the runtime can't notice the read.
     #[tokio::test(flavor = "current_thread")]
     async fn a_client_that_read_before_the_runtime_noticed_does_not_lag() {
-        let feed = Feed::new("a".to_owned(), None);
+        let feed = Feed::new(AgentId::parse("a").ok(), None);
         let push = || feed.push(event_line("chat", "a", feed.next(), &"x".repeat(1 << 20)).into());
         let (near, far) = std::os::unix::net::UnixStream::pair().unwrap();
         for socket in [&near, &far] {
@@ -256,7 +257,7 @@ mod tests {
         output.attach(feed.reader(Some(0)));
         push();
         output.fill();
-        // As much as there is room for, and a look that finds none.
+        // Writes until the socket is full and one more attempt finds no room.
         let mut has_room = true;
         while has_room {
             tokio::select! {
@@ -277,7 +278,7 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn an_undelivered_gap_is_repeated_after_attaching_again() {
-        let feed = Feed::new("a".to_owned(), None);
+        let feed = Feed::new(AgentId::parse("a").ok(), None);
         let push = |count| {
             for _ in 0..count {
                 feed.push(event_line("chat", "a", feed.next(), &"x".repeat(10_000)).into());

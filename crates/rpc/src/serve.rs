@@ -26,10 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LAST: Duration = Duration::from_secs(1);
 
 /// Errors for a client that finds no room, and for one that is dropped.
-const TURNED_AWAY: (&str, &str) = (
-    "too many clients are connected, and each waits for an answer or for events",
-    "try again when one has gone",
-);
+const TURNED_AWAY: (&str, &str) =
+    ("too many clients are connected, and each waits for an answer or for events", "try again later");
 const DROPPED: (&str, &str) =
     ("too many clients are connected, and this one was idle the longest", "connect again");
 
@@ -160,7 +158,7 @@ async fn converse<S: Service>(
                             (request, answer)
                         }));
                     }
-                    Err(error) => complain(&mut output, failure!("not a request: {error}")),
+                    Err(error) => complain(&mut output, failure!("invalid request: {error}")),
                 },
                 // The client may have closed its end and still wait for responses.
                 Ok(None) => {

@@ -1,6 +1,5 @@
-//! Passwords in a program's arguments: `mysql -pVALUE`, `curl -u user:VALUE`, `["sshpass", "-p", "VALUE"]`, `echo
-//! VALUE
-//! sudo -S`.
+//! Passwords in a program's arguments: `mysql -pVALUE`, `curl -u user:VALUE`, `["sshpass", "-p", "VALUE"]`,
+//! `echo VALUE | sudo -S`.
 
 use super::programs::{self, Program, Takes};
 use super::scan::{Finding, Kind, Level};

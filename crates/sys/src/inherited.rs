@@ -1,6 +1,6 @@
-//! The state that this process was started with and that Rust's runtime changes: it ignores SIGPIPE and opens
-//! `/dev/null` for closed standard streams. murmur itself handles SIGXFSZ. Commands that must run as if murmur
-//! weren't there get the original state back.
+//! The state that this process was started with. Rust's runtime changes it (it ignores SIGPIPE and opens `/dev/null`
+//! for closed standard streams), and murmur handles SIGXFSZ. Commands that must run as if murmur weren't there get
+//! the original state back.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 

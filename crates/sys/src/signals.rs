@@ -245,7 +245,7 @@ pub fn wait_for(signals: &[i32]) {
 
 pub(super) fn set_of(signals: &[i32]) -> libc::sigset_t {
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: the set is valid for writes; `sigemptyset` initialises it.
+    // SAFETY: the set is valid for writes; `sigemptyset` initializes it.
     #[expect(unsafe_code, reason = "signal sets are C's")]
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());

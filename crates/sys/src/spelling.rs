@@ -1,14 +1,13 @@
-//! Which known word a misspelled one was probably meant to be.
+//! Finds the known word nearest to a misspelled one.
 
-/// The known key nearest to `found`, where it is near enough to be what was meant.
+/// Returns the known key nearest to `found`, if it is near enough to be a typo.
 #[must_use]
 pub fn nearest<'a>(found: &str, known: &[&'a str]) -> Option<&'a str> {
     let (distance, key) = known.iter().map(|key| (distance(found, key), *key)).min()?;
     (distance <= 1 + key.len() / 4).then_some(key)
 }
 
-/// How many letters must be changed, put in, left out or swapped with the next to turn one into the other; letter case
-/// costs nothing.
+/// Returns the edit distance: how many letters to change, insert, delete or swap with the next one. Ignores case.
 #[must_use]
 pub fn distance(left: &str, right: &str) -> usize {
     // Nobody mistypes a key of a thousand letters.

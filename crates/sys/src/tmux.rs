@@ -1,6 +1,6 @@
 //! The name of the tmux session that this process runs in, queried directly from the tmux server's socket.
-//! Starting `tmux`, as spec 2's script does, would take longer than the rest of a pulse; and a name that is asked for
-//! once and cached would be wrong after the session is renamed (tests/it/pulse/tmux.rs).
+//! Running `tmux`, as spec 2's script does, would take longer than the rest of a pulse. The name isn't cached, since a
+//! session can be renamed (tests/it/pulse/tmux.rs).
 //!
 //! Implements protocol version 8, used since tmux 2.1 (tmux-protocol.h): messages with a 16-byte header in native
 //! byte order. A client identifies itself, sends one command and, since tmux 3.1, receives its output. Any other

@@ -3,6 +3,7 @@
 use crate::pulse::health::Health;
 use crate::roster::{Agent, Source};
 use jiff::Timestamp;
+use murmur_core::id::SessionId;
 use serde::Serialize;
 use std::borrow::Cow;
 use sys::clock;
@@ -23,7 +24,7 @@ pub(super) struct Object<'a> {
     git_branch: &'a str,
     workspace: Cow<'a, str>,
     pid: Option<u32>,
-    session_id: Option<&'a str>,
+    session_id: Option<&'a SessionId>,
     error: Option<&'a str>,
     last_heard_at: String,
     age_ms: u64,
@@ -44,7 +45,7 @@ pub(super) fn of(agent: &Agent, now: Timestamp) -> Object<'_> {
         git_branch: &agent.git_branch,
         workspace: agent.workspace.to_string_lossy(),
         pid: agent.pid,
-        session_id: agent.session_id.as_deref(),
+        session_id: agent.session_id.as_ref(),
         error: agent.error.as_deref(),
         last_heard_at: clock::rfc3339(agent.at),
         age_ms: u64::try_from(agent.age(now).as_millis()).unwrap_or(u64::MAX),

@@ -11,6 +11,7 @@ use derun::cli::span::span;
 use derun::cli::stdout::stdout;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use murmur_core::id::SessionId;
 use serde_json::json;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -26,9 +27,9 @@ pub(super) fn show(
     now: Timestamp,
 ) -> anyhow::Result<ExitCode> {
     let agent = agents.iter().find(|agent| agent.agent_id == wanted);
-    let agent = agent.ok_or_else(|| failure!("there is no agent {wanted:?}"; "see: murmur agents"))?;
+    let agent = agent.ok_or_else(|| failure!("no agent {wanted:?}"; "see: murmur agents"))?;
     let actions = activity::last(dir, wanted, args.count)
-        .with_context(|| format!("cannot read what {wanted} did below {}", dir.agent(wanted).display()))?;
+        .with_context(|| format!("cannot read the actions of {wanted} in {}", dir.agent(wanted).display()))?;
     let mut out = stdout().lock();
     if args.json {
         writeln!(out, "{}", json!({ "agent": object::of(agent, now), "actions": actions }))?;
@@ -37,7 +38,7 @@ pub(super) fn show(
     let style = Style::of_stdout();
     let age = span(now.duration_since(agent.at));
     writeln!(out, "{}  {}, {}", style.bold(plain_line(wanted)), state(agent), style.health(agent.health))?;
-    let heard = format!("{age} ago, by its {}", word(agent));
+    let heard = format!("{age} ago, according to its {}", word(agent));
     let pid = agent.pid.map(|pid| pid.to_string()).unwrap_or_default();
     let workspace = agent.workspace.to_string_lossy();
     let rows = [
@@ -49,7 +50,7 @@ pub(super) fn show(
         ("branch", &agent.git_branch),
         ("workspace", &workspace),
         ("process", &pid),
-        ("session", agent.session_id.as_deref().unwrap_or_default()),
+        ("session", agent.session_id.as_ref().map_or("", SessionId::as_str)),
     ];
     for (name, text) in rows.into_iter().filter(|(_, text)| !text.is_empty()) {
         writeln!(out, "  {name:<9}  {}", plain_line(text))?;

@@ -1,7 +1,8 @@
 //! Agents that wait for a person: from the daemon's open requests or, without a daemon, from deferred calls and
 //! hosts.
 //!
-//! The roster doesn't know the daemon, so an agent that waits looks busy there; this module corrects it.
+//! The list of agents doesn't include the daemon's requests, so a waiting agent looks busy in it. This module
+//! corrects that.
 
 use super::super::requests;
 use crate::daemon::broker::Row;

@@ -8,16 +8,16 @@ use super::super::style::Style;
 use super::super::user_env::UserEnv;
 use super::show;
 use crate::host::discover::{self, Condition, PATIENCE};
-use crate::host::id::AgentId;
 use crate::host::record::Record;
 use crate::host::replay::{Replay, StoredEvents};
 use crate::journal::read::{Backward, Entries};
 use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
-use derun::id::SessionId;
+use derun::id::SessionId as CaptureId;
 use murmur_agent::backend;
 use murmur_core::config::backend::Backend;
+use murmur_core::id::AgentId;
 use murmur_rpc::client::{AskError, Client};
 use murmur_rpc::envelope::{Event, LAGGED, Line};
 use murmur_rpc::feed::Past;
@@ -68,7 +68,7 @@ struct Follower<'a, W> {
     /// The next event to show; `None` until the host reports it.
     next: Option<u64>,
     /// The capture session and the backend, once known.
-    ran: Option<(String, Backend)>,
+    ran: Option<(CaptureId, Backend)>,
     printer: Printer,
     out: &'a mut W,
 }
@@ -194,17 +194,17 @@ impl<W: Write> Follower<'_, W> {
     }
 
     /// Shows the remaining events from the finished session.
-    fn replay(&mut self, ran: Option<(String, Backend)>) -> anyhow::Result<()> {
+    fn replay(&mut self, ran: Option<(CaptureId, Backend)>) -> anyhow::Result<()> {
         let agent = self.agent;
         let (capture, backend) =
-            ran.with_context(|| format!("agent {agent} has ended, and its output was not kept"))?;
+            ran.with_context(|| format!("agent {agent} has ended, and its output was not captured"))?;
         let Some(next) = self.next else {
-            bail!(failure!("agent {agent} has ended"; "see what it did with: murmur attach {agent} --from 0"))
+            bail!(failure!("agent {agent} has ended"; "show its output with: murmur attach {agent} --from 0"))
         };
         let kept = StoredEvents {
             root: captures::root()?,
-            session: SessionId::parse(&capture)?,
-            agent_id: agent.to_string(),
+            session: capture.clone(),
+            agent_id: agent.clone(),
             dialect: backend::dialect(&backend),
             limit: Arc::new(AtomicU64::new(u64::MAX)),
             is_over: true,
@@ -217,7 +217,7 @@ impl<W: Write> Follower<'_, W> {
             let (from, to) = replay.fill(&mut page, PAGE)?;
             if from == to {
                 match replay.lost() {
-                    Some(reason) => bail!("the rest of what {agent} did was not kept: {reason}"),
+                    Some(reason) => bail!("the rest of {agent}'s output was not captured: {reason}"),
                     None => return Ok(()),
                 }
             }
@@ -238,7 +238,7 @@ async fn until(event: &mut Option<impl Future<Output = ()> + Unpin>) {
 
 /// Waits until a host that does not answer has ended, or for a short time.
 /// The capture session of an agent with this record, and its backend.
-fn ran(record: Option<Record>) -> Option<(String, Backend)> {
+fn ran(record: Option<Record>) -> Option<(CaptureId, Backend)> {
     let record = record?;
     Some((record.capture?, record.card.backend))
 }
@@ -259,7 +259,7 @@ fn is_last(event: &Event) -> bool {
 }
 
 /// The capture session of the beat that ran this agent.
-fn journalled(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Option<(String, Backend)>> {
+fn journalled(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Option<(CaptureId, Backend)>> {
     let needle = format!("\"agent\":\"{agent}\"");
     let mut entries = Entries::new(Backward::open(&dir.journal())?.containing(&needle), None);
     while let Some((entry, _)) = entries.next_entry(|_| true)? {

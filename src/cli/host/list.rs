@@ -5,9 +5,9 @@ use super::super::runtime;
 use super::super::style::plain_line;
 use super::super::user_env::UserEnv;
 use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
-use crate::host::id::AgentId;
 use crate::host::protocol::Status;
 use derun::cli::stdout::stdout;
+use murmur_core::id::{AgentId, BeatId, SessionId};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -73,7 +73,7 @@ pub(super) fn status(agent: &AgentId, json: bool, env: &UserEnv) -> anyhow::Resu
         Condition::Up(status) => live(&mut out, status)?,
         Condition::Incompatible(pong) => writeln!(
             out,
-            "Protocol: {} (murmur {}), left alone",
+            "Protocol: {} (murmur {}), not compatible with this murmur",
             plain_line(&pong.protocol_version),
             plain_line(&pong.version)
         )?,
@@ -88,9 +88,9 @@ pub(super) fn status(agent: &AgentId, json: bool, env: &UserEnv) -> anyhow::Resu
         }
         Condition::Silent | Condition::Dead => {}
     }
-    let capture = seen.record.as_ref().and_then(|record| record.capture.as_deref());
+    let capture = seen.record.as_ref().and_then(|record| record.capture.as_ref());
     if let Some(capture) = capture {
-        writeln!(out, "Capture: {}", plain_line(capture))?;
+        writeln!(out, "Capture: {}", plain_line(capture.as_str()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -102,8 +102,12 @@ fn live(out: &mut impl Write, status: &Status) -> io::Result<()> {
     if let Some(pid) = status.agent_pid {
         writeln!(out, "PID: {pid} (host {})", status.pid)?;
     }
-    let lines = [("Beat", &status.card.beat), ("Session", &status.session_id), ("Lost", &status.lost)];
-    for (name, text) in lines.into_iter().filter_map(|(name, text)| Some((name, text.as_deref()?))) {
+    let lines = [
+        ("Beat", status.card.beat.as_ref().map(BeatId::as_str)),
+        ("Session", status.session_id.as_ref().map(SessionId::as_str)),
+        ("Lost", status.lost.as_deref()),
+    ];
+    for (name, text) in lines.into_iter().filter_map(|(name, text)| Some((name, text?))) {
         writeln!(out, "{name}: {}", plain_line(text))?;
     }
     Ok(())

@@ -5,11 +5,11 @@ use super::super::runtime;
 use super::super::user_env::UserEnv;
 use super::spawn::text;
 use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
-use crate::host::id::AgentId;
 use crate::host::protocol::{GRACE, Send, Stop};
 use crate::host::state::{Kind, State};
 use anyhow::{Context, bail};
 use derun::cli::stdout::stdout;
+use murmur_core::id::AgentId;
 use murmur_rpc::client::AskError;
 use serde_json::json;
 use std::io::Write;
@@ -164,7 +164,7 @@ async fn kill(dir: &DataDir, seen: &HostInfo) -> anyhow::Result<serde_json::Valu
     let agent = &seen.agent_id;
     let Some(record) = &seen.record else {
         bail!(
-            failure!("the host of {agent} does not answer, and has no record that says which process it is"; "end it by hand")
+            failure!("the host of {agent} does not answer, and its process is unknown because its record is missing"; "find and kill its process yourself")
         );
     };
     let ending = record.host.watch();

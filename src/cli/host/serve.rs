@@ -21,6 +21,7 @@ use crate::trust::{self, PrivateFile};
 use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
+use derun::id::SessionId as CaptureId;
 use murmur_agent::invocation::check_extra_args;
 use murmur_agent::rule_files::{self, Project};
 use murmur_agent::settings::{GuardedAgent, HookProgram};
@@ -44,7 +45,7 @@ pub(super) fn run(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
     // Start a new session, so that a closed terminal or Ctrl-C doesn't reach the agent.
     let _leads_already = process::lead_session();
     process::call_ourselves(HOST);
-    process::adopt_orphans().context("cannot become the parent of orphans")?;
+    process::adopt_orphans().context("cannot adopt orphaned processes")?;
     if args.beat {
         return run_beat(env);
     }
@@ -94,7 +95,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
             }
         };
         let listeners = registration.listeners();
-        let announce = |capture: Option<String>| {
+        let announce = |capture: Option<CaptureId>| {
             if let Some(capture) = capture {
                 let _unnoted = registration.note_capture(capture);
             }
@@ -181,7 +182,7 @@ fn spec(
         Role::Hosted | Role::Beat => Vec::new(),
     };
     let guarded = GuardedAgent {
-        agent: agent_id.as_str(),
+        agent: &agent_id,
         dir: dir.root(),
         socket_name: dir.socket_name(),
         project: &project,
@@ -194,7 +195,7 @@ fn spec(
     let hook = HookProgram::find().context("cannot find murmur's hook")?;
     check_extra_args(&args.args)?;
     let mcp = heartbeat_at(&worktree, env)?.map(|heartbeat| heartbeat.mcp).unwrap_or_default();
-    let start = trust::start(dir, &user.home, agent_id.as_str(), &worktree, &mcp)?;
+    let start = trust::start(dir, &user.home, &agent_id, &worktree, &mcp)?;
     if let Some(untrusted) = start.standing.failure(&worktree) {
         let _full = writeln!(io::stderr(), "{} warning: {}", clock::rfc3339(clock::now()), untrusted.line());
     }

@@ -23,7 +23,7 @@ const MURMUR: &[Section] = &[
             ("murmur.log", "The log of the daemon when it runs in the background."),
             (
                 "~/.config/murmur/config.toml, ~/.config/murmur/permissions.toml",
-                "Your settings and rules. If the data folder is not ~/.murmur, or has a folder named config, they are in that folder.",
+                "Your settings and rules. A file of the same name in the data folder's config folder takes precedence. If the data folder is not ~/.murmur, only the files there count.",
             ),
             ("~/.local/state/derun", "Captured sessions (see DERUN_STATE_ROOT)."),
         ],
@@ -71,7 +71,7 @@ const DERUN: &[Section] = &[
         &[
             (
                 "other",
-                "derun run exits as the command does, also by its signal: 126 if it cannot be run, 127 if it is not found.",
+                "derun run exits like the command, with its exit code or by the same signal; with 126 if it cannot be run, and with 127 if it is not found.",
             ),
             ("1", "Failure, explained on stderr."),
             ("2", "Usage error, explained on stderr."),
@@ -94,7 +94,7 @@ const HOOK: &[Section] = &[
         "EXIT STATUS",
         &[
             ("0", "Success. The answer, if there is one, is a JSON object on stdout."),
-            ("2", "The call is refused because of an error. stderr tells the agent which one."),
+            ("2", "The call is refused because of an error, which stderr explains to the agent."),
         ],
     ),
 ];
@@ -125,8 +125,8 @@ pub(super) fn remark(command: &Command) -> Option<&'static str> {
     match full_name(command) {
         "murmur" => Some("mm is the same program under a short name."),
         "murmur host" => Some(
-            "The program murmur-host is the host of one agent. murmur host spawn and the daemon start it. You don't run it \
-             yourself. murmur-host --help lists its options.",
+            "murmur-host is the program that hosts one agent. murmur host spawn and the daemon start it; you don't run it yourself. \
+             murmur-host --help lists its options.",
         ),
         _ => None,
     }

@@ -26,7 +26,7 @@ pub(super) fn over(step: Step, call: &Call, permissions: &Permissions) -> Step {
     let Some(pattern) = patterns.into_iter().find(|pattern| denies(pattern, call)) else { return step };
     Step::Decided(Decision {
         verdict: Verdict::Deny,
-        reason: format!("{pattern:?} in the deny list forbids it; do without it"),
+        reason: format!("{pattern:?} in the deny list forbids it; continue without it"),
         by: By::Default(SETTING.to_owned()),
     })
 }

@@ -33,7 +33,7 @@ pub(super) fn require_ours(path: &Path) -> anyhow::Result<()> {
 pub(super) fn of_others(path: &Path) -> Option<Failure> {
     let target = file::leads_out(path)?;
     let what = format!("{} is a link to {}", path.display(), target.display());
-    Some(Failure::new(what).hint("change it with the program that made it, for example Home Manager"))
+    Some(Failure::new(what).hint("change it with the program that created it, for example Home Manager"))
 }
 
 /// Writes `text`, keeping the previous content `found` as a backup.

@@ -18,7 +18,7 @@ const MAX_BYTES_PER_AGENT: usize = 8 << 20;
 
 /// Why the new `request` exceeds a limit; `None` if it does not.
 pub(super) fn over_count<D>(requests: &Requests<D>, request: &Request) -> Option<String> {
-    let go_on = "go on without it, or try again later";
+    let go_on = "continue without it, or try again later";
     let all = requests.all();
     let waiting = || all.iter().map(|(_, open)| open).filter(|open| !open.is_answered());
     let own = || waiting().filter(|open| open.request.agent == request.agent);

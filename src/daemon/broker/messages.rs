@@ -114,7 +114,7 @@ impl TryFrom<String> for Cursor {
             let (asked, id) = text.split_once(' ')?;
             Some(Self(asked.parse().ok()?, RequestId::parse(id).ok()?))
         };
-        parsed().ok_or("not a page's `next`")
+        parsed().ok_or("not the `next` of a page")
     }
 }
 

@@ -1,4 +1,4 @@
-//! The open requests, purely: requests, answers and the time go in, whom to notify comes out.
+//! The open requests, pure: requests, answers and the time go in; who to notify comes out.
 //!
 //! `D` is where an answer goes: a hook's connection.
 
@@ -124,7 +124,7 @@ pub enum AnswerError {
         how: Ended,
     },
     /// There is no request with that id.
-    #[error("there is no request {0}")]
+    #[error("no request {0}")]
     Unknown(RequestId),
 }
 

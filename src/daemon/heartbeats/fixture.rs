@@ -9,11 +9,17 @@ use murmur_core::config::mcp::Mcp;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::requires::Requires;
 use murmur_core::config::timing::Schedule;
+use murmur_core::id::BeatId;
 use std::path::Path;
 
 /// This time of one day.
 pub(crate) fn at(text: &str) -> Timestamp {
     format!("2026-02-03T{text}Z").parse().unwrap()
+}
+
+/// The id of a beat.
+pub(crate) fn beat(id: &str) -> BeatId {
+    BeatId::new(id)
 }
 
 /// A heartbeat that is due every `minutes`.

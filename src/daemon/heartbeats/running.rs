@@ -2,6 +2,7 @@
 
 use crate::journal::unfinished::Begun;
 use jiff::Timestamp;
+use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Running {
     /// The beat's id.
-    pub beat: String,
+    pub beat: BeatId,
     /// Where it runs.
     pub workspace: PathBuf,
     /// The name of a named heartbeat.
@@ -28,7 +29,7 @@ impl Running {
     #[must_use]
     pub fn by_others(begun: &Begun) -> Option<Self> {
         Some(Self {
-            beat: begun.entry.beat.clone(),
+            beat: begun.entry.beat.clone()?,
             workspace: begun.entry.workspace.clone().into(),
             name: begun.entry.heartbeat.clone(),
             since: begun.entry.started()?,
@@ -52,8 +53,8 @@ impl RunningBeats {
         self.beats.push(running);
     }
 
-    pub(super) fn remove(&mut self, beat: &str) -> Option<Running> {
-        let index = self.beats.iter().position(|running| running.beat == beat)?;
+    pub(super) fn remove(&mut self, beat: &BeatId) -> Option<Running> {
+        let index = self.beats.iter().position(|running| running.beat == *beat)?;
         let running = self.beats.swap_remove(index);
         if let Some(count) = self.workspaces.get_mut(&running.workspace) {
             *count -= 1;

@@ -1,4 +1,4 @@
-use super::fixture::{at, heartbeat};
+use super::fixture::{at, beat, heartbeat};
 use super::*;
 use jiff::tz::TimeZone;
 use murmur_core::config::cron::Crons;
@@ -15,7 +15,7 @@ fn starts(state: &mut Heartbeats, now: &str) -> Vec<String> {
     let mut count = 0;
     let started = state.start_due(at(now), true, usize::MAX, || {
         count += 1;
-        format!("{now}#{count}")
+        BeatId::new(format!("{now}#{count}"))
     });
     let named = |start: &Start| match &start.heartbeat.name {
         Some(name) => format!("{}::{name}", start.running.workspace.display()),
@@ -28,7 +28,7 @@ fn starts(state: &mut Heartbeats, now: &str) -> Vec<String> {
 fn a_heartbeat_that_never_ran_is_due_and_then_waits_its_interval() {
     let mut state = state(4, vec![heartbeat("/a", None, 30, None)], "10:00:00");
     assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
-    state.ended("10:00:00#1");
+    state.ended(&beat("10:00:00#1"));
     assert_eq!(state.wake_at(), Some(at("10:30:00")));
     assert!(starts(&mut state, "10:29:59").is_empty());
     assert_eq!(starts(&mut state, "10:30:00"), ["/a"]);
@@ -38,7 +38,7 @@ fn a_heartbeat_that_never_ran_is_due_and_then_waits_its_interval() {
 fn missed_times_are_one_run() {
     let mut state = state(4, vec![heartbeat("/a", None, 30, Some("01:00:00"))], "10:00:00");
     assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
-    state.ended("10:00:00#1");
+    state.ended(&beat("10:00:00#1"));
     assert!(starts(&mut state, "10:00:01").is_empty());
 }
 
@@ -50,11 +50,11 @@ fn one_workspace_has_one_beat_at_a_time_and_what_is_due_waits_without_queueing()
     assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
     assert_eq!(state.wake_at(), None, "nothing can start before the beat ends");
     assert!(starts(&mut state, "11:10:00").is_empty());
-    state.ended("10:00:00#1");
+    state.ended(&beat("10:00:00#1"));
     assert_eq!(starts(&mut state, "11:10:01"), ["/a::nightly"]);
-    state.ended("11:10:01#1");
+    state.ended(&beat("11:10:01#1"));
     assert_eq!(starts(&mut state, "11:10:02"), ["/a"]);
-    state.ended("11:10:02#1");
+    state.ended(&beat("11:10:02#1"));
     assert!(starts(&mut state, "11:10:03").is_empty());
 }
 
@@ -66,7 +66,7 @@ fn the_limit_holds_and_the_longest_due_goes_first() {
     assert_eq!(starts(&mut state, "10:00:00"), ["/b", "/c"]);
     assert!(starts(&mut state, "10:00:01").is_empty());
     assert_eq!(state.wake_at(), None);
-    state.ended("10:00:00#1");
+    state.ended(&beat("10:00:00#1"));
     assert_eq!(starts(&mut state, "10:00:02"), ["/a"]);
 }
 
@@ -75,7 +75,7 @@ fn a_beat_of_another_process_holds_its_workspace_and_counts() {
     let mut state =
         state(2, vec![heartbeat("/a", None, 30, None), heartbeat("/b", None, 30, None)], "10:00:00");
     let other = Running {
-        beat: "by hand".to_owned(),
+        beat: beat("by hand"),
         workspace: "/a".into(),
         name: None,
         since: at("09:59:00"),
@@ -95,7 +95,7 @@ fn a_beat_of_another_process_holds_its_workspace_and_counts() {
 fn a_workspace_found_busy_is_due_again_after_a_pause() {
     let mut state = state(2, vec![heartbeat("/a", None, 30, Some("09:00:00"))], "10:00:00");
     assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
-    assert!(state.found_busy("10:00:00#1", Some(at("09:00:00")), at("10:00:00")).is_some());
+    assert!(state.found_busy(&beat("10:00:00#1"), Some(at("09:00:00")), at("10:00:00")).is_some());
     assert_eq!(state.entries()[0].last_run, Some(at("09:00:00")));
     assert!(starts(&mut state, "10:00:00").is_empty());
     assert_eq!(state.wake_at(), Some(at("10:00:01")));
@@ -106,7 +106,7 @@ fn a_workspace_found_busy_is_due_again_after_a_pause() {
 fn an_edited_schedule_applies_and_known_runs_stay() {
     let mut state = state(2, vec![heartbeat("/a", None, 30, None)], "10:00:00");
     assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
-    state.ended("10:00:00#1");
+    state.ended(&beat("10:00:00#1"));
     // The last run is not in config.json yet.
     state.load(vec![heartbeat("/a", None, 10, None)], NonZeroU32::MIN, at("10:05:00"));
     assert!(starts(&mut state, "10:05:00").is_empty());
@@ -117,10 +117,10 @@ fn an_edited_schedule_applies_and_known_runs_stay() {
 fn our_own_write_of_a_last_run_is_not_an_edit() {
     let mut state = state(2, vec![heartbeat("/a", None, 30, None)], "10:00:00");
     assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
-    state.ended("10:00:00#1");
+    state.ended(&beat("10:00:00#1"));
     state.set_written(Path::new("/a"), None, at("10:00:00"));
     assert_eq!(starts(&mut state, "10:30:00"), ["/a"]);
-    state.ended("10:30:00#1");
+    state.ended(&beat("10:30:00#1"));
     // The file still has the previous run.
     state.load(vec![heartbeat("/a", None, 30, Some("10:00:00"))], NonZeroU32::MIN, at("10:31:00"));
     assert!(starts(&mut state, "10:31:00").is_empty());
@@ -186,7 +186,7 @@ fn saved_runs_count_for_present_and_returning_heartbeats() {
 fn a_clock_set_back_neither_fires_twice_nor_starves() {
     let mut state = state(2, vec![heartbeat("/a", None, 30, None)], "10:00:00");
     assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
-    state.ended("10:00:00#1");
+    state.ended(&beat("10:00:00#1"));
     state.clock_set(at("08:00:00"));
     assert!(starts(&mut state, "08:00:00").is_empty());
     assert_eq!(state.wake_at(), Some(at("08:30:00")));
@@ -202,7 +202,7 @@ fn a_missed_cron_time_runs_once() {
     let hourly = Heartbeat { schedule: Some(schedule), ..heartbeat("/a", None, 1, Some("06:30:00")) };
     let mut state = state(2, vec![hourly], "10:15:00");
     assert_eq!(starts(&mut state, "10:15:00"), ["/a"]);
-    state.ended("10:15:00#1");
+    state.ended(&beat("10:15:00#1"));
     assert_eq!(state.wake_at(), Some(at("11:00:00")));
 }
 
@@ -220,10 +220,10 @@ fn ten_thousand_due_at_once_are_decided_quickly_enough_to_test() {
     let heartbeats = (0..10_000).map(|n| heartbeat(&format!("/{n}"), None, 30, None)).collect();
     let mut state = state(4, heartbeats, "10:00:00");
     for round in 0..20 {
-        let started = state.start_due(at("10:00:00"), true, usize::MAX, || format!("{round}"));
+        let started = state.start_due(at("10:00:00"), true, usize::MAX, || BeatId::new(round.to_string()));
         assert_eq!(state.running().len(), 4);
         assert_eq!(started.len(), 4);
-        state.ended(&format!("{round}"));
+        state.ended(&BeatId::new(round.to_string()));
     }
 }
 
@@ -236,15 +236,15 @@ fn as_many_running_as_heartbeats_are_decided_quickly_enough_to_test() {
     let mut count = 0;
     let mut id = || {
         count += 1;
-        count.to_string()
+        BeatId::new(count.to_string())
     };
     while !state.start_due(at("10:00:00"), true, 1, &mut id).is_empty() {
         let _next = state.wake_at();
     }
     assert_eq!(state.running().len(), COUNT as usize);
-    for beat in 1..=COUNT {
-        state.ended(&beat.to_string());
-        assert!(state.start_due(at("10:00:00"), true, 1, String::new).is_empty());
+    for number in 1..=COUNT {
+        state.ended(&beat(&number.to_string()));
+        assert!(state.start_due(at("10:00:00"), true, 1, || beat("")).is_empty());
         let _next = state.wake_at();
     }
     assert!(state.running().is_empty());
@@ -258,7 +258,7 @@ fn no_more_beats_start_at_once_than_asked_for() {
     let mut start = |state: &mut Heartbeats| {
         let mut id = || {
             count += 1;
-            count.to_string()
+            BeatId::new(count.to_string())
         };
         state.start_due(at("10:00:00"), true, 2, &mut id).len()
     };

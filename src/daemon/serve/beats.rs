@@ -6,6 +6,7 @@ use crate::daemon::heartbeats::{DeferredBeat, Start};
 use crate::daemon::rpc_handlers::StartedBeat;
 use crate::daemon::state::{Event, Orphan, Recorded};
 use crate::journal::unfinished::{self, Begun, Phase};
+use murmur_core::id::BeatId;
 use std::collections::HashSet;
 use sys::error::Failure;
 use sys::failure;
@@ -38,7 +39,7 @@ impl<L: FnMut(&str)> Runner<L> {
         Event::Announced { beat, recorded }
     }
 
-    pub(super) fn spawn(&mut self, beat: String) -> Event {
+    pub(super) fn spawn(&mut self, beat: BeatId) -> Event {
         match self.sources.processes.start(&beat, self.dir.root()) {
             Ok(()) => Event::Spawned(beat),
             Err(error) => {
@@ -49,7 +50,7 @@ impl<L: FnMut(&str)> Runner<L> {
     }
 
     /// Withdraws an announced beat, unless a process took it over.
-    pub(super) fn withdraw(&mut self, beat: &str) {
+    pub(super) fn withdraw(&mut self, beat: &BeatId) {
         if let Err(error) = unfinished::withdraw(&self.dir, beat) {
             (self.log)(&format!("cannot withdraw beat {beat}: {error}"));
         }
@@ -60,7 +61,7 @@ impl<L: FnMut(&str)> Runner<L> {
         let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
         let withdraw = |begun: Begun| {
             let Phase::Announced { before } = begun.phase else { return None };
-            let taken_at = match unfinished::withdraw(&self.dir, &begun.entry.beat) {
+            let taken_at = match unfinished::withdraw(&self.dir, begun.entry.beat.as_ref()?) {
                 Ok(true) => None,
                 Ok(false) => Some(begun.entry.started()?),
                 Err(_) => return None,
@@ -71,33 +72,38 @@ impl<L: FnMut(&str)> Runner<L> {
         survey.announced.into_iter().filter_map(withdraw).collect()
     }
 
-    pub(super) fn keep_failure(&mut self, beat: &str, error: &Failure) {
+    pub(super) fn keep_failure(&mut self, beat: &BeatId, error: &Failure) {
         let Some(process) = self.sources.processes.get(beat) else { return };
         let kept = self.write_behind.keep(process.job.failed(process.since, error.line()));
         self.log_error(kept);
     }
 
-    pub(super) fn recover_or_fail(&mut self, beat: &str, error: &Failure) {
+    pub(super) fn recover_or_fail(&mut self, beat: &BeatId, error: &Failure) {
         let Some(process) = self.sources.processes.get(beat) else { return };
         let failed = process.job.failed(process.since, error.line());
         let written = self.write_behind.recover_or_write(&failed);
         self.log_error(written);
     }
 
-    pub(super) fn find_written(&self, beats: Vec<String>) -> Vec<String> {
+    pub(super) fn find_written(&self, beats: Vec<BeatId>) -> Vec<BeatId> {
         beats.into_iter().filter(|beat| unfinished::is_over(&self.dir, beat)).collect()
     }
 
     /// Answers the client that requested `beat`. If it is gone, the answer is dropped.
-    pub(super) fn answer(&mut self, beat: String, result: Result<(), Failure>) {
+    pub(super) fn answer(&mut self, beat: BeatId, result: Result<(), Failure>) {
         let Some(to) = self.requested.remove(&beat) else { return };
-        let agent = self.sources.processes.get(&beat).map(|process| process.job.agent.clone());
-        drop(to.send(result.map(|()| StartedBeat { beat, agent: agent.unwrap_or_default() })));
+        let started = result.and_then(|()| {
+            let process = self.sources.processes.get(&beat);
+            let agent = process.map(|process| process.job.agent.clone());
+            let agent = agent.ok_or_else(|| failure!("the beat has ended"))?;
+            Ok(StartedBeat { beat, agent })
+        });
+        drop(to.send(started));
     }
 
-    pub(super) fn report_refused(&self, beat: &str) {
+    pub(super) fn report_refused(&self, beat: &BeatId) {
         if let Some(process) = self.sources.processes.get(beat) {
-            self.events.not_started(beat, &process.job.agent, "another beat has the workspace");
+            self.events.not_started(beat, &process.job.agent, "another beat is running in the workspace");
         }
     }
 
@@ -106,15 +112,16 @@ impl<L: FnMut(&str)> Runner<L> {
         self.sources.processes.signal(Signal::TERM);
         let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
         let adopted = survey.running.iter().filter(|begun| begun.is_scheduled());
-        for begun in adopted.filter(|begun| !self.state.is_ours(&begun.entry.beat)) {
+        let is_ours = |begun: &Begun| begun.entry.beat.as_ref().is_some_and(|beat| self.state.is_ours(beat));
+        for begun in adopted.filter(|begun| !is_ours(begun)) {
             unfinished::signal(&self.dir.beats(), begun, Signal::TERM);
         }
     }
 
     /// The beats whose processes hold their records: they need no daemon.
-    pub(super) fn held_beats(&self) -> HashSet<String> {
+    pub(super) fn held_beats(&self) -> HashSet<BeatId> {
         let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
-        survey.running.into_iter().map(|begun| begun.entry.beat).collect()
+        survey.running.into_iter().filter_map(|begun| begun.entry.beat).collect()
     }
 
     /// Whether beats are running that an earlier daemon started.

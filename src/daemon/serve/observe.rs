@@ -6,6 +6,7 @@ use crate::daemon::state::{Event, JournalLine};
 use crate::daemon::stuck_monitor::{self, Findings};
 use crate::host::state::Kind;
 use crate::journal::unfinished;
+use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
 use std::io;
 use sys::clock;
@@ -31,7 +32,10 @@ impl<L: FnMut(&str)> Runner<L> {
 
     /// Lists the records of beats, except those of ours that are known to have begun: they report their end themselves.
     pub(super) fn survey(&mut self) -> Option<Event> {
-        let known = |beat: &str| self.state.is_ours(beat) && self.events.has_begun(beat);
+        let known = |name: &str| {
+            let beat = BeatId::new(name);
+            self.state.is_ours(&beat) && self.events.has_begun(&beat)
+        };
         let survey = unfinished::survey_except(&self.dir.beats(), known).ok()?;
         self.events.begun(&survey);
         Some(Event::Surveyed(survey))

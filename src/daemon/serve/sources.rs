@@ -3,6 +3,7 @@
 use crate::daemon::config_watcher::{ConfigEvent, ConfigWatcher, changed};
 use crate::daemon::data_folder::DataFolder;
 use crate::daemon::hosts::{HostEvent, Hosts};
+use crate::daemon::processes::Exit;
 use crate::daemon::processes::Processes;
 use crate::daemon::state::{Event, State};
 use crate::daemon::stuck_monitor::{self, StuckMonitor};
@@ -21,7 +22,7 @@ pub(super) struct Sources {
     /// Notices that a process started or ended a beat, or wrote to the journal.
     pub(super) beats: Option<Watch>,
     pub(super) alarm: Alarm,
-    /// When what a stopping daemon waits for is late.
+    /// The time limit for what a stopping daemon waits for.
     pub(super) timeout_at: Option<Instant>,
     pub(super) processes: Processes,
     pub(super) hosts: Hosts,
@@ -56,7 +57,7 @@ impl Sources {
         let runs = state.is_running();
         Ok(tokio::select! {
             lost = self.folder.lost(), if runs => Input::Event(Event::Lost(lost)),
-            (beat, report) = self.processes.next_exit() => Input::Event(Event::Exited { beat, report }),
+            Exit { beat, report } = self.processes.next_exit() => Input::Event(Event::Exited { beat, report }),
             woke = self.alarm.woke(), if runs => Input::Event(match woke? {
                 Woke::Due => Event::Due,
                 Woke::ClockSet => Event::ClockSet,

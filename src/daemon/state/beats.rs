@@ -4,6 +4,7 @@ use super::{Beat, Effect, Event, Phase, Recorded, Stage, StartRequest, State};
 use crate::daemon::heartbeats::{Start, StartRefusal};
 use crate::daemon::launch::BeatReport;
 use jiff::{SignedDuration, Timestamp};
+use murmur_core::id::BeatId;
 use std::path::Path;
 use sys::error::{Failure, Hinted};
 
@@ -71,12 +72,12 @@ impl State {
     }
 
     /// The running beats that had a record before they had a process.
-    fn recorded(&self) -> Vec<String> {
+    fn recorded(&self) -> Vec<BeatId> {
         let recorded = |beat: &Beat| beat.phase == Phase::Running { recorded: true };
         self.beats.iter().filter(|(_, beat)| recorded(beat)).map(|(id, _)| id.clone()).collect()
     }
 
-    pub(super) fn announced(&mut self, id: String, recorded: Recorded, now: Timestamp) -> Vec<Effect> {
+    pub(super) fn announced(&mut self, id: BeatId, recorded: Recorded, now: Timestamp) -> Vec<Effect> {
         let Some(beat) = self.beats.get_mut(&id) else { return Vec::new() };
         let failure = match recorded {
             Recorded::Yes | Recorded::No => {
@@ -93,7 +94,7 @@ impl State {
         forget.into_iter().chain(answer).chain([Effect::Release(id)]).collect()
     }
 
-    pub(super) fn spawned(&mut self, id: String) -> Vec<Effect> {
+    pub(super) fn spawned(&mut self, id: BeatId) -> Vec<Effect> {
         let Some(beat) = self.beats.get_mut(&id) else { return Vec::new() };
         if let Phase::Spawning { recorded } = beat.phase {
             beat.phase = Phase::Running { recorded };
@@ -102,7 +103,7 @@ impl State {
     }
 
     /// No process will write this beat's line.
-    pub(super) fn not_spawned(&mut self, id: String, error: Failure) -> Vec<Effect> {
+    pub(super) fn not_spawned(&mut self, id: BeatId, error: Failure) -> Vec<Effect> {
         let Some(beat) = self.beats.remove(&id) else { return Vec::new() };
         self.heartbeats.ended(&id);
         let mut effects = vec![Effect::Withdraw(id.clone()), Effect::KeepFailure(id.clone(), error.clone())];
@@ -113,7 +114,7 @@ impl State {
 
     pub(super) fn concluded(
         &mut self,
-        id: String,
+        id: BeatId,
         report: Result<BeatReport, Failure>,
         now: Timestamp,
     ) -> Vec<Effect> {
@@ -135,14 +136,14 @@ impl State {
     }
 
     /// Another beat holds the workspace: this one is due again.
-    fn found_busy(&mut self, id: &str, beat: &Beat, now: Timestamp) -> Vec<Effect> {
-        let mut effects = vec![Effect::Withdraw(id.to_owned())];
+    fn found_busy(&mut self, id: &BeatId, beat: &Beat, now: Timestamp) -> Vec<Effect> {
+        let mut effects = vec![Effect::Withdraw(id.clone())];
         if let Some(running) = self.heartbeats.found_busy(id, beat.before, now) {
             effects.push(Effect::ForgetRun(running.workspace.clone(), running.name.clone()));
             let before = beat.before;
             effects.extend(before.map(|at| Effect::RememberRun(running.workspace, running.name, at)));
         }
-        effects.extend(beat.requested.then(|| Effect::ReportRefused(id.to_owned())));
+        effects.extend(beat.requested.then(|| Effect::ReportRefused(id.clone())));
         effects.push(Effect::Survey);
         effects
     }

@@ -1,4 +1,4 @@
-//! What the daemon is told, and what it does.
+//! The events of the daemon's state machine, and its effects.
 
 use crate::daemon::client::Beats;
 use crate::daemon::data_folder::Lost;
@@ -8,6 +8,7 @@ use crate::daemon::pending_runs::Runs;
 use crate::journal::unfinished::Survey;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
 use std::collections::HashSet;
 use std::num::NonZeroU32;
@@ -74,34 +75,34 @@ pub enum Event {
         is_last: bool,
     },
     /// Beats of ours whose journal line is written and whose process has not reported it yet.
-    Written(Vec<String>),
+    Written(Vec<BeatId>),
     /// A beat was announced.
     Announced {
         /// The beat.
-        beat: String,
+        beat: BeatId,
         /// Whether it has a record.
         recorded: Recorded,
     },
     /// A beat's process started.
-    Spawned(String),
+    Spawned(BeatId),
     /// A beat's process did not start.
     NotSpawned {
         /// The beat.
-        beat: String,
+        beat: BeatId,
         /// Why.
         error: Failure,
     },
     /// A beat's process ended.
     Exited {
         /// The beat.
-        beat: String,
+        beat: BeatId,
         /// Its report, or how it died without one.
         report: Result<BeatReport, Failure>,
     },
     /// The same, once the journal was read.
     Concluded {
         /// The beat.
-        beat: String,
+        beat: BeatId,
         /// Its report, or how it died without one.
         report: Result<BeatReport, Failure>,
     },
@@ -110,7 +111,7 @@ pub enum Event {
     /// The data folder or what makes it ours was moved or deleted.
     Lost(Lost),
     /// These beats have records that their processes hold.
-    Held(HashSet<String>),
+    Held(HashSet<BeatId>),
     /// Whether beats of earlier daemons are running.
     OthersRunning(bool),
     /// What the daemon waited for while it stops has not happened in time.
@@ -142,8 +143,8 @@ pub struct Orphan {
 /// A beat's line in the journal.
 #[derive(Debug)]
 pub struct JournalLine {
-    /// The beat.
-    pub beat: String,
+    /// The beat; `None` if another program wrote the line.
+    pub beat: Option<BeatId>,
     /// The workspace.
     pub workspace: PathBuf,
     /// The name of a named heartbeat.
@@ -158,7 +159,7 @@ pub struct JournalLine {
 #[derive(Debug)]
 pub struct StartRequest {
     /// The beat's id if it starts; the answer refers to it.
-    pub id: String,
+    pub id: BeatId,
     /// The workspace, absolute.
     pub workspace: PathBuf,
     /// The workspace's real path, if that is another one.
@@ -209,7 +210,7 @@ pub enum Effect {
     RepairJournal,
     /// Writes the lines of beats whose process died.
     RecoverLines,
-    /// Does so if the number of waiting lines changed; `in_records` of them are in records.
+    /// Retries waiting lines if their number changed; `in_records` of them are in records.
     RecountLines {
         /// How many are in records.
         in_records: usize,
@@ -217,9 +218,9 @@ pub enum Effect {
     /// Writes this line, the only copy, of a beat whose process could not keep it.
     KeepLine(String),
     /// Writes an error line for a beat that did not start.
-    KeepFailure(String, Failure),
+    KeepFailure(BeatId, Failure),
     /// Writes the line of a beat whose process died, or an error line if it left none.
-    RecoverOrFail(String, Failure),
+    RecoverOrFail(BeatId, Failure),
     /// Writes all waiting lines, and logs those that will be lost.
     WriteLastLines,
     /// Logs the lines that will be lost.
@@ -234,19 +235,19 @@ pub enum Effect {
     /// Announces a beat [`Event::Announced`].
     Announce(Box<Start>),
     /// Withdraws an announced beat.
-    Withdraw(String),
+    Withdraw(BeatId),
     /// Starts the process of an announced beat [`Event::Spawned`] [`Event::NotSpawned`].
-    Spawn(String),
+    Spawn(BeatId),
     /// Forgets a beat that has ended or will not start.
-    Release(String),
+    Release(BeatId),
     /// Finds which of these beats have their line [`Event::Written`].
-    FindWritten(Vec<String>),
+    FindWritten(Vec<BeatId>),
     /// Answers the client that requested a beat.
-    Answer(String, Result<(), Failure>),
+    Answer(BeatId, Result<(), Failure>),
     /// Tells clients that a requested beat found its workspace taken.
-    ReportRefused(String),
+    ReportRefused(BeatId),
 
-    /// Answers of requests are used up [`Event::Deferred`].
+    /// Removes requests whose answers were delivered to a resumed beat [`Event::Deferred`].
     ResumesEnded(Vec<RequestId>),
     /// Denies requests that were not answered in time [`Event::Deferred`].
     ExpireRequests,
@@ -262,7 +263,7 @@ pub enum Effect {
     CheckHosts,
     /// Checks that the data folder is still ours [`Event::Lost`].
     CheckFolder,
-    /// Writes nothing any more: the data folder is gone.
+    /// Stops all writing, because the data folder is gone.
     StopWriting,
     /// Releases unused memory before the next sleep.
     ReleaseMemory,

@@ -38,8 +38,8 @@ impl State {
         now: Timestamp,
     ) -> Vec<Effect> {
         self.heartbeats.merge_last_runs(runs, now);
-        // Orphans come after the saved runs, which may include one, and before the journal: what had ended by the time of the
-        // survey has its line.
+        // Withdraw orphans after the saved runs, which may include them, and before the journal is read: a beat that
+        // ended before the survey already has its line.
         vec![Effect::WithdrawOrphans, Effect::Survey, Effect::ReadMissedRuns(as_of)]
     }
 
@@ -61,7 +61,7 @@ impl State {
         effects
     }
 
-    /// Records a run of an earlier daemon, which may have died before it did.
+    /// Records a run that an earlier daemon started, in case it died before recording it.
     fn record_run(
         &mut self,
         workspace: &Path,
@@ -88,7 +88,7 @@ impl State {
         let mut effects = Vec::new();
         let mut others = Vec::new();
         for begun in &survey.running {
-            if self.is_ours(&begun.entry.beat) {
+            if begun.entry.beat.as_ref().is_some_and(|beat| self.is_ours(beat)) {
                 continue;
             }
             let Some(other) = Running::by_others(begun) else { continue };
@@ -115,7 +115,8 @@ impl State {
         let mut resumed = Vec::new();
         for line in lines {
             // A manual beat may have ended before it was noticed.
-            if let (false, Some(at)) = (self.is_ours(&line.beat), line.started) {
+            let is_ours = line.beat.is_some_and(|beat| self.is_ours(&beat));
+            if let (false, Some(at)) = (is_ours, line.started) {
                 self.heartbeats.record_run(&line.workspace, line.name.as_deref(), at, now);
             }
             resumed.extend(line.resumes);

@@ -4,6 +4,7 @@ use super::{Effect, Stage, StartRequest, State};
 use crate::daemon::client::Beats;
 use crate::daemon::data_folder::Lost;
 use crate::daemon::heartbeats::StartRefusal;
+use murmur_core::id::BeatId;
 use std::collections::HashSet;
 use std::time::Duration;
 use sys::error::{Failure, Hinted};
@@ -63,7 +64,7 @@ impl State {
         effects
     }
 
-    /// What comes after the end of a beat of ours while the daemon stops.
+    /// Continues stopping after one of our beats has ended.
     pub(super) fn after_conclusion(&mut self) -> Vec<Effect> {
         match self.stage {
             Stage::Leaving => vec![Effect::FindHeld],
@@ -76,7 +77,7 @@ impl State {
     }
 
     /// Once every beat of ours has a record, the daemon can leave them.
-    pub(super) fn held(&mut self, held: &HashSet<String>) -> Vec<Effect> {
+    pub(super) fn held(&mut self, held: &HashSet<BeatId>) -> Vec<Effect> {
         let is_left =
             matches!(self.stage, Stage::Leaving) && self.beats.keys().all(|beat| held.contains(beat));
         if is_left { self.finish() } else { Vec::new() }

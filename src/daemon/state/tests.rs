@@ -1,6 +1,6 @@
 use super::*;
 use crate::daemon::client::Beats;
-use crate::daemon::heartbeats::fixture::{at, heartbeat};
+use crate::daemon::heartbeats::fixture::{at, beat, heartbeat};
 use crate::daemon::launch::BeatReport;
 use crate::journal::unfinished::Survey;
 use std::num::NonZeroU32;
@@ -9,7 +9,7 @@ use sys::error::Failure;
 
 /// A state with the heartbeats of these workspaces, which never ran. The ids of beats are the times at which they start.
 fn state(workspaces: &[&str]) -> State {
-    let mut state = State::new(|now| now.strftime("%H:%M:%S").to_string());
+    let mut state = State::new(|now| BeatId::new(now.strftime("%H:%M:%S").to_string()));
     let heartbeats = workspaces.iter().map(|path| heartbeat(path, None, 30, None)).collect();
     let configuration = Configuration { heartbeats, max_concurrent: NonZeroU32::new(4).unwrap() };
     state.on(Event::Loaded(configuration), at("10:00:00"));
@@ -56,30 +56,30 @@ fn variant(value: &impl std::fmt::Debug) -> String {
 }
 
 fn request(id: &str, workspace: &str) -> StartRequest {
-    StartRequest { id: id.to_owned(), workspace: workspace.into(), real: None, name: None }
+    StartRequest { id: beat(id), workspace: workspace.into(), real: None, name: None }
 }
 
 fn request_now(state: &mut State, id: &str, workspace: &str) -> Vec<String> {
     on(state, Event::Decide { request: request(id, workspace), is_last: false })
 }
 
-fn announced(beat: &str, recorded: Recorded) -> Event {
-    Event::Announced { beat: beat.to_owned(), recorded }
+fn announced(id: &str, recorded: Recorded) -> Event {
+    Event::Announced { beat: beat(id), recorded }
 }
 
-fn exited(beat: &str, report: Result<BeatReport, Failure>) -> Event {
-    Event::Exited { beat: beat.to_owned(), report }
+fn exited(id: &str, report: Result<BeatReport, Failure>) -> Event {
+    Event::Exited { beat: beat(id), report }
 }
 
-fn concluded(beat: &str, report: Result<BeatReport, Failure>) -> Event {
-    Event::Concluded { beat: beat.to_owned(), report }
+fn concluded(id: &str, report: Result<BeatReport, Failure>) -> Event {
+    Event::Concluded { beat: beat(id), report }
 }
 
 /// Starts the beat of one workspace, until its process runs.
 fn start(state: &mut State) {
     assert_eq!(on(state, Event::Idle), ["RememberRun", "Announce 10:00:00"]);
     assert_eq!(on(state, announced("10:00:00", Recorded::Yes)), ["Spawn 10:00:00"]);
-    assert!(on(state, Event::Spawned("10:00:00".to_owned())).is_empty());
+    assert!(on(state, Event::Spawned(beat("10:00:00"))).is_empty());
 }
 
 #[test]
@@ -106,9 +106,9 @@ fn a_beat_has_its_record_before_its_process() {
         on(&mut state, exited("10:00:00", Ok(BeatReport::Journaled))),
         ["ReadJournal", "Then Concluded"]
     );
-    assert!(state.is_ours("10:00:00"), "its line is read while it is ours");
+    assert!(state.is_ours(&beat("10:00:00")), "its line is read while it is ours");
     assert_eq!(on(&mut state, concluded("10:00:00", Ok(BeatReport::Journaled))), ["Release 10:00:00"]);
-    assert!(!state.is_ours("10:00:00"));
+    assert!(!state.is_ours(&beat("10:00:00")));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_beat_without_a_process_has_an_error_line() {
     let mut state = running(&["/a"]);
     on(&mut state, Event::Idle);
     on(&mut state, announced("10:00:00", Recorded::No));
-    let failed = Event::NotSpawned { beat: "10:00:00".to_owned(), error: Failure::new("no memory") };
+    let failed = Event::NotSpawned { beat: beat("10:00:00"), error: Failure::new("no memory") };
     assert_eq!(on(&mut state, failed), ["Withdraw 10:00:00", "KeepFailure", "Release 10:00:00"]);
     assert!(state.heartbeats().running().is_empty());
 }
@@ -161,7 +161,7 @@ fn a_requested_beat_is_answered_once_it_has_a_process_or_will_not_have_one() {
     );
     assert_eq!(request_now(&mut state, "r", "/a"), ["RememberRun", "Announce r"]);
     assert_eq!(on(&mut state, announced("r", Recorded::Yes)), ["Spawn r"]);
-    assert_eq!(on(&mut state, Event::Spawned("r".to_owned())), ["Answer r"]);
+    assert_eq!(on(&mut state, Event::Spawned(beat("r"))), ["Answer r"]);
 
     request_now(&mut state, "s", "/b");
     let full = announced("s", Recorded::NoRoom(Failure::new("full")));
@@ -169,7 +169,7 @@ fn a_requested_beat_is_answered_once_it_has_a_process_or_will_not_have_one() {
 
     request_now(&mut state, "t", "/c");
     on(&mut state, announced("t", Recorded::Yes));
-    let failed = Event::NotSpawned { beat: "t".to_owned(), error: Failure::new("no memory") };
+    let failed = Event::NotSpawned { beat: beat("t"), error: Failure::new("no memory") };
     assert_eq!(on(&mut state, failed), ["Withdraw t", "KeepFailure", "Answer t: no memory", "Release t"]);
 }
 
@@ -182,7 +182,7 @@ fn a_refused_request_looks_again_once() {
 
     start(&mut state);
     assert_eq!(request_now(&mut state, "s", "/a"), ["FindWritten", "Then Decide"]);
-    on(&mut state, Event::Written(vec!["10:00:00".to_owned()]));
+    on(&mut state, Event::Written(vec![beat("10:00:00")]));
     let last = Event::Decide { request: request("s", "/a"), is_last: true };
     assert_eq!(
         on(&mut state, last),
@@ -206,7 +206,7 @@ fn beats_are_left_once_each_has_a_record() {
     assert!(on(&mut state, Event::Idle).is_empty(), "nothing starts any more");
     assert!(on(&mut state, Event::Held([].into())).is_empty());
     assert_eq!(on(&mut state, Event::BeatsChanged), ["FindHeld"]);
-    let effects = on(&mut state, Event::Held(["10:00:00".to_owned()].into()));
+    let effects = on(&mut state, Event::Held([beat("10:00:00")].into()));
     let last = ["SetTimeout", "WriteRuns", "CheckReplaced", "WriteLastLines", "Survey", "ReadJournal"];
     assert_eq!(effects, last);
     assert!(!state.is_over());

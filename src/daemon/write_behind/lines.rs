@@ -22,7 +22,9 @@ impl WriteBehind {
             serde_json::from_str(line).map_err(|error| failure!("not a journal line").because(&error))?;
         let beat = entry.beat.clone();
         let kept = self.keep(entry);
-        if self.unsaved.iter().all(|unsaved| unsaved.beat != beat) {
+        if let Some(beat) = beat
+            && self.unsaved.iter().all(|unsaved| unsaved.beat.as_ref() != Some(&beat))
+        {
             let _recovered_as_killed = unfinished::discard(&self.dir, &beat);
         }
         kept

@@ -22,7 +22,7 @@ pub(super) fn over(environment: &Environment, finding: Finding) -> Finding {
     if finding.hint == Some(Hint::INSTALL_CLAUDE) || !is_refused(environment.uid, &variables) {
         return finding;
     }
-    let why = "as root it starts no beat or agent unless the environment says it is in a sandbox";
+    let why = "it does not run beats or agents as root unless the environment declares a sandbox";
     Check::CLAUDE.fail(format!("{}; {why}", finding.found), Hint::NOT_AS_ROOT)
 }
 

@@ -24,7 +24,7 @@ fn write(path: &Path, agent: &str, id: &str, verdict: &str, by: &serde_json::Val
 impl Watch {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let audit = Audit::begin(path(&folder), "a", Coverage::Every);
+        let audit = Audit::begin(path(&folder), AgentId::parse("a").unwrap(), Coverage::Every);
         Self { folder, audit }
     }
 
@@ -74,7 +74,8 @@ fn a_call_that_ran_undecided_is_reported() {
 fn decisions_of_other_agents_and_earlier_runs_do_not_count() {
     let watch = Watch::new();
     watch.decide("t1");
-    let mut watch = Watch { audit: Audit::begin(path(&watch.folder), "a", Coverage::Every), ..watch };
+    let audit = Audit::begin(path(&watch.folder), AgentId::parse("a").unwrap(), Coverage::Every);
+    let mut watch = Watch { audit, ..watch };
     write(&path(&watch.folder), "b", "t1", "allow", &json!({ "kind": "person" }));
     assert_eq!(watch.call("t1", "hi", false), Some("Bash(run t1)".to_owned()));
 }

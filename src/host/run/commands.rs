@@ -44,7 +44,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             pid: std::process::id(),
             agent_pid: self.pid,
             session_id: self.activity.session_id.clone(),
-            capture: self.capture.session().map(ToString::to_string),
+            capture: self.capture.session().cloned(),
             lost: self.capture.lost().map(str::to_owned),
             stream_offset: feed.next(),
             attached_clients: feed.readers(),

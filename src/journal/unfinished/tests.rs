@@ -10,7 +10,7 @@ fn data() -> (tempfile::TempDir, DataDir) {
 fn begun(beat: &str) -> Begun {
     let entry = Entry {
         error: Some("died".to_owned()),
-        beat: beat.to_owned(),
+        beat: Some(BeatId::new(beat)),
         agent: "w-1".to_owned(),
         ..Entry::new("2026-02-03T10:00:00Z".to_owned(), "/w".to_owned(), Kind::Error, 0)
     };
@@ -26,13 +26,13 @@ fn an_announced_beat_begins_once_or_is_withdrawn() {
     announce(&dir, &announced("two")).unwrap();
     assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap().lines, 0);
     let record = Record::take_announced(&dir, &begun("one")).unwrap().unwrap();
-    assert!(!withdraw(&dir, "one").unwrap());
-    assert!(withdraw(&dir, "two").unwrap());
+    assert!(!withdraw(&dir, &BeatId::new("one")).unwrap());
+    assert!(withdraw(&dir, &BeatId::new("two")).unwrap());
     assert!(Record::take_announced(&dir, &begun("two")).unwrap().is_none());
     let seen = survey(&beats).unwrap();
     assert_eq!((seen.running.len(), seen.dead.len(), seen.announced.len()), (1, 0, 0));
     record.finish(&dir, &begun("one").entry).unwrap();
-    assert!(!withdraw(&dir, "one").unwrap());
+    assert!(!withdraw(&dir, &BeatId::new("one")).unwrap());
     assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
 }
 
@@ -117,7 +117,7 @@ fn a_beat_is_over_when_its_record_is_gone_or_has_only_its_line_left() {
     announce(&dir, &announced("one")).unwrap();
     announce(&dir, &announced("two")).unwrap();
     let take = |beat| Record::take_announced(&dir, &begun(beat)).unwrap().unwrap();
-    let over = || ["one", "two"].map(|beat| is_over(&dir, beat));
+    let over = || ["one", "two"].map(|beat| is_over(&dir, &BeatId::new(beat)));
     assert_eq!(over(), [false, false]);
     let (one, two) = (take("one"), take("two"));
     assert_eq!(over(), [false, false]);

@@ -3,6 +3,8 @@
 use super::*;
 use crate::host::calls::Call;
 use crate::pulse::Pulse;
+use crate::roster::session::Session;
+use murmur_core::id::AgentId;
 use std::path::PathBuf;
 
 /// The base of the table's times; `now` is 100 minutes later.
@@ -20,10 +22,10 @@ struct Case {
 impl Case {
     /// A host that started at minute 10 and reported at `at`.
     fn host(mut self, id: &str, session: &str, standing: Standing, at: Option<i64>) -> Self {
-        let session_id = Some(session.to_owned()).filter(|id| !id.is_empty());
+        let session_id = Some(session).filter(|id| !id.is_empty()).map(SessionId::new);
         let (started_at, at) = (Some(minute(10)), at.map(minute));
         let host = Hosted { standing, worktree: "/host".into(), session_id, started_at, at, task: None };
-        self.known.hosts.insert(id.to_owned(), host);
+        self.known.hosts.insert(AgentId::parse(id).unwrap(), host);
         self
     }
 
@@ -44,7 +46,7 @@ impl Case {
             tool_name: "Bash".to_owned(),
             last_action: "then".to_owned(),
             current_task: "old".to_owned(),
-            session_id: Some(session.to_owned()).filter(|id| !id.is_empty()),
+            session_id: Some(session).filter(|id| !id.is_empty()).map(SessionId::new),
             state,
             pid: is_alive.map(|_| 2),
             ..Pulse::default()
@@ -55,9 +57,12 @@ impl Case {
     }
 
     fn session(mut self, session: &str, pid: u32, is_busy: Option<bool>, at: i64) -> Self {
-        let (session_id, cwd, at) = (session.to_owned(), "/session".into(), minute(at));
-        let found = Session { session_id, pid, cwd, is_busy, said_at: at, at };
-        self.known.sessions.insert(PathBuf::from(format!("{session}-{pid}")), (found, None));
+        let (session_id, cwd, at) = (SessionId::new(session), "/session".into(), minute(at));
+        let session_file = Session { session_id, pid, cwd, is_busy, said_at: at, at };
+        self.known.sessions.insert(
+            PathBuf::from(format!("{session}-{pid}")),
+            KnownSession { session: session_file, task: None },
+        );
         self
     }
 

@@ -62,7 +62,7 @@ fn an_id_makes_a_folder_in_sessions_or_nothing_at_all() {
             prop_assert_eq!(id.as_str(), &text);
             drop(create(&vault.store, &text).unwrap());
             prop_assert_eq!(vault.env.names(&vault.path("")), text.clone());
-            prop_assert_eq!(vault.session(&text).meta().session_id.clone(), text.clone());
+            prop_assert_eq!(vault.session(&text).meta().session_id.clone(), id);
             std::fs::remove_dir_all(vault.path("").join(&text)).unwrap();
         } else {
             prop_assert!(vault.store.session(&text).is_err());

@@ -32,7 +32,7 @@ fn announce(env: &Env, site: &Workspace, before: Timestamp) -> Job {
     let path = format!("{}:{}", env.home().join("bin").display(), programs());
     let beat = new_id(now);
     let job: Job = serde_json::from_value(json!({
-        "agent": format!("site-{}", &beat[28..]), "beat": beat, "workspace": site.0, "name": null,
+        "agent": format!("site-{}", &beat.as_str()[28..]), "beat": beat, "workspace": site.0, "name": null,
         "file": site.0.join("HEARTBEAT.md"), "max_turns": 10, "timeout": 60, "model": null, "deny": [],
         "policy": Policy::of_beat(),
         "user": { "home": env.home(), "settings": env.data().join("config") },
@@ -68,7 +68,7 @@ fn the_next_daemon_withdraws_it_and_runs_the_heartbeat_once() {
     let late = process(&env);
     let daemon = env.daemon();
     let line = env.wait_for_journal(1).remove(0);
-    assert_ne!(line["beat"], job.beat);
+    assert_ne!(line["beat"], job.beat.as_str());
     // It has nothing to begin any more.
     assert_eq!(tell(late, &job), json!({ "beat": "busy" }));
     daemon.stop();
@@ -91,14 +91,14 @@ fn one_that_was_taken_over_first_is_the_only_one() {
         env.wait_for_agents(1);
         let daemon = env.daemon();
         let status = env.murmur(["status", "--json"]).json();
-        assert_eq!(status["heartbeats"][0]["running"]["beat"], job.beat, "{status}");
+        assert_eq!(status["heartbeats"][0]["running"]["beat"], job.beat.as_str(), "{status}");
         gate.write_all(b".").unwrap();
         assert_eq!(said.join().unwrap(), json!({ "beat": "journalled" }));
         env.wait_for_no_beats();
         daemon.stop();
     });
     assert_eq!((env.journal().len(), env.agents().len()), (1, 1));
-    assert_eq!(env.journal()[0]["beat"], job.beat);
+    assert_eq!(env.journal()[0]["beat"], job.beat.as_str());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::json::{Scanner, Text};
 use crate::event::{Event, PermissionRequest, RunResult, Tokens};
+use murmur_core::id::SessionId;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ pub(super) fn result(line: &[u8]) -> Event<'static> {
                 Some(())
             })?,
             b"stop_reason" => result.stop_reason = value.text()?.map(owned),
-            b"session_id" => result.session_id = value.text()?.map(owned),
+            b"session_id" => result.session_id = value.text()?.map(|id| SessionId::new(owned(id))),
             b"total_cost_usd" => result.cost_usd = number(value.raw()?),
             b"duration_ms" => result.duration_ms = number(value.raw()?),
             b"num_turns" => result.num_turns = number(value.raw()?),

@@ -153,13 +153,13 @@ pub trait Choice: Copy + PartialEq + 'static {
 impl Choice for Checker {
     const WORDS: &'static [(&'static str, Self)] =
         &[("off", Self::Off), ("manual", Self::Manual), ("llm", Self::Llm), ("deny", Self::Deny)];
-    const ABOUT: &'static str = "Who decides on a tool call that neither the guard nor a rule decides: nobody, it is allowed (off); a person (manual); a model (llm); nobody, it is denied (deny).";
+    const ABOUT: &'static str = "Who decides on tool calls that neither the guard nor a rule decides: off (allow them), manual (ask a person), llm (ask a model) or deny (deny them).";
     const ACCEPTED: &'static str = "write \"off\", \"manual\", \"llm\" or \"deny\"";
 }
 
 impl Choice for Approval {
     const WORDS: &'static [(&'static str, Self)] = &[("wait", Self::Wait), ("defer", Self::Defer)];
-    const ABOUT: &'static str = "What happens if a person does not answer in time: the call is denied (wait), or deferred until there is an answer (defer).";
+    const ABOUT: &'static str = "What happens if nobody answers in time: wait (deny the call) or defer (defer it until there is an answer).";
     const ACCEPTED: &'static str = "write \"wait\" or \"defer\"";
 }
 

@@ -119,7 +119,7 @@ impl File {
                 member.key,
                 &name,
                 known,
-                "move it into each workspace, which has rules of its own",
+                "move it into each workspace: rules are set per workspace",
             );
             if spelling::is_about_permission(&name) {
                 return Err(what.into());

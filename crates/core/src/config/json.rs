@@ -1,9 +1,9 @@
-//! JSON text by its parts: which bytes are which key and value, so that errors can point and edits can be small.
+//! Splits JSON text into borrowed parts, so that errors can name a position and edits can change few bytes.
 //!
-//! Everything here borrows from one source text; nothing is decoded that is not asked for.
+//! Everything borrows from one source text and is decoded only on demand.
 //!
-//! Not jsonc-parser's syntax tree: an object or array that stands in one line is broken into several when something is
-//! added to it, and an entry that is added and removed again leaves a line break behind.
+//! We don't use jsonc-parser's syntax tree: it splits a one-line object or array into several lines when something is
+//! added, and leaves a line break behind when an added entry is removed.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -29,7 +29,7 @@ impl<'a> Member<'a> {
     }
 }
 
-/// The members of an object in their order, those of equal keys too.
+/// The members of an object in order, including duplicate keys.
 #[derive(Debug, Default)]
 pub struct Object<'a>(pub Vec<Member<'a>>);
 
@@ -39,7 +39,7 @@ impl<'a> Object<'a> {
         serde_json::from_str(text)
     }
 
-    /// Returns the member of that key. Of several the last one counts, as in every common JSON reader.
+    /// Returns the member with this key. Of duplicates, the last one counts, as in common JSON parsers.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Member<'a>> {
         self.0.iter().rev().find(|member| member.name() == key).copied()

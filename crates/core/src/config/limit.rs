@@ -1,5 +1,5 @@
-//! Which value applies if several files set a key. The user's own files set limits; a HEARTBEAT.md, which the agent can edit,
-//! can only ask for less, or for what they leave open.
+//! Resolves keys that several files set. The user's own files set limits; a HEARTBEAT.md, which the agent can edit,
+//! can only lower them, or set what they leave open.
 //!
 //! Each kind of key has a rule: the lower value applies (`Notices::lower`), the stricter (`Notices::stricter`), the rarer
 //! (`Notices::rarer`), or the user's own (`Notices::own`). Lists are merged where they are read.

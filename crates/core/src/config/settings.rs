@@ -247,7 +247,7 @@ impl Settings {
         };
         if !quiet.is_ordered() {
             let what = failure!(
-                "\"quiet\" is not in order";
+                "the times in \"quiet\" do not increase";
                 "make \"stale\" shorter than \"warning\", and \"warning\" shorter than \"stuck\""
             );
             return Err(Problem::with(path, what));

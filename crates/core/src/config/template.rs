@@ -1,6 +1,6 @@
 //! The templates of `murmur init`, and whether a HEARTBEAT.md is an unedited template.
 //!
-//! A template is an example that refers to nobody's files, so the daemon does not start a heartbeat that is one.
+//! The daemon does not start a heartbeat that is still a template, because a template doesn't fit any real project.
 
 /// The template to write if none is named.
 pub const DEFAULT: &str = "default";

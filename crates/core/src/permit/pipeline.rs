@@ -140,7 +140,7 @@ fn by_rule(matched: Matched, verdict: Verdict) -> Step {
     let pattern = matched.pattern.map(|pattern| format!(" ({pattern:?})")).unwrap_or_default();
     let Matched { file, number, .. } = matched;
     let reason = match verdict {
-        Verdict::Deny => format!("rule {number} of {file} {word} it{pattern}; do without it"),
+        Verdict::Deny => format!("rule {number} of {file} {word} it{pattern}; continue without it"),
         Verdict::Allow | Verdict::Defer => format!("rule {number} of {file} {word} it{pattern}"),
     };
     decided(verdict, reason, By::Rule { file, number })

@@ -2,6 +2,7 @@
 
 use super::decision::Verdict;
 use super::pipeline::ASK;
+use crate::id::{BeatId, SessionId, empty_if_unknown};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -85,14 +86,6 @@ impl Hinted for InvalidRequestId {
     }
 }
 
-/// Whether `text` can be the backend's id of a conversation. The id becomes an argument when the conversation is resumed, so
-/// it must not be an option or a path.
-#[must_use]
-pub fn is_session_id(text: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    text.len() <= 128 && !text.is_empty() && !text.starts_with('-') && text.bytes().all(fits)
-}
-
 /// Who is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -109,8 +102,9 @@ pub enum Whom {
 pub struct Request {
     /// The agent's id.
     pub agent: String,
-    /// The backend's id of the conversation.
-    pub session: String,
+    /// The session; `None` if the backend doesn't say.
+    #[serde(with = "empty_if_unknown")]
+    pub session: Option<SessionId>,
     /// The backend's id of the call.
     pub tool_use_id: String,
     /// The tool.
@@ -155,7 +149,7 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BeatOf {
     /// Its id.
-    pub beat: String,
+    pub beat: BeatId,
     /// The name of a named heartbeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<String>,
@@ -211,8 +205,8 @@ impl Request {
         key(self) == key(other) && same_conversation
     }
 
-    /// Whether it asks again about the call of `first`, provided that the inputs are equal. `first` may have an id that this
-    /// request lacks.
+    /// Whether this request asks again about the call of `first`. The caller compares the inputs. Only `first` may
+    /// have the id of the call.
     #[must_use]
     pub fn repeats(&self, first: &Self) -> bool {
         let has_same_id = !self.tool_use_id.is_empty() && self.tool_use_id == first.tool_use_id;
@@ -240,7 +234,7 @@ impl Request {
         add(self.cwd.as_os_str().as_encoded_bytes());
         add(self.input.to_string().as_bytes());
         if self.tool_use_id.is_empty() {
-            add(self.session.as_bytes());
+            add(self.session.as_ref().map_or("", SessionId::as_str).as_bytes());
         }
         add(&salt.to_le_bytes());
         let digit = |at: usize| DIGITS[usize::try_from((hash >> (at * 5)) & 31).unwrap_or_default()];
@@ -289,7 +283,7 @@ mod tests {
     fn request(tool_use_id: &str, command: &str) -> Request {
         Request {
             agent: "site-1".to_owned(),
-            session: "s".to_owned(),
+            session: Some(SessionId::new("s")),
             tool_use_id: tool_use_id.to_owned(),
             tool: "Bash".to_owned(),
             input: json!({ "command": command }),
@@ -311,8 +305,12 @@ mod tests {
     #[test]
     fn an_id_depends_only_on_the_call() {
         let one = request("t1", "git push");
-        let again =
-            Request { hook: "h2".to_owned(), wait: Some(1), session: "other".to_owned(), ..one.clone() };
+        let again = Request {
+            hook: "h2".to_owned(),
+            wait: Some(1),
+            session: Some(SessionId::new("other")),
+            ..one.clone()
+        };
         assert_eq!(one.id(0), again.id(0));
         assert!(one.is_same_call(&again));
         assert_ne!(one.id(0), request("t1", "git push -f").id(0));
@@ -326,18 +324,8 @@ mod tests {
         }
         assert_ne!(one.id(0), one.id(1));
         let nameless = request("", "git push");
-        let elsewhere = Request { session: "other".to_owned(), ..nameless.clone() };
+        let elsewhere = Request { session: Some(SessionId::new("other")), ..nameless.clone() };
         assert!(!nameless.is_same_call(&elsewhere) && nameless.id(0) != elsewhere.id(0));
-    }
-
-    #[test]
-    fn a_session_id_is_not_an_option_or_a_path() {
-        assert!(is_session_id("0199aabb-ccdd-7000-8000-000000000000") && is_session_id("ses_1"));
-        for other in
-            ["", "--settings=/tmp/x.json", "-p", "../../x", "a b", "a\u{1b}[31m", "a\n", &"a".repeat(129)]
-        {
-            assert!(!is_session_id(other), "{other:?}");
-        }
     }
 
     #[test]

@@ -8,8 +8,8 @@ use sys::error::Failure;
 use sys::failure;
 
 const DERUN_RUN: &str = "\
-Exits with the command's exit code, or by its signal. Exits with 127 if the command is not found and with \
-126 if it cannot be run.
+Exits like the command: with its exit code, or by the same signal. Exits with 127 if the command is not found and \
+with 126 if it cannot be run.
 
 Examples:
   derun run -- make test
@@ -73,13 +73,13 @@ pub struct Sessions {
 fn state() -> impl TypedValueParser<Value = State> {
     let known = |word: String| State::ALL.into_iter().find(|state| state.as_str() == word);
     PossibleValuesParser::new(State::ALL.map(State::as_str))
-        .try_map(move |word| known(word).ok_or("no state"))
+        .try_map(move |word| known(word).ok_or("unknown state"))
 }
 
 /// Print the output of a captured session
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Prints the exact bytes. On a terminal, a full-screen program is drawn again. Use --plain to get its text.
+Prints the exact bytes. On a terminal, this redraws a full-screen program. Use --plain to get its text.
 
 Examples:
   murmur show build-42                    print all output, in color
@@ -94,7 +94,7 @@ pub struct Show {
     /// Keep printing new output until the session ends
     #[arg(long, short = 'f')]
     pub follow: bool,
-    /// Print text without escape codes, and only final progress bars
+    /// Print plain text, without escape codes or progress updates
     #[arg(long)]
     pub plain: bool,
 }
@@ -102,8 +102,8 @@ pub struct Show {
 /// Run a command and capture its output
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Exits with the command's exit code, or by its signal. Exits with 127 if the command is not found and with \
-126 if it cannot be run.
+Exits like the command: with its exit code, or by the same signal. Exits with 127 if the command is not found and \
+with 126 if it cannot be run.
 
 Examples:
   murmur run -- make test

@@ -38,13 +38,13 @@ fn print_config() -> anyhow::Result<ExitCode> {
     let command = std::env::current_exe().context("cannot find this program's own path")?;
     let command = command
         .to_str()
-        .ok_or_else(|| failure!("this program's path is not UTF-8"; "move it to a path that is"))?;
+        .ok_or_else(|| failure!("this program's path is not UTF-8"; "move it to a path that is UTF-8"))?;
     let mut entry = json!({ "command": command, "args": ["mcp"] });
     if captures::is_chosen() {
         let root = captures::root()?;
         let root = root
             .to_str()
-            .ok_or_else(|| failure!("the state folder's path is not UTF-8"; "choose a path that is"))?;
+            .ok_or_else(|| failure!("the state folder's path is not UTF-8"; "choose a path that is UTF-8"))?;
         entry["env"] = json!({ "DERUN_STATE_ROOT": root });
     }
     let config = json!({ "mcpServers": { "derun": entry } });

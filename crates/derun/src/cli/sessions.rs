@@ -107,7 +107,7 @@ impl Row {
             expires_at: status.expires_at,
             transport_mode: meta.transport_mode,
             tty_attached: meta.tty_attached,
-            pid: meta.pid,
+            pid: meta.pid.unwrap_or(0),
         }
     }
 

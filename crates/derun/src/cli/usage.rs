@@ -37,15 +37,17 @@ pub fn describe(
         option.strip_prefix(['<', '[']).map(|name| name.trim_end_matches(['>', ']', '.']).to_lowercase());
     let option = place.as_deref().unwrap_or(option);
     let accepted =
-        || arg.map(accepted_by).unwrap_or_else(|| ("what it takes".to_owned(), "write a value".to_owned()));
+        || arg.map(accepted_by).unwrap_or_else(|| ("a valid value".to_owned(), "write a value".to_owned()));
     let value = text(error, ContextKind::InvalidValue).unwrap_or_default();
     let listed = list(error, ContextKind::InvalidArg);
     let (what, to_do) = match error.kind() {
         ErrorKind::InvalidSubcommand => {
             let typed = text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
-            (failure!("no command {typed:?}"), None)
+            (failure!("unknown command {typed:?}"), None)
         }
-        ErrorKind::UnknownArgument if option.starts_with('-') => (failure!("no option {option:?}"), None),
+        ErrorKind::UnknownArgument if option.starts_with('-') => {
+            (failure!("unknown option {option:?}"), None)
+        }
         ErrorKind::UnknownArgument => (failure!("extra argument {shown:?}"), None),
         ErrorKind::InvalidValue if value.is_empty() => {
             (failure!("{option} needs a value"), Some(accepted().1))
@@ -134,7 +136,7 @@ fn accepted_by(arg: &Arg) -> (String, String) {
         arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
     if let Some((last, others)) = words.split_last() {
         let words = if others.is_empty() { last.clone() } else { format!("{} or {last}", others.join(", ")) };
-        return ("known".to_owned(), format!("write {words}"));
+        return ("a known value".to_owned(), format!("write {words}"));
     }
     let name = arg.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str());
     let (kind, write) = match (name, arg.get_value_hint()) {
@@ -147,7 +149,7 @@ fn accepted_by(arg: &Arg) -> (String, String) {
         ("DIR" | "PATH", _) => ("a path", "write one such as ~/repos/site"),
         ("ID" | "AGENT", _) => ("an id", "write one such as site-1"),
         ("JSON", _) => ("JSON", "write it in single quotes, such as '{\"q1\":\"yes\"}'"),
-        _ => ("a text", "write a text, in quotes if it has spaces"),
+        _ => ("text", "write text, in quotes if it has spaces"),
     };
     (kind.to_owned(), write.to_owned())
 }

@@ -35,14 +35,14 @@ pub(super) enum ToolError {
     #[error(transparent)]
     Store(StoreError),
     /// The server shut down before the call finished.
-    #[error("the server is ending")]
+    #[error("the server is shutting down")]
     Ending,
 }
 
 impl Hinted for ToolError {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Unknown { known, .. } => Some(format!("known are {known}")),
+            Self::Unknown { known, .. } => Some(format!("use one of: {known}")),
             Self::Store(error) => error.hint(),
             Self::Missing(_) | Self::Argument { .. } | Self::NotFound(_) | Self::Ending => None,
         }

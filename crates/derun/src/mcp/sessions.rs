@@ -86,7 +86,7 @@ fn summary(session: &Session, status: &Status, most: usize) -> Summary {
         transport_mode: meta.transport_mode,
         tty_attached: meta.tty_attached,
         retention_seconds: meta.retention_seconds,
-        pid: meta.pid,
+        pid: meta.pid.unwrap_or(0),
         command: Some(command),
         command_truncated,
     }

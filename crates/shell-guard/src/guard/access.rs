@@ -282,7 +282,7 @@ fn found(invocation: &Invocation<'_>) -> Vec<Access> {
     let mut accesses: Vec<Access> = all(AccessKind::Write, prints.map(|(_, file)| file));
     if invocation.has_any(&["-delete", "rm", "mv", "chmod"]) {
         let starts = words.iter().take_while(|word| !word.marked().starts_with(['-', '(', '!']));
-        // Only files below it: the directory itself may hold other files that are meant.
+        // With `-name`, only some files below the directory are removed, so the directory itself doesn't count.
         accesses.extend(
             all(AccessKind::Write, starts)
                 .into_iter()

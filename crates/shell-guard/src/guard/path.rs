@@ -132,7 +132,7 @@ pub(super) fn resolve_target(path: &Field, scope: &Scope) -> Vec<Vec<String>> {
     resolve_with(path, scope, 1)
 }
 
-/// Whether `path` certainly is a single file or directory of a user's, which no row on writes concerns.
+/// Whether `path` is certainly a user's own single file or directory, which no row about writes applies to.
 pub(super) fn is_ordinary(path: &Field, scope: &Scope) -> bool {
     const OF_SYSTEM: [&str; 15] = [
         "bin", "boot", "dev", "etc", "lib", "lib64", "mnt", "private", "proc", "root", "run", "sbin", "sys",
@@ -274,7 +274,7 @@ fn is_protected(names: &[String], scope: &Scope) -> bool {
     if is_protected_tree(names, scope) || WHOLE.iter().any(|tree| is_below(names, tree)) {
         return true;
     }
-    // Everything in a tree is as good as the tree.
+    // Destroying everything in a tree is like destroying the tree.
     names.split_last().is_some_and(|(last, parent)| {
         is_everything(last)
             && is_protected_tree(parent, scope)

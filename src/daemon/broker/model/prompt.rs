@@ -72,7 +72,7 @@ mod tests {
     fn request(input: Value) -> Request {
         Request {
             agent: "site-1".to_owned(),
-            session: "s".to_owned(),
+            session: Some(murmur_core::id::SessionId::new("s")),
             tool_use_id: "t1".to_owned(),
             tool: "Bash".to_owned(),
             input,

@@ -1,4 +1,5 @@
 use super::*;
+use murmur_core::id::SessionId;
 use murmur_core::permit::decision::{By, Verdict};
 use murmur_core::permit::request::Whom;
 use serde_json::json;
@@ -8,7 +9,7 @@ const NOW: Timestamp = Timestamp::constant(1_767_225_600, 0);
 fn request(tool_use_id: &str) -> Request {
     Request {
         agent: "site-1".to_owned(),
-        session: "s".to_owned(),
+        session: Some(SessionId::new("s")),
         tool_use_id: tool_use_id.to_owned(),
         tool: "Bash".to_owned(),
         input: json!({ "command": "git push" }),
@@ -136,7 +137,7 @@ fn the_answer_to_a_deferred_call_is_given_once() {
     ));
     assert_eq!(requests.next_expiry(), None);
 
-    let resumed = Request { hook: "h2".to_owned(), session: "s2".to_owned(), ..request("t1") };
+    let resumed = Request { hook: "h2".to_owned(), session: Some(SessionId::new("s2")), ..request("t1") };
     assert!(
         matches!(ask(&mut requests, resumed.clone(), 2), Sent::Answered(_, answer, 2) if answer == allowed(&id))
     );
@@ -193,7 +194,7 @@ fn an_allowed_call_is_not_asked_about_again_by_claude_code() {
     // A different call or conversation, or the same call made again, is asked about.
     for other in [
         again("t2"),
-        Request { session: "s2".to_owned(), ..again("") },
+        Request { session: Some(SessionId::new("s2")), ..again("") },
         Request { input: json!({ "command": "git push --force" }), ..again("t1") },
         Request { agent: "site-2".to_owned(), ..again("t1") },
         live("t1"),
@@ -205,7 +206,10 @@ fn an_allowed_call_is_not_asked_about_again_by_claude_code() {
     let id = waiting(&mut requests, live("t1"), 1);
     requests.answer(&id, Answer { verdict: Verdict::Deny, ..allowed(&id) }).unwrap();
     waiting(&mut requests, again("t1"), 2);
-    let beat = Some(murmur_core::permit::request::BeatOf { beat: "b".to_owned(), heartbeat: None });
+    let beat = Some(murmur_core::permit::request::BeatOf {
+        beat: murmur_core::id::BeatId::new("b"),
+        heartbeat: None,
+    });
     let mut requests = Requests::default();
     let id = waiting(&mut requests, Request { beat: beat.clone(), ..live("t1") }, 1);
     requests.answer(&id, allowed(&id)).unwrap();

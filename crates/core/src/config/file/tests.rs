@@ -1,4 +1,4 @@
-//! What config.json may say, and what it says back.
+//! Tests which config.json files are valid, and the error messages.
 
 use super::*;
 use crate::config::approval::{Approval, ApprovalSettings, Checker, Questions};

@@ -132,7 +132,10 @@ fn what_is_wrong_is_refused_with_its_place_and_what_is_accepted() {
             "agent: gemini",
             "2:8: \"agent\": unknown agent \"gemini\"; use claude, codex, or acp:NAME, such as acp:opencode",
         ),
-        ("agent: [codex]", "2:8: \"agent\" has a wrong value; write claude, codex, or a name such as acp:opencode"),
+        (
+            "agent: [codex]",
+            "2:8: \"agent\" has a wrong value; write claude, codex, or a name such as acp:opencode",
+        ),
         (
             "model: --help",
             "2:8: \"model\" is \"--help\"; write one line of text that is not empty and does not start with '-'",

@@ -163,7 +163,9 @@ fn a_heartbeat_that_asks_for_more_than_its_agent_can_do_is_held() {
         home.lines().remove(0)
     };
     let lacks = |key: &str, what: &str| {
-        format!("@/a every 1h ! @/a/HEARTBEAT.md: {key} needs {what}, which codex doesn't have; remove {key}, or choose another agent")
+        format!(
+            "@/a every 1h ! @/a/HEARTBEAT.md: {key} needs {what}, which codex doesn't have; remove {key}, or choose another agent"
+        )
     };
     assert_eq!(line(r#", "maxTurns": 3"#, "name: x"), lacks("maxTurns", "a turn limit"));
     assert_eq!(line("", "maxTurns: 3"), lacks("maxTurns", "a turn limit"));

@@ -73,7 +73,7 @@ impl<'a> ShellLine<'a> {
     }
 
     fn is_covered(&self, command: &Command, patterns: &[&Wildcard], scope: WriteScope) -> bool {
-        // A pattern of the command's words says nothing about files it writes or requests it answers.
+        // The command's words don't show which variables it sets, files it writes or requests it answers.
         let beyond = |command: &Command| {
             command.sets.iter().any(|name| can_matter(name))
                 || answers_for_a_person(&command.text)

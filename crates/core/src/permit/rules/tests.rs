@@ -1,4 +1,4 @@
-//! What rules say of calls. The lines of shell are read by a reader that knows just enough for them.
+//! Tests which rule decides on a call. A minimal shell parser reads the command lines.
 
 use super::*;
 use serde_json::{Value, json};

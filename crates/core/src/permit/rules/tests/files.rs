@@ -1,4 +1,4 @@
-//! permissions.toml as a file: what it may say, what is added to it, and the one that is shipped.
+//! Tests permissions.toml as a file: valid content, added rules, and permissions.toml.default.
 
 use super::*;
 use crate::config::settings::Settings;

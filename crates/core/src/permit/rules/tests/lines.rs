@@ -1,4 +1,4 @@
-//! Lines of shell as the reader of shell has them, and not the one of these tests.
+//! Tests rules on command lines that the real shell parser has read.
 
 use super::*;
 use shell_guard::shell;

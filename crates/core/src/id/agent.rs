@@ -1,10 +1,9 @@
 //! Agent ids. An id also names the host's files and is set in the agent's environment.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::fmt;
-use sys::error::{Failure, Hinted};
-use sys::paths::{LONGEST_NAME, is_plain};
+use sys::error::Hinted;
+use sys::paths::{LONGEST_NAME, is_plain, readable};
 
 /// A validated id: a single path component of plain characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -30,18 +29,19 @@ impl Hinted for IdError {
     }
 }
 
-/// An invalid request payload. serde reports only text, so the hint for an invalid agent id is added here.
-#[must_use]
-pub fn not_a_payload(payload: &Value, error: &serde_json::Error) -> Failure {
-    let id = payload.get("agent_id").and_then(Value::as_str);
-    let hint = id.and_then(|id| AgentId::parse(id).err()).and_then(|error| error.hint());
-    Failure::new("invalid payload").because(error).or_hint(hint)
-}
-
 impl AgentId {
     /// Validates `text`.
     pub fn parse(text: &str) -> Result<Self, IdError> {
         if is_plain(text) { Ok(Self(text.to_owned())) } else { Err(IdError(text.to_owned())) }
+    }
+
+    /// Makes an id for people: `names` in plain characters, cut if it would be too long, and `tail`, which makes it unique.
+    #[must_use]
+    pub fn readable(names: &[&str], tail: &str) -> Self {
+        let tail = readable(tail);
+        let mut id = names.iter().map(|name| readable(name)).collect::<Vec<_>>().join("-");
+        id.truncate(LONGEST_NAME.saturating_sub(tail.len() + 1));
+        Self(format!("{id}-{tail}"))
     }
 
     /// The id as text.
@@ -112,5 +112,14 @@ mod tests {
             assert!(AgentId::parse(bad).is_err(), "{bad:?}");
         }
         assert!(serde_json::from_str::<AgentId>("\"../x\"").is_err());
+    }
+
+    #[test]
+    fn a_readable_id_is_valid_whatever_the_names_are() {
+        assert_eq!(AgentId::readable(&["my site", "tests"], "0a1b2c3d").as_str(), "my-site-tests-0a1b2c3d");
+        for name in ["", "../x", "-x", "ä", &"a".repeat(200)] {
+            let id = AgentId::readable(&[name, name], "0a1b2c3d");
+            assert_eq!(AgentId::parse(id.as_str()), Ok(id));
+        }
     }
 }
