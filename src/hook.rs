@@ -26,7 +26,9 @@ mod without_daemon;
 use answer::Answer;
 use context::HookContext;
 use event::{Event, EventError, Input};
+use murmur_agent::backend;
 use murmur_agent::settings::{DECIDING, PULSE_EVENTS};
+use murmur_core::permit::decision::Verdict;
 use pulse_event::PulseEvent;
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
@@ -124,8 +126,11 @@ fn answer(name: Option<&OsStr>, stdin: &mut impl Read) -> Result<Answer, Denied>
     context.limit_time();
     let denied = |error: EventError| Denied::new(Failure::of(&error).to_string(), CONSEQUENCE);
     let input = Input::read(stdin).map_err(denied)?;
-    let decision = decide::decide(input, &context, event == Event::PermissionRequest)?;
-    Ok(Answer::of(event, decision))
+    let decided = decide::decide(input, &context, event == Event::PermissionRequest)?;
+    if decided.decision.verdict == Verdict::Allow && backend::allows_by_silence(&context.backend) {
+        return Ok(Answer::silent());
+    }
+    Ok(Answer::of(event, decided))
 }
 
 /// Prints the answer as one object, in one write, as Claude Code requires.

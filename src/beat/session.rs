@@ -29,6 +29,7 @@ impl Session {
                 }
                 self.servers.add(mcp_servers);
             }
+            Event::Usage(usage) => self.add(*usage),
             Event::ApiError(refusal) => self.api_error_status = refusal.status.or(self.api_error_status),
             Event::Result(result) => {
                 if self.model.is_none() {
@@ -36,12 +37,16 @@ impl Session {
                 }
                 self.api_error_status = result.api_error_status.or(self.api_error_status);
                 if let Some(usage) = result.usage {
-                    self.usage = Some(self.usage.unwrap_or_default() + usage);
+                    self.add(usage);
                 }
                 self.total_usage = result.total_usage.or(self.total_usage);
             }
             _ => {}
         }
+    }
+
+    fn add(&mut self, usage: Tokens) {
+        self.usage = Some(self.usage.unwrap_or_default() + usage);
     }
 
     /// The agent's servers and the required ones; `None` if the agent never listed its servers and none is required. `why`

@@ -178,7 +178,8 @@ impl<'a> Beat<'a> {
             limits: Some(self.job.limits()),
             captures,
             hook: agent.hook,
-            decisions: self.job.policy.guard.then(|| self.dir.decisions()),
+            decisions: self.dir.decisions(),
+            is_audited: self.job.policy.guard,
         };
         let untrusted = start.standing.is_untrusted();
         let file = start.file.map(|file| file.write()).transpose()?;

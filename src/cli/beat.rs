@@ -239,7 +239,7 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
     let mut told = DaemonEnds::new(dir.clone());
     let report = beat::run(&job, dir, captures::root().ok(), stop, |progress| match progress {
         Progress::Agent(event) => {
-            if let Some(note) = verbose::unknown_version(event) {
+            if let Some(note) = verbose::unknown_version(event, &job.backend) {
                 let _closed = writeln!(io::stderr(), "warning: {note}");
             }
             if show {

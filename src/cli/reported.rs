@@ -25,6 +25,8 @@ pub(super) fn is_known(event_type: &str) -> bool {
             | "api_error"
             | "waiting"
             | "waited"
+            | "usage"
+            | "warning"
     )
 }
 
@@ -78,6 +80,7 @@ pub(super) fn words(event: &Event) -> Option<(&'static str, String)> {
         ("permission_asked" | "permission_withdrawn", _) => return None,
         ("waiting", _) => ("waiting", waiting_for(&text("request"), &text("tool"))),
         ("waited", _) => ("waiting", format!("request {} is no longer open", text("request"))),
+        ("warning", _) => ("warning", text("text")),
         ("api_error", _) => {
             let status = number("status").map(|status| format!(" (status {status})")).unwrap_or_default();
             ("refused", format!("{}{status}", text("error")))

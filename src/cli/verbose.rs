@@ -4,16 +4,15 @@ use super::reported;
 use super::style::{Style, plain_line, plain_text};
 use crate::host::event::Derived;
 use crate::journal::entry::Entry;
+use murmur_agent::backend;
 use murmur_agent::conversation::Turn;
 use murmur_agent::event::Event;
+use murmur_core::config::backend::Backend;
 use murmur_rpc::envelope::Event as HostEvent;
 use std::io::{self, Write};
 
 /// How many characters of a tool's input to show.
 const INPUT: usize = 120;
-
-/// The prefix of Claude Code versions that murmur was tested with.
-const KNOWN: &str = "2.1.";
 
 /// Prints an event.
 pub(super) fn event(out: &mut impl Write, style: Style, event: &Event<'_>) -> io::Result<()> {
@@ -44,14 +43,13 @@ pub(super) fn event(out: &mut impl Write, style: Style, event: &Event<'_>) -> io
     out.flush()
 }
 
-/// A warning if murmur was not tested with this version.
-pub(super) fn unknown_version(event: &Event<'_>) -> Option<String> {
-    match event {
-        Event::Session { version, .. } if !version.is_empty() && !version.starts_with(KNOWN) => {
-            Some(format!("Claude Code {} was not tested with murmur (tested: {KNOWN}x)", plain_line(version)))
-        }
-        _ => None,
-    }
+/// A warning if murmur was not tested with this version of `backend`.
+pub(super) fn unknown_version(event: &Event<'_>, backend: &Backend) -> Option<String> {
+    let Event::Session { version, .. } = event else { return None };
+    let (name, tested) = backend::tested(backend)?;
+    let is_known = version.is_empty() || version.starts_with(tested);
+    (!is_known)
+        .then(|| format!("{name} {} was not tested with murmur (tested: {tested}x)", plain_line(version)))
 }
 
 /// Prints a summary of the conversation.

@@ -52,6 +52,11 @@ impl Answer {
         Self(json!({ "hookSpecificOutput": output }))
     }
 
+    /// An answer that says nothing.
+    pub(super) fn silent() -> Self {
+        Self(json!({}))
+    }
+
     /// The line, with its newline.
     pub(super) fn line(&self) -> Vec<u8> {
         format!("{}\n", self.0).into_bytes()

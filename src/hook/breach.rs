@@ -6,11 +6,12 @@
 
 use super::audit::{self, CallIds};
 use super::context::HookContext;
-use super::decide;
+use super::decide::Checked;
 use super::event::Input;
 use crate::journal::decisions::DecisionError;
 use murmur_agent::settings::POLICY_VARIABLE;
 use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::deny;
 use murmur_core::permit::pipeline::Step;
 use shell_guard::guard;
 
@@ -23,22 +24,30 @@ pub(super) fn check(text: &[u8]) -> Result<(), DecisionError> {
         return Ok(());
     };
     let Input { session_id: session, tool_use_id, cwd, tool_name, tool_input, .. } = input;
-    let Ok((call, project)) = decide::call(tool_name, tool_input, cwd, &context) else { return Ok(()) };
-    if guard::written_paths(&call).is_empty() {
+    let Ok(checked) = Checked::of(tool_name, tool_input, cwd, &context) else { return Ok(()) };
+    let writes = checked.parts.iter().flatten().any(|part| !guard::written_paths(part).is_empty());
+    if !writes {
         return Ok(());
     }
-    match decide::step(&call, &project, &context) {
-        Step::Decided(decision)
-            if decision.verdict == Verdict::Deny && matches!(decision.by, By::Guard(_) | By::Rule { .. }) =>
-        {
+    match checked.step(&context) {
+        Step::Decided(decision) if decision.verdict == Verdict::Deny && is_about_files(&decision.by) => {
             let ids = CallIds {
                 session: session.as_ref(),
                 tool_use_id: &tool_use_id,
                 request: None,
                 answered_by: None,
             };
-            audit::breach(&context, &call, ids, &decision)
+            audit::breach(&context, &checked.call, ids, &decision)
         }
         _ => Ok(()),
+    }
+}
+
+/// Whether a denial by `by` depends on the files that a call writes.
+fn is_about_files(by: &By) -> bool {
+    match by {
+        By::Guard(_) | By::Rule { .. } => true,
+        By::Default(setting) => setting == deny::SETTING,
+        _ => false,
     }
 }

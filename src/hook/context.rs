@@ -3,10 +3,11 @@
 use murmur_agent::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
 use murmur_agent::rule_files::{self, Project};
 use murmur_agent::settings::{
-    BEAT_VARIABLE, FURTHER_SETTINGS_VARIABLE, HEARTBEAT_VARIABLE, HOME_VARIABLE, POLICY_VARIABLE,
-    PROJECT_VARIABLE, SETTINGS_VARIABLE, SOCKET_VARIABLE, WORKSPACE_VARIABLE,
+    BACKEND_VARIABLE, BEAT_VARIABLE, DENY_VARIABLE, FURTHER_SETTINGS_VARIABLE, HEARTBEAT_VARIABLE,
+    HOME_VARIABLE, POLICY_VARIABLE, PROJECT_VARIABLE, SETTINGS_VARIABLE, SOCKET_VARIABLE, WORKSPACE_VARIABLE,
 };
 use murmur_core::config::approval::ApprovalSettings;
+use murmur_core::config::backend::{Backend, UnknownBackend};
 use murmur_core::config::settings::{Settings, SettingsError};
 use murmur_core::id::BeatId;
 use murmur_core::permit::policy::{Policy, Role};
@@ -43,6 +44,10 @@ pub(super) struct HookContext {
     pub(super) beat: Option<BeatOf>,
     /// The policy for calls that neither guard nor rules decide.
     pub(super) policy: Policy,
+    /// The deny list, for backends that have none.
+    pub(super) deny: Vec<String>,
+    /// The backend whose hook this is.
+    pub(super) backend: Backend,
     /// When the hook started.
     pub(super) begun: Instant,
 }
@@ -59,6 +64,12 @@ pub(super) enum ContextError {
     /// The policy is not valid.
     #[error("invalid {POLICY_VARIABLE}")]
     Policy(#[source] serde_json::Error),
+    /// The deny list is not valid.
+    #[error("invalid {DENY_VARIABLE}")]
+    Deny(#[source] serde_json::Error),
+    /// The backend is not known.
+    #[error("invalid {BACKEND_VARIABLE}")]
+    Backend(#[source] UnknownBackend),
     /// The project's name is not valid.
     #[error("{PROJECT_VARIABLE} is not a valid project name: {0:?}")]
     Project(String),
@@ -69,7 +80,7 @@ impl Hinted for ContextError {
         match self {
             Self::Dir(error) => error.hint(),
             Self::Settings(error) => error.hint(),
-            Self::Policy(_) | Self::Project(_) => None,
+            Self::Policy(_) | Self::Deny(_) | Self::Backend(_) | Self::Project(_) => None,
         }
     }
 }
@@ -111,6 +122,10 @@ impl HookContext {
         {
             return Err(ContextError::Project(name.clone()));
         }
+        let deny = match text(DENY_VARIABLE) {
+            Some(patterns) => serde_json::from_str(&patterns).map_err(ContextError::Deny)?,
+            None => Vec::new(),
+        };
         let beat = text(BEAT_VARIABLE).map(BeatId::new);
         let beat = beat.map(|beat| BeatOf { beat, heartbeat: text(HEARTBEAT_VARIABLE) });
         Ok(Self {
@@ -124,6 +139,11 @@ impl HookContext {
             claude_project: path(CLAUDE_PROJECT),
             beat,
             policy,
+            deny,
+            backend: match text(BACKEND_VARIABLE) {
+                Some(name) => name.parse().map_err(ContextError::Backend)?,
+                None => Backend::default(),
+            },
             begun: Instant::now(),
         })
     }

@@ -9,6 +9,7 @@ use super::evaluate;
 use super::event::Input;
 use super::own;
 use super::transcript;
+use murmur_agent::backend::{self, Translated, Unreadable};
 use murmur_agent::rule_files::{self, Project};
 use murmur_core::id::SessionId;
 use murmur_core::permit::decision::{By, Decision, Verdict};
@@ -26,8 +27,9 @@ use sys::{clock, random};
 /// which the hook has run before.
 pub(super) fn decide(input: Input, context: &HookContext, again: bool) -> Result<Decided, Denied> {
     let Input { session_id: session, transcript_path, cwd, tool_name: tool, tool_input, tool_use_id } = input;
-    let (call, project) = call(tool, tool_input, cwd, context)?;
-    let asked = match step(&call, &project, context) {
+    let checked = Checked::of(tool, tool_input, cwd, context)?;
+    let Checked { call, project, .. } = &checked;
+    let asked = match checked.step(context) {
         Step::Decided(decision) => Err(decision),
         Step::Ask { doubt } if context.policy.checker == Checker::Llm => Ok((Whom::Model, doubt)),
         Step::Ask { doubt } => Ok((Whom::Person, doubt)),
@@ -45,8 +47,8 @@ pub(super) fn decide(input: Input, context: &HookContext, again: bool) -> Result
         Err(decision) => (decision.into(), None),
         Ok((whom, doubt)) => {
             let request = RequestDraft {
-                call: &call,
-                project: &project,
+                call,
+                project,
                 session: session.as_ref(),
                 tool_use_id: &tool_use_id,
                 whom,
@@ -60,7 +62,7 @@ pub(super) fn decide(input: Input, context: &HookContext, again: bool) -> Result
             match ask::ask(&request, context, can_defer) {
                 // The daemon records it, and nobody reads the answer.
                 Err(error @ AskError::Gone { is_known: true }) => return Err(error.failure().into()),
-                asked => decision_of(asked, &call),
+                asked => decision_of(asked, call),
             }
         }
     };
@@ -74,7 +76,7 @@ pub(super) fn decide(input: Input, context: &HookContext, again: bool) -> Result
         answered_by: answered_by.as_ref(),
     };
     let answers = decided.input.as_ref().and_then(|input| input.get("answers"));
-    let written = audit::write(context, &call, ids, &decided.decision, answers);
+    let written = audit::write(context, call, ids, &decided.decision, answers);
     match written {
         Err(error) if decided.decision.verdict != Verdict::Deny => {
             Err(Denied::new(Failure::of(&error), "murmur allows only calls that it can record"))
@@ -83,22 +85,74 @@ pub(super) fn decide(input: Input, context: &HookContext, again: bool) -> Result
     }
 }
 
-/// Returns the call with its place, and the project whose rules apply.
-///
-/// # Errors
-/// The project could not be determined.
-pub(super) fn call(
-    tool: String,
-    input: Value,
-    cwd: PathBuf,
-    context: &HookContext,
-) -> Result<(Call, Project), Failure> {
-    let (project, workspace) = context.project(&cwd)?;
-    let place = Place { workspace, cwd, home: context.user.home.clone(), own: Own::default() };
-    let mut call = Call { tool, input, place };
-    let HookContext { dir, user, policy, .. } = context;
-    call.place.own = own::find(dir, user, policy, call.command());
-    Ok((call, project))
+/// A call to decide on.
+pub(super) struct Checked {
+    /// The call as people see it.
+    pub(super) call: Call,
+    /// The calls to check: itself, or its parts; `None` if its effects are not known.
+    pub(super) parts: Option<Vec<Call>>,
+    project: Project,
+}
+
+impl Checked {
+    /// The call that a hook of the context's backend got, with its place and the project whose rules apply.
+    ///
+    /// # Errors
+    /// The project could not be determined.
+    pub(super) fn of(
+        tool: String,
+        input: Value,
+        cwd: PathBuf,
+        context: &HookContext,
+    ) -> Result<Self, Failure> {
+        let (project, workspace) = context.project(&cwd)?;
+        let HookContext { dir, user, policy, .. } = context;
+        let call = |(tool, input): (String, Value)| {
+            let (workspace, cwd) = (workspace.clone(), cwd.clone());
+            let place = Place { workspace, cwd, home: user.home.clone(), own: Own::default() };
+            let mut call = Call { tool, input, place };
+            call.place.own = own::find(dir, user, policy, call.command());
+            call
+        };
+        match backend::translate(&context.backend, tool.clone(), input.clone()) {
+            Ok(Translated { tool, input, parts }) if parts.is_empty() => {
+                let call = call((tool, input));
+                Ok(Self { parts: Some(vec![call.clone()]), call, project })
+            }
+            Ok(Translated { tool, input, parts }) => {
+                let parts = parts.into_iter().map(&call).collect();
+                Ok(Self { call: call((tool, input)), parts: Some(parts), project })
+            }
+            Err(Unreadable) => Ok(Self { call: call((tool, input)), parts: None, project }),
+        }
+    }
+
+    /// Applies guard, rules and deny list to each part: the first denial counts, or else the first question to a person.
+    pub(super) fn step(&self, context: &HookContext) -> Step {
+        let Some(parts) = &self.parts else {
+            let reason =
+                format!("the input of {} is not readable; write it in its usual form", self.call.tool);
+            return Step::Decided(Decision {
+                verdict: Verdict::Deny,
+                reason,
+                by: By::Guard("doubt".to_owned()),
+            });
+        };
+        let mut result = None::<Step>;
+        for part in parts {
+            let step = step(part, &self.project, context);
+            let severity = |step: &Step| match step {
+                Step::Decided(decision) if decision.verdict == Verdict::Deny => 3,
+                Step::Ask { doubt: Some(_) } => 2,
+                Step::Ask { doubt: None } | Step::Question => 1,
+                Step::Decided(_) => 0,
+            };
+            if result.as_ref().is_none_or(|worst| severity(&step) > severity(worst)) {
+                result = Some(step);
+            }
+        }
+        result.unwrap_or_else(|| Step::Ask { doubt: None })
+    }
 }
 
 /// The parts of a request that depend on the call.
@@ -181,11 +235,12 @@ fn answered(answer: Answer, call: &Call) -> Decided {
     Decided { decision: Decision { verdict, reason, by }, input }
 }
 
-/// Applies guard and rules.
-pub(super) fn step(call: &Call, project: &Project, context: &HookContext) -> Step {
-    let HookContext { dir, user, policy, .. } = context;
-    match rule_files::files(dir, &user.settings, project) {
+/// Applies guard, rules and deny list.
+fn step(call: &Call, project: &Project, context: &HookContext) -> Step {
+    let HookContext { dir, user, policy, deny, .. } = context;
+    let step = match rule_files::files(dir, &user.settings, project) {
         Ok(paths) => evaluate::step(call, policy, rule_files::read(paths).as_deref()),
         Err(error) => evaluate::unreadable(&error),
-    }
+    };
+    evaluate::over(step, call, deny.iter().map(String::as_str))
 }

@@ -4,6 +4,7 @@
 use murmur_agent::rule_files::RulesFile;
 use murmur_core::config::problem::Problem;
 use murmur_core::permit::decision::{By, Decision, Verdict};
+use murmur_core::permit::deny;
 use murmur_core::permit::pipeline::{self, Step};
 use murmur_core::permit::policy::Policy;
 use murmur_core::permit::rules::{self, Matched, Reading, Rules};
@@ -29,6 +30,24 @@ pub fn step(call: &Call, policy: &Policy, files: Result<&[RulesFile], &Problem>)
 #[must_use]
 pub fn matched(call: &Call, rules: &[&Rules], doubted: bool) -> Option<Matched> {
     rules::decide(rules, call, Reading { commands: &shell::commands, links: &link, doubted })
+}
+
+/// Returns the decision on `call` with the deny list `patterns`, given the decision `step` of guard and rules.
+///
+/// Claude Code matches the literal text of a call. Here its patterns are interpreted like those of rules, which deny at least
+/// as much.
+#[must_use]
+pub fn over<'a>(step: Step, call: &Call, patterns: impl IntoIterator<Item = &'a str>) -> Step {
+    if matches!(&step, Step::Decided(Decision { verdict: Verdict::Deny, .. })) {
+        return step;
+    }
+    let denies = |pattern: &&str| matched(call, &[&Rules::denying([*pattern])], false).is_some();
+    let Some(pattern) = patterns.into_iter().find(denies) else { return step };
+    Step::Decided(Decision {
+        verdict: Verdict::Deny,
+        reason: format!("{pattern:?} in the deny list forbids it; do without it"),
+        by: By::Default(deny::SETTING.to_owned()),
+    })
 }
 
 fn link(path: &Path) -> Option<PathBuf> {

@@ -10,8 +10,11 @@ use super::pulse_event::{PulseEvent, PulseReport};
 use crate::journal::decisions::DecisionError;
 use crate::pulse::write::WriteError;
 use crate::pulse::{branch, owner, task, write};
+use murmur_agent::backend;
 use murmur_agent::invocation::DIR_VARIABLE;
-use murmur_agent::settings::{HOME_VARIABLE, POLICY_VARIABLE, WORKSPACE_VARIABLE};
+use murmur_agent::settings::{BACKEND_VARIABLE, HOME_VARIABLE, POLICY_VARIABLE, WORKSPACE_VARIABLE};
+use murmur_core::config::backend::Backend;
+use serde_json::Value;
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -79,8 +82,8 @@ fn write_in(dir: &DataDir, event: PulseEvent) -> Result<(), PulseError> {
     if event == PulseEvent::PostToolUse {
         breach::check(&text)?;
     }
-    let PulseReport { mut pulse, cwd } =
-        event.read(&String::from_utf8_lossy(&text)).map_err(EventError::Garbled)?;
+    let text = translated(String::from_utf8_lossy(&text).into_owned());
+    let PulseReport { mut pulse, cwd } = event.read(&text).map_err(EventError::Garbled)?;
     // Spec 2's script knows only its own folder.
     let cwd = cwd.or_else(|| std::env::current_dir().ok());
     let agent = owner::own(pulse.session_id.as_ref());
@@ -99,6 +102,23 @@ fn write_in(dir: &DataDir, event: PulseEvent) -> Result<(), PulseError> {
         write::put(dir, pulse)?;
     }
     Ok(())
+}
+
+/// The event in the vocabulary of Claude Code, if it is another backend's.
+fn translated(text: String) -> String {
+    let Some(backend) = std::env::var(BACKEND_VARIABLE).ok().and_then(|name| name.parse::<Backend>().ok())
+    else {
+        return text;
+    };
+    let translate = || {
+        let mut event: Value = serde_json::from_str(&text).ok()?;
+        let tool = event.get("tool_name")?.as_str()?.to_owned();
+        let input = event.get("tool_input")?.clone();
+        let call = backend::translate(&backend, tool, input).ok()?;
+        (event["tool_name"], event["tool_input"]) = (call.tool.into(), call.input);
+        Some(event.to_string())
+    };
+    translate().unwrap_or(text)
 }
 
 /// Whether there is a data folder. Creates it for agents that murmur did not start. For others it existed when they

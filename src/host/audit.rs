@@ -47,6 +47,8 @@ const UNGUARDED: usize = 20;
 pub(super) enum Coverage {
     /// It does, so that a call without a decision is a breach.
     Every,
+    /// Likewise, and before it reports the call.
+    Started,
     /// It asks about some calls and runs others.
     Some,
 }
@@ -108,7 +110,7 @@ impl Audit {
     /// Handles an event. Returns a call that ran undecided, if every call has to be decided.
     pub(super) fn see(&mut self, event: &Event<'_>) -> Option<String> {
         let undecided = self.undecided(event)?;
-        if self.coverage == Coverage::Every {
+        if self.coverage != Coverage::Some {
             return Some(undecided);
         }
         if self.unguarded.len() < UNGUARDED {
@@ -121,6 +123,9 @@ impl Audit {
         match event {
             Event::ToolUse { message, parent, id, name, input } => {
                 let lost = self.without_result(message, parent);
+                if self.coverage == Coverage::Started && !self.decisions.has(id) {
+                    return Some(describe(name, input.0.get()));
+                }
                 self.open.push(Open {
                     id: id.clone().into_owned(),
                     message: message.clone().into_owned(),
@@ -163,6 +168,11 @@ impl Audit {
     /// Whether a decision on this call was recorded.
     pub(super) fn is_decided(&mut self, tool_use_id: &str) -> bool {
         self.decisions.has(tool_use_id)
+    }
+
+    /// Whether the recorded decision on this call allows it.
+    pub(super) fn is_allowed(&mut self, tool_use_id: &str) -> bool {
+        self.decisions.has(tool_use_id) && self.decisions.verdicts.get(tool_use_id) == Some(&Verdict::Allow)
     }
 
     /// Everything refused so far.

@@ -307,6 +307,8 @@ impl Derived<'_> {
             Agent::PermissionMode { mode } => {
                 write_event(out, "permission_mode", agent_id, offset, &json!({ "mode": mode }))
             }
+            Agent::Usage(tokens) => write_event(out, "usage", agent_id, offset, &Usage::from(*tokens)),
+            Agent::Warning { text } => write_event(out, "warning", agent_id, offset, &Text { text }),
             Agent::Result(result) => write_event(out, "result", agent_id, offset, &Result::of(result)),
             Agent::Oversized { bytes } => {
                 write_event(out, "oversized", agent_id, offset, &Bytes { bytes: *bytes })

@@ -71,8 +71,10 @@ pub struct Spec {
     pub captures: Option<PathBuf>,
     /// The hook that answers its control requests.
     pub hook: Option<HookProgram>,
-    /// Where the hook records its decisions; `None` if calls need no decision.
-    pub decisions: Option<PathBuf>,
+    /// Where the hook records its decisions.
+    pub decisions: PathBuf,
+    /// Whether a call without a decision ends the run.
+    pub is_audited: bool,
 }
 
 /// Runs `spec`'s agent to its end while serving clients on `listeners`. `stop` resolves to stop it early, `started`
@@ -117,7 +119,12 @@ pub async fn run(
         let handlers = Handlers::new(&spec.card, capture.feed(), commands);
         tokio::spawn(murmur_rpc::serve::serve(first, next, handlers, until_over))
     });
-    let coverage = if spec.card.backend.has(Capability::Hooks) { Coverage::Every } else { Coverage::Some };
+    let dialog = backend::dialog(&spec.card.backend, spec.conversation.clone());
+    let coverage = match spec.card.backend.has(Capability::Hooks) {
+        true if dialog.is_decided_at_start() => Coverage::Started,
+        true => Coverage::Every,
+        false => Coverage::Some,
+    };
     let mut host = Host {
         spec,
         begun,
@@ -134,8 +141,8 @@ pub async fn run(
         rest_at: None,
         activity: Activity::new(spec.card.kind),
         turn_splitter: TurnSplitter::new(dialect),
-        dialog: backend::dialog(&spec.card.backend, spec.conversation.clone()),
-        audit: spec.decisions.clone().map(|path| Audit::begin(path, spec.card.agent_id.clone(), coverage)),
+        dialog,
+        audit: Audit::begin(spec.decisions.clone(), spec.card.agent_id.clone(), coverage),
         stderr: Vec::new(),
         stops: Vec::new(),
         sink,
@@ -177,7 +184,7 @@ struct Host<'a, S> {
     turn_splitter: TurnSplitter,
     /// What to write to its stdin.
     dialog: Box<dyn Dialog>,
-    audit: Option<Audit>,
+    audit: Audit,
     stderr: Vec<u8>,
     /// Clients that wait for the end.
     stops: Vec<oneshot::Sender<State>>,
@@ -261,7 +268,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let (mut overruns, mut undecided, mut breach) = (false, None, None);
         let Self { capture, activity, sink, control_requests, audit, .. } = self;
         // Hooks that fail because murmur stops the agent are not failures.
-        let mut audit = audit.as_mut().filter(|_| self.stopped.is_none());
+        let mut audit = Some(audit).filter(|_| self.spec.is_audited && self.stopped.is_none());
         capture.bytes(channel, bytes, |event| {
             control_requests.see(event, activity.session_id.as_ref());
             inputs.extend(activity.see(event, at));
@@ -346,7 +353,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         });
         let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
         let lost = lost.or(unsaid);
-        let refusals = self.audit.as_mut().map_or_else(Refusals::default, Audit::refusals);
+        let refusals = if self.spec.is_audited { self.audit.refusals() } else { Refusals::default() };
         let unfinished = self.activity.has_unfinished_turn();
         let Activity { said, session_id, .. } = self.activity;
         let run = Run {

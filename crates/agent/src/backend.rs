@@ -7,7 +7,23 @@ use super::dialog::{Conversation, Dialog};
 use super::parser::Dialect;
 use super::start::{Plan, Prepared};
 use murmur_core::config::backend::Backend;
+use serde_json::Value;
 use sys::error::Failure;
+
+/// A call in the vocabulary of guard and rules.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Translated {
+    /// The tool.
+    pub tool: String,
+    /// Its input.
+    pub input: Value,
+    /// The calls to check instead, if it does several things at once.
+    pub parts: Vec<(String, Value)>,
+}
+
+/// A call whose effects can't be read from its input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreadable;
 
 /// The form of `backend`'s output.
 #[must_use]
@@ -35,5 +51,32 @@ pub fn dialog(backend: &Backend, conversation: Conversation) -> Box<dyn Dialog> 
         Backend::Claude => Box::new(ClaudeDialog::default()),
         Backend::Codex => Box::new(CodexDialog::new(conversation)),
         Backend::Acp(_) => Box::new(AcpDialog::new(conversation)),
+    }
+}
+
+/// Translates what the hook of a `backend` gets about a call.
+///
+/// # Errors
+/// Its effects are not known: deny it.
+pub fn translate(backend: &Backend, tool: String, input: Value) -> Result<Translated, Unreadable> {
+    match backend {
+        Backend::Codex => codex::translate(tool, input),
+        Backend::Claude | Backend::Acp(_) => Ok(Translated { tool, input, parts: Vec::new() }),
+    }
+}
+
+/// Whether a `backend` calls a hook that says `allow` a failure: there, a hook that says nothing allows the call.
+#[must_use]
+pub fn allows_by_silence(backend: &Backend) -> bool {
+    *backend == Backend::Codex
+}
+
+/// The program's name, and how the versions begin that murmur was tested with.
+#[must_use]
+pub fn tested(backend: &Backend) -> Option<(&'static str, &'static str)> {
+    match backend {
+        Backend::Claude => Some(("Claude Code", claude::TESTED)),
+        Backend::Codex => Some(("Codex", codex::TESTED)),
+        Backend::Acp(_) => None,
     }
 }

@@ -12,6 +12,9 @@ mod start;
 /// In every line that ends a turn.
 pub(super) const END_OF_TURN: &[u8] = br#""result""#;
 
+/// The versions that murmur was tested with: how they begin.
+pub(super) const TESTED: &str = "2.1.";
+
 pub use dialog::ClaudeDialog;
 pub(super) use line::parse;
 pub(super) use start::start;

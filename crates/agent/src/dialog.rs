@@ -57,6 +57,18 @@ pub trait Dialog: Debug + Send {
     /// Interrupts the current turn.
     fn interrupt(&mut self) -> Vec<u8>;
 
+    /// Answers what the agent asks about calls on which its hook has decided. `is_allowed` has the recorded decision on a call,
+    /// by its id.
+    fn repeat_decisions(&mut self, is_allowed: &mut dyn FnMut(&str) -> bool) -> Vec<u8> {
+        let _asks_once = is_allowed;
+        Vec::new()
+    }
+
+    /// Whether the agent reports a call only when its hook has decided, rather than when the model makes it.
+    fn is_decided_at_start(&self) -> bool {
+        false
+    }
+
     /// Whether the agent goes on reading stdin after a beat's turn, so that the beat ends only if murmur ends the agent.
     fn outlives_turn(&self) -> bool {
         false

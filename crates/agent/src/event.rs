@@ -92,6 +92,13 @@ pub enum Event<'a> {
         /// The request, as in [`PermissionRequest`].
         request_id: String,
     },
+    /// The tokens of one request to the model, for backends whose results don't have those of the turn.
+    Usage(Tokens),
+    /// Something that the agent's user should know.
+    Warning {
+        /// What.
+        text: Cow<'a, str>,
+    },
     /// The result of the run.
     Result(Box<RunResult>),
     /// A line was too long for the parser and was skipped.

@@ -8,6 +8,7 @@
 
 use crate::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
 use murmur_core::id::AgentId;
+use murmur_core::permit::deny;
 use murmur_core::permit::policy::Policy;
 use murmur_core::permit::request::BeatOf;
 use serde_json::{Map, Value, json};
@@ -37,6 +38,11 @@ pub const BEAT_VARIABLE: &str = "MURMUR_BEAT";
 /// The variable with the heartbeat's name, if it has one.
 pub const HEARTBEAT_VARIABLE: &str = "MURMUR_HEARTBEAT";
 
+/// The variable in which the hooks of another backend than Claude Code name it.
+pub const BACKEND_VARIABLE: &str = "MURMUR_BACKEND";
+/// The variable with the deny list, as a JSON list of patterns, for backends that don't have one.
+pub const DENY_VARIABLE: &str = "MURMUR_DENY";
+
 /// Variables with which a workspace's settings could interfere with the hook (tested on 2.1.329).
 const INTERFERING: [&str; 4] = ["CLAUDE_CODE_SHELL_PREFIX", "LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD"];
 
@@ -57,6 +63,13 @@ pub const PULSE_EVENTS: [(&str, bool); 7] = [
 
 /// How long Claude Code waits for a pulse hook, in seconds. The hook itself takes less.
 pub const PULSE_TIMEOUT: u32 = 5;
+
+/// The value of [`DENY_VARIABLE`]: the built-in patterns and `own`, or an empty list for `None`.
+#[must_use]
+pub fn denied(own: Option<&[String]>) -> String {
+    let patterns = own.map(|own| deny::union(own.iter().map(String::as_str))).unwrap_or_default();
+    json!(patterns).to_string()
+}
 
 /// The hook's executable and how to call it.
 #[derive(Debug, Clone, PartialEq, Eq)]

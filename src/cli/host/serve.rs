@@ -27,6 +27,7 @@ use murmur_agent::rule_files::{self, Project};
 use murmur_agent::settings::{GuardedAgent, HookProgram};
 use murmur_agent::start::{Plan, PlannedFolder, RunKind};
 use murmur_agent::{backend, find};
+use murmur_core::config::backend::Backend;
 use murmur_core::config::settings::Settings;
 use murmur_core::permit::manager;
 use murmur_core::permit::policy::{Policy, Role};
@@ -104,7 +105,9 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
                 let _closed = process::close_stdout();
             }
         };
-        let ran = host::run(&spec, listeners, stop, announce, |progress, _| note_version(&progress)).await;
+        let ran =
+            host::run(&spec, listeners, stop, announce, |progress, _| note_version(&progress, &args.backend))
+                .await;
         // Release it before clients learn that the agent has ended.
         drop((kept, folder));
         let (error, exit) = match &ran {
@@ -214,7 +217,6 @@ fn spec(
         stdin: message.into_bytes(),
     };
     let agent = backend::prepare(&args.backend, plan)?;
-    let decisions = policy.guard.then(|| dir.decisions());
     let spec = Spec {
         card,
         invocation: agent.invocation,
@@ -222,7 +224,8 @@ fn spec(
         limits: None,
         captures: captures(),
         hook: agent.hook,
-        decisions,
+        decisions: dir.decisions(),
+        is_audited: policy.guard,
     };
     Ok((spec, start.file, agent.folder))
 }
@@ -247,9 +250,9 @@ fn captures() -> Option<PathBuf> {
 }
 
 /// Logs a warning if the agent's version was not tested with murmur.
-fn note_version(progress: &Progress<'_>) {
+fn note_version(progress: &Progress<'_>, backend: &Backend) {
     let Progress::Agent(event) = progress else { return };
-    if let Some(note) = verbose::unknown_version(event) {
+    if let Some(note) = verbose::unknown_version(event, backend) {
         let _full = writeln!(io::stderr(), "{} warning: {note}", clock::rfc3339(clock::now()));
     }
 }
@@ -264,21 +267,26 @@ fn run_beat(env: &UserEnv) -> anyhow::Result<ExitCode> {
         let stop = async {
             signals.terminate.recv().await;
         };
-        anyhow::Ok(match beat::run(&job, &dir, captures(), stop, note_version).await {
-            Ok(report) => {
-                if let Some(error) = report.unreachable {
-                    // The log may be on the same full disk; the beat is reported anyway.
-                    let _full = writeln!(io::stderr(), "{} warning: {error}", clock::rfc3339(clock::now()));
+        anyhow::Ok(
+            match beat::run(&job, &dir, captures(), stop, |progress| note_version(progress, &job.backend))
+                .await
+            {
+                Ok(report) => {
+                    if let Some(error) = report.unreachable {
+                        // The log may be on the same full disk; the beat is reported anyway.
+                        let _full =
+                            writeln!(io::stderr(), "{} warning: {error}", clock::rfc3339(clock::now()));
+                    }
+                    match report.unwritten {
+                        None => BeatReport::Journaled,
+                        Some((_, Kept::OnDisk)) => BeatReport::Waiting,
+                        Some((_, Kept::Nowhere)) => BeatReport::Unsaved { line: report.entry.line()? },
+                    }
                 }
-                match report.unwritten {
-                    None => BeatReport::Journaled,
-                    Some((_, Kept::OnDisk)) => BeatReport::Waiting,
-                    Some((_, Kept::Nowhere)) => BeatReport::Unsaved { line: report.entry.line()? },
-                }
-            }
-            Err(BeatError::Busy { .. } | BeatError::Withdrawn) => BeatReport::Busy,
-            Err(error) => BeatReport::Unsaved { line: job.failed(clock::now(), error.line()).line()? },
-        })
+                Err(BeatError::Busy { .. } | BeatError::Withdrawn) => BeatReport::Busy,
+                Err(error) => BeatReport::Unsaved { line: job.failed(clock::now(), error.line()).line()? },
+            },
+        )
     })?;
     say(&said)?;
     Ok(ExitCode::SUCCESS)

@@ -157,7 +157,7 @@ fn by(by: &By, policy: &Policy) -> String {
             format!("questions = {:?}", word(&policy.questions))
         }
         By::Default(setting) if setting == "plan-mode" => "plan mode, which only live agents have".to_owned(),
-        By::Default(setting) if setting == denied::SETTING => {
+        By::Default(setting) if setting == murmur_core::permit::deny::SETTING => {
             "permissions: Claude Code's own deny list".to_owned()
         }
         By::Default(setting) => format!("[{setting}] in permissions.toml"),

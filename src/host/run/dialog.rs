@@ -30,6 +30,9 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     pub(super) fn continue_dialog(&mut self, output: &[u8]) {
         let reply = self.dialog.read(output);
         self.send_bytes(reply);
+        let Self { dialog, audit, .. } = self;
+        let answers = dialog.repeat_decisions(&mut |call| audit.is_allowed(call));
+        self.send_bytes(answers);
     }
 
     /// Sends a message, which starts a turn.

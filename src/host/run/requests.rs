@@ -42,9 +42,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let mut unanswered = self.activity.unanswered(at);
         // An agent may only ask in its own name.
         unanswered.retain(|one| one.request.agent == self.spec.card.agent_id.as_str());
-        if let Some(audit) = &mut self.audit {
-            unanswered.retain(|one| !audit.is_decided(&one.request.tool_use_id));
-        }
+        unanswered.retain(|one| !self.audit.is_decided(&one.request.tool_use_id));
         unanswered
     }
 }

@@ -1,6 +1,10 @@
-//! The deny list that every beat passes to Claude Code's `--disallowedTools` (spec 0, Permissions).
+//! The deny list that every beat passes to Claude Code's `--disallowedTools` (spec 0, Permissions). For other backends, the hook
+//! applies it.
 //!
 //! A thin first layer: Claude Code matches it against the spelling of a command, not its meaning.
+
+/// The key of the deny list in config.json and frontmatter.
+pub const SETTING: &str = "permissions";
 
 /// The patterns for every beat, in the order of spec 0's table.
 pub const DEFAULT: [&str; 12] = [

@@ -3,6 +3,7 @@
 
 mod call_paths;
 mod decide;
+mod deny_list;
 mod entry;
 mod file;
 mod path;

@@ -61,7 +61,7 @@ impl Rules {
 }
 
 /// An error and its byte offset.
-type Wrong = (usize, Failure);
+pub(super) type Wrong = (usize, Failure);
 
 impl Entry {
     fn rule(self, text: &str) -> Result<Rule, Wrong> {
@@ -133,7 +133,7 @@ fn tool(found: &Spanned<String>) -> Result<Tool, Wrong> {
     Err((found.span().start, what.after(format_args!("tool {text:?}: "))))
 }
 
-fn pattern(found: Spanned<String>, tool: &Tool) -> Result<Pattern, Wrong> {
+pub(super) fn pattern(found: Spanned<String>, tool: &Tool) -> Result<Pattern, Wrong> {
     let start = found.span().start;
     let text = found.into_inner();
     let wrong = |what: Failure| (start, what.after(format_args!("pattern {text:?}: ")));

@@ -1,0 +1,365 @@
+//! What murmur writes to the app-server's stdin: the handshake, messages, interrupts, and answers to its requests.
+//!
+//! Without a sandbox Codex asks about every call, and gets the decision that the hook has recorded; no decision is a denial.
+//! In a sandbox it asks about calls that would leave it, which murmur always declines: an approved call runs without any
+//! sandbox (measured on 0.169.0), and the hook was not told that it would.
+
+use super::line::Line;
+use super::thread::{ASK_ALWAYS, ASK_TO_LEAVE, CLEAN, INITIALIZE, INTERRUPT, THREAD, TURN, Thread};
+use crate::dialog::{Conversation, Dialog, Verdict};
+use crate::event::PermissionRequest;
+use crate::parser::MAX_LINE;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// How many MCP calls to remember; the oldest is forgotten first.
+const MCP_CALLS: usize = 256;
+
+/// Notifications that murmur has no use for, most of them parts of what an item has as a whole.
+const UNUSED: [&str; 10] = [
+    "command/exec/outputDelta",
+    "item/agentMessage/delta",
+    "item/commandExecution/outputDelta",
+    "item/fileChange/outputDelta",
+    "item/mcpToolCall/progress",
+    "item/plan/delta",
+    "item/reasoning/summaryTextDelta",
+    "item/reasoning/textDelta",
+    "process/outputDelta",
+    "turn/diff/updated",
+];
+
+/// How far the conversation is.
+#[derive(Debug, Default)]
+enum Stage {
+    /// The handshake is under way.
+    #[default]
+    Opening,
+    /// There is a thread.
+    Ready {
+        /// Its id.
+        thread: String,
+        /// Whether its calls run in a sandbox.
+        is_sandboxed: bool,
+    },
+    /// There is none, or it is not usable; the next message tries again.
+    Failed,
+}
+
+/// The dialog with Codex's app-server.
+#[derive(Debug)]
+pub struct CodexDialog {
+    conversation: Conversation,
+    stage: Stage,
+    /// Messages that wait for the thread.
+    queued: Vec<String>,
+    /// The id of the current turn.
+    turn: Option<String>,
+    output: Output,
+    asked: Vec<Asked>,
+    mcp_calls: Vec<McpCall>,
+}
+
+/// A request for approval.
+#[derive(Debug)]
+struct Asked {
+    /// Its id, as JSON.
+    id: String,
+    /// The call.
+    item: String,
+    /// Whether the answer has the form of an MCP elicitation.
+    is_elicitation: bool,
+}
+
+/// A call of an MCP tool, which a request for approval names only by its contents.
+#[derive(Debug, PartialEq)]
+struct McpCall {
+    item: String,
+    server: String,
+    tool: String,
+    arguments: Value,
+}
+
+/// Splits the output into lines.
+#[derive(Debug, Default)]
+struct Output {
+    line: Vec<u8>,
+    /// Whether the line is too long and is skipped.
+    is_skipping: bool,
+}
+
+impl Output {
+    /// Takes `bytes` and returns the lines that they complete.
+    fn lines(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        let mut lines = Vec::new();
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if self.is_skipping || self.line.len() + piece.len() > MAX_LINE {
+                (self.line, self.is_skipping) = (Vec::new(), true);
+            } else {
+                self.line.extend_from_slice(piece);
+            }
+            if piece.ends_with(b"\n") && !std::mem::take(&mut self.is_skipping) {
+                lines.push(std::mem::take(&mut self.line));
+            }
+        }
+        lines
+    }
+}
+
+impl CodexDialog {
+    /// A dialog that begins or resumes `conversation`.
+    #[must_use]
+    pub fn new(conversation: Conversation) -> Self {
+        Self {
+            conversation,
+            stage: Stage::Opening,
+            queued: Vec::new(),
+            turn: None,
+            output: Output::default(),
+            asked: Vec::new(),
+            mcp_calls: Vec::new(),
+        }
+    }
+
+    /// Begins or resumes the thread.
+    fn begin(&self) -> Vec<u8> {
+        let Conversation { cwd, model, resume } = &self.conversation;
+        // The user's configuration decides on the sandbox, and on the model if none is given.
+        let mut params = json!({ "cwd": cwd, "approvalPolicy": ASK_ALWAYS, "approvalsReviewer": "user" });
+        if let Some(model) = model {
+            params["model"] = model.as_str().into();
+        }
+        match resume {
+            None => request(THREAD, "thread/start", &params),
+            Some(thread) => {
+                params["threadId"] = thread.as_str().into();
+                // The turns so far would be one long line.
+                params["excludeTurns"] = true.into();
+                request(THREAD, "thread/resume", &params)
+            }
+        }
+    }
+
+    fn start_turn(&self, text: &str) -> Vec<u8> {
+        let Stage::Ready { thread, is_sandboxed } = &self.stage else { return Vec::new() };
+        let policy = if *is_sandboxed { ASK_TO_LEAVE } else { ASK_ALWAYS };
+        let input = json!([{ "type": "text", "text": text }]);
+        request(TURN, "turn/start", &json!({ "threadId": thread, "input": input, "approvalPolicy": policy }))
+    }
+
+    /// The next step for a response to one of murmur's requests.
+    fn continue_from(&mut self, id: &str, line: &Line<'_>) -> Vec<u8> {
+        match id {
+            INITIALIZE if line.error.is_some() => self.stage = Stage::Failed,
+            INITIALIZE => {
+                return [message(&json!({ "method": "initialized" })), self.begin()].concat();
+            }
+            THREAD => match Thread::read(line).filter(Thread::asks) {
+                None => {
+                    self.stage = Stage::Failed;
+                    self.queued.clear();
+                }
+                Some(begun) => {
+                    let thread = begun.id().to_owned();
+                    // A later message continues this thread, also if it has to be loaded again.
+                    self.conversation.resume = Some(thread.clone());
+                    self.stage = Stage::Ready { thread, is_sandboxed: begun.is_sandboxed() };
+                    return self
+                        .queued
+                        .drain(..)
+                        .collect::<Vec<_>>()
+                        .iter()
+                        .flat_map(|text| self.start_turn(text))
+                        .collect();
+                }
+            },
+            TURN => {
+                let turn = line.result.and_then(|result| serde_json::from_str::<Value>(result.get()).ok());
+                self.turn = turn.and_then(|turn| Some(turn.get("turn")?.get("id")?.as_str()?.to_owned()));
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// What a notification calls for.
+    fn notice(&mut self, method: &str, line: &Line<'_>) -> Vec<u8> {
+        match method {
+            "item/started" => {
+                if let Some(call) = mcp_call(line) {
+                    if self.mcp_calls.len() == MCP_CALLS {
+                        self.mcp_calls.remove(0);
+                    }
+                    self.mcp_calls.push(call);
+                }
+            }
+            "turn/completed" => {
+                self.turn = None;
+                self.mcp_calls.clear();
+                let params: Option<Value> = line.params();
+                let is_interrupted = params.is_some_and(|params| params["turn"]["status"] == "interrupted");
+                // What the turn had started goes on as background terminals.
+                if let (true, Stage::Ready { thread, .. }) = (is_interrupted, &self.stage) {
+                    return request(
+                        CLEAN,
+                        "thread/backgroundTerminals/clean",
+                        &json!({ "threadId": thread }),
+                    );
+                }
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// Takes a request of the app-server. Returns the answer, unless it depends on the decision on a call.
+    fn asks(&mut self, method: &str, id: &str, line: &Line<'_>) -> Vec<u8> {
+        let params: Value = line.params().unwrap_or_default();
+        let is_set = |name: &str| params.get(name).is_some_and(|value| !value.is_null());
+        let is_sandboxed = !matches!(self.stage, Stage::Ready { is_sandboxed: false, .. });
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let asked = match method {
+            "item/commandExecution/requestApproval" => {
+                let is_plain = params.get("kind").is_none_or(|kind| kind == "command")
+                    && !is_set("networkApprovalContext")
+                    && !is_set("approvalId");
+                (is_plain && !is_sandboxed).then(|| text(&params["itemId"]))
+            }
+            "item/fileChange/requestApproval" => {
+                (!is_set("grantRoot") && !is_sandboxed).then(|| text(&params["itemId"]))
+            }
+            "mcpServer/elicitation/request" => {
+                let meta = &params["_meta"];
+                let is_meant = |call: &McpCall| {
+                    call.server == params["serverName"]
+                        && call.tool == meta["tool_name"]
+                        && call.arguments == meta["tool_params"]
+                };
+                let at = self.mcp_calls.iter().position(is_meant);
+                at.filter(|_| meta["codex_approval_kind"] == "mcp_tool_call")
+                    .map(|at| self.mcp_calls.remove(at).item)
+            }
+            _ => {
+                let error = json!({ "code": -32601, "message": format!("murmur does not answer {method}") });
+                return answer(id, "error", &error);
+            }
+        };
+        let is_elicitation = method == "mcpServer/elicitation/request";
+        match asked {
+            Some(item) => {
+                self.asked.push(Asked { id: id.to_owned(), item, is_elicitation });
+                Vec::new()
+            }
+            None => decision(id, is_elicitation, false),
+        }
+    }
+
+    fn take(&mut self, line: &[u8]) -> Vec<u8> {
+        let text = String::from_utf8_lossy(line);
+        let Some(line) = Line::read(&text) else { return Vec::new() };
+        match (line.method(), line.id) {
+            (Some(method), Some(id)) => self.asks(&method, id.get(), &line),
+            (Some(method), None) => self.notice(&method, &line),
+            (None, _) => match line.own_id() {
+                Some(id) => self.continue_from(&id, &line),
+                None => Vec::new(),
+            },
+        }
+    }
+}
+
+impl Dialog for CodexDialog {
+    fn open(&mut self) -> Vec<u8> {
+        let version = env!("CARGO_PKG_VERSION");
+        request(
+            INITIALIZE,
+            "initialize",
+            &json!({
+                "clientInfo": { "name": "murmur", "title": "murmur", "version": version },
+                // `thread/backgroundTerminals/clean` is experimental.
+                "capabilities": { "experimentalApi": true, "optOutNotificationMethods": UNUSED },
+            }),
+        )
+    }
+
+    fn read(&mut self, output: &[u8]) -> Vec<u8> {
+        self.output.lines(output).iter().flat_map(|line| self.take(line)).collect()
+    }
+
+    fn send(&mut self, text: &str) -> Vec<u8> {
+        match self.stage {
+            Stage::Ready { .. } => self.start_turn(text),
+            Stage::Opening => {
+                self.queued.push(text.to_owned());
+                Vec::new()
+            }
+            Stage::Failed => {
+                self.queued.push(text.to_owned());
+                self.stage = Stage::Opening;
+                self.begin()
+            }
+        }
+    }
+
+    fn answer(&mut self, _request: &PermissionRequest, _verdict: &Verdict) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn repeat_decisions(&mut self, is_allowed: &mut dyn FnMut(&str) -> bool) -> Vec<u8> {
+        let asked = std::mem::take(&mut self.asked);
+        asked
+            .iter()
+            .flat_map(|asked| decision(&asked.id, asked.is_elicitation, is_allowed(&asked.item)))
+            .collect()
+    }
+
+    fn interrupt(&mut self) -> Vec<u8> {
+        let (Stage::Ready { thread, .. }, Some(turn)) = (&self.stage, &self.turn) else { return Vec::new() };
+        request(INTERRUPT, "turn/interrupt", &json!({ "threadId": thread, "turnId": turn }))
+    }
+
+    fn outlives_turn(&self) -> bool {
+        true
+    }
+
+    fn is_decided_at_start(&self) -> bool {
+        true
+    }
+}
+
+/// The MCP call that an item begins.
+fn mcp_call(line: &Line<'_>) -> Option<McpCall> {
+    #[derive(Deserialize)]
+    struct Params {
+        item: Value,
+    }
+    let Params { item } = line.params()?;
+    let text = |name: &str| Some(item.get(name)?.as_str()?.to_owned());
+    (item["type"] == "mcpToolCall").then_some(())?;
+    let arguments = item.get("arguments").cloned().unwrap_or_default();
+    Some(McpCall { item: text("id")?, server: text("server")?, tool: text("tool")?, arguments })
+}
+
+/// The answer to a request for approval. `cancel` would end the turn.
+fn decision(id: &str, is_elicitation: bool, is_allowed: bool) -> Vec<u8> {
+    let word = if is_allowed { "accept" } else { "decline" };
+    let result = match (is_elicitation, is_allowed) {
+        (true, true) => json!({ "action": word, "content": {} }),
+        (true, false) => json!({ "action": word }),
+        (false, _) => json!({ "decision": word }),
+    };
+    answer(id, "result", &result)
+}
+
+/// An answer to the request with this id, which is JSON.
+fn answer(id: &str, kind: &str, value: &Value) -> Vec<u8> {
+    format!("{{\"id\":{id},\"{kind}\":{value}}}\n").into_bytes()
+}
+
+fn request(id: &str, method: &str, params: &Value) -> Vec<u8> {
+    message(&json!({ "method": method, "id": id, "params": params }))
+}
+
+fn message(message: &Value) -> Vec<u8> {
+    format!("{message}\n").into_bytes()
+}

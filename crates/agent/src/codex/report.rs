@@ -1,0 +1,241 @@
+//! What the app-server reports besides items: the end of a turn, errors, tokens, limits, and hooks that failed.
+
+use super::line::Line;
+use crate::event::{ApiError, Event, RateLimit, RunResult, Tokens};
+use murmur_core::id::SessionId;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// An error of the model's API or of Codex itself.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct TurnError {
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    codex_error_info: Value,
+    #[serde(default)]
+    additional_details: Option<String>,
+}
+
+impl TurnError {
+    /// The message with its details, which have the cause while Codex retries.
+    fn text(&self) -> String {
+        match self.additional_details.as_deref().filter(|details| !details.is_empty()) {
+            Some(details) => format!("{}: {details}", self.message),
+            None => self.message.clone(),
+        }
+    }
+
+    /// Codex's name for it: `usageLimitExceeded`, or the key of `{"httpConnectionFailed": {...}}`.
+    fn kind(&self) -> &str {
+        match &self.codex_error_info {
+            Value::String(name) => name,
+            Value::Object(details) => details.keys().next().map_or("", String::as_str),
+            _ => "",
+        }
+    }
+
+    /// The HTTP status. A usage limit is always a 429 (measured on 0.169.0).
+    fn status(&self) -> Option<u64> {
+        let told = || self.codex_error_info.as_object()?.values().next()?.get("httpStatusCode")?.as_u64();
+        told().or_else(|| (self.kind() == "usageLimitExceeded").then_some(429))
+    }
+}
+
+/// `error`: a failed request, which Codex may retry. If not, the turn's end follows.
+pub(super) fn error(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Params {
+        error: TurnError,
+        #[serde(default)]
+        will_retry: bool,
+    }
+    let Params { error, will_retry } = line.params()?;
+    if will_retry {
+        let (attempt, of) = counts(&error.message).unwrap_or((1, 0));
+        sink(Event::Retry { attempt, of, delay_ms: 0, status: error.status(), error: error.kind().into() });
+    } else {
+        sink(Event::ApiError(Box::new(ApiError { error: error.kind().to_owned(), status: error.status() })));
+    }
+    Some(())
+}
+
+/// The numbers in `Reconnecting... 2/5`.
+fn counts(message: &str) -> Option<(u64, u64)> {
+    let (before, after) = message.split_once('/')?;
+    let attempt = before.rsplit(|letter: char| !letter.is_ascii_digit()).next()?;
+    let of: String = after.chars().take_while(char::is_ascii_digit).collect();
+    Some((attempt.parse().ok()?, of.parse().ok()?))
+}
+
+/// `turn/completed`: the result. Its text is the last message of the turn.
+pub(super) fn turn(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Params {
+        #[serde(default)]
+        thread_id: Option<String>,
+        turn: Turn,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Turn {
+        status: String,
+        #[serde(default)]
+        error: Option<TurnError>,
+        #[serde(default)]
+        duration_ms: Option<u64>,
+    }
+    let Params { thread_id, turn } = line.params()?;
+    let mut result = match turn.status.as_str() {
+        "completed" => RunResult { subtype: "completed".to_owned(), ..RunResult::default() },
+        "interrupted" => failure("the turn was interrupted".to_owned(), None),
+        status => {
+            let error = turn.error.unwrap_or_default();
+            let text = Some(error.text()).filter(|text| !text.is_empty());
+            failure(text.unwrap_or_else(|| format!("the turn is {status}")), error.status())
+        }
+    };
+    result.subtype = turn.status;
+    result.duration_ms = turn.duration_ms;
+    result.session_id = thread_id.map(SessionId::new);
+    sink(Event::Result(Box::new(result)));
+    Some(())
+}
+
+/// The end of a turn that failed before it began.
+pub(super) fn failed(text: String, status: Option<u64>) -> Event<'static> {
+    Event::Result(Box::new(failure(text, status)))
+}
+
+fn failure(text: String, status: Option<u64>) -> RunResult {
+    RunResult {
+        subtype: "failed".to_owned(),
+        is_error: true,
+        errors: vec![text],
+        api_error_status: status,
+        ..RunResult::default()
+    }
+}
+
+/// The end of a turn because Codex refused murmur's request `id`.
+pub(super) fn refused(id: &str, error: &RawValue) -> Event<'static> {
+    #[derive(Deserialize, Default)]
+    struct Refusal {
+        #[serde(default)]
+        message: String,
+    }
+    let refusal: Refusal = serde_json::from_str(error.get()).unwrap_or_default();
+    failed(format!("Codex refused the request {id:?}: {}", refusal.message), None)
+}
+
+/// `thread/tokenUsage/updated`: the tokens of one request. The total would include earlier runs of the conversation.
+pub(super) fn usage(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Params {
+        token_usage: Usage,
+    }
+    #[derive(Deserialize)]
+    struct Usage {
+        last: Counts,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Counts {
+        #[serde(default)]
+        input_tokens: u64,
+        #[serde(default)]
+        cached_input_tokens: u64,
+        #[serde(default)]
+        cache_write_input_tokens: u64,
+        #[serde(default)]
+        output_tokens: u64,
+    }
+    let Params { token_usage: Usage { last } } = line.params()?;
+    let cached = last.cached_input_tokens.saturating_add(last.cache_write_input_tokens);
+    sink(Event::Usage(Tokens {
+        input: last.input_tokens.saturating_sub(cached),
+        output: last.output_tokens,
+        cache_read: last.cached_input_tokens,
+        cache_write: last.cache_write_input_tokens,
+    }));
+    Some(())
+}
+
+/// `account/rateLimits/updated`: an event for each window that is known.
+pub(super) fn rate_limits(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Params {
+        rate_limits: Limits,
+    }
+    #[derive(Deserialize)]
+    struct Limits {
+        #[serde(default)]
+        primary: Option<Window>,
+        #[serde(default)]
+        secondary: Option<Window>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Window {
+        used_percent: f64,
+        #[serde(default)]
+        window_duration_mins: Option<u64>,
+        #[serde(default)]
+        resets_at: Option<i64>,
+    }
+    let Params { rate_limits } = line.params()?;
+    for limit in [rate_limits.primary, rate_limits.secondary].into_iter().flatten() {
+        let window = match limit.window_duration_mins {
+            Some(300) => "five_hour".to_owned(),
+            Some(10_080) => "seven_day".to_owned(),
+            Some(minutes) => format!("{minutes}_minutes"),
+            None => String::new(),
+        };
+        let status = if limit.used_percent >= 100.0 { "rejected" } else { "allowed" };
+        sink(Event::RateLimit(Box::new(RateLimit {
+            status: status.to_owned(),
+            window,
+            resets_at: limit.resets_at,
+            utilization: Some(limit.used_percent / 100.0),
+        })));
+    }
+    Some(())
+}
+
+/// `hook/completed`: a hook that failed, which Codex ignores.
+pub(super) fn hook(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
+    #[derive(Deserialize)]
+    struct Params {
+        run: Run,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Run {
+        status: String,
+        #[serde(default)]
+        event_name: String,
+        #[serde(default)]
+        source_path: String,
+        #[serde(default)]
+        entries: Vec<Entry>,
+    }
+    #[derive(Deserialize)]
+    struct Entry {
+        #[serde(default)]
+        text: String,
+    }
+    let Params { run } = line.params()?;
+    if run.status == "failed" {
+        let said: Vec<&str> = run.entries.iter().map(|entry| entry.text.as_str()).collect();
+        let (event, source) = (&run.event_name, &run.source_path);
+        let text = format!("the {event} hook of {source} failed: {}", said.join("; "));
+        sink(Event::Warning { text: text.into() });
+    }
+    Some(())
+}

@@ -1,0 +1,86 @@
+//! The response to `thread/start` and `thread/resume`: the conversation, and how Codex will ask about its calls.
+
+use super::line::Line;
+use super::report;
+use crate::event::Event;
+use serde::Deserialize;
+
+/// The ids of murmur's requests.
+pub(super) const INITIALIZE: &str = "initialize";
+pub(super) const THREAD: &str = "thread";
+pub(super) const TURN: &str = "turn";
+pub(super) const INTERRUPT: &str = "interrupt";
+pub(super) const CLEAN: &str = "clean";
+
+/// The policy with which Codex asks about every command, patch and MCP call. Others let most calls run unasked.
+pub(super) const ASK_ALWAYS: &str = "untrusted";
+
+/// The policy with which Codex asks only about calls that would leave the sandbox, and about MCP calls.
+pub(super) const ASK_TO_LEAVE: &str = "on-request";
+
+/// What the response says.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Thread {
+    thread: Identity,
+    #[serde(default)]
+    model: String,
+    #[serde(default)]
+    approval_policy: serde_json::Value,
+    #[serde(default)]
+    sandbox: Sandbox,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Identity {
+    id: String,
+    #[serde(default)]
+    cli_version: String,
+}
+
+#[derive(Deserialize, Default)]
+struct Sandbox {
+    #[serde(rename = "type", default)]
+    kind: String,
+}
+
+impl Thread {
+    /// Reads a response; `None` if it has another form.
+    pub(super) fn read(line: &Line<'_>) -> Option<Self> {
+        serde_json::from_str(line.result?.get()).ok()
+    }
+
+    /// The thread's id.
+    pub(super) fn id(&self) -> &str {
+        &self.thread.id
+    }
+
+    /// Whether Codex agreed to ask about every call.
+    pub(super) fn asks(&self) -> bool {
+        self.approval_policy == ASK_ALWAYS
+    }
+
+    /// Whether calls run in a sandbox, which an approved call would leave.
+    pub(super) fn is_sandboxed(&self) -> bool {
+        self.sandbox.kind != "dangerFullAccess"
+    }
+
+    pub(super) fn emit(&self, sink: &mut impl FnMut(Event<'_>)) {
+        sink(Event::Session {
+            id: self.id().into(),
+            model: self.model.as_str().into(),
+            version: self.thread.cli_version.as_str().into(),
+            permission_mode: "".into(),
+            mcp_servers: Vec::new(),
+        });
+        if !self.asks() {
+            let text = format!(
+                "Codex would not ask before it runs calls: its approval policy is {}, not {ASK_ALWAYS:?}; use a version \
+                 that murmur was tested with",
+                self.approval_policy
+            );
+            sink(report::failed(text, None));
+        }
+    }
+}
