@@ -21,6 +21,7 @@ mod man;
 mod people_only;
 mod permission;
 mod permission_args;
+mod pieces;
 mod record;
 mod reported;
 mod requests;

@@ -2,6 +2,7 @@
 
 use super::args::Beat;
 use super::daemon_end::DaemonEnds;
+use super::pieces::Pieces;
 use super::reported;
 use super::requests::only_people;
 use super::screen::Screen;
@@ -213,6 +214,9 @@ fn show(
     for (name, value) in &invocation.env {
         writeln!(out, "  {name}={}", value.display())?;
     }
+    for (name, value) in &invocation.program_env {
+        writeln!(out, "  {name}={}", value.display())?;
+    }
     writeln!(out, "prompt:\n{}", String::from_utf8_lossy(&invocation.stdin))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -235,7 +239,7 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
     let _later = unfinished::allocate(dir);
     let style = Style::of_stdout();
     let show = args.verbose && !args.json;
-    let mut screen = Screen::new();
+    let (mut screen, mut pieces) = (Screen::new(), Pieces::default());
     let mut told = DaemonEnds::new(dir.clone());
     let report = beat::run(&job, dir, captures::root().ok(), stop, |progress| match progress {
         Progress::Agent(event) => {
@@ -243,7 +247,7 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
                 let _closed = writeln!(io::stderr(), "warning: {note}");
             }
             if show {
-                screen.show(|out| verbose::event(out, style, event));
+                screen.show(|out| verbose::event(out, style, &mut pieces, event));
             }
         }
         Progress::Waiting(wait) => {

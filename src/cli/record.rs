@@ -69,7 +69,12 @@ fn plan_beat(
         program: invocation.program.into(),
         argv: invocation.args.into_iter().map(OsString::from).collect(),
         cwd: invocation.cwd,
-        env: invocation.env.into_iter().map(|(name, value)| (name.into(), value)).collect(),
+        env: invocation
+            .env
+            .into_iter()
+            .map(|(name, value)| (name.into(), value))
+            .chain(invocation.program_env.into_iter().map(|(name, value)| (name.into(), value)))
+            .collect(),
         only_env: false,
         stdin: Stdin::Bytes(invocation.stdin),
     };

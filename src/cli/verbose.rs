@@ -1,5 +1,6 @@
 //! The output of a verbose beat: tool calls and text as they arrive, then a summary of the conversation (spec 0).
 
+use super::pieces::Pieces;
 use super::reported;
 use super::style::{Style, plain_line, plain_text};
 use crate::host::event::Derived;
@@ -14,13 +15,29 @@ use std::io::{self, Write};
 /// How many characters of a tool's input to show.
 const INPUT: usize = 120;
 
-/// Prints an event.
-pub(super) fn event(out: &mut impl Write, style: Style, event: &Event<'_>) -> io::Result<()> {
+/// Prints an event, after `pieces` of others.
+pub(super) fn event(
+    out: &mut impl Write,
+    style: Style,
+    pieces: &mut Pieces,
+    event: &Event<'_>,
+) -> io::Result<()> {
+    if let Event::Text { text, is_chunk: true, parent, .. } = event {
+        if let Some(lines) = pieces.add(if parent.is_empty() { text } else { "" }) {
+            writeln!(out, "{}", plain_text(&lines))?;
+        }
+        return out.flush();
+    }
+    if let Some(rest) = pieces.end() {
+        writeln!(out, "{}", plain_text(&rest))?;
+    }
     match event {
-        Event::ToolUse { parent, name, input, .. } => {
+        Event::ToolUse { parent, id, name, input, .. } => {
             let indent = if parent.is_empty() { "" } else { "  " };
-            let input = short(input.0.get(), INPUT);
-            writeln!(out, "{indent}{} {}({input})", style.dim("[tool]"), plain_line(name))?;
+            let call = format!("{}({})", plain_line(name), short(input.0.get(), INPUT));
+            if pieces.is_new(id, &call) {
+                writeln!(out, "{indent}{} {call}", style.dim("[tool]"))?;
+            }
         }
         Event::Text { parent, text, .. } if parent.is_empty() => writeln!(out, "{}", plain_text(text))?,
         Event::Retry { attempt, of, delay_ms, status, .. } => {
@@ -30,7 +47,7 @@ pub(super) fn event(out: &mut impl Write, style: Style, event: &Event<'_>) -> io
         Event::Oversized { bytes } => {
             writeln!(out, "{} skipped a line of {bytes} bytes", style.dim("[note]"))?
         }
-        Event::ToolResult { .. } | Event::Result(_) | Event::Session { .. } => {}
+        Event::ToolResult { .. } | Event::Result(_) | Event::Session { .. } | Event::Cost { .. } => {}
         other => {
             let line = Derived::Agent(other).line("", 0);
             if let Ok(told) = serde_json::from_slice::<HostEvent>(&line)

@@ -37,6 +37,8 @@ pub(super) struct Activity {
     message: String,
     /// The text of the last message, up to [`ANSWER`] bytes: the answer, for backends whose results have no text.
     answer: String,
+    /// The cost so far, for backends whose results don't have it.
+    cost_usd: Option<f64>,
 }
 
 /// A call that waits for a person.
@@ -72,6 +74,7 @@ impl Activity {
             messages: 0,
             message: String::new(),
             answer: String::new(),
+            cost_usd: None,
         }
     }
 
@@ -85,7 +88,11 @@ impl Activity {
                 if self.kind == Kind::Live {
                     self.said.clear();
                 }
-                self.said.push(RunResult { text: self.text_of(result), ..(**result).clone() });
+                self.said.push(RunResult {
+                    text: self.text_of(result),
+                    cost_usd: result.cost_usd.or(self.cost_usd),
+                    ..(**result).clone()
+                });
                 self.answer.clear();
                 self.retries = None;
                 self.turn = Turn::Ended(at);
@@ -95,7 +102,13 @@ impl Activity {
                 if !id.is_empty() && self.session_id.as_ref().map(SessionId::as_str) != Some(&**id) {
                     self.session_id = Some(SessionId::new(id.clone()));
                 }
+                // A resumed agent may have repeated its conversation.
+                self.answer.clear();
                 self.begin_turn();
+                None
+            }
+            Event::Cost { usd } => {
+                self.cost_usd = Some(*usd);
                 None
             }
             Event::Retry { attempt, status, .. } => {
@@ -126,7 +139,8 @@ impl Activity {
 
     /// The final text of a turn with `result`: its own, or else the last message of the turn.
     fn text_of(&self, result: &RunResult) -> Option<String> {
-        let is_left_out = result.text.is_none() && !result.is_error;
+        let is_left_out =
+            result.text.is_none() && (!result.is_error || result.subtype == RunResult::ERROR_IN_MESSAGE);
         if is_left_out { Some(self.answer.clone()) } else { result.text.clone() }
     }
 

@@ -121,6 +121,18 @@ impl Audit {
 
     fn undecided(&mut self, event: &Event<'_>) -> Option<String> {
         match event {
+            // What a resumed agent repeats of its conversation, before its session begins, was decided then.
+            Event::Session { .. } if self.coverage == Coverage::Some => {
+                self.open.clear();
+                self.unguarded.clear();
+                None
+            }
+            Event::ToolUse { id, name, input, .. } if self.open.iter().any(|call| call.id == **id) => {
+                for call in self.open.iter_mut().filter(|call| call.id == **id && input.0.get() != "{}") {
+                    call.words = describe(name, input.0.get());
+                }
+                None
+            }
             Event::ToolUse { message, parent, id, name, input } => {
                 let lost = self.without_result(message, parent);
                 if self.coverage == Coverage::Started && !self.decisions.has(id) {

@@ -28,13 +28,17 @@ impl Calls {
     pub fn see(&mut self, event: &Event<'_>, at: Duration) {
         match event {
             Event::ToolUse { id, name, input, .. } => {
-                if self.open.len() == MOST {
-                    self.open.remove(0);
-                }
                 let call = Call {
                     tool_name: name.clone().into_owned(),
                     last_action: action::of(name, input.0.get()),
                 };
+                if let Some((_, known, _)) = self.open.iter_mut().find(|(open, ..)| open == id) {
+                    *known = call;
+                    return;
+                }
+                if self.open.len() == MOST {
+                    self.open.remove(0);
+                }
                 self.open.push((id.clone().into_owned(), call, at));
             }
             Event::ToolResult { id, .. } => self.open.retain(|(open, ..)| open != id),

@@ -4,7 +4,7 @@
 //! Requests go in, and verdicts come out. A backend with hooks asks here what no hook has decided; one without asks about
 //! every call that it doesn't allow by itself. It waits for the answer.
 
-use murmur_agent::dialog::Verdict;
+use murmur_agent::dialog::{Dialog, Verdict};
 use murmur_agent::event::{Event, PermissionRequest};
 use murmur_agent::invocation::Invocation;
 use murmur_agent::settings::HookProgram;
@@ -16,13 +16,21 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 /// The number of responses that may be queued; further ones wait.
 const ANSWERS: usize = 8;
+
+/// How long to wait for what an agent says elsewhere about a call that it asks about. opencode 1.18.33 was up to 15 ms late.
+const COMPLETION: Duration = Duration::from_secs(1);
+
+/// The number of requests that wait for that; further ones don't.
+const INCOMPLETE: usize = 64;
 
 /// Handles an agent's control requests.
 #[derive(Debug)]
@@ -31,6 +39,10 @@ pub(super) struct ControlRequests {
     answers: mpsc::Sender<(PermissionRequest, Verdict)>,
     /// Requests in progress.
     asked: HashMap<String, AbortHandle>,
+    /// Requests that may not be complete, and until when to wait for that.
+    incomplete: Vec<(Instant, PermissionRequest)>,
+    /// The conversation's id.
+    session: Option<SessionId>,
 }
 
 #[derive(Debug)]
@@ -55,14 +67,19 @@ impl ControlRequests {
         let event = if backend.has(Capability::Hooks) { "PermissionRequest" } else { "PreToolUse" };
         let hook =
             program.map(|program| Arc::new(Hook { program, event, env: env.clone(), cwd: cwd.clone() }));
-        (Self { hook, answers, asked: HashMap::new() }, lines)
+        let (asked, incomplete, session) = (HashMap::new(), Vec::new(), None);
+        (Self { hook, answers, asked, incomplete, session }, lines)
     }
 
-    /// Handles an event of the conversation `session` and starts answering its requests.
+    /// Handles an event of the conversation `session`. [`Self::complete`] starts answering its requests.
     pub(super) fn see(&mut self, event: &Event<'_>, session: Option<&SessionId>) {
         match event {
-            Event::PermissionRequest(asks) => self.answer(asks, session),
+            Event::PermissionRequest(asks) if self.hook.is_some() => {
+                self.session = session.cloned();
+                self.incomplete.push((Instant::now() + COMPLETION, (**asks).clone()));
+            }
             Event::PermissionRequestCancelled { request_id } => {
+                self.incomplete.retain(|(_, asks)| asks.request_id != *request_id);
                 if let Some(answering) = self.asked.remove(request_id) {
                     answering.abort();
                 }
@@ -71,10 +88,26 @@ impl ControlRequests {
         }
     }
 
-    fn answer(&mut self, asks: &PermissionRequest, session: Option<&SessionId>) {
+    /// Starts answering requests that `dialog` knows all about, or that have waited long enough for it.
+    pub(super) fn complete(&mut self, dialog: &dyn Dialog, now: Instant) {
+        for (until, mut asks) in std::mem::take(&mut self.incomplete) {
+            if dialog.complete(&mut asks) || until <= now || self.incomplete.len() >= INCOMPLETE {
+                self.answer(asks);
+            } else {
+                self.incomplete.push((until, asks));
+            }
+        }
+    }
+
+    /// When a request has waited long enough to be complete.
+    pub(super) fn completes_at(&self) -> Option<Instant> {
+        self.incomplete.iter().map(|(until, _)| *until).min()
+    }
+
+    fn answer(&mut self, asks: PermissionRequest) {
         let Some(hook) = self.hook.clone() else { return };
         self.asked.retain(|_, answering| !answering.is_finished());
-        let (answers, asks, session) = (self.answers.clone(), asks.clone(), session.cloned());
+        let (answers, session) = (self.answers.clone(), self.session.clone());
         let id = asks.request_id.clone();
         let answering = tokio::spawn(async move {
             let verdict = hook.ask(&asks, session.as_ref()).await;
@@ -91,7 +124,7 @@ impl Hook {
         let input = json!({
             "hook_event_name": self.event,
             "session_id": session.map_or("", SessionId::as_str),
-            "cwd": self.cwd,
+            "cwd": asks.cwd.as_deref().map_or_else(|| self.cwd.clone(), |cwd| self.cwd.join(cwd)),
             "tool_name": asks.tool,
             "tool_input": asks.input,
             "tool_use_id": asks.tool_use_id,

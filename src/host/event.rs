@@ -129,6 +129,8 @@ struct AgentMessage<'a> {
     message: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     parent: &'a str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    chunk: bool,
 }
 
 #[derive(Serialize)]
@@ -272,12 +274,12 @@ impl Derived<'_> {
                 let session = Session { session_id: id, model, version, permission_mode, mcp_servers };
                 write_event(out, "session", agent_id, offset, &session)
             }
-            Agent::Text { message, parent, text } => write_event(
+            Agent::Text { message, parent, text, is_chunk } => write_event(
                 out,
                 "chat",
                 agent_id,
                 offset,
-                &AgentMessage { role: "assistant", text, message, parent },
+                &AgentMessage { role: "assistant", text, message, parent, chunk: *is_chunk },
             ),
             Agent::ToolUse { message, parent, id, name, input } => {
                 let call = ToolUse { id, name, input: input.0, message, parent };
@@ -309,15 +311,19 @@ impl Derived<'_> {
             }
             Agent::Usage(tokens) => write_event(out, "usage", agent_id, offset, &Usage::from(*tokens)),
             Agent::Warning { text } => write_event(out, "warning", agent_id, offset, &Text { text }),
+            Agent::Cost { usd } => write_event(out, "cost", agent_id, offset, &json!({ "usd": usd })),
             Agent::Result(result) => write_event(out, "result", agent_id, offset, &Result::of(result)),
             Agent::Oversized { bytes } => {
                 write_event(out, "oversized", agent_id, offset, &Bytes { bytes: *bytes })
             }
             Agent::PermissionRequest(asks) => {
-                let PermissionRequest { request_id, tool, input, tool_use_id } = &**asks;
-                let payload = json!({
+                let PermissionRequest { request_id, tool, input, tool_use_id, cwd } = &**asks;
+                let mut payload = json!({
                     "request_id": request_id, "name": tool, "input": input, "tool_use_id": tool_use_id,
                 });
+                if let Some(cwd) = cwd {
+                    payload["cwd"] = cwd.as_str().into();
+                }
                 write_event(out, "permission_asked", agent_id, offset, &payload)
             }
             Agent::PermissionRequestCancelled { request_id } => {

@@ -166,6 +166,7 @@ pub(super) fn spawn(invocation: &Invocation) -> io::Result<Child> {
     let mut command = Command::new(&invocation.program);
     command.args(&invocation.args).current_dir(&invocation.cwd);
     command.envs(invocation.env.iter().map(|(name, value)| (name, value)));
+    command.envs(invocation.program_env.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     process::bind_to_us(&mut command);
     command.spawn()

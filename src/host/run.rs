@@ -209,6 +209,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         loop {
             let (grace, rest) = (self.wait_until, self.rest_at);
             let (until, settled) = (self.times_out_at(), self.settles_at());
+            let incomplete = self.control_requests.completes_at();
             tokio::select! {
                 status = child.wait() => return status.map(Exit::from),
                 (channel, bytes) = pipes.next(), if pipes.is_open() => self.wrote(channel, bytes),
@@ -225,6 +226,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 }
                 () = at(until) => self.time_out(),
                 () = at(settled) => self.settle(false),
+                () = at(incomplete) => self.control_requests.complete(&*self.dialog, Instant::now()),
                 () = at(grace) => {
                     self.wait_until = None;
                     self.take(Input::GraceOver);
@@ -254,8 +256,13 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         match channel {
             Channel::Stderr => self.handle_output(channel, bytes),
             _ => {
-                self.take_in_turns(bytes);
-                self.continue_dialog(bytes);
+                let is_turn = self.dialog.has_begun();
+                // First, so that it knows all about a call when that is asked about.
+                let reply = self.dialog.read(bytes);
+                self.take_in_turns(bytes, is_turn);
+                self.control_requests.complete(&*self.dialog, Instant::now());
+                self.send_bytes(reply);
+                self.repeat_decisions();
             }
         }
     }

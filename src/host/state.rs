@@ -108,6 +108,11 @@ pub enum Input {
         /// The grace period.
         grace: Duration,
     },
+    /// It has answered and should end by itself, within `grace`.
+    Finish {
+        /// The grace period.
+        grace: Duration,
+    },
     /// The grace period is over.
     GraceOver,
     /// It has ended, with all of its processes.
@@ -269,6 +274,12 @@ impl Machine {
                         vec![Effect::Announce, Effect::CloseInput, Effect::Terminate, Effect::Wait(grace)]
                     }
                 }
+            }
+            (Input::Finish { grace }, state) if !matches!(state, State::Stopping { .. }) => {
+                let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
+                self.state = State::Stopping { force: false, grace_ms };
+                self.queue.clear();
+                vec![Effect::Announce, Effect::CloseInput, Effect::Wait(grace)]
             }
             (Input::GraceOver, State::Stopping { .. }) => vec![Effect::Kill],
             _ => Vec::new(),

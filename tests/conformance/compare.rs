@@ -110,8 +110,8 @@ fn normalised(event: Event<'_>) -> String {
             let result = RunResult { duration_ms: None, text, usage, total_usage, models, ..*result };
             format!("{:?}", Event::Result(Box::new(result)))
         }
-        Event::Text { message, parent, text } => {
-            format!("{:?}", Event::Text { message, parent, text: estimated(&text).into() })
+        Event::Text { message, parent, text, is_chunk } => {
+            format!("{:?}", Event::Text { message, parent, text: estimated(&text).into(), is_chunk })
         }
         // Ids are random.
         Event::Task(task) => format!("Task {:?} {} {}", task.stage, task.kind, task.status),

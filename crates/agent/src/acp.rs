@@ -1,53 +1,21 @@
-//! The Agent Client Protocol: the parser of what an agent sends, and the dialog with it.
+//! The Agent Client Protocol, version 1: newline-delimited JSON-RPC in both directions.
+//!
+//! Foreign input: unknown kinds, fields and shapes are skipped. Programs differ in what they say about a call ([`call`]),
+//! in what makes them ask about it ([`program`]), and in how a turn fails ([`outcome`]).
 
-use super::dialog::{Conversation, Dialog, Verdict};
-use super::event::{Event, PermissionRequest};
-use super::start::{Plan, Prepared};
-use sys::error::Failure;
-use sys::failure;
+mod call;
+mod dialog;
+mod line;
+mod message;
+mod outcome;
+mod program;
+mod start;
+#[cfg(test)]
+mod tests;
 
-/// In every line that ends a turn: the id of the request with the prompt.
-pub(super) const END_OF_TURN: &[u8] = br#""prompt""#;
+/// In every line that ends a turn: the beginning of the ids of murmur's requests.
+pub(super) const END_OF_TURN: &[u8] = br#""murmur-"#;
 
-/// Passes the events of `line` to `sink`.
-pub(super) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
-    let _ = line;
-    sink(Event::Garbled);
-}
-
-/// The dialog with an ACP agent.
-#[derive(Debug)]
-pub struct AcpDialog {
-    _conversation: Conversation,
-}
-
-impl AcpDialog {
-    /// A dialog that begins or resumes `conversation`.
-    #[must_use]
-    pub fn new(conversation: Conversation) -> Self {
-        Self { _conversation: conversation }
-    }
-}
-
-impl Dialog for AcpDialog {
-    fn send(&mut self, _text: &str) -> Vec<u8> {
-        Vec::new()
-    }
-
-    fn answer(&mut self, _request: &PermissionRequest, _verdict: &Verdict) -> Vec<u8> {
-        Vec::new()
-    }
-
-    fn interrupt(&mut self) -> Vec<u8> {
-        Vec::new()
-    }
-
-    fn outlives_turn(&self) -> bool {
-        true
-    }
-}
-
-/// Prepares an agent.
-pub(super) fn start(_plan: Plan<'_>) -> Result<Prepared, Failure> {
-    Err(failure!("this agent is not supported yet"))
-}
+pub use dialog::AcpDialog;
+pub(super) use line::parse;
+pub(super) use start::start;

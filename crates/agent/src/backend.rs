@@ -40,7 +40,7 @@ pub fn prepare(backend: &Backend, plan: Plan<'_>) -> Result<Prepared, Failure> {
     match backend {
         Backend::Claude => claude::start(plan),
         Backend::Codex => codex::start(plan),
-        Backend::Acp(_) => acp::start(plan),
+        Backend::Acp(name) => acp::start(name, plan),
     }
 }
 
@@ -50,7 +50,7 @@ pub fn dialog(backend: &Backend, conversation: Conversation) -> Box<dyn Dialog> 
     match backend {
         Backend::Claude => Box::new(ClaudeDialog::default()),
         Backend::Codex => Box::new(CodexDialog::new(conversation)),
-        Backend::Acp(_) => Box::new(AcpDialog::new(conversation)),
+        Backend::Acp(name) => Box::new(AcpDialog::new(name, conversation)),
     }
 }
 

@@ -39,6 +39,16 @@ pub enum Turn {
     },
 }
 
+impl Turn {
+    /// What the agent wrote.
+    fn text(&self) -> Option<&str> {
+        match self {
+            Self::Assistant { text, .. } => text.as_deref(),
+            Self::Result { .. } => None,
+        }
+    }
+}
+
 /// One call of a tool.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -65,6 +75,10 @@ pub struct Conversation {
     /// The id of the message that the last turn belongs to.
     message: String,
     open: Vec<Open>,
+    /// Whether text came in chunks, as from a backend that may repeat an earlier conversation before its session begins.
+    has_chunks: bool,
+    /// The cost so far, for backends whose results don't have it.
+    cost_usd: Option<f64>,
 }
 
 /// A call without a result yet.
@@ -80,16 +94,30 @@ impl Conversation {
     /// Adds `event`, which came `at` after the start.
     pub fn add(&mut self, event: &Event<'_>, at: Duration) {
         match event {
-            Event::Text { message, parent, text } if parent.is_empty() => {
-                let (turn_text, _) = self.turn(message);
+            Event::Session { .. } if self.has_chunks && !self.has_result() => {
+                self.turns.clear();
+                self.open.clear();
+            }
+            Event::Cost { usd } => self.cost_usd = Some(*usd),
+            Event::Text { message, parent, text, is_chunk } if parent.is_empty() => {
+                self.has_chunks |= is_chunk;
+                let (turn_text, calls) = self.turn(message);
+                // Text after a call is a new message, also where messages have no ids.
+                let turn_text =
+                    if *is_chunk && !calls.is_empty() { self.begin(message).0 } else { turn_text };
                 let turn_text = turn_text.get_or_insert_default();
-                if !turn_text.is_empty() {
+                if !turn_text.is_empty() && !is_chunk {
                     turn_text.push('\n');
                 }
                 turn_text.push_str(text);
             }
+            Event::ToolUse { id, name, input, .. } if self.open.iter().any(|open| open.id == **id) => {
+                self.describe(id, name, input.0);
+            }
             Event::ToolUse { message, parent, id, name, input } if parent.is_empty() => {
-                let (_, calls) = self.turn(message);
+                // A call without a message belongs to the last one.
+                let joins = message.is_empty() && matches!(self.turns.last(), Some(Turn::Assistant { .. }));
+                let (_, calls) = if joins { self.last() } else { self.turn(message) };
                 let call = calls.len();
                 calls.push(ToolCall {
                     name: name.clone().into_owned(),
@@ -103,9 +131,14 @@ impl Conversation {
             }
             Event::ToolResult { id, output, is_error, .. } => self.answer(id, output, *is_error, at),
             Event::Result(result) => {
-                let text = result.text.clone().unwrap_or_else(|| result.errors.join("\n"));
-                let (cost_usd, duration_ms, num_turns) =
-                    (result.cost_usd, result.duration_ms, result.num_turns);
+                let text = result.text.clone().or_else(|| {
+                    let errors = Some(result.errors.join("\n")).filter(|errors| !errors.is_empty());
+                    // Some backends leave the last message out.
+                    errors.or_else(|| self.turns.last().and_then(Turn::text).map(str::to_owned))
+                });
+                let text = text.unwrap_or_default();
+                let cost_usd = result.cost_usd.or(self.cost_usd);
+                let (duration_ms, num_turns) = (result.duration_ms, result.num_turns);
                 self.turns.push(Turn::Result { text, cost_usd, duration_ms, num_turns });
                 self.message.clear();
             }
@@ -122,12 +155,37 @@ impl Conversation {
     /// The turn of `message`: the last one if it belongs to the same message, or else a new one.
     fn turn(&mut self, message: &str) -> (&mut Option<String>, &mut Vec<ToolCall>) {
         if self.message != message || !matches!(self.turns.last(), Some(Turn::Assistant { .. })) {
-            self.turns.push(Turn::Assistant { text: None, tool_calls: Vec::new() });
-            message.clone_into(&mut self.message);
+            return self.begin(message);
         }
+        self.last()
+    }
+
+    /// A new turn of `message`.
+    fn begin(&mut self, message: &str) -> (&mut Option<String>, &mut Vec<ToolCall>) {
+        self.turns.push(Turn::Assistant { text: None, tool_calls: Vec::new() });
+        message.clone_into(&mut self.message);
+        self.last()
+    }
+
+    fn last(&mut self) -> (&mut Option<String>, &mut Vec<ToolCall>) {
         match self.turns.last_mut() {
             Some(Turn::Assistant { text, tool_calls }) => (text, tool_calls),
             _ => unreachable!("the last turn is an assistant's"),
+        }
+    }
+
+    fn has_result(&self) -> bool {
+        self.turns.iter().any(|turn| matches!(turn, Turn::Result { .. }))
+    }
+
+    /// Describes an open call again, unless the new input is empty.
+    fn describe(&mut self, id: &str, name: &str, input: &RawValue) {
+        let Some(open) = self.open.iter().find(|open| open.id == id) else { return };
+        if let Some(Turn::Assistant { tool_calls, .. }) = self.turns.get_mut(open.turn)
+            && let Some(call) = tool_calls.get_mut(open.call)
+            && input.get() != "{}"
+        {
+            (call.name, call.input) = (name.to_owned(), input.to_owned());
         }
     }
 

@@ -51,6 +51,19 @@ pub trait Dialog: Debug + Send {
     /// Sends a message, which starts a turn. Empty if it has to wait; [`Dialog::read`] returns it then.
     fn send(&mut self, text: &str) -> Vec<u8>;
 
+    /// Whether the conversation has begun. Until then, output belongs to no turn: an agent may repeat the messages of a
+    /// conversation that it resumes.
+    fn has_begun(&self) -> bool {
+        true
+    }
+
+    /// Fills in what the agent has said elsewhere about the call that it asks about. Returns whether that is all; if not,
+    /// more may follow soon.
+    fn complete(&self, request: &mut PermissionRequest) -> bool {
+        let _complete = request;
+        true
+    }
+
     /// Answers a call that the agent asks about.
     fn answer(&mut self, request: &PermissionRequest, verdict: &Verdict) -> Vec<u8>;
 

@@ -29,8 +29,10 @@ pub enum Event<'a> {
         parent: Cow<'a, str>,
         /// The text.
         text: Cow<'a, str>,
+        /// Whether it continues the text of its message so far. A call of a tool begins a new message.
+        is_chunk: bool,
     },
-    /// The agent called a tool.
+    /// The agent called a tool. A call may be announced again, with more of its input.
     ToolUse {
         /// As in `Text`.
         message: Cow<'a, str>,
@@ -85,6 +87,11 @@ pub enum Event<'a> {
         /// The new mode.
         mode: Cow<'a, str>,
     },
+    /// The cost of the conversation so far.
+    Cost {
+        /// In US dollars.
+        usd: f64,
+    },
     /// The agent waits for approval of a tool call (`can_use_tool`).
     PermissionRequest(Box<PermissionRequest>),
     /// The agent no longer waits for approval.
@@ -121,6 +128,8 @@ pub struct PermissionRequest {
     pub input: serde_json::Value,
     /// Pairs the call with its result.
     pub tool_use_id: String,
+    /// The folder that the call runs in, if it isn't the agent's; relative to that.
+    pub cwd: Option<String>,
 }
 
 /// An MCP server of an agent.
@@ -294,4 +303,9 @@ pub struct RunResult {
     pub usage: Option<Tokens>,
     /// The tokens of all models since the agent's process started.
     pub total_usage: Option<Tokens>,
+}
+
+impl RunResult {
+    /// The [`RunResult::subtype`] of a turn that failed for a reason that only the agent's last message has.
+    pub const ERROR_IN_MESSAGE: &'static str = "error_in_message";
 }

@@ -38,6 +38,8 @@ pub struct Invocation {
     pub args: Vec<String>,
     /// Variables to set in addition to murmur's own environment.
     pub env: Vec<(&'static str, OsString)>,
+    /// Variables to set besides these, for the program alone: hooks that the host runs don't have them.
+    pub program_env: Vec<(String, OsString)>,
     /// The working folder.
     pub cwd: PathBuf,
     /// The input for its stdin.

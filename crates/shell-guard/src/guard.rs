@@ -108,6 +108,10 @@ fn check_call(call: &Call, links: Option<LinkReader>) -> Finding {
         let is_doubt = matches!(found, Finding::Doubt { .. });
         return if is_doubt && !tool::is_shell(call) { Finding::Clear } else { found };
     }
+    if tool::is_hidden(call) {
+        let why = "the request doesn't say what would be run or written".to_owned();
+        return Finding::Doubt { why };
+    }
     let mut guard = Guard { finding: Finding::Clear, own: &call.place.own };
     let scope = Scope::new(Some(&call.place)).with_links(links);
     for path in written_paths(call) {

@@ -3,6 +3,7 @@
 
 use super::super::args::HostAttach;
 use super::super::daemon_end::{self, daemon_ended};
+use super::super::pieces::Pieces;
 use super::super::runtime;
 use super::super::style::Style;
 use super::super::user_env::UserEnv;
@@ -50,7 +51,7 @@ pub(in super::super) fn run(args: &HostAttach, env: &UserEnv) -> anyhow::Result<
         agent: &args.agent,
         next: args.from,
         ran: None,
-        printer: Printer { json: args.json, style: Style::of_stdout() },
+        printer: Printer { json: args.json, style: Style::of_stdout(), pieces: Pieces::default() },
         out: &mut out,
     };
     runtime()?.block_on(follower.follow())?;
@@ -60,6 +61,7 @@ pub(in super::super) fn run(args: &HostAttach, env: &UserEnv) -> anyhow::Result<
 struct Printer {
     json: bool,
     style: Style,
+    pieces: Pieces,
 }
 
 struct Follower<'a, W> {
@@ -188,7 +190,7 @@ impl<W: Write> Follower<'_, W> {
             self.out.write_all(line)?;
             self.out.write_all(b"\n")?;
         } else {
-            show::event(self.out, self.printer.style, event)?;
+            show::event(self.out, self.printer.style, &mut self.printer.pieces, event)?;
         }
         Ok(self.out.flush()?)
     }

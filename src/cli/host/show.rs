@@ -1,5 +1,6 @@
 //! Formats a single event for people.
 
+use super::super::pieces::Pieces;
 use super::super::reported;
 use super::super::style::{Style, plain_line, plain_text};
 use murmur_rpc::envelope::Event;
@@ -9,12 +10,27 @@ use std::io::{self, Write};
 /// How many characters of a tool's input or result to show.
 const SHORT: usize = 120;
 
-/// Writes an event: one line, or the full text of a message.
-pub(super) fn event(out: &mut impl Write, style: Style, event: &Event) -> io::Result<()> {
+/// Writes an event, after `pieces` of others: one line, or the full text of a message.
+pub(super) fn event(
+    out: &mut impl Write,
+    style: Style,
+    pieces: &mut Pieces,
+    event: &Event,
+) -> io::Result<()> {
     let payload = &event.payload;
     let text = |key: &str| payload.get(key).and_then(Value::as_str).unwrap_or_default();
     let number = |key: &str| payload.get(key).and_then(Value::as_u64);
     let indent = if text("parent").is_empty() { "" } else { "  " };
+    let is_set = |key: &str| payload.get(key) == Some(&Value::Bool(true));
+    if event.event_type == "chat" && is_set("chunk") {
+        if let Some(lines) = pieces.add(text("text")) {
+            writeln!(out, "{indent}{}", plain_text(&lines))?;
+        }
+        return Ok(());
+    }
+    if let Some(rest) = pieces.end() {
+        writeln!(out, "{}", plain_text(&rest))?;
+    }
     let mut tagged = |tag: &str, rest: String| {
         let line = format!("{indent}{} {rest}", style.dim(format_args!("[{tag}]")));
         writeln!(out, "{}", line.trim_end())
@@ -24,7 +40,8 @@ pub(super) fn event(out: &mut impl Write, style: Style, event: &Event) -> io::Re
         "chat" => writeln!(out, "{indent}{}", plain_text(text("text"))),
         "tool_use" => {
             let input = payload.get("input").map(Value::to_string).unwrap_or_default();
-            tagged("tool", format!("{}({})", plain_line(text("name")), short(&input)))
+            let call = format!("{}({})", plain_line(text("name")), short(&input));
+            if pieces.is_new(text("id"), &call) { tagged("tool", call) } else { Ok(()) }
         }
         "tool_result" => {
             let tag = if payload.get("is_error") == Some(&Value::Bool(true)) { "failed" } else { "answer" };
@@ -65,6 +82,7 @@ pub(super) fn event(out: &mut impl Write, style: Style, event: &Event) -> io::Re
         "lost" => tagged("lost", format!("output is no longer captured: {}", plain_line(text("reason")))),
         "problem" => tagged("problem", plain_line(text("text"))),
         "oversized" => tagged("note", format!("skipped a line of {} bytes", number("bytes").unwrap_or(0))),
+        "cost" => Ok(()),
         "garbled" => tagged("note", "skipped a line that is not JSON".to_owned()),
         other => match reported::words(event) {
             Some((tag, text)) => tagged(tag, text),

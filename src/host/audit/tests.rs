@@ -164,7 +164,7 @@ fn a_denied_call_that_ran_is_reported_and_a_decision_covers_one_call() {
     let mut watch = Watch::new();
     write(&path(&watch.folder), "a", "t1", "deny", &json!({ "kind": "person" }));
     assert_eq!(watch.call("t1", "PreToolUse:Bash hook error: no", true), None);
-    let end = Event::Text { message: "m".into(), parent: "".into(), text: "well".into() };
+    let end = Event::Text { message: "m".into(), parent: "".into(), text: "well".into(), is_chunk: false };
     assert_eq!(watch.audit.breach(&end), None);
     // The same call, asked again and allowed.
     for verdict in ["deny", "allow"] {

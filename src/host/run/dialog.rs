@@ -26,10 +26,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         }
     }
 
-    /// Takes output of the agent, and writes what it calls for.
-    pub(super) fn continue_dialog(&mut self, output: &[u8]) {
-        let reply = self.dialog.read(output);
-        self.send_bytes(reply);
+    /// Answers calls that the agent asks about although its hook has allowed them.
+    pub(super) fn repeat_decisions(&mut self) {
         let Self { dialog, audit, .. } = self;
         let answers = dialog.repeat_decisions(&mut |call| audit.is_allowed(call));
         self.send_bytes(answers);
@@ -56,7 +54,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         Ok(self.machine.state().clone())
     }
 
-    fn send_bytes(&mut self, bytes: Vec<u8>) {
+    pub(super) fn send_bytes(&mut self, bytes: Vec<u8>) {
         if !bytes.is_empty()
             && let Some(stdin) = &self.stdin
             && stdin.try_send(bytes).is_err()

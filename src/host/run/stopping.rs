@@ -62,10 +62,11 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
 
     /// Ends the agent after its turn; its answer decides the outcome.
     pub(super) fn settle(&mut self, out_of_turns: bool) {
-        self.end_as(|host| match host.activity.background() {
-            0 if host.dialog.outlives_turn() => Ending::Answered,
-            background => Ending::Settled { background, out_of_turns },
-        });
+        if self.dialog.outlives_turn() && self.activity.background() == 0 {
+            self.stopped.get_or_insert(Ending::Answered);
+            return self.take(Input::Finish { grace: GRACE });
+        }
+        self.end_as(|host| Ending::Settled { background: host.activity.background(), out_of_turns });
     }
 
     /// Ends an agent that exceeded its turn limit without being asked.

@@ -35,10 +35,10 @@ pub(super) struct TurnSplitter {
 }
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
-    /// Handles an agent's output, changing the state before each turn.
-    pub(super) fn take_in_turns(&mut self, mut bytes: &[u8]) {
+    /// Handles an agent's output, changing the state before each turn. Output that belongs to no turn starts none.
+    pub(super) fn take_in_turns(&mut self, mut bytes: &[u8], is_turn: bool) {
         while !bytes.is_empty() {
-            let next = match self.machine.turns_between() {
+            let next = match self.machine.turns_between().filter(|_| is_turn) {
                 Some(turns) => self.turn_splitter.while_idle(bytes, turns),
                 None => Next::Take(self.turn_splitter.at_work(bytes)),
             };

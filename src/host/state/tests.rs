@@ -118,3 +118,14 @@ fn a_beat_that_starts_a_turn_by_itself_is_in_its_next_turn() {
     assert_eq!(*beat.state(), State::Running { turn: 2, queued: 0, background: 0 });
     assert_eq!((beat.take(Input::Acted), beat.turns_between()), (Vec::new(), None));
 }
+
+#[test]
+fn an_agent_that_has_answered_may_end_by_itself() {
+    let mut agent = Machine::new(Kind::Beat, None);
+    agent.take(Input::Started);
+    agent.take(Input::TurnEnded);
+    let effects = [Effect::Announce, Effect::CloseInput, Effect::Wait(GRACE)];
+    assert_eq!(agent.take(Input::Finish { grace: GRACE }), effects);
+    assert_eq!(agent.take(Input::Finish { grace: GRACE }), []);
+    assert_eq!(agent.take(Input::GraceOver), [Effect::Kill]);
+}

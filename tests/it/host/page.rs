@@ -234,6 +234,7 @@ fn the_events_that_are_rare_are_as_the_page_says() {
         tool: "AskUserQuestion".to_owned(),
         input: json!({ "questions": [] }),
         tool_use_id: "t1".to_owned(),
+        cwd: None,
     };
     let withdrawn = Agent::PermissionRequestCancelled { request_id: "r1".to_owned() };
     for event in [Agent::PermissionRequest(Box::new(asks)), withdrawn] {

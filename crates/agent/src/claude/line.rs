@@ -146,7 +146,9 @@ impl<'a> Block<'a> {
         let (message, parent) = (Cow::Borrowed(message), Cow::Borrowed(parent));
         match self.kind.0 {
             // A user's text is input to the agent, not output.
-            b"text" if !message.is_empty() => sink(Event::Text { message, parent, text: self.text.decode() }),
+            b"text" if !message.is_empty() => {
+                sink(Event::Text { message, parent, text: self.text.decode(), is_chunk: false })
+            }
             b"tool_use" => {
                 // It is passed on as JSON, so it must be valid.
                 let input = String::from_utf8_lossy(self.input.unwrap_or(b"null"));

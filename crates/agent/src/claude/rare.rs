@@ -96,6 +96,7 @@ pub(super) fn control(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
                 tool,
                 input,
                 tool_use_id,
+                cwd: None,
             })));
         }
         ("control_cancel_request", _) => sink(Event::PermissionRequestCancelled { request_id }),

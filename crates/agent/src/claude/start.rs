@@ -28,7 +28,8 @@ pub(crate) fn start(plan: Plan<'_>) -> Result<Prepared, Failure> {
     let mut env = plan.guarded.environment().map_err(|error| error.failure())?;
     env.push(("PATH", plan.path));
     let cwd = plan.guarded.workspace.to_path_buf();
-    let invocation = Invocation { program: plan.program, args, env, cwd, stdin: plan.stdin };
+    let invocation =
+        Invocation { program: plan.program, args, env, program_env: Vec::new(), cwd, stdin: plan.stdin };
     // A beat's stdin is closed, so nothing can be answered there; its hook decides everything.
     let hook = matches!(plan.kind, RunKind::Live { .. }).then(|| plan.hook.clone());
     Ok(Prepared { invocation, conversation: Conversation::default(), hook, folder: None })

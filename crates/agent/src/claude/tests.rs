@@ -186,7 +186,7 @@ fn expected_events(line: &serde_json::Value) -> Vec<String> {
         let (message, parent) = (Cow::from(message.as_str()), Cow::from(parent.as_str()));
         let event = match block["type"].as_str() {
             Some("text") if !message.is_empty() => {
-                Event::Text { message, parent, text: text(&block["text"]).into() }
+                Event::Text { message, parent, text: text(&block["text"]).into(), is_chunk: false }
             }
             Some("tool_use") => {
                 let (id, name) = (text(&block["id"]).into(), text(&block["name"]).into());

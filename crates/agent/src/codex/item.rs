@@ -68,7 +68,7 @@ pub(super) fn completed(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Op
     let Params { item } = line.params()?;
     if item.kind == "agentMessage" {
         let text = item.text.unwrap_or_default();
-        sink(Event::Text { message: item.id.into(), parent: "".into(), text });
+        sink(Event::Text { message: item.id.into(), parent: "".into(), text, is_chunk: false });
     } else if item.call().is_some() {
         // Some kinds have no status; theirs never fail.
         let is_error = item.status.as_deref().is_some_and(|status| status != "completed");

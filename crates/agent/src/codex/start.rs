@@ -36,13 +36,14 @@ pub(crate) fn start(plan: Plan<'_>) -> Result<Prepared, Failure> {
     env.push(("PATH", plan.path));
     // Codex has no deny list of its own, so the hook applies it.
     env.push((DENY_VARIABLE, denied(plan.deny).into()));
+    let program_env = plan.env.into_iter().map(|(name, value)| (name, value.into())).collect();
     let cwd = plan.guarded.workspace.to_path_buf();
     let conversation = Conversation {
         cwd: cwd.clone(),
         model: plan.model.map(str::to_owned),
         resume: plan.resume.map(str::to_owned),
     };
-    let invocation = Invocation { program: plan.program, args, env, cwd, stdin: plan.stdin };
+    let invocation = Invocation { program: plan.program, args, env, program_env, cwd, stdin: plan.stdin };
     // Its hooks decide on every call; what it asks about again, the dialog answers with their decisions.
     Ok(Prepared { invocation, conversation, hook: None, folder: None })
 }

@@ -118,6 +118,15 @@ pub(super) fn is_shell(call: &Call) -> bool {
     })
 }
 
+/// Whether the input doesn't say what the call would run or write, although it is a shell's or a writer's. Some agents ask
+/// about calls without showing them.
+pub(super) fn is_hidden(call: &Call) -> bool {
+    match call.tool.as_str() {
+        "Bash" => call.command().is_none(),
+        tool => WRITERS.contains(&tool) && written(call).is_empty(),
+    }
+}
+
 /// The command equivalent to an MCP tool that removes or extracts.
 pub(super) fn equivalent_command(call: &Call) -> Option<&'static [&'static str]> {
     const REMOVES: [&str; 5] = ["delete", "remove", "rm", "trash", "unlink"];
@@ -135,6 +144,8 @@ pub(super) fn written(call: &Call) -> Vec<String> {
     if WRITERS.contains(&call.tool.as_str()) {
         let keys = ["file_path", "notebook_path"].iter();
         paths.extend(keys.filter_map(|key| call.input.get(key)?.as_str()).map(str::to_owned));
+        let more = call.input.get("file_paths").and_then(Value::as_array).into_iter().flatten();
+        paths.extend(more.filter_map(Value::as_str).map(str::to_owned));
     } else if let Some(name) = name(call) {
         let plain = name.to_lowercase();
         let writes = WRITES.iter().any(|word| plain.contains(word))
@@ -231,6 +242,9 @@ mod tests {
             ("Write", json!({ "file_path": "~/.bashrc", "content": "x" })),
             ("Write", json!({ "file_path": " /etc/passwd\n" })),
             ("Edit", json!({ "file_path": "~/../../etc/passwd" })),
+            ("Edit", json!({ "file_path": "a", "file_paths": ["a", "/etc/passwd"] })),
+            ("Edit", json!({})),
+            ("Bash", json!({ "command": ["ls"] })),
             ("NotebookEdit", json!({ "notebook_path": "~/.zshrc" })),
             ("mcp__fs__write", json!({ "uri": "file:///etc/passwd" })),
             ("mcp__fs__write_files", json!({ "files": [{ "path": "/etc/passwd", "content": "x" }] })),

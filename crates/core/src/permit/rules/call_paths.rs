@@ -142,6 +142,9 @@ fn texts(call: &Call) -> Option<Vec<String>> {
     let keys = ["file_path", "notebook_path", "path"];
     let mut texts: Vec<String> =
         keys.iter().filter_map(|key| call.input.get(key)?.as_str()).map(str::to_owned).collect();
+    // A change of several files, as some agents ask about.
+    let more = call.input.get("file_paths").and_then(|paths| paths.as_array()).into_iter().flatten();
+    texts.extend(more.filter_map(|path| path.as_str()).map(str::to_owned));
     let searches = matches!(call.tool.as_str(), "Glob" | "Grep" | "LS");
     if texts.is_empty() && searches {
         texts.push(".".to_owned());

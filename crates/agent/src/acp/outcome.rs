@@ -1,0 +1,166 @@
+//! Turns responses to murmur's own requests into events: a session, or the result of a turn.
+//!
+//! An error in the handshake ends the first turn, since no prompt will be sent.
+
+use super::message::{Own, text_at};
+use crate::event::{ApiError, Event, RunResult, Tokens};
+use serde_json::Value;
+
+/// The version of the protocol that murmur speaks.
+pub(super) const VERSION: u64 = 1;
+
+/// JSON-RPC's code for an agent that isn't logged in.
+const NOT_AUTHENTICATED: i64 = -32000;
+
+/// Passes the events of the response to `own` to `sink`.
+pub(super) fn emit(own: &Own, response: &Result<Value, Value>, sink: &mut impl FnMut(Event<'_>)) {
+    match (own, response) {
+        (Own::Initialize, Ok(result)) => {
+            let version = result.get("protocolVersion").and_then(Value::as_u64);
+            if version != Some(VERSION) {
+                let version =
+                    version.map_or_else(|| "no version".to_owned(), |version| format!("version {version}"));
+                let why = format!(
+                    "the agent speaks {version} of the Agent Client Protocol; murmur speaks {VERSION}"
+                );
+                sink(failed(why, None));
+            }
+        }
+        (Own::Session(resumed), Ok(result)) => {
+            let id = text_at(Some(result), &["sessionId"]);
+            let resumed = resumed.as_deref().unwrap_or_default();
+            if id.is_empty() && resumed.is_empty() {
+                return sink(failed("the agent began no conversation".to_owned(), None));
+            }
+            sink(Event::Session {
+                id: if id.is_empty() { resumed.into() } else { id.into() },
+                model: model(result).into(),
+                version: "".into(),
+                permission_mode: text_at(Some(result), &["modes", "currentModeId"]).into(),
+                mcp_servers: Vec::new(),
+            });
+        }
+        (Own::Mode(mode), Ok(_)) => sink(Event::PermissionMode { mode: mode.as_str().into() }),
+        (Own::Model(_), Ok(_)) => {}
+        (Own::Prompt { is_counted, .. }, Ok(result)) => {
+            sink(Event::Result(Box::new(of_turn(result, *is_counted))));
+        }
+        (own, Err(error)) => {
+            let status = error.get("code").and_then(Value::as_u64).filter(|code| (400..600).contains(code));
+            let kind = text_at(Some(error), &["data", "errorKind"]);
+            if status.is_some() || !kind.is_empty() {
+                sink(Event::ApiError(Box::new(ApiError { error: kind.to_owned(), status })));
+            }
+            let why = explained(error);
+            sink(failed(
+                match own {
+                    Own::Initialize => format!("the handshake failed: {why}"),
+                    Own::Session(None) => format!("cannot begin a conversation: {why}"),
+                    Own::Session(Some(session)) => format!("cannot resume conversation {session}: {why}"),
+                    Own::Mode(mode) => format!("cannot set the permission mode {mode}: {why}"),
+                    Own::Model(model) => format!("cannot set the model {model}: {why}"),
+                    Own::Prompt { .. } => why,
+                },
+                status,
+            ));
+        }
+    }
+}
+
+/// The model that a conversation uses.
+pub(super) fn model(session: &Value) -> &str {
+    let option = model_option(session).map(|option| text_at(Some(option), &["currentValue"]));
+    option.unwrap_or_else(|| text_at(Some(session), &["models", "currentModelId"]))
+}
+
+/// The option that chooses the model.
+pub(super) fn model_option(session: &Value) -> Option<&Value> {
+    let mut options = session.get("configOptions")?.as_array()?.iter();
+    options.find(|option| {
+        text_at(Some(option), &["category"]) == "model" || text_at(Some(option), &["id"]) == "model"
+    })
+}
+
+fn failed(why: String, api_error_status: Option<u64>) -> Event<'static> {
+    let subtype = "error_during_execution".to_owned();
+    Event::Result(Box::new(RunResult {
+        subtype,
+        is_error: true,
+        errors: vec![why],
+        api_error_status,
+        ..RunResult::default()
+    }))
+}
+
+/// The result of a turn. `is_counted` is whether the program reports the tokens of every turn in which the model answered.
+fn of_turn(result: &Value, is_counted: bool) -> RunResult {
+    let reason = text_at(Some(result), &["stopReason"]);
+    let why = match reason {
+        "end_turn" => None,
+        "max_tokens" => Some("the model reached its token limit".to_owned()),
+        "max_turn_requests" => Some("the agent reached its limit of requests to the model".to_owned()),
+        "refusal" => Some("the model refused to continue".to_owned()),
+        "cancelled" => Some("the turn was cancelled".to_owned()),
+        other => Some(format!("the turn ended for an unknown reason: {other:?}")),
+    };
+    let usage = usage(result);
+    // Such a program ends a turn like any other if its requests to the model failed. Its last message says why.
+    let has_failed = is_counted && why.is_none() && usage.is_none();
+    let subtype = match (&why, has_failed) {
+        (_, true) => RunResult::ERROR_IN_MESSAGE,
+        (Some(_), _) => "error_during_execution",
+        (None, _) => "success",
+    };
+    let used = result.get("_meta").and_then(|meta| meta.get("quota")?.get("model_usage")?.as_array());
+    let models = used.into_iter().flatten().map(|used| text_at(Some(used), &["model"]));
+    RunResult {
+        subtype: subtype.to_owned(),
+        is_error: why.is_some() || has_failed,
+        errors: why.into_iter().collect(),
+        stop_reason: Some(reason.to_owned()).filter(|reason| !reason.is_empty()),
+        models: models.filter(|model| !model.is_empty()).map(str::to_owned).collect(),
+        usage,
+        ..RunResult::default()
+    }
+}
+
+/// The tokens of a turn.
+fn usage(result: &Value) -> Option<Tokens> {
+    let quota = || result.get("_meta")?.get("quota")?.get("token_count");
+    let usage = result.get("usage").filter(|usage| usage.is_object()).or_else(quota)?;
+    let count = |keys: [&str; 2]| keys.iter().find_map(|key| usage.get(*key)?.as_u64());
+    let output = count(["outputTokens", "output_tokens"])?;
+    Some(Tokens {
+        input: count(["inputTokens", "input_tokens"]).unwrap_or(0),
+        output,
+        cache_read: count(["cachedReadTokens", "cachedInputTokens"]).unwrap_or(0),
+        cache_write: count(["cachedWriteTokens", "cachedWriteTokens"]).unwrap_or(0),
+    })
+}
+
+/// What an error says.
+fn explained(error: &Value) -> String {
+    let message = text_at(Some(error), &["message"]);
+    let plain = message.strip_prefix("Internal error: ").unwrap_or(message);
+    // gemini's is the API's own response.
+    let inner = serde_json::from_str::<Value>(plain).ok();
+    let plain = inner
+        .as_ref()
+        .map(|inner| text_at(Some(inner), &["error", "message"]))
+        .filter(|text| !text.is_empty())
+        .unwrap_or(plain);
+    let data = error.get("data");
+    let details = data.and_then(Value::as_str).unwrap_or_else(|| text_at(data, &["details"]));
+    let text = match (plain, details) {
+        ("" | "Internal error", "") => error.to_string(),
+        ("" | "Internal error", details) => details.to_owned(),
+        (plain, "") => plain.to_owned(),
+        (plain, details) => format!("{plain}: {details}"),
+    };
+    if error.get("code").and_then(Value::as_i64) == Some(NOT_AUTHENTICATED) {
+        return format!(
+            "the agent is not logged in ({text}); log in with its own program, or set its API key"
+        );
+    }
+    text
+}

@@ -1,0 +1,150 @@
+//! What murmur sets up so that a program asks before it calls tools, and what is known about it otherwise.
+//!
+//! A program is known by its name in `acp:NAME`, however it is started. Others are started as they are.
+
+use serde_json::{Map, Value, json};
+use std::ffi::OsString;
+
+/// What murmur knows about a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Program {
+    /// Variables that make it ask.
+    pub(super) env: &'static [(&'static str, &'static str)],
+    /// The permission mode in which it asks.
+    pub(super) mode: Option<&'static str>,
+    /// How it is told which model to use.
+    pub(super) model: ModelBy,
+    /// Whether it ends a turn like any other if the model could not be reached, but then reports no tokens.
+    pub(super) is_counted: bool,
+    /// Whether it takes the settings of Claude Code with a new conversation.
+    is_claude: bool,
+}
+
+/// How a program is told which model to use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ModelBy {
+    /// In the conversation.
+    Dialog,
+    /// With an option on its command line.
+    Option(&'static str),
+    /// In a variable.
+    Variable(&'static str),
+}
+
+/// Any other program.
+const OTHER: Program =
+    Program { env: &[], mode: None, model: ModelBy::Dialog, is_counted: false, is_claude: false };
+
+/// Known programs, by name.
+const KNOWN: [(&str, Program); 5] = [
+    (
+        "opencode",
+        Program {
+            env: &[("OPENCODE_DISABLE_PROJECT_CONFIG", "1"), ("OPENCODE_DISABLE_AUTOUPDATE", "1")],
+            ..OTHER
+        },
+    ),
+    ("claude-agent-acp", Program { mode: Some("default"), is_claude: true, ..OTHER }),
+    ("codex-acp", Program { mode: Some("workspace-write"), is_counted: true, ..OTHER }),
+    (
+        "goose",
+        Program {
+            env: &[("GOOSE_MODE", "approve")],
+            mode: Some("approve"),
+            model: ModelBy::Variable("GOOSE_MODEL"),
+            is_counted: true,
+            ..OTHER
+        },
+    ),
+    ("gemini", Program { mode: Some("default"), model: ModelBy::Option("--model"), ..OTHER }),
+];
+
+/// opencode's name, which has settings that depend on the user's.
+pub(super) const OPENCODE: &str = "opencode";
+
+/// The variable with opencode's settings.
+pub(super) const OPENCODE_SETTINGS: &str = "OPENCODE_CONFIG_CONTENT";
+
+/// The tools that opencode has permissions for, besides MCP servers'.
+const OPENCODE_TOOLS: [&str; 16] = [
+    "read",
+    "edit",
+    "glob",
+    "grep",
+    "list",
+    "bash",
+    "external_directory",
+    "todowrite",
+    "webfetch",
+    "websearch",
+    "codesearch",
+    "lsp",
+    "skill",
+    "doom_loop",
+    "write",
+    "patch",
+];
+
+impl Program {
+    /// What is known about the program called `name`.
+    pub(super) fn named(name: &str) -> Self {
+        KNOWN.iter().find(|(known, _)| *known == name).map_or(OTHER, |(_, program)| *program)
+    }
+
+    /// What to add to the request for a conversation.
+    pub(super) fn session_meta(&self) -> Option<Value> {
+        let settings = json!({ "permissions": { "ask": ["*"] } });
+        self.is_claude.then(|| json!({ "claudeCode": { "options": { "settings": settings } } }))
+    }
+}
+
+/// The variables for opencode. It asks about everything; a subagent's calls are neither asked about nor shown, so there
+/// are no subagents, nor questions, which nobody could answer. `settings` are the user's own in [`OPENCODE_SETTINGS`].
+pub(super) fn opencode(settings: Option<&str>) -> Vec<(&'static str, OsString)> {
+    let mut permissions: Map<String, Value> = Map::new();
+    permissions.insert("*".to_owned(), "ask".into());
+    permissions.extend(OPENCODE_TOOLS.map(|tool| (tool.to_owned(), "ask".into())));
+    permissions.extend(["task", "question"].map(|tool| (tool.to_owned(), "deny".into())));
+    let permissions = Value::Object(permissions).to_string();
+    let mut env = vec![("OPENCODE_PERMISSION", permissions.into())];
+    // Without this, a call that is denied ends the turn.
+    let mut settings = match settings.map(serde_json::from_str::<Value>) {
+        None => json!({}),
+        Some(Ok(settings)) if settings.is_object() => settings,
+        Some(_) => return env,
+    };
+    if !settings["experimental"].is_object() {
+        settings["experimental"] = json!({});
+    }
+    settings["experimental"]["continue_loop_on_deny"] = true.into();
+    env.push((OPENCODE_SETTINGS, settings.to_string().into()));
+    env
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_program_is_known() {
+        for (name, _) in KNOWN {
+            let backend = murmur_core::config::backend::Backend::Acp(name.into());
+            assert!(backend.built_in().is_some(), "{name}");
+        }
+        assert_eq!(Program::named("other"), OTHER);
+    }
+
+    #[test]
+    fn opencodes_own_settings_are_kept() {
+        let own = r#"{"model":"a/b","experimental":{"x":1}}"#;
+        let env = opencode(Some(own));
+        let settings = env.iter().find(|(name, _)| *name == OPENCODE_SETTINGS).unwrap();
+        let settings: Value = serde_json::from_str(settings.1.to_str().unwrap()).unwrap();
+        assert_eq!(
+            settings,
+            json!({ "model": "a/b", "experimental": { "x": 1, "continue_loop_on_deny": true } })
+        );
+        assert_eq!(opencode(Some("// not plain JSON")).len(), 1);
+        assert_eq!(opencode(None).len(), 2);
+    }
+}
