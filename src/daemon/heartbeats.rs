@@ -192,13 +192,8 @@ impl Heartbeats {
         }
         let Some(index) = self.place(workspace, name) else {
             let here = self.entries.iter().filter(|entry| *entry.heartbeat.workspace == *workspace);
-            let names: Vec<&str> =
-                here.clone().map(|entry| entry.heartbeat.name.as_deref().unwrap_or("null")).collect();
-            let workspace = workspace.to_path_buf();
-            return Err(match names.is_empty() {
-                true => StartRefusal::Unknown { workspace },
-                false => StartRefusal::Unnamed { workspace, names: names.join(", ") },
-            });
+            let names = here.map(|entry| entry.heartbeat.name.as_deref().unwrap_or("null"));
+            return Err(StartRefusal::not_found(workspace, names));
         };
         if let (Some(name), false) = (name, self.entries[index].is_approved()) {
             return Err(StartRefusal::Unapproved {

@@ -275,8 +275,8 @@ mod tests {
         let at = |event: &str| flaws(&source(event))[0].at(Path::new("/s"));
         assert!(at("PreToolUse").contains(
             "hooks.PreToolUse[0] has a matcher that is a number, not a string: Claude Code ignores the whole file because of it, \
-             2.1.197 silently, so your permissions.deny is off; set it"
+             2.1.197 silently, so your permissions.deny has no effect; set it"
         ));
-        assert!(at("Stop").contains("so your permissions.deny is off, 2.1.329 ignores the entry; set it"));
+        assert!(at("Stop").contains("so your permissions.deny has no effect, 2.1.329 ignores the entry; set it"));
     }
 }

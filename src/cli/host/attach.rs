@@ -112,7 +112,7 @@ impl<W: Write> Follower<'_, W> {
                 None => {
                     let capture = self.capture.take().or(journalled(self.dir, self.agent)?);
                     if capture.is_none() && !was_there {
-                        bail!(failure!("no host of agent {}", self.agent; "see: murmur host list --all"));
+                        bail!(failure!("no hosted agent {}", self.agent; "see: murmur host list --all"));
                     }
                     return self.replay(capture);
                 }
