@@ -20,7 +20,7 @@
 //!
 //! Three are the lower layers of murmur, each of which uses only those above it:
 //!
-//! - `murmur_core` (crates/core): configuration, schedules and permissions
+//! - `murmur_core` (crates/core): ids, configuration, schedules and permissions
 //! - `murmur_agent` (crates/agent): prompt, invocation, rule files, events, the stream parser
 //! - `murmur_rpc` (crates/rpc): JSON lines on a Unix socket: requests, responses, and a stream of numbered events
 //!
