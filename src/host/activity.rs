@@ -1,7 +1,7 @@
 //! Tracks what an agent has done and is doing, from its events and hooks: the content of a `Run`, and what a stop
 //! interrupts. Pure: times are durations since the agent's start.
 
-use super::calls::Calls;
+use super::calls::{Calls, OpenCall};
 use super::limits::Turns;
 use super::process::{Doing, Unanswered};
 use super::protocol::Wait;
@@ -13,6 +13,14 @@ use murmur_core::id::SessionId;
 use secrets::mask;
 use std::time::Duration;
 
+/// API requests in a row that failed and were retried.
+#[derive(Debug, Clone, Copy)]
+struct Retries {
+    count: u64,
+    /// The HTTP status of the last answer, if there was one.
+    status: Option<u64>,
+}
+
 /// The activity of an agent.
 #[derive(Debug)]
 pub(super) struct Activity {
@@ -21,8 +29,8 @@ pub(super) struct Activity {
     pub(super) said: Vec<RunResult>,
     pub(super) session_id: Option<SessionId>,
     pub(super) calls: Calls,
-    /// The number of API failures in a row, and the last status.
-    retries: Option<(u64, Option<u64>)>,
+    /// API failures in a row.
+    retries: Option<Retries>,
     /// Calls that wait for a person.
     waits: Vec<Waiting>,
     background: Background,
@@ -92,7 +100,7 @@ impl Activity {
                 None
             }
             Event::Retry { attempt, status, .. } => {
-                self.retries = Some((*attempt, *status));
+                self.retries = Some(Retries { count: *attempt, status: *status });
                 None
             }
             Event::Text { message, parent, .. } | Event::ToolUse { message, parent, .. } => {
@@ -193,12 +201,12 @@ impl Activity {
         if let Some(waiting) = self.waits.first() {
             return Doing::Waits { request: waiting.wait.request.clone(), time: since(waiting.since) };
         }
-        if let Some((retries, status)) = self.retries {
+        if let Some(Retries { count: retries, status }) = self.retries {
             return Doing::Retries { retries, status };
         }
-        if let Some((call, begun)) = self.calls.newest_since() {
+        if let Some(OpenCall { call, begun, .. }) = self.calls.newest_open() {
             let (tool, action) = (call.tool_name.clone(), call.last_action.clone());
-            return Doing::Tool { tool, action, time: since(begun) };
+            return Doing::Tool { tool, action, time: since(*begun) };
         }
         match self.turn {
             Turn::Runs { .. } => Doing::Model { time: since(self.newest) },

@@ -125,7 +125,8 @@ mod tests {
         assert_eq!(judged(&[("mail", "needs-auth")], &["mail"]), error("\"mail\" needs you to log in"));
         assert_eq!(judged(&[("mail", "disabled")], &["mail"]), error("\"mail\" is \"disabled\""));
         assert_eq!(judged(&[], &["kept"]), error("\"kept\" is left out"));
-        let both = error("\"mail\" is not configured for the agent, and the MCP server \"web\" did not start");
+        let both =
+            error("\"mail\" is not configured for the agent, and the MCP server \"web\" did not start");
         assert_eq!(judged(&[("web", "failed")], &["mail", "web"]), both);
     }
 

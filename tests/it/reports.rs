@@ -37,7 +37,10 @@ fn a_heartbeat_that_is_ok_without_its_mcp_server_is_attention_or_an_error() {
         assert_eq!(failed["error"], format!("a required MCP server is not available: \"mail\" {why}"));
     }
     let other = line(&env, "---\nrequires: [web]\n---\n", &stream("connected", "HEARTBEAT_OK"));
-    assert_eq!(other["error"], "a required MCP server is not available: \"web\" is not configured for the agent");
+    assert_eq!(
+        other["error"],
+        "a required MCP server is not available: \"web\" is not configured for the agent"
+    );
 }
 
 #[test]

@@ -232,8 +232,9 @@ fn that_nobody_answers_is_said_where_somebody_was_named_to() {
         let env = Env::new();
         env.acting(frontmatter, &[]);
         let said = env.murmur(["beat", "site"]).output().stderr;
-        let expected =
-            what.map(|what| format!("warning: the daemon is not running, so {what} are denied; run: murmur start\n"));
+        let expected = what.map(|what| {
+            format!("warning: the daemon is not running, so {what} are denied; run: murmur start\n")
+        });
         assert_eq!(String::from_utf8(said).unwrap(), expected.unwrap_or_default(), "{frontmatter}");
     }
 }
