@@ -52,7 +52,7 @@ fn a_shell_that_is_not_known_is_told_with_those_that_are() {
     [exit 2]
     "#);
     assert_snapshot!(env.run(["completions", "x"]), @r#"
-    | error: shell "x" is not known
+    | error: shell "x" is not a known value
     | hint: write bash, elvish, fish, powershell or zsh; see: murmur completions --help
     [exit 2]
     "#);

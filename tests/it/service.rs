@@ -201,7 +201,7 @@ fn a_manager_that_cannot_be_reached_leaves_no_file_and_keeps_none() {
     "#);
     assert_snapshot!(env.run(["service", "uninstall"]), @"
     Removed [ENV]/home/.config/systemd/user/murmur.service; agents keep running
-    | note: cannot tell the service manager: systemctl --user disable --now murmur.service: Failed to connect to bus: No medium found; a running daemon keeps running; stop it with: murmur stop
+    | note: cannot reach the service manager: systemctl --user disable --now murmur.service: Failed to connect to bus: No medium found; if the daemon is running, stop it with: murmur stop
     [exit 0]
     ");
     assert_eq!(env.names(unit(&env).parent().unwrap()), "default.target.wants");

@@ -37,7 +37,7 @@ fn a_task_of_an_agent_that_is_not_there_yet_is_kept_for_it() {
     let env = Env::new();
     assert_snapshot!(env.run(["agent", "task", "../odd", "Mend it"]), @"
     ../odd is working on: Mend it
-    | note: no agent ../odd now; see: murmur agents
+    | note: there is no agent ../odd now; see: murmur agents
     [exit 0]
     ");
     env.beats(&json!({ "timestamp": super::ago(1), "agent_id": "odd" }));
