@@ -11,7 +11,7 @@ mod stages;
 use crate::host::event::Progress;
 use crate::journal::deferred::{self, DeferredCall};
 use crate::journal::entry::Entry;
-use crate::journal::unfinished::Kept;
+use crate::journal::unfinished::Unwritten;
 use crate::outcome::{self, Deferred};
 use murmur_core::permit::request::RequestId;
 use secrets::mask;
@@ -31,8 +31,8 @@ pub use job::{Job, Resumes, new_id, prepare};
 pub struct Report {
     /// Its journal line.
     pub entry: Entry,
-    /// Why the line is not in the journal, and where it is kept instead.
-    pub unwritten: Option<(io::Error, Kept)>,
+    /// Why the line is not in the journal, if it isn't.
+    pub unwritten: Option<Unwritten>,
     /// Why clients could not follow the agent while it ran.
     pub unreachable: Option<String>,
 }

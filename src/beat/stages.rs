@@ -8,7 +8,7 @@ use crate::host::process::{Ending, Run};
 use crate::host::registration::Registration;
 use crate::host::run::{self as host, Spec};
 use crate::journal::entry::Entry;
-use crate::journal::unfinished::{Begun, Kept, Phase, Record};
+use crate::journal::unfinished::{Begun, Kept, Phase, Record, Unwritten};
 use crate::journal::{append, decisions, last_beat};
 use crate::outcome::{self, Outcome};
 use crate::pulse::task;
@@ -248,10 +248,13 @@ impl<'a> Beat<'a> {
             // A different folder may be at its path by now; don't write there.
             _ if is_deleted => {
                 let deleted = format!("the data folder {} was deleted", dir.root().display());
-                Some((io::Error::new(io::ErrorKind::NotFound, deleted), Kept::Nowhere))
+                let error = io::Error::new(io::ErrorKind::NotFound, deleted);
+                Some(Unwritten { error, kept: Kept::Nowhere })
             }
             Ok(record) => record.finish(dir, &entry).err(),
-            Err(_) => append::append(&dir.journal(), &entry).err().map(|error| (error, Kept::Nowhere)),
+            Err(_) => append::append(&dir.journal(), &entry)
+                .err()
+                .map(|error| Unwritten { error, kept: Kept::Nowhere }),
         };
         // After the line is written, so that the beat is known as running until then.
         let unreachable = match registration {

@@ -15,7 +15,7 @@ use crate::daemon::{approved, instance};
 use crate::host::event::Progress;
 use crate::journal::append;
 use crate::journal::entry::Entry;
-use crate::journal::unfinished::{self, Kept};
+use crate::journal::unfinished::{self, Kept, Unwritten};
 use crate::outcome::Kind;
 use crate::trust::{Claude, Standing, Start, Store};
 use anyhow::{Context, bail};
@@ -264,7 +264,7 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
         let _full = writeln!(io::stderr(), "warning: clients could not follow the agent: {error}");
     }
     let mut is_lost = false;
-    if let Some((error, kept)) = &report.unwritten {
+    if let Some(Unwritten { error, kept }) = &report.unwritten {
         is_lost = *kept == Kept::Nowhere;
         let failure = unwritable(&dir.journal(), error);
         let hint = failure.to_do().unwrap_or_default();

@@ -67,8 +67,8 @@ pub(super) fn run(env: &UserEnv) -> anyhow::Result<ExitCode> {
     let mut daemon = Daemon(start(&home, &data)?);
     let entries = runtime.block_on(watch_beats(&data, &mut told, &mut out))?;
     writeln!(out, "\nThe journal, {}:\n", data.join("heartbeats.jsonl").display())?;
-    for (_, line) in &entries {
-        writeln!(out, "  {}", String::from_utf8_lossy(line))?;
+    for found in &entries {
+        writeln!(out, "  {}", String::from_utf8_lossy(&found.line))?;
     }
     let status = daemon.stop()?;
     if !status.success() {
@@ -136,9 +136,9 @@ async fn watch_beats(
     let all = async {
         loop {
             let mut entries = read::newest(&journal, u64::MAX, &Filter::default(), usize::MAX)?;
-            entries.retain(|(entry, _)| entry.kind.is_beat());
-            for (entry, _) in entries.iter().skip(shown) {
-                show(out, style, entry)?;
+            entries.retain(|found| found.entry.kind.is_beat());
+            for found in entries.iter().skip(shown) {
+                show(out, style, &found.entry)?;
             }
             shown = entries.len();
             if shown == RUNS.len() {

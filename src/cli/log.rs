@@ -63,7 +63,7 @@ pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if found.is_empty() && !args.follow && !args.json {
         writeln!(out, "no beats to show; see: murmur status")?;
     }
-    for (entry, line) in &found {
+    for read::Found { entry, line } in &found {
         printer.print(&mut out, entry, line)?;
     }
     out.flush()?;

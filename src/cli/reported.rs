@@ -178,11 +178,11 @@ mod tests {
             shown("api_error", json!({ "error": "rate_limit", "status": 429 })),
         ];
         let expected = [
-            "[task] began in the background: Run the tests",
-            "[task] began: Look around",
+            "[task] started in the background: Run the tests",
+            "[task] started: Look around",
             "[task] failed: exit code 1",
-            "[compaction] the conversation is being shortened",
-            "[compaction] done: 9 tokens became 3 (auto)",
+            "[compaction] compacting the conversation",
+            "[compaction] done: 9 tokens reduced to 3 (auto)",
             "[compaction] failed: no",
             "",
             "[limit] five_hour limit nearly reached, 90 % used",

@@ -10,7 +10,7 @@ use crate::daemon::status::{self, HeartbeatStatus, Last, Status};
 use crate::daemon::{approved, client, instance, last_runs};
 use crate::host::discover;
 use crate::journal::append;
-use crate::journal::read::{Backward, Entries, raw_workspace};
+use crate::journal::read::{Backward, Entries, Found, raw_workspace};
 use crate::journal::unfinished;
 use crate::trust::Workspaces;
 use anyhow::{Context, bail};
@@ -202,7 +202,7 @@ fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result
     let mut entries = Entries::new(lines, None);
     while !wanted.is_empty() {
         let wants = |line: &[u8]| raw_workspace(line).is_some_and(|workspace| wanted.contains_key(workspace));
-        let Some((entry, line)) = entries.next_entry(wants)? else { break };
+        let Some(Found { entry, line }) = entries.next_entry(wants)? else { break };
         let Some(workspace) = raw_workspace(&line) else { continue };
         let Some(heartbeats) = wanted.get_mut(workspace) else { continue };
         // A stuck agent's line may not belong to a heartbeat.

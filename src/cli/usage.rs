@@ -121,11 +121,11 @@ mod tests {
             ),
             (
                 "murmur log --outcome eror",
-                "--outcome \"eror\" is not known; did you mean \"error\"? Write ok, attention, error or stopped; see: murmur log --help",
+                "--outcome \"eror\" is not a known value; did you mean \"error\"? Write ok, attention, error or stopped; see: murmur log --help",
             ),
             (
                 "murmur --data-dir x log --folow",
-                "no option \"--folow\"; did you mean \"--follow\"? See: murmur log --help",
+                "unknown option \"--folow\"; did you mean \"--follow\"? See: murmur log --help",
             ),
         ] {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();

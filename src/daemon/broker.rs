@@ -29,8 +29,8 @@ use sys::error::{Failure, Hinted};
 use sys::paths::DataDir;
 use tokio::sync::oneshot;
 
-use messages::PAGE;
 pub use messages::{AnswerTo, BrokerCommand, Cursor, Kind, Page, Reply, Response, Row};
+use messages::{AskedRequest, PAGE};
 
 /// An event of the broker.
 #[derive(Debug)]
@@ -269,23 +269,18 @@ impl Broker {
     }
 
     /// Records an undecided call whose hook is no longer there to do so.
-    fn record(
-        &mut self,
-        id: &RequestId,
-        request: Option<(Request, Timestamp)>,
-        reason: &str,
-        now: Timestamp,
-    ) {
-        let Some((request, asked)) = request else { return };
+    fn record(&mut self, id: &RequestId, request: Option<AskedRequest>, reason: &str, now: Timestamp) {
+        let Some(AskedRequest { request, asked }) = request else { return };
         let time = now.duration_since(asked).unsigned_abs();
         let unwritten = decisions::record_undecided(&self.dir, id, &request, reason, time).err();
         self.events.extend(unwritten.map(|error| BrokerEvent::Error(Failure::of(&error))));
     }
 
     /// The request `id`, with its input if readable, and when it was sent.
-    fn asked(&self, id: &RequestId) -> Option<(Request, Timestamp)> {
+    fn asked(&self, id: &RequestId) -> Option<AskedRequest> {
         let open = self.requests.get(id)?;
-        Some((open.whole().unwrap_or_else(|_| open.request.clone()), open.asked))
+        let request = open.whole().unwrap_or_else(|_| open.request.clone());
+        Some(AskedRequest { request, asked: open.asked })
     }
 
     /// When [`Self::expire`] has something to do.

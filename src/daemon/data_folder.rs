@@ -36,8 +36,12 @@ struct Settling {
     rounds: u32,
 }
 
-/// Device and inode.
-type FileId = (u64, u64);
+/// Identifies a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    inode: u64,
+}
 
 /// What was moved or deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,7 +134,7 @@ async fn at(time: Option<Instant>) {
 }
 
 fn id(path: &Path) -> Option<FileId> {
-    path.metadata().ok().map(|found| (found.dev(), found.ino()))
+    path.metadata().ok().map(|found| FileId { device: found.dev(), inode: found.ino() })
 }
 
 /// The folder, its ancestors, and every symlink on the way.

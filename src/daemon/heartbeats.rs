@@ -3,22 +3,26 @@
 //! At most one beat per workspace and `max_concurrent` in total run at once. A due heartbeat that cannot start stays due;
 //! it is not queued twice, so missed times collapse into one run.
 
+mod deferred_beat;
 mod entry;
 #[cfg(test)]
 pub(super) mod fixture;
+mod heartbeat_ref;
 mod last_run;
 mod refusal;
 mod running;
 
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
-use murmur_core::id::{AgentId, BeatId, SessionId};
+use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+pub use deferred_beat::DeferredBeat;
 pub use entry::Entry;
+pub use heartbeat_ref::HeartbeatRef;
 pub use last_run::{Correction, LastRuns};
 pub use refusal::{StartRefusal, approve_hint};
 pub use running::Running;
@@ -39,23 +43,6 @@ pub struct Heartbeats {
     retired: LastRuns,
     max_concurrent: usize,
     stopping: bool,
-}
-
-/// A beat that ended unfinished: one of its calls waits for an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeferredBeat {
-    /// The request.
-    pub id: RequestId,
-    /// The agent's id, which the resumed beat keeps.
-    pub agent: AgentId,
-    /// The session to resume; `None` if the backend did not say.
-    pub session: Option<SessionId>,
-    /// Where it ran.
-    pub workspace: PathBuf,
-    /// The name of a named heartbeat.
-    pub name: Option<String>,
-    /// Whether it has been answered.
-    pub is_answered: bool,
 }
 
 /// A beat to start.
@@ -192,13 +179,8 @@ impl Heartbeats {
         }
         let Some(index) = self.place(workspace, name) else {
             let here = self.entries.iter().filter(|entry| *entry.heartbeat.workspace == *workspace);
-            let names: Vec<&str> =
-                here.clone().map(|entry| entry.heartbeat.name.as_deref().unwrap_or("null")).collect();
-            let workspace = workspace.to_path_buf();
-            return Err(match names.is_empty() {
-                true => StartRefusal::Unknown { workspace },
-                false => StartRefusal::Unnamed { workspace, names: names.join(", ") },
-            });
+            let names = here.map(|entry| entry.heartbeat.name.as_deref().unwrap_or("null"));
+            return Err(StartRefusal::not_found(workspace, names));
         };
         if let (Some(name), false) = (name, self.entries[index].is_approved()) {
             return Err(StartRefusal::Unapproved {

@@ -3,7 +3,7 @@
 //! config.json has the same, but an editor that saves an old copy sets it back. Later runs are in the journal.
 
 use super::heartbeats::{Heartbeats, LastRuns};
-use crate::journal::read::{Backward, Entries, raw_workspace};
+use crate::journal::read::{Backward, Entries, Found, raw_workspace};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::HeartbeatId;
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ pub fn since(dir: &DataDir, as_of: Option<Timestamp>, state: &Heartbeats) -> io:
     let mut entries = Entries::new(Backward::open(&dir.journal())?, since);
     let mut runs = LastRuns::new();
     while !wanted.is_empty()
-        && let Some((entry, _)) = entries.next_entry(wants)?
+        && let Some(Found { entry, .. }) = entries.next_entry(wants)?
     {
         let Some(began) = entry.started().filter(|_| entry.kind.is_beat()) else { continue };
         let id = HeartbeatId::new(Path::new(&entry.workspace), entry.heartbeat.as_deref());

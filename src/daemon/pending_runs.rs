@@ -1,9 +1,9 @@
 //! Last runs waiting to be written to config.json, batched into one write.
 
+use super::heartbeats::HeartbeatRef;
 use jiff::Timestamp;
 use murmur_core::config::edit::{self, EditError, LastRun};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use sys::clock;
 use sys::paths::DataDir;
 use sys::replace::{Care, Replaced};
@@ -14,19 +14,19 @@ pub struct PendingRuns {
     runs: Runs,
 }
 
-/// When heartbeats started, by workspace and, for a named heartbeat, name.
-pub type Runs = BTreeMap<(PathBuf, Option<String>), Timestamp>;
+/// When heartbeats started.
+pub type Runs = BTreeMap<HeartbeatRef, Timestamp>;
 
 impl PendingRuns {
     /// Adds a run.
-    pub fn add(&mut self, workspace: PathBuf, name: Option<String>, at: Timestamp) {
-        let known = self.runs.entry((workspace, name)).or_insert(at);
+    pub fn add(&mut self, heartbeat: HeartbeatRef, at: Timestamp) {
+        let known = self.runs.entry(heartbeat).or_insert(at);
         *known = at.max(*known);
     }
 
     /// Removes a run that did not start after all.
-    pub fn forget(&mut self, workspace: PathBuf, name: Option<String>) {
-        self.runs.remove(&(workspace, name));
+    pub fn forget(&mut self, heartbeat: &HeartbeatRef) {
+        self.runs.remove(heartbeat);
     }
 
     /// Whether there is nothing to write.
@@ -38,7 +38,7 @@ impl PendingRuns {
     /// Writes all runs. Returns them and the file that was replaced. On an error they stay pending.
     pub fn flush(&mut self, dir: &DataDir, care: Care) -> Result<(Runs, Option<Replaced>), EditError> {
         let mut runs = Vec::with_capacity(self.runs.len());
-        for ((workspace, name), at) in &self.runs {
+        for (HeartbeatRef { workspace, name }, at) in &self.runs {
             runs.push(LastRun { workspace, name: name.as_deref(), at: *at });
         }
         let now = clock::now();

@@ -7,6 +7,7 @@ use super::broker::{BrokerCommand, Cursor, Response};
 use super::broker::{hook_connection, model};
 use super::claims;
 use super::client::{Attached, Beats, Ping};
+use super::heartbeats::HeartbeatRef;
 use super::status::Status;
 use murmur_core::id::{AgentId, BeatId};
 use murmur_core::permit::request::{self, RequestId, Whom};
@@ -18,7 +19,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use sys::error::{Failure, Hinted};
@@ -48,16 +48,6 @@ pub enum Command {
 
 /// Where an answer or an error goes.
 pub type ReplyTo<T> = oneshot::Sender<Result<T, Failure>>;
-
-/// Identifies a heartbeat.
-#[derive(Debug, Clone, Deserialize)]
-pub struct HeartbeatRef {
-    /// The workspace, absolute.
-    pub workspace: PathBuf,
-    /// The name of a named heartbeat.
-    #[serde(default)]
-    pub name: Option<String>,
-}
 
 /// A started beat.
 #[derive(Debug, Clone, Serialize, Deserialize)]

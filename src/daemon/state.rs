@@ -14,7 +14,7 @@ mod stop;
 mod tests;
 
 use super::data_folder::Lost;
-use super::heartbeats::Heartbeats;
+use super::heartbeats::{HeartbeatRef, Heartbeats};
 use jiff::Timestamp;
 use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
@@ -122,7 +122,7 @@ impl State {
             Event::Edited => vec![Effect::Reload, Effect::RetryRuns, Effect::ReleaseMemory],
             Event::Loaded(configuration) => self.loaded(configuration, now),
             Event::RunsWritten(runs) => {
-                for ((workspace, name), at) in runs {
+                for (HeartbeatRef { workspace, name }, at) in runs {
                     self.heartbeats.set_written(&workspace, name.as_deref(), at);
                 }
                 Vec::new()

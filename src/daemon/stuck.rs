@@ -21,19 +21,30 @@ const PATH: usize = 4096;
 /// The minimum time between two scans, so that a thousand agents getting stuck one by one don't cause a thousand scans.
 pub const MIN_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 
-/// Stuck agents, each as its id and the time of its last sign of life, as in the journal.
-pub type StuckAgents = BTreeSet<(String, String)>;
-
-/// The stuck agent that `entry` reports; `None` for other lines.
-#[must_use]
-pub fn from_entry(entry: &Entry) -> Option<(String, String)> {
-    (entry.kind == LineKind::Stuck).then(|| (entry.agent.clone(), entry.ts.clone()))
+/// A time for which an agent has done nothing.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct QuietPeriod {
+    /// The agent.
+    pub agent: String,
+    /// Its last sign of life, as in the journal.
+    pub since: String,
 }
 
-/// The agent of `pulse`, should it get stuck.
+/// The quiet periods of stuck agents.
+pub type StuckAgents = BTreeSet<QuietPeriod>;
+
+/// The quiet period that `entry` reports; `None` for other lines.
 #[must_use]
-pub fn from_pulse(pulse: &Pulse) -> (String, String) {
-    (pulse.agent_id.clone(), pulse.at().map(rfc3339).unwrap_or_default())
+pub fn from_entry(entry: &Entry) -> Option<QuietPeriod> {
+    let is_stuck = entry.kind == LineKind::Stuck;
+    is_stuck.then(|| QuietPeriod { agent: entry.agent.clone(), since: entry.ts.clone() })
+}
+
+/// The quiet period since `pulse`, should its agent get stuck.
+#[must_use]
+pub fn from_pulse(pulse: &Pulse) -> QuietPeriod {
+    let since = pulse.at().map(rfc3339).unwrap_or_default();
+    QuietPeriod { agent: pulse.agent_id.clone(), since }
 }
 
 /// The journal lines of those `agents` that are stuck.

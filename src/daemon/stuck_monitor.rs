@@ -293,9 +293,9 @@ fn without_reported(mut lines: Vec<Entry>, dir: &DataDir) -> io::Result<Vec<Entr
     let Some(since) = lines.iter().filter_map(Entry::started).min() else { return Ok(lines) };
     let mut entries = Entries::new(Backward::open(&dir.journal())?, Some(since));
     while !lines.is_empty()
-        && let Some((found, _)) = entries.next_entry(|_| true)?
+        && let Some(found) = entries.next_entry(|_| true)?
     {
-        lines.retain(|line| !line.is_same(&found));
+        lines.retain(|line| !line.is_same(&found.entry));
     }
     Ok(lines)
 }

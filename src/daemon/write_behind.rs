@@ -3,7 +3,7 @@
 mod lines;
 mod waiting;
 
-use super::heartbeats::Heartbeats;
+use super::heartbeats::{HeartbeatRef, Heartbeats};
 use super::last_runs;
 use super::pending_runs::{PendingRuns, Runs};
 use crate::journal::entry::Entry;
@@ -11,7 +11,6 @@ use crate::journal::unfinished;
 use jiff::Timestamp;
 use murmur_core::config::edit::EditError;
 use std::io;
-use std::path::PathBuf;
 use std::time::Duration;
 use sys::error::{Failure, Hinted};
 use sys::file::{is_full, room_hint};
@@ -47,8 +46,8 @@ pub struct WriteBehind {
     written_at: Option<Instant>,
     /// How many times in a row another program was writing config.json.
     busy_count: u32,
-    /// The last replaced config.json, and when to check it.
-    replaced: Option<(Instant, Replaced)>,
+    /// The last replaced config.json, until it is checked.
+    replaced: Option<Unchecked>,
     retry_at: Option<Instant>,
     waiting: WaitingLines,
     /// How many lines waited on disk at the last attempt; `None` if unknown.
@@ -76,6 +75,19 @@ pub enum Task {
     CheckReplaced,
     /// [`WriteBehind::retry`].
     Retry,
+}
+
+/// A replaced config.json that another program may still have open.
+#[derive(Debug)]
+struct Unchecked {
+    replaced: Replaced,
+    check_at: Instant,
+}
+
+impl Unchecked {
+    fn new(replaced: Replaced) -> Self {
+        Self { replaced, check_at: Instant::now() + CHECK_REPLACED_AFTER }
+    }
 }
 
 impl WriteBehind {
@@ -143,22 +155,22 @@ impl WriteBehind {
     pub async fn next_task(&self) -> Task {
         tokio::select! {
             () = at(self.flush_at) => Task::Flush,
-            () = at(self.replaced.as_ref().map(|(at, _)| *at)) => Task::CheckReplaced,
+            () = at(self.replaced.as_ref().map(|unchecked| unchecked.check_at)) => Task::CheckReplaced,
             () = at(self.retry_at) => Task::Retry,
         }
     }
 
     /// Records that a heartbeat started at `at`.
-    pub fn remember(&mut self, workspace: PathBuf, name: Option<String>, at: Timestamp) {
-        self.pending.add(workspace, name, at);
+    pub fn remember(&mut self, heartbeat: HeartbeatRef, at: Timestamp) {
+        self.pending.add(heartbeat, at);
         let spaced = self.written_at.map(|written| written + MIN_INTERVAL);
         self.flush_at
             .get_or_insert_with(|| spaced.into_iter().fold(Instant::now() + BATCH_TIME, Instant::max));
     }
 
     /// Forgets a run that did not start after all.
-    pub fn forget(&mut self, workspace: PathBuf, name: Option<String>) {
-        self.pending.forget(workspace, name);
+    pub fn forget(&mut self, heartbeat: &HeartbeatRef) {
+        self.pending.forget(heartbeat);
     }
 
     /// Postpones [`Self::flush`].
@@ -182,7 +194,7 @@ impl WriteBehind {
                 self.busy_count = 0;
                 if let Some(replaced) = replaced {
                     self.written_at = Some(Instant::now());
-                    self.replaced = Some((Instant::now() + CHECK_REPLACED_AFTER, replaced));
+                    self.replaced = Some(Unchecked::new(replaced));
                 }
                 saved.map(|()| runs)
             }
@@ -212,13 +224,13 @@ impl WriteBehind {
     /// Checks whether a program that had config.json open when it was replaced has since written to the old file, and if so
     /// restores that edit.
     pub fn check_replaced(&mut self) -> Result<(), Failure> {
-        let Some((_, replaced)) = self.replaced.take() else { return Ok(()) };
+        let Some(Unchecked { replaced, .. }) = self.replaced.take() else { return Ok(()) };
         let config = self.dir.config();
         let late = match replaced.late_edit() {
             Ok(None) => return Ok(()),
             // It is still writing.
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                self.replaced = Some((Instant::now() + CHECK_REPLACED_AFTER, replaced));
+                self.replaced = Some(Unchecked::new(replaced));
                 return Ok(());
             }
             Ok(Some(late)) => late,

@@ -212,7 +212,7 @@ fn newest(path: &Path) -> Option<Timestamp> {
         return None;
     }
     let mut entries = Entries::new(Backward::open(path).ok()?, None);
-    entries.next_entry(|_| true).ok()??.0.ended()
+    entries.next_entry(|_| true).ok()??.entry.ended()
 }
 
 /// Checks that the clock was not set back, which delays schedules.

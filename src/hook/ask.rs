@@ -2,7 +2,7 @@
 //!
 //! Also stops when the agent has ended: if it is killed, this process remains, and its stdout has no reader.
 
-use super::context::HookContext;
+use super::context::{HookContext, SocketPath};
 use super::without_daemon::{Outcome, WithoutDaemon};
 use crate::host::protocol::{WAIT, Wait};
 use murmur_core::id::AgentId;
@@ -139,7 +139,7 @@ pub(super) fn ask(
     let (mut was_reached, mut pause) = (false, MIN_PAUSE);
     let give_up = (Instant::now() + CONNECT_PATIENCE).min(last);
     loop {
-        let (folder, name) = &context.socket;
+        let SocketPath { folder, name } = &context.socket;
         let broken = match socket::connect_blocking(folder, name) {
             // The agent itself would be answering.
             Ok(stream) if caller::is_agents_listener(&stream) => Broken::Over(AskError::Squatter),

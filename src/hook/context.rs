@@ -21,6 +21,15 @@ use sys::process;
 /// The variable in which Claude Code names its project.
 const CLAUDE_PROJECT: &str = "CLAUDE_PROJECT_DIR";
 
+/// Where a socket is.
+#[derive(Debug)]
+pub(super) struct SocketPath {
+    /// Its folder.
+    pub(super) folder: PathBuf,
+    /// Its name in the folder.
+    pub(super) name: String,
+}
+
 /// The environment of a hook.
 #[derive(Debug)]
 pub(super) struct HookContext {
@@ -36,8 +45,8 @@ pub(super) struct HookContext {
     pub(super) project: Option<String>,
     /// The project's folder according to Claude Code.
     claude_project: Option<PathBuf>,
-    /// The daemon's socket: folder and name.
-    pub(super) socket: (PathBuf, String),
+    /// The daemon's socket.
+    pub(super) socket: SocketPath,
     /// The agent's workspace, if it is known.
     pub(super) workspace: Option<PathBuf>,
     /// The beat, if the agent runs one.
@@ -114,7 +123,8 @@ impl HookContext {
             }
         };
         let socket = path(SOCKET_VARIABLE).and_then(|socket| {
-            Some((socket.parent()?.to_path_buf(), socket.file_name()?.to_str()?.to_owned()))
+            let (folder, name) = (socket.parent()?.to_path_buf(), socket.file_name()?.to_str()?.to_owned());
+            Some(SocketPath { folder, name })
         });
         let project = text(PROJECT_VARIABLE);
         if let Some(name) = &project
@@ -131,7 +141,10 @@ impl HookContext {
         Ok(Self {
             is_hosted: text(POLICY_VARIABLE).is_some(),
             agent: text(AGENT_VARIABLE).unwrap_or_default(),
-            socket: socket.unwrap_or_else(|| (dir.root().to_path_buf(), dir.socket_name().to_owned())),
+            socket: socket.unwrap_or_else(|| SocketPath {
+                folder: dir.root().to_path_buf(),
+                name: dir.socket_name().to_owned(),
+            }),
             dir,
             user: User { home: home.unwrap_or_else(|| "/".into()), settings },
             project,

@@ -66,14 +66,11 @@ pub(super) fn decide(input: Input, context: &HookContext, again: bool) -> Result
             }
         }
     };
-    let (request, answered_by) = request.unzip();
-    let request = request.as_ref().map(RequestId::as_str);
-    let answered_by = answered_by.flatten();
     let ids = CallIds {
         session: session.as_ref(),
         tool_use_id: &tool_use_id,
-        request,
-        answered_by: answered_by.as_ref(),
+        request: request.as_ref().map(|asked| asked.id.as_str()),
+        answered_by: request.as_ref().and_then(|asked| asked.answered_by.as_ref()),
     };
     let answers = decided.input.as_ref().and_then(|input| input.get("answers"));
     let written = audit::write(context, call, ids, &decided.decision, answers);
@@ -198,26 +195,29 @@ impl RequestDraft<'_> {
     }
 }
 
+/// A request that was sent.
+struct Asked {
+    id: RequestId,
+    answered_by: Option<Answerer>,
+}
+
 /// Returns the decision that follows from the request's outcome, with the request and who answered it.
-fn decision_of(
-    asked: Result<AskOutcome, AskError>,
-    call: &Call,
-) -> (Decided, Option<(RequestId, Option<Answerer>)>) {
+fn decision_of(asked: Result<AskOutcome, AskError>, call: &Call) -> (Decided, Option<Asked>) {
     let failure = |verdict, reason: String| Decided::from(Decision { verdict, reason, by: By::Failure });
     let nobody = |verdict, reason: String| Decided::from(Decision { verdict, reason, by: By::Nobody });
     match asked {
         Ok(AskOutcome::Answered(answer)) => {
-            let source = (answer.id.clone(), answer.answered_by.clone());
-            (answered(answer, call), Some(source))
+            let asked = Asked { id: answer.id.clone(), answered_by: answer.answered_by.clone() };
+            (answered(answer, call), Some(asked))
         }
         Ok(AskOutcome::Expired(id)) => {
             let reason =
                 "nobody answered in time, so the call is denied; continue without it, or say what you need";
-            (nobody(Verdict::Deny, reason.to_owned()), Some((id, None)))
+            (nobody(Verdict::Deny, reason.to_owned()), Some(Asked { id, answered_by: None }))
         }
         Ok(AskOutcome::Deferred(id)) => {
             let reason = format!("the call waits for a person's answer, as request {id}");
-            (nobody(Verdict::Defer, reason), Some((id, None)))
+            (nobody(Verdict::Defer, reason), Some(Asked { id, answered_by: None }))
         }
         Err(error) => (failure(Verdict::Deny, format!("{}; the call is denied", error.line())), None),
     }

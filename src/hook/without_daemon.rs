@@ -23,8 +23,16 @@ pub(super) struct WithoutDaemon<'a> {
     context: &'a HookContext,
     /// Whether it has tried to defer the call at the end of the hold.
     was_held: bool,
-    /// The deferred call, and until when to wait for a daemon that is just starting.
-    deferred: Option<(RequestId, Instant)>,
+    /// The deferred call.
+    deferred: Option<Deferred>,
+}
+
+/// A deferred call.
+#[derive(Debug)]
+struct Deferred {
+    id: RequestId,
+    /// Until when to wait for a daemon that is just starting.
+    until: Instant,
 }
 
 /// The outcome so far.
@@ -47,13 +55,16 @@ impl<'a> WithoutDaemon<'a> {
         if self.deferred.is_none() && now >= patience.hold && (now >= patience.last || !self.was_held) {
             self.was_held = true;
             if may_defer() {
-                self.deferred = defer(self.request, self.context).map(|id| (id, now + OUTCOME_PATIENCE));
+                let id = defer(self.request, self.context);
+                self.deferred = id.map(|id| Deferred { id, until: now + OUTCOME_PATIENCE });
             }
         }
         match &self.deferred {
             // A daemon that is starting may have read the deferred calls before this one was written; ask it once it listens.
-            Some((_, until)) if now < *until && is_daemon_there(&self.context.dir) => Outcome::Waits(*until),
-            Some((id, _)) => Outcome::Decided(AskOutcome::Deferred(id.clone())),
+            Some(Deferred { until, .. }) if now < *until && is_daemon_there(&self.context.dir) => {
+                Outcome::Waits(*until)
+            }
+            Some(Deferred { id, .. }) => Outcome::Decided(AskOutcome::Deferred(id.clone())),
             None if now >= patience.last => Outcome::Decided(AskOutcome::Expired(self.request.id(0))),
             None if self.was_held => Outcome::Waits(patience.last),
             None => Outcome::Waits(patience.hold),

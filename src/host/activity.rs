@@ -1,7 +1,7 @@
 //! Tracks what an agent has done and is doing, from its events and hooks: the content of a `Run`, and what a stop
 //! interrupts. Pure: times are durations since the agent's start.
 
-use super::calls::Calls;
+use super::calls::{Calls, OpenCall};
 use super::limits::Turns;
 use super::process::{Doing, Unanswered};
 use super::protocol::Wait;
@@ -16,6 +16,14 @@ use std::time::Duration;
 /// How much of an answer to keep, in bytes.
 const ANSWER: usize = 1 << 20;
 
+/// API requests in a row that failed and were retried.
+#[derive(Debug, Clone, Copy)]
+struct Retries {
+    count: u64,
+    /// The HTTP status of the last answer, if there was one.
+    status: Option<u64>,
+}
+
 /// The activity of an agent.
 #[derive(Debug)]
 pub(super) struct Activity {
@@ -24,8 +32,8 @@ pub(super) struct Activity {
     pub(super) said: Vec<RunResult>,
     pub(super) session_id: Option<SessionId>,
     pub(super) calls: Calls,
-    /// The number of API failures in a row, and the last status.
-    retries: Option<(u64, Option<u64>)>,
+    /// API failures in a row.
+    retries: Option<Retries>,
     /// Calls that wait for a person.
     waits: Vec<Waiting>,
     background: Background,
@@ -112,7 +120,7 @@ impl Activity {
                 None
             }
             Event::Retry { attempt, status, .. } => {
-                self.retries = Some((*attempt, *status));
+                self.retries = Some(Retries { count: *attempt, status: *status });
                 None
             }
             Event::Text { message, parent, .. } | Event::ToolUse { message, parent, .. } => {
@@ -230,12 +238,12 @@ impl Activity {
         if let Some(waiting) = self.waits.first() {
             return Doing::Waits { request: waiting.wait.request.clone(), time: since(waiting.since) };
         }
-        if let Some((retries, status)) = self.retries {
+        if let Some(Retries { count: retries, status }) = self.retries {
             return Doing::Retries { retries, status };
         }
-        if let Some((call, begun)) = self.calls.newest_since() {
+        if let Some(OpenCall { call, begun, .. }) = self.calls.newest_open() {
             let (tool, action) = (call.tool_name.clone(), call.last_action.clone());
-            return Doing::Tool { tool, action, time: since(begun) };
+            return Doing::Tool { tool, action, time: since(*begun) };
         }
         match self.turn {
             Turn::Runs { .. } => Doing::Model { time: since(self.newest) },

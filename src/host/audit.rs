@@ -31,8 +31,8 @@ const REFUSED: [&str; 2] = ["PreToolUse:", " hook error: "];
 /// Calls that were refused during a run, and hooks that failed.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Refusals {
-    /// The first call that the guard refused, and how many it refused in total.
-    pub by_guard: Option<(String, usize)>,
+    /// The calls that the guard refused.
+    pub by_guard: Option<GuardRefusals>,
     /// The error of the first hook that failed.
     pub failure: Option<String>,
     /// Calls that ran without a decision, where the backend doesn't ask about every call; the first [`UNGUARDED`].
@@ -51,6 +51,15 @@ pub(super) enum Coverage {
     Started,
     /// It asks about some calls and runs others.
     Some,
+}
+
+/// Calls that the guard refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuardRefusals {
+    /// The first one.
+    pub first: String,
+    /// How many there are.
+    pub count: usize,
 }
 
 /// Watches one agent's calls.
@@ -248,7 +257,7 @@ struct Decisions {
     source: Option<Source>,
     /// The latest decision on each call without a result.
     verdicts: HashMap<String, Verdict>,
-    by_guard: Option<(String, usize)>,
+    by_guard: Option<GuardRefusals>,
     breach: Option<String>,
     failure: Option<String>,
 }
@@ -333,8 +342,8 @@ impl Decisions {
         }
         match (line.verdict, line.by) {
             (Verdict::Deny, By::Guard(_)) => {
-                let first = || (describe(&line.tool, &line.input), 0);
-                self.by_guard.get_or_insert_with(first).1 += 1;
+                let none = || GuardRefusals { first: describe(&line.tool, &line.input), count: 0 };
+                self.by_guard.get_or_insert_with(none).count += 1;
             }
             (_, By::Failure) => {
                 self.failure

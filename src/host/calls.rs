@@ -17,10 +17,20 @@ pub struct Call {
     pub last_action: String,
 }
 
-/// Open calls, newest last, with their start times.
+/// A call that has no result yet.
+#[derive(Debug)]
+pub(super) struct OpenCall {
+    id: String,
+    /// The call.
+    pub(super) call: Call,
+    /// When it started.
+    pub(super) begun: Duration,
+}
+
+/// Open calls, newest last.
 #[derive(Debug, Default)]
 pub struct Calls {
-    open: Vec<(String, Call, Duration)>,
+    open: Vec<OpenCall>,
 }
 
 impl Calls {
@@ -32,16 +42,16 @@ impl Calls {
                     tool_name: name.clone().into_owned(),
                     last_action: action::of(name, input.0.get()),
                 };
-                if let Some((_, known, _)) = self.open.iter_mut().find(|(open, ..)| open == id) {
-                    *known = call;
+                if let Some(known) = self.open.iter_mut().find(|open| open.id == **id) {
+                    known.call = call;
                     return;
                 }
                 if self.open.len() == MOST {
                     self.open.remove(0);
                 }
-                self.open.push((id.clone().into_owned(), call, at));
+                self.open.push(OpenCall { id: id.clone().into_owned(), call, begun: at });
             }
-            Event::ToolResult { id, .. } => self.open.retain(|(open, ..)| open != id),
+            Event::ToolResult { id, .. } => self.open.retain(|open| open.id != *id),
             // The end of a turn ends its calls, whatever the reason.
             Event::Result(_) => self.open.clear(),
             _ => {}
@@ -51,12 +61,12 @@ impl Calls {
     /// The newest open call.
     #[must_use]
     pub fn newest(&self) -> Option<&Call> {
-        self.newest_since().map(|(call, _)| call)
+        self.newest_open().map(|open| &open.call)
     }
 
-    /// The newest open call and its start time.
-    pub(super) fn newest_since(&self) -> Option<(&Call, Duration)> {
-        self.open.last().map(|(_, call, begun)| (call, *begun))
+    /// The newest open call with its start time.
+    pub(super) fn newest_open(&self) -> Option<&OpenCall> {
+        self.open.last()
     }
 }
 

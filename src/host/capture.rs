@@ -33,6 +33,15 @@ const MARK_BYTES: u64 = 1 << 20;
 /// How much buffer to keep between lines, in bytes.
 const LINE: usize = 4 << 10;
 
+/// A position in the stream.
+#[derive(Debug, Clone, Copy, Default)]
+struct Mark {
+    /// The number of the event.
+    event: u64,
+    /// The byte offset.
+    byte: u64,
+}
+
 /// The capture of one agent's output.
 #[derive(Debug)]
 pub struct Capture {
@@ -49,8 +58,8 @@ pub struct Capture {
     line: Vec<u8>,
     /// The number of bytes so far.
     at: u64,
-    /// The event number and byte offset of the last line in the ledger.
-    marked: (u64, u64),
+    /// The last line in the ledger.
+    marked: Mark,
     /// When the newest event was added.
     last_at: Timestamp,
     lost: Option<String>,
@@ -101,7 +110,7 @@ impl Capture {
             feed,
             line: Vec::new(),
             at: 0,
-            marked: (0, 0),
+            marked: Mark::default(),
             last_at: clock::now(),
             lost: None,
         };
@@ -163,7 +172,7 @@ impl Capture {
             self.limit.fetch_min(before, Ordering::Relaxed);
             self.lose(lost.reason);
         }
-        if next - self.marked.0 >= MARK_EVENTS || self.at - self.marked.1 >= MARK_BYTES {
+        if next - self.marked.event >= MARK_EVENTS || self.at - self.marked.byte >= MARK_BYTES {
             self.note(next, false, None);
         }
     }
@@ -195,7 +204,7 @@ impl Capture {
 
     /// Writes a checkpoint to the ledger.
     fn note(&mut self, offset: u64, flushed: bool, own: Option<Own>) {
-        self.marked = (offset, self.at);
+        self.marked = Mark { event: offset, byte: self.at };
         let Some(file) = &self.ledger else { return };
         let entry =
             Entry { offset, at: self.at, line_starts: self.parser.line_starts(self.at), flushed, own };

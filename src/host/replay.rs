@@ -11,6 +11,7 @@ use murmur_core::id::AgentId;
 use murmur_rpc::feed::{Older, Past};
 use std::collections::VecDeque;
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -166,7 +167,7 @@ fn push(out: &mut Vec<u8>, event: &Derived<'_>, next: &mut u64, wanted: u64, age
 }
 
 impl Past for Replay {
-    fn fill(&mut self, out: &mut Vec<u8>, most: usize) -> io::Result<(u64, u64)> {
+    fn fill(&mut self, out: &mut Vec<u8>, most: usize) -> io::Result<Range<u64>> {
         let enough = out.len() + most;
         let first = self.next.max(self.wanted);
         while out.len() < enough && self.next < self.stored.limit.load(Ordering::Relaxed) {
@@ -190,8 +191,7 @@ impl Past for Replay {
                 }
             }
         }
-        let next = self.next.max(first);
-        Ok((first, next))
+        Ok(first..self.next.max(first))
     }
 }
 

@@ -168,7 +168,13 @@ impl Filter {
 const NEEDLE: usize = 16;
 
 /// An entry and the line it came from.
-pub type Found = (Entry, Vec<u8>);
+#[derive(Debug)]
+pub struct Found {
+    /// The entry.
+    pub entry: Entry,
+    /// The line, without its newline.
+    pub line: Vec<u8>,
+}
 
 /// How many entries in a row must be too old before the search ends: a line written late, after a crash or a full disk,
 /// is older than the lines before it.
@@ -200,7 +206,7 @@ impl Entries {
             let Ok(entry) = serde_json::from_slice::<Entry>(&line) else { continue };
             let is_older = self.since.zip(entry.ended()).is_some_and(|(since, ended)| ended < since);
             self.older = if is_older { self.older + 1 } else { 0 };
-            return Ok(Some((entry, line)));
+            return Ok(Some(Found { entry, line }));
         }
         Ok(None)
     }
@@ -215,10 +221,10 @@ pub fn newest(path: &Path, end: u64, filter: &Filter, most: usize) -> io::Result
     let mut entries = Entries::new(lines, filter.since);
     let mut found = Vec::new();
     while found.len() < most
-        && let Some((entry, line)) = entries.next_entry(|_| true)?
+        && let Some(next) = entries.next_entry(|_| true)?
     {
-        if filter.matches(&entry) {
-            found.push((entry, line));
+        if filter.matches(&next.entry) {
+            found.push(next);
         }
     }
     found.reverse();
@@ -293,7 +299,7 @@ mod tests {
             .unwrap();
         let filter = Filter { since: Some("2026-02-03T09:00:00Z".parse().unwrap()), ..Filter::default() };
         let found = newest(&path, u64::MAX, &filter, 20).unwrap();
-        let times: Vec<&str> = found.iter().map(|(entry, _)| &entry.ts[11..16]).collect();
+        let times: Vec<&str> = found.iter().map(|found| &found.entry.ts[11..16]).collect();
         assert_eq!(times, ["09:40", "09:50", "09:55"]);
     }
 
@@ -324,7 +330,7 @@ mod tests {
         for workspace in workspaces {
             let filter = Filter { workspace: Some(workspace.to_owned()), ..Filter::default() };
             let found = newest(&path, u64::MAX, &filter, 20).unwrap();
-            assert_eq!(found.iter().map(|(entry, _)| &entry.workspace).collect::<Vec<_>>(), [workspace]);
+            assert_eq!(found.iter().map(|found| &found.entry.workspace).collect::<Vec<_>>(), [workspace]);
         }
     }
 

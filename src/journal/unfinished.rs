@@ -116,7 +116,7 @@ impl Record {
     ///
     /// # Errors
     /// Why the journal could not be written, and where the line is.
-    pub fn finish(self, dir: &DataDir, entry: &Entry) -> Result<(), (io::Error, Kept)> {
+    pub fn finish(self, dir: &DataDir, entry: &Entry) -> Result<(), Unwritten> {
         let Err(error) = append::append(&dir.journal(), entry) else {
             let _recovered_later = Spares::new(dir).release(self.0);
             return Ok(());
@@ -124,7 +124,7 @@ impl Record {
         let over = over(entry).and_then(|text| self.0.rewrite(&text));
         let reserved = keep_in_reserve(dir, entry, self.0);
         let kept = if over.is_ok() || reserved { Kept::OnDisk } else { Kept::Nowhere };
-        Err((error, kept))
+        Err(Unwritten { error, kept })
     }
 }
 
@@ -145,6 +145,15 @@ fn keep_in_reserve(dir: &DataDir, entry: &Entry, record: Held) -> bool {
 /// Allocates the disk space that lines and records need on a full disk, unless that has been done.
 pub fn allocate(dir: &DataDir) -> io::Result<()> {
     Spares::new(dir).fill().and(Reserve::new(dir).prepare())
+}
+
+/// A line that could not be appended to the journal.
+#[derive(Debug)]
+pub struct Unwritten {
+    /// Why.
+    pub error: io::Error,
+    /// Where it is kept instead.
+    pub kept: Kept,
 }
 
 /// Where a line is kept that could not be appended to the journal.
@@ -176,13 +185,22 @@ pub fn withdraw(dir: &DataDir, beat: &BeatId) -> io::Result<bool> {
     Ok(is_announced)
 }
 
+/// A beat that no process runs.
+#[derive(Debug)]
+pub struct Dead {
+    /// Its record's file.
+    pub path: PathBuf,
+    /// Its record.
+    pub begun: Begun,
+}
+
 /// The beats in `beats/`.
 #[derive(Debug, Default)]
 pub struct Survey {
     /// Beats that are running.
     pub running: Vec<Begun>,
     /// Beats whose process died, or whose line is not in the journal yet.
-    pub dead: Vec<(PathBuf, Begun)>,
+    pub dead: Vec<Dead>,
     /// Announced beats without a process.
     pub announced: Vec<Begun>,
 }
@@ -191,7 +209,7 @@ impl Survey {
     /// How many lines wait in records to be appended to the journal.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.dead.iter().filter(|(_, begun)| begun.is_over()).count()
+        self.dead.iter().filter(|dead| dead.begun.is_over()).count()
     }
 }
 
@@ -209,12 +227,12 @@ pub fn survey_except(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<
             // Also while it is being taken over.
             Ok(begun) if begun.is_announced() => survey.announced.push(begun),
             Ok(begun) if found.is_held => survey.running.push(begun),
-            Ok(begun) => survey.dead.push((found.path, begun)),
+            Ok(begun) => survey.dead.push(Dead { path: found.path, begun }),
             Err(_) => {}
         }
     }
     survey.running.sort_by(|one, other| one.entry.beat.cmp(&other.entry.beat));
-    survey.dead.sort_by(|(_, one), (_, other)| one.entry.beat.cmp(&other.entry.beat));
+    survey.dead.sort_by(|one, other| one.begun.entry.beat.cmp(&other.begun.entry.beat));
     Ok(survey)
 }
 
@@ -271,7 +289,7 @@ impl Waiting {
 /// written, and why.
 pub fn recover(dir: &DataDir, now: Timestamp) -> io::Result<Waiting> {
     let mut waiting = Reserve::new(dir).drain(dir)?;
-    for (path, mut begun) in survey(&dir.beats())?.dead {
+    for Dead { path, mut begun } in survey(&dir.beats())?.dead {
         // Whoever holds the lock recovers it; a removed record was recovered by another process.
         let Some(record) = Held::take_over(&path)? else { continue };
         let is_final = begun.is_over();
@@ -316,8 +334,8 @@ pub fn is_known(dir: &DataDir, entry: &Entry) -> io::Result<bool> {
 /// Whether the journal has this line already because the process died after writing it.
 fn has_line(journal: &Path, entry: &Entry) -> io::Result<bool> {
     let mut entries = Entries::new(Backward::open(journal)?, entry.started());
-    while let Some((found, _)) = entries.next_entry(|_| true)? {
-        if found.is_same(entry) {
+    while let Some(found) = entries.next_entry(|_| true)? {
+        if found.entry.is_same(entry) {
             return Ok(true);
         }
     }

@@ -1,7 +1,7 @@
 //! Turns an `ok` into `attention` if the guard refused a call, and into `error` if a hook failed.
 
 use super::{Outcome, QUOTE, SUMMARY, first_characters};
-use crate::host::audit::Refusals;
+use crate::host::audit::{GuardRefusals, Refusals};
 
 /// Returns `outcome` with the refusals taken into account.
 #[must_use]
@@ -9,7 +9,7 @@ pub fn apply(outcome: Outcome, refusals: &Refusals) -> Outcome {
     if let (Some(failure), false) = (&refusals.failure, matches!(outcome, Outcome::Error(_))) {
         return Outcome::Error(first_characters(&format!("murmur's hook failed: {failure}"), QUOTE));
     }
-    let Some((call, count)) = &refusals.by_guard else { return outcome };
+    let Some(GuardRefusals { first: call, count }) = &refusals.by_guard else { return outcome };
     let others = match count - 1 {
         0 => String::new(),
         1 => " and another call".to_owned(),
@@ -34,7 +34,8 @@ mod tests {
     use super::*;
 
     fn refused(count: usize) -> Refusals {
-        Refusals { by_guard: Some(("Bash(sudo ls)".to_owned(), count)), ..Refusals::default() }
+        let first = "Bash(sudo ls)".to_owned();
+        Refusals { by_guard: Some(GuardRefusals { first, count }), ..Refusals::default() }
     }
 
     fn attention(text: &str) -> Outcome {

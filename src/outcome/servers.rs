@@ -102,7 +102,7 @@ mod tests {
     }
 
     fn error(text: &str) -> Outcome {
-        Outcome::Error(format!("the heartbeat requires an MCP server: {text}"))
+        Outcome::Error(format!("a required MCP server is not available: {text}"))
     }
 
     #[test]
@@ -125,7 +125,8 @@ mod tests {
         assert_eq!(judged(&[("mail", "needs-auth")], &["mail"]), error("\"mail\" needs you to log in"));
         assert_eq!(judged(&[("mail", "disabled")], &["mail"]), error("\"mail\" is \"disabled\""));
         assert_eq!(judged(&[], &["kept"]), error("\"kept\" is left out"));
-        let both = error("\"mail\" is not one of the agent's, and the MCP server \"web\" did not start");
+        let both =
+            error("\"mail\" is not configured for the agent, and the MCP server \"web\" did not start");
         assert_eq!(judged(&[("web", "failed")], &["mail", "web"]), both);
     }
 

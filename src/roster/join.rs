@@ -22,23 +22,31 @@ struct Row<'a> {
     session: Option<&'a KnownSession>,
 }
 
+/// The agent that holds a session.
+#[derive(Debug, Clone)]
+struct Holder {
+    agent: String,
+    /// Its last pulse; `None` if a live host holds the session.
+    last_pulse: Option<Timestamp>,
+}
+
 /// Returns every known agent as of `now`, sorted by id.
 #[must_use]
 pub fn agents(known: &Known, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
     let mut rows: BTreeMap<String, Row<'_>> = BTreeMap::new();
-    let mut by_session: HashMap<&SessionId, (Timestamp, String)> = HashMap::new();
+    let mut by_session: HashMap<&SessionId, Holder> = HashMap::new();
     for (id, host) in &known.hosts {
         rows.entry(id.to_string()).or_default().host = Some(host);
         if let Some(session) = host.session_id.as_ref().filter(|_| host.is_alive()) {
-            by_session.insert(session, (Timestamp::MAX, id.to_string()));
+            by_session.insert(session, Holder { agent: id.to_string(), last_pulse: None });
         }
     }
     for heard in known.pulses.values() {
         let session = heard.session();
         let holder = session.and_then(|session| by_session.get(session));
-        let of_host = holder.filter(|(at, _)| *at == Timestamp::MAX);
+        let of_host = holder.filter(|holder| holder.last_pulse.is_none());
         let id = match of_host {
-            Some((_, id)) if !known.hosts.contains_key(&*heard.pulse.agent_id) => id.clone(),
+            Some(host) if !known.hosts.contains_key(&*heard.pulse.agent_id) => host.agent.clone(),
             _ => heard.pulse.agent_id.clone(),
         };
         let row = rows.entry(id.clone()).or_default();
@@ -46,9 +54,10 @@ pub fn agents(known: &Known, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
             row.heard = Some(heard);
         }
         let Some(session) = session else { continue };
-        let newest = by_session.entry(session).or_insert((heard.at, id.clone()));
-        if newest.0 < heard.at {
-            *newest = (heard.at, id);
+        let holder = Holder { agent: id, last_pulse: Some(heard.at) };
+        let known = by_session.entry(session).or_insert_with(|| holder.clone());
+        if known.last_pulse.is_some_and(|at| at < heard.at) {
+            *known = holder;
         }
     }
     // A conversation that continued under another agent id belongs to that one.
@@ -56,7 +65,7 @@ pub fn agents(known: &Known, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
         let Row { host: None, heard: Some(heard), .. } = row else { return true };
         let Some(session) = heard.session() else { return true };
         let is_over = heard.pulse.state == State::Exited || heard.is_alive == Some(false);
-        !is_over || by_session.get(session).is_none_or(|(_, newest)| newest == id)
+        !is_over || by_session.get(session).is_none_or(|holder| holder.agent == *id)
     });
     let mut by_pid: HashMap<u32, String> = HashMap::new();
     for (id, row) in &rows {
@@ -69,7 +78,7 @@ pub fn agents(known: &Known, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
     }
     for session in known.sessions.values() {
         let named = session_agent(&session.session.session_id);
-        let of_session = by_session.get(&session.session.session_id).map(|(_, id)| id);
+        let of_session = by_session.get(&session.session.session_id).map(|holder| &holder.agent);
         let id = of_session.or_else(|| by_pid.get(&session.session.pid)).cloned().unwrap_or(named);
         let row = rows.entry(id).or_default();
         if row.session.is_none_or(|known| known.session.at < session.session.at) {

@@ -97,7 +97,7 @@ pub async fn check(command: &str, dir: &DataDir, here: &Path) -> Result<Duration
     // They may not exist.
     let _pulse = std::fs::remove_file(pulse);
     let _activity = std::fs::remove_dir_all(dir.agent(&agent));
-    let (status, stderr, took) = ran?;
+    let Ran { status, stderr, took } = ran?;
     let command = command.to_owned();
     match status.code() {
         _ if arrived => Ok(took),
@@ -106,7 +106,14 @@ pub async fn check(command: &str, dir: &DataDir, here: &Path) -> Result<Duration
     }
 }
 
-async fn run(command: &str, here: &Path, agent: &str) -> Result<(ExitStatus, String, Duration), CheckError> {
+/// A finished hook.
+struct Ran {
+    status: ExitStatus,
+    stderr: String,
+    took: Duration,
+}
+
+async fn run(command: &str, here: &Path, agent: &str) -> Result<Ran, CheckError> {
     let payload = json!({
         "session_id": agent, "transcript_path": "", "cwd": here.to_string_lossy(), "permission_mode": "default",
         "hook_event_name": "PostToolUse", "tool_name": "Bash",
@@ -133,7 +140,8 @@ async fn run(command: &str, here: &Path, agent: &str) -> Result<(ExitStatus, Str
     match tokio::time::timeout(limit, child.wait_with_output()).await {
         Ok(output) => {
             let output = output.map_err(CheckError::NotStarted)?;
-            Ok((output.status, String::from_utf8_lossy(&output.stderr).into_owned(), began.elapsed()))
+            let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+            Ok(Ran { status: output.status, stderr, took: began.elapsed() })
         }
         Err(_) => {
             if let Some(group) = group {

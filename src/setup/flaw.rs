@@ -137,7 +137,7 @@ pub fn flaws(source: &str) -> Vec<Flaw> {
         for (index, group) in event.groups.iter().enumerate() {
             let entry = format!("hooks.{}[{index}]", event.name);
             let Some(hooks) = &group.hooks else {
-                let (is_flat, what, to_do) = group_problem(group);
+                let GroupProblem { is_flat, what, to_do } = group_problem(group);
                 push(group.text, entry, is_flat, &what, to_do);
                 continue;
             };
@@ -148,7 +148,7 @@ pub fn flaws(source: &str) -> Vec<Flaw> {
                 push(matcher.key, entry.clone(), false, &what, "set it to \"*\" or a pattern");
             }
             for (number, hook) in hooks.iter().enumerate() {
-                if let Some((what, to_do)) = hook_problem(hook.text) {
+                if let Some(HookProblem { what, to_do }) = hook_problem(hook.text) {
                     push(hook.text, format!("{entry}.hooks[{number}]"), false, &what, &to_do);
                 }
             }
@@ -157,44 +157,60 @@ pub fn flaws(source: &str) -> Vec<Flaw> {
     flaws
 }
 
+/// The problem of a group.
+struct GroupProblem {
+    is_flat: bool,
+    what: String,
+    to_do: &'static str,
+}
+
+/// The problem of a hook.
+struct HookProblem {
+    what: String,
+    to_do: String,
+}
+
 /// The problem of a group without an array of hooks.
-fn group_problem(group: &Group<'_>) -> (bool, String, &'static str) {
+fn group_problem(group: &Group<'_>) -> GroupProblem {
     if group.flat_command().is_some() {
         let to_do = "`murmur setup hooks --fix-flat` rewrites it as {\"matcher\", \"hooks\": [...]}";
-        return (true, "has its command next to the matcher (flat form)".to_owned(), to_do);
+        let what = "has its command next to the matcher (flat form)".to_owned();
+        return GroupProblem { is_flat: true, what, to_do };
     }
     let to_do = "make it {\"matcher\", \"hooks\": [...]}, or remove it";
     if group.object.0.is_empty() && !group.text.starts_with('{') {
-        return (false, format!("is {}, not an object", kind(group.text)), to_do);
+        let what = format!("is {}, not an object", kind(group.text));
+        return GroupProblem { is_flat: false, what, to_do };
     }
-    (false, "has no array \"hooks\"".to_owned(), to_do)
+    GroupProblem { is_flat: false, what: "has no array \"hooks\"".to_owned(), to_do }
 }
 
-/// The problem of a hook, and the hint.
-fn hook_problem(hook: &str) -> Option<(String, String)> {
+/// The problem of a hook, if it has one.
+fn hook_problem(hook: &str) -> Option<HookProblem> {
+    let problem = |what: String, to_do: String| Some(HookProblem { what, to_do });
     let typed = "add \"type\": \"command\" and a command, or remove it".to_owned();
     if !hook.starts_with('{') {
-        return Some((format!("is {}, not an object", kind(hook)), typed));
+        return problem(format!("is {}, not an object", kind(hook)), typed);
     }
     let object = Object::parse(hook).ok()?;
     let Some(member) = object.get("type") else {
-        return Some(("has no \"type\"".to_owned(), typed));
+        return problem("has no \"type\"".to_owned(), typed);
     };
     let Some(name) = json::string(member.value) else {
-        return Some((format!("has a type that is {}", kind(member.value)), typed));
+        return problem(format!("has a type that is {}", kind(member.value)), typed);
     };
     let Some((_, needed)) = TYPES.iter().find(|(known, _)| *known == name) else {
-        return Some((format!("has the unknown type {name:?}"), typed));
+        return problem(format!("has the unknown type {name:?}"), typed);
     };
     let text = |key: &str| object.get(key).and_then(|member| json::string(member.value));
     if let Some(missing) = needed.iter().find(|key| text(key).is_none()) {
-        return Some((format!("has no string {missing:?}"), "add one, or remove it".to_owned()));
+        return problem(format!("has no string {missing:?}"), "add one, or remove it".to_owned());
     }
     if name == "http" && text("url").is_some_and(|url| !url.contains("://")) {
-        return Some((
+        return problem(
             "has an invalid \"url\"".to_owned(),
             "use a full URL, such as http://127.0.0.1:8080/".to_owned(),
-        ));
+        );
     }
     OPTIONS.into_iter().find_map(|(key, wanted)| {
         let value = object.get(key)?.value;
@@ -205,7 +221,8 @@ fn hook_problem(hook: &str) -> Option<(String, String)> {
             _ => json::string(value).is_some(),
         };
         (!is_right).then(|| {
-            (format!("has a {key:?} that is not {wanted}"), format!("make it {wanted}, or remove it"))
+            let what = format!("has a {key:?} that is not {wanted}");
+            HookProblem { what, to_do: format!("make it {wanted}, or remove it") }
         })
     })
 }
@@ -275,8 +292,10 @@ mod tests {
         let at = |event: &str| flaws(&source(event))[0].at(Path::new("/s"));
         assert!(at("PreToolUse").contains(
             "hooks.PreToolUse[0] has a matcher that is a number, not a string: Claude Code ignores the whole file because of it, \
-             2.1.197 silently, so your permissions.deny is off; set it"
+             2.1.197 silently, so your permissions.deny has no effect; set it"
         ));
-        assert!(at("Stop").contains("so your permissions.deny is off, 2.1.329 ignores the entry; set it"));
+        assert!(
+            at("Stop").contains("so your permissions.deny has no effect, 2.1.329 ignores the entry; set it")
+        );
     }
 }

@@ -185,7 +185,7 @@ fn wrong_usage_is_told_with_exit_code_2() {
         assert!(shown.starts_with("| error: ") && shown.ends_with("[exit 2]"), "{args:?}: {shown}");
     }
     assert_snapshot!(env.run(["log", "--outcome", "fine"]), @r#"
-    | error: --outcome "fine" is not known
+    | error: --outcome "fine" is not a known value
     | hint: write ok, attention, error or stopped; see: murmur log --help
     [exit 2]
     "#);
@@ -197,7 +197,7 @@ fn wrong_usage_is_told_with_exit_code_2() {
 fn wrong_usage_is_told_in_our_words_with_the_nearest_that_there_is() {
     let env = Env::new();
     assert_snapshot!(env.run(["stauts"]), @r#"
-    | error: no command "stauts"
+    | error: unknown command "stauts"
     | hint: did you mean "status"? See: murmur --help
     [exit 2]
     "#);
@@ -206,22 +206,22 @@ fn wrong_usage_is_told_in_our_words_with_the_nearest_that_there_is() {
         assert!(shown.contains("| hint: did you mean \"log\"? See: murmur --help"), "{shown}");
     }
     assert_snapshot!(env.run(["frobnicate"]), @r#"
-    | error: no command "frobnicate"
+    | error: unknown command "frobnicate"
     | hint: see: murmur --help
     [exit 2]
     "#);
     assert_snapshot!(env.run(["workspaces", "lst"]), @r#"
-    | error: no command "lst"
+    | error: unknown command "lst"
     | hint: did you mean "list"? See: murmur workspaces --help
     [exit 2]
     "#);
     assert_snapshot!(env.run(["log", "--outcome", "eror"]), @r#"
-    | error: --outcome "eror" is not known
+    | error: --outcome "eror" is not a known value
     | hint: did you mean "error"? Write ok, attention, error or stopped; see: murmur log --help
     [exit 2]
     "#);
     assert_snapshot!(env.run(["status", "--jsn"]), @r#"
-    | error: no option "--jsn"
+    | error: unknown option "--jsn"
     | hint: did you mean "--json"? See: murmur status --help
     [exit 2]
     "#);
@@ -231,7 +231,7 @@ fn wrong_usage_is_told_in_our_words_with_the_nearest_that_there_is() {
     [exit 2]
     "#);
     assert_snapshot!(env.run(["a\u{1b}[31m\nhint: run: evil"]), @r#"
-    | error: no command "a\u{1b}[31m\nhint: run: evil"
+    | error: unknown command "a\u{1b}[31m\nhint: run: evil"
     | hint: see: murmur --help
     [exit 2]
     "#);

@@ -70,7 +70,7 @@ fn the_data_folder_is_offered_where_it_has_an_effect_and_refused_elsewhere() {
     for command in ["sessions", "show", "record", "run", "mcp", "schema", "completions", "man", "demo"] {
         env.murmur([command, "--help"]).assert().success().stdout(contains("--data-dir").not());
         assert_eq!(offered(&env, &["murmur", command, "--data"]), "", "{command}");
-        let refused = starts_with("error: no option \"--data-dir\"");
+        let refused = starts_with("error: unknown option \"--data-dir\"");
         env.murmur([command, "--data-dir", "elsewhere"]).assert().code(2).stdout("").stderr(refused);
         // All that the command itself asks for.
         let asked: &[&str] = match command {

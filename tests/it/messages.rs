@@ -47,12 +47,12 @@ fn a_misspelled_name_is_told_with_the_nearest_one_and_the_option() {
 fn a_shell_that_is_not_known_is_told_with_those_that_are() {
     let env = Env::new();
     assert_snapshot!(env.run(["completions", "zz"]), @r#"
-    | error: shell "zz" is not known
+    | error: shell "zz" is not a known value
     | hint: did you mean "zsh"? Write bash, elvish, fish, powershell or zsh; see: murmur completions --help
     [exit 2]
     "#);
     assert_snapshot!(env.run(["completions", "x"]), @r#"
-    | error: shell "x" is not known
+    | error: shell "x" is not a known value
     | hint: write bash, elvish, fish, powershell or zsh; see: murmur completions --help
     [exit 2]
     "#);
@@ -320,7 +320,7 @@ fn a_misspelled_agent_workspace_or_command_is_told_with_the_nearest_one() {
     env.register(&[&site]);
     env.run(["host", "spawn", "--agent-id", "fixer", "--worktree", "site"]);
     assert_snapshot!(env.run(["host", "status", "fixr"]), @"
-    | error: no host of agent fixr
+    | error: no hosted agent fixr
     | hint: did you mean fixer? See: murmur host list --all
     [exit 1]
     ");
@@ -331,7 +331,7 @@ fn a_misspelled_agent_workspace_or_command_is_told_with_the_nearest_one() {
     [exit 1]
     ");
     assert_snapshot!(env.run(["foo"]), @r#"
-    | error: no command "foo"
+    | error: unknown command "foo"
     | hint: see: murmur --help
     [exit 2]
     "#);

@@ -121,7 +121,7 @@ fn a_call_is_checked_and_the_rule_that_decides_is_named() {
     env.setting("permissions.toml", RULES);
     env.project_rules("site", "[[rules]]\ntool = \"Bash\"\naction = \"allow\"\npattern = \"git push -f\"\n");
     assert_snapshot!(check(&env, "Bash(git push -f)"), @r#"
-    deny: rule 1 of [ENV]/data/config/permissions.toml denies it ("git push -f:*"); do without it
+    deny: rule 1 of [ENV]/data/config/permissions.toml denies it ("git push -f:*"); continue without it
       by rule 1 of [ENV]/data/config/permissions.toml
       for a beat of [ENV]/here, project here
     [exit 0]
@@ -260,7 +260,7 @@ fn a_call_is_typed_or_comes_on_stdin_as_a_hook_gets_it() {
     std::fs::write(&hook, r#"{"tool_name":"Bash","tool_input":{"command":"git push -f"}}"#).unwrap();
     let stdin = || std::fs::File::open(&hook).unwrap();
     assert_snapshot!(here(&env, ["permission", "check", "-"]).stdin(stdin()).run(), @r#"
-    deny: rule 1 of [ENV]/data/config/permissions.toml denies it ("git push -f:*"); do without it
+    deny: rule 1 of [ENV]/data/config/permissions.toml denies it ("git push -f:*"); continue without it
       by rule 1 of [ENV]/data/config/permissions.toml
       for a beat of [ENV]/here, project here
     [exit 0]

@@ -34,10 +34,13 @@ fn a_heartbeat_that_is_ok_without_its_mcp_server_is_attention_or_an_error() {
     for (status, why) in [("failed", "did not start"), ("needs-auth", "needs you to log in")] {
         let failed = line(&env, requires, &stream(status, "HEARTBEAT_OK"));
         assert_eq!(failed["outcome"], "error");
-        assert_eq!(failed["error"], format!("the heartbeat requires an MCP server: \"mail\" {why}"));
+        assert_eq!(failed["error"], format!("a required MCP server is not available: \"mail\" {why}"));
     }
     let other = line(&env, "---\nrequires: [web]\n---\n", &stream("connected", "HEARTBEAT_OK"));
-    assert_eq!(other["error"], "the heartbeat requires an MCP server: \"web\" is not one of the agent's");
+    assert_eq!(
+        other["error"],
+        "a required MCP server is not available: \"web\" is not configured for the agent"
+    );
 }
 
 #[test]

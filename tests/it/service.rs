@@ -99,7 +99,7 @@ fn the_unit_is_written_started_replaced_and_removed() {
     assert_snapshot!(env.run(["service", "install"]), @"
     Wrote [ENV]/home/.config/systemd/user/murmur.service
     murmur runs as a service
-    It ends when you log out, unless you run once: loginctl enable-linger
+    It stops when you log out. To keep it running, run: loginctl enable-linger
     [exit 0]
     ");
     assert_eq!(format!("{}[exit 0]", std::fs::read_to_string(unit(&env)).unwrap()), printed);
@@ -107,7 +107,7 @@ fn the_unit_is_written_started_replaced_and_removed() {
     assert_snapshot!(env.run(["service", "install"]), @"
     [ENV]/home/.config/systemd/user/murmur.service is up to date
     murmur runs as a service
-    It ends when you log out, unless you run once: loginctl enable-linger
+    It stops when you log out. To keep it running, run: loginctl enable-linger
     [exit 0]
     ");
     assert_snapshot!(env.run(["service", "status"]), @"
@@ -126,7 +126,7 @@ fn the_unit_is_written_started_replaced_and_removed() {
     Wrote [ENV]/home/.config/systemd/user/murmur.service, and saved the previous version as [ENV]/home/.config/systemd/user/murmur.service.murmur-[RANDOM]
     To keep changes to it, use a drop-in: systemctl --user edit murmur.service
     murmur runs as a service
-    It ends when you log out, unless you run once: loginctl enable-linger
+    It stops when you log out. To keep it running, run: loginctl enable-linger
     [exit 0]
     ");
     assert_eq!(
@@ -201,7 +201,7 @@ fn a_manager_that_cannot_be_reached_leaves_no_file_and_keeps_none() {
     "#);
     assert_snapshot!(env.run(["service", "uninstall"]), @"
     Removed [ENV]/home/.config/systemd/user/murmur.service; agents keep running
-    | note: cannot tell the service manager: systemctl --user disable --now murmur.service: Failed to connect to bus: No medium found; a running daemon keeps running; stop it with: murmur stop
+    | note: cannot reach the service manager: systemctl --user disable --now murmur.service: Failed to connect to bus: No medium found; if the daemon is running, stop it with: murmur stop
     [exit 0]
     ");
     assert_eq!(env.names(unit(&env).parent().unwrap()), "default.target.wants");
@@ -255,14 +255,14 @@ fn a_link_to_somebody_elses_file_is_left_to_them() {
     for command in ["install", "uninstall"] {
         allow_duplicates! { assert_snapshot!(env.run(["service", command]), @"
         | error: [ENV]/home/.config/systemd/user/murmur.service is a link to [ENV]/store/murmur.service
-        | hint: change it with the program that made it, for example Home Manager
+        | hint: change it with the program that created it, for example Home Manager
         [exit 1]
         ") };
     }
     assert_eq!(env.names(unit(&env).parent().unwrap()), "murmur.service");
     assert_eq!(asked(&env), "");
     assert_snapshot!(env.run(["service", "status"]), @"
-    [ENV]/home/.config/systemd/user/murmur.service is a link to [ENV]/store/murmur.service; change it with the program that made it, for example Home Manager
+    [ENV]/home/.config/systemd/user/murmur.service is a link to [ENV]/store/murmur.service; change it with the program that created it, for example Home Manager
     active, linked
     [exit 0]
     ");

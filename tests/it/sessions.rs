@@ -132,7 +132,7 @@ fn filters_choose_and_n_counts_what_they_chose() {
     [exit 0]
     ");
     assert_snapshot!(place.run(["sessions", "--state", "done"]), @r#"
-    | error: --state "done" is not known
+    | error: --state "done" is not a known value
     | hint: write starting, running, exited, signaled, failed or expired; see: murmur sessions --help
     [exit 2]
     "#);

@@ -78,7 +78,7 @@ fn a_file_that_was_not_there_goes_again() {
     ");
     assert_eq!(env.names(&env.home().join(".claude")), "settings.json");
     assert_snapshot!(setup(&env, &["--remove"]), @"
-    Removed [ENV]/home/.claude/settings.json, which had nothing but murmur's hooks in it
+    Removed [ENV]/home/.claude/settings.json, which contained only murmur's hooks
     [exit 0]
     ");
     assert_eq!(env.names(&env.home().join(".claude")), "");
@@ -112,7 +112,7 @@ fn each_scope_has_its_file() {
     [exit 1]
     ");
     assert_snapshot!(setup(&env, &["--scope", "all"]), @r#"
-    | error: --scope "all" is not known
+    | error: --scope "all" is not a known value
     | hint: write user, project or local; see: murmur setup hooks --help
     [exit 2]
     "#);
@@ -207,7 +207,7 @@ fn flat_entries_are_pointed_out_and_rewritten_only_on_demand() {
     assert_snapshot!(setup(&env, &[]), @r#"
     Configured murmur's hooks in [ENV]/home/.claude/settings.json
     Saved the previous version as [ENV]/home/.claude/settings.json.murmur-[RANDOM]
-    | warning: [ENV]/home/.claude/settings.json:5:7: hooks.PostToolUse[0] has its command next to the matcher (flat form): Claude Code 2.1.197 silently ignores the whole file because of it, so your permissions.deny is off, 2.1.329 ignores the entry; `murmur setup hooks --fix-flat` rewrites it as {"matcher", "hooks": [...]}
+    | warning: [ENV]/home/.claude/settings.json:5:7: hooks.PostToolUse[0] has its command next to the matcher (flat form): Claude Code 2.1.197 silently ignores the whole file because of it, so your permissions.deny has no effect, 2.1.329 ignores the entry; `murmur setup hooks --fix-flat` rewrites it as {"matcher", "hooks": [...]}
     [exit 0]
     "#);
     assert!(read(&settings(&env)).contains("{ \"matcher\": \"Bash\", \"command\": \"mine\" }"));

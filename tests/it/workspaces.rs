@@ -72,7 +72,7 @@ fn a_workspace_is_forgotten_even_if_its_folder_is_gone() {
     env.register(&[&site, &blog]);
     std::fs::remove_dir_all(&site.0).unwrap();
     assert_snapshot!(env.run(["workspaces", "remove", "site"]), @"
-    forgot [ENV]/site; its files were not changed
+    unregistered [ENV]/site; its files were not changed
     [exit 0]
     ");
     assert_snapshot!(env.config(), @r#"{"workspaces":[{"interval":"1h","path":"[ENV]/blog"}]}"#);
@@ -82,7 +82,7 @@ fn a_workspace_is_forgotten_even_if_its_folder_is_gone() {
     [exit 1]
     ");
     assert_snapshot!(env.run(["workspaces", "remove", "blog"]), @"
-    forgot [ENV]/blog; its files were not changed
+    unregistered [ENV]/blog; its files were not changed
     [exit 0]
     ");
     assert!(blog.0.join("HEARTBEAT.md").exists());

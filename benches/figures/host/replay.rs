@@ -115,9 +115,9 @@ fn derive(kept: StoredEvents, next: u64) -> anyhow::Result<()> {
     let (mut replay, mut page, mut at) = (Replay::open(kept, 0)?, Vec::new(), 0);
     while at < next {
         page.clear();
-        let (from, to) = replay.fill(&mut page, PAGE)?;
-        anyhow::ensure!(from == at && to > from, "events from {from} to {to} where {at} is next");
-        at = to;
+        let events = replay.fill(&mut page, PAGE)?;
+        anyhow::ensure!(events.start == at && !events.is_empty(), "events {events:?} where {at} is next");
+        at = events.end;
     }
     Ok(())
 }

@@ -23,9 +23,16 @@ const BUSY: u64 = 0;
 pub(super) struct Clients {
     tasks: JoinSet<()>,
     /// Clients that were not told to leave.
-    staying: HashMap<Id, (Arc<Caller>, Arc<Activity>)>,
+    staying: HashMap<Id, Client>,
     limit: usize,
     clock: Arc<AtomicU64>,
+}
+
+/// A connected client.
+#[derive(Debug)]
+struct Client {
+    caller: Arc<Caller>,
+    activity: Arc<Activity>,
 }
 
 /// Since when a client is idle, if it is.
@@ -90,7 +97,7 @@ impl Clients {
 
     /// Reduces the number of clients that `counts` selects below `limit`; returns whether that succeeded.
     fn make_room_in(&mut self, limit: usize, counts: impl Fn(Owner) -> bool) -> bool {
-        let many = self.staying.values().filter(|(caller, _)| counts(caller.owner())).count();
+        let many = self.staying.values().filter(|client| counts(client.caller.owner())).count();
         many < limit.max(1) || self.drop_longest_idle_of(counts)
     }
 
@@ -100,13 +107,12 @@ impl Clients {
     }
 
     fn drop_longest_idle_of(&mut self, counts: impl Fn(Owner) -> bool) -> bool {
-        let since = |activity: &Activity| activity.idle_since.load(Ordering::Relaxed);
-        let idle = self.staying.iter().map(|(id, (caller, activity))| (since(activity), *id, caller));
-        let idle = idle.filter(|(since, _, caller)| *since != BUSY && counts(caller.owner()));
-        let Some(id) = idle.min_by_key(|(since, ..)| *since).map(|(_, id, _)| id) else { return false };
-        if let Some((_, activity)) = self.staying.remove(&id) {
-            activity.leave.notify_one();
-        }
+        let since = |client: &Client| client.activity.idle_since.load(Ordering::Relaxed);
+        let idle = self.staying.iter();
+        let idle = idle.filter(|(_, client)| since(client) != BUSY && counts(client.caller.owner()));
+        let longest = idle.min_by_key(|(_, client)| since(client)).map(|(id, _)| *id);
+        let Some(client) = longest.and_then(|id| self.staying.remove(&id)) else { return false };
+        client.activity.leave.notify_one();
         true
     }
 
@@ -124,7 +130,7 @@ impl Clients {
         let (since, clock) = (tick(&self.clock), Arc::clone(&self.clock));
         let activity = Arc::new(Activity { idle_since: since.into(), clock, leave: Notify::new() });
         let task = self.tasks.spawn(converse(Arc::clone(&activity)));
-        self.staying.insert(task.id(), (caller, activity));
+        self.staying.insert(task.id(), Client { caller, activity });
     }
 
     /// Waits until a client has left. `None` if there are none.
@@ -197,7 +203,7 @@ mod tests {
 
     impl Clients {
         fn has(&self, activity: &Arc<Activity>) -> bool {
-            self.staying.values().any(|(_, known)| Arc::ptr_eq(known, activity))
+            self.staying.values().any(|known| Arc::ptr_eq(&known.activity, activity))
         }
 
         /// Adds a client that leaves when it is told to, if there is room.

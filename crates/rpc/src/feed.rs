@@ -8,6 +8,7 @@ use murmur_core::id::AgentId;
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
@@ -35,12 +36,12 @@ pub trait Older: Send + Sync + fmt::Debug {
 
 /// A reader of older events.
 pub trait Past: Send + fmt::Debug {
-    /// Appends whole lines of events to `out`, about `most` bytes. Returns the numbers of the first event and of the
-    /// one after the last; they are equal if there are no more.
+    /// Appends whole lines of events to `out`, about `most` bytes. Returns their numbers; there are none if there
+    /// are no more events.
     ///
     /// # Errors
     /// After an error there are no more events.
-    fn fill(&mut self, out: &mut Vec<u8>, most: usize) -> io::Result<(u64, u64)>;
+    fn fill(&mut self, out: &mut Vec<u8>, most: usize) -> io::Result<Range<u64>>;
 }
 
 #[derive(Debug, Default)]
@@ -193,12 +194,12 @@ impl Reader {
         };
         let start = out.len();
         match self.past_lines(out, most) {
-            Ok((from, to)) if to > self.next => {
-                if from > self.next {
-                    let gap = self.gap(from);
+            Ok(events) if events.end > self.next => {
+                if events.start > self.next {
+                    let gap = self.gap(events.start);
                     out.splice(start..start, gap);
                 }
-                self.next = to;
+                self.next = events.end;
             }
             _ => {
                 out.truncate(start);
@@ -210,7 +211,7 @@ impl Reader {
         Filled::Some
     }
 
-    fn past_lines(&mut self, out: &mut Vec<u8>, most: usize) -> io::Result<(u64, u64)> {
+    fn past_lines(&mut self, out: &mut Vec<u8>, most: usize) -> io::Result<Range<u64>> {
         let past = match &mut self.past {
             Some(past) => past,
             None => {
@@ -294,13 +295,13 @@ mod tests {
     }
 
     impl Past for Page {
-        fn fill(&mut self, out: &mut Vec<u8>, _most: usize) -> io::Result<(u64, u64)> {
+        fn fill(&mut self, out: &mut Vec<u8>, _most: usize) -> io::Result<Range<u64>> {
             let from = self.at;
             if self.at < self.to {
                 out.extend(event_line("old", "a", self.at, &()));
                 self.at += 1;
             }
-            Ok((from, self.at))
+            Ok(from..self.at)
         }
     }
 

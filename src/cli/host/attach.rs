@@ -11,7 +11,7 @@ use super::show;
 use crate::host::discover::{self, Condition, PATIENCE};
 use crate::host::record::Record;
 use crate::host::replay::{Replay, StoredEvents};
-use crate::journal::read::{Backward, Entries};
+use crate::journal::read::{Backward, Entries, Found};
 use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
@@ -116,7 +116,7 @@ impl<W: Write> Follower<'_, W> {
                 None => {
                     let ran = self.ran.take().or(journalled(self.dir, self.agent)?);
                     if ran.is_none() && !was_there {
-                        bail!(failure!("no host of agent {}", self.agent; "see: murmur host list --all"));
+                        bail!(failure!("no hosted agent {}", self.agent; "see: murmur host list --all"));
                     }
                     return self.replay(ran);
                 }
@@ -216,8 +216,7 @@ impl<W: Write> Follower<'_, W> {
             opened.with_context(|| format!("cannot read capture session {capture} of {agent}"))?;
         loop {
             let mut page = Vec::new();
-            let (from, to) = replay.fill(&mut page, PAGE)?;
-            if from == to {
+            if replay.fill(&mut page, PAGE)?.is_empty() {
                 match replay.lost() {
                     Some(reason) => bail!("the rest of {agent}'s output was not captured: {reason}"),
                     None => return Ok(()),
@@ -264,7 +263,7 @@ fn is_last(event: &Event) -> bool {
 fn journalled(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Option<(CaptureId, Backend)>> {
     let needle = format!("\"agent\":\"{agent}\"");
     let mut entries = Entries::new(Backward::open(&dir.journal())?.containing(&needle), None);
-    while let Some((entry, _)) = entries.next_entry(|_| true)? {
+    while let Some(Found { entry, .. }) = entries.next_entry(|_| true)? {
         if entry.kind.is_beat() && entry.agent == agent.as_str() {
             return Ok(entry.capture.map(|capture| (capture, entry.backend)));
         }

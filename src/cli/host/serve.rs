@@ -15,7 +15,7 @@ use crate::host::registration::Registration;
 use crate::host::run::{self as host, Spec};
 use crate::host::state::Kind;
 use crate::journal::decisions;
-use crate::journal::unfinished::Kept;
+use crate::journal::unfinished::{Kept, Unwritten};
 use crate::pulse::task;
 use crate::trust::{self, PrivateFile};
 use anyhow::{Context, bail};
@@ -279,8 +279,10 @@ fn run_beat(env: &UserEnv) -> anyhow::Result<ExitCode> {
                     }
                     match report.unwritten {
                         None => BeatReport::Journaled,
-                        Some((_, Kept::OnDisk)) => BeatReport::Waiting,
-                        Some((_, Kept::Nowhere)) => BeatReport::Unsaved { line: report.entry.line()? },
+                        Some(Unwritten { kept: Kept::OnDisk, .. }) => BeatReport::Waiting,
+                        Some(Unwritten { kept: Kept::Nowhere, .. }) => {
+                            BeatReport::Unsaved { line: report.entry.line()? }
+                        }
                     }
                 }
                 Err(BeatError::Busy { .. } | BeatError::Withdrawn) => BeatReport::Busy,

@@ -60,7 +60,7 @@ mod tests {
         assert_eq!(over(allowed.clone(), &sudo, &Permissions::Skip), allowed);
         let denied = over(allowed, &sudo, &Permissions::default());
         let Step::Decided(decision) = &denied else { panic!("{denied:?}") };
-        assert_eq!(decision.reason, "\"Bash(sudo *)\" in the deny list forbids it; do without it");
+        assert_eq!(decision.reason, "\"Bash(sudo *)\" in the deny list forbids it; continue without it");
         assert_eq!(over(denied.clone(), &sudo, &Permissions::Deny([Box::from("Bash")].into())), denied);
     }
 }

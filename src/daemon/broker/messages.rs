@@ -118,6 +118,13 @@ impl TryFrom<String> for Cursor {
     }
 }
 
+/// A request and when it was sent.
+#[derive(Debug)]
+pub(super) struct AskedRequest {
+    pub(super) request: Request,
+    pub(super) asked: Timestamp,
+}
+
 /// A request as people see it. Times are RFC 3339. The aliases are the keys of older daemons.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -52,6 +52,15 @@ pub struct Open<D> {
     pub standing: Standing<D>,
 }
 
+/// A hook that waits for an answer.
+#[derive(Debug)]
+pub struct WaitingHook<D> {
+    /// Its id.
+    pub hook: String,
+    /// Where the answer goes.
+    pub sender: D,
+}
+
 /// The state of a request.
 #[derive(Debug)]
 pub enum Standing<D> {
@@ -59,8 +68,8 @@ pub enum Standing<D> {
     Waiting {
         /// When they stop waiting, if ever.
         until: Option<Timestamp>,
-        /// The hooks, and where the answer goes.
-        hooks: Vec<(String, D)>,
+        /// The hooks.
+        hooks: Vec<WaitingHook<D>>,
     },
     /// The call is deferred: no process waits.
     Deferred(deferred::Standing),
@@ -154,7 +163,7 @@ impl<D> Requests<D> {
         let until = request.until(asked);
         let (id, same) = self.find(&request);
         let Some(open) = self.open.get_mut(&id).filter(|_| same) else {
-            let standing = Standing::Waiting { until, hooks: vec![(hook, sender)] };
+            let standing = Standing::Waiting { until, hooks: vec![WaitingHook { hook, sender }] };
             self.ended.retain(|(ended, _)| *ended != id);
             self.open.insert(id.clone(), Open::new(request, input, asked, standing));
             return Sent::Waiting(id);
@@ -171,13 +180,13 @@ impl<D> Requests<D> {
             }
             Standing::Waiting { hooks, .. } => {
                 // A hook that lost its connection takes the place of its old one.
-                hooks.retain(|(other, _)| *other != hook);
-                hooks.push((hook, sender));
+                hooks.retain(|other| other.hook != hook);
+                hooks.push(WaitingHook { hook, sender });
                 Sent::Waiting(id)
             }
             // An answer is valid for one call: a repeated one is a new request.
             Standing::Deferred(_) => {
-                let standing = Standing::Waiting { until, hooks: vec![(hook, sender)] };
+                let standing = Standing::Waiting { until, hooks: vec![WaitingHook { hook, sender }] };
                 *open = Open::new(request, input, asked, standing);
                 Sent::Waiting(id)
             }
@@ -216,7 +225,7 @@ impl<D> Requests<D> {
         let Some(Open { standing: Standing::Waiting { hooks, .. }, .. }) = self.open.get_mut(id) else {
             return false;
         };
-        hooks.retain(|(other, _)| other != hook);
+        hooks.retain(|other| other.hook != hook);
         let is_last = hooks.is_empty();
         if is_last {
             self.end(id, Ended::Gone);
@@ -251,7 +260,7 @@ impl<D> Requests<D> {
         }
         let Some(open) = self.open.get_mut(id) else { return };
         let Standing::Waiting { hooks, .. } = &mut open.standing else { return };
-        hooks.retain(|(other, _)| other != hook);
+        hooks.retain(|other| other.hook != hook);
         match late {
             Timeout::Deferred(until) => {
                 open.standing = Standing::Deferred(deferred::Standing::Deferred { until: *until });
@@ -289,7 +298,7 @@ impl<D> Requests<D> {
         match std::mem::replace(&mut open.standing, answered) {
             Standing::Waiting { hooks, .. } => {
                 self.end(id, Ended::Answered);
-                Ok(AnswerEffect::Notify(hooks.into_iter().map(|(_, sender)| sender).collect()))
+                Ok(AnswerEffect::Notify(hooks.into_iter().map(|waiting| waiting.sender).collect()))
             }
             _ => Ok(AnswerEffect::Resume),
         }

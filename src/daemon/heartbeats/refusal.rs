@@ -46,6 +46,18 @@ pub enum StartRefusal {
     Stopping,
 }
 
+impl StartRefusal {
+    /// A heartbeat of `workspace` that is not among `names`, which are empty if the workspace isn't registered.
+    pub(super) fn not_found<'a>(workspace: &Path, names: impl Iterator<Item = &'a str>) -> Self {
+        let names: Vec<&str> = names.collect();
+        let workspace = workspace.to_path_buf();
+        match names.is_empty() {
+            true => Self::Unknown { workspace },
+            false => Self::Unnamed { workspace, names: names.join(", ") },
+        }
+    }
+}
+
 /// The hint to approve a heartbeat.
 #[must_use]
 pub fn approve_hint(workspace: &Path, name: &str) -> String {

@@ -1,5 +1,6 @@
 //! The running beats and the workspaces they hold.
 
+use super::HeartbeatRef;
 use crate::journal::unfinished::Begun;
 use jiff::Timestamp;
 use murmur_core::id::BeatId;
@@ -25,6 +26,12 @@ pub struct Running {
 }
 
 impl Running {
+    /// Its heartbeat.
+    #[must_use]
+    pub fn heartbeat(&self) -> HeartbeatRef {
+        HeartbeatRef { workspace: self.workspace.clone(), name: self.name.clone() }
+    }
+
     /// The beat of `begun`, which another process runs.
     #[must_use]
     pub fn by_others(begun: &Begun) -> Option<Self> {

@@ -3,7 +3,8 @@
 use super::Runner;
 use crate::beat;
 use crate::daemon::client::Beats;
-use crate::daemon::rpc_handlers::{Command, HeartbeatRef, ReplyTo, StartedBeat};
+use crate::daemon::heartbeats::HeartbeatRef;
+use crate::daemon::rpc_handlers::{Command, ReplyTo, StartedBeat};
 use crate::daemon::state::{Effect, Event, StartRequest};
 use crate::daemon::status::{self, Status};
 use crate::journal::append;

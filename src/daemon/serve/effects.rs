@@ -32,8 +32,8 @@ impl<L: FnMut(&str)> Runner<L> {
             Effect::Log(line) => (self.log)(&line),
 
             Effect::Reload => return self.reload(),
-            Effect::RememberRun(workspace, name, at) => self.write_behind.remember(workspace, name, at),
-            Effect::ForgetRun(workspace, name) => self.write_behind.forget(workspace, name),
+            Effect::RememberRun(heartbeat, at) => self.write_behind.remember(heartbeat, at),
+            Effect::ForgetRun(heartbeat) => self.write_behind.forget(&heartbeat),
             Effect::WriteRuns => return self.write_runs(),
             Effect::RetryRuns if self.write_behind.problem().is_some() => return self.write_runs(),
             Effect::RetryRuns => {}

@@ -35,7 +35,7 @@ impl State {
             resumes: running.resumes.clone(),
         };
         self.beats.insert(running.beat.clone(), beat);
-        let remember = Effect::RememberRun(running.workspace.clone(), running.name.clone(), running.since);
+        let remember = Effect::RememberRun(running.heartbeat(), running.since);
         [remember, Effect::Announce(Box::new(start))]
     }
 
@@ -89,7 +89,7 @@ impl State {
         let Beat { before, requested, .. } = *beat;
         self.beats.remove(&id);
         let stopped = self.heartbeats.not_started(&id, before, now, FULL_PAUSE);
-        let forget = stopped.map(|running| Effect::ForgetRun(running.workspace, running.name));
+        let forget = stopped.map(|running| Effect::ForgetRun(running.heartbeat()));
         let answer = requested.then(|| Effect::Answer(id.clone(), Err(failure)));
         forget.into_iter().chain(answer).chain([Effect::Release(id)]).collect()
     }
@@ -139,9 +139,9 @@ impl State {
     fn found_busy(&mut self, id: &BeatId, beat: &Beat, now: Timestamp) -> Vec<Effect> {
         let mut effects = vec![Effect::Withdraw(id.clone())];
         if let Some(running) = self.heartbeats.found_busy(id, beat.before, now) {
-            effects.push(Effect::ForgetRun(running.workspace.clone(), running.name.clone()));
+            effects.push(Effect::ForgetRun(running.heartbeat()));
             let before = beat.before;
-            effects.extend(before.map(|at| Effect::RememberRun(running.workspace, running.name, at)));
+            effects.extend(before.map(|at| Effect::RememberRun(running.heartbeat(), at)));
         }
         effects.extend(beat.requested.then(|| Effect::ReportRefused(id.clone())));
         effects.push(Effect::Survey);

@@ -2,7 +2,7 @@
 
 use crate::daemon::client::Beats;
 use crate::daemon::data_folder::Lost;
-use crate::daemon::heartbeats::{DeferredBeat, LastRuns, Start};
+use crate::daemon::heartbeats::{DeferredBeat, HeartbeatRef, LastRuns, Start};
 use crate::daemon::launch::BeatReport;
 use crate::daemon::pending_runs::Runs;
 use crate::journal::unfinished::Survey;
@@ -190,9 +190,9 @@ pub enum Effect {
     /// Reads the configuration [`Event::Loaded`].
     Reload,
     /// Plans to write a last run to config.json.
-    RememberRun(PathBuf, Option<String>, Timestamp),
+    RememberRun(HeartbeatRef, Timestamp),
     /// Drops a planned last run.
-    ForgetRun(PathBuf, Option<String>),
+    ForgetRun(HeartbeatRef),
     /// Writes the planned last runs [`Event::RunsWritten`].
     WriteRuns,
     /// Writes them if that failed before [`Event::RunsWritten`].

@@ -1,7 +1,7 @@
 //! Follows what changes without this daemon: config.json, the journal, and the beats of others.
 
 use super::{Configuration, Effect, JournalLine, Orphan, Stage, State};
-use crate::daemon::heartbeats::{Correction, LastRuns, Running};
+use crate::daemon::heartbeats::{Correction, HeartbeatRef, LastRuns, Running};
 use crate::journal::unfinished::Survey;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::HeartbeatId;
@@ -70,7 +70,8 @@ impl State {
         now: Timestamp,
     ) -> Option<Effect> {
         let is_news = self.heartbeats.record_run(workspace, name, at, now);
-        is_news.then(|| Effect::RememberRun(workspace.to_path_buf(), name.map(str::to_owned), at))
+        let heartbeat = || HeartbeatRef { workspace: workspace.to_path_buf(), name: name.map(str::to_owned) };
+        is_news.then(|| Effect::RememberRun(heartbeat(), at))
     }
 
     pub(super) fn beats_changed(&self) -> Vec<Effect> {
@@ -98,7 +99,7 @@ impl State {
             others.push(other);
         }
         self.heartbeats.set_others(others);
-        if survey.dead.iter().any(|(_, begun)| !begun.is_over()) {
+        if survey.dead.iter().any(|dead| !dead.begun.is_over()) {
             effects.push(Effect::RecoverLines);
         }
         effects.push(Effect::RecountLines { in_records: survey.waiting() });
@@ -135,6 +136,7 @@ impl State {
 
 /// Plans to write the correct last runs to config.json.
 fn remember(corrections: Vec<Correction>) -> impl Iterator<Item = Effect> {
-    let remember = |Correction { workspace, name, at, .. }| Effect::RememberRun(workspace, name, at);
+    let remember =
+        |Correction { workspace, name, at, .. }| Effect::RememberRun(HeartbeatRef { workspace, name }, at);
     corrections.into_iter().map(remember)
 }

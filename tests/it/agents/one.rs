@@ -36,7 +36,7 @@ fn one_agent_is_shown_with_what_it_did_last() {
 fn one_that_nobody_knows_is_an_error() {
     let env = Env::new();
     assert_snapshot!(env.run(["agents", "site-2"]), @r#"
-    | error: there is no agent "site-2"
+    | error: no agent "site-2"
     | hint: see: murmur agents
     [exit 1]
     "#);

@@ -11,7 +11,7 @@ fn a_task_is_set_shown_and_taken_back() {
     let env = Env::new();
     env.beats(&pulse("site-1", 0));
     assert_snapshot!(env.run(["agent", "task", "site-1", "Write the docs\nand more"]), @"
-    site-1 works on: Write the docs
+    site-1 is working on: Write the docs
     [exit 0]
     ");
     assert_eq!(env.listed()[0]["current_task"], "Write the docs");
@@ -26,7 +26,7 @@ fn a_task_is_set_shown_and_taken_back() {
     [exit 2]
     "#);
     assert_snapshot!(env.run(["agent", "task", "", "x"]), @"
-    | error: an agent's id is not empty
+    | error: the agent id is empty
     | hint: see: murmur agents
     [exit 1]
     ");
@@ -36,7 +36,7 @@ fn a_task_is_set_shown_and_taken_back() {
 fn a_task_of_an_agent_that_is_not_there_yet_is_kept_for_it() {
     let env = Env::new();
     assert_snapshot!(env.run(["agent", "task", "../odd", "Mend it"]), @"
-    ../odd works on: Mend it
+    ../odd is working on: Mend it
     | note: there is no agent ../odd now; see: murmur agents
     [exit 0]
     ");
@@ -52,8 +52,8 @@ fn a_task_of_an_agent_that_is_not_there_yet_is_kept_for_it() {
 fn an_agent_speaks_of_itself_by_the_id_that_its_pulses_have() {
     let env = Env::new();
     assert_snapshot!(env.run(["agent", "task", "Mend it"]), @"
-    | error: no agent runs this: neither MURMUR_AGENT_ID nor CLAUDE_CODE_SESSION_ID is set, and it is in no tmux session
-    | hint: say which: murmur agent task AGENT TASK, or see: murmur agents
+    | error: cannot tell which agent runs this: MURMUR_AGENT_ID and CLAUDE_CODE_SESSION_ID are not set, and this is not a tmux session
+    | hint: name the agent: murmur agent task AGENT TASK; to list agents, run: murmur agents
     [exit 1]
     ");
     let task = |words: &[&str]| {
@@ -65,7 +65,7 @@ fn an_agent_speaks_of_itself_by_the_id_that_its_pulses_have() {
     [exit 0]
     ");
     assert_snapshot!(task(&["Mend it"]).run(), @"
-    claude-s-1 works on: Mend it
+    claude-s-1 is working on: Mend it
     [exit 0]
     ");
     assert_snapshot!(task(&[]).run(), @"
@@ -73,7 +73,7 @@ fn an_agent_speaks_of_itself_by_the_id_that_its_pulses_have() {
     [exit 0]
     ");
     assert_snapshot!(task(&["Sell it"]).set("MURMUR_AGENT_ID", "site-1").run(), @"
-    site-1 works on: Sell it
+    site-1 is working on: Sell it
     [exit 0]
     ");
     assert_eq!(env.names(&env.data().join("agents")), "claude-s-1\nsite-1");

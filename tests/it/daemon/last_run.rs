@@ -64,7 +64,7 @@ fn saving_a_stale_copy_of_config_json_runs_nothing_again() {
     env.wait_for_journal(7);
     stop(daemon);
     assert_eq!(env.journal().len(), 7, "{}", env.journal_text());
-    // What is known is in the file again.
+    // What is use in the file again.
     assert!(!env.config().contains(old), "{}", env.config());
     // Whoever wants it to run says so.
     assert!(env.run(["beat", "w1"]).starts_with("ok "));

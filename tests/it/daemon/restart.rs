@@ -59,7 +59,7 @@ fn a_restart_replaces_the_daemon_and_its_beats_go_on() {
 fn where_none_runs_one_is_started() {
     let env = Env::new();
     assert_snapshot!(env.run(["restart"]), @"
-    murmur was not running; it is now (PID [PID])
+    murmur was not running; started it (PID [PID])
     [exit 0]
     ");
     assert!(env.run(["status"]).starts_with("murmur 0.1.0 is running"));

@@ -199,18 +199,21 @@ fn rude_clients_are_told_so_and_keep_nobody_from_an_answer() {
     waiting.say("{\"msg_type\":\"ping\"");
     let mut long = env.connect();
     long.say(vec![b'x'; (1 << 20) + (64 << 10)]);
-    assert_eq!(long.hear().unwrap()["error"], "a line may have 1048576 bytes");
+    assert_eq!(long.hear().unwrap()["error"], "a line has more than 1048576 bytes");
     assert_eq!(long.hear(), None);
     let mut client = env.connect();
     for (line, error) in [
-        ("not JSON", "not a request"),
-        ("{}", "not a request: missing field `msg_type`"),
-        ("[1,2]", "not a request"),
-        ("\u{0}", "not a request"),
-        ("", "not a request"),
-        (r#"{"msg_type":"PING","id":"1"}"#, "unknown msg_type \"PING\" known are ping, status"),
+        ("not JSON", "invalid request"),
+        ("{}", "invalid request: missing field `msg_type`"),
+        ("[1,2]", "invalid request"),
+        ("\u{0}", "invalid request"),
+        ("", "invalid request"),
+        (r#"{"msg_type":"PING","id":"1"}"#, "unknown msg_type \"PING\" use one of: ping, status"),
         (r#"{"msg_type":"attach","id":"1","payload":{"from":-1}}"#, "invalid value"),
-        (r#"{"msg_type":"attach","id":"1","payload":{"from":1}}"#, "there is no event 1, the next one is 0"),
+        (
+            r#"{"msg_type":"attach","id":"1","payload":{"from":1}}"#,
+            "event 1 does not exist yet; the next one is 0",
+        ),
         (r#"{"msg_type":"stop","id":"1"}"#, "docs/reference/daemon-protocol.md"),
         (r#"{"msg_type":"stop","id":"1","payload":{"beats":"kill"}}"#, "unknown variant `kill`"),
     ] {

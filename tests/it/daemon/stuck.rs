@@ -126,12 +126,12 @@ fn a_wrong_config_toml_is_said_once_and_the_defaults_hold() {
     pulse(&env, "site-1", env.root(), 20 * MINUTE, 0, RUNNING);
     pulse(&env, "site-2", env.root(), STUCK, 0, RUNNING);
     let daemon = env.daemon();
-    assert_snapshot!(daemon.says("is not in order"), @r#"[TIME] warning: every call is denied: [ENV]/data/config/config.toml: "quiet" is not in order; make "stale" shorter than "warning", and "warning" shorter than "stuck""#);
+    assert_snapshot!(daemon.says("do not increase"), @r#"[TIME] warning: every call is denied: [ENV]/data/config/config.toml: the times in "quiet" do not increase; make "stale" shorter than "warning", and "warning" shorter than "stuck""#);
     assert_eq!(who(&env.wait_for_journal(1)), ["site-2"]);
     daemon.signal(rustix::process::Signal::TERM);
     let (ended, said) = daemon.ended();
     assert!(ended.success());
-    assert!(!said.iter().any(|line| line.contains("is not in order")), "twice: {said:#?}");
+    assert!(!said.iter().any(|line| line.contains("do not increase")), "twice: {said:#?}");
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn a_journal_from_the_future_is_a_clock_that_went_back_and_a_torn_line_is_counte
     assert!(clock["found"].as_str().unwrap().contains("behind the journal's newest line of 2999"), "{clock}");
     let journal = finding(&env, "journal");
     assert_eq!(
-        journal["found"], "1 of 2 lines is not a journal line, line 2, the last of which is torn",
+        journal["found"], "1 of 2 lines is not a journal line, line 2, the last of which is incomplete",
         "{journal}"
     );
 }

@@ -41,7 +41,7 @@ fn a_client_begins_wherever_it_wants_to() {
     assert_eq!(unsaid.result("attach", Value::Null), attached);
     let refused = agent.peer().refusal("attach", json!({ "from": next + 1 }));
     let expected =
-        format!("offset {} is in the future; the next event is {next}; attach from {next} on", next + 1);
+        format!("offset {} is in the future; the next event is {next}; attach from {next}", next + 1);
     assert_eq!(refused, expected);
     agent.stop();
     let rest = at_next.rest_lines();

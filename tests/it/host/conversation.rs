@@ -102,7 +102,7 @@ fn a_text_of_spaces_is_not_sent() {
     let agent = env.live(&json!({}));
     for text in ["", " \n\t"] {
         let refused = agent.peer().refusal("send", json!({ "text": text }));
-        assert_eq!(refused, "there is no text to send");
+        assert_eq!(refused, "the message is empty");
     }
     assert_eq!(agent.status()["state"], "idle");
 }

@@ -34,7 +34,7 @@ fn a_line_over_1_mib_is_refused_and_one_of_1_mib_is_not() {
     assert_eq!((&answer["success"], answer["id"].as_str().unwrap().len()), (&json!(true), (1 << 20) - 27));
     // It may be gone before all is written.
     peer.say("x".repeat(3 << 20));
-    assert_eq!(peer.answer(), complaint("a line may have 1048576 bytes"));
+    assert_eq!(peer.answer(), complaint("a line has more than 1048576 bytes"));
     assert_eq!(peer.line(), "");
     agent.assert_answers();
 }
@@ -61,7 +61,7 @@ fn what_is_no_question_is_told_and_the_connection_goes_on() {
     for line in lines {
         assert!(peer.say([line, b"\n"].concat()));
         let answer = peer.answer();
-        assert!(answer["error"].as_str().unwrap().starts_with("not a request: "), "{answer}");
+        assert!(answer["error"].as_str().unwrap().starts_with("invalid request: "), "{answer}");
         assert_eq!(answer, complaint(answer["error"].as_str().unwrap()));
     }
     assert!(peer.say("{\"msg_type\":\"ping\",\"id\":\"a\\u0000b\",\"more\":[1]}\r\n"));
@@ -74,7 +74,7 @@ fn an_unknown_question_and_a_payload_of_the_wrong_type_are_refused() {
     let env = Env::new();
     let agent = begun(&env);
     let mut peer = agent.peer();
-    let known = "known are ping, status, list, attach, detach, send, wait, requests and stop";
+    let known = "use one of: ping, status, list, attach, detach, send, wait, requests and stop";
     for unknown in ["dance", "", "PING", "ping\0"] {
         assert_eq!(peer.refusal(unknown, Value::Null), format!("unknown msg_type {unknown:?}; {known}"));
     }
@@ -177,7 +177,7 @@ fn where_every_client_follows_events_one_more_is_turned_away() {
     }
     let full = complaint_with(
         "too many clients are connected, and each waits for an answer or for events",
-        "try again when one has gone",
+        "try again later",
     );
     let mut refused = agent.peer();
     assert_eq!(refused.next(), Some(full));

@@ -164,7 +164,7 @@ fn what_ended_is_forgotten_after_a_day() {
         assert_eq!(env.names(&env.hosts()), left);
     }
     assert_snapshot!(env.run(["attach", ID, "--from", "0"]), @"
-    | error: no host of agent site-1
+    | error: no hosted agent site-1
     | hint: see: murmur host list --all
     [exit 1]
     ");

@@ -71,7 +71,7 @@ fn one_of_another_version_is_listed_and_left_alone() {
     Project: site[31m
     Role: coding
     State: incompatible
-    Protocol: 9.0.0 (murmur 9.9.9), left alone
+    Protocol: 9.0.0 (murmur 9.9.9), not compatible with this murmur
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "status", ID, "--json"]), @r#"

@@ -41,12 +41,12 @@ fn there_are_none_at_first() {
     [exit 0]
     "#);
     assert_snapshot!(env.run(["host", "status", ID]), @"
-    | error: no host of agent site-1
+    | error: no hosted agent site-1
     | hint: see: murmur host list --all
     [exit 1]
     ");
     assert_snapshot!(env.run(["attach", ID]), @"
-    | error: no host of agent site-1
+    | error: no hosted agent site-1
     | hint: see: murmur host list --all
     [exit 1]
     ");
@@ -95,7 +95,7 @@ fn send_and_stop_say_what_came_of_it() {
     env.site(&json!({ "pace": pace }));
     assert_snapshot!(env.spawning(ID, &[]).run(), @"
     agent site-1 is running; follow it with: murmur attach site-1
-    | warning: no daemon runs: calls that need your approval are denied; run: murmur start
+    | warning: the daemon is not running, so calls that need your approval are denied; run: murmur start
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "send", ID, "one"]), @"
@@ -165,7 +165,7 @@ fn send_and_stop_say_what_came_of_it() {
     assert_eq!((&ended["state"], &ended["result"]["exit"]), (&json!("exited"), &json!({ "code": 0 })));
     assert_snapshot!(env.run(["attach", ID]), @"
     | error: agent site-1 has ended
-    | hint: see what it did with: murmur attach site-1 --from 0
+    | hint: show its output with: murmur attach site-1 --from 0
     [exit 1]
     ");
 }
@@ -217,8 +217,8 @@ fn a_message_that_is_too_long_is_refused_in_words() {
     std::fs::write(&long, "x".repeat(3 << 20)).unwrap();
     let stdin = std::fs::File::open(&long).unwrap();
     assert_snapshot!(env.murmur(["host", "send", ID, "-"]).stdin(stdin).run(), @"
-    | error: cannot send to site-1: 3145779 bytes are more than the 1048576 of a question
-    | hint: put them into a file and say where it is
+    | error: cannot send to site-1: the request has 3145779 bytes, more than the maximum of 1048576
+    | hint: put the text into a file and send the file's path
     [exit 1]
     ");
     agent.assert_answers();

@@ -36,7 +36,7 @@ fn an_agent_without_a_store_runs_and_says_what_is_lost() {
     assert_eq!(agent.stop()["exit"], json!({ "code": 0 }));
     agent.wait_for_end();
     insta::assert_snapshot!(homeless(&env, env.murmur(["attach", ID, "--from", "0"])).run(), @"
-    | error: agent site-1 has ended, and its output was not kept
+    | error: agent site-1 has ended, and its output was not captured
     [exit 1]
     ");
     insta::assert_snapshot!(std::fs::read_to_string(env.hosts().join("site-1.log")).unwrap(), @"[TIME] output is incomplete: cannot use the state folder [ENV]/no-store: Not a directory (os error 20); choose another with DERUN_STATE_ROOT");
@@ -123,7 +123,7 @@ fn when_the_disk_is_full_in_the_middle_what_was_kept_is_told_again_as_it_was() {
     agent.wait_for_end();
     let output = env.murmur(["attach", ID, "--from", "0", "--json"]).output();
     assert_eq!(output.status.code(), Some(1));
-    insta::assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"error: the rest of what site-1 did was not kept: File too large (os error 27)");
+    insta::assert_snapshot!(String::from_utf8(output.stderr).unwrap(), @"error: the rest of site-1's output was not captured: File too large (os error 27)");
     let told: Vec<Value> = String::from_utf8(output.stdout)
         .unwrap()
         .lines()

@@ -116,7 +116,7 @@ fn wrong_arguments_are_named() {
     parse state: expected a string, not 5
     parse limit: expected a whole number that is at least 1, not 0
     parse limit: expected a whole number that is at least 1, not "ten"
-    unknown argument: session_id; known are state, limit
+    unknown argument: session_id; use one of: state, limit
     session_id is required
     parse session_id: expected a string, not 5
     session_id is required
@@ -135,7 +135,7 @@ fn wrong_arguments_are_named() {
     parse grep: Compiled regex exceeds size limit of 1048576 bytes.
     cursor is past the end: 2 of 1 bytes
     parse context: requires grep
-    unknown argument: max-bytes; known are session_id, cursor, tail_bytes, tail_lines, max_bytes, encoding, strip_ansi, grep, context, ignore_case
+    unknown argument: max-bytes; use one of: session_id, cursor, tail_bytes, tail_lines, max_bytes, encoding, strip_ansi, grep, context, ignore_case
     cursor is required
     session_id is required
     cursor is past the end: 2 of 1 bytes

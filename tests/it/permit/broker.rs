@@ -144,7 +144,7 @@ fn the_first_answer_wins_and_every_other_one_is_an_error() {
     hint: see: murmur permission list
     ");
     assert_snapshot!(env.run(["permission", "respond", "00000000", "allow"]), @"
-    | error: there is no request 00000000
+    | error: no request 00000000
     | hint: see: murmur permission list, murmur question list
     [exit 1]
     ");
@@ -171,7 +171,7 @@ fn a_call_that_nobody_answers_in_time_is_denied_and_no_longer_listed() {
     let id = text(&events.until("request_opened"), "id").to_owned();
     assert_eq!(text(&events.until("request_closed"), "how"), "expired");
     assert_eq!(line(beat)["denials"], json!(["Bash"]));
-    assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: nobody answered in time, so the call is denied; go on without it, or say what is needed");
+    assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: nobody answered in time, so the call is denied; continue without it, or say what you need");
     assert!(env.run(["permission", "list"]).starts_with("no permission requests\n"));
     let late = env.run(["permission", "respond", &id, "allow"]).replace(&id, "[ID]");
     assert_snapshot!(late, @"

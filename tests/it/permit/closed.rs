@@ -210,7 +210,7 @@ fn where_a_person_is_to_be_asked_and_no_daemon_runs_a_beats_call_is_denied() {
     env.acting("permissionsChecker: manual", &[bash("t1", "echo hi")]);
     assert_snapshot!(env.run(["beat", "site"]), @"
     error [S] 1 call denied  murmur's hook failed: Bash(echo hi): cannot reach murmur's daemon, so nobody can be asked: No such file or directory (os error 2); the call is denied
-    | warning: no daemon runs: calls that need your approval are denied; run: murmur start
+    | warning: the daemon is not running, so calls that need your approval are denied; run: murmur start
     [exit 1]
     ");
     assert_snapshot!(env.run(["log"]), @"
@@ -232,8 +232,9 @@ fn that_nobody_answers_is_said_where_somebody_was_named_to() {
         let env = Env::new();
         env.acting(frontmatter, &[]);
         let said = env.murmur(["beat", "site"]).output().stderr;
-        let expected =
-            what.map(|what| format!("warning: no daemon runs: {what} are denied; run: murmur start\n"));
+        let expected = what.map(|what| {
+            format!("warning: the daemon is not running, so {what} are denied; run: murmur start\n")
+        });
         assert_eq!(String::from_utf8(said).unwrap(), expected.unwrap_or_default(), "{frontmatter}");
     }
 }
@@ -305,14 +306,14 @@ fn an_event_that_nobody_knows_is_refused_and_questions_about_the_hook_are_answer
         format!("murmur-hook {}\n[exit 0]", env!("CARGO_PKG_VERSION"))
     );
     assert_snapshot!(env.program(HOOK, ["--help"]).run(), @"
-    Answers a hook event of Claude Code, given on stdin as JSON. Installed by `murmur setup hooks`.
+    Answer a Claude Code hook event, read from stdin as JSON. Installed by `murmur setup hooks`.
 
     Usage: murmur-hook EVENT
 
-    Events that it decides:
+    Events answered with a decision:
       PreToolUse
       PermissionRequest
-    Events for which it writes the agent's pulse:
+    Events that update the agent's pulse:
       SessionStart
       UserPromptSubmit
       PostToolUse

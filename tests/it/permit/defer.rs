@@ -157,7 +157,7 @@ fn an_answer_that_never_comes_is_a_denial() {
     let line = put_off.events.until("beat_ended");
     env.wait_for_no_approvals();
     is_over(&put_off, &line, &json!(["Bash"]));
-    assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: nobody answered in time; go on without it, or say what is needed and why");
+    assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: nobody answered in time; continue without it, or say what you need and why");
     daemon.stop();
 }
 

@@ -28,7 +28,7 @@ fn the_projects_rules_come_before_the_users_own() {
     assert_eq!(ran(&env), [true, false, false]);
     let by: Vec<_> = env.decisions().iter().map(|line| line["by"]["kind"].clone()).collect();
     assert_eq!(by, ["rule", "rule", "default"]);
-    assert_snapshot!(env.told()[1].text, @r#"PreToolUse:Bash hook error: rule 2 of [ENV]/data/projects/site/permissions.toml denies it ("git pull"); do without it"#);
+    assert_snapshot!(env.told()[1].text, @r#"PreToolUse:Bash hook error: rule 2 of [ENV]/data/projects/site/permissions.toml denies it ("git pull"); continue without it"#);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn what_is_checked_is_what_a_beat_gets() {
     }
     let at = |words: &[&str]| env.murmur(["permission"].iter().chain(words)).at(&site.0).run();
     assert_snapshot!(at(&["check", "Bash(curl x)"]), @r#"
-    deny: "Bash(curl:*)" in the deny list forbids it; do without it
+    deny: "Bash(curl:*)" in the deny list forbids it; continue without it
       by permissions: Claude Code's own deny list
       for a beat of [ENV]/site, project site
     [exit 0]

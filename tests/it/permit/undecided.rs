@@ -53,7 +53,7 @@ fn a_call_that_no_hook_decided_ends_the_run() {
     ] {
         let (line, _) = beaten(&then);
         assert_eq!(line["outcome"], "error", "{then}: {line}");
-        assert_eq!(line["error"], "a call was not decided: Bash(echo two)", "{then}");
+        assert_eq!(line["error"], "a call ran without a decision: Bash(echo two)", "{then}");
     }
 }
 
@@ -73,7 +73,7 @@ fn a_hook_that_fails_refuses_the_call_and_the_beat_is_an_error() {
         assert!(line["outcome"] == "error" && ran <= 1, "{then}: {line}");
         let failed = error.starts_with("murmur's hook failed: Bash(echo two): ");
         // Where the record is gone before its first line was read, the first call has none.
-        assert!(failed || error == "a call was not decided: Bash(echo one)", "{then}: {error}");
+        assert!(failed || error == "a call ran without a decision: Bash(echo one)", "{then}: {error}");
     }
 }
 
@@ -100,7 +100,7 @@ fn a_hosted_agent_is_killed_as_well_and_its_record_says_why() {
         let record: Value = serde_json::from_slice(&std::fs::read(&record).ok()?).ok()?;
         Some(record["result"].clone()).filter(Value::is_object)
     });
-    assert_eq!(ended["error"], "a call was not decided: Bash(echo two)", "{ended}");
+    assert_eq!(ended["error"], "a call ran without a decision: Bash(echo two)", "{ended}");
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn what_cannot_be_told_of_a_service_is_said_before_anything_ends() {
     env.run(["service", "install"]);
     let pid = ping(&env)["pid"].clone();
     assert_snapshot!(env.run(["restart", "--tick", "2m"]), @"
-    | error: murmur runs as a service, so its service file sets the options
+    | error: --tick has no effect: murmur runs as a service, whose file sets its options
     | hint: remove --tick
     [exit 1]
     ");

@@ -100,7 +100,7 @@ fn what_keeps_a_pulse_from_arriving_is_said() {
     let whole = read(&settings(&env));
     write(&settings(&env), whole.replace("\"Stop\"", "\"Other\""));
     assert_snapshot!(setup(&env, &["--check"]), @"
-    | error: [ENV]/home/.claude/settings.json has no hook of murmur's for Stop
+    | error: [ENV]/home/.claude/settings.json has no murmur hook for Stop
     | hint: run `murmur setup hooks`
     [exit 1]
     ");
@@ -110,7 +110,7 @@ fn what_keeps_a_pulse_from_arriving_is_said() {
     | warning: [ENV]/home/.claude/settings.json:1:3: disableAllHooks is true: Claude Code runs no hooks, not even murmur's; remove it to enable them
     | warning: [ENV]/home/.claude/settings.json has hooks of another murmur version; `murmur setup hooks` updates them
     | error: Claude Code may run none of the hooks in [ENV]/home/.claude/settings.json
-    | hint: correct what the warnings name
+    | hint: fix the problems named in the warnings
     [exit 1]
     ");
     write(
@@ -122,7 +122,7 @@ fn what_keeps_a_pulse_from_arriving_is_said() {
     | warning: [ENV]/home/.claude/settings.json:25:22: hooks.PostToolUse[0] has its command next to the matcher (flat form): Claude Code 2.1.197 silently ignores the whole file because of it, 2.1.329 ignores the entry; `murmur setup hooks --fix-flat` rewrites it as {"matcher", "hooks": [...]}
     | warning: [ENV]/home/.claude/settings.json has hooks of another murmur version; `murmur setup hooks` updates them
     | error: Claude Code may run none of the hooks in [ENV]/home/.claude/settings.json
-    | hint: correct what the warnings name
+    | hint: fix the problems named in the warnings
     [exit 1]
     "#);
     assert_snapshot!(setup(&env, &["--check", "--remove"]), @"

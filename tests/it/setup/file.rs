@@ -83,7 +83,7 @@ fn links_are_followed_and_stay() {
     [exit 0]
     ");
     assert_snapshot!(setup(&env, &["--remove"]), @"
-    Removed [ENV]/dotfiles/claude.json, which had nothing but murmur's hooks in it
+    Removed [ENV]/dotfiles/claude.json, which contained only murmur's hooks
     [exit 0]
     ");
     assert!(settings(&env).is_symlink() && !real.exists());

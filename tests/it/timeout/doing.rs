@@ -215,10 +215,10 @@ fn text(message: &str) -> Value {
 fn a_turn_that_the_agent_began_itself_and_did_not_finish_is_an_error() {
     let unfinished = lines(&[init(), text("m2")]);
     let (_, _, line) = beat("", &(result("HEARTBEAT_OK") + &unfinished), &[]);
-    let why = "ended without a result in a turn that it had begun by itself";
+    let why = "ended without a result, in a turn that it had started by itself";
     assert_eq!((&line["outcome"], &line["error"]), (&json!("error"), &json!(why)));
     let (_, _, line) = beat("", &(result("2 tests fail") + &unfinished), &[]);
-    assert_eq!(line["error"], format!("{why}; before, it had said: 2 tests fail"));
+    assert_eq!(line["error"], format!("{why}; before that, it had said: 2 tests fail"));
     // It may say that it is up once more, and exit.
     let (_, _, line) = beat("", &(result("HEARTBEAT_OK") + &lines(&[init()])), &[]);
     assert_eq!(line["outcome"], "ok");

@@ -79,7 +79,7 @@ fn a_required_server_that_is_left_out_says_why() {
     let site = env.hostile();
     site.heartbeat("---\nrequires: [evil]\n---\nDo it.");
     let error = env.beat_line()["error"].as_str().unwrap().replace(site.path(), "[SITE]");
-    insta::assert_snapshot!(error, @r#"the heartbeat requires an MCP server: "evil" is left out because repository settings are not trusted; run: murmur trust [SITE]"#);
+    insta::assert_snapshot!(error, @r#"a required MCP server is not available: "evil" is left out because repository settings are not trusted; run: murmur trust [SITE]"#);
     site.heartbeat("---\nrequires: [mine]\nmcp: [evil]\n---\nDo it.");
-    insta::assert_snapshot!(env.beat_line()["error"].as_str().unwrap(), @r#"the heartbeat requires an MCP server: "mine" is left out by "mcp""#);
+    insta::assert_snapshot!(env.beat_line()["error"].as_str().unwrap(), @r#"a required MCP server is not available: "mine" is left out by "mcp""#);
 }

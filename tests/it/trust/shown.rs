@@ -40,7 +40,7 @@ fn all_that_the_files_would_do_is_shown_with_nothing_hidden() {
       2 lines of instructions for the agent
     check.sh
       is used by one of the files above
-    What those programs run in turn, and what is loaded from folders below, is not shown here.
+    Not shown: what those programs run in turn, and files loaded from subfolders.
     | error: not trusted: stdin is not a terminal
     | hint: review the above, then run: murmur trust --yes [ENV]/site
     [exit 1]

@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn quiet_thresholds_must_be_in_order() {
-        let expected = "/c/config.toml: \"quiet\" is not in order; make \"stale\" shorter than \"warning\", and \"warning\" \
+        let expected = "/c/config.toml: the times in \"quiet\" do not increase; make \"stale\" shorter than \"warning\", and \"warning\" \
                         shorter than \"stuck\"";
         assert_eq!(parse("[quiet]\nstuck = \"10m\"").unwrap_err(), expected);
     }

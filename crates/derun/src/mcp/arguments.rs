@@ -144,6 +144,6 @@ mod tests {
         assert_eq!(problem(word), "parse word: expected one of a, b, not \"c\"");
         let mut more = of(json!({ "a": "1", "b": 2 }));
         more.text("a").unwrap();
-        assert_eq!(problem(more.finish()), "unknown argument: b; known are a");
+        assert_eq!(problem(more.finish()), "unknown argument: b; use one of: a");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Follows no redirects and uses no proxy from the environment: the key goes only where config.toml says.
 
-use super::wire::Call;
+use super::wire::{Call, Header};
 use std::time::Duration;
 use ureq::Agent;
 use ureq::http::HeaderValue;
@@ -68,7 +68,7 @@ pub(super) fn post(call: &Call, limit: Duration) -> Result<Vec<u8>, HttpError> {
         .user_agent(concat!("murmur/", env!("CARGO_PKG_VERSION")))
         .build();
     let mut post = Agent::new_with_config(config).post(&call.url).content_type("application/json");
-    for (name, value, is_secret) in &call.headers {
+    for Header { name, value, is_secret } in &call.headers {
         let value = HeaderValue::from_str(value);
         let mut value = value.map_err(|error| HttpError::from(ureq::Error::Http(error.into())))?;
         value.set_sensitive(*is_secret);

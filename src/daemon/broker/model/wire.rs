@@ -18,12 +18,23 @@ const TOKENS: u32 = 1024;
 /// The model's role, with both providers.
 const MODEL: &str = "assistant";
 
+/// A header of an HTTP request.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// Its value.
+    pub(super) value: String,
+    /// Whether the value is secret.
+    pub(super) is_secret: bool,
+}
+
 /// An HTTP request.
 pub(super) struct Call {
     /// The URL.
     pub(super) url: String,
-    /// Names and values, and whether a value is secret.
-    pub(super) headers: Vec<(&'static str, String, bool)>,
+    /// The headers.
+    pub(super) headers: Vec<Header>,
     /// The JSON body.
     pub(super) body: Vec<u8>,
 }
@@ -95,8 +106,8 @@ pub(super) fn call(access: &Access, prompt: &str) -> Call {
     let (headers, body) = match provider {
         Provider::Anthropic => (
             vec![
-                ("x-api-key", key.reveal().to_owned(), true),
-                ("anthropic-version", "2023-06-01".to_owned(), false),
+                Header { name: "x-api-key", value: key.reveal().to_owned(), is_secret: true },
+                Header { name: "anthropic-version", value: "2023-06-01".to_owned(), is_secret: false },
             ],
             json!({
                 "model": model,
@@ -106,7 +117,11 @@ pub(super) fn call(access: &Access, prompt: &str) -> Call {
             }),
         ),
         Provider::Openai => (
-            vec![("authorization", format!("Bearer {}", key.reveal()), true)],
+            vec![Header {
+                name: "authorization",
+                value: format!("Bearer {}", key.reveal()),
+                is_secret: true,
+            }],
             json!({
                 "model": model,
                 "messages": [

@@ -111,7 +111,7 @@ fn a_file_that_is_wrong_as_a_whole_is_one_error_with_its_place() {
         ),
         (
             "{\"permissions\": {}}",
-            "/m/config.json:1:2: key \"permissions\" is not known; move it into each workspace, which has rules of its own",
+            "/m/config.json:1:2: key \"permissions\" is not known; move it into each workspace: rules are set per workspace",
         ),
         (
             "\u{feff}{\"maxConcurrent\": 0}",

@@ -48,20 +48,23 @@ impl Rules {
         let at = |offset: usize, what: Failure| Problem::at(file, Position::of(text, offset), what);
         let mut rules = Vec::with_capacity(read.rules.len());
         for entry in read.rules {
-            rules.push(entry.rule(text).map_err(|(offset, what)| at(offset, what))?);
+            rules.push(entry.rule(text).map_err(|wrong| at(wrong.at, wrong.what))?);
         }
         let manager = read.manager.map(|manager| {
             let list = manager.allowed_patterns.into_inner();
-            list.into_iter()
-                .map(|pattern| manager_pattern(pattern).map_err(|(offset, what)| at(offset, what)))
+            list.into_iter().map(|pattern| manager_pattern(pattern).map_err(|wrong| at(wrong.at, wrong.what)))
         });
         let manager = manager.map(Iterator::collect).transpose()?;
         Ok(Self { file: file.display().to_string(), rules, manager })
     }
 }
 
-/// An error and its byte offset.
-pub(super) type Wrong = (usize, Failure);
+/// An error in an entry.
+pub(super) struct Wrong {
+    /// Its byte offset.
+    at: usize,
+    what: Failure,
+}
 
 impl Entry {
     fn rule(self, text: &str) -> Result<Rule, Wrong> {
@@ -71,14 +74,14 @@ impl Entry {
                 let what = failure!(
                     "both \"pattern\" and \"patterns\" are given"; "put all of them into \"patterns\""
                 );
-                return Err((one.span().start, what));
+                return Err(Wrong { at: one.span().start, what });
             }
             (Some(one), None) => vec![one],
             (None, Some(several)) if several.get_ref().is_empty() => {
                 let what = failure!(
                     "\"patterns\" is empty"; "add a pattern, or remove \"patterns\" to match every call of the tool"
                 );
-                return Err((several.span().start, what));
+                return Err(Wrong { at: several.span().start, what });
             }
             (None, Some(several)) => several.into_inner(),
             (None, None) => Vec::new(),
@@ -128,15 +131,16 @@ fn tool(found: &Spanned<String>) -> Result<Tool, Wrong> {
         failure!("no tool is called that"; "did you mean {known:?}?")
     } else {
         let parsed = Wildcard::parse(text).map(|name| Tool { text: text.clone(), name });
-        return parsed.ok_or_else(|| (found.span().start, failure!("it is empty"; "write a tool's name")));
+        let what = || failure!("it is empty"; "write a tool's name");
+        return parsed.ok_or_else(|| Wrong { at: found.span().start, what: what() });
     };
-    Err((found.span().start, what.after(format_args!("tool {text:?}: "))))
+    Err(Wrong { at: found.span().start, what: what.after(format_args!("tool {text:?}: ")) })
 }
 
 pub(super) fn pattern(found: Spanned<String>, tool: &Tool) -> Result<Pattern, Wrong> {
     let start = found.span().start;
     let text = found.into_inner();
-    let wrong = |what: Failure| (start, what.after(format_args!("pattern {text:?}: ")));
+    let wrong = |what: Failure| Wrong { at: start, what: what.after(format_args!("pattern {text:?}: ")) };
     let Some(words) = Wildcard::parse(&text) else {
         return Err(wrong(failure!("it is empty"; "write \"*\" to match everything")));
     };
@@ -159,10 +163,10 @@ fn manager_pattern(found: Spanned<String>) -> Result<String, Wrong> {
     let start = found.span().start;
     let text = found.into_inner();
     if Wildcard::parse(&text).is_none() || text.contains(['(', ')']) || text.chars().any(char::is_control) {
-        return Err((
-            start,
-            failure!("pattern {text:?}: it does not name a command"; "write one such as \"murmur:*\""),
-        ));
+        return Err(Wrong {
+            at: start,
+            what: failure!("pattern {text:?}: it does not name a command"; "write one such as \"murmur:*\""),
+        });
     }
     Ok(text)
 }

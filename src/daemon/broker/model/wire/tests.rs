@@ -50,12 +50,16 @@ fn a_base_url_is_accepted_in_each_providers_form() {
     }
 }
 
+fn header(name: &'static str, value: &str, is_secret: bool) -> Header {
+    Header { name, value: value.to_owned(), is_secret }
+}
+
 #[test]
 fn each_provider_gets_its_own_format() {
     let call = call(&access(Provider::Anthropic), "the call");
     assert_eq!(
         call.headers,
-        [("x-api-key", "sk-1".to_owned(), true), ("anthropic-version", "2023-06-01".to_owned(), false)]
+        [header("x-api-key", "sk-1", true), header("anthropic-version", "2023-06-01", false)]
     );
     assert_eq!(
         serde_json::from_slice::<Value>(&call.body).unwrap(),
@@ -67,7 +71,7 @@ fn each_provider_gets_its_own_format() {
         })
     );
     let call = super::call(&access(Provider::Openai), "the call");
-    assert_eq!(call.headers, [("authorization", "Bearer sk-1".to_owned(), true)]);
+    assert_eq!(call.headers, [header("authorization", "Bearer sk-1", true)]);
     assert_eq!(
         serde_json::from_slice::<Value>(&call.body).unwrap(),
         json!({
