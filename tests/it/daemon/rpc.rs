@@ -210,7 +210,10 @@ fn rude_clients_are_told_so_and_keep_nobody_from_an_answer() {
         ("", "invalid request"),
         (r#"{"msg_type":"PING","id":"1"}"#, "unknown msg_type \"PING\" use one of: ping, status"),
         (r#"{"msg_type":"attach","id":"1","payload":{"from":-1}}"#, "invalid value"),
-        (r#"{"msg_type":"attach","id":"1","payload":{"from":1}}"#, "event 1 does not exist yet; the next one is 0"),
+        (
+            r#"{"msg_type":"attach","id":"1","payload":{"from":1}}"#,
+            "event 1 does not exist yet; the next one is 0",
+        ),
         (r#"{"msg_type":"stop","id":"1"}"#, "docs/reference/daemon-protocol.md"),
         (r#"{"msg_type":"stop","id":"1","payload":{"beats":"kill"}}"#, "unknown variant `kill`"),
     ] {
