@@ -18,7 +18,7 @@ mod servers;
 mod session;
 mod settings;
 mod subagent;
-mod tools;
+pub(crate) mod tools;
 mod turn;
 mod verdict;
 mod version;

@@ -18,11 +18,16 @@ const SUCCESS: &[u8] = b"{\"type\":\"result\",\"subtype\":\"success\",\"is_error
 
 /// Exits on SIGTERM (143) and SIGHUP (129) like the real Claude Code, or as the faults say.
 pub(crate) fn catch_signals(faults: &Faults) -> io::Result<()> {
-    let (ignore, success) = (faults.has(Fault::IgnoreTerm), faults.has(Fault::SuccessAfterTerm));
     on(SIGHUP, || {
         hooks::end_all();
         exit(129);
     })?;
+    catch_term(faults, 143)
+}
+
+/// Exits on SIGTERM with this code, or as the faults say.
+pub(crate) fn catch_term(faults: &Faults, code: i32) -> io::Result<()> {
+    let (ignore, success) = (faults.has(Fault::IgnoreTerm), faults.has(Fault::SuccessAfterTerm));
     on(SIGTERM, move || {
         if ignore {
             return;
@@ -32,7 +37,7 @@ pub(crate) fn catch_signals(faults: &Faults) -> io::Result<()> {
             drop(io::stdout().write_all(SUCCESS));
         }
         hooks::end_all();
-        exit(143);
+        exit(code);
     })
 }
 

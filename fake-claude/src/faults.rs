@@ -24,20 +24,29 @@ faults (FAKE_CLAUDE_FAULT=A,B or \"faults\":[\"A\",\"B\"] in .fake-claude.json):
   hold-output             leaves a child behind that keeps stdout and stderr open
   die:SIGNAL              dies by this signal (KILL, TERM, SEGV, ..., or a number) after its lines
   exit:N                  exits with this code
+  die-at:BYTES            dies by SIGKILL after this many bytes of its lines (not of acted ones, as claude)
   half-line               cuts the last line in the middle
   invalid-utf8            prints a line of invalid UTF-8 before the last one
+  garbage                 prints a line that is not JSON before the last one
   huge-line:BYTES         prints a line of at least this size before the last one
   close-stdout            closes stdout after its lines and stays alive
   stderr-flood:BYTES      writes this much to stderr before its lines
   no-hooks                ignores hooks, as if its settings had none
   not-logged-in           answers like Claude Code without a credential
   check-root              refuses --dangerously-skip-permissions as root without IS_SANDBOX=1
-For a live agent (--input-format stream-json) faults apply to the first turn: before its lines, or after them
+For a live agent (--input-format stream-json), and as codex or an ACP agent, faults apply to the first turn: before its lines, or after them
 (hang, die, exit, close-stdout, ...) or when stdin closes, whichever comes first.
 ";
 
 /// The limit for anything that hangs, so that a failed test leaves nothing behind for long.
 const MAX_HANG: Duration = Duration::from_secs(600);
+
+/// A line of invalid UTF-8.
+pub(crate) const INVALID_UTF8: &[u8] =
+    b"{\"type\":\"system\",\"subtype\":\"noise\",\"text\":\"\xff\xfe\xc3\x28\"}\n";
+
+/// A line that is not JSON.
+pub(crate) const GARBAGE: &[u8] = b"Segmentation fault in {worker} [1]\n";
 
 /// A fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +62,9 @@ pub(crate) enum Fault {
     Exit(i32),
     HalfLine,
     InvalidUtf8,
+    Garbage,
     HugeLine(usize),
+    DieAt(usize),
     CloseStdout,
     StderrFlood(usize),
     CheckRoot,
@@ -81,6 +92,8 @@ impl Fault {
             ("exit", Some(code)) => code.parse().ok().map(Self::Exit),
             ("half-line", None) => Some(Self::HalfLine),
             ("invalid-utf8", None) => Some(Self::InvalidUtf8),
+            ("garbage", None) => Some(Self::Garbage),
+            ("die-at", _) => size().map(Self::DieAt),
             ("huge-line", _) => size().map(Self::HugeLine),
             ("close-stdout", None) => Some(Self::CloseStdout),
             ("stderr-flood", _) => size().map(Self::StderrFlood),
@@ -98,11 +111,17 @@ impl Faults {
         self.0.contains(&fault)
     }
 
+    /// Returns the number of bytes after which it dies.
+    pub(crate) fn dies_at(&self) -> Option<usize> {
+        self.0.iter().find_map(|fault| if let Fault::DieAt(bytes) = fault { Some(*bytes) } else { None })
+    }
+
     /// Returns the end that a fault asks for.
     pub(crate) fn end(&self) -> Option<End> {
         self.0.iter().find_map(|fault| match fault {
             Fault::Die(signal) => Some(End::Signal(*signal)),
             Fault::Exit(code) => Some(End::Code(*code)),
+            Fault::DieAt(_) => Some(End::Signal(9)),
             _ => None,
         })
     }
@@ -112,10 +131,8 @@ impl Faults {
 pub(crate) fn before(faults: &Faults, fixture: &mut Fixture) {
     for fault in &faults.0 {
         match fault {
-            Fault::InvalidUtf8 => {
-                let line = b"{\"type\":\"system\",\"subtype\":\"noise\",\"text\":\"\xff\xfe\xc3\x28\"}\n";
-                insert_before_last(fixture, line);
-            }
+            Fault::InvalidUtf8 => insert_before_last(fixture, INVALID_UTF8),
+            Fault::Garbage => insert_before_last(fixture, GARBAGE),
             Fault::HugeLine(size) => insert_before_last(fixture, &huge_line(*size)),
             Fault::StderrFlood(size) => flood(*size),
             _ => {}
@@ -128,6 +145,15 @@ pub(crate) fn before(faults: &Faults, fixture: &mut Fixture) {
         fixture.stdout.truncate(fixture.stdout.len() - length.div_ceil(2));
         fixture.times.truncate(lines(&fixture.stdout).count());
     }
+    if let Some(bytes) = faults.dies_at() {
+        fixture.stdout.truncate(bytes);
+        fixture.times.truncate(lines(&fixture.stdout).count());
+    }
+    hang_before(faults);
+}
+
+/// Hangs here if it is to hang before its lines.
+pub(crate) fn hang_before(faults: &Faults) {
     if faults.has(Fault::HangBefore) {
         hang();
     }
@@ -171,7 +197,7 @@ fn insert_before_last(fixture: &mut Fixture, line: &[u8]) {
     fixture.times.push(time);
 }
 
-fn flood(size: usize) {
+pub(crate) fn flood(size: usize) {
     let line = [[b'!'; 79].as_slice(), b"\n"].concat();
     let mut left = size;
     while left > 0 {

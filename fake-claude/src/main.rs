@@ -1,14 +1,17 @@
-//! `fake-claude`, a replacement for `claude` on PATH that plays a recorded run.
+//! `fake-claude`, a replacement for `claude` on PATH that plays a recorded run; under the name `codex` or that of an
+//! ACP agent, a replacement for that.
 //!
 //! Input: its arguments, stdin and instructions (environment, `.fake-claude.json`). Output: the recorded bytes and
 //! exit status, or a fault. `fake-claude/README.md` lists the instructions. Does without tokio and clap,
 //! because measurements with it include its startup time.
 
+mod acp;
 mod act;
 mod argv;
 mod ask;
 mod burst;
 mod child;
+mod codex;
 mod echo;
 mod ending;
 mod faults;
@@ -18,6 +21,7 @@ mod log;
 mod options;
 mod player;
 mod prompt;
+mod rpc;
 mod script;
 mod suggest;
 mod turns;
@@ -51,7 +55,12 @@ fn main() -> ExitCode {
     {
         return ask::listen(socket);
     }
-    match run(&argv) {
+    let ran = match name().as_str() {
+        "codex" | "fake-codex" => codex::run(&argv),
+        "opencode" | "fake-acp" => acp::run(&argv),
+        _ => run(&argv),
+    };
+    match ran {
         Ok(code) => code,
         // The instructions cannot be followed.
         Err(failure) => {
@@ -61,13 +70,25 @@ fn main() -> ExitCode {
     }
 }
 
+/// The name that it was started by.
+fn name() -> String {
+    let program = std::env::args_os().next().map(std::path::PathBuf::from).unwrap_or_default();
+    program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Prints the help if the arguments ask for it.
+fn helped(argv: &[String]) -> bool {
+    let help = match argv.first().map(String::as_str) {
+        Some("--help-faults") => faults::HELP,
+        Some("--help" | "-h") => instructions::HELP,
+        _ => return false,
+    };
+    print(help);
+    true
+}
+
 fn run(argv: &[String]) -> Result<ExitCode, Failure> {
-    if argv.first().is_some_and(|word| word == "--help-faults") {
-        print(faults::HELP);
-        return Ok(ExitCode::SUCCESS);
-    }
-    if argv.first().is_some_and(|word| word == "--help" || word == "-h") {
-        print(instructions::HELP);
+    if helped(argv) {
         return Ok(ExitCode::SUCCESS);
     }
     let instructions = Instructions::read()?;
@@ -92,9 +113,7 @@ fn run(argv: &[String]) -> Result<ExitCode, Failure> {
         }
     };
     if instructions.say_nothing() {
-        return Err(
-            "nothing to play: set FAKE_CLAUDE_SCRIPT or FAKE_CLAUDE_FIXTURE (see fake-claude --help)".into(),
-        );
+        return Err(nothing());
     }
     if let Some(script) = &instructions.script {
         let script = Script::read(script)?;
@@ -112,6 +131,10 @@ fn run(argv: &[String]) -> Result<ExitCode, Failure> {
         beat(&instructions, fixture, &stdin)?
     };
     Ok(ending::end(end))
+}
+
+fn nothing() -> Failure {
+    Failure::from("nothing to play: set FAKE_CLAUDE_SCRIPT or FAKE_CLAUDE_FIXTURE (see fake-claude --help)")
 }
 
 /// Returns the version to report.

@@ -54,15 +54,13 @@ impl Script {
 
     /// Returns what the model says after this number of messages.
     pub(crate) fn after(&self, messages: usize) -> (Duration, Play<'_>) {
-        let said = vec![json!({"role": "assistant"}); messages];
-        self.turns.choose(&json!({"tools": ["any"], "messages": said}))
+        self.turns.choose(&json!({"tools": ["any"]}), messages)
     }
 
     /// Like [`Self::after`], for a subagent.
     pub(crate) fn after_of_subagent(&self, messages: usize) -> (Duration, Play<'_>) {
-        let said = vec![json!({"role": "assistant"}); messages];
         let system = json!([{"type": "text", "text": model::SUBAGENT}]);
-        self.turns.choose(&json!({"tools": ["any"], "messages": said, "system": system}))
+        self.turns.choose(&json!({"tools": ["any"], "system": system}), messages)
     }
 
     /// Whether the script has turns for subagents.
@@ -76,12 +74,19 @@ impl Script {
     }
 }
 
+/// A result: text, or `{"line":TEXT,"times":N}`.
+fn result(value: &Value) -> Option<String> {
+    let times = usize::try_from(value["times"].as_u64().unwrap_or_default()).unwrap_or_default();
+    let repeated = value["line"].as_str().map(|line| format!("{line}\n").repeat(times));
+    value.as_str().map(str::to_owned).or(repeated)
+}
+
 /// Collects the calls at any depth.
 fn collect(value: &Value, results: &mut BTreeMap<String, Scripted>) -> Result<(), Failure> {
     match value {
         Value::Array(all) => all.iter().try_for_each(|one| collect(one, results)),
         Value::Object(fields) if value["type"] == "tool_use" => {
-            let text = fields.get("result").and_then(Value::as_str).map(str::to_owned);
+            let text = fields.get("result").and_then(result);
             let is_error = value["is_error"] == true;
             let ends = ends(value)?;
             if let (Some(id), true) = (value["id"].as_str(), text.is_some() || is_error || ends.is_some()) {

@@ -5,8 +5,10 @@
 //! pinned version, or the one that `REAL_CLAUDE_VERSION` or `MURMUR_REAL_CLAUDE` chooses. Where the pinned one cannot be
 //! installed, both are skipped, with one line; where the chosen one cannot be, the exit code is 69. `versions` runs the checks on
 //! many versions and says what each lacks (`versions.rs`).
+//! `codex` and `acp`, with `check` or `record`, are other agents (`agents.rs`).
 
 mod acted;
+mod agents;
 mod attacks;
 #[path = "../built.rs"]
 mod built;
@@ -58,6 +60,17 @@ fn main() -> ExitCode {
     let mode = words.first().filter(|word| ["record", "check", "versions"].contains(&word.as_str())).cloned();
     if mode.is_some() {
         words.remove(0);
+    }
+    if words.iter().any(|name| agents::is_one(name)) {
+        return match agents::run(mode.as_deref() == Some("record"), &words, say) {
+            Ok(Some(true)) => ExitCode::SUCCESS,
+            Ok(Some(false)) => ExitCode::FAILURE,
+            Ok(None) => ExitCode::from(UNAVAILABLE),
+            Err(error) => {
+                say(&format!("error: {error:#}"));
+                ExitCode::FAILURE
+            }
+        };
     }
     ended(match mode.as_deref() {
         Some("record") => record(&words),

@@ -81,14 +81,26 @@ pub(crate) fn json(
     to.write_all(answer.as_bytes())
 }
 
-/// Responds with server-sent events, each sent immediately.
+/// Responds with server-sent events that are named by their type.
 pub(crate) fn stream(to: &mut impl Write, events: impl Iterator<Item = Value>) -> io::Result<()> {
+    let named = |event: Value| {
+        let name = event["type"].as_str().unwrap_or_default();
+        format!("event: {name}\ndata: {event}\n\n")
+    };
+    chunks(to, events.map(named))
+}
+
+/// Responds with server-sent events without names.
+pub(crate) fn stream_data(to: &mut impl Write, data: impl Iterator<Item = String>) -> io::Result<()> {
+    chunks(to, data.map(|data| format!("data: {data}\n\n")))
+}
+
+/// Sends each text immediately.
+fn chunks(to: &mut impl Write, texts: impl Iterator<Item = String>) -> io::Result<()> {
     to.write_all(
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n",
     )?;
-    for event in events {
-        let name = event["type"].as_str().unwrap_or_default();
-        let text = format!("event: {name}\ndata: {event}\n\n");
+    for text in texts {
         to.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes())?;
     }
     to.write_all(b"0\r\n\r\n")

@@ -1,11 +1,13 @@
-//! `fake-model SCRIPT.json [--port N] [--requests DIR] [--until-stdin-closes]`: a Messages API server that plays a
-//! script.
+//! `fake-model SCRIPT.json [--port N] [--requests DIR] [--until-stdin-closes]`: a server that plays a script in the
+//! Messages API, the Responses API and the Chat Completions API.
 //!
 //! It listens only on 127.0.0.1, so that a real agent runs without credentials and without a network. It prints
 //! `listening PORT` when it is ready. `fake-claude/README.md` documents the script.
 
+mod chat;
 mod http;
 mod reply;
+mod responses;
 mod script;
 mod server;
 

@@ -5,6 +5,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sys::pause::pause;
 
+/// The number of messages that the model has said according to a request, here and in the Chat Completions API.
+pub(crate) fn said(request: &Value) -> usize {
+    let messages = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    messages.iter().filter(|message| message["role"] == "assistant").count()
+}
+
 /// A message to send.
 pub(crate) struct Message<'a> {
     pub(crate) id: String,
@@ -23,7 +29,7 @@ impl Message<'_> {
     /// The response to a non-streaming request.
     pub(crate) fn whole(&self) -> Value {
         json!({"id": self.id, "type": "message", "role": "assistant", "model": self.model,
-            "content": self.content.iter().map(said).collect::<Vec<_>>(), "stop_reason": self.stop_reason(), "stop_sequence": null,
+            "content": self.content.iter().map(clean).collect::<Vec<_>>(), "stop_reason": self.stop_reason(), "stop_sequence": null,
             "usage": {"input_tokens": 10, "output_tokens": 20}})
     }
 
@@ -44,7 +50,7 @@ impl Message<'_> {
 }
 
 /// Removes fake-claude's fields from a block.
-fn said(block: &Value) -> Value {
+fn clean(block: &Value) -> Value {
     let mut block = block.clone();
     if let (true, Some(fields)) = (block["type"] == "tool_use", block.as_object_mut()) {
         fields.remove("result");
@@ -64,7 +70,7 @@ fn block_events(index: usize, block: &Value) -> Vec<Value> {
         let thought = json!({"type": "thinking_delta", "thinking": block["thinking"]});
         (start, vec![thought, json!({"type": "signature_delta", "signature": "signed"})])
     } else if block["type"] == "tool_use" {
-        let mut start = said(block);
+        let mut start = clean(block);
         start["input"] = json!({});
         // Raw JSON text, because a script's own JSON cannot contain half a surrogate pair.
         let input = block["input_json"].as_str().map_or_else(|| block["input"].to_string(), str::to_owned);

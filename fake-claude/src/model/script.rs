@@ -95,12 +95,10 @@ impl Script {
         Ok(Self { main: turns(main), subagent: subagent.map(turns), plain })
     }
 
-    /// Returns the turn for a request. Each assistant message in the request counts as a completed turn. After the
+    /// Returns the turn for a request with this number of assistant messages, each a completed turn. After the
     /// last turn, it repeats. A request without tools doesn't come from the agent itself and gets `ok`.
-    pub(crate) fn choose(&self, request: &Value) -> (Duration, Play<'_>) {
+    pub(crate) fn choose(&self, request: &Value, done: usize) -> (Duration, Play<'_>) {
         let tools = request["tools"].as_array().is_some_and(|tools| !tools.is_empty());
-        let messages = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let done = messages.iter().filter(|message| message["role"] == "assistant").count();
         let turns = match &self.subagent {
             Some(turns) if is_subagent(request) => turns,
             _ => &self.main,

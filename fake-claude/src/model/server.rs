@@ -13,8 +13,28 @@ use serde_json::{Value, json};
 use sys::pause::pause;
 
 use crate::http::{self, Request};
-use crate::reply;
 use crate::script::{Play, Script};
+use crate::{chat, reply, responses};
+
+/// An API, by its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Api {
+    Messages,
+    Responses,
+    Chat,
+}
+
+impl Api {
+    fn of(path: &str) -> Option<Self> {
+        let path = path.split('?').next().unwrap_or_default();
+        match path {
+            _ if path.contains("/v1/messages") => Some(Self::Messages),
+            _ if path.ends_with("/responses") => Some(Self::Responses),
+            _ if path.ends_with("/chat/completions") => Some(Self::Chat),
+            _ => None,
+        }
+    }
+}
 
 /// The script and the requests so far.
 pub(crate) struct Server {
@@ -53,9 +73,9 @@ impl Server {
             "POST" => {}
             _ => return http::json(to, 404, &[], &json!({})),
         }
-        if !request.path.contains("/v1/messages") {
+        let Some(api) = Api::of(&request.path) else {
             return http::json(to, 200, &[], &json!({}));
-        }
+        };
         let Ok(body) = serde_json::from_slice::<Value>(&request.body) else {
             let error = json!({"type": "invalid_request_error", "message": "the body is not JSON"});
             return http::json(to, 400, &[], &json!({"type": "error", "error": error}));
@@ -67,19 +87,35 @@ impl Server {
         if let Some(folder) = &self.requests {
             std::fs::write(folder.join(format!("{number:03}.json")), format!("{body:#}"))?;
         }
-        self.play(number, &body, to)
+        self.play(api, number, &body, to)
     }
 
-    fn play(&self, number: usize, body: &Value, to: &mut impl io::Write) -> io::Result<()> {
-        let (delay, play) = self.script.choose(body);
+    fn play(&self, api: Api, number: usize, body: &Value, to: &mut impl io::Write) -> io::Result<()> {
+        let said = if api == Api::Responses { responses::said(body) } else { reply::said(body) };
+        let (delay, play) = self.script.choose(body, said);
         pause(delay);
         let (content, end_delay) = match play {
             Play::Error(error) => {
-                let body = json!({"type": "error", "error": error.error});
+                let mut body = json!({"error": error.error});
+                if api == Api::Messages {
+                    body["type"] = "error".into();
+                }
                 return http::json(to, error.status, &error.headers, &body);
             }
             Play::Content(content, end_delay) => (content, end_delay),
         };
+        match api {
+            Api::Messages => {}
+            Api::Responses => return http::stream(to, responses::events(content, said, end_delay)),
+            Api::Chat => {
+                let id = format!("chat_{number:03}");
+                let message = chat::Message { id, model: &body["model"], content, end_delay };
+                if body["stream"] != true {
+                    return http::json(to, 200, &[], &message.whole());
+                }
+                return http::stream_data(to, message.chunks());
+            }
+        }
         let id = format!("msg_{number:03}");
         let message = reply::Message { id, model: &body["model"], content, end_delay };
         if body["stream"] != true {

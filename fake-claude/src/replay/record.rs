@@ -173,9 +173,10 @@ fn environment(plan: &RecordPlan) -> Vec<(String, String)> {
     all.into_iter().collect()
 }
 
-/// Whether a variable affects Claude Code.
+/// Whether a variable affects an agent.
 fn is_relevant(name: &str) -> bool {
-    const BEGINNINGS: [&str; 6] = ["ANTHROPIC_", "BASH_", "CLAUDE_", "DISABLE_", "MAX_", "MURMUR_"];
+    const BEGINNINGS: [&str; 9] =
+        ["ANTHROPIC_", "BASH_", "CLAUDE_", "CODEX_", "DISABLE_", "MAX_", "MURMUR_", "OPENAI_", "OPENCODE_"];
     name == "IS_SANDBOX" || BEGINNINGS.iter().any(|start| name.starts_with(start))
 }
 

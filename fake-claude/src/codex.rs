@@ -1,0 +1,209 @@
+//! Acts as `codex` 0.169.0: `--version`, and `app-server`, JSON-RPC over stdin and stdout, one message per line.
+//!
+//! Input: the arguments, the instructions and the client's messages. Output: the messages of the real one, with its
+//! hooks run and nothing else. `fake-claude/README.md` says in what it differs.
+
+mod approval;
+mod call;
+mod config;
+mod failure;
+mod hooks;
+mod patch;
+mod requests;
+mod thread;
+mod turn;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::ending;
+use crate::instructions::Instructions;
+use crate::rpc::{self, Halt, Heard, HookEnd, Peer, replay};
+use crate::script::Script;
+use config::Config;
+use sys::error::Failure;
+use thread::Thread;
+
+/// The version that it is, unless told otherwise.
+const VERSION: &str = "0.169.0";
+
+/// The agent.
+struct Codex<'a> {
+    instructions: &'a Instructions,
+    script: Option<&'a Script>,
+    config: Config,
+    /// Codex's own folder.
+    home: PathBuf,
+    cwd: PathBuf,
+    version: String,
+    client: Value,
+    peer: Peer,
+    threads: BTreeMap<String, Thread>,
+    /// Turns to start: the request's id and parameters.
+    queued: VecDeque<(Value, Value)>,
+    /// Texts added to the running turn.
+    steered: Vec<Value>,
+    replies: Vec<Value>,
+    hook: Option<HookEnd>,
+    /// The id of the request to interrupt the turn.
+    interrupt: Option<Value>,
+    /// The ids of the thread and turn that run.
+    running: Option<(String, String)>,
+    asked: u64,
+}
+
+/// Runs with these arguments.
+pub(crate) fn run(argv: &[String]) -> Result<ExitCode, Failure> {
+    if crate::helped(argv) {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let instructions = Instructions::read()?;
+    let version = instructions.version.clone().unwrap_or_else(|| VERSION.into());
+    if argv.iter().any(|word| word == "--version" || word == "-V") {
+        crate::print(&format!("codex-cli {version}\n"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let parsed = config::parse(argv);
+    ending::catch_term(&instructions.faults, 0)
+        .map_err(|error| Failure::from(format!("cannot catch signals: {error}")))?;
+    rpc::begin(&instructions, argv)?;
+    let words = match parsed {
+        Ok(words) => words,
+        Err(said) => {
+            crate::print_error(&said);
+            return Ok(ExitCode::from(2));
+        }
+    };
+    if instructions.say_nothing() {
+        return Err(crate::nothing());
+    }
+    let script = instructions.script.as_ref().map(Script::read).transpose()?;
+    if script.is_none() && !instructions.echo {
+        return replay::run(&instructions, &crate::fixture(&instructions, &version)?);
+    }
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = set("CODEX_HOME").or_else(|| set("HOME").map(|home| home.join(".codex")));
+    let home = home.ok_or_else(|| Failure::from("neither CODEX_HOME nor HOME is set"))?;
+    let cwd = std::env::current_dir()
+        .map_err(|error| Failure::from(format!("cannot determine the current directory: {error}")))?;
+    let config = match Config::read(&words, &home) {
+        Ok(config) => config,
+        Err(said) => {
+            crate::print_error(&said);
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    let mut codex = Codex {
+        peer: Peer::open(&instructions)?,
+        instructions: &instructions,
+        script: script.as_ref(),
+        config,
+        home,
+        cwd,
+        version,
+        client: Value::Null,
+        threads: BTreeMap::new(),
+        queued: VecDeque::new(),
+        steered: Vec::new(),
+        replies: Vec::new(),
+        hook: None,
+        interrupt: None,
+        running: None,
+        asked: 0,
+    };
+    let ended = codex.serve();
+    rpc::end(&instructions, ended)
+}
+
+impl Codex<'_> {
+    /// Answers until stdin ends.
+    fn serve(&mut self) -> Result<(), Halt> {
+        loop {
+            match self.queued.pop_front() {
+                Some((id, params)) => self.answer(&id, &params)?,
+                None => self.step(None)?,
+            }
+        }
+    }
+
+    /// Takes in what happens next, at most until `due`.
+    fn step(&mut self, due: Option<Instant>) -> Result<(), Halt> {
+        match self.peer.hear(due) {
+            Heard::Message(message) if message["method"].is_string() => self.hear(&message)?,
+            Heard::Message(message) => self.replies.push(message),
+            Heard::Hook(end) => self.hook = Some(end),
+            Heard::End => {
+                self.peer.ended();
+                return Err(Halt::End);
+            }
+            Heard::Released | Heard::Open | Heard::Due => {}
+        }
+        Ok(())
+    }
+
+    /// The same within a turn, which may be interrupted.
+    fn wait(&mut self, due: Option<Instant>) -> Result<(), Halt> {
+        self.step(due)?;
+        if self.interrupt.is_some() { Err(Halt::Interrupted) } else { Ok(()) }
+    }
+
+    /// Lets this time pass.
+    fn pass(&mut self, time: Duration) -> Result<(), Halt> {
+        let due = Instant::now() + time;
+        while Instant::now() < due {
+            self.wait(Some(due))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a message of a turn when the gate lets it through.
+    fn line(&mut self, message: &Value) -> Result<(), Halt> {
+        while !self.peer.passes() {
+            self.wait(None)?;
+        }
+        self.peer.say(message)
+    }
+
+    /// Writes a notification of the running turn.
+    fn notify(&mut self, method: &str, params: Value) -> Result<(), Halt> {
+        let message = self.notification(method, params);
+        self.line(&message)
+    }
+
+    fn notification(&self, method: &str, mut params: Value) -> Value {
+        if let Some((thread, turn)) = &self.running {
+            params["threadId"] = thread.as_str().into();
+            if !matches!(
+                method,
+                "thread/status/changed" | "serverRequest/resolved" | "turn/started" | "turn/completed"
+            ) {
+                params["turnId"] = turn.as_str().into();
+            }
+        }
+        json!({"method": method, "params": params, "emittedAtMs": thread::milliseconds()})
+    }
+
+    fn status(&mut self, status: &Value) -> Result<(), Halt> {
+        self.notify("thread/status/changed", json!({"status": status}))
+    }
+
+    fn reply(&mut self, id: &Value, result: &Value) -> Result<(), Halt> {
+        self.peer.say(&json!({"id": id, "result": result}))
+    }
+
+    fn refuse(&mut self, id: &Value, code: i32, message: &str) -> Result<(), Halt> {
+        self.peer.say(&json!({"id": id, "error": {"code": code, "message": message}}))
+    }
+}
+
+/// Prints an error to stderr as Codex's log has it.
+fn log_error(module: &str, text: &str) {
+    crate::print_error(&format!(
+        "\u{1b}[2m2026-01-01T00:00:00.000000Z\u{1b}[0m \u{1b}[31mERROR\u{1b}[0m \
+         \u{1b}[2m{module}\u{1b}[0m\u{1b}[2m:\u{1b}[0m \u{1b}[3merror\u{1b}[0m\u{1b}[2m=\u{1b}[0m{text}"
+    ));
+}

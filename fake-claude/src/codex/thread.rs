@@ -1,0 +1,109 @@
+//! A thread, Codex's conversation, and its file: `sessions/2026/01/01/rollout-…-ID.jsonl` in Codex's folder.
+//!
+//! The file has the messages that were said, for `thread/resume`: one line for each.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+
+use sys::error::Failure;
+
+/// A conversation.
+#[derive(Debug)]
+pub(super) struct Thread {
+    pub(super) id: String,
+    pub(super) path: PathBuf,
+    pub(super) cwd: String,
+    pub(super) model: String,
+    /// `approvalPolicy` and `sandbox`, as in answers.
+    pub(super) approval: Value,
+    pub(super) sandbox: Value,
+    pub(super) ephemeral: bool,
+    /// The number of messages that the model has said.
+    pub(super) messages: usize,
+    /// Before its first turn here: how it began, `startup` or `resume`.
+    pub(super) source: Option<&'static str>,
+    /// Commands that are approved for the session.
+    pub(super) approved: bool,
+}
+
+/// The time.
+pub(super) fn milliseconds() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or_default()
+}
+
+/// A new id, with the time first, as Codex's are.
+pub(super) fn unique() -> String {
+    uuid::Uuid::now_v7().to_string()
+}
+
+/// The file of the thread with this id.
+pub(super) fn find(home: &Path, id: &str) -> Option<PathBuf> {
+    let end = format!("-{id}.jsonl");
+    let mut folders = vec![home.join("sessions")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).ok()?.flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if entry.file_name().to_string_lossy().ends_with(&end) {
+                return Some(path);
+            }
+        }
+    }
+    None
+}
+
+impl Thread {
+    /// Appends a line to its file.
+    pub(super) fn keep(&self, line: &Value) -> Result<(), Failure> {
+        if self.ephemeral {
+            return Ok(());
+        }
+        let wrong = |error: std::io::Error| Failure::from(format!("{}: {error}", self.path.display()));
+        if let Some(folder) = self.path.parent() {
+            std::fs::create_dir_all(folder).map_err(wrong)?;
+        }
+        let file = OpenOptions::new().append(true).create(true).open(&self.path);
+        file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes())).map_err(wrong)
+    }
+
+    /// The name of a sandbox in answers.
+    pub(super) fn sandbox_of(name: &str) -> Value {
+        match name {
+            "danger-full-access" => json!({"type": "dangerFullAccess"}),
+            "workspace-write" => {
+                json!({"type": "workspaceWrite", "writableRoots": [], "networkAccess": false,
+                "excludeTmpdirEnvVar": false, "excludeSlashTmp": false})
+            }
+            _ => json!({"type": "readOnly", "networkAccess": false}),
+        }
+    }
+
+    /// The thread in answers.
+    pub(super) fn shown(&self, version: &str, provider: &str, originator: &str) -> Value {
+        let now = milliseconds() / 1000;
+        json!({"id": self.id, "environments": [{"environmentId": "local", "cwd": self.cwd,
+                "runtimeWorkspaceRoots": [self.cwd]}], "extra": null, "sessionId": self.id, "forkedFromId": null,
+            "attachedToThreadId": null, "parentThreadId": null, "preview": "", "ephemeral": self.ephemeral,
+            "section": null, "sectionEnteredAt": null, "projectId": null, "historyMode": "paginated",
+            "modelProvider": provider, "model": self.model, "reasoningEffort": null, "createdAt": now,
+            "updatedAt": now, "recencyAt": now, "status": {"type": "idle"}, "path": self.path, "cwd": self.cwd,
+            "cliVersion": version, "originator": originator, "source": "vscode", "canAcceptDirectInput": true,
+            "threadSource": null, "agentNickname": null, "agentRole": null, "gitInfo": null, "name": null,
+            "daybreakEnabled": null, "turns": []})
+    }
+
+    /// The answer to `thread/start` and `thread/resume`.
+    pub(super) fn opened(&self, version: &str, provider: &str, originator: &str) -> Value {
+        json!({"thread": self.shown(version, provider, originator), "model": self.model, "modelProvider": provider,
+            "serviceTier": null, "disabledPluginIds": [], "cwd": self.cwd, "runtimeWorkspaceRoots": [self.cwd],
+            "instructionSources": [], "approvalPolicy": self.approval, "approvalsReviewer": "user",
+            "sandbox": self.sandbox, "activePermissionProfile": null, "reasoningEffort": null,
+            "multiAgentMode": "explicitRequestOnly"})
+    }
+}

@@ -1,0 +1,34 @@
+//! What a command yields. None is ever executed.
+//!
+//! Pure. Input: a command and what the script says of it. Output: its text and exit code.
+
+use serde_json::{Value, json};
+
+use crate::act::tools;
+use crate::script::{Script, Scripted};
+
+/// The simulated end of a call.
+pub(crate) struct Yielded {
+    pub(crate) text: String,
+    pub(crate) exit: i32,
+}
+
+/// Returns what the script says of the call with this id, or nothing in particular.
+pub(crate) fn scripted(script: Option<&Script>, id: &Value) -> Scripted {
+    let nothing = Scripted { text: None, is_error: false, ends: None };
+    script.and_then(|script| script.result(id)).unwrap_or(nothing)
+}
+
+/// Returns what a command yields: what the script says, the words of `echo`, the code of `exit`.
+pub(crate) fn command(command: &str, scripted: &Scripted) -> Yielded {
+    let input = json!({"command": command});
+    let failure = tools::failure("Bash", &input);
+    let code = failure.as_deref().and_then(|text| text.rsplit(' ').next()?.parse().ok());
+    let said =
+        command.strip_prefix("echo ").filter(|words| !words.contains(['&', ';', '|', '>', '<', '`', '$']));
+    let echoed = said.map(|words| format!("{}\n", words.trim_matches(['\'', '"']))).unwrap_or_default();
+    Yielded {
+        text: scripted.text.clone().unwrap_or(echoed),
+        exit: if scripted.is_error { 1 } else { code.unwrap_or(0) },
+    }
+}
