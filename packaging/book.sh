@@ -29,7 +29,7 @@ preprocess)
   # shellcheck disable=SC2016
   jq --compact-output --rawfile readme README.md '
     def unlinked($places): gsub("\\[(?<text>[^\\]]*)\\]\\(" + $places + "[^)]*\\)"; .text);
-    ($readme | gsub("\\]\\(docs/"; "](") | unlinked("(?:SUMMARY|CONTRIBUTING|CHANGELOG|LICENSE|fake-claude|fixtures)")) as $first
+    ($readme | gsub("\\]\\(docs/"; "](") | unlinked("(?:SUMMARY|CONTRIBUTING|CHANGELOG|LICENSE|fake-claude|fixtures|crates)")) as $first
     | .[1]
     # Before 0.5 they are called sections.
     | (if has("sections") then .sections else .items end) |= [{Chapter: {name: "murmur", content: $first, number: null, sub_items: [], path: "index.md",

@@ -41,7 +41,7 @@
 //! - `service`: pure: the systemd unit and the launchd agent that run the daemon
 //! - `cli`: one file per command: parse, call, print
 //!
-//! murmur needs Unix. On Windows, there is only derun (docs/guide/windows.md).
+//! murmur needs Unix. On Windows, there is only derun (crates/derun/README.md).
 
 #[cfg(not(unix))]
 compile_error!("murmur needs Unix; on Windows, build derun: cargo build --package derun");

@@ -47,6 +47,10 @@ in
     backgroundWait = optional interval "How long to wait for another turn after a beat has answered.";
     model = optional word "The model; null for the agent's default.";
 
+    agent = optional (types.either word (
+      types.listOf word
+    )) "The programs that may run its agents: claude, codex or acp:NAME. The first is the default.";
+
     permissions = optional (types.either (types.enum [ "skip" ]) (
       types.submodule {
         options.deny = mkOption {

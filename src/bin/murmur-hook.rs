@@ -7,7 +7,7 @@ fn main() -> ExitCode {
     murmur::hook::run(std::env::args_os().nth(1).as_deref())
 }
 
-/// Does nothing: murmur runs no agents on Windows (docs/guide/windows.md).
+/// Does nothing: murmur runs no agents on Windows (crates/derun/README.md).
 #[cfg(windows)]
 fn main() -> ExitCode {
     ExitCode::from(2)

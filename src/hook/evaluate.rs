@@ -45,7 +45,7 @@ pub fn over<'a>(step: Step, call: &Call, patterns: impl IntoIterator<Item = &'a 
     let Some(pattern) = patterns.into_iter().find(denies) else { return step };
     Step::Decided(Decision {
         verdict: Verdict::Deny,
-        reason: format!("{pattern:?} in the deny list forbids it; do without it"),
+        reason: format!("{pattern:?} in the deny list forbids it; continue without it"),
         by: By::Default(deny::SETTING.to_owned()),
     })
 }

@@ -18,7 +18,7 @@ pub const HOST_PROTOCOL_VERSION: &str = "0.1.0";
 
 /// All request types.
 pub const REQUEST_TYPES: [&str; 10] =
-    ["ping", "status", "list", "attach", "detach", "send", "interrupt", WAIT, REQUESTS, "stop"];
+    ["ping", "status", "list", "attach", "detach", "interrupt", "send", WAIT, REQUESTS, "stop"];
 
 /// Sent by a hook that waits for a person. The time limit of a beat is paused until the hook disconnects.
 pub const WAIT: &str = "wait";

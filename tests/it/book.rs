@@ -41,6 +41,7 @@ documents! {
     readme = "README.md",
     agents = "docs/guide/agents.md",
     architecture = "docs/design/architecture.md",
+    backends = "docs/reference/backends.md",
     captures = "docs/guide/captures.md",
     claude_code = "fixtures/acted/README.md",
     commands = "docs/reference/commands.md",
@@ -71,7 +72,8 @@ documents! {
     setup = "docs/guide/setup.md",
     testing = "docs/guide/testing.md",
     troubleshooting = "docs/guide/troubleshooting.md",
-    windows = "docs/guide/windows.md",
+    derun = "crates/derun/README.md",
+    other_agents = "fixtures/agents.md",
 }
 
 #[test]

@@ -10,6 +10,8 @@
 #[cfg(test)]
 mod agents;
 #[cfg(test)]
+mod backends;
+#[cfg(test)]
 mod beat;
 #[cfg(test)]
 mod book;

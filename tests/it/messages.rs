@@ -128,7 +128,7 @@ fn settings_that_do_not_parse_are_told_with_place_cause_and_hint() {
     "#);
     assert_snapshot!(said("unknown = 1"), @r#"
     | error: [ENV]/data/config/config.toml:1:1: key "unknown" is not known
-    | hint: use one of permissions-checker, approval, approval-wait, approval-expiry, questions, llm_auth, providers, quiet
+    | hint: use one of permissions-checker, approval, approval-wait, approval-expiry, questions, llm_auth, providers, quiet, agent, acp
     [exit 1]
     "#);
 }

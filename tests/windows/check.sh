@@ -3,7 +3,7 @@
 #
 # Elsewhere: type-checks derun for Windows, on Debian, without rustup: with Debian's own compiler, unpacked into a folder and
 # never installed, and a standard library built from Debian's sources. Runs its tests as well where
-# there are a linker (gcc-mingw-w64-x86-64) and wine64. docs/guide/windows.md says what that shows and what it cannot.
+# there are a linker (gcc-mingw-w64-x86-64) and wine64. crates/derun/README.md says what that shows and what it cannot.
 #
 # Exit code 0 with a note: the compiler is not there and cannot be had. Everything else that goes wrong is an error.
 set -eu

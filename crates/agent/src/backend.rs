@@ -6,24 +6,10 @@ use super::codex::{self, CodexDialog};
 use super::dialog::{Conversation, Dialog};
 use super::parser::Dialect;
 use super::start::{Plan, Prepared};
+pub use crate::call::{Translated, Unreadable};
 use murmur_core::config::backend::Backend;
 use serde_json::Value;
 use sys::error::Failure;
-
-/// A call in the vocabulary of guard and rules.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Translated {
-    /// The tool.
-    pub tool: String,
-    /// Its input.
-    pub input: Value,
-    /// The calls to check instead, if it does several things at once.
-    pub parts: Vec<(String, Value)>,
-}
-
-/// A call whose effects can't be read from its input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unreadable;
 
 /// The form of `backend`'s output.
 #[must_use]

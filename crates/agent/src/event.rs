@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
+/// Maximum length of a line of output, in bytes. A longer one becomes [`Event::Oversized`].
+pub const MAX_LINE: usize = 16 << 20;
+
 /// Something that an agent did.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event<'a> {

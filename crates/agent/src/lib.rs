@@ -5,6 +5,7 @@
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
 //! - `event`: what an agent does, whatever agent it is
+//! - `call`: a tool call of another backend, in the vocabulary that guard and rules know
 //! - `invocation`: the program, its arguments, environment and working folder
 //! - `settings`: the settings that make Claude Code call murmur's hooks
 //! - `dialog`: what murmur writes to an agent's stdin
@@ -23,6 +24,7 @@
 pub mod acp;
 pub mod backend;
 pub mod background;
+pub mod call;
 pub mod claude;
 pub mod codex;
 pub mod conversation;

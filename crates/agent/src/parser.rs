@@ -3,12 +3,9 @@
 //! Every backend writes lines; each line is parsed by itself, so that parsing can begin at any line, as replay does. Lines
 //! are parsed in place; only a line that a chunk boundary cuts is copied. [`MAX_LINE`] bounds memory use.
 
-use super::event::Event;
+use super::event::{Event, MAX_LINE};
 use super::{acp, claude, codex};
 use memchr::memchr;
-
-/// Maximum length of a line, in bytes. A longer one becomes [`Event::Oversized`].
-pub const MAX_LINE: usize = 16 << 20;
 
 /// Capacity to keep between cut lines, in bytes: reallocating for each costs more than parsing it.
 const KEPT_CAPACITY: usize = 1 << 20;

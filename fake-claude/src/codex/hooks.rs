@@ -243,11 +243,12 @@ mod tests {
 
     #[test]
     fn the_hash_is_that_of_the_real_one() {
-        let command = "timeout -s KILL 20 /opt/hook.py PreToolUse ok; r=$?; [ $r = 0 ] && exit 0; echo \\\"supervisor: $r\\\" >&2; exit 2";
+        // From `hooks/list` of Codex 0.169.0.
+        let command = "timeout -s KILL 20 /opt/hook PreToolUse; r=$?; [ $r = 0 ] && exit 0; echo \\\"x: $r\\\" >&2; exit 2";
         let words =
             [format!("hooks.PreToolUse=[{{hooks=[{{type=\"command\",command=\"{command}\",timeout=30}}]}}]")];
         let hooks = all(&Config::read(&words, Path::new("/none")).unwrap());
-        assert_eq!(hooks[0].hash, "sha256:e4a601be550c0153b4481c984cf71e7b8d6fa01154ce6edbb83470b9b2232e6d");
+        assert_eq!(hooks[0].hash, "sha256:4a74256c269cd0e9f755a5e9f79f23ee962fcde30073be4d22fb659285bedab4");
         assert_eq!(hooks[0].key, "/<session-flags>/config.toml:pre_tool_use:0:0");
         assert!(!hooks[0].trusted && hooks[0].enabled);
     }

@@ -198,7 +198,14 @@ pub(crate) fn documents() -> Vec<String> {
             all.push(format!("{part}/{}", entry.unwrap().file_name().into_string().unwrap()));
         }
     }
-    let beside = ["README.md", "CONTRIBUTING.md", "fake-claude/README.md", "fixtures/acted/README.md"];
+    let beside = [
+        "README.md",
+        "CONTRIBUTING.md",
+        "fake-claude/README.md",
+        "fixtures/acted/README.md",
+        "fixtures/agents.md",
+        "crates/derun/README.md",
+    ];
     all.extend(beside.map(str::to_owned));
     all.sort();
     all

@@ -74,7 +74,7 @@ fn an_unknown_question_and_a_payload_of_the_wrong_type_are_refused() {
     let env = Env::new();
     let agent = begun(&env);
     let mut peer = agent.peer();
-    let known = "use one of: ping, status, list, attach, detach, send, wait, requests and stop";
+    let known = "use one of: ping, status, list, attach, detach, interrupt, send, wait, requests and stop";
     for unknown in ["dance", "", "PING", "ping\0"] {
         assert_eq!(peer.refusal(unknown, Value::Null), format!("unknown msg_type {unknown:?}; {known}"));
     }

@@ -16,6 +16,10 @@ in
     timeout = "1h30m";
     backgroundWait = "30s";
     model = "opus";
+    agent = [
+      "claude"
+      "codex"
+    ];
     permissions.deny = [ "Bash(curl *)" ];
     permissionsChecker = "manual";
     approval = "defer";

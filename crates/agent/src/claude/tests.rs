@@ -37,7 +37,7 @@ const STREAM: &str = concat!(
 fn a_stream_becomes_events_in_order() {
     insta::assert_snapshot!(of(STREAM).join("\n"), @r#"
     Session { id: "s1", model: "m", version: "2.1.329", permission_mode: "", mcp_servers: [] }
-    Text { message: "a", parent: "", text: "Zwei \"Wörter\"\n" }
+    Text { message: "a", parent: "", text: "Zwei \"Wörter\"\n", is_chunk: false }
     ToolUse { message: "a", parent: "", id: "t1", name: "Bash", input: Json(RawValue({"command":"ls"})) }
     ToolResult { parent: "", id: "t1", output: "x\ny", is_error: true }
     Retry { attempt: 1, of: 10, delay_ms: 512, status: Some(529), error: "" }
@@ -96,7 +96,7 @@ fn session_reports_become_events() {
     PermissionMode { mode: "plan" }
     RateLimit(RateLimit { status: "rejected", window: "five_hour", resets_at: Some(1795420000), utilization: None })
     ApiError(ApiError { error: "rate_limit", status: Some(429) })
-    Text { message: "a", parent: "", text: "No." }
+    Text { message: "a", parent: "", text: "No.", is_chunk: false }
     Result(RunResult { subtype: "", is_error: false, text: None, errors: [], stop_reason: None, session_id: None, cost_usd: None, duration_ms: None, num_turns: None, denials: [], deferred_tool: None, api_error_status: Some(429), origin: Some("task-notification"), models: ["m", "n", "o"], usage: Some(Tokens { input: 1, output: 2, cache_read: 3, cache_write: 4 }), total_usage: Some(Tokens { input: 11, output: 0, cache_read: 7, cache_write: 0 }) })
     "#);
 }

@@ -7,8 +7,8 @@
 use super::line::Line;
 use super::thread::{ASK_ALWAYS, ASK_TO_LEAVE, CLEAN, INITIALIZE, INTERRUPT, THREAD, TURN, Thread};
 use crate::dialog::{Conversation, Dialog, Verdict};
+use crate::event::MAX_LINE;
 use crate::event::PermissionRequest;
-use crate::parser::MAX_LINE;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

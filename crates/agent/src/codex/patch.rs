@@ -2,7 +2,7 @@
 //!
 //! A line that could be a header counts as one, so that no file is missed; at worst a patch of a patch is denied.
 
-use crate::backend::{Translated, Unreadable};
+use crate::call::{Translated, Unreadable};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

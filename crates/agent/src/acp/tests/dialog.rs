@@ -1,10 +1,10 @@
 //! What murmur writes, and when.
 
+use super::super::super::parser::{Dialect, Parser};
 use super::super::AcpDialog;
 use super::{asks, response, update};
 use crate::dialog::{Conversation, Dialog, Verdict};
 use crate::event::{Event, PermissionRequest};
-use crate::parser::{Dialect, Parser};
 use serde_json::{Value, json};
 
 const ALLOW: Verdict = Verdict::Allow { input: None };

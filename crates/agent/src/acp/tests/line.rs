@@ -361,5 +361,5 @@ fn hostile_lines_are_garbled_or_skipped() {
     let line = update(
         &json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed", "rawOutput": huge }),
     );
-    assert_eq!(events(&[line])[0].len(), huge.len() + 14);
+    assert_eq!(events(&[line])[0].len(), huge.len() + 13);
 }

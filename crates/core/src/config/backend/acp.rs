@@ -3,7 +3,7 @@
 use super::{Capability, Command, Description};
 
 pub(super) const DESCRIPTION: Description =
-    Description { name: "acp", capabilities: &[Capability::Interrupt, Capability::Resume, Capability::Cost] };
+    Description { name: "acp", capabilities: &[Capability::Interrupt, Capability::Resume] };
 
 /// Whether `name` can be the name of such a program: letters, digits, `-` and `_`, beginning with a letter or digit.
 pub(super) fn is_name(name: &str) -> bool {
