@@ -145,6 +145,9 @@ fn every_event_on_the_page_is_one_that_a_host_tells() {
             "lost",
             "permission_asked",
             "permission_withdrawn",
+            "usage",
+            "cost",
+            "warning",
             GAP,
             LAGGED,
         ];
@@ -223,10 +226,17 @@ fn reports() -> Vec<Value> {
 #[test]
 fn the_events_that_are_rare_are_as_the_page_says() {
     use murmur::host::event::{Derived, Own};
-    use murmur_agent::event::{Event as Agent, PermissionRequest};
+    use murmur_agent::event::{Event as Agent, PermissionRequest, Tokens};
     let own = |own: Own| serde_json::from_slice(&own.line("a", 0)).unwrap();
     assert_shape_of_example(&own(Own::Lost { reason: "full".to_owned() }));
     assert_shape_of_example(&own(Own::Problem { text: "deaf".to_owned() }));
+    let tokens = Tokens { input: 60, output: 20, cache_read: 40, cache_write: 0 };
+    for event in
+        [Agent::Usage(tokens), Agent::Cost { usd: 0.01 }, Agent::Warning { text: "the model is slow".into() }]
+    {
+        let line = Derived::Agent(&event).line("a", 0);
+        assert_shape_of_example(&serde_json::from_slice(&line).unwrap());
+    }
     let oversized = Derived::Agent(&Agent::Oversized { bytes: 17_000_000 }).line("a", 0);
     assert_shape_of_example(&serde_json::from_slice(&oversized).unwrap());
     let asks = PermissionRequest {

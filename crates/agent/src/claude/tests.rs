@@ -115,7 +115,10 @@ fn invalid_utf8_replaces_only_its_own_characters() {
     let mut line =
         br#"{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"caf"#.to_vec();
     line.extend_from_slice(b"\xff\xfe\"}]}}");
-    assert_eq!(events(&[&line]), ["Text { message: \"a\", parent: \"\", text: \"caf\u{fffd}\u{fffd}\" }"]);
+    assert_eq!(
+        events(&[&line]),
+        ["Text { message: \"a\", parent: \"\", text: \"caf\u{fffd}\u{fffd}\", is_chunk: false }"]
+    );
 }
 
 #[test]
@@ -128,7 +131,10 @@ fn deep_nesting_does_not_overflow_the_stack() {
 fn escapes_are_decoded_and_half_a_surrogate_pair_is_replaced() {
     let line = r#"{"type":"assistant","message":{"id":"a","content":[{"type":"text","text":"\"\/\b\f\\\u00e9\ud83d\ude00\ud83dx\ude00\ud83d\u0041\u12"}]}}"#;
     let said = "\"/\u{8}\u{c}\\é😀\u{fffd}x\u{fffd}\u{fffd}A\u{fffd}12";
-    assert_eq!(of(line), [format!("Text {{ message: \"a\", parent: \"\", text: {said:?} }}")]);
+    assert_eq!(
+        of(line),
+        [format!("Text {{ message: \"a\", parent: \"\", text: {said:?}, is_chunk: false }}")]
+    );
 }
 
 #[test]
