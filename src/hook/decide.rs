@@ -148,7 +148,7 @@ impl Checked {
                 result = Some(step);
             }
         }
-        result.unwrap_or_else(|| Step::Ask { doubt: None })
+        result.unwrap_or(Step::Ask { doubt: None })
     }
 }
 

@@ -154,7 +154,8 @@ impl Activity {
 
     fn add_to_answer(&mut self, text: &str) {
         let room = ANSWER.saturating_sub(self.answer.len());
-        self.answer.push_str(&text[..text.floor_char_boundary(room)]);
+        let end = (0..=room.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+        self.answer.push_str(&text[..end.unwrap_or(0)]);
     }
 
     /// Starts a turn unless one is running.

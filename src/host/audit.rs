@@ -35,7 +35,7 @@ pub struct Refusals {
     pub by_guard: Option<GuardRefusals>,
     /// The error of the first hook that failed.
     pub failure: Option<String>,
-    /// Calls that ran without a decision, where the backend doesn't ask about every call; the first [`UNGUARDED`].
+    /// Calls that ran without a decision, where the backend doesn't ask about every call; the first `UNGUARDED`.
     pub unguarded: Vec<String>,
 }
 

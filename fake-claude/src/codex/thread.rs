@@ -5,7 +5,6 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
@@ -32,8 +31,7 @@ pub(super) struct Thread {
 
 /// The time.
 pub(super) fn milliseconds() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or_default()
+    u64::try_from(sys::clock::now().as_millisecond()).unwrap_or_default()
 }
 
 /// A new id, with the time first, as Codex's are.
