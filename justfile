@@ -109,6 +109,7 @@ fmt-check:
 [private]
 lint:
     cargo clippy --locked --all-targets -- --deny warnings
+    cargo clippy --locked --test conformance -- --deny warnings
 
 # check shell scripts, if shellcheck is installed
 [private]

@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 
 use fake_claude::replay::End;
-use murmur::agent::claude::Parser;
-use murmur::agent::event::{Event, RunResult};
 use murmur::host::process::Ending;
 use murmur::outcome::{self, Outcome};
+use murmur_agent::event::{Event, RunResult};
+use murmur_agent::parser::Parser;
 use serde_json::Value;
 
 /// Of how many levels of objects the keys are shown.
@@ -149,6 +149,10 @@ impl Read {
             | Event::Background { .. }
             | Event::Compaction(_)
             | Event::PermissionMode { .. }
+            // Of other agents.
+            | Event::Cost { .. }
+            | Event::Usage(_)
+            | Event::Warning { .. }
             | Event::PermissionRequestCancelled { .. } => {}
         }
     }

@@ -1,4 +1,4 @@
-//! What is known of Claude Code's versions: fixtures/claude-versions.json, and the table that docs/reference/claude-code.md
+//! What is known of Claude Code's versions: fixtures/claude-versions.json, and the table that fixtures/claude-versions.md
 //! makes of it.
 //!
 //! `just conformance versions` writes both; `murmur doctor` has the file compiled in.
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) const FILE: &str = "fixtures/claude-versions.json";
-const PAGE: &str = "docs/reference/claude-code.md";
+const PAGE: &str = "fixtures/claude-versions.md";
 /// Around what is generated in the page.
 const MARKS: [&str; 2] = ["<!-- just conformance versions writes this -->\n", "<!-- until here -->\n"];
 
