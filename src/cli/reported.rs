@@ -26,6 +26,7 @@ pub(super) fn is_known(event_type: &str) -> bool {
             | "waiting"
             | "waited"
             | "usage"
+            | "blocked"
             | "warning"
     )
 }
@@ -80,6 +81,7 @@ pub(super) fn words(event: &Event) -> Option<(&'static str, String)> {
         ("permission_asked" | "permission_withdrawn", _) => return None,
         ("waiting", _) => ("waiting", waiting_for(&text("request"), &text("tool"))),
         ("waited", _) => ("waiting", format!("request {} is no longer open", text("request"))),
+        ("blocked", _) => ("blocked", text("reason")),
         ("warning", _) => ("warning", text("text")),
         ("api_error", _) => {
             let status = number("status").map(|status| format!(" (status {status})")).unwrap_or_default();

@@ -157,6 +157,13 @@ impl Audit {
             }
             Event::Text { message, parent, .. } => self.without_result(message, parent),
             Event::ToolResult { id, output, is_error, .. } => self.ended(id, output, *is_error),
+            // A hook that decided has recorded why; another one failed.
+            Event::Blocked { id, reason } => {
+                if !self.decisions.has(id) {
+                    self.failure.get_or_insert_with(|| reason.clone().into_owned());
+                }
+                None
+            }
             Event::Oversized { .. } => {
                 (self.has_lost_calls, self.has_lost_results) = (true, true);
                 None

@@ -289,6 +289,9 @@ impl Derived<'_> {
                 let answer = ToolResult { id, output, is_error: *is_error, parent };
                 write_event(out, "tool_result", agent_id, offset, &answer)
             }
+            Agent::Blocked { id, reason } => {
+                write_event(out, "blocked", agent_id, offset, &json!({ "id": id, "reason": reason }))
+            }
             Agent::Retry { attempt, of, delay_ms, status, error } => {
                 let retry = Retry { attempt: *attempt, of: *of, delay_ms: *delay_ms, status: *status, error };
                 write_event(out, "retry", agent_id, offset, &retry)

@@ -22,3 +22,6 @@ pub use dialog::CodexDialog;
 pub(super) use line::parse;
 pub(super) use patch::translate;
 pub(super) use start::start;
+
+#[cfg(test)]
+mod tests;

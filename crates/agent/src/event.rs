@@ -59,6 +59,13 @@ pub enum Event<'a> {
         /// Whether the call failed or was denied.
         is_error: bool,
     },
+    /// A hook blocked a call, of which there is no other event.
+    Blocked {
+        /// The call.
+        id: Cow<'a, str>,
+        /// Why.
+        reason: Cow<'a, str>,
+    },
     /// The API request failed and will be retried.
     Retry {
         /// The number of this retry, from 1.

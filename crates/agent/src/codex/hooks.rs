@@ -20,7 +20,7 @@ const PULSES: [(&str, &str); 5] = [
 ];
 
 /// The source of hooks that `-c` sets, in the keys of their state.
-const SOURCE: &str = "/<session-flags>/config.toml";
+pub(super) const SOURCE: &str = "/<session-flags>/config.toml";
 
 /// The values of `-c` that install `hook`. Codex waits `timeout` seconds for its decision.
 pub(super) fn settings(hook: &HookProgram, timeout: u32) -> Result<Vec<String>, Failure> {

@@ -1,5 +1,6 @@
 //! What the app-server reports besides items: the end of a turn, errors, tokens, limits, and hooks that failed.
 
+use super::hooks::SOURCE;
 use super::line::Line;
 use crate::event::{ApiError, Event, RateLimit, RunResult, Tokens};
 use murmur_core::id::SessionId;
@@ -88,10 +89,23 @@ pub(super) fn turn(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<
         error: Option<TurnError>,
         #[serde(default)]
         duration_ms: Option<u64>,
+        /// A summary: the last message.
+        #[serde(default)]
+        items: Vec<Message>,
+    }
+    #[derive(Deserialize)]
+    struct Message {
+        #[serde(rename = "type", default)]
+        kind: String,
+        #[serde(default)]
+        text: Option<String>,
     }
     let Params { thread_id, turn } = line.params()?;
     let mut result = match turn.status.as_str() {
-        "completed" => RunResult { subtype: "completed".to_owned(), ..RunResult::default() },
+        "completed" => {
+            let mut messages = turn.items.into_iter().filter(|item| item.kind == "agentMessage");
+            RunResult { text: messages.next_back().and_then(|last| last.text), ..RunResult::default() }
+        }
         "interrupted" => failure("the turn was interrupted".to_owned(), None),
         status => {
             let error = turn.error.unwrap_or_default();
@@ -208,7 +222,7 @@ pub(super) fn rate_limits(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> 
     Some(())
 }
 
-/// `hook/completed`: a hook that failed, which Codex ignores.
+/// `hook/completed`: a call that murmur's hook blocked, or any hook that failed, which Codex ignores.
 pub(super) fn hook(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
     #[derive(Deserialize)]
     struct Params {
@@ -217,6 +231,8 @@ pub(super) fn hook(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Run {
+        #[serde(default)]
+        id: String,
         status: String,
         #[serde(default)]
         event_name: String,
@@ -231,11 +247,18 @@ pub(super) fn hook(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<
         text: String,
     }
     let Params { run } = line.params()?;
-    if run.status == "failed" {
-        let said: Vec<&str> = run.entries.iter().map(|entry| entry.text.as_str()).collect();
-        let (event, source) = (&run.event_name, &run.source_path);
-        let text = format!("the {event} hook of {source} failed: {}", said.join("; "));
-        sink(Event::Warning { text: text.into() });
+    let said = || run.entries.iter().map(|entry| entry.text.as_str()).collect::<Vec<_>>().join("; ");
+    // As in `pre-tool-use:0:/<session-flags>/config.toml:call_A`.
+    let call = run.id.rsplit_once(&format!("{SOURCE}:")).map(|(_, call)| call);
+    match (run.status.as_str(), call) {
+        ("blocked", Some(id)) if run.event_name == "preToolUse" => {
+            sink(Event::Blocked { id: id.into(), reason: said().into() });
+        }
+        ("failed", _) => {
+            let text = format!("the {} hook of {} failed: {}", run.event_name, run.source_path, said());
+            sink(Event::Warning { text: text.into() });
+        }
+        _ => {}
     }
     Some(())
 }

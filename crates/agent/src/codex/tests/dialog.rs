@@ -1,0 +1,175 @@
+//! What murmur writes for what the app-server wrote.
+
+use super::{INITIALIZED, MCP_STARTED, TURN_STARTED, thread, turn_completed};
+use crate::agent::codex::CodexDialog;
+use crate::agent::dialog::{Conversation, Dialog};
+use serde_json::{Value, json};
+
+fn dialog(resume: Option<&str>) -> CodexDialog {
+    let resume = resume.map(str::to_owned);
+    CodexDialog::new(Conversation { cwd: "/w".into(), model: Some("gpt-5.5".to_owned()), resume })
+}
+
+fn messages(bytes: &[u8]) -> Vec<Value> {
+    std::str::from_utf8(bytes).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn read(dialog: &mut CodexDialog, line: &str) -> Vec<Value> {
+    messages(&dialog.read(format!("{line}\n").as_bytes()))
+}
+
+/// A dialog with a thread in `sandbox` and a running turn.
+fn at_work(sandbox: &str) -> CodexDialog {
+    let mut dialog = dialog(None);
+    dialog.open();
+    read(&mut dialog, INITIALIZED);
+    read(&mut dialog, &thread("untrusted", sandbox));
+    dialog.send("Go.");
+    read(&mut dialog, TURN_STARTED);
+    dialog
+}
+
+/// The answer to `request`, if only the call `call` is allowed.
+fn answered(dialog: &mut CodexDialog, request: &str, call: &str) -> Vec<Value> {
+    let mut answers = read(dialog, request);
+    answers.extend(messages(&dialog.repeat_decisions(&mut |asked| asked == call)));
+    answers
+}
+
+const COMMAND: &str = r#"{"method":"item/commandExecution/requestApproval","id":0,"params":{"kind":"command","threadId":"t1","turnId":"u1","itemId":"call_A","environmentId":"local","command":"/bin/bash -lc 'touch ran.txt'","cwd":"/w","availableDecisions":["accept","cancel"]}}"#;
+
+const PATCH: &str = r#"{"method":"item/fileChange/requestApproval","id":"q","params":{"threadId":"t1","turnId":"u1","itemId":"call_B","reason":null,"grantRoot":null}}"#;
+
+const MCP: &str = r#"{"method":"mcpServer/elicitation/request","id":21,"params":{"threadId":"t1","turnId":"u1","serverName":"t","mode":"form","_meta":{"codex_approval_kind":"mcp_tool_call","persist":["session","always"],"tool_name":"poke","tool_params":{"x":"1"}},"message":"Allow the t MCP server to run tool \"poke\"?","requestedSchema":{"type":"object","properties":{}}}}"#;
+
+#[test]
+fn a_message_waits_for_the_handshake() {
+    let mut dialog = dialog(None);
+    let opening = messages(&dialog.open());
+    assert_eq!((&opening[0]["method"], &opening[0]["id"]), (&json!("initialize"), &json!("initialize")));
+    assert_eq!(dialog.send("Go."), b"");
+    // Output arrives in chunks of any size.
+    let (start, rest) = INITIALIZED.split_at(10);
+    assert_eq!(dialog.read(start.as_bytes()), b"");
+    let next = read(&mut dialog, rest);
+    assert_eq!(next[0], json!({ "method": "initialized" }));
+    let params = json!({ "cwd": "/w", "approvalPolicy": "untrusted", "approvalsReviewer": "user", "model": "gpt-5.5" });
+    assert_eq!(next[1], json!({ "method": "thread/start", "id": "thread", "params": params }));
+    let turn = read(&mut dialog, &thread("untrusted", "dangerFullAccess"));
+    let input = json!([{ "type": "text", "text": "Go." }]);
+    let params = json!({ "threadId": "t1", "input": input, "approvalPolicy": "untrusted" });
+    assert_eq!(turn, [json!({ "method": "turn/start", "id": "turn", "params": params })]);
+}
+
+#[test]
+fn a_conversation_is_resumed_without_its_turns() {
+    let mut dialog = dialog(Some("t0"));
+    dialog.open();
+    let next = read(&mut dialog, INITIALIZED);
+    assert_eq!(next[1]["method"], "thread/resume");
+    assert_eq!(
+        (&next[1]["params"]["threadId"], &next[1]["params"]["excludeTurns"]),
+        (&json!("t0"), &json!(true))
+    );
+}
+
+#[test]
+fn without_a_sandbox_the_recorded_decision_is_repeated() {
+    let mut dialog = at_work("dangerFullAccess");
+    let allowed = |id: Value| json!({ "id": id, "result": { "decision": "accept" } });
+    let denied = |id: Value| json!({ "id": id, "result": { "decision": "decline" } });
+    assert_eq!(answered(&mut dialog, COMMAND, "call_A"), [allowed(json!(0))]);
+    assert_eq!(answered(&mut dialog, COMMAND, "call_X"), [denied(json!(0))]);
+    assert_eq!(answered(&mut dialog, PATCH, "call_B"), [allowed(json!("q"))]);
+    assert_eq!(answered(&mut dialog, PATCH, "call_A"), [denied(json!("q"))]);
+    // More than the call that the hook saw.
+    for (from, to) in [
+        (r#""kind":"command""#, r#""kind":"writeStdin""#),
+        (r#""environmentId":"local""#, r#""networkApprovalContext":{"host":"a"}"#),
+        (r#""environmentId":"local""#, r#""approvalId":"x""#),
+    ] {
+        assert_eq!(answered(&mut dialog, &COMMAND.replace(from, to), "call_A"), [denied(json!(0))], "{to}");
+    }
+    let wider = PATCH.replace(r#""grantRoot":null"#, r#""grantRoot":"/""#);
+    assert_eq!(answered(&mut dialog, &wider, "call_B"), [denied(json!("q"))]);
+}
+
+#[test]
+fn no_call_leaves_the_users_sandbox() {
+    for sandbox in ["readOnly", "workspaceWrite", "somethingNew"] {
+        let mut dialog = at_work(sandbox);
+        let denied = json!({ "id": 0, "result": { "decision": "decline" } });
+        assert_eq!(answered(&mut dialog, COMMAND, "call_A"), [denied], "{sandbox}");
+        assert_eq!(answered(&mut dialog, PATCH, "call_B")[0]["result"]["decision"], "decline");
+        let turn = messages(&dialog.send("More."));
+        assert_eq!(turn[0]["params"]["approvalPolicy"], "on-request");
+    }
+}
+
+#[test]
+fn an_mcp_call_is_found_by_its_contents_and_counts_once() {
+    let mut dialog = at_work("workspaceWrite");
+    let declined = json!({ "id": 21, "result": { "action": "decline" } });
+    assert_eq!(answered(&mut dialog, MCP, "call_M"), [declined.clone()]);
+    read(&mut dialog, MCP_STARTED);
+    assert_eq!(answered(&mut dialog, &MCP.replace(r#""x":"1""#, r#""x":"2""#), "call_M"), [declined.clone()]);
+    assert_eq!(answered(&mut dialog, &MCP.replace("mcp_tool_call", "other"), "call_M").len(), 1);
+    let mut dialog = at_work("workspaceWrite");
+    read(&mut dialog, MCP_STARTED);
+    let accepted = json!({ "id": 21, "result": { "action": "accept", "content": {} } });
+    assert_eq!(answered(&mut dialog, MCP, "call_M"), [accepted]);
+    assert_eq!(answered(&mut dialog, MCP, "call_M"), [declined]);
+}
+
+#[test]
+fn other_requests_are_refused() {
+    let mut dialog = at_work("dangerFullAccess");
+    for method in ["item/tool/requestUserInput", "item/permissions/requestApproval", "something/new"] {
+        let answer = read(&mut dialog, &format!(r#"{{"id":5,"method":"{method}","params":{{}}}}"#));
+        assert_eq!((&answer[0]["id"], &answer[0]["error"]["code"]), (&json!(5), &json!(-32601)));
+    }
+    // Without parameters there is no call to allow.
+    let bare = r#"{"id":6,"method":"item/commandExecution/requestApproval"}"#;
+    assert_eq!(answered(&mut dialog, bare, "call_A")[0]["result"]["decision"], "decline");
+}
+
+#[test]
+fn an_interrupted_turn_leaves_nothing_running() {
+    let mut dialog = at_work("dangerFullAccess");
+    let params = json!({ "threadId": "t1", "turnId": "u1" });
+    assert_eq!(
+        messages(&dialog.interrupt()),
+        [json!({ "method": "turn/interrupt", "id": "interrupt", "params": params })]
+    );
+    let next = read(&mut dialog, &turn_completed("interrupted", "null", ""));
+    assert_eq!(next[0]["method"], "thread/backgroundTerminals/clean");
+    assert_eq!(dialog.interrupt(), b"");
+    assert!(read(&mut dialog, &turn_completed("completed", "null", "")).is_empty());
+}
+
+#[test]
+fn a_thread_that_would_not_ask_gets_no_message() {
+    let mut dialog = dialog(None);
+    dialog.open();
+    dialog.send("Go.");
+    read(&mut dialog, INITIALIZED);
+    assert!(read(&mut dialog, &thread("never", "dangerFullAccess")).is_empty());
+    // The next message tries again.
+    assert_eq!(messages(&dialog.send("Go."))[0]["method"], "thread/start");
+    let turn = read(&mut dialog, &thread("untrusted", "dangerFullAccess"));
+    assert_eq!(turn.len(), 1);
+}
+
+#[test]
+fn hostile_output_is_survived() {
+    let mut dialog = at_work("dangerFullAccess");
+    for line in ["", "null", "{", "\u{0}", r#"{"id":"thread"}"#, r#"{"method":"item/started","params":[]}"#] {
+        assert!(read(&mut dialog, line).is_empty(), "{line}");
+    }
+    for _ in 0..20 {
+        assert_eq!(dialog.read(&[b'x'; 1 << 20]), b"");
+    }
+    assert!(read(&mut dialog, "the end of a line that is too long").is_empty());
+    let mut fresh = at_work("dangerFullAccess");
+    assert_eq!(read(&mut fresh, r#"{"id":1,"method":"x"}"#).len(), 1);
+}
