@@ -180,3 +180,28 @@ fn a_denied_call_that_ran_is_reported_and_a_decision_covers_one_call() {
     assert_eq!(watch.call("t4", "hi", false), None);
     assert_eq!(watch.call("t4", "hi", false), Some("Bash(run t4)".to_owned()));
 }
+
+#[test]
+fn a_call_that_is_reported_only_when_it_is_decided_needs_its_decision_then() {
+    let watch = Watch::new();
+    let audit = Audit::begin(path(&watch.folder), AgentId::parse("a").unwrap(), Coverage::Started);
+    let mut watch = Watch { audit, ..watch };
+    watch.decide("t1");
+    assert!(watch.audit.is_allowed("t1") && !watch.audit.is_allowed("t2"));
+    assert_eq!(watch.call("t1", "", false), None);
+    assert!(!watch.audit.is_allowed("t1"), "a decision is valid for one call only");
+    assert_eq!(watch.uses("t2", "t2").as_deref(), Some("Bash(run t2)"));
+}
+
+#[test]
+fn a_hook_that_blocked_a_call_undecided_has_failed() {
+    let mut watch = Watch::new();
+    let blocked = |watch: &mut Watch, id: &'static str| {
+        watch.audit.see(&Event::Blocked { id: id.into(), reason: format!("no {id}").into() })
+    };
+    watch.decide("t1");
+    assert_eq!(blocked(&mut watch, "t1"), None);
+    assert_eq!(watch.audit.refusals(), Refusals::default());
+    assert_eq!(blocked(&mut watch, "t2"), None);
+    assert_eq!(watch.audit.refusals().failure.as_deref(), Some("no t2"));
+}

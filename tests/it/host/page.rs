@@ -148,6 +148,7 @@ fn every_event_on_the_page_is_one_that_a_host_tells() {
             "usage",
             "cost",
             "warning",
+            "blocked",
             GAP,
             LAGGED,
         ];
@@ -231,9 +232,12 @@ fn the_events_that_are_rare_are_as_the_page_says() {
     assert_shape_of_example(&own(Own::Lost { reason: "full".to_owned() }));
     assert_shape_of_example(&own(Own::Problem { text: "deaf".to_owned() }));
     let tokens = Tokens { input: 60, output: 20, cache_read: 40, cache_write: 0 };
-    for event in
-        [Agent::Usage(tokens), Agent::Cost { usd: 0.01 }, Agent::Warning { text: "the model is slow".into() }]
-    {
+    for event in [
+        Agent::Usage(tokens),
+        Agent::Cost { usd: 0.01 },
+        Agent::Warning { text: "the model is slow".into() },
+        Agent::Blocked { id: "call_1".into(), reason: "no rule allows it".into() },
+    ] {
         let line = Derived::Agent(&event).line("a", 0);
         assert_shape_of_example(&serde_json::from_slice(&line).unwrap());
     }

@@ -24,7 +24,8 @@ pub(super) struct Line<'a> {
 impl<'a> Line<'a> {
     /// Reads a line; `None` if it is not a JSON object.
     pub(super) fn read(text: &'a str) -> Option<Self> {
-        serde_json::from_str(text).ok()
+        // An array would be read as an object's values in order.
+        text.starts_with('{').then(|| serde_json::from_str(text).ok())?
     }
 
     /// The method of a notification or request.

@@ -1,8 +1,8 @@
 //! What murmur writes for what the app-server wrote.
 
 use super::{INITIALIZED, MCP_STARTED, TURN_STARTED, thread, turn_completed};
-use crate::agent::codex::CodexDialog;
-use crate::agent::dialog::{Conversation, Dialog};
+use crate::codex::CodexDialog;
+use crate::dialog::{Conversation, Dialog};
 use serde_json::{Value, json};
 
 fn dialog(resume: Option<&str>) -> CodexDialog {

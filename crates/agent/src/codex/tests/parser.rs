@@ -1,8 +1,8 @@
 //! The events of recorded and of hostile lines.
 
 use super::{INITIALIZED, MCP_STARTED, TURN_STARTED, thread, turn_completed};
-use crate::agent::event::{Event, RunResult};
-use crate::agent::parser::{Dialect, Parser};
+use crate::event::{Event, RunResult};
+use crate::parser::{Dialect, Parser};
 
 /// The events of `lines`, as text.
 fn events(lines: &[&str]) -> Vec<String> {
@@ -102,7 +102,7 @@ fn calls_are_in_the_vocabulary_of_the_rules() {
         &item("completed", image),
     ];
     assert_eq!(
-        events(&lines.map(|line| &**line)),
+        events(&lines),
         [
             r#"use call_B Write {"content":"one\n","file_path":"/w/a.txt"}"#,
             r#"result call_B "declined" true"#,
