@@ -49,8 +49,13 @@ pub(super) fn event(
         }
         "result" => {
             let is_error = payload.get("is_error") == Some(&Value::Bool(true));
+            let errors =
+                payload.get("errors").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            let errors: Vec<&str> = errors.iter().filter_map(Value::as_str).collect();
+            let told = Some(text("text").to_owned()).filter(|text| !text.is_empty());
+            let told = || told.unwrap_or_else(|| errors.join("; "));
             let mut facts: Vec<String> =
-                is_error.then(|| format!("error: {}", short(text("text")))).into_iter().collect();
+                is_error.then(|| format!("error: {}", short(&told()))).into_iter().collect();
             facts.extend(number("num_turns").map(|turns| format!("turns {turns}")));
             facts.extend(payload.get("cost_usd").and_then(Value::as_f64).map(|cost| format!("${cost:.4}")));
             facts.extend(number("duration_ms").map(|ms| format!("{ms} ms")));

@@ -24,7 +24,7 @@ pub(super) const SOURCE: &str = "/<session-flags>/config.toml";
 
 /// The values of `-c` that install `hook`. Codex waits `timeout` seconds for its decision.
 pub(super) fn settings(hook: &HookProgram, timeout: u32) -> Result<Vec<String>, Failure> {
-    let denies = r#"&& exit; echo "murmur did not allow the call" >&2; exit 2"#;
+    let denies = r#"&& exit; echo "the hook ended with code $?" >&2; exit 2"#;
     let mut hooks = vec![("PreToolUse", "pre_tool_use", command(hook, "PreToolUse", denies)?, timeout)];
     for (event, name) in PULSES {
         hooks.push((event, name, command(hook, event, "")?, PULSE_TIMEOUT));
@@ -94,7 +94,7 @@ mod tests {
         let values = settings(&hook, 150).unwrap();
         assert_eq!(
             values[0],
-            r#"hooks.PreToolUse=[{hooks=[{type="command",command="exec /bin/sh -c 'MURMUR_BACKEND=codex \"$0\" \"$@\" && exit; echo \"murmur did not allow the call\" >&2; exit 2' '/opt/it'\\''s/murmur-hook' 'PreToolUse'",timeout=150}]}]"#
+            r#"hooks.PreToolUse=[{hooks=[{type="command",command="exec /bin/sh -c 'MURMUR_BACKEND=codex \"$0\" \"$@\" && exit; echo \"the hook ended with code $?\" >&2; exit 2' '/opt/it'\\''s/murmur-hook' 'PreToolUse'",timeout=150}]}]"#
         );
         assert_eq!(
             values[4],
