@@ -110,9 +110,12 @@ fn no_call_leaves_the_users_sandbox() {
 fn an_mcp_call_is_found_by_its_contents_and_counts_once() {
     let mut dialog = at_work("workspaceWrite");
     let declined = json!({ "id": 21, "result": { "action": "decline" } });
-    assert_eq!(answered(&mut dialog, MCP, "call_M"), [declined.clone()]);
+    assert_eq!(answered(&mut dialog, MCP, "call_M"), std::slice::from_ref(&declined));
     read(&mut dialog, MCP_STARTED);
-    assert_eq!(answered(&mut dialog, &MCP.replace(r#""x":"1""#, r#""x":"2""#), "call_M"), [declined.clone()]);
+    assert_eq!(
+        answered(&mut dialog, &MCP.replace(r#""x":"1""#, r#""x":"2""#), "call_M"),
+        std::slice::from_ref(&declined)
+    );
     assert_eq!(answered(&mut dialog, &MCP.replace("mcp_tool_call", "other"), "call_M").len(), 1);
     let mut dialog = at_work("workspaceWrite");
     read(&mut dialog, MCP_STARTED);
