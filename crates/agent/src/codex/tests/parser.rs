@@ -1,15 +1,14 @@
 //! The events of recorded and of hostile lines.
 
 use super::{INITIALIZED, MCP_STARTED, TURN_STARTED, thread, turn_completed};
+use crate::codex::parse;
 use crate::event::{Event, RunResult};
-use crate::parser::{Dialect, Parser};
 
 /// The events of `lines`, as text.
 fn events(lines: &[&str]) -> Vec<String> {
     let mut seen = Vec::new();
-    let mut parser = Parser::new(Dialect::CodexAppServer);
     for line in lines {
-        parser.feed(format!("{line}\n").as_bytes(), &mut |event| seen.push(shown(&event)));
+        parse(line.as_bytes(), &mut |event| seen.push(shown(&event)));
     }
     seen
 }
@@ -30,7 +29,7 @@ fn shown(event: &Event<'_>) -> String {
 /// The only result in `line`.
 fn result(line: &str) -> RunResult {
     let mut results = Vec::new();
-    super::super::parse(line.as_bytes(), &mut |event| {
+    parse(line.as_bytes(), &mut |event| {
         if let Event::Result(result) = event {
             results.push(*result);
         }
@@ -210,7 +209,7 @@ fn hostile_lines_are_skipped() {
         assert_eq!(events(&[line]), ["Garbled"], "{line}");
     }
     let ignored =
-        ["", "{}", r#"{"method":7}"#, r#"{"id":{},"result":1}"#, r#"{"method":"new/thing","params":[]}"#];
+        ["{}", r#"{"method":7}"#, r#"{"id":{},"result":1}"#, r#"{"method":"new/thing","params":[]}"#];
     for line in ignored {
         assert!(events(&[line]).is_empty(), "{line}");
     }
