@@ -4,8 +4,9 @@
 //! In a sandbox it asks about calls that would leave it, which murmur always declines: an approved call runs without any
 //! sandbox (measured on 0.169.0), and the hook was not told that it would.
 
+use super::hooks;
 use super::line::Line;
-use super::thread::{ASK_ALWAYS, ASK_TO_LEAVE, CLEAN, INITIALIZE, INTERRUPT, THREAD, TURN, Thread};
+use super::thread::{ASK_ALWAYS, ASK_TO_LEAVE, CLEAN, HOOKS, INITIALIZE, INTERRUPT, THREAD, TURN, Thread};
 use crate::dialog::{Conversation, Dialog, Verdict};
 use crate::event::MAX_LINE;
 use crate::event::PermissionRequest;
@@ -121,6 +122,17 @@ impl CodexDialog {
         }
     }
 
+    /// Asks whether murmur's hooks will run. Codex says nothing if it skips them.
+    fn ask_about_hooks(&self) -> Vec<u8> {
+        request(HOOKS, "hooks/list", &json!({ "cwds": [self.conversation.cwd] }))
+    }
+
+    /// Gives up the messages that wait: their turn has ended with an error.
+    fn fail(&mut self) {
+        self.stage = Stage::Failed;
+        self.queued.clear();
+    }
+
     /// Begins or resumes the thread.
     fn begin(&self) -> Vec<u8> {
         let Conversation { cwd, model, resume } = &self.conversation;
@@ -150,15 +162,14 @@ impl CodexDialog {
     /// The next step for a response to one of murmur's requests.
     fn continue_from(&mut self, id: &str, line: &Line<'_>) -> Vec<u8> {
         match id {
-            INITIALIZE if line.error.is_some() => self.stage = Stage::Failed,
+            INITIALIZE if line.error.is_some() => self.fail(),
             INITIALIZE => {
-                return [message(&json!({ "method": "initialized" })), self.begin()].concat();
+                return [message(&json!({ "method": "initialized" })), self.ask_about_hooks()].concat();
             }
+            HOOKS if !hooks::will_run(line) => self.fail(),
+            HOOKS => return self.begin(),
             THREAD => match Thread::read(line).filter(Thread::asks) {
-                None => {
-                    self.stage = Stage::Failed;
-                    self.queued.clear();
-                }
+                None => self.fail(),
                 Some(begun) => {
                     let thread = begun.id().to_owned();
                     // A later message continues this thread, also if it has to be loaded again.
@@ -296,7 +307,7 @@ impl Dialog for CodexDialog {
             Stage::Failed => {
                 self.queued.push(text.to_owned());
                 self.stage = Stage::Opening;
-                self.begin()
+                self.ask_about_hooks()
             }
         }
     }

@@ -1,10 +1,12 @@
 //! The hooks of a Codex agent, as `-c` options: the user's files stay as they are, and their own hooks run as well.
 //!
 //! Codex runs a hook only if it is trusted, and the call if its hook fails, times out, or ends with code 2 and says nothing
-//! (measured on 0.169.0). So the hash of each hook is passed along, and the command of a hook that decides ends in a denial
+//! (measured on 0.169.0). So the hash of each hook is passed along, and Codex is asked whether it accepts it; and the command of a hook that decides ends in a denial
 //! unless the hook succeeded. Hooks that did not run at all are noticed by the host, which ends the agent.
 
+use super::line::Line;
 use crate::settings::{BACKEND_VARIABLE, HookProgram, PULSE_TIMEOUT};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use sys::error::Failure;
@@ -27,7 +29,9 @@ pub(super) fn settings(hook: &HookProgram, timeout: u32) -> Result<Vec<String>, 
     let denies = r#"&& exit; echo "the hook ended with code $?" >&2; exit 2"#;
     let mut hooks = vec![("PreToolUse", "pre_tool_use", command(hook, "PreToolUse", denies)?, timeout)];
     for (event, name) in PULSES {
-        hooks.push((event, name, command(hook, event, "")?, PULSE_TIMEOUT));
+        // Codex warns about a longer time.
+        let most = if event == "SessionEnd" { 3 } else { PULSE_TIMEOUT };
+        hooks.push((event, name, command(hook, event, "")?, PULSE_TIMEOUT.min(most)));
     }
     let (mut values, mut states) = (Vec::new(), Vec::new());
     for (event, name, command, timeout) in hooks {
@@ -40,6 +44,32 @@ pub(super) fn settings(hook: &HookProgram, timeout: u32) -> Result<Vec<String>, 
     }
     values.push(format!("hooks.state={{{}}}", states.join(",")));
     Ok(values)
+}
+
+/// Whether, according to the response to `hooks/list`, Codex will run the hook that decides.
+pub(super) fn will_run(line: &Line<'_>) -> bool {
+    #[derive(Deserialize)]
+    struct Listed {
+        data: Vec<Folder>,
+    }
+    #[derive(Deserialize)]
+    struct Folder {
+        hooks: Vec<Hook>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Hook {
+        #[serde(default)]
+        key: String,
+        #[serde(default)]
+        enabled: bool,
+        #[serde(default)]
+        trust_status: String,
+    }
+    let listed = line.result.and_then(|result| serde_json::from_str::<Listed>(result.get()).ok());
+    let key = format!("{SOURCE}:pre_tool_use:0:0");
+    let runs = |hook: &Hook| hook.key == key && hook.enabled && hook.trust_status == "trusted";
+    listed.is_some_and(|listed| listed.data.iter().flat_map(|folder| &folder.hooks).any(runs))
 }
 
 /// The command for `event`, for any shell; `then` follows the hook's command.

@@ -1,7 +1,7 @@
 //! Parses one line of the app-server's output into events: a notification, or the response to one of murmur's requests,
 //! whose ids are strings that say what was asked. The app-server's own requests have no events: the dialog answers them.
 
-use super::{item, report, thread};
+use super::{hooks, item, report, thread};
 use crate::event::Event;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -64,6 +64,7 @@ fn notification(method: &str, line: &Line<'_>, sink: &mut impl FnMut(Event<'_>))
         "thread/tokenUsage/updated" => report::usage(line, sink),
         "account/rateLimits/updated" => report::rate_limits(line, sink),
         "hook/completed" => report::hook(line, sink),
+        "warning" => report::warning(line, sink),
         _ => Some(()),
     };
     if read.is_none() {
@@ -75,9 +76,12 @@ fn notification(method: &str, line: &Line<'_>, sink: &mut impl FnMut(Event<'_>))
 fn response(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) {
     let Some(id) = line.own_id() else { return };
     if let Some(error) = line.error {
-        if [thread::INITIALIZE, thread::THREAD, thread::TURN].contains(&id.as_str()) {
+        if [thread::INITIALIZE, thread::HOOKS, thread::THREAD, thread::TURN].contains(&id.as_str()) {
             sink(report::refused(&id, error));
         }
+    } else if id == thread::HOOKS && !hooks::will_run(line) {
+        let text = "Codex would not run murmur's hooks; use a version that murmur was tested with";
+        sink(report::failed(text.to_owned(), None));
     } else if id == thread::THREAD {
         match thread::Thread::read(line) {
             Some(started) => started.emit(sink),

@@ -262,3 +262,14 @@ pub(super) fn hook(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<
     }
     Some(())
 }
+
+/// `warning`: about the thread, such as settings that have no effect.
+pub(super) fn warning(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
+    #[derive(Deserialize)]
+    struct Params {
+        message: String,
+    }
+    let Params { message } = line.params()?;
+    sink(Event::Warning { text: message.into() });
+    Some(())
+}

@@ -12,6 +12,8 @@ fn thread(policy: &str, sandbox: &str) -> String {
 
 const INITIALIZED: &str = r#"{"id":"initialize","result":{"userAgent":"murmur/0.169.0 (Debian 12.0.0; x86_64) dumb (murmur; 0.1)","codexHome":"/home/u/.codex","platformFamily":"unix","platformOs":"linux"}}"#;
 
+const HOOKS: &str = r#"{"id":"hooks","result":{"data":[{"cwd":"/w","hooks":[{"key":"/<session-flags>/config.toml:pre_tool_use:0:0","eventName":"preToolUse","handlerType":"command","command":"x","timeoutSec":30,"sourcePath":"/<session-flags>/config.toml","source":"sessionFlags","enabled":true,"isManaged":false,"currentHash":"sha256:e4","trustStatus":"trusted"}],"warnings":[],"errors":[]}]}}"#;
+
 const TURN_STARTED: &str =
     r#"{"id":"turn","result":{"turn":{"id":"u1","items":[],"status":"inProgress","error":null}}}"#;
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 /// The ids of murmur's requests.
 pub(super) const INITIALIZE: &str = "initialize";
+pub(super) const HOOKS: &str = "hooks";
 pub(super) const THREAD: &str = "thread";
 pub(super) const TURN: &str = "turn";
 pub(super) const INTERRUPT: &str = "interrupt";

@@ -1,6 +1,6 @@
 //! What murmur writes for what the app-server wrote.
 
-use super::{INITIALIZED, MCP_STARTED, TURN_STARTED, thread, turn_completed};
+use super::{HOOKS, INITIALIZED, MCP_STARTED, TURN_STARTED, thread, turn_completed};
 use crate::codex::CodexDialog;
 use crate::dialog::{Conversation, Dialog};
 use serde_json::{Value, json};
@@ -23,6 +23,7 @@ fn at_work(sandbox: &str) -> CodexDialog {
     let mut dialog = dialog(None);
     dialog.open();
     read(&mut dialog, INITIALIZED);
+    read(&mut dialog, HOOKS);
     read(&mut dialog, &thread("untrusted", sandbox));
     dialog.send("Go.");
     read(&mut dialog, TURN_STARTED);
@@ -53,8 +54,10 @@ fn a_message_waits_for_the_handshake() {
     assert_eq!(dialog.read(start.as_bytes()), b"");
     let next = read(&mut dialog, rest);
     assert_eq!(next[0], json!({ "method": "initialized" }));
+    assert_eq!(next[1], json!({ "method": "hooks/list", "id": "hooks", "params": { "cwds": ["/w"] } }));
+    let next = read(&mut dialog, HOOKS);
     let params = json!({ "cwd": "/w", "approvalPolicy": "untrusted", "approvalsReviewer": "user", "model": "gpt-5.5" });
-    assert_eq!(next[1], json!({ "method": "thread/start", "id": "thread", "params": params }));
+    assert_eq!(next[0], json!({ "method": "thread/start", "id": "thread", "params": params }));
     let turn = read(&mut dialog, &thread("untrusted", "dangerFullAccess"));
     let input = json!([{ "type": "text", "text": "Go." }]);
     let params = json!({ "threadId": "t1", "input": input, "approvalPolicy": "untrusted" });
@@ -65,10 +68,11 @@ fn a_message_waits_for_the_handshake() {
 fn a_conversation_is_resumed_without_its_turns() {
     let mut dialog = dialog(Some("t0"));
     dialog.open();
-    let next = read(&mut dialog, INITIALIZED);
-    assert_eq!(next[1]["method"], "thread/resume");
+    read(&mut dialog, INITIALIZED);
+    let next = read(&mut dialog, HOOKS);
+    assert_eq!(next[0]["method"], "thread/resume");
     assert_eq!(
-        (&next[1]["params"]["threadId"], &next[1]["params"]["excludeTurns"]),
+        (&next[0]["params"]["threadId"], &next[0]["params"]["excludeTurns"]),
         (&json!("t0"), &json!(true))
     );
 }
@@ -156,11 +160,29 @@ fn a_thread_that_would_not_ask_gets_no_message() {
     dialog.open();
     dialog.send("Go.");
     read(&mut dialog, INITIALIZED);
+    read(&mut dialog, HOOKS);
     assert!(read(&mut dialog, &thread("never", "dangerFullAccess")).is_empty());
     // The next message tries again.
-    assert_eq!(messages(&dialog.send("Go."))[0]["method"], "thread/start");
+    assert_eq!(messages(&dialog.send("Go."))[0]["method"], "hooks/list");
+    assert_eq!(read(&mut dialog, HOOKS)[0]["method"], "thread/start");
     let turn = read(&mut dialog, &thread("untrusted", "dangerFullAccess"));
     assert_eq!(turn.len(), 1);
+}
+
+#[test]
+fn without_its_hooks_there_is_no_thread() {
+    for (from, to) in [
+        (r#""trusted""#, r#""untrusted""#),
+        (r#""enabled":true"#, r#""enabled":false"#),
+        ("pre_tool_use:0:0", "pre_tool_use:1:0"),
+        (r#""data""#, r#""other""#),
+    ] {
+        let mut dialog = dialog(None);
+        dialog.open();
+        dialog.send("Go.");
+        read(&mut dialog, INITIALIZED);
+        assert!(read(&mut dialog, &HOOKS.replace(from, to)).is_empty(), "{to}");
+    }
 }
 
 #[test]

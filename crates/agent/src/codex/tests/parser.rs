@@ -1,6 +1,6 @@
 //! The events of recorded and of hostile lines.
 
-use super::{INITIALIZED, MCP_STARTED, TURN_STARTED, thread, turn_completed};
+use super::{HOOKS, INITIALIZED, MCP_STARTED, TURN_STARTED, thread, turn_completed};
 use crate::codex::parse;
 use crate::event::{Event, RunResult};
 
@@ -58,6 +58,7 @@ fn a_turn_with_a_command_and_an_answer() {
     let usage = r#"{"method":"thread/tokenUsage/updated","params":{"threadId":"t1","turnId":"u1","tokenUsage":{"total":{"totalTokens":241,"inputTokens":201,"cachedInputTokens":80,"cacheWriteInputTokens":0,"outputTokens":40,"reasoningOutputTokens":10},"last":{"totalTokens":121,"inputTokens":101,"cachedInputTokens":40,"cacheWriteInputTokens":1,"outputTokens":20,"reasoningOutputTokens":5},"modelContextWindow":258400}}}"#;
     let lines = [
         INITIALIZED,
+        HOOKS,
         &thread("untrusted", "dangerFullAccess"),
         TURN_STARTED,
         r#"{"method":"turn/started","params":{"threadId":"t1","turn":{"id":"u1"}}}"#,
@@ -159,6 +160,13 @@ fn a_refused_handshake_ends_the_turn_and_other_refusals_do_not() {
 fn a_codex_that_would_not_ask_is_not_used() {
     let events = events(&[&thread("on-request", "dangerFullAccess")]);
     assert!(events[1].contains(r#"its approval policy is \"on-request\", not \"untrusted\""#), "{events:?}");
+}
+
+#[test]
+fn a_codex_that_would_not_run_the_hooks_is_not_used() {
+    assert!(events(&[HOOKS]).is_empty());
+    let untrusted = HOOKS.replace(r#""trusted""#, r#""untrusted""#);
+    assert!(result(&untrusted).errors[0].starts_with("Codex would not run murmur's hooks"));
 }
 
 #[test]
