@@ -153,6 +153,7 @@ impl Read {
             | Event::Cost { .. }
             | Event::Usage(_)
             | Event::Warning { .. }
+            | Event::Blocked { .. }
             | Event::PermissionRequestCancelled { .. } => {}
         }
     }

@@ -16,6 +16,8 @@ fn talkative(env: &Env) -> (Live<'_>, u64) {
     let events = peer.until(|event| is_idle_after(event, 1));
     let next = events.last().unwrap()["offset"].as_u64().unwrap() + 1;
     assert!(next > 2500);
+    // The host notices a closed connection some time later; this is over when it answers.
+    assert_eq!(peer.result("detach", Value::Null), json!({}));
     (agent, next)
 }
 
