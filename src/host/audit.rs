@@ -8,7 +8,7 @@
 
 use crate::host::process::{breached, ran_denied};
 use crate::pulse::action;
-use murmur_agent::event::Event;
+use murmur_agent::event::{Event, PermissionRequest};
 use murmur_core::id::AgentId;
 use murmur_core::permit::decision::{By, Verdict};
 use secrets::mask;
@@ -191,6 +191,13 @@ impl Audit {
             let call = self.decisions.breach.take()?;
             Some(breached(&call))
         })
+    }
+
+    /// Notes that the hook for a call that the agent asked about failed, so that the call is denied.
+    pub(super) fn hook_failed(&mut self, asked: &PermissionRequest, why: &str) {
+        let words = describe(&asked.tool, &asked.input.to_string());
+        self.failure.get_or_insert_with(|| mask(&format!("{words}: {why}")));
+        self.decisions.verdicts.insert(asked.tool_use_id.clone(), Verdict::Deny);
     }
 
     /// Whether a decision on this call was recorded.

@@ -32,11 +32,14 @@ const COMPLETION: Duration = Duration::from_secs(1);
 /// The number of requests that wait for that; further ones don't.
 const INCOMPLETE: usize = 64;
 
+/// How much of a failed hook's stderr to read, in bytes.
+const COMPLAINT: u64 = 4 << 10;
+
 /// Handles an agent's control requests.
 #[derive(Debug)]
 pub(super) struct ControlRequests {
     hook: Option<Arc<Hook>>,
-    answers: mpsc::Sender<(PermissionRequest, Verdict)>,
+    answers: mpsc::Sender<Answer>,
     /// Requests in progress.
     asked: HashMap<String, AbortHandle>,
     /// Requests that may not be complete, and until when to wait for that.
@@ -44,6 +47,9 @@ pub(super) struct ControlRequests {
     /// The conversation's id.
     session: Option<SessionId>,
 }
+
+/// A request, and the hook's verdict on it, or else why there is none.
+pub(super) type Answer = (PermissionRequest, Result<Verdict, String>);
 
 #[derive(Debug)]
 struct Hook {
@@ -61,7 +67,7 @@ impl ControlRequests {
         program: Option<HookProgram>,
         backend: &Backend,
         invocation: &Invocation,
-    ) -> (Self, mpsc::Receiver<(PermissionRequest, Verdict)>) {
+    ) -> (Self, mpsc::Receiver<Answer>) {
         let (answers, lines) = mpsc::channel(ANSWERS);
         let Invocation { env, cwd, .. } = invocation;
         let event = if backend.has(Capability::Hooks) { "PermissionRequest" } else { "PreToolUse" };
@@ -119,8 +125,11 @@ impl ControlRequests {
 }
 
 impl Hook {
-    /// Runs the hook; a hook without an answer denies the call.
-    async fn ask(&self, asks: &PermissionRequest, session: Option<&SessionId>) -> Verdict {
+    /// Runs the hook.
+    ///
+    /// # Errors
+    /// The hook's own words, if it gives no verdict. Deny the call.
+    async fn ask(&self, asks: &PermissionRequest, session: Option<&SessionId>) -> Result<Verdict, String> {
         let input = json!({
             "hook_event_name": self.event,
             "session_id": session.map_or("", SessionId::as_str),
@@ -132,21 +141,28 @@ impl Hook {
         let (program, words) = self.program.argv(self.event);
         let mut command = Command::new(program);
         command.args(words).envs(self.env.iter().map(|(name, value)| (name, value))).current_dir(&self.cwd);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).kill_on_drop(true);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        let mut complaint = Vec::new();
         let said = async {
             let mut child = command.spawn().ok()?;
             // Own the child, so that it is killed when the request is withdrawn. It may be reaped with the agent's
             // orphans: only its output matters, not its exit status.
             let (mut stdin, mut stdout) = (child.stdin.take()?, child.stdout.take()?);
-            stdin.write_all(input.to_string().as_bytes()).await.ok()?;
+            let mut stderr = child.stderr.take()?.take(COMPLAINT);
+            // A hook that fails at once reads nothing.
+            let _unread = stdin.write_all(input.to_string().as_bytes()).await;
             drop(stdin);
             let mut said = Vec::new();
-            stdout.read_to_end(&mut said).await.ok()?;
+            let (read, _) = tokio::join!(stdout.read_to_end(&mut said), stderr.read_to_end(&mut complaint));
+            read.ok()?;
             let answer: Value = serde_json::from_slice(&said).ok()?;
             verdict(answer.get("hookSpecificOutput")?)
         };
-        said.await
-            .unwrap_or_else(|| Verdict::Deny { reason: "murmur could not decide on the call".to_owned() })
+        let verdict = said.await;
+        verdict.ok_or_else(|| match String::from_utf8_lossy(&complaint).trim() {
+            "" => "it gave no answer".to_owned(),
+            complaint => complaint.to_owned(),
+        })
     }
 }
 

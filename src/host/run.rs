@@ -13,7 +13,7 @@ mod turn_splitter;
 use super::activity::Activity;
 use super::audit::{Audit, Coverage, Refusals};
 use super::capture::Capture;
-use super::control_requests::ControlRequests;
+use super::control_requests::{Answer, ControlRequests};
 use super::drain::Drain;
 use super::event::{Own, Progress, Role};
 use super::limits::{Allowance, Limits};
@@ -27,8 +27,7 @@ use derun::id::SessionId as CaptureId;
 use derun::record::Channel;
 use derun::writer::End;
 use murmur_agent::backend;
-use murmur_agent::dialog::{Conversation, Dialog, Verdict};
-use murmur_agent::event::PermissionRequest;
+use murmur_agent::dialog::{Conversation, Dialog};
 use murmur_agent::invocation::Invocation;
 use murmur_agent::settings::HookProgram;
 use murmur_core::config::backend::Capability;
@@ -199,7 +198,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         pipes: &mut Pipes,
         stop: impl Future<Output = ()>,
         mut asked: mpsc::Receiver<Command>,
-        answers: &mut mpsc::Receiver<(PermissionRequest, Verdict)>,
+        answers: &mut mpsc::Receiver<Answer>,
     ) -> io::Result<Exit> {
         let mut stop = pin!(stop);
         let mut is_told = false;
@@ -215,7 +214,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 (channel, bytes) = pipes.next(), if pipes.is_open() => self.wrote(channel, bytes),
                 Some(command) = asked.recv() => self.obey(command),
                 Some((request, verdict)) = answers.recv() => {
-                    self.answer(&request, &verdict);
+                    self.answer(&request, verdict);
                 }
                 () = stop.as_mut(), if !is_told => {
                     is_told = true;

@@ -205,3 +205,15 @@ fn a_hook_that_blocked_a_call_undecided_has_failed() {
     assert_eq!(blocked(&mut watch, "t2"), None);
     assert_eq!(watch.audit.refusals().failure.as_deref(), Some("no t2"));
 }
+
+#[test]
+fn a_call_whose_hook_failed_was_denied_and_is_reported() {
+    let mut watch = Watch::new();
+    let mut asked = PermissionRequest { tool: "Bash".to_owned(), ..PermissionRequest::default() };
+    (asked.input, asked.tool_use_id) = (json!({ "command": "ls" }), "t1".to_owned());
+    watch.audit.hook_failed(&asked, "it gave no answer");
+    assert_eq!(watch.call("t1", "rejected", true), None);
+    let refusals = watch.audit.refusals();
+    assert_eq!(refusals.failure.as_deref(), Some("Bash(ls): it gave no answer"));
+    assert!(refusals.unguarded.is_empty());
+}

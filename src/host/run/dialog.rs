@@ -40,9 +40,16 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         self.send_bytes(bytes);
     }
 
-    /// Answers a call that the agent asks about.
-    pub(super) fn answer(&mut self, request: &PermissionRequest, verdict: &Verdict) {
-        let bytes = self.dialog.answer(request, verdict);
+    /// Answers a call that the agent asks about. Without a verdict, it is denied.
+    pub(super) fn answer(&mut self, request: &PermissionRequest, verdict: Result<Verdict, String>) {
+        let verdict = verdict.unwrap_or_else(|why| {
+            // A hook that fails because murmur stops the agent is not a failure.
+            if self.stopped.is_none() {
+                self.audit.hook_failed(request, &why);
+            }
+            Verdict::Deny { reason: "murmur could not decide on the call".to_owned() }
+        });
+        let bytes = self.dialog.answer(request, &verdict);
         self.send_bytes(bytes);
     }
 
