@@ -7,6 +7,7 @@ mod call;
 mod dialog;
 mod line;
 mod message;
+mod opencode;
 mod outcome;
 mod program;
 mod start;

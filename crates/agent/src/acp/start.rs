@@ -1,11 +1,13 @@
 //! How a program that speaks the Agent Client Protocol is started.
 
+use super::opencode;
 use super::program::{self, ModelBy, Program};
 use crate::dialog::Conversation;
 use crate::invocation::Invocation;
 use crate::settings::{DENY_VARIABLE, denied};
 use crate::start::{Plan, Prepared, RunKind};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use sys::error::{Failure, Hinted};
 
 /// Prepares the program called `name`.
@@ -15,10 +17,15 @@ pub(crate) fn start(name: &str, plan: Plan<'_>) -> Result<Prepared, Failure> {
     let mut program_env: Vec<(String, OsString)> =
         program.env.iter().map(|(name, value)| ((*name).to_owned(), value.into())).collect();
     if name == program::OPENCODE {
-        let configured = plan.env.iter().find(|(name, _)| name == program::OPENCODE_SETTINGS);
-        let inherited =
-            std::env::var(program::OPENCODE_SETTINGS).ok().filter(|settings| !settings.is_empty());
-        let settings = configured.map(|(_, settings)| settings.clone()).or(inherited);
+        let variable = |wanted: &str| {
+            let configured = plan.env.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
+            configured.or_else(|| std::env::var(wanted).ok()).filter(|value| !value.is_empty())
+        };
+        let settings = variable(program::OPENCODE_SETTINGS);
+        let [xdg, named] =
+            ["XDG_CONFIG_HOME", "OPENCODE_CONFIG"].map(|name| variable(name).map(PathBuf::from));
+        let files = opencode::files(&plan.guarded.user.home, xdg, named);
+        opencode::check(&files, settings.as_deref(), variable("OPENCODE_PERMISSION").as_deref())?;
         let env = program::opencode(settings.as_deref());
         program_env.extend(env.into_iter().map(|(name, value)| (name.to_owned(), value)));
     }

@@ -1,0 +1,120 @@
+//! What a user's own settings of OpenCode deny. murmur has OpenCode ask about every tool, which would replace those denials, so
+//! that a call which the user forbade could be allowed. Rather than that, the agent is not started.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use sys::error::{Failure, Hinted};
+use sys::{failure, file};
+
+/// The files in OpenCode's folder that may have settings.
+const FILES: [&str; 3] = ["config.json", "opencode.json", "opencode.jsonc"];
+
+/// The tools that murmur denies as well.
+const DENIED_ANYWAY: [&str; 2] = ["task", "question"];
+
+/// The settings files of the user with this home folder, given the variables `XDG_CONFIG_HOME` and `OPENCODE_CONFIG`.
+pub(super) fn files(home: &Path, xdg: Option<PathBuf>, named: Option<PathBuf>) -> Vec<PathBuf> {
+    let folder = xdg.unwrap_or_else(|| home.join(".config")).join("opencode");
+    FILES.iter().map(|name| folder.join(name)).chain(named).collect()
+}
+
+/// Checks that no file has a denial that would be lost, nor the settings and permissions in the environment.
+///
+/// # Errors
+/// A denial, or a file that can't be read or may have one.
+pub(super) fn check(
+    files: &[PathBuf],
+    settings: Option<&str>,
+    permission: Option<&str>,
+) -> Result<(), Failure> {
+    for path in files {
+        let bytes = file::read_regular(path).map_err(|error| {
+            failure!("cannot read {}", path.display()).or_hint(error.hint()).because(&error)
+        })?;
+        let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        refuse_denial(&path.display().to_string(), text.as_deref())?;
+    }
+    refuse_denial("OPENCODE_CONFIG_CONTENT", settings)?;
+    let permission = permission.map(|permission| format!("{{\"permission\":{permission}}}"));
+    refuse_denial("OPENCODE_PERMISSION", permission.as_deref())
+}
+
+fn refuse_denial(place: &str, text: Option<&str>) -> Result<(), Failure> {
+    let Some(text) = text else { return Ok(()) };
+    let denies = match serde_json::from_str::<Value>(text) {
+        Ok(settings) => denies(&settings["permission"]),
+        // Comments, or something else that only OpenCode reads.
+        Err(_) => text.contains("deny"),
+    };
+    if !denies {
+        return Ok(());
+    }
+    Err(failure!(
+        "murmur would replace what {place} denies under \"permission\"";
+        "deny it in \"permissions\" of config.json instead, and remove it there"
+    ))
+}
+
+fn denies(permission: &Value) -> bool {
+    match permission {
+        Value::String(action) => action == "deny",
+        Value::Object(tools) => tools.iter().any(|(tool, action)| {
+            !DENIED_ANYWAY.contains(&tool.as_str())
+                && match action {
+                    Value::Object(patterns) => patterns.values().any(|action| action == "deny"),
+                    action => action == "deny",
+                }
+        }),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_refused(text: &str) -> bool {
+        refuse_denial("x", Some(text)).is_err()
+    }
+
+    #[test]
+    fn a_denial_that_would_be_lost_is_refused_in_every_form() {
+        for text in [
+            r#"{"permission":"deny"}"#,
+            r#"{"permission":{"bash":"deny"}}"#,
+            r#"{"permission":{"edit":"ask","bash":{"*":"allow","git push *":"deny"}}}"#,
+            "{ // mine\n \"permission\": { \"bash\": \"deny\" } }",
+        ] {
+            assert!(is_refused(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_settings_are_not_refused() {
+        for text in [
+            "{}",
+            r#"{"permission":"ask"}"#,
+            r#"{"permission":{"bash":{"*":"allow"},"task":"deny","question":"deny"}}"#,
+            r#"{"agent":{"build":{"permission":{"bash":"deny"}}}}"#,
+            "{ // mine\n \"model\": \"a/b\" }",
+        ] {
+            assert!(!is_refused(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_error_names_the_file_and_what_to_do() {
+        let home = tempfile::tempdir().unwrap();
+        let paths = files(home.path(), None, None);
+        assert!(check(&paths, None, None).is_ok());
+        assert!(check(&paths, None, Some(r#"{"bash":"deny"}"#)).is_err());
+        std::fs::create_dir_all(paths[1].parent().unwrap()).unwrap();
+        std::fs::write(&paths[1], r#"{"permission":{"bash":"deny"}}"#).unwrap();
+        let error = check(&paths, None, None).unwrap_err().line();
+        assert!(
+            error.starts_with("murmur would replace what ") && error.contains("opencode.json denies"),
+            "{error}"
+        );
+        assert!(error.contains("\"permissions\" of config.json"), "{error}");
+    }
+}
