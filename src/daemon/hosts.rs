@@ -205,7 +205,7 @@ impl Hosts {
         self.cleaning = started.is_ok().then_some(told);
     }
 
-    /// The ids of live agents, sorted.
+    /// The ids of hosted agents, sorted.
     #[must_use]
     pub fn live(&self) -> Vec<AgentId> {
         let live =

@@ -28,7 +28,7 @@ struct Retries {
 #[derive(Debug)]
 pub(super) struct Activity {
     kind: Kind,
-    /// Its results: all of a beat's, the newest of a live agent's.
+    /// Its results: all of a beat's, the newest of a hosted agent's.
     pub(super) said: Vec<RunResult>,
     pub(super) session_id: Option<SessionId>,
     pub(super) calls: Calls,

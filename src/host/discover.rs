@@ -232,7 +232,7 @@ pub async fn requests(folder: &Path, patience: Duration) -> Vec<Wait> {
     asking.join_all().await.into_iter().flatten().flatten().collect()
 }
 
-/// Live agents whose hosts are alive, whether they answer or not.
+/// Hosted agents whose hosts are alive, whether they answer or not.
 pub fn live(folder: &Path) -> io::Result<Vec<AgentId>> {
     let records = held::all(folder)?.into_iter().filter(|found| found.is_held);
     let records = records.filter_map(|found| Record::parse(&found.text));

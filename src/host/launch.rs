@@ -1,4 +1,4 @@
-//! Starts a live agent's host, a process of its own that outlives its parent (spec 3, Spawn Flow).
+//! Starts the host of an agent, a process of its own that outlives its parent (spec 3, Spawn Flow).
 
 use murmur_agent::invocation::HOST_VARIABLE;
 use murmur_core::config::backend::Backend;

@@ -61,7 +61,7 @@ const REST: Duration = Duration::from_secs(1);
 pub struct Spec {
     /// Its properties.
     pub card: Card,
-    /// How to start it. Its stdin is a beat's prompt, or the first message to a live agent.
+    /// How to start it. Its stdin is a beat's prompt, or the first message to a hosted agent.
     pub invocation: Invocation,
     /// The conversation to begin or resume, for backends that are told on stdin.
     pub conversation: Conversation,

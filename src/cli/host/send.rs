@@ -115,7 +115,7 @@ pub(super) fn stop(args: &HostStop, env: &UserEnv) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// All live agents; beats end by themselves.
+/// All hosted agents; beats end by themselves.
 async fn live(dir: &DataDir) -> anyhow::Result<Vec<AgentId>> {
     let seen = discover::scan(&dir.hosts(), PATIENCE).await?;
     let is_live = |seen: &HostInfo| {
