@@ -3,14 +3,14 @@
 use super::super::style::{Colors, Style, plain_line};
 use super::object;
 use super::table::{action, state};
-use crate::roster::Agent;
+use crate::agents::Agent;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// The agents as they were last printed.
+/// The agents as they were last said.
 #[derive(Debug)]
 pub(super) struct Lines {
     json: bool,

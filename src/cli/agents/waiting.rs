@@ -5,11 +5,11 @@
 //! corrects that.
 
 use super::super::requests;
+use crate::agents::follow::Follower;
+use crate::agents::{Agent, Sources};
 use crate::daemon::broker::Row;
 use crate::daemon::client;
 use crate::pulse::health::Health;
-use crate::roster::follow::Follower;
-use crate::roster::{Agent, Sources};
 use jiff::Timestamp;
 use murmur_core::permit::request::DEFERRED;
 use murmur_rpc::client::AskError;

@@ -1,4 +1,4 @@
-//! The data read from all sources, not merged yet: the only part of the roster that reads.
+//! The data read from all sources, not merged yet: the only part of `agents` that reads.
 
 use super::Sources;
 use super::hosted::Hosted;
