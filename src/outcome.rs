@@ -78,7 +78,7 @@ pub fn conclude(run: &Run, deferred: Option<&Deferred>, required: Option<&Requir
     if run.survivors > 0 {
         return Outcome::Error(format!("could not stop {} of the agent's processes", run.survivors));
     }
-    let mut outcome = decide(&run.ending, &run.said, &run.stderr, deferred);
+    let mut outcome = decide(&run.ending, &run.results, &run.stderr, deferred);
     if run.unfinished && matches!(run.ending, Ending::Exited(0)) && !matches!(outcome, Outcome::Error(_)) {
         outcome = unfinished(outcome);
     }

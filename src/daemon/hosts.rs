@@ -41,7 +41,7 @@ struct Known {
 impl Known {
     /// Tells the host to check that its record and socket exist. A host that is ending ignores it.
     fn request_check(&self) {
-        self.record.host.signal(registration::LOOK);
+        self.record.host.signal(registration::CHECK_FILES);
     }
 }
 

@@ -362,11 +362,11 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let lost = lost.or(unsaid);
         let refusals = if self.spec.is_audited { self.audit.refusals() } else { Refusals::default() };
         let unfinished = self.activity.has_unfinished_turn();
-        let Activity { said, session_id, .. } = self.activity;
+        let Activity { results, session_id, .. } = self.activity;
         let run = Run {
             ending,
             exit,
-            said,
+            results,
             unfinished,
             session_id,
             stderr,
