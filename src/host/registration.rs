@@ -1,9 +1,9 @@
 //! A host's registration: its record and socket, from before the agent starts until it has ended.
 
+use super::cleanup::reap;
 use super::protocol::Card;
 use super::record::{ClaimError, Ended, Record};
 use derun::id::SessionId as CaptureId;
-use murmur_agent::invocation::marks;
 use murmur_core::id::AgentId;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -15,7 +15,7 @@ use sys::error::Hinted;
 use sys::held::{Held, Lasting};
 use sys::paths::DataDir;
 use sys::process::Signal;
-use sys::{atomic, process, shell, socket};
+use sys::{atomic, shell, socket};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -260,11 +260,6 @@ impl Presence {
         let _is_ending = self.listen.try_send(listener);
         Ok(())
     }
-}
-
-/// Kills what is left of the agent of `record`, whose host is dead.
-pub fn reap(record: &Record) {
-    process::kill_marked(&marks(record.card.agent_id.as_str(), Some(&record.data_dir)));
 }
 
 /// Creates the hosts folder if necessary and makes it private; fails if other users can write to it.
