@@ -13,12 +13,13 @@
 //! [`ledger`]. So any event can be replayed from the session alone, with the same number ([`replay`]).
 //!
 //! A host locks its [`record`] while it lives. If it dies, the kernel kills the agent with it ([`process`]), the daemon
-//! notices (`daemon::hosts`), and [`discover::clean`] kills leftover processes and closes the record.
+//! notices (`daemon::hosts`), and [`cleanup`] kills leftover processes and closes the record.
 
 mod activity;
 pub mod audit;
 pub mod calls;
 pub mod capture;
+pub mod cleanup;
 mod control_requests;
 pub mod discover;
 pub mod drain;

@@ -30,7 +30,7 @@
 //! - `trust`: what a repository's Claude files would do, whether the user trusts them, and how agents start without them
 //! - `pulse`: the last action of each agent, in a small file: written by hooks, read by commands that show agents
 //! - `host`: the process that owns one agent: lifecycle, events and their replay, socket, and cleanup of dead hosts
-//! - `roster`: all agents, from hosts, pulses and Claude Code's own session files
+//! - `agents`: all agents, from hosts, pulses and Claude Code's own session files
 //! - `outcome`: pure: how a run ended and its results → ok, attention or error
 //! - `journal`: heartbeats.jsonl, records of beats that are not yet in it, deferred calls, last-beat files
 //! - `beat`: one beat from prompt to journal line
@@ -46,6 +46,7 @@
 #[cfg(not(unix))]
 compile_error!("murmur needs Unix; on Windows, build derun: cargo build --package derun");
 
+pub mod agents;
 pub mod beat;
 pub mod cli;
 pub mod daemon;
@@ -55,7 +56,6 @@ pub mod host;
 pub mod journal;
 pub mod outcome;
 pub mod pulse;
-pub mod roster;
 pub mod service;
 pub mod setup;
 pub mod trust;

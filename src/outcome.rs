@@ -78,7 +78,7 @@ pub fn conclude(run: &Run, deferred: Option<&Deferred>, required: Option<&Requir
     if run.survivors > 0 {
         return Outcome::Error(format!("could not stop {} of the agent's processes", run.survivors));
     }
-    let mut outcome = decide(&run.ending, &run.said, &run.stderr, deferred);
+    let mut outcome = decide(&run.ending, &run.results, &run.stderr, deferred);
     if run.unfinished && matches!(run.ending, Ending::Exited(0)) && !matches!(outcome, Outcome::Error(_)) {
         outcome = unfinished(outcome);
     }
@@ -112,8 +112,9 @@ const NO_ANSWER: &str = "the agent said nothing";
 /// Maximum length of an error that quotes the agent's output, in characters.
 const QUOTE: usize = 2000;
 
-/// Decides the outcome of a run. `results` are the agent's result messages in order, `stderr` is the end of its stderr,
-/// and `deferred` its call that waits for a person's answer.
+/// Returns the outcome of a run, without the refusals and MCP servers that [`conclude`] adds. `results` are the agent's
+/// result messages in order, `stderr` is the end of its stderr, and `deferred` its call that waits for a person's
+/// answer.
 ///
 /// What murmur did comes first, then how the process died, then what the agent said. The first result belongs to the
 /// turn that the prompt asked for and decides; results of turns that the agent started by itself can only make the

@@ -21,17 +21,17 @@ use inbox::{Halt, Inbox};
 
 /// Answers until stdin ends and returns how to end.
 pub(crate) fn run(instructions: &Instructions, fixture: &Fixture, replay: bool) -> Result<End, Failure> {
-    said(converse(instructions, fixture, replay))
+    print_refusal(converse(instructions, fixture, replay))
 }
 
 /// Plays one turn without interruptions and returns how it ended.
 pub(crate) fn beat(instructions: &Instructions, fixture: &Fixture) -> Result<End, Failure> {
     let played = Player::open(instructions)?.play(fixture, &mut Inbox::closed());
     drop(io::stderr().write_all(&fixture.stderr));
-    said(played.map(|_| fixture.run.end))
+    print_refusal(played.map(|_| fixture.run.end))
 }
 
-fn said(ended: Result<End, Halt>) -> Result<End, Failure> {
+fn print_refusal(ended: Result<End, Halt>) -> Result<End, Failure> {
     match ended {
         Ok(end) => Ok(end),
         Err(Halt::Failed(failure)) => Err(failure),

@@ -22,7 +22,7 @@ use std::cell::Cell;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
-use sys::anchor::{Anchor, Whereabouts};
+use sys::anchor::{Anchor, FolderState};
 use sys::error::{Failure, Hinted};
 use sys::file::is_full;
 use sys::paths::DataDir;
@@ -130,7 +130,8 @@ impl<'a> Beat<'a> {
                 () = stop => {}
                 Some(()) = until(folder_gone) => {}
             }
-            lost_folder.set(self.folder.as_ref().is_some_and(|folder| folder.look() != Whereabouts::There));
+            lost_folder
+                .set(self.folder.as_ref().is_some_and(|folder| folder.state() != FolderState::InPlace));
         };
         // Taken before the prompt is read, so that no change is missed.
         let content = Content::of(&job.file);
@@ -230,7 +231,7 @@ impl<'a> Beat<'a> {
     pub(super) async fn journal(self, concluded: Concluded) -> Report {
         let Self { job, dir, workspace_lock, folder, record, mut entry, .. } = self;
         let Concluded { conversation, registration, clients } = concluded;
-        let is_deleted = folder.is_some_and(|folder| folder.look() == Whereabouts::Deleted);
+        let is_deleted = folder.is_some_and(|folder| folder.state() == FolderState::Deleted);
         if !is_deleted {
             // An agent that was killed had no hook left to report its end.
             let _best_effort = put_over(dir, job.agent.as_str());
@@ -296,8 +297,8 @@ fn fill_in(entry: &mut Entry, run: Run) {
     entry.capture_lost = run.lost;
     // Results report the accumulated cost of the run, but count turns from 1 each.
     entry.num_turns =
-        run.said.iter().map(|result| result.num_turns).reduce(|sum, turns| Some(sum? + turns?)).flatten();
-    entry.cost_usd = run.said.last().and_then(|result| result.cost_usd);
+        run.results.iter().map(|result| result.num_turns).reduce(|sum, turns| Some(sum? + turns?)).flatten();
+    entry.cost_usd = run.results.last().and_then(|result| result.cost_usd);
     entry.denials =
-        run.said.into_iter().map(|result| result.denials).max_by_key(Vec::len).unwrap_or_default();
+        run.results.into_iter().map(|result| result.denials).max_by_key(Vec::len).unwrap_or_default();
 }

@@ -5,8 +5,8 @@ use super::args::{Agent, AgentCommand};
 use super::runtime;
 use super::style::plain_line;
 use super::user_env::UserEnv;
+use crate::agents;
 use crate::pulse::task;
-use crate::roster;
 use anyhow::{Context, bail};
 use derun::cli::stdout::stdout;
 use std::io::{self, Write};
@@ -61,7 +61,7 @@ fn set(agent: &str, title: &str, env: &UserEnv) -> anyhow::Result<()> {
 
 /// Warns that no agent with this id is known: it may start later, or the id may be misspelled.
 fn note_unknown(agent: &str, env: &UserEnv) -> anyhow::Result<()> {
-    let known = runtime()?.block_on(roster::all(&sources(env)?, clock::now()))?;
+    let known = runtime()?.block_on(agents::all(&sources(env)?, clock::now()))?;
     if known.iter().all(|known| known.agent_id != agent) {
         writeln!(io::stderr(), "note: there is no agent {} now; see: murmur agents", plain_line(agent))?;
     }

@@ -14,8 +14,8 @@ use super::requests;
 use super::runtime;
 use super::style::Style;
 use super::user_env::UserEnv;
+use crate::agents::{self, Agent, Sources};
 use crate::pulse::health::Health;
-use crate::roster::{self, Agent, Sources};
 use derun::cli::stdout::stdout;
 use murmur_core::config::quiet::Quiet;
 use murmur_core::config::settings::Settings;
@@ -34,7 +34,7 @@ pub(super) fn run(args: &Agents, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     let now = clock::now();
     let runtime = runtime()?;
-    let mut agents = runtime.block_on(roster::all(&sources, now))?;
+    let mut agents = runtime.block_on(agents::all(&sources, now))?;
     runtime.block_on(Waiting::now(&sources.dir))?.mark(&mut agents);
     if let Some(wanted) = &args.agent {
         return one::show(&sources.dir, &agents, wanted, args, now);

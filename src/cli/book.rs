@@ -14,7 +14,7 @@ use derun::cli::args::Derun;
 use page::{Page, code, documents};
 
 /// Code in a page's prose and command lines that are not run, with their line numbers.
-fn said(page: &Page) -> Vec<(usize, String)> {
+fn commands_in(page: &Page) -> Vec<(usize, String)> {
     let prose = page.prose().flat_map(|(line, text)| code(line, text));
     let not_run = page.blocks().filter(|block| block.not_run.is_some());
     let commands = not_run.flat_map(|block| block.commands().unwrap());
@@ -106,7 +106,7 @@ fn refused(line: &[String]) -> Option<String> {
 fn commands_in_prose_exist() {
     let mut wrong = String::new();
     for page in documents().iter().map(|name| Page::read(name)) {
-        for (number, code) in said(&page) {
+        for (number, code) in commands_in(&page) {
             for why in lines(&words(&code)).iter().filter_map(|line| refused(line)) {
                 wrong += &format!("{}:{number}: {code}: {why}\n", page.name);
             }
@@ -124,7 +124,7 @@ fn the_command_reference_is_complete() {
             into.push(name);
         }
     }
-    let page = said(&Page::read("docs/reference/commands.md"));
+    let page = commands_in(&Page::read("docs/reference/commands.md"));
     let typed: Vec<Vec<String>> = page.iter().flat_map(|(_, code)| lines(&words(code))).collect();
     let mut commands = Vec::new();
     names(&Args::command(), "murmur", &mut commands);
@@ -168,7 +168,7 @@ fn unknown_commands_and_options_are_found() {
     let text = "# A `head`\n\nOne `a\nb` `c \\| d`.\n```console (not run: x)\n$ e\nf\n```\n```console\n$ g\n```\nand `h`\n";
     let expected = [(1, "head"), (3, "a b"), (4, "c | d"), (12, "h"), (6, "e")];
     assert_eq!(
-        said(&Page::parse("p.md", text).unwrap()),
+        commands_in(&Page::parse("p.md", text).unwrap()),
         expected.map(|(line, code)| (line, code.to_owned()))
     );
 }

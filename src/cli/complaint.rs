@@ -63,7 +63,7 @@ pub(super) fn hint(error: &(dyn Error + 'static)) -> Option<String> {
         murmur_core::permit::request::InvalidRequestId,
         murmur_core::permit::rules::EntryError,
         fake_claude::replay::scrub::Suspicious,
-        crate::roster::SessionsError,
+        crate::agents::SessionsError,
         murmur_rpc::client::AskError,
         crate::service::NotPlain,
         crate::setup::SetupError,

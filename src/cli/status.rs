@@ -263,8 +263,8 @@ fn print(
     }
     match status.live_agents.len() {
         0 => {}
-        1 => writeln!(out, "1 live agent; see: murmur host list")?,
-        many => writeln!(out, "{many} live agents; see: murmur host list")?,
+        1 => writeln!(out, "1 hosted agent; see: murmur host list")?,
+        many => writeln!(out, "{many} hosted agents; see: murmur host list")?,
     }
     if status.requests > 0 {
         let wait = if status.requests == 1 {

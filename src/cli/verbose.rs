@@ -98,7 +98,9 @@ pub(super) fn summary(out: &mut impl Write, style: Style, entry: &Entry) -> io::
                 );
                 facts.extend(cost_usd.map(|cost| format!("${cost:.4}")));
                 facts.extend(duration_ms.map(|ms| format!("{ms} ms")));
-                writeln!(out, "     {}", style.dim(facts.join(", ")))?;
+                if !facts.is_empty() {
+                    writeln!(out, "     {}", style.dim(facts.join(", ")))?;
+                }
             }
         }
     }

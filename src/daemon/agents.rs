@@ -1,5 +1,6 @@
 //! `host.*` on the daemon's socket, for clients that know only the daemon (docs/reference/daemon-protocol.md).
 
+use crate::host::cleanup;
 use crate::host::discover::{self, PATIENCE};
 use crate::host::launch::LaunchOptions;
 use crate::host::protocol::{Attach, Send, Stop};
@@ -66,7 +67,7 @@ pub async fn answer(dir: &DataDir, path: Option<&OsStr>, request: &Request) -> R
             let (tell, told) = tokio::sync::oneshot::channel();
             let cleaning = folder.clone();
             // Stopping the leftovers of a dead host may take 2 s.
-            std::thread::spawn(move || tell.send(discover::clean(&cleaning, clock::now())).is_ok());
+            std::thread::spawn(move || tell.send(cleanup::clean(&cleaning, clock::now())).is_ok());
             let cleaned =
                 told.await.map_err(|error| Failure::of(&error))?.map_err(|error| Failure::of(&error))?;
             let seen = discover::scan(&folder, PATIENCE).await.map_err(|error| Failure::of(&error))?;

@@ -8,7 +8,7 @@ use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use sys::anchor::{Anchor, Whereabouts};
+use sys::anchor::{Anchor, FolderState};
 use sys::paths::DataDir;
 use sys::watch::{Place, Watch};
 use tokio::time::{Instant, sleep_until};
@@ -113,8 +113,8 @@ impl DataFolder {
     /// Returns what is lost now, if anything.
     #[must_use]
     pub fn check(&self) -> Option<Lost> {
-        let whereabouts = self.anchor.as_ref().map(Anchor::look);
-        if whereabouts.map_or(!self.dir.root().exists(), |it| it != Whereabouts::There) {
+        let state = self.anchor.as_ref().map(Anchor::state);
+        if state.map_or(!self.dir.root().exists(), |state| state != FolderState::InPlace) {
             return Some(Lost::Folder(self.dir.root().to_path_buf()));
         }
         let socket = self.dir.root().join(self.dir.socket_name());

@@ -3,7 +3,7 @@
 //! A host needs no daemon. The daemon only notices that one started, ended, or was killed and left something behind.
 
 use super::config_watcher::changed;
-use crate::host::discover::{self, Cleaned};
+use crate::host::cleanup::{self, Cleaned};
 use crate::host::record::Record;
 use crate::host::registration;
 use crate::host::state::Kind;
@@ -41,7 +41,7 @@ struct Known {
 impl Known {
     /// Tells the host to check that its record and socket exist. A host that is ending ignores it.
     fn request_check(&self) {
-        self.record.host.signal(registration::LOOK);
+        self.record.host.signal(registration::CHECK_FILES);
     }
 }
 
@@ -199,13 +199,13 @@ impl Hosts {
         let (tell, told) = oneshot::channel();
         let folder = self.folder.clone();
         let clean = move || {
-            let _daemon_gone = tell.send(discover::clean(&folder, clock::now()));
+            let _daemon_gone = tell.send(cleanup::clean(&folder, clock::now()));
         };
         let started = std::thread::Builder::new().name("clean".to_owned()).spawn(clean);
         self.cleaning = started.is_ok().then_some(told);
     }
 
-    /// The ids of live agents, sorted.
+    /// The ids of hosted agents, sorted.
     #[must_use]
     pub fn live(&self) -> Vec<AgentId> {
         let live =

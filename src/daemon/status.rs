@@ -28,7 +28,7 @@ pub struct Status {
     /// Why they could not, with a hint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_reason: Option<String>,
-    /// The ids of live agents (`murmur host`), which run without the daemon.
+    /// The ids of hosted agents (`murmur host`), which run without the daemon.
     #[serde(default)]
     pub live_agents: Vec<AgentId>,
     /// How many requests wait for a person (`murmur permission list`, `murmur question list`).

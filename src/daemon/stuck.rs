@@ -3,11 +3,11 @@
 //! A known agent can be stuck no sooner than the quiet limit after its last sign of life, and a new or active one no sooner
 //! than the limit from now. So there is no scan in between.
 
+use crate::agents::Agent;
 use crate::journal::entry::{Entry, LineKind};
 use crate::outcome::{Kind, first_characters};
 use crate::pulse::health::Health;
 use crate::pulse::{ACTION, Pulse};
-use crate::roster::Agent;
 use jiff::{SignedDuration, Timestamp};
 use secrets::mask;
 use std::collections::BTreeSet;
@@ -102,7 +102,7 @@ pub fn next_scan(agents: &[Agent], stuck: SignedDuration, now: Timestamp) -> Tim
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::roster::Source;
+    use crate::agents::Source;
 
     const STUCK: SignedDuration = SignedDuration::from_mins(30);
 

@@ -7,12 +7,12 @@
 
 use super::gc::{self, Collected};
 use super::stuck::{self, StuckAgents};
+use crate::agents::{self, Agent, Sources};
 use crate::host::discover;
 use crate::journal::entry::Entry;
 use crate::journal::read::{Backward, Entries};
 use crate::pulse::folder;
 use crate::pulse::health::Health;
-use crate::roster::{self, Agent, Sources};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::quiet::Quiet;
 use murmur_core::config::settings::Settings;
@@ -277,7 +277,7 @@ fn scan(paths: MonitorPaths, known: &StuckAgents, waiting: BTreeSet<String>, col
 /// reached this daemon yet.
 fn agents(sources: Sources, mut waiting: BTreeSet<String>, now: Timestamp) -> io::Result<Vec<Agent>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut agents = runtime.block_on(roster::all(&sources, now))?;
+    let mut agents = runtime.block_on(agents::all(&sources, now))?;
     let hosts = sources.dir.hosts();
     let requests = discover::requests(&hosts, discover::LONG_PATIENCE);
     let calls = runtime.block_on(requests).into_iter().filter_map(|wait| wait.call);

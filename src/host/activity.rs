@@ -28,8 +28,8 @@ struct Retries {
 #[derive(Debug)]
 pub(super) struct Activity {
     kind: Kind,
-    /// Its results: all of a beat's, the newest of a live agent's.
-    pub(super) said: Vec<RunResult>,
+    /// Its results: all of a beat's, the newest of a hosted agent's.
+    pub(super) results: Vec<RunResult>,
     pub(super) session_id: Option<SessionId>,
     pub(super) calls: Calls,
     /// API failures in a row.
@@ -71,7 +71,7 @@ impl Activity {
     pub(super) fn new(kind: Kind) -> Self {
         Self {
             kind,
-            said: Vec::new(),
+            results: Vec::new(),
             session_id: None,
             calls: Calls::default(),
             retries: None,
@@ -94,9 +94,9 @@ impl Activity {
         match event {
             Event::Result(result) => {
                 if self.kind == Kind::Live {
-                    self.said.clear();
+                    self.results.clear();
                 }
-                self.said.push(RunResult {
+                self.results.push(RunResult {
                     text: self.text_of(result),
                     cost_usd: result.cost_usd.or(self.cost_usd),
                     ..(**result).clone()
@@ -219,13 +219,13 @@ impl Activity {
     /// may have an alert.
     pub(super) fn overruns(&self, turns: Turns) -> bool {
         let Turn::Runs { after } = self.turn else { return false };
-        let began_late = !self.said.is_empty() && after >= turns.most;
+        let began_late = !self.results.is_empty() && after >= turns.most;
         began_late || (turns.is_set && self.messages > turns.most)
     }
 
     /// Whether a turn that the agent began by itself has had messages, but no result.
     pub(super) fn has_unfinished_turn(&self) -> bool {
-        matches!(self.turn, Turn::Runs { after } if !self.said.is_empty() && self.messages > after)
+        matches!(self.turn, Turn::Runs { after } if !self.results.is_empty() && self.messages > after)
     }
 
     /// Whether no turn is running but background tasks are.

@@ -1,21 +1,17 @@
-//! Finds hosts, and cleans up after hosts that died.
+//! Finds hosts and their state.
 
 use super::protocol::{HOST_PROTOCOL_VERSION, Pong, REQUESTS, Status, Wait, Waits};
 use super::record::{Ended, Record};
-use super::registration::reap;
 use super::state::Kind;
-use jiff::{SignedDuration, Timestamp};
 use murmur_core::id::AgentId;
 use murmur_rpc::client::{AskError, Client};
-use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
-use sys::held::{self, Found, Held};
+use sys::held::{self, Found};
 use sys::unreadable::unreadable;
-use sys::{clock, socket};
 use tokio::task::JoinSet;
 
 /// How long a host may take to answer. All hosts are asked concurrently.
@@ -23,9 +19,6 @@ pub const PATIENCE: Duration = Duration::from_millis(300);
 
 /// How long a host may take to list waiting requests: no one else has them.
 pub const LONG_PATIENCE: Duration = Duration::from_secs(2);
-
-/// How long the record of an ended agent is kept.
-const KEPT: SignedDuration = SignedDuration::from_hours(24);
 
 /// A host, or the remains of one.
 #[derive(Debug, Clone)]
@@ -193,7 +186,8 @@ async fn ask(folder: &Path, agent_id: &AgentId, patience: Duration) -> Result<An
     serde_json::from_value(status).map(|status| Answered::Status(Box::new(status))).map_err(garbled)
 }
 
-fn sockets(folder: &Path) -> io::Result<Vec<AgentId>> {
+/// The agents that have a socket in `folder`.
+pub(super) fn sockets(folder: &Path) -> io::Result<Vec<AgentId>> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -232,67 +226,10 @@ pub async fn requests(folder: &Path, patience: Duration) -> Vec<Wait> {
     asking.join_all().await.into_iter().flatten().flatten().collect()
 }
 
-/// Live agents whose hosts are alive, whether they answer or not.
+/// Hosted agents whose hosts are alive, whether they answer or not.
 pub fn live(folder: &Path) -> io::Result<Vec<AgentId>> {
     let records = held::all(folder)?.into_iter().filter(|found| found.is_held);
     let records = records.filter_map(|found| Record::parse(&found.text));
     let live = records.filter(|record| record.card.kind == Kind::Live && record.result.is_none());
     Ok(live.map(|record| record.card.agent_id).collect())
-}
-
-/// Result of [`clean`].
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Cleaned {
-    /// Agents whose hosts were dead and whose remaining processes were killed.
-    #[serde(rename = "dead")]
-    pub reaped: Vec<AgentId>,
-    /// The number of stale sockets that were removed.
-    pub sockets: usize,
-}
-
-/// Cleans up after hosts that died, and removes the records of agents that ended long ago. Takes up to 2 s for each
-/// agent with processes that can't be killed.
-pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
-    let mut cleaned = Cleaned::default();
-    for found in held::all(folder)?.into_iter().filter(|found| !found.is_held) {
-        // Don't lock a record needlessly: a new host of that agent may want it.
-        let ended = Record::parse(&found.text).and_then(|record| record.result);
-        if ended.is_some_and(|result| !is_old(&result, now)) {
-            continue;
-        }
-        let Some(dead) = Held::take_over(&found.path)? else { continue };
-        let Some(mut record) = dead.read().ok().and_then(|text| Record::parse(&text)) else { continue };
-        let agent_id = record.card.agent_id.clone();
-        match &record.result {
-            Some(result) if is_old(result, now) => {
-                let _none = std::fs::remove_file(folder.join(agent_id.log()));
-                dead.remove()?;
-            }
-            Some(_) => {}
-            None => {
-                reap(&record);
-                cleaned.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());
-                if record.card.kind == Kind::Beat {
-                    // The journal has the outcome of a beat.
-                    dead.remove()?;
-                } else {
-                    let error = Some("its host was killed".to_owned());
-                    record.close(&dead, Ended { ended_at: clock::rfc3339(now), exit: None, error })?;
-                }
-                cleaned.reaped.push(agent_id);
-            }
-        }
-    }
-    for agent_id in sockets(folder)? {
-        // Checked after the socket was found: a host creates its record first.
-        let is_stale = held::look(&folder.join(agent_id.record())).is_none_or(|found| !found.is_held);
-        if is_stale && socket::is_stale(folder, &agent_id.socket()) {
-            cleaned.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());
-        }
-    }
-    Ok(cleaned)
-}
-
-fn is_old(result: &Ended, now: Timestamp) -> bool {
-    result.ended_at.parse::<Timestamp>().is_ok_and(|ended| now.duration_since(ended) > KEPT)
 }

@@ -1,4 +1,4 @@
-//! Starts a live agent's host, a process of its own that outlives its parent (spec 3, Spawn Flow).
+//! Starts the host of an agent, a process of its own that outlives its parent (spec 3, Spawn Flow).
 
 use murmur_agent::invocation::HOST_VARIABLE;
 use murmur_core::config::backend::Backend;
@@ -200,7 +200,7 @@ pub enum LaunchError {
     #[error(transparent)]
     Refused(Failure),
     /// It exited without reporting anything.
-    #[error("the host of {agent} ended before it listened ({status}){}", said(.stderr))]
+    #[error("the host of {agent} ended before it listened ({status}){}", and_said(.stderr))]
     Ended {
         /// The agent.
         agent: AgentId,
@@ -210,7 +210,7 @@ pub enum LaunchError {
         stderr: String,
     },
     /// It took too long and was killed.
-    #[error("the host of {agent} did not listen within {} s and was ended{}", PATIENCE.as_secs(), said(.stderr))]
+    #[error("the host of {agent} did not listen within {} s and was ended{}", PATIENCE.as_secs(), and_said(.stderr))]
     Late {
         /// The agent.
         agent: AgentId,
@@ -228,7 +228,7 @@ impl Hinted for LaunchError {
     }
 }
 
-fn said(stderr: &str) -> String {
+fn and_said(stderr: &str) -> String {
     if stderr.is_empty() { String::new() } else { format!(", and said: {stderr}") }
 }
 

@@ -129,9 +129,9 @@ pub struct Run {
     pub ending: Ending,
     /// The exit of the process itself.
     pub exit: Exit,
-    /// Its results. A beat usually has one: none if it died early, more if background tasks ended later. A live agent
+    /// Its results. A beat usually has one: none if it died early, more if background tasks ended later. A hosted agent
     /// has its last.
-    pub said: Vec<RunResult>,
+    pub results: Vec<RunResult>,
     /// Whether it ended within a turn that it had started by itself.
     pub unfinished: bool,
     /// The conversation's id, if known.

@@ -1,21 +1,21 @@
 //! A host's registration: its record and socket, from before the agent starts until it has ended.
 
+use super::cleanup::reap;
 use super::protocol::Card;
 use super::record::{ClaimError, Ended, Record};
 use derun::id::SessionId as CaptureId;
-use murmur_agent::invocation::marks;
 use murmur_core::id::AgentId;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
-use sys::anchor::{Anchor, Whereabouts};
+use sys::anchor::{Anchor, FolderState};
 use sys::error::Hinted;
 use sys::held::{Held, Lasting};
 use sys::paths::DataDir;
 use sys::process::Signal;
-use sys::{atomic, process, shell, socket};
+use sys::{atomic, shell, socket};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -23,7 +23,7 @@ use tokio::time::sleep;
 
 /// Makes a host check that the data folder, its record and its socket still exist. The kernel sends it when something
 /// is removed from the data folder, and the daemon when something is missing. Processes ignore it by default.
-pub const LOOK: Signal = Signal::URG;
+pub const CHECK_FILES: Signal = Signal::URG;
 
 /// How long to wait after the signal: a folder that is being deleted is left alone until the deletion is done.
 const SETTLE: Duration = Duration::from_secs(1);
@@ -35,7 +35,7 @@ const MOST_SETTLING: usize = 10;
 pub struct Registration {
     presence: Arc<Mutex<Presence>>,
     listeners: Option<Listeners>,
-    folder: watch::Receiver<Whereabouts>,
+    folder: watch::Receiver<FolderState>,
 }
 
 /// Sockets to listen on.
@@ -120,17 +120,17 @@ impl Registration {
         };
         let (listen, next) = mpsc::channel(1);
         // Install the handler first, so that no signal is missed.
-        let told = signal(SignalKind::from_raw(LOOK.as_raw()));
+        let signals = signal(SignalKind::from_raw(CHECK_FILES.as_raw()));
         let anchor = Anchor::new(dir.root()).ok();
-        if let (Ok(_), Some(anchor)) = (&told, &anchor) {
+        if let (Ok(_), Some(anchor)) = (&signals, &anchor) {
             // Without kernel support, the daemon sends the signal.
-            let _untold = anchor.signal_removals(LOOK);
+            let _no_signal = anchor.signal_removals(CHECK_FILES);
         }
         let presence = Presence { dir: dir.clone(), record, held: Some(held), listen, anchor };
         let presence = Arc::new(Mutex::new(presence));
-        let (tell, folder) = watch::channel(Whereabouts::There);
-        if let Ok(told) = told {
-            tokio::spawn(look_when_told(told, Arc::downgrade(&presence), tell));
+        let (report, folder) = watch::channel(FolderState::InPlace);
+        if let Ok(signals) = signals {
+            tokio::spawn(check_on_signal(signals, Arc::downgrade(&presence), report));
         }
         Ok(Self { presence, listeners: Some(Listeners { first, next }), folder })
     }
@@ -139,10 +139,10 @@ impl Registration {
     pub fn folder_gone(&self, or_moved: bool) -> impl Future<Output = ()> + use<> {
         let mut folder = self.folder.clone();
         async move {
-            let is_gone = |folder: &Whereabouts| match folder {
-                Whereabouts::There => false,
-                Whereabouts::Moved => or_moved,
-                Whereabouts::Deleted => true,
+            let is_gone = |folder: &FolderState| match folder {
+                FolderState::InPlace => false,
+                FolderState::Moved => or_moved,
+                FolderState::Deleted => true,
             };
             if folder.wait_for(is_gone).await.is_err() {
                 std::future::pending::<()>().await;
@@ -198,12 +198,12 @@ impl Registration {
 }
 
 /// Checks the files on each signal until the host ends, and reports the state of the data folder.
-async fn look_when_told(
-    mut told: Signals,
+async fn check_on_signal(
+    mut signals: Signals,
     presence: Weak<Mutex<Presence>>,
-    tell: watch::Sender<Whereabouts>,
+    report: watch::Sender<FolderState>,
 ) {
-    while told.recv().await.is_some() {
+    while signals.recv().await.is_some() {
         let mut changed_at = folder_changed_at(&presence);
         for _ in 0..MOST_SETTLING {
             sleep(SETTLE).await;
@@ -214,12 +214,12 @@ async fn look_when_told(
         }
         let Some(presence) = presence.upgrade() else { return };
         let mut presence = presence.lock().unwrap_or_else(PoisonError::into_inner);
-        let folder = presence.look_at_folder();
-        if folder == Whereabouts::There {
+        let folder = presence.folder_state();
+        if folder == FolderState::InPlace {
             // On a full disk, for example, this fails; the next signal retries it.
             let _stays_lost = presence.restore();
         }
-        tell.send_replace(folder);
+        report.send_replace(folder);
     }
 }
 
@@ -232,11 +232,11 @@ fn folder_changed_at(presence: &Weak<Mutex<Presence>>) -> Option<SystemTime> {
 
 impl Presence {
     /// The state of the data folder.
-    fn look_at_folder(&self) -> Whereabouts {
+    fn folder_state(&self) -> FolderState {
         match &self.anchor {
-            Some(anchor) => anchor.look(),
-            None if self.dir.root().exists() => Whereabouts::There,
-            None => Whereabouts::Moved,
+            Some(anchor) => anchor.state(),
+            None if self.dir.root().exists() => FolderState::InPlace,
+            None => FolderState::Moved,
         }
     }
 
@@ -260,11 +260,6 @@ impl Presence {
         let _is_ending = self.listen.try_send(listener);
         Ok(())
     }
-}
-
-/// Kills what is left of the agent of `record`, whose host is dead.
-pub fn reap(record: &Record) {
-    process::kill_marked(&marks(record.card.agent_id.as_str(), Some(&record.data_dir)));
 }
 
 /// Creates the hosts folder if necessary and makes it private; fails if other users can write to it.

@@ -60,7 +60,7 @@ const REST: Duration = Duration::from_secs(1);
 pub struct Spec {
     /// Its properties.
     pub card: Card,
-    /// How to start it. Its stdin is a beat's prompt, or the first message to a live agent.
+    /// How to start it. Its stdin is a beat's prompt, or the first message to a hosted agent.
     pub invocation: Invocation,
     /// The conversation to begin or resume, for backends that are told on stdin.
     pub conversation: Conversation,
@@ -361,11 +361,11 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let lost = lost.or(unsaid);
         let refusals = if self.spec.is_audited { self.audit.refusals() } else { Refusals::default() };
         let unfinished = self.activity.has_unfinished_turn();
-        let Activity { said, session_id, .. } = self.activity;
+        let Activity { results, session_id, .. } = self.activity;
         let run = Run {
             ending,
             exit,
-            said,
+            results,
             unfinished,
             session_id,
             stderr,

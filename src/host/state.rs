@@ -153,7 +153,7 @@ pub enum SendError {
 impl Hinted for SendError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Beat => "spawn a live agent with: murmur host spawn".to_owned(),
+            Self::Beat => "spawn a hosted agent with: murmur host spawn".to_owned(),
             Self::Ending(..) => "it takes no more messages".to_owned(),
             Self::Full => "try again after the current turn".to_owned(),
         })

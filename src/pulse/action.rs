@@ -8,7 +8,7 @@ use secrets::{REMOVED, is_secret_name};
 use serde_json::value::RawValue;
 
 /// The most descriptive input keys of unknown tools, best first.
-const TELLING: [&str; 18] = [
+const DESCRIPTIVE: [&str; 18] = [
     "command",
     "file_path",
     "notebook_path",
@@ -33,7 +33,7 @@ const TELLING: [&str; 18] = [
 #[must_use]
 pub fn of(tool: &str, input: &str) -> String {
     let said = match Object::parse(input) {
-        Ok(input) => known(tool, &input).or_else(|| telling(&input)).unwrap_or_else(|| compact(&input)),
+        Ok(input) => known(tool, &input).or_else(|| descriptive(&input)).unwrap_or_else(|| compact(&input)),
         Err(_) => {
             let value: Option<&RawValue> = serde_json::from_str(input).ok();
             value.map(plain).unwrap_or_default()
@@ -80,8 +80,8 @@ fn todo(list: &[&RawValue]) -> Option<String> {
     }
 }
 
-fn telling(input: &Object<'_>) -> Option<String> {
-    TELLING.iter().find_map(|name| input.text(name).filter(|text| !text.trim().is_empty()))
+fn descriptive(input: &Object<'_>) -> Option<String> {
+    DESCRIPTIVE.iter().find_map(|name| input.text(name).filter(|text| !text.trim().is_empty()))
 }
 
 /// `key: value, key: value`, with the values of secret names removed.
@@ -153,7 +153,7 @@ mod tests {
 
     fn json() -> impl Strategy<Value = Value> {
         let name =
-            prop_oneof![prop::sample::select(TELLING.to_vec()).prop_map(str::to_owned), any::<String>()];
+            prop_oneof![prop::sample::select(DESCRIPTIVE.to_vec()).prop_map(str::to_owned), any::<String>()];
         let leaf = prop_oneof![
             Just(Value::Null),
             any::<bool>().prop_map(Value::from),

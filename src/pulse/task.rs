@@ -41,7 +41,7 @@ pub fn set(dir: &DataDir, agent: &str, title: &str) -> io::Result<()> {
     let mut text = serde_json::to_vec(&task)?;
     text.push(b'\n');
     replace(&path, &text)?;
-    tell(&dir.pulse(agent));
+    notify_watchers(&dir.pulse(agent));
     Ok(())
 }
 
@@ -53,7 +53,7 @@ pub fn forget(dir: &DataDir, agent: &str) {
 }
 
 /// Notifies watchers of this pulse by changing its access time.
-fn tell(pulse: &Path) {
+fn notify_watchers(pulse: &Path) {
     let touch = || {
         // Do not block, whatever is there.
         let pulse =
@@ -71,12 +71,12 @@ fn tell(pulse: &Path) {
 /// The task of `agent`; empty if not set or not readable.
 #[must_use]
 pub fn get(dir: &DataDir, agent: &str) -> String {
-    said(dir, agent).unwrap_or_default()
+    find(dir, agent).unwrap_or_default()
 }
 
 /// The task of `agent`: empty if cleared, `None` if never set or not readable.
 #[must_use]
-pub fn said(dir: &DataDir, agent: &str) -> Option<String> {
+pub fn find(dir: &DataDir, agent: &str) -> Option<String> {
     let bytes = file::read_short(&dir.agent(agent).join("current-task.json"), MOST).ok().flatten()?;
     let task: Task = serde_json::from_slice(&bytes).ok()?;
     Some(line(&task.title, TITLE))
@@ -103,11 +103,11 @@ mod tests {
         assert_eq!(get(&dir, "../a"), "ü".repeat(TITLE));
         set(&dir, "../a", "").unwrap();
         set(&dir, "../a", "").unwrap();
-        assert_eq!(said(&dir, "../a").as_deref(), Some(""));
+        assert_eq!(find(&dir, "../a").as_deref(), Some(""));
         forget(&dir, "../a");
         assert!(!dir.agent("../a").exists());
         set(&dir, "b", "").unwrap();
-        assert_eq!(said(&dir, "b"), None);
+        assert_eq!(find(&dir, "b"), None);
         assert!(!dir.agent("b").exists());
         let secret = ["sk", "-ant-api03-", &"x".repeat(80)].concat();
         set(&dir, "b", &format!("Use {secret} today")).unwrap();
@@ -136,6 +136,6 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&other).unwrap(), "other");
         std::fs::remove_file(&path).unwrap();
         sys::fifo::make(&path).unwrap();
-        assert_eq!(said(&dir, "a"), None);
+        assert_eq!(find(&dir, "a"), None);
     }
 }

@@ -22,7 +22,7 @@ pub enum CheckError {
     #[error("the hook could not be started with `sh -c`")]
     NotStarted(#[source] io::Error),
     /// The shell could not run it.
-    #[error("no pulse arrived: the program of {} is missing or cannot be run{}", shown(.command), said(.stderr))]
+    #[error("no pulse arrived: the program of {} is missing or cannot be run{}", shown(.command), quoted(.stderr))]
     Gone {
         /// The command.
         command: String,
@@ -36,7 +36,7 @@ pub enum CheckError {
         command: String,
     },
     /// It ended without writing a pulse.
-    #[error("no pulse arrived in {}: {} ended with {status}{}", dir.display(), shown(.command), said(.stderr))]
+    #[error("no pulse arrived in {}: {} ended with {status}{}", dir.display(), shown(.command), quoted(.stderr))]
     Silent {
         /// The command.
         command: String,
@@ -60,7 +60,7 @@ impl Hinted for CheckError {
     }
 }
 
-fn said(stderr: &str) -> String {
+fn quoted(stderr: &str) -> String {
     let words = stderr.split_whitespace().collect::<Vec<_>>().join(" ").replace("; ", ", ");
     if words.is_empty() {
         String::new()

@@ -39,8 +39,8 @@ const fn other(name: &'static str, needs: &'static [&'static str], check: fn(&Pa
     Other { name, check, needs }
 }
 
-/// Checks that are no scenarios: the real CLI as a client of murmur's MCP server, as a live agent, under murmur's hook, with
-/// its pulses, and against a hostile repository and a hostile agent.
+/// Checks that are no scenarios: the real CLI as a client of murmur's MCP server, as a hosted agent, under murmur's
+/// hook, with its pulses, and against a hostile repository and a hostile agent.
 const OTHERS: [Other; 11] = [
     other("mcp-claude", &[], clients::claude),
     other("host-live", &[], live::across_a_killed_daemon),

@@ -1,4 +1,4 @@
-//! The host of a live agent: says the next message when the answer to the last one has come.
+//! The host of a hosted agent: says the next message when the answer to the last one has come.
 //!
 //! In come messages and, as a writer, what the agent prints; out go the messages, one line each, through a pipe
 //! that is closed after the last answer.

@@ -1,4 +1,4 @@
-//! The real Claude Code as a live agent: its conversation goes on across a daemon that is killed and started again.
+//! The real Claude Code as a hosted agent: its conversation goes on across a daemon that is killed and started again.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! The real Claude Code and plan mode, which exists where somebody can be asked: a beat is refused it and
-//! does its work, a live agent enters and leaves it.
+//! does its work, a hosted agent enters and leaves it.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;

@@ -22,7 +22,7 @@ pub(crate) struct Scenario {
     _about: String,
     model: Value,
     prompt: Option<String>,
-    /// Said to a live agent one after the other, each when the last one is answered.
+    /// Said to a hosted agent one after the other, each when the last one is answered.
     pub(crate) messages: Option<Vec<Value>>,
     #[serde(default)]
     argv: Vec<String>,

@@ -26,7 +26,7 @@ use peer::Peer;
 /// The agent of every test that has one.
 const ID: &str = "site-1";
 
-/// A live agent that runs under its host.
+/// A hosted agent that runs under its host.
 struct Live<'a> {
     env: &'a Env,
     id: &'a str,

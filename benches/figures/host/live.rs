@@ -1,4 +1,4 @@
-//! A live agent, which is `fake-claude`, under a host of its own.
+//! A hosted agent, which is `fake-claude`, under a host of its own.
 
 use super::super::home::Home;
 use super::line::Lines;

@@ -78,8 +78,8 @@ pub fn beat_args(limits: Limits<'_>) -> Vec<String> {
     args
 }
 
-/// The arguments for a live agent, which reads messages on stdin until it is closed. `extra` precedes `guarded`, so that
-/// it can't override the hooks.
+/// The arguments for a hosted agent, which reads messages on stdin until it is closed. `extra` precedes `guarded`, so
+/// that it can't override the hooks.
 #[must_use]
 pub fn live_args(
     deny: Option<&[String]>,
@@ -128,7 +128,7 @@ impl Hinted for ReservedOption {
     }
 }
 
-/// Checks that `extra`, arguments for a live agent, has no option that would bypass the hooks.
+/// Checks that `extra`, arguments for a hosted agent, has no option that would bypass the hooks.
 pub fn check_extra_args(extra: &[String]) -> Result<(), ReservedOption> {
     let is_reserved =
         |arg: &&String| RESERVED.contains(&arg.split_once('=').map_or(arg.as_str(), |(name, _)| name));

@@ -51,7 +51,7 @@ pub struct Plan<'a> {
     pub trust: &'a [String],
     /// The backend's id of the conversation to resume.
     pub resume: Option<&'a str>,
-    /// A beat's prompt, or the first message to a live agent.
+    /// A beat's prompt, or the first message to a hosted agent.
     pub stdin: Vec<u8>,
 }
 

@@ -116,9 +116,9 @@ impl Clients {
         true
     }
 
-    /// Whether every client that was told to leave has left. Until then each holds a file descriptor, and a burst of
+    /// Whether every dropped client has left. Until then each holds a file descriptor, and a burst of
     /// connections could exhaust them.
-    pub(super) fn all_told_to_leave_have(&self) -> bool {
+    pub(super) fn all_dropped_have_left(&self) -> bool {
         self.tasks.len() == self.staying.len()
     }
 

@@ -79,7 +79,7 @@ pub async fn serve(
     let mut clients = Clients::new(Clients::limit(descriptor::most_open()));
     while !*over.borrow() {
         tokio::select! {
-            accepted = listener.accept(), if clients.all_told_to_leave_have() => match accepted {
+            accepted = listener.accept(), if clients.all_dropped_have_left() => match accepted {
                 Ok((stream, _)) if !socket::is_same_user(&stream) => {}
                 Ok((stream, _)) => {
                     let caller = Arc::new(Caller::of(&stream));

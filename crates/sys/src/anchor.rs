@@ -19,9 +19,9 @@ pub struct Anchor {
 
 /// The current state of a pinned folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whereabouts {
+pub enum FolderState {
     /// It is still at its path.
-    There,
+    InPlace,
     /// It exists, but its path leads to another folder or nowhere.
     Moved,
     /// It was deleted.
@@ -34,15 +34,15 @@ impl Anchor {
         Ok(Self { path: path.to_path_buf(), folder: File::open(path)? })
     }
 
-    /// Returns where the folder is now.
+    /// Returns the state of the folder now.
     #[must_use]
-    pub fn look(&self) -> Whereabouts {
-        let Ok(ours) = self.folder.metadata() else { return Whereabouts::There };
+    pub fn state(&self) -> FolderState {
+        let Ok(ours) = self.folder.metadata() else { return FolderState::InPlace };
         if ours.nlink() == 0 {
-            return Whereabouts::Deleted;
+            return FolderState::Deleted;
         }
         let is_at = |found: std::fs::Metadata| (found.dev(), found.ino()) == (ours.dev(), ours.ino());
-        if self.path.metadata().is_ok_and(is_at) { Whereabouts::There } else { Whereabouts::Moved }
+        if self.path.metadata().is_ok_and(is_at) { FolderState::InPlace } else { FolderState::Moved }
     }
 
     /// The time of the last change to the folder's entries.
@@ -96,18 +96,18 @@ mod tests {
         let (path, other) = (top.path().join("data"), top.path().join("other"));
         std::fs::create_dir(&path).unwrap();
         let anchor = Anchor::new(&path).unwrap();
-        assert_eq!(anchor.look(), Whereabouts::There);
+        assert_eq!(anchor.state(), FolderState::InPlace);
         std::fs::rename(&path, &other).unwrap();
-        assert_eq!(anchor.look(), Whereabouts::Moved);
+        assert_eq!(anchor.state(), FolderState::Moved);
         std::fs::create_dir(&path).unwrap();
-        assert_eq!(anchor.look(), Whereabouts::Moved);
+        assert_eq!(anchor.state(), FolderState::Moved);
         std::fs::remove_dir(&path).unwrap();
         std::fs::rename(&other, &path).unwrap();
-        assert_eq!(anchor.look(), Whereabouts::There);
+        assert_eq!(anchor.state(), FolderState::InPlace);
         std::fs::remove_dir(&path).unwrap();
-        assert_eq!(anchor.look(), Whereabouts::Deleted);
+        assert_eq!(anchor.state(), FolderState::Deleted);
         std::fs::create_dir(&path).unwrap();
-        assert_eq!(anchor.look(), Whereabouts::Deleted);
+        assert_eq!(anchor.state(), FolderState::Deleted);
     }
 
     #[cfg(target_os = "linux")]

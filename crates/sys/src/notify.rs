@@ -58,17 +58,17 @@ impl Manager {
 
     /// Reports that the service is ready.
     pub fn ready(&self) -> io::Result<()> {
-        self.tell("READY=1")
+        self.send("READY=1")
     }
 
     /// Reports that the service is stopping.
     pub fn stopping(&self) -> io::Result<()> {
-        self.tell("STOPPING=1")
+        self.send("STOPPING=1")
     }
 
     /// Reports that the service is alive.
     pub fn alive(&self) -> io::Result<()> {
-        self.tell("WATCHDOG=1")
+        self.send("WATCHDOG=1")
     }
 
     /// The interval for [`Self::alive`]: half the watchdog timeout. `None` if there is no watchdog.
@@ -77,7 +77,7 @@ impl Manager {
         self.watchdog.map(|span| span / 2)
     }
 
-    fn tell(&self, what: &str) -> io::Result<()> {
+    fn send(&self, what: &str) -> io::Result<()> {
         self.socket.send(what.as_bytes()).map(|_| ())
     }
 }

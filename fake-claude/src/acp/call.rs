@@ -115,7 +115,7 @@ impl Acp<'_> {
         let metadata = json!({"output": yielded.text, "exit": exit, "truncated": false});
         let end = json!({"toolCallId": id, "status": "completed", "title": running["title"],
             "content": content(&text), "rawOutput": {"output": text, "metadata": metadata}});
-        self.tell_end(end, kept)?;
+        self.report_end(end, kept)?;
         waited
     }
 
@@ -142,7 +142,7 @@ impl Acp<'_> {
         let content = json!([{"type": "content", "content": {"type": "text", "text": said}}]);
         let end = json!({"toolCallId": id, "status": "completed", "title": title, "content": content,
             "rawOutput": {"output": said, "metadata": {"truncated": false}}});
-        self.tell_end(end, kept)
+        self.report_end(end, kept)
     }
 
     fn failed(
@@ -159,11 +159,11 @@ impl Acp<'_> {
         if !metadata.is_null() {
             end["rawOutput"]["metadata"] = metadata.clone();
         }
-        self.tell_end(end, kept)
+        self.report_end(end, kept)
     }
 
     /// Tells of a call's end, also of one that was cancelled.
-    fn tell_end(&mut self, mut end: Value, kept: &mut Vec<Value>) -> Result<(), Halt> {
+    fn report_end(&mut self, mut end: Value, kept: &mut Vec<Value>) -> Result<(), Halt> {
         end["sessionUpdate"] = "tool_call_update".into();
         kept.push(end.clone());
         let message = super::updated(self.running.as_deref().unwrap_or_default(), "tool_call_update", end);

@@ -72,16 +72,16 @@ impl Task {
     }
 
     /// The form in the input of `Stop` hooks.
-    fn told(&self) -> Value {
-        let mut told = json!({"id": self.id, "status": "running", "description": self.description()});
+    fn hook_form(&self) -> Value {
+        let mut form = json!({"id": self.id, "status": "running", "description": self.description()});
         if self.is_subagent() {
-            told["type"] = "subagent".into();
-            told["agent_type"] = super::subagent::kind(&self.call).into();
+            form["type"] = "subagent".into();
+            form["agent_type"] = super::subagent::kind(&self.call).into();
         } else {
-            told["type"] = "shell".into();
-            told["command"] = self.call["input"]["command"].clone();
+            form["type"] = "shell".into();
+            form["command"] = self.call["input"]["command"].clone();
         }
-        told
+        form
     }
 
     /// The path of its output file.
@@ -172,7 +172,7 @@ impl Actor<'_> {
 
     /// The background tasks, for the input of `Stop` hooks.
     pub(super) fn hook_tasks(&self) -> Value {
-        self.tasks.iter().map(Task::told).collect()
+        self.tasks.iter().map(Task::hook_form).collect()
     }
 
     /// The time of the next notification about an end; `None` if there will be none.

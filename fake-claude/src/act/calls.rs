@@ -226,7 +226,7 @@ impl Actor<'_> {
         let jobs = self.jobs(event, call["name"].as_str(), &told);
         let count = jobs.len();
         let ran = hooks::run(jobs, self.session.version.is_new(), &mut self.inbox)?;
-        self.tell(call, &said, is_error, &result, turn)?;
+        self.report(call, &said, is_error, &result, turn)?;
         self.announce(call, event, count)?;
         if let (true, Outcome::Ran(ran)) = (self.session.resumes, ran) {
             let shown: Vec<Value> = ran.iter().filter_map(|ran| self.shown(event, call, ran)).collect();
@@ -268,18 +268,18 @@ impl Actor<'_> {
         }
         let plain = text.trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>");
         let result = if denied { format!("Error: {plain}") } else { plain.to_owned() };
-        self.tell(call, &text.into(), true, &result.into(), turn)
+        self.report(call, &text.into(), true, &result.into(), turn)
     }
 
     /// Reports calls that were not made because the turn was interrupted.
     fn reject<'a>(&mut self, calls: impl Iterator<Item = &'a Value>, turn: &mut Turn) -> Result<(), Halt> {
         for call in calls {
-            self.tell(call, &lines::REJECTED.into(), true, &"User rejected tool use".into(), turn)?;
+            self.report(call, &lines::REJECTED.into(), true, &"User rejected tool use".into(), turn)?;
         }
         Ok(())
     }
 
-    fn tell(
+    fn report(
         &mut self,
         call: &Value,
         said: &Value,

@@ -128,8 +128,11 @@ impl Actor<'_> {
                 Answer::Failed(failure) => return Ok((failure.text, used)),
                 Answer::Interrupted => return Ok((String::new(), used)),
             };
-            let calls: Vec<Value> =
-                content.iter().filter(|block| block["type"] == "tool_use").map(super::turn::said).collect();
+            let calls: Vec<Value> = content
+                .iter()
+                .filter(|block| block["type"] == "tool_use")
+                .map(super::turn::without_result)
+                .collect();
             if background || !calls.is_empty() {
                 self.speak(content)?;
             }
@@ -147,7 +150,7 @@ impl Actor<'_> {
     fn speak(&mut self, content: &[Value]) -> Result<(), Halt> {
         self.subagent_messages += 1;
         let number = 1000 + self.subagent_messages;
-        for block in content.iter().map(super::turn::said) {
+        for block in content.iter().map(super::turn::without_result) {
             let message = lines::message(number, &block, None);
             self.print(&lines::assistant(&self.session, &message))?;
         }

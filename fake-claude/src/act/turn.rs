@@ -119,7 +119,7 @@ impl Actor<'_> {
             };
             turn.said += 1;
             let calls: Vec<Value> =
-                content.iter().filter(|block| block["type"] == "tool_use").map(said).collect();
+                content.iter().filter(|block| block["type"] == "tool_use").map(without_result).collect();
             if content.iter().all(is_silent) {
                 self.print_thinking(content)?;
                 if !std::mem::replace(&mut asked_again, true) {
@@ -153,7 +153,7 @@ impl Actor<'_> {
         let stop = if calls { "tool_use" } else { "end_turn" };
         let kept =
             |block| json!({"type": "assistant", "message": lines::message(self.done, &block, Some(stop))});
-        let kept: Vec<Value> = content.iter().map(said).map(kept).collect();
+        let kept: Vec<Value> = content.iter().map(without_result).map(kept).collect();
         self.kept = Some(self.session.keep_after(end_delay, &kept)?);
         if end_delay.is_zero() {
             self.settle()?;
@@ -165,7 +165,7 @@ impl Actor<'_> {
 
     /// Prints the blocks that are not empty.
     fn print_thinking(&mut self, content: &[Value]) -> Result<(), Halt> {
-        for block in content.iter().map(said).filter(|block| block["text"] != "") {
+        for block in content.iter().map(without_result).filter(|block| block["text"] != "") {
             if let Some(thought) =
                 block["thinking"].as_str().filter(|_| self.session.version.is_at_least(160))
             {
@@ -288,7 +288,7 @@ fn is_silent(block: &Value) -> bool {
 }
 
 /// A block without the script's fields about its result.
-pub(super) fn said(block: &Value) -> Value {
+pub(super) fn without_result(block: &Value) -> Value {
     let mut block = block.clone();
     if let Some(fields) = block.as_object_mut() {
         fields.remove("result");

@@ -34,7 +34,7 @@ impl Codex<'_> {
                 return Ok(());
             }
         };
-        let mut payload = self.told(hooks::PRE_TOOL_USE);
+        let mut payload = self.hook_input(hooks::PRE_TOOL_USE);
         if let Some(workdir) = input["workdir"].as_str() {
             payload["cwd"] = workdir.into();
         }

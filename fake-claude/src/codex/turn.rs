@@ -86,12 +86,12 @@ impl Codex<'_> {
         self.status(&json!({"type": "active", "activeFlags": []}))?;
         self.notify("turn/started", json!({"turn": shown}))?;
         if let Some(source) = self.thread().and_then(|thread| thread.source.take()) {
-            let mut told = self.told(hooks::SESSION_START);
-            told["source"] = source.into();
-            if let Some(fields) = told.as_object_mut() {
+            let mut payload = self.hook_input(hooks::SESSION_START);
+            payload["source"] = source.into();
+            if let Some(fields) = payload.as_object_mut() {
                 fields.remove("turn_id");
             }
-            self.run_hooks(hooks::SESSION_START, None, &told)?;
+            self.run_hooks(hooks::SESSION_START, None, &payload)?;
         }
         self.user(input)?;
         if let Some(error) = self.keyless()? {
@@ -165,8 +165,8 @@ impl Codex<'_> {
         self.threads.get_mut(name)
     }
 
-    /// What every hook is told.
-    pub(super) fn told(&mut self, event: hooks::EventName) -> Value {
+    /// The fields in the input of every hook.
+    pub(super) fn hook_input(&mut self, event: hooks::EventName) -> Value {
         let turn = self.running.as_ref().map(|(_, turn)| turn.clone());
         let Some(thread) = self.thread() else { return json!({}) };
         let mode = if thread.approval == "never" { "bypassPermissions" } else { "default" };

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sys::pause::pause;
 
 /// The number of messages that the model has said according to a request. Its own ids tell them apart.
-pub(crate) fn said(request: &Value) -> usize {
+pub(crate) fn messages_in(request: &Value) -> usize {
     let items = request["input"].as_array().map(Vec::as_slice).unwrap_or_default();
     let own = items.iter().filter(|item| match item["type"].as_str() {
         Some("message") => item["role"] == "assistant",

@@ -91,7 +91,8 @@ impl Server {
     }
 
     fn play(&self, api: Api, number: usize, body: &Value, to: &mut impl io::Write) -> io::Result<()> {
-        let said = if api == Api::Responses { responses::said(body) } else { reply::said(body) };
+        let said =
+            if api == Api::Responses { responses::messages_in(body) } else { reply::messages_in(body) };
         let (delay, play) = self.script.choose(body, said);
         pause(delay);
         let (content, end_delay) = match play {

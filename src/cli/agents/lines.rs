@@ -3,7 +3,7 @@
 use super::super::style::{Colors, Style, plain_line};
 use super::object;
 use super::table::{action, state};
-use crate::roster::Agent;
+use crate::agents::Agent;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
@@ -16,12 +16,12 @@ pub(super) struct Lines {
     json: bool,
     style: Style,
     zone: TimeZone,
-    said: BTreeMap<String, Agent>,
+    printed: BTreeMap<String, Agent>,
 }
 
 impl Lines {
     pub(super) fn new(json: bool) -> Self {
-        Self { json, style: Style::of_stdout(), zone: TimeZone::system(), said: BTreeMap::new() }
+        Self { json, style: Style::of_stdout(), zone: TimeZone::system(), printed: BTreeMap::new() }
     }
 
     /// Prints what changed in `agents`, in their order, and which agents are gone.
@@ -31,12 +31,12 @@ impl Lines {
         agents: Vec<Agent>,
         now: Timestamp,
     ) -> io::Result<()> {
-        let mut before = std::mem::take(&mut self.said);
+        let mut before = std::mem::take(&mut self.printed);
         for agent in agents {
             if before.remove(&agent.agent_id).as_ref() != Some(&agent) {
                 self.line(out, &agent, now)?;
             }
-            self.said.insert(agent.agent_id.clone(), agent);
+            self.printed.insert(agent.agent_id.clone(), agent);
         }
         for gone in before.keys() {
             if self.json {

@@ -1,7 +1,7 @@
 //! The JSON object of an agent (docs/reference/json.md).
 
+use crate::agents::{Agent, Source};
 use crate::pulse::health::Health;
-use crate::roster::{Agent, Source};
 use jiff::Timestamp;
 use murmur_core::id::SessionId;
 use serde::Serialize;

@@ -4,8 +4,8 @@ use super::super::args::Agents as Args;
 use super::super::style::{Colors, Style, plain_line};
 use super::object;
 use super::table::state;
+use crate::agents::{Agent, activity};
 use crate::pulse::Pulse;
-use crate::roster::{Agent, activity};
 use anyhow::Context;
 use derun::cli::span::span;
 use derun::cli::stdout::stdout;
@@ -65,9 +65,9 @@ pub(super) fn show(
 
 fn word(agent: &Agent) -> &'static str {
     match agent.source {
-        crate::roster::Source::Host => "host",
-        crate::roster::Source::Pulse => "pulse",
-        crate::roster::Source::Session => "Claude Code's session files",
+        crate::agents::Source::Host => "host",
+        crate::agents::Source::Pulse => "pulse",
+        crate::agents::Source::Session => "Claude Code's session files",
     }
 }
 

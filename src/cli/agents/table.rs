@@ -5,7 +5,7 @@
 
 use super::super::reported::in_background;
 use super::super::style::{Colors, Style, plain_line};
-use crate::roster::{Agent, Source};
+use crate::agents::{Agent, Source};
 use jiff::Timestamp;
 use std::borrow::Cow;
 use std::time::Duration;

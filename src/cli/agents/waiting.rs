@@ -5,11 +5,11 @@
 //! corrects that.
 
 use super::super::requests;
+use crate::agents::follow::Follower;
+use crate::agents::{Agent, Sources};
 use crate::daemon::broker::Row;
 use crate::daemon::client;
 use crate::pulse::health::Health;
-use crate::roster::follow::Follower;
-use crate::roster::{Agent, Sources};
 use jiff::Timestamp;
 use murmur_core::permit::request::DEFERRED;
 use murmur_rpc::client::AskError;
@@ -148,7 +148,7 @@ async fn listen(dir: DataDir, to: Sender<Waiting>) {
         // Either way, the daemon has ended or sent something unreadable.
         let _gone = follow(&dir, &to).await;
         if let Ok(waiting) = Waiting::read(&dir).await {
-            tell(&to, waiting);
+            send_if_changed(&to, waiting);
         }
         let changed = match watch {
             Ok(mut watch) => watch.changed().await.map(drop),
@@ -167,20 +167,20 @@ async fn follow(dir: &DataDir, to: &Sender<Waiting>) -> Result<(), AskError> {
         client::attach(&mut daemon, None).await?;
         // Use a separate connection, so that no event is dropped meanwhile.
         let Ok(mut waiting) = Waiting::read(dir).await else { return Ok(()) };
-        tell(to, waiting.clone());
+        send_if_changed(to, waiting.clone());
         loop {
             let event = daemon.next_event().await?;
             if event.event_type == GAP || event.event_type == LAGGED {
                 break;
             }
             waiting.event(&event.event_type, event.payload);
-            tell(to, waiting.clone());
+            send_if_changed(to, waiting.clone());
         }
     }
 }
 
 /// Sends `waiting` if it differs.
-fn tell(to: &Sender<Waiting>, waiting: Waiting) {
+fn send_if_changed(to: &Sender<Waiting>, waiting: Waiting) {
     to.send_if_modified(|known| {
         let is_new = *known != waiting;
         *known = waiting;

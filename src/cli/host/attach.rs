@@ -144,7 +144,7 @@ impl<W: Write> Follower<'_, W> {
                 line = client.next_bytes() => line,
                 () = until(&mut ended) => {
                     ended = None;
-                    self.tell_of_end(&waiting)?;
+                    self.report_daemon_end(&waiting)?;
                     continue;
                 }
             };
@@ -173,7 +173,7 @@ impl<W: Write> Follower<'_, W> {
     }
 
     /// Reports that the daemon has ended while these requests wait. Programs use their own connection to it.
-    fn tell_of_end(&mut self, waiting: &BTreeSet<String>) -> io::Result<()> {
+    fn report_daemon_end(&mut self, waiting: &BTreeSet<String>) -> io::Result<()> {
         for request in waiting.iter().filter(|_| !self.printer.json) {
             let tag = self.printer.style.dim("[waiting]");
             writeln!(self.out, "{tag} {}", daemon_end::words(request))?;

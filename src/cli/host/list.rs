@@ -4,6 +4,7 @@ use super::super::reported::in_background;
 use super::super::runtime;
 use super::super::style::plain_line;
 use super::super::user_env::UserEnv;
+use crate::host::cleanup;
 use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 use crate::host::protocol::Status;
 use derun::cli::stdout::stdout;
@@ -115,7 +116,7 @@ fn live(out: &mut impl Write, status: &Status) -> io::Result<()> {
 
 pub(super) fn discover(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
-    let cleaned = discover::clean(&dir.hosts(), clock::now())?;
+    let cleaned = cleanup::clean(&dir.hosts(), clock::now())?;
     let seen = runtime()?.block_on(discover::scan(&dir.hosts(), PATIENCE))?;
     let alive: Vec<&HostInfo> = seen.iter().filter(|seen| seen.is_alive()).collect();
     let mut out = stdout().lock();

@@ -4,6 +4,7 @@ use super::super::args::{HostInterrupt, HostSend, HostStop};
 use super::super::runtime;
 use super::super::user_env::UserEnv;
 use super::spawn::text;
+use crate::host::cleanup;
 use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 use crate::host::protocol::{GRACE, Send, Stop};
 use crate::host::state::{Kind, State};
@@ -115,7 +116,7 @@ pub(super) fn stop(args: &HostStop, env: &UserEnv) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// All live agents; beats end by themselves.
+/// All hosted agents; beats end by themselves.
 async fn live(dir: &DataDir) -> anyhow::Result<Vec<AgentId>> {
     let seen = discover::scan(&dir.hosts(), PATIENCE).await?;
     let is_live = |seen: &HostInfo| {
@@ -132,7 +133,7 @@ async fn stop_one(
 ) -> anyhow::Result<serde_json::Value> {
     match super::find(dir, agent).await?.condition {
         Condition::Dead => {
-            discover::clean(&dir.hosts(), clock::now())?;
+            cleanup::clean(&dir.hosts(), clock::now())?;
             bail!(
                 failure!("the host of {agent} was already dead"; "any remaining processes of the agent were killed")
             );
@@ -174,7 +175,7 @@ async fn kill(dir: &DataDir, seen: &HostInfo) -> anyhow::Result<serde_json::Valu
         ended
             .with_context(|| format!("the host of {agent} (PID {}) cannot be killed", record.host.pid))??;
     }
-    discover::clean(&dir.hosts(), clock::now())?;
+    cleanup::clean(&dir.hosts(), clock::now())?;
     match discover::find(&dir.hosts(), agent, PATIENCE).await {
         Some(seen) if seen.is_alive() => {
             bail!(

@@ -240,7 +240,7 @@ pub(super) fn policy(role: Role, worktree: &Path, user: &User, env: &UserEnv) ->
     let settings = Settings::read(&user.settings.settings())?.asking;
     let heartbeat = heartbeat_at(worktree, env)?;
     let heartbeat = heartbeat.as_ref();
-    // The built-in deny list and the guard always apply to a live agent.
+    // The built-in deny list and the guard always apply to a hosted agent.
     let said = heartbeat.map(|heartbeat| (heartbeat.asking, heartbeat.tighter)).unwrap_or_default();
     Ok(Policy::resolve(role, &settings, &said.0, &said.1, true))
 }

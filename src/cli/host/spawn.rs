@@ -1,4 +1,4 @@
-//! `murmur host spawn`: starts a live agent with its own host.
+//! `murmur host spawn`: starts an agent under its own host.
 
 use super::super::args::{HostAttach, HostSpawn};
 use super::super::user_env::UserEnv;

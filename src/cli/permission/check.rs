@@ -156,7 +156,9 @@ fn by(by: &By, policy: &Policy) -> String {
         By::Default(setting) if setting == "questions" => {
             format!("questions = {:?}", word(&policy.questions))
         }
-        By::Default(setting) if setting == "plan-mode" => "plan mode, which only live agents have".to_owned(),
+        By::Default(setting) if setting == "plan-mode" => {
+            "plan mode, which only hosted agents have".to_owned()
+        }
         By::Default(setting) if setting == murmur_core::permit::deny::SETTING => {
             "permissions: Claude Code's own deny list".to_owned()
         }

@@ -42,7 +42,7 @@ pub(in crate::cli) fn respond(
     let response =
         json!({ "id": id.as_str(), "verdict": verdict.word(), "reason": reason, "always": always });
     let row = runtime()?.block_on(answer(&data_dir(env)?, response))?;
-    said(
+    report(
         &row,
         match verdict {
             Answer::Allow => "allowed",
@@ -64,10 +64,10 @@ pub(in crate::cli) fn respond_question(id: &str, answers: &str, env: &UserEnv) -
     })?;
     let response = json!({ "id": id.as_str(), "answers": answers });
     let row = runtime()?.block_on(answer(&data_dir(env)?, response))?;
-    said(&row, "answered")
+    report(&row, "answered")
 }
 
-fn said(row: &Row, word: &str) -> anyhow::Result<ExitCode> {
+fn report(row: &Row, word: &str) -> anyhow::Result<ExitCode> {
     let goes_on = if row.standing == "deferred" { "; its beat continues soon" } else { "" };
     writeln!(stdout(), "{word} {} of {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
     Ok(ExitCode::SUCCESS)

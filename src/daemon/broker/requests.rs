@@ -25,7 +25,7 @@ pub struct Requests<D> {
     open: BTreeMap<RequestId, Open<D>>,
     /// The last requests that ended, and how.
     ended: VecDeque<(RequestId, Ended)>,
-    /// The last allowed calls of live agents: Claude Code may ask about them again before it runs them.
+    /// The last allowed calls of hosted agents: Claude Code may ask about them again before it runs them.
     allowed: VecDeque<Allowed>,
 }
 

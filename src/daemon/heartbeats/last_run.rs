@@ -19,18 +19,18 @@ pub struct Correction {
     /// When it last ran.
     pub at: Timestamp,
     /// The one in config.json, if any.
-    pub said: Option<Timestamp>,
+    pub written: Option<Timestamp>,
 }
 
 impl Correction {
     pub(super) fn of(entry: &Entry) -> Option<Self> {
-        let (at, said) = (entry.last_run?, entry.heartbeat.last_run);
+        let (at, written) = (entry.last_run?, entry.heartbeat.last_run);
         let name = entry.heartbeat.name.as_deref().map(str::to_owned);
-        (said != Some(at)).then(|| Self {
+        (written != Some(at)).then(|| Self {
             workspace: entry.heartbeat.workspace.to_path_buf(),
             name,
             at,
-            said,
+            written,
         })
     }
 }
@@ -54,7 +54,7 @@ impl Heartbeats {
     #[must_use]
     pub fn unwritten(&self) -> Vec<Correction> {
         let all = self.entries.iter().filter_map(Correction::of);
-        all.filter(|correction| Some(correction.at) > correction.said).collect()
+        all.filter(|correction| Some(correction.at) > correction.written).collect()
     }
 
     /// The last runs of heartbeats that are not in the configuration.

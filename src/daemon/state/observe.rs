@@ -18,9 +18,11 @@ impl State {
 
     /// The warning that a last run in config.json is ignored, unless it was given before.
     fn set_back_warning(&mut self, correction: &Correction) -> Option<String> {
-        let Correction { workspace, name, at, said } = correction;
+        let Correction { workspace, name, at, written } = correction;
         // A last run in the future is reported as a problem of config.json.
-        if said.is_none_or(|said| said >= *at) || std::mem::replace(&mut self.warned_of_set_back, true) {
+        if written.is_none_or(|written| written >= *at)
+            || std::mem::replace(&mut self.warned_of_set_back, true)
+        {
             return None;
         }
         let id = HeartbeatId::new(workspace, name.as_deref());

@@ -9,7 +9,7 @@ use std::time::Duration;
 use sys::error::{Failure, Hinted};
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
-    /// Sends a beat's prompt, or whatever a live agent needs before its first message.
+    /// Sends a beat's prompt, or whatever a hosted agent needs before its first message.
     pub(super) fn open_dialog(&mut self, prompt: &str) {
         let opening = self.dialog.open();
         self.send_bytes(opening);

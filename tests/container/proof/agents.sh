@@ -59,7 +59,7 @@ end
 exec {log}<&-
 journal_has '"outcome":"error"'
 
-# A live agent has time to end.
+# A hosted agent has time to end.
 empty_volume
 workspace site '{"live":"echo"}'
 begin_daemon

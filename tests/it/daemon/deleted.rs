@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{wait_until_begun, waits_at};
 use crate::env::{Daemon, Env, wait_for_end};
 
-/// Two beats that never end by themselves, begun by a daemon, and a live agent.
+/// Two beats that never end by themselves, begun by a daemon, and a hosted agent.
 fn begun(env: &Env) -> (Daemon, Vec<Value>, i64) {
     let (pace, gate) = env.gate("gate");
     let [one, two] = ["one", "two"].map(|name| env.workspace(name, "Do it."));
@@ -23,7 +23,7 @@ fn begun(env: &Env) -> (Daemon, Vec<Value>, i64) {
     (daemon, agents, host)
 }
 
-/// Starts a live agent; its host's PID.
+/// Starts a hosted agent; its host's PID.
 fn live(env: &Env) -> i64 {
     let site = env.root().join("live");
     std::fs::create_dir_all(&site).unwrap();
@@ -102,7 +102,7 @@ fn beats_of_a_daemon_before_end_where_the_folder_is_moved_and_keep_their_lines()
     let lines = env.wait_for_journal(2);
     assert!(lines.iter().all(|line| line["outcome"] == "error"), "{lines:#?}");
     assert!(lines.iter().all(|line| line.get("stopped").is_none()), "{lines:#?}");
-    // A live agent went along with its folder.
+    // A hosted agent went along with its folder.
     assert_eq!(env.ask("status", &Value::Null)["liveAgents"], json!(["live-1"]));
     env.murmur(["host", "stop", "live-1"]).output();
     wait_for_end(host);

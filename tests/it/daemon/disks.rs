@@ -111,7 +111,7 @@ fn is_idle(event: &Value, turns: u64) -> bool {
     event["event_type"] == "state" && event["payload"] == json!({ "state": "idle", "turns": turns })
 }
 
-/// Starts a live agent where `script` has mounted something; a connection to it that follows.
+/// Starts a hosted agent where `script` has mounted something; a connection to it that follows.
 fn live(env: &Env, script: &str, folder: &Path) -> Socket {
     env.made_data();
     let site = env.workspace("site", "");

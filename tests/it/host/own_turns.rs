@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::{ID, Live, briefs, is_idle_after};
 use crate::env::Env;
 
-/// A live agent that starts a command in the background, which ends after so many milliseconds or never, and that says so
-/// when it has ended.
+/// A hosted agent that starts a command in the background, which ends after so many milliseconds or never, and that
+/// says so when it has ended.
 fn building(env: &Env, ends_after_ms: Value) -> Live<'_> {
     let call = json!({ "type": "tool_use", "id": "toolu_1", "name": "Bash", "ends_after_ms": ends_after_ms,
         "input": { "command": "make", "description": "Build", "run_in_background": true } });

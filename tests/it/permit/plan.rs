@@ -1,4 +1,4 @@
-//! Plan mode: no beat enters it, whatever decides on its calls; a live agent enters and leaves it.
+//! Plan mode: no beat enters it, whatever decides on its calls; a hosted agent enters and leaves it.
 
 use serde_json::{Value, json};
 

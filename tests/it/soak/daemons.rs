@@ -1,4 +1,4 @@
-//! Daemons that are killed, stopped and replaced while live agents work and beats come due: neither notices.
+//! Daemons that are killed, stopped and replaced while hosted agents work and beats come due: neither notices.
 
 use std::collections::BTreeMap;
 use std::process::Stdio;

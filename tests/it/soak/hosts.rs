@@ -97,7 +97,7 @@ fn whatever_is_left_of_a_killed_host_is_ended_and_told_of() {
         .iter()
         .flat_map(|agent| [agent.pid, logged(&env, &agent.id)["children"][0].as_i64().unwrap()]);
     assert_eq!(alive, expected.collect());
-    eprintln!("killed hosts: {} of live agents, {} of beats", live.len(), killed.len());
+    eprintln!("killed hosts: {} of hosted agents, {} of beats", live.len(), killed.len());
 }
 
 #[test]

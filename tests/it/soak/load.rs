@@ -1,4 +1,4 @@
-//! Live agents that are never left in peace: they echo what a thread tells them, one after the other, without an end.
+//! Hosted agents that are never left in peace: they echo what a thread tells them, one after the other, without an end.
 //!
 //! Their events are the clock of these tests: a random moment is a random number of events later.
 

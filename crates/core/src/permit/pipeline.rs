@@ -97,7 +97,7 @@ fn question(policy: &Policy) -> Step {
 fn plan_mode(policy: &Policy) -> Step {
     let by = By::Default("plan-mode".to_owned());
     if policy.plan_mode {
-        return decided(Verdict::Allow, "a live agent may enter and leave plan mode".to_owned(), by);
+        return decided(Verdict::Allow, "a hosted agent may enter and leave plan mode".to_owned(), by);
     }
     let why = "plan mode is not available in a beat: nobody can approve a plan, and commands would fail; do the work \
                now, without EnterPlanMode or ExitPlanMode";

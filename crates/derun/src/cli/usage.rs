@@ -77,9 +77,11 @@ pub fn describe(
                 ),
             }
         }
-        ErrorKind::ArgumentConflict => (Failure::new(said(&rendered(error))), Some("remove it".to_owned())),
+        ErrorKind::ArgumentConflict => {
+            (Failure::new(one_line(&rendered(error))), Some("remove it".to_owned()))
+        }
         ErrorKind::MissingSubcommand => (failure!("a command is missing"), None),
-        _ => (Failure::new(said(&rendered(error))), None),
+        _ => (Failure::new(one_line(&rendered(error))), None),
     };
     // A subcommand that clap suggests may be hidden; `nearest_command` looks only at visible ones.
     let nearest = [ContextKind::SuggestedArg, ContextKind::SuggestedValue];
@@ -159,7 +161,7 @@ fn rendered(error: &clap::Error) -> String {
 }
 
 /// clap's message in one line, without usage and tips.
-fn said(all: &str) -> String {
+fn one_line(all: &str) -> String {
     let all = all.trim_start_matches("error: ");
     let first = all.split("\n\n").next().unwrap_or(all);
     let lines = first.lines().map(str::trim).filter(|line| !line.starts_with("[possible values"));

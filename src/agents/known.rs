@@ -1,4 +1,4 @@
-//! The data read from all sources, not merged yet: the only part of the roster that reads.
+//! The data read from all sources, not merged yet: the only part of `agents` that reads.
 
 use super::Sources;
 use super::hosted::Hosted;
@@ -73,7 +73,7 @@ impl Known {
 
     /// Adds or updates a host.
     pub fn host(&mut self, sources: &Sources, seen: &HostInfo) {
-        let task = task::said(&sources.dir, seen.agent_id.as_str());
+        let task = task::find(&sources.dir, seen.agent_id.as_str());
         let hosted = Hosted { task, ..Hosted::of(seen, sources.claude.as_deref()) };
         self.hosts.insert(seen.agent_id.clone(), hosted);
     }
@@ -138,7 +138,7 @@ impl Known {
 
 fn heard(sources: &Sources, found: Found) -> Option<(PathBuf, KnownPulse)> {
     let at = found.pulse.at()?;
-    let task = task::said(&sources.dir, &found.pulse.agent_id);
+    let task = task::find(&sources.dir, &found.pulse.agent_id);
     let is_alive = is_alive(&found.pulse, at);
     Some((found.path, KnownPulse { pulse: found.pulse, at, is_alive, task }))
 }
@@ -155,7 +155,7 @@ fn process(pulse: &Pulse) -> Option<u32> {
 }
 
 fn with_task(sources: &Sources, session: Session) -> KnownSession {
-    let task = task::said(&sources.dir, &super::session_agent(&session.session_id));
+    let task = task::find(&sources.dir, &super::session_agent(&session.session_id));
     KnownSession { session, task }
 }
 

@@ -1,9 +1,9 @@
 //! Host × pulse × session: which agents there are, and their health.
 
 use super::*;
+use crate::agents::session::Session;
 use crate::host::calls::Call;
 use crate::pulse::Pulse;
-use crate::roster::session::Session;
 use murmur_core::id::AgentId;
 use std::path::PathBuf;
 

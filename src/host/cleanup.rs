@@ -1,0 +1,78 @@
+//! Cleans up after hosts that died: kills leftover processes, closes records, and removes stale sockets.
+
+use super::discover::sockets;
+use super::record::{Ended, Record};
+use super::state::Kind;
+use jiff::{SignedDuration, Timestamp};
+use murmur_agent::invocation::marks;
+use murmur_core::id::AgentId;
+use serde::Serialize;
+use std::io;
+use std::path::Path;
+use sys::held::{self, Held};
+use sys::{clock, process, socket};
+
+/// How long the record of an ended agent is kept.
+const KEPT: SignedDuration = SignedDuration::from_hours(24);
+
+/// Result of [`clean`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Cleaned {
+    /// Agents whose hosts were dead and whose remaining processes were killed.
+    #[serde(rename = "dead")]
+    pub reaped: Vec<AgentId>,
+    /// The number of stale sockets that were removed.
+    pub sockets: usize,
+}
+
+/// Cleans up after hosts that died, and removes the records of agents that ended long ago. Takes up to 2 s for each
+/// agent with processes that can't be killed.
+pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
+    let mut cleaned = Cleaned::default();
+    for found in held::all(folder)?.into_iter().filter(|found| !found.is_held) {
+        // Don't lock a record needlessly: a new host of that agent may want it.
+        let ended = Record::parse(&found.text).and_then(|record| record.result);
+        if ended.is_some_and(|result| !is_old(&result, now)) {
+            continue;
+        }
+        let Some(dead) = Held::take_over(&found.path)? else { continue };
+        let Some(mut record) = dead.read().ok().and_then(|text| Record::parse(&text)) else { continue };
+        let agent_id = record.card.agent_id.clone();
+        match &record.result {
+            Some(result) if is_old(result, now) => {
+                let _none = std::fs::remove_file(folder.join(agent_id.log()));
+                dead.remove()?;
+            }
+            Some(_) => {}
+            None => {
+                reap(&record);
+                cleaned.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());
+                if record.card.kind == Kind::Beat {
+                    // The journal has the outcome of a beat.
+                    dead.remove()?;
+                } else {
+                    let error = Some("its host was killed".to_owned());
+                    record.close(&dead, Ended { ended_at: clock::rfc3339(now), exit: None, error })?;
+                }
+                cleaned.reaped.push(agent_id);
+            }
+        }
+    }
+    for agent_id in sockets(folder)? {
+        // Checked after the socket was found: a host creates its record first.
+        let is_stale = held::look(&folder.join(agent_id.record())).is_none_or(|found| !found.is_held);
+        if is_stale && socket::is_stale(folder, &agent_id.socket()) {
+            cleaned.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());
+        }
+    }
+    Ok(cleaned)
+}
+
+fn is_old(result: &Ended, now: Timestamp) -> bool {
+    result.ended_at.parse::<Timestamp>().is_ok_and(|ended| now.duration_since(ended) > KEPT)
+}
+
+/// Kills what is left of the agent of `record`, whose host is dead.
+pub(super) fn reap(record: &Record) {
+    process::kill_marked(&marks(record.card.agent_id.as_str(), Some(&record.data_dir)));
+}
