@@ -6,6 +6,7 @@ use super::stop::{ends_within, wait};
 use super::user_env::UserEnv;
 use crate::daemon::client::Ping;
 use crate::daemon::config_watcher::{NOTHING_RUNS, ahead_message};
+use crate::daemon::data_folder::DataFolder;
 use crate::daemon::serve::{self, ServeError, Setup};
 use crate::daemon::{client, instance};
 use crate::journal::append;
@@ -182,7 +183,7 @@ fn serve_here(args: &Start, env: &UserEnv) -> anyhow::Result<ExitCode> {
     append::check(&dir.journal())?;
     let become_daemon =
         || instance::become_daemon(&dir).with_context(|| format!("cannot lock {}", dir.pid().display()));
-    let _instance = if args.announce {
+    let instance = if args.announce {
         // The parent checks whether the other process is a daemon, and retries if not.
         let Some(instance) = become_daemon()? else {
             writeln!(stdout(), "running already")?;
@@ -246,6 +247,7 @@ fn serve_here(args: &Start, env: &UserEnv) -> anyhow::Result<ExitCode> {
             user: env.user()?,
             claude: env.claude_folder(),
             keys: env.keys(),
+            folder: DataFolder::new(dir.clone(), &instance)?,
             dir: dir.clone(),
         };
         notify(&manager, Manager::ready);

@@ -4,9 +4,12 @@
 //! removes its files first; nothing may be created in it meanwhile.
 
 use super::config_watcher::changed;
+use super::instance::Instance;
 use std::fmt;
+use std::fs::Metadata;
+use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 use sys::anchor::{Anchor, FolderState};
 use sys::paths::DataDir;
@@ -22,8 +25,8 @@ const MAX_ROUNDS: u32 = 10;
 #[derive(Debug)]
 pub struct DataFolder {
     dir: DataDir,
-    anchor: Option<Anchor>,
-    lock: Option<FileId>,
+    anchor: Anchor,
+    lock: FileId,
     watch: Option<Watch>,
     settling: Option<Settling>,
 }
@@ -70,12 +73,11 @@ impl Lost {
 }
 
 impl DataFolder {
-    /// Starts to watch the folder, with the daemon's lock and socket in it.
-    #[must_use]
-    pub fn new(dir: DataDir) -> Self {
+    /// Starts to watch the folder in which the daemon took its lock, with that lock and the daemon's socket.
+    pub fn new(dir: DataDir, instance: &Instance) -> io::Result<Self> {
         let watch = Watch::new(watch_paths(&dir)).ok();
-        let (anchor, lock) = (Anchor::new(dir.root()).ok(), id(&dir.pid()));
-        Self { dir, anchor, lock, watch, settling: None }
+        let lock = FileId::of(&instance.lock_file().metadata()?);
+        Ok(Self { dir, anchor: instance.folder().try_clone()?, lock, watch, settling: None })
     }
 
     /// Waits until it is lost; forever where it cannot be watched.
@@ -98,7 +100,7 @@ impl DataFolder {
 
     /// Whether the folder has been unchanged for long enough since a file was gone.
     fn has_settled(&mut self) -> bool {
-        let (now, changed_at) = (Instant::now(), self.anchor.as_ref().and_then(Anchor::changed_at));
+        let (now, changed_at) = (Instant::now(), self.anchor.changed_at());
         let settling = self.settling.get_or_insert(Settling { until: now + SETTLE, changed_at, rounds: 1 });
         if now < settling.until {
             return false;
@@ -113,12 +115,11 @@ impl DataFolder {
     /// Returns what is lost now, if anything.
     #[must_use]
     pub fn check(&self) -> Option<Lost> {
-        let state = self.anchor.as_ref().map(Anchor::state);
-        if state.map_or(!self.dir.root().exists(), |state| state != FolderState::InPlace) {
+        if self.anchor.state() != FolderState::InPlace {
             return Some(Lost::Folder(self.dir.root().to_path_buf()));
         }
         let socket = self.dir.root().join(self.dir.socket_name());
-        if id(&self.dir.pid()) != self.lock {
+        if self.dir.pid().metadata().map(|found| FileId::of(&found)).ok() != Some(self.lock) {
             Some(Lost::File(self.dir.pid()))
         } else {
             (!socket.exists()).then_some(Lost::File(socket))
@@ -133,8 +134,10 @@ async fn at(time: Option<Instant>) {
     }
 }
 
-fn id(path: &Path) -> Option<FileId> {
-    path.metadata().ok().map(|found| FileId { device: found.dev(), inode: found.ino() })
+impl FileId {
+    fn of(found: &Metadata) -> Self {
+        Self { device: found.dev(), inode: found.ino() }
+    }
 }
 
 /// The folder, its ancestors, and every symlink on the way.
@@ -150,25 +153,26 @@ fn watch_paths(dir: &DataDir) -> Vec<Place> {
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests {
+    use super::super::instance::become_daemon;
     use super::*;
     use std::os::unix::fs::symlink;
+    use std::path::Path;
 
-    /// A data folder `link/above/data`, where `link` leads to `real`.
-    fn folder() -> (tempfile::TempDir, DataDir) {
+    /// A data folder `link/above/data`, where `link` leads to `real`, and its daemon.
+    fn folder() -> (tempfile::TempDir, DataDir, Instance) {
         let top = tempfile::tempdir().unwrap();
         let data = top.path().join("real/above/data");
         std::fs::create_dir_all(&data).unwrap();
-        for name in ["murmur.pid", "murmur.sock"] {
-            std::fs::write(data.join(name), "").unwrap();
-        }
+        std::fs::write(data.join("murmur.sock"), "").unwrap();
         symlink("real", top.path().join("link")).unwrap();
         let dir = DataDir::find(Some(&top.path().join("link/above/data")), None, None).unwrap();
-        (top, dir)
+        let instance = become_daemon(&dir).unwrap().unwrap();
+        (top, dir, instance)
     }
 
     #[tokio::test(flavor = "current_thread")]
     async fn whatever_makes_the_path_lead_elsewhere_is_noticed() {
-        type Step = fn(&Path) -> std::io::Result<()>;
+        type Step = fn(&Path) -> io::Result<()>;
         let moves: [Step; 6] = [
             |top| std::fs::rename(top.join("real/above/data"), top.join("elsewhere")),
             |top| std::fs::rename(top.join("real/above"), top.join("elsewhere")),
@@ -178,8 +182,8 @@ mod tests {
             |top| std::fs::remove_dir_all(top.join("real")),
         ];
         for step in moves {
-            let (top, dir) = folder();
-            let mut data = DataFolder::new(dir.clone());
+            let (top, dir, instance) = folder();
+            let mut data = DataFolder::new(dir.clone(), &instance).unwrap();
             let other = top.path().join("real/above/data/other");
             std::fs::write(other, "").unwrap();
             assert_eq!(data.check(), None);
@@ -195,11 +199,23 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn a_lock_or_a_socket_that_goes_away_is_noticed() {
         for name in ["murmur.pid", "murmur.sock"] {
-            let (_top, dir) = folder();
-            let mut data = DataFolder::new(dir.clone());
+            let (_top, dir, instance) = folder();
+            let mut data = DataFolder::new(dir.clone(), &instance).unwrap();
             let path = dir.root().join(name);
             let (lost, ()) = tokio::join!(data.lost(), async { std::fs::remove_file(&path).unwrap() });
             assert_eq!(lost, Lost::File(path));
         }
+    }
+
+    /// Its events may still wait to be read when the next daemon has started in a new folder.
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_folder_that_was_replaced_before_it_was_watched_is_lost() {
+        let (top, dir, instance) = folder();
+        std::fs::rename(top.path().join("real/above/data"), top.path().join("elsewhere")).unwrap();
+        std::fs::create_dir(top.path().join("real/above/data")).unwrap();
+        let _next = become_daemon(&dir).unwrap().unwrap();
+        std::fs::write(dir.root().join("murmur.sock"), "").unwrap();
+        let mut data = DataFolder::new(dir.clone(), &instance).unwrap();
+        assert_eq!(data.lost().await, Lost::Folder(dir.root().to_path_buf()));
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sys::anchor::{Anchor, FolderState};
 use sys::file::open_regular;
 use sys::identity;
 use sys::lock::{self, Lock};
@@ -12,11 +13,26 @@ use sys::paths::DataDir;
 use sys::pause::pause;
 use sys::unreadable::unreadable;
 
-/// The daemon's lock, held until dropped.
+/// The daemon's lock, held until dropped, and the folder that it is in.
 #[derive(Debug)]
 pub struct Instance {
     path: PathBuf,
     lock: Lock,
+    folder: Anchor,
+}
+
+impl Instance {
+    /// The data folder as it was when the lock was taken: another folder may be at its path by now.
+    #[must_use]
+    pub fn folder(&self) -> &Anchor {
+        &self.folder
+    }
+
+    /// The lock's open file.
+    #[must_use]
+    pub fn lock_file(&self) -> &File {
+        self.lock.file()
+    }
 }
 
 /// How often to check whether a leftover lock is free.
@@ -34,6 +50,7 @@ pub fn become_daemon(dir: &DataDir) -> io::Result<Option<Instance>> {
     let path = dir.pid();
     let mut attempts = 1..=ATTEMPTS;
     loop {
+        let folder = Anchor::new(dir.root())?;
         let Some(lock) = lock::try_lock(&path)? else {
             if is_left_behind(dir)? && attempts.next().is_some() {
                 pause(INTERVAL);
@@ -41,13 +58,13 @@ pub fn become_daemon(dir: &DataDir) -> io::Result<Option<Instance>> {
             }
             return Ok(None);
         };
-        // The last daemon may have removed the file between our open and our lock.
-        if !is_at(lock.file(), &path) {
+        // The last daemon may have removed the file between our open and our lock, or the folder may have been replaced.
+        if !is_at(lock.file(), &path) || folder.state() != FolderState::InPlace {
             continue;
         }
         // Only informative, so a full disk is not an error: programs ask the socket.
         let _written = lock.file().set_len(0).and_then(|()| writeln!(lock.file(), "{}", std::process::id()));
-        return Ok(Some(Instance { path, lock }));
+        return Ok(Some(Instance { path, lock, folder }));
     }
 }
 

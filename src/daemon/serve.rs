@@ -54,6 +54,8 @@ use tokio::time::timeout;
 pub struct Setup {
     /// Its data folder, whose lock it holds.
     pub dir: DataDir,
+    /// Watches whether that folder is moved or deleted.
+    pub folder: DataFolder,
     /// The time zone of cron expressions that name none.
     pub time_zone: TimeZone,
     /// Also check for edits this often.
@@ -152,8 +154,7 @@ impl<L: FnMut(&str)> Runner<L> {
         is_stopping: Arc<AtomicBool>,
         mut log: L,
     ) -> Result<Self, ServeError> {
-        let Setup { dir, time_zone, tick, user, claude, .. } = setup;
-        let folder = DataFolder::new(dir.clone());
+        let Setup { dir, folder, time_zone, tick, user, claude, .. } = setup;
         let hosts = match (Hosts::new(dir.hosts()), folder.check()) {
             (Ok(hosts), _) => hosts,
             (Err(error), None) => return Err(error.into()),

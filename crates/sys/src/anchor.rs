@@ -34,6 +34,11 @@ impl Anchor {
         Ok(Self { path: path.to_path_buf(), folder: File::open(path)? })
     }
 
+    /// Another handle to the same folder.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self { path: self.path.clone(), folder: self.folder.try_clone()? })
+    }
+
     /// Returns the state of the folder now.
     #[must_use]
     pub fn state(&self) -> FolderState {
