@@ -60,10 +60,8 @@ impl Protocol for Acp {
     }
 
     fn env(&self, scenario: &Scenario, port: u16) -> Vec<(&'static str, String)> {
-        let mut options = json!({"baseURL": format!("http://127.0.0.1:{port}/v1")});
-        if scenario.login {
-            options["apiKey"] = "scripted".into();
-        }
+        // No key is needed, and none is there to be removed.
+        let options = json!({"baseURL": format!("http://127.0.0.1:{port}/v1")});
         let model = json!({"name": "m1", "tool_call": true, "cost": {"input": 3, "output": 15, "cache_read": 0.3},
             "limit": {"context": 200_000, "output": 8000}});
         let provider = json!({"npm": "@ai-sdk/openai-compatible", "name": "Fake", "options": options, "models": {"m1": model}});
