@@ -147,7 +147,7 @@ impl Protocol for Acp {
                             update["toolCallId"],
                             update["status"],
                             update["kind"],
-                            text(&update["title"]),
+                            title(&update["title"]),
                             update["rawInput"],
                         )
                     }
@@ -187,7 +187,19 @@ impl Protocol for Acp {
 fn content(blocks: &Value) -> String {
     let one = |block: &Value| match block["type"].as_str() {
         Some("diff") => format!("diff {} {} {}", block["path"], block["oldText"], block["newText"]),
-        _ => text(&block["content"]["text"]),
+        _ => {
+            let said = &block["content"]["text"];
+            // The rules that are listed have what is built in.
+            let short =
+                said.as_str().and_then(|said| said.split_once(" Here are some of the relevant rules"));
+            short.map_or_else(|| text(said), |(begin, _)| text(&begin.into()))
+        }
     };
     blocks.as_array().map(Vec::as_slice).unwrap_or_default().iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+/// A title; a path in it is relative to another folder in each place.
+fn title(title: &Value) -> String {
+    let rest = title.as_str().and_then(|title| title.split_once("/workspace/"));
+    rest.map_or_else(|| text(title), |(_, rest)| rest.to_owned())
 }
