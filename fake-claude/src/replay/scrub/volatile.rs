@@ -34,8 +34,19 @@ impl Ids {
     }
 
     fn word(&mut self, bytes: &[u8], at: usize) -> Option<Replacement> {
+        // Codex's log has times that follow the code of a color.
+        if bytes[..at].ends_with(b"\x1b[2m")
+            && let Some(length) = timestamp(bytes, at)
+        {
+            return Replacement::new(length, TIME);
+        }
         if !starts_word(bytes, at) {
             return None;
+        }
+        // OpenCode's paths are relative.
+        if bytes[at..].starts_with(b"tmp/.tmp") {
+            let name = run(bytes, at + 8, |byte| byte.is_ascii_alphanumeric());
+            return if name >= 4 { Replacement::new(8 + name, "tmp/scratch") } else { None };
         }
         if uuid(bytes, at) {
             return self
