@@ -168,6 +168,8 @@ impl Protocol for Codex {
             // By the machine, or by the clock.
             "configWarning" | "deprecationNotice" | "item/commandExecution/outputDelta" => return None,
             "remoteControl/status/changed" | "mcpServer/startupStatus/updated" => return None,
+            // Of a hook's timeout, before or after the turn begins.
+            "warning" => return None,
             // Told again after every message.
             "turn/diff/updated" => return None,
             // Before or after the item that was approved.
