@@ -45,11 +45,11 @@ bench *NAMES:
 bench-smoke *NAMES:
     cargo test --locked --bench figures -- --tiny {{NAMES}}
 
-# record all fixtures again with the real Claude Code
+# record all fixtures again with the real Claude Code; codex and acp are other agents
 fixtures *NAMES:
     cargo test --locked --test conformance -- record {{NAMES}}
 
-# compare fake-claude with the real Claude Code, 2.1.329 or $REAL_CLAUDE_VERSION, scenario by scenario
+# compare fake-claude with the real Claude Code, 2.1.329 or $REAL_CLAUDE_VERSION, scenario by scenario; codex and acp are other agents
 conformance *NAMES:
     cargo test --locked --test conformance -- check {{NAMES}}
 

@@ -54,6 +54,8 @@ struct Codex<'a> {
     /// The ids of the thread and turn that run.
     running: Option<(String, String)>,
     asked: u64,
+    /// The request to the client that waits.
+    unanswered: Option<u64>,
 }
 
 /// Runs with these arguments.
@@ -114,6 +116,7 @@ pub(crate) fn run(argv: &[String]) -> Result<ExitCode, Failure> {
         interrupt: None,
         running: None,
         asked: 0,
+        unanswered: None,
     };
     let ended = codex.serve();
     rpc::end(&instructions, ended)
@@ -160,9 +163,9 @@ impl Codex<'_> {
         Ok(())
     }
 
-    /// Writes a message of a turn when the gate lets it through.
+    /// Writes a message of a turn when the gate lets it through, or the turn is interrupted.
     fn line(&mut self, message: &Value) -> Result<(), Halt> {
-        while !self.peer.passes() {
+        while self.interrupt.is_none() && !self.peer.passes() {
             self.wait(None)?;
         }
         self.peer.say(message)

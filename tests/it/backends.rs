@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::env::{Env, Workspace, fake_claude};
+use crate::env::{Env, Workspace};
 use murmur_core::config::backend::{Backend, Capability};
 
 const AGENTS: [&str; 2] = ["codex", "acp:opencode"];
@@ -11,7 +11,7 @@ const AGENTS: [&str; 2] = ["codex", "acp:opencode"];
 /// A workspace whose beats run `agent`.
 fn site(env: &Env, agent: &str) -> Workspace {
     let program = agent.trim_start_matches("acp:");
-    std::os::unix::fs::symlink(fake_claude(), env.home().join("bin").join(program)).unwrap();
+    env.agent(program);
     let site = env.workspace("site", "Check the site.");
     let entry = json!({ "path": site.0, "interval": "30m", "agent": agent });
     env.configure(&json!({ "workspaces": [entry] }).to_string());

@@ -131,6 +131,13 @@ impl Env {
         self.home().join("bin/claude")
     }
 
+    /// Has fake-claude stand for another agent: `codex`, or `opencode` for ACP. Returns where it is found.
+    pub(crate) fn agent(&self, name: &str) -> PathBuf {
+        let link = self.home().join("bin").join(name);
+        std::os::unix::fs::symlink(fake_claude(), &link).unwrap();
+        link
+    }
+
     fn agent_log(&self) -> PathBuf {
         self.root.join("log/agents")
     }

@@ -211,3 +211,44 @@ fn what_a_tool_yields_is_no_part_of_what_the_model_says() {
     }
     assert!(!events.concat().contains("done"), "{events:?}");
 }
+
+/// The data of an answer's events.
+fn data(model: &Model, path: &str, request: &Value) -> Vec<Value> {
+    let mut connection = model.connect();
+    let body = request.to_string();
+    let head = format!("POST {path} HTTP/1.1\r\ncontent-length: {}\r\n\r\n", body.len());
+    connection.0.get_mut().write_all(format!("{head}{body}").as_bytes()).unwrap();
+    let mut found = Vec::new();
+    loop {
+        let mut line = String::new();
+        connection.0.read_line(&mut line).unwrap();
+        match line.trim_end() {
+            "0" => return found,
+            line => {
+                found.extend(line.strip_prefix("data: ").and_then(|text| serde_json::from_str(text).ok()))
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_script_is_played_in_other_apis_with_their_agents_tools() {
+    let call = json!({"type": "tool_use", "id": "call_1", "name": "Bash", "input": {"command": "ls"}, "result": "a"});
+    let model = Model::start(&json!([[call], [{"type": "text", "text": "done"}]]));
+    let tools = json!([{"type": "function"}]);
+    let events = data(&model, "/v1/responses", &json!({"tools": tools, "input": []}));
+    let item =
+        events.iter().find(|event| event["type"] == "response.output_item.done").unwrap()["item"].clone();
+    assert_eq!((&item["name"], &item["arguments"]), (&json!("exec_command"), &json!(r#"{"cmd":"ls"}"#)));
+    let output = json!({"type": "function_call_output", "call_id": "call_1", "output": "a"});
+    let events = data(&model, "/v1/responses", &json!({"tools": tools, "input": [item, output]}));
+    assert!(events.iter().any(|event| event["item"]["content"][0]["text"] == "done"), "{events:#?}");
+    let request = json!({"tools": tools, "stream": true, "messages": []});
+    let chunks = data(&model, "/v1/chat/completions", &request);
+    let calls =
+        chunks.iter().find_map(|chunk| chunk["choices"][0]["delta"]["tool_calls"].as_array()).unwrap();
+    assert_eq!(calls[0]["function"]["name"], "bash");
+    let request = json!({"tools": tools, "stream": true, "messages": [{"role": "assistant"}]});
+    let chunks = data(&model, "/v1/chat/completions", &request);
+    assert!(chunks.iter().any(|chunk| chunk["choices"][0]["delta"]["content"] == "done"), "{chunks:#?}");
+}

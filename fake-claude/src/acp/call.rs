@@ -13,6 +13,8 @@ use crate::rpc::{Halt, calls};
 const REJECTED: &str = "The user rejected permission to use this specific tool call.";
 const FORBIDDEN: &str =
     "The user has specified a rule which prevents you from using this specific tool call.";
+/// More bytes of a command's output are left out.
+const MOST_OUTPUT: usize = 51_200;
 const ABORTED: &str = "Tool execution aborted";
 
 impl Acp<'_> {
@@ -34,6 +36,9 @@ impl Acp<'_> {
         let begun = json!({"toolCallId": id, "title": tool, "kind": shown.kind, "status": "pending",
             "locations": place, "rawInput": first});
         self.update("tool_call", begun)?;
+        if self.config.lacks(tool) {
+            return self.invalid(id, tool, kept).map(|()| Next::Model);
+        }
         let running = json!({"toolCallId": id, "status": "in_progress", "kind": shown.kind, "title": shown.title,
             "locations": shown.locations, "rawInput": shown.input});
         self.update("tool_call_update", running.clone())?;
@@ -63,12 +68,29 @@ impl Acp<'_> {
         if action == Action::Ask && shown.kind == "edit" {
             self.write(&shown)?;
         }
+        if tool == "edit" {
+            self.update("tool_call_update", running.clone())?;
+        }
         if tool == "bash" {
             self.run(id, input, &running, kept)?;
         } else {
             self.finish(id, tool, &running, &shown, kept)?;
         }
         Ok(Next::Model)
+    }
+
+    /// There is no such tool, which is another tool's result.
+    fn invalid(&mut self, id: &Value, tool: &str, kept: &mut Vec<Value>) -> Result<(), Halt> {
+        let tools = self.config.tools().join(", ");
+        let error = format!("Model tried to call unavailable tool '{tool}'. Available tools: {tools}.");
+        let running = json!({"toolCallId": id, "status": "in_progress", "kind": "other", "title": "invalid",
+            "locations": [], "rawInput": {"error": error, "tool": tool}});
+        self.update("tool_call_update", running)?;
+        let said = format!("The arguments provided to the tool are invalid: {error}");
+        let content = json!([{"type": "content", "content": {"type": "text", "text": said}}]);
+        let end = json!({"toolCallId": id, "status": "completed", "title": "Invalid Tool", "content": content,
+            "rawOutput": {"output": said, "metadata": {"truncated": false}}});
+        self.tell_end(end, kept)
     }
 
     /// After it was asked about a file, it asks the client to write it, and writes it itself.
@@ -112,11 +134,21 @@ impl Acp<'_> {
         if let Err(Halt::End | Halt::Fatal(_)) = waited {
             return waited;
         }
-        let metadata = json!({"output": yielded.text, "exit": exit, "truncated": false});
+        let truncated = text.len() > MOST_OUTPUT;
+        let text = if truncated { self.truncated(&text) } else { text };
+        let metadata = json!({"output": text, "exit": exit, "truncated": truncated});
         let end = json!({"toolCallId": id, "status": "completed", "title": running["title"],
             "content": content(&text), "rawOutput": {"output": text, "metadata": metadata}});
         self.report_end(end, kept)?;
         waited
+    }
+
+    /// The end of a long output.
+    fn truncated(&self, text: &str) -> String {
+        let from =
+            (text.len() - MOST_OUTPUT..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+        let file = self.home.join("tool-output/tool_1");
+        format!("...output truncated...\n\nFull output saved to: {}\n\n{}", file.display(), &text[from..])
     }
 
     fn finish(
@@ -139,7 +171,11 @@ impl Acp<'_> {
         };
         let said = scripted.text.unwrap_or(said);
         let title = if shown.subject.starts_with('/') { shown.subject.trim_start_matches('/') } else { tool };
-        let content = json!([{"type": "content", "content": {"type": "text", "text": said}}]);
+        let mut content = json!([{"type": "content", "content": {"type": "text", "text": said}}]);
+        if let (Some(content), "edit") = (content.as_array_mut(), tool) {
+            let (old, new) = (&shown.input["oldString"], &shown.input["newString"]);
+            content.push(json!({"type": "diff", "path": shown.subject, "oldText": old, "newText": new}));
+        }
         let end = json!({"toolCallId": id, "status": "completed", "title": title, "content": content,
             "rawOutput": {"output": said, "metadata": {"truncated": false}}});
         self.report_end(end, kept)

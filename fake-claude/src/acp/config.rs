@@ -4,6 +4,9 @@
 
 use serde_json::{Value, json};
 
+const TOOLS: [&str; 11] =
+    ["bash", "edit", "glob", "grep", "invalid", "read", "skill", "task", "todowrite", "webfetch", "write"];
+
 /// The settings.
 #[derive(Debug)]
 pub(super) struct Config {
@@ -57,6 +60,18 @@ impl Config {
             Some("deny") => Action::Deny,
             _ => Action::Allow,
         }
+    }
+
+    /// Whether there is no such tool: it is unknown, or denied altogether. `server_tool` is a server's.
+    pub(super) fn lacks(&self, tool: &str) -> bool {
+        let key = if matches!(tool, "write" | "edit" | "patch") { "edit" } else { tool };
+        let known = TOOLS.contains(&tool) || tool.contains('_');
+        !known || self.value["permission"][key] == "deny"
+    }
+
+    /// The tools that there are.
+    pub(super) fn tools(&self) -> Vec<&'static str> {
+        TOOLS.into_iter().filter(|tool| !self.lacks(tool)).collect()
     }
 
     /// Whether the model goes on after the user has rejected a call.

@@ -89,6 +89,7 @@ impl Acp<'_> {
             model: self.config.model().to_owned(),
             mode: "build".into(),
             messages: 0,
+            paid: 0,
             allowed: Vec::new(),
         };
         session.keep(&json!({"cwd": session.cwd, "model": session.model}))?;
@@ -109,12 +110,14 @@ impl Acp<'_> {
         }
         let meta = lines.first().cloned().unwrap_or_default();
         let word = |key: &str| meta[key].as_str().unwrap_or_default().to_owned();
+        let said = lines.iter().filter(|line| line["role"] == "assistant");
         let session = Session {
             path,
             cwd: params["cwd"].as_str().map_or_else(|| word("cwd"), str::to_owned),
             model: word("model"),
             mode: "build".into(),
-            messages: lines.iter().filter(|line| line["role"] == "assistant").count(),
+            messages: said.clone().count(),
+            paid: said.filter(|line| line["cancelled"] != true).count(),
             allowed: Vec::new(),
         };
         for update in lines.iter().flat_map(|line| line["updates"].as_array()).flatten().filter(|_| replays) {

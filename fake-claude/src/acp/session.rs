@@ -17,6 +17,8 @@ pub(super) struct Session {
     pub(super) mode: String,
     /// The number of messages that the model has said.
     pub(super) messages: usize,
+    /// How many of them cost something: those that were not cancelled.
+    pub(super) paid: usize,
     /// Whether the client has allowed a tool for ever.
     pub(super) allowed: Vec<String>,
 }

@@ -96,35 +96,45 @@ impl Acp<'_> {
                 session.messages += 1;
             }
             let mut updates = Vec::new();
-            let message = session::unique("msg");
-            let (mut calls, mut ends) = (false, false);
-            for block in &content {
-                let said = |key: &str| json!({"messageId": message, "content": {"type": "text", "text": block[key]}});
-                match block["type"].as_str() {
-                    Some("tool_use") => {
-                        calls = true;
-                        let name = block["name"].as_str().unwrap_or_default();
-                        let (tool, input) = native::opencode(name, &block["input"]);
-                        ends |= self.call(&block["id"], &tool, &input, &mut updates)? == Next::End;
-                    }
-                    Some("thinking") => self.update("agent_thought_chunk", said("thinking"))?,
-                    _ => {
-                        self.update("agent_message_chunk", said("text"))?;
-                        let mut kept = said("text");
-                        kept["sessionUpdate"] = "agent_message_chunk".into();
-                        updates.push(kept);
-                    }
-                }
-            }
+            let said = self.say(&content, &mut updates);
+            let cancelled = matches!(said, Err(Halt::Interrupted));
             if let Some(session) = self.session() {
-                session.keep(&json!({"role": "assistant", "updates": updates}))?;
+                session.paid += usize::from(!cancelled);
+                session.keep(&json!({"role": "assistant", "updates": updates, "cancelled": cancelled}))?;
             }
+            let (calls, ends) = said?;
             self.pass(end_delay)?;
             *counted = true;
             if !calls || ends && !self.config.continues() {
                 return Ok(Outcome::Ended);
             }
         }
+    }
+
+    /// Says a message and makes its calls. Returns whether there are any, and whether one ends the turn.
+    fn say(&mut self, content: &[Value], updates: &mut Vec<Value>) -> Result<(bool, bool), Halt> {
+        let message = session::unique("msg");
+        let (mut calls, mut ends) = (false, false);
+        for block in content {
+            let said =
+                |key: &str| json!({"messageId": message, "content": {"type": "text", "text": block[key]}});
+            match block["type"].as_str() {
+                Some("tool_use") => {
+                    calls = true;
+                    let name = block["name"].as_str().unwrap_or_default();
+                    let (tool, input) = native::opencode(name, &block["input"]);
+                    ends |= self.call(&block["id"], &tool, &input, updates)? == Next::End;
+                }
+                Some("thinking") => self.update("agent_thought_chunk", said("thinking"))?,
+                _ => {
+                    self.update("agent_message_chunk", said("text"))?;
+                    let mut kept = said("text");
+                    kept["sessionUpdate"] = "agent_message_chunk".into();
+                    updates.push(kept);
+                }
+            }
+        }
+        Ok((calls, ends))
     }
 
     /// The session whose turn runs.
@@ -145,7 +155,7 @@ impl Acp<'_> {
     /// The tokens in use, and what the session cost so far.
     fn usage(&mut self, used: u64) -> Value {
         let (messages, model) = match self.session() {
-            Some(session) => (session.messages, session.model.clone()),
+            Some(session) => (session.paid, session.model.clone()),
             None => (0, String::new()),
         };
         let settings = self.config.of_model(&model);

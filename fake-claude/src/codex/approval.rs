@@ -47,6 +47,7 @@ impl Codex<'_> {
         if let Some(fields) = request.as_object_mut() {
             fields.remove("emittedAtMs");
         }
+        self.unanswered = Some(id);
         self.line(&request)?;
         let reply = loop {
             if let Some(at) = self.replies.iter().position(|reply| reply["id"] == id) {
@@ -54,6 +55,7 @@ impl Codex<'_> {
             }
             self.wait(None)?;
         };
+        self.unanswered = None;
         self.notify("serverRequest/resolved", json!({"requestId": id}))?;
         let approval = Approval::read(&reply, method);
         if reply["result"]["decision"] == "acceptForSession"

@@ -47,15 +47,21 @@ impl Codex<'_> {
             log_error("codex_core::tools::router", &said);
             return Ok(());
         }
-        match tool {
-            "exec_command" => self.command(call, input),
-            "apply_patch" => self.change(call, text(&input["input"])),
-            _ if is_mcp => self.tool(call, tool, input),
-            _ => Ok(()),
-        }
+        let response = match tool {
+            "exec_command" => self.command(call, input)?,
+            "apply_patch" => self.change(call, text(&input["input"]))?,
+            _ if is_mcp => self.tool(call, tool, input)?,
+            _ => None,
+        };
+        let Some(response) = response else { return Ok(()) };
+        payload["hook_event_name"] = hooks::POST_TOOL_USE.0.into();
+        payload["tool_response"] = response;
+        self.run_hooks(hooks::POST_TOOL_USE, Some((name, call)), &payload)?;
+        Ok(())
     }
 
-    fn command(&mut self, call: &str, input: &Value) -> Result<(), Halt> {
+    /// Runs a command and returns what it yields, if it may run.
+    fn command(&mut self, call: &str, input: &Value) -> Result<Option<Value>, Halt> {
         let command = text(&input["cmd"]);
         let cwd = self.thread().map(|thread| thread.cwd.clone()).unwrap_or_default();
         let cwd = input["workdir"].as_str().map_or(cwd, str::to_owned);
@@ -90,7 +96,7 @@ impl Codex<'_> {
                         "exec_command failed: CreateProcess {{ message: \"Rejected(\\\"{said}\\\")\" }}"
                     ),
                 );
-                return self.rejected(&item, approval);
+                return self.rejected(&item, approval).map(|()| None);
             }
             self.status(&json!({"type": "active", "activeFlags": []}))?;
         }
@@ -109,13 +115,16 @@ impl Codex<'_> {
         }
         let yielded = calls::command(command, &scripted);
         item["status"] = if yielded.exit == 0 { "completed" } else { "failed" }.into();
-        item["aggregatedOutput"] = if yielded.text.is_empty() { Value::Null } else { yielded.text.into() };
+        let said = Value::from(yielded.text.as_str());
+        item["aggregatedOutput"] = if yielded.text.is_empty() { Value::Null } else { said.clone() };
         item["exitCode"] = yielded.exit.into();
         item["durationMs"] = 0.into();
-        self.item("completed", &item)
+        self.item("completed", &item)?;
+        Ok(Some(said))
     }
 
-    fn change(&mut self, call: &str, text: &str) -> Result<(), Halt> {
+    /// Changes files and returns the answer, if it may.
+    fn change(&mut self, call: &str, text: &str) -> Result<Option<Value>, Halt> {
         let cwd = self.thread().map(|thread| thread.cwd.clone()).unwrap_or_default();
         let mut item = json!({"type": "fileChange", "id": call, "changes": patch::changes(text, &cwd),
             "status": "inProgress"});
@@ -127,16 +136,18 @@ impl Codex<'_> {
             if approval != Approval::Given {
                 item["status"] = approval.status().into();
                 log_error("codex_core::tools::router", "patch rejected by user");
-                return self.rejected(&item, approval);
+                return self.rejected(&item, approval).map(|()| None);
             }
             self.status(&json!({"type": "active", "activeFlags": []}))?;
         }
         item["status"] = "completed".into();
         self.item("completed", &item)?;
-        self.notify("turn/diff/updated", json!({"diff": text}))
+        self.notify("turn/diff/updated", json!({"diff": text}))?;
+        Ok(Some("Success.".into()))
     }
 
-    fn tool(&mut self, call: &str, name: &str, input: &Value) -> Result<(), Halt> {
+    /// Calls a server's tool and returns the result, if it may.
+    fn tool(&mut self, call: &str, name: &str, input: &Value) -> Result<Option<Value>, Halt> {
         let (server, tool) =
             name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")).unwrap_or_default();
         let mut item = json!({"type": "mcpToolCall", "id": call, "server": server, "tool": tool,
@@ -167,7 +178,8 @@ impl Codex<'_> {
             item["result"] = json!({"content": [{"type": "text", "text": said}], "structuredContent": null,
                 "_meta": null});
         }
-        self.item("completed", &item)
+        self.item("completed", &item)?;
+        Ok(refused.is_none().then(|| item["result"].clone()))
     }
 }
 

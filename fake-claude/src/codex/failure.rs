@@ -35,7 +35,8 @@ impl Codex<'_> {
             429 if code == "usage_limit_reached" || told("type") == "usage_limit_reached" => {
                 let resets = &error.error["resets_at"];
                 self.limits(&json!({"usedPercent": 100, "windowDurationMins": 300, "resetsAt": resets}))?;
-                let text = "You’ve hit your usage limit. Try again later.";
+                let text = "You’ve hit your usage limit. Upgrade to Pro (https://chatgpt.com/explore/pro), visit \
+                            https://chatgpt.com/settings/usage to purchase more credits or try again at 5:33 AM.";
                 self.end_with(text, &json!("usageLimitExceeded")).map(Some)
             }
             429 if code == "insufficient_quota" => {

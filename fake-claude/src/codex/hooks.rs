@@ -67,6 +67,12 @@ pub(super) fn all(config: &Config) -> Vec<Hook> {
     found
 }
 
+/// What Codex warns of: hooks of `SessionEnd`, which never run here, may not take long.
+pub(super) fn warnings(config: &Config) -> Vec<String> {
+    let clamped = all(config).into_iter().filter(|hook| hook.event == SESSION_END && hook.timeout > 3);
+    clamped.map(|hook| format!("clamping SessionEnd hook timeout to 3s in {}", hook.path)).collect()
+}
+
 impl Hook {
     fn read(
         config: &Config,

@@ -134,6 +134,9 @@ impl Codex<'_> {
         if is_new {
             let shown = thread.shown(&self.version, &provider, &originator);
             say(self, "thread/started", json!({"thread": shown}))?;
+            for message in hooks::warnings(&self.config) {
+                say(self, "warning", json!({"threadId": thread.id, "message": message}))?;
+            }
         } else {
             if thread.messages > 0 {
                 let usage = super::turn::usage(thread.messages);

@@ -78,6 +78,10 @@ impl Codex<'_> {
             delta["params"]["delta"] = "x".repeat(size).into();
             delta
         })?;
+        if let Some(id) = self.unanswered.take() {
+            let resolved = self.notification("serverRequest/resolved", json!({"requestId": id}));
+            self.peer.say(&resolved)?;
+        }
         self.running = None;
         Ok(())
     }
@@ -92,6 +96,11 @@ impl Codex<'_> {
                 fields.remove("turn_id");
             }
             self.run_hooks(hooks::SESSION_START, None, &payload)?;
+        }
+        let mut told = self.told(hooks::USER_PROMPT_SUBMIT);
+        told["prompt"] = input[0]["text"].clone();
+        if self.run_hooks(hooks::USER_PROMPT_SUBMIT, None, &told)?.is_some() {
+            return Ok(Outcome::Completed);
         }
         self.user(input)?;
         if let Some(error) = self.keyless()? {
@@ -142,7 +151,7 @@ impl Codex<'_> {
                 }
             }
             if let Err(halt) = halted {
-                if matches!(halt, Halt::Interrupted) && self.interrupt.is_none() {
+                if matches!(halt, Halt::Interrupted) {
                     self.counted()?;
                 }
                 return Err(halt);
@@ -154,6 +163,11 @@ impl Codex<'_> {
                 self.user(input)?;
             }
             if !calls && steered.is_empty() {
+                let mut told = self.told(hooks::STOP);
+                told["stop_hook_active"] = false.into();
+                told["last_assistant_message"] =
+                    said.as_ref().map_or(Value::Null, |item| item["text"].clone());
+                self.run_hooks(hooks::STOP, None, &told)?;
                 return Ok(Outcome::Completed);
             }
         }

@@ -21,14 +21,14 @@ pub(crate) fn scripted(script: Option<&Script>, id: &Value) -> Scripted {
 
 /// Returns what a command yields: what the script says, the words of `echo`, the code of `exit`.
 pub(crate) fn command(command: &str, scripted: &Scripted) -> Yielded {
-    let input = json!({"command": command});
-    let failure = tools::failure("Bash", &input);
+    let last = command.rsplit([';', '&']).next().unwrap_or_default().trim();
+    let failure = tools::failure("Bash", &json!({"command": last}));
     let code = failure.as_deref().and_then(|text| text.rsplit(' ').next()?.parse().ok());
     let said =
         command.strip_prefix("echo ").filter(|words| !words.contains(['&', ';', '|', '>', '<', '`', '$']));
     let echoed = said.map(|words| format!("{}\n", words.trim_matches(['\'', '"']))).unwrap_or_default();
     Yielded {
         text: scripted.text.clone().unwrap_or(echoed),
-        exit: if scripted.is_error { 1 } else { code.unwrap_or(0) },
+        exit: code.unwrap_or(i32::from(scripted.is_error)),
     }
 }

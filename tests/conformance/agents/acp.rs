@@ -60,10 +60,8 @@ impl Protocol for Acp {
     }
 
     fn env(&self, scenario: &Scenario, port: u16) -> Vec<(&'static str, String)> {
-        let mut options = json!({"baseURL": format!("http://127.0.0.1:{port}/v1")});
-        if scenario.login {
-            options["apiKey"] = "scripted".into();
-        }
+        // No key is needed, and none is there to be removed.
+        let options = json!({"baseURL": format!("http://127.0.0.1:{port}/v1")});
         let model = json!({"name": "m1", "tool_call": true, "cost": {"input": 3, "output": 15, "cache_read": 0.3},
             "limit": {"context": 200_000, "output": 8000}});
         let provider = json!({"npm": "@ai-sdk/openai-compatible", "name": "Fake", "options": options, "models": {"m1": model}});
@@ -149,7 +147,7 @@ impl Protocol for Acp {
                             update["toolCallId"],
                             update["status"],
                             update["kind"],
-                            text(&update["title"]),
+                            title(&update["title"]),
                             update["rawInput"],
                         )
                     }
@@ -189,7 +187,19 @@ impl Protocol for Acp {
 fn content(blocks: &Value) -> String {
     let one = |block: &Value| match block["type"].as_str() {
         Some("diff") => format!("diff {} {} {}", block["path"], block["oldText"], block["newText"]),
-        _ => text(&block["content"]["text"]),
+        _ => {
+            let said = &block["content"]["text"];
+            // The rules that are listed have what is built in.
+            let short =
+                said.as_str().and_then(|said| said.split_once(" Here are some of the relevant rules"));
+            short.map_or_else(|| text(said), |(begin, _)| text(&begin.into()))
+        }
     };
     blocks.as_array().map(Vec::as_slice).unwrap_or_default().iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+/// A title; a path in it is relative to another folder in each place.
+fn title(title: &Value) -> String {
+    let rest = title.as_str().and_then(|title| title.split_once("/workspace/"));
+    rest.map_or_else(|| text(title), |(_, rest)| rest.to_owned())
 }

@@ -139,6 +139,10 @@ impl Protocol for Codex {
         let item = &params["item"];
         let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let failure = |error: &Value| {
+            // The rest is about the plan, and the local time.
+            if word(&error["message"]).starts_with("You’ve hit your usage limit.") {
+                return format!("usage limit {}", error["codexErrorInfo"]);
+            }
             format!(
                 "{} {} {}",
                 text(&error["message"]),
@@ -155,6 +159,8 @@ impl Protocol for Codex {
                     text(&line["error"]["message"])
                 )
             }
+            // Before or after what the turn begins with.
+            "" if word(&line["id"]).starts_with("turn-") => return None,
             "" => {
                 let result = &line["result"];
                 format!("{}: {} {}", word(&line["id"]), result["approvalPolicy"], result["sandbox"]["type"])
@@ -162,8 +168,14 @@ impl Protocol for Codex {
             // By the machine, or by the clock.
             "configWarning" | "deprecationNotice" | "item/commandExecution/outputDelta" => return None,
             "remoteControl/status/changed" | "mcpServer/startupStatus/updated" => return None,
+            // Of a hook's timeout, before or after the turn begins.
+            "warning" => return None,
             // Told again after every message.
             "turn/diff/updated" => return None,
+            // Before or after the item that was approved.
+            "thread/status/changed" if params["status"] == json!({"type": "active", "activeFlags": []}) => {
+                return None;
+            }
             "thread/status/changed" => format!("{method} {}", params["status"]),
             "item/started" | "item/completed" => {
                 let changes = item["changes"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -53,7 +53,7 @@ pub(super) struct Scenario {
     pub(super) settings: Value,
     #[serde(default)]
     files: BTreeMap<PathBuf, String>,
-    /// `false`: without a key.
+    /// Codex: `false`: without a key.
     #[serde(default = "yes")]
     pub(super) login: bool,
 }

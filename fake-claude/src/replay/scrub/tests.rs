@@ -194,3 +194,25 @@ fn recorded(text: &str) -> Result<String, Suspicious> {
     let clean = scrub(&fixture(text.as_bytes()), &Identity::default())?;
     Ok(String::from_utf8(clean.stdout).unwrap())
 }
+
+#[test]
+fn what_differs_between_runs_of_codex_and_opencode_is_replaced() {
+    for (raw, clean) in [
+        (
+            "/sessions/2026/11/25/rollout-2026-11-25T06-27-38-x",
+            "/sessions/2026/01/01/rollout-2026-01-01T00-00-00-x",
+        ),
+        (
+            r#"{"startedAt":1795588058,"resetsAt":1795588058}"#,
+            r#"{"startedAt":1767225600,"resetsAt":1795588058}"#,
+        ),
+        (r#"{"processId":"45936"}"#, r#"{"processId":"1"}"#),
+        (r#"{"status":"disabled","serverName":"vm"}"#, r#"{"status":"disabled","serverName":"host"}"#),
+        ("\u{1b}[2m2026-11-25T07:02:15.773350Z\u{1b}[0m", "\u{1b}[2m2026-01-01T00:00:00.000Z\u{1b}[0m"),
+        (r#"{"title":"tmp/.tmp6SbBKD/workspace/a"}"#, r#"{"title":"tmp/scratch/workspace/a"}"#),
+        (r#"{"serverName":"db"}"#, r#"{"serverName":"db"}"#),
+        ("ses_def002f24ffe6blwxi9Lo6tGh5 msg_short", "ses_00000000000000000000000001 msg_short"),
+    ] {
+        assert_eq!(scrubbed(raw), clean);
+    }
+}

@@ -22,9 +22,11 @@ impl Ids {
     pub(super) fn find(&mut self, bytes: &[u8], at: usize) -> Option<Replacement> {
         match bytes[at] {
             b'_' | b'M' => measured(bytes, at),
+            b'A' | b'I' | b'N' => keyed(bytes, at),
             b'/' => temporary(bytes, at)
                 .or_else(|| own_temporary(bytes, at))
-                .or_else(|| self.tool_result(bytes, at)),
+                .or_else(|| self.tool_result(bytes, at))
+                .or_else(|| dated(bytes, at)),
             b'1' | b'l' if starts_word(bytes, at) => port(bytes, at).or_else(|| self.word(bytes, at)),
             _ if bytes[at].is_ascii_alphanumeric() => self.word(bytes, at),
             _ => None,
@@ -32,8 +34,19 @@ impl Ids {
     }
 
     fn word(&mut self, bytes: &[u8], at: usize) -> Option<Replacement> {
+        // Codex's log has times that follow the code of a color.
+        if bytes[..at].ends_with(b"\x1b[2m")
+            && let Some(length) = timestamp(bytes, at)
+        {
+            return Replacement::new(length, TIME);
+        }
         if !starts_word(bytes, at) {
             return None;
+        }
+        // OpenCode's paths are relative.
+        if bytes[at..].starts_with(b"tmp/.tmp") {
+            let name = run(bytes, at + 8, |byte| byte.is_ascii_alphanumeric());
+            return if name >= 4 { Replacement::new(8 + name, "tmp/scratch") } else { None };
         }
         if uuid(bytes, at) {
             return self
@@ -41,6 +54,19 @@ impl Ids {
         }
         if let Some(length) = timestamp(bytes, at) {
             return Replacement::new(length, TIME);
+        }
+        // In the name of a conversation's file.
+        if fits(bytes, at, b"0000-00-00T00-00-00-") {
+            return Replacement::new(19, "2026-01-01T00-00-00");
+        }
+        // Of a session, a message or a part of one.
+        for begin in ["ses_", "msg_", "prt_"] {
+            if bytes[at..].starts_with(begin.as_bytes())
+                && run(bytes, at + 4, |byte| byte.is_ascii_alphanumeric()) == 26
+            {
+                let id = &bytes[at..at + 30];
+                return self.placeholder(id, begin, |n| format!("{begin}{n:026}"));
+            }
         }
         if let Some(length) = socket_number(bytes, at) {
             return Replacement::new(length, "1");
@@ -121,12 +147,35 @@ fn uuid(bytes: &[u8], at: usize) -> bool {
     text.iter().enumerate().all(fits) && ends_word(bytes, at + 36)
 }
 
+/// Whether the text at `at` is that shape, in which `0` is any digit.
+fn fits(bytes: &[u8], at: usize, shape: &[u8]) -> bool {
+    let fits = |(byte, shape): (&u8, &u8)| if *shape == b'0' { byte.is_ascii_digit() } else { byte == shape };
+    bytes.get(at..at + shape.len()).is_some_and(|text| text.iter().zip(shape).all(fits))
+}
+
+/// What follows a key of Codex: times in seconds, numbers of processes, and the machine's name.
+fn keyed(bytes: &[u8], at: usize) -> Option<Replacement> {
+    const TIMES: [&[u8]; 5] = [b"\"started", b"\"completed", b"\"created", b"\"updated", b"\"recency"];
+    let (before, rest) = (&bytes[..at], &bytes[at..]);
+    if rest.starts_with(b"At\":") && TIMES.iter().any(|key| before.ends_with(key)) {
+        return (run(bytes, at + 4, |byte| byte.is_ascii_digit()) == 10)
+            .then(|| Replacement::new(14, "At\":1767225600"))?;
+    }
+    if rest.starts_with(b"Id\":\"") && before.ends_with(b"\"process") {
+        let digits = run(bytes, at + 5, |byte| byte.is_ascii_digit());
+        return (digits > 0).then(|| Replacement::new(5 + digits, "Id\":\"1"))?;
+    }
+    if rest.starts_with(b"Name\":\"") && before.ends_with(b"\"status\":\"disabled\",\"server") {
+        let name = run(bytes, at + 7, |byte| byte != b'"' && byte != b'\\');
+        return Replacement::new(7 + name, "Name\":\"host");
+    }
+    None
+}
+
 /// `2026-11-21T01:06:40.951Z`, with any fraction and offset.
 fn timestamp(bytes: &[u8], at: usize) -> Option<usize> {
     let shape = b"0000-00-00T00:00:00";
-    let text = bytes.get(at..at + shape.len())?;
-    let fits = |(byte, shape): (&u8, &u8)| if *shape == b'0' { byte.is_ascii_digit() } else { byte == shape };
-    if !text.iter().zip(shape).all(fits) {
+    if !fits(bytes, at, shape) {
         return None;
     }
     let mut length = shape.len();
@@ -163,6 +212,12 @@ fn temporary(bytes: &[u8], at: usize) -> Option<Replacement> {
         }
     }
     None
+}
+
+/// The folder of a conversation's file, `/sessions/2026/11/21/`.
+fn dated(bytes: &[u8], at: usize) -> Option<Replacement> {
+    let shape = b"/sessions/0000/00/00/";
+    if fits(bytes, at, shape) { Replacement::new(shape.len(), "/sessions/2026/01/01/") } else { None }
 }
 
 /// The user's number in Claude Code's temporary folder, `/tmp/claude-0/`.
