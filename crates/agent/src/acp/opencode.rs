@@ -42,7 +42,9 @@ pub(super) fn check(
 fn refuse_denial(place: &str, text: Option<&str>) -> Result<(), Failure> {
     let Some(text) = text else { return Ok(()) };
     let denies = match serde_json::from_str::<Value>(text) {
-        Ok(settings) => denies(&settings["permission"]),
+        Ok(settings) => {
+            denies(&settings["permission"]) || denies(&settings["agent"]["build"]["permission"])
+        }
         // Comments, or something else that only OpenCode reads.
         Err(_) => text.contains("deny"),
     };
@@ -83,6 +85,7 @@ mod tests {
             r#"{"permission":"deny"}"#,
             r#"{"permission":{"bash":"deny"}}"#,
             r#"{"permission":{"edit":"ask","bash":{"*":"allow","git push *":"deny"}}}"#,
+            r#"{"agent":{"build":{"permission":{"bash":"deny"}}}}"#,
             "{ // mine\n \"permission\": { \"bash\": \"deny\" } }",
         ] {
             assert!(is_refused(text), "{text}");
@@ -95,7 +98,7 @@ mod tests {
             "{}",
             r#"{"permission":"ask"}"#,
             r#"{"permission":{"bash":{"*":"allow"},"task":"deny","question":"deny"}}"#,
-            r#"{"agent":{"build":{"permission":{"bash":"deny"}}}}"#,
+            r#"{"agent":{"build":{"permission":{"bash":"allow"}},"plan":{"permission":{"bash":"deny"}}}}"#,
             "{ // mine\n \"model\": \"a/b\" }",
         ] {
             assert!(!is_refused(text), "{text}");

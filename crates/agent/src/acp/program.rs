@@ -105,20 +105,31 @@ pub(super) fn opencode(settings: Option<&str>) -> Vec<(&'static str, OsString)> 
     permissions.insert("*".to_owned(), "ask".into());
     permissions.extend(OPENCODE_TOOLS.map(|tool| (tool.to_owned(), "ask".into())));
     permissions.extend(["task", "question"].map(|tool| (tool.to_owned(), "deny".into())));
-    let permissions = Value::Object(permissions).to_string();
-    let mut env = vec![("OPENCODE_PERMISSION", permissions.into())];
+    let permissions = Value::Object(permissions);
+    let mut env = vec![("OPENCODE_PERMISSION", permissions.to_string().into())];
     // Without this, a call that is denied ends the turn.
     let mut settings = match settings.map(serde_json::from_str::<Value>) {
         None => json!({}),
         Some(Ok(settings)) if settings.is_object() => settings,
         Some(_) => return env,
     };
-    if !settings["experimental"].is_object() {
-        settings["experimental"] = json!({});
-    }
-    settings["experimental"]["continue_loop_on_deny"] = true.into();
+    set(&mut settings, &["experimental", "continue_loop_on_deny"], true.into());
+    // The user's permissions for its default agent would count before the others.
+    set(&mut settings, &["agent", "build", "permission"], permissions);
     env.push((OPENCODE_SETTINGS, settings.to_string().into()));
     env
+}
+
+/// Sets the value at `path`, whose other parts are made objects.
+fn set(value: &mut Value, path: &[&str], new: Value) {
+    let Some((first, rest)) = path.split_first() else {
+        *value = new;
+        return;
+    };
+    if !value.is_object() {
+        *value = json!({});
+    }
+    set(&mut value[*first], rest, new);
 }
 
 #[cfg(test)]
@@ -136,14 +147,15 @@ mod tests {
 
     #[test]
     fn opencodes_own_settings_are_kept() {
-        let own = r#"{"model":"a/b","experimental":{"x":1}}"#;
+        let own =
+            r#"{"model":"a/b","experimental":{"x":1},"agent":{"build":{"permission":{"bash":"allow"}}}}"#;
         let env = opencode(Some(own));
         let settings = env.iter().find(|(name, _)| *name == OPENCODE_SETTINGS).unwrap();
         let settings: Value = serde_json::from_str(settings.1.to_str().unwrap()).unwrap();
-        assert_eq!(
-            settings,
-            json!({ "model": "a/b", "experimental": { "x": 1, "continue_loop_on_deny": true } })
-        );
+        assert_eq!(settings["model"], "a/b");
+        assert_eq!(settings["experimental"], json!({ "x": 1, "continue_loop_on_deny": true }));
+        assert_eq!(settings["agent"]["build"]["permission"]["bash"], "ask");
+        assert_eq!(settings["agent"]["build"]["permission"]["task"], "deny");
         assert_eq!(opencode(Some("// not plain JSON")).len(), 1);
         assert_eq!(opencode(None).len(), 2);
     }
