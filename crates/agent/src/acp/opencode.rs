@@ -42,9 +42,7 @@ pub(super) fn check(
 fn refuse_denial(place: &str, text: Option<&str>) -> Result<(), Failure> {
     let Some(text) = text else { return Ok(()) };
     let denies = match serde_json::from_str::<Value>(text) {
-        Ok(settings) => {
-            denies(&settings["permission"]) || denies(&settings["agent"]["build"]["permission"])
-        }
+        Ok(settings) => denies(&settings["permission"]) || denies(&settings["agent"]["build"]["permission"]),
         // Comments, or something else that only OpenCode reads.
         Err(_) => text.contains("deny"),
     };
