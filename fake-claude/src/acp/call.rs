@@ -90,7 +90,7 @@ impl Acp<'_> {
         let content = json!([{"type": "content", "content": {"type": "text", "text": said}}]);
         let end = json!({"toolCallId": id, "status": "completed", "title": "Invalid Tool", "content": content,
             "rawOutput": {"output": said, "metadata": {"truncated": false}}});
-        self.tell_end(end, kept)
+        self.report_end(end, kept)
     }
 
     /// After it was asked about a file, it asks the client to write it, and writes it itself.

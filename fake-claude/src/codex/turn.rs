@@ -97,9 +97,9 @@ impl Codex<'_> {
             }
             self.run_hooks(hooks::SESSION_START, None, &payload)?;
         }
-        let mut told = self.told(hooks::USER_PROMPT_SUBMIT);
-        told["prompt"] = input[0]["text"].clone();
-        if self.run_hooks(hooks::USER_PROMPT_SUBMIT, None, &told)?.is_some() {
+        let mut payload = self.hook_input(hooks::USER_PROMPT_SUBMIT);
+        payload["prompt"] = input[0]["text"].clone();
+        if self.run_hooks(hooks::USER_PROMPT_SUBMIT, None, &payload)?.is_some() {
             return Ok(Outcome::Completed);
         }
         self.user(input)?;
@@ -163,11 +163,11 @@ impl Codex<'_> {
                 self.user(input)?;
             }
             if !calls && steered.is_empty() {
-                let mut told = self.told(hooks::STOP);
-                told["stop_hook_active"] = false.into();
-                told["last_assistant_message"] =
+                let mut payload = self.hook_input(hooks::STOP);
+                payload["stop_hook_active"] = false.into();
+                payload["last_assistant_message"] =
                     said.as_ref().map_or(Value::Null, |item| item["text"].clone());
-                self.run_hooks(hooks::STOP, None, &told)?;
+                self.run_hooks(hooks::STOP, None, &payload)?;
                 return Ok(Outcome::Completed);
             }
         }
