@@ -25,6 +25,10 @@ pub enum Kind {
     Attention,
     /// The beat did not do its work.
     Error,
+    /// The account's usage limit stopped the beat; it did not fail.
+    Limited,
+    /// The beat did not start its agent: there was nothing to do.
+    Skipped,
 }
 
 impl std::fmt::Display for Kind {
@@ -33,6 +37,8 @@ impl std::fmt::Display for Kind {
             Self::Ok => "ok",
             Self::Attention => "attention",
             Self::Error => "error",
+            Self::Limited => "limited",
+            Self::Skipped => "skipped",
         })
     }
 }
@@ -48,6 +54,10 @@ pub enum Outcome {
     Waiting(Deferred),
     /// The beat did not do its work, and why.
     Error(String),
+    /// The account's usage limit stopped the beat, and which.
+    Limited(String),
+    /// The beat did not start its agent, and why.
+    Skipped(String),
 }
 
 /// A call that waits for a person's answer while no process runs.
@@ -243,6 +253,8 @@ impl Outcome {
             // The journal has a separate field for the request.
             Self::Attention(_) | Self::Waiting(_) => Kind::Attention,
             Self::Error(_) => Kind::Error,
+            Self::Limited(_) => Kind::Limited,
+            Self::Skipped(_) => Kind::Skipped,
         }
     }
 }

@@ -334,6 +334,8 @@ pub(super) enum OutcomeArg {
     Ok,
     Attention,
     Error,
+    Limited,
+    Skipped,
     Stopped,
 }
 
@@ -343,6 +345,8 @@ impl From<OutcomeArg> for Ended {
             OutcomeArg::Ok => Self::As(Kind::Ok),
             OutcomeArg::Attention => Self::As(Kind::Attention),
             OutcomeArg::Error => Self::As(Kind::Error),
+            OutcomeArg::Limited => Self::As(Kind::Limited),
+            OutcomeArg::Skipped => Self::As(Kind::Skipped),
             OutcomeArg::Stopped => Self::Stopped,
         }
     }

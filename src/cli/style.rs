@@ -25,6 +25,8 @@ impl Colors for Style {
             Kind::Ok => "32",
             Kind::Attention => "33",
             Kind::Error => "31",
+            Kind::Limited => "36",
+            Kind::Skipped => "2",
         };
         self.paint(code, format_args!("{kind:<9}"))
     }

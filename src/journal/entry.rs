@@ -62,11 +62,12 @@ pub struct Entry {
     pub ts: String,
     /// The workspace's path.
     pub workspace: String,
-    /// `ok`, `attention` or `error`.
+    /// `ok`, `attention`, `error`, `limited` or `skipped`.
     pub outcome: Kind,
     /// Wall-clock time of the agent, or of the attempt to start it; for a stuck agent, how long it had been quiet.
     pub duration_ms: u64,
-    /// With `attention`, the first 200 characters of the agent's answer; for a stuck agent, what it was doing.
+    /// With `attention`, the first 200 characters of the agent's answer; with `limited` and `skipped`, why; for a stuck agent,
+    /// what it was doing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
     /// What went wrong, with `error`.
@@ -220,7 +221,9 @@ impl Entry {
         self.outcome = outcome.kind();
         (self.summary, self.error) = match outcome {
             Outcome::Ok => (None, None),
-            Outcome::Attention(summary) => (Some(summary), None),
+            Outcome::Attention(summary) | Outcome::Limited(summary) | Outcome::Skipped(summary) => {
+                (Some(summary), None)
+            }
             Outcome::Waiting(deferred) => {
                 self.waiting = Some(deferred.request.to_string());
                 (Some(deferred.text), None)

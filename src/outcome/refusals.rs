@@ -25,7 +25,7 @@ pub fn apply(outcome: Outcome, refusals: &Refusals) -> Outcome {
             let summary = summary.trim_end_matches([' ', '.']);
             Outcome::Attention(first_characters(&format!("{summary}{refused}"), SUMMARY))
         }
-        Outcome::Waiting(_) | Outcome::Error(_) => outcome,
+        Outcome::Waiting(_) | Outcome::Error(_) | Outcome::Limited(_) | Outcome::Skipped(_) => outcome,
     }
 }
 

@@ -30,7 +30,7 @@ impl Servers {
         requires: &[impl AsRef<str>],
         why: &dyn Fn(&str) -> Option<String>,
     ) -> Outcome {
-        if matches!(outcome, Outcome::Waiting(_) | Outcome::Error(_)) {
+        if !matches!(outcome, Outcome::Ok | Outcome::Attention(_)) {
             return outcome;
         }
         let status = |name: &str| self.0.iter().find(|known| known.name == name).map(|known| &*known.status);
