@@ -7,8 +7,11 @@ let
     ../Cargo.lock
     ../Cargo.toml
     ../crates
-    # Its page is documentation, as README.md is.
-    (lib.fileset.difference ../fake-claude ../fake-claude/README.md)
+    # Its pages are documentation, as README.md is.
+    (lib.fileset.difference ../fake-claude (unions [
+      ../fake-claude/README.md
+      ../fake-claude/testing.md
+    ]))
     ../src
     # The runs that the demo replays.
     ../fixtures/claude/api-429

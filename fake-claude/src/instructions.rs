@@ -37,7 +37,7 @@ Options:
                              the version to report
   FAKE_CLAUDE_LOG=FILE       log file, one line per run: arguments, folder, environment, stdin
 A .fake-claude.json in the current folder sets the same options: {\"script\": \"tests/passes.json\"}
-Paths are relative to the current folder. See also fake-claude/README.md and docs/guide/testing.md
+Paths are relative to the current folder. See also fake-claude/README.md and fake-claude/testing.md
 ";
 
 /// The instructions.

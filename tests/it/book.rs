@@ -70,7 +70,7 @@ documents! {
     secrets = "docs/guide/secrets.md",
     service = "docs/guide/service.md",
     setup = "docs/guide/setup.md",
-    testing = "docs/guide/testing.md",
+    testing = "fake-claude/testing.md",
     troubleshooting = "docs/guide/troubleshooting.md",
     derun = "crates/derun/README.md",
     other_agents = "fixtures/agents.md",

@@ -202,6 +202,7 @@ pub(crate) fn documents() -> Vec<String> {
         "README.md",
         "CONTRIBUTING.md",
         "fake-claude/README.md",
+        "fake-claude/testing.md",
         "fixtures/acted/README.md",
         "fixtures/agents.md",
         "crates/derun/README.md",

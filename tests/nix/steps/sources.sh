@@ -23,7 +23,7 @@ are_others() {
 and should be: $1"
 }
 
-for unread in README.md fake-claude/README.md CHANGELOG.md CONTRIBUTING.md LICENSE-MIT justfile tests/nix/run; do
+for unread in README.md fake-claude/README.md fake-claude/testing.md CHANGELOG.md CONTRIBUTING.md LICENSE-MIT justfile tests/nix/run; do
   echo "an edit" >>"$copy/$unread"
 done
 are_others ""
