@@ -7,6 +7,7 @@ mod job;
 mod session;
 pub mod sources;
 mod stages;
+mod usage_limit;
 
 use crate::host::event::Progress;
 use crate::journal::deferred::{self, DeferredCall};

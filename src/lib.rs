@@ -28,6 +28,7 @@
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
 //! - `trust`: what a repository's Claude files would do, whether the user trusts them, and how agents start without them
+//! - `limits`: limits.json: what agents reported of their accounts' usage limits, and which beats to continue
 //! - `pulse`: the last action of each agent, in a small file: written by hooks, read by commands that show agents
 //! - `host`: the process that owns one agent: lifecycle, events and their replay, socket, and cleanup of dead hosts
 //! - `agents`: all agents, from hosts, pulses and Claude Code's own session files
@@ -54,6 +55,7 @@ pub mod doctor;
 pub mod hook;
 pub mod host;
 pub mod journal;
+pub mod limits;
 pub mod outcome;
 pub mod pulse;
 pub mod service;

@@ -82,13 +82,23 @@ pub struct Required<'a> {
 /// Returns the outcome of a beat from its finished `run`, with refusals and MCP servers taken into account.
 ///
 /// `deferred` is the agent's call that waits for an answer. `required` is `None` if the agent never listed its servers
-/// and none is required.
+/// and none is required. `limit` describes the usage limit that the agent's last report says is reached.
 #[must_use]
-pub fn conclude(run: &Run, deferred: Option<&Deferred>, required: Option<&Required<'_>>) -> Outcome {
+pub fn conclude(
+    run: &Run,
+    deferred: Option<&Deferred>,
+    required: Option<&Required<'_>>,
+    limit: Option<&str>,
+) -> Outcome {
     if run.survivors > 0 {
         return Outcome::Error(format!("could not stop {} of the agent's processes", run.survivors));
     }
     let mut outcome = decide(&run.ending, &run.results, &run.stderr, deferred);
+    if let Some(limit) = limit
+        && is_limited(&run.ending, &run.results)
+    {
+        return Outcome::Limited(limit.to_owned());
+    }
     if run.unfinished && matches!(run.ending, Ending::Exited(0)) && !matches!(outcome, Outcome::Error(_)) {
         outcome = unfinished(outcome);
     }
@@ -101,6 +111,25 @@ pub fn conclude(run: &Run, deferred: Option<&Deferred>, required: Option<&Requir
         || outcome.clone(),
         |required| required.servers.apply(outcome.clone(), required.names, required.why),
     )
+}
+
+/// Whether a reached usage limit explains how the run ended: the agent gave up by itself. An alert from before is not hidden.
+fn is_limited(ending: &Ending, results: &[RunResult]) -> bool {
+    let gave_up = match ending {
+        Ending::Exited(0) | Ending::Answered | Ending::Settled { .. } => {
+            results.iter().any(|result| result.is_error)
+        }
+        Ending::Exited(_) => true,
+        Ending::Signaled(_)
+        | Ending::TimedOut { .. }
+        | Ending::Stopped { .. }
+        | Ending::OutOfTurns { .. }
+        | Ending::Undecided { .. }
+        | Ending::Breach { .. } => false,
+    };
+    let alert =
+        |result: &RunResult| answer::is_alert(answer::trim(result.text.as_deref().unwrap_or_default()));
+    gave_up && !results.iter().any(|result| !result.is_error && alert(result))
 }
 
 /// The outcome of a run that ended in the middle of a turn that the agent had started by itself; `before` is the

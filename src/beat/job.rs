@@ -10,6 +10,7 @@ use crate::trust::{self, Start};
 use jiff::Timestamp;
 use murmur_agent::backend;
 use murmur_agent::find;
+use murmur_agent::invocation::own_env;
 use murmur_agent::prompt;
 use murmur_agent::rule_files::{self, Project};
 use murmur_agent::settings::{GuardedAgent, HookProgram};
@@ -24,6 +25,7 @@ use murmur_core::id::BeatId;
 use murmur_core::id::{AgentId, SessionId, empty_if_unknown};
 use murmur_core::permit::policy::{Policy, Role};
 use murmur_core::permit::request::BeatOf;
+use murmur_core::usage_limit::Account;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -86,6 +88,12 @@ pub struct Job {
     /// The deferred call to resume with, or `None` for a new conversation.
     #[serde(default)]
     pub resumes: Option<Resumes>,
+    /// The session of a beat that a usage limit stopped, to continue.
+    #[serde(default)]
+    pub continues: Option<SessionId>,
+    /// The account that the agent uses.
+    #[serde(default)]
+    pub account: Account,
 }
 
 /// A conversation to resume with an answer.
@@ -108,15 +116,17 @@ impl Job {
             Err(error) => (Settings::default(), Some(error.failure())),
         };
         let Heartbeat { asking, tighter, guard, .. } = heartbeat;
+        let backend = match &heartbeat.backend {
+            Some(chosen) => chosen.value.clone(),
+            None => settings.agent.clone().unwrap_or_default(),
+        };
         Self {
+            account: backend::account(&backend, &user.home, &own_env),
             policy: Policy::resolve(Role::Beat, &settings.asking, asking, tighter, *guard),
             user,
             agent: agent(&heartbeat.workspace, heartbeat.name.as_deref(), &beat),
             beat,
-            backend: match &heartbeat.backend {
-                Some(chosen) => chosen.value.clone(),
-                None => settings.agent.clone().unwrap_or_default(),
-            },
+            backend,
             workspace: heartbeat.workspace.to_path_buf(),
             name: heartbeat.name.as_deref().map(str::to_owned),
             file: heartbeat.file.clone(),
@@ -137,6 +147,7 @@ impl Job {
             scheduled: false,
             announced: false,
             resumes: None,
+            continues: None,
         }
     }
 
@@ -218,6 +229,7 @@ pub fn prepare(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Prepared, Sta
         allow: &[],
     };
     let start = trust::start(dir, &job.user.home, &job.agent, &job.workspace, &job.mcp)?;
+    let continues = job.continues.as_ref().filter(|session| session.is_argument());
     // A resumed session needs no prompt: it makes the deferred call again.
     let stdin = match &job.resumes {
         Some(Resumes { session, .. }) => {
@@ -227,6 +239,7 @@ pub fn prepare(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Prepared, Sta
             }
             Vec::new()
         }
+        None if continues.is_some() => prompt::after_limit(at).into_bytes(),
         None => {
             let instructions =
                 heartbeat::load_body(&job.workspace, &job.file).map_err(|problem| problem.failure())?;
@@ -249,7 +262,11 @@ pub fn prepare(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Prepared, Sta
         deny: job.deny.as_deref(),
         model: job.model.as_deref(),
         trust: &start.args,
-        resume: job.resumes.as_ref().and_then(|resumes| resumes.session.as_ref()).map(SessionId::as_str),
+        resume: job
+            .resumes
+            .as_ref()
+            .map_or(continues, |resumes| resumes.session.as_ref())
+            .map(SessionId::as_str),
         stdin,
     };
     Ok((backend::prepare(&job.backend, plan)?, start))

@@ -1,6 +1,7 @@
-//! What the agent reports about its session, for the journal line: model, tokens, API error status, MCP servers.
+//! What the agent reports about its session, for the journal line: model, tokens, API error status, MCP servers, limits.
 
 use crate::journal::entry::Entry;
+use crate::limits::Reports;
 use crate::outcome::Required;
 use crate::outcome::servers::Servers;
 use murmur_agent::event::{Event, Tokens};
@@ -16,6 +17,7 @@ pub(super) struct Session {
     total_usage: Option<Tokens>,
     api_error_status: Option<u64>,
     has_begun: bool,
+    limits: Reports,
 }
 
 impl Session {
@@ -29,6 +31,7 @@ impl Session {
                 }
                 self.servers.add(mcp_servers);
             }
+            Event::RateLimit(limit) => self.limits.add(limit),
             Event::Usage(usage) => self.add(*usage),
             Event::ApiError(refusal) => self.api_error_status = refusal.status.or(self.api_error_status),
             Event::Result(result) => {
@@ -57,6 +60,11 @@ impl Session {
         why: &'a dyn Fn(&str) -> Option<String>,
     ) -> Option<Required<'a>> {
         (self.has_begun || !names.is_empty()).then_some(Required { servers: &self.servers, names, why })
+    }
+
+    /// The usage limits of its account.
+    pub(super) fn limits(&self) -> &Reports {
+        &self.limits
     }
 
     /// Fills in `entry`.

@@ -49,6 +49,10 @@ pub fn rows(heartbeat: &Heartbeat, settings: &ApprovalSettings) -> Vec<Row> {
     if !heartbeat.requires.0.is_empty() {
         rows.joined("requires", "", &heartbeat.requires.0, heartbeat.required_by_user);
     }
+    if let Some(reserve) = heartbeat.reserve {
+        rows.sourced("reserve", reserve);
+    }
+    rows.choice("onLimit", Some(heartbeat.on_limit).filter(|chosen| chosen.source != Source::Default));
     rows.0
 }
 

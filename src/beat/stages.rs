@@ -1,6 +1,7 @@
 //! The stages of a beat: begin, host, conclude, journal. Each takes the result of the one before.
 
 use super::session::Session;
+use super::usage_limit;
 use super::{BeatError, Job, Report, cannot_start, deferred, lock_workspace, prepare, until};
 use crate::host::drain::Drain;
 use crate::host::event::Progress;
@@ -205,6 +206,7 @@ impl<'a> Beat<'a> {
     pub(super) fn conclude(&mut self, hosted: Hosted) -> Concluded {
         let (job, dir, entry) = (self.job, self.dir, &mut self.entry);
         let Hosted { ended, session, conversation, registration, clients, left_out, .. } = hosted;
+        let reached = usage_limit::reached(job, session.limits(), clock::now());
         match ended {
             Err(outcome) => entry.set_outcome(outcome),
             Ok(run) => {
@@ -215,13 +217,19 @@ impl<'a> Beat<'a> {
                     server.map(|server| server.why.clone())
                 };
                 let required = session.required(&job.requires, &why);
-                entry.set_outcome(outcome::conclude(&run, deferred(job, dir).as_ref(), required.as_ref()));
+                entry.set_outcome(outcome::conclude(
+                    &run,
+                    deferred(job, dir).as_ref(),
+                    required.as_ref(),
+                    reached.as_ref().map(|reached| &*reached.summary),
+                ));
                 fill_in(entry, run);
                 // If the data folder is gone, the beat ended with it, or with its daemon; nobody stopped it.
                 entry.stopped &= !hosted.lost_folder;
                 entry.heartbeat_changed = hosted.heartbeat_changed;
             }
         }
+        usage_limit::record(dir, job, session.limits(), reached, entry, self.started);
         session.fill_in(entry);
         entry.duration_ms = u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX);
         Concluded { conversation, registration, clients }

@@ -1,5 +1,6 @@
 //! A line of the journal: spec 0's fields in spec 0's order, then murmur's own.
 
+use crate::limits::LimitReached;
 use crate::outcome::{Kind, Outcome};
 use derun::id::SessionId as CaptureId;
 use murmur_agent::conversation::Turn;
@@ -148,6 +149,9 @@ pub struct Entry {
     /// The request whose answer this beat resumed with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumes: Option<String>,
+    /// The usage limit that stopped the beat, with `limited`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<LimitReached>,
 }
 
 /// Reads the id of a beat; `None` if it is empty.
@@ -198,6 +202,7 @@ impl Entry {
             capture_lost: None,
             waiting: None,
             resumes: None,
+            limit: None,
         }
     }
 

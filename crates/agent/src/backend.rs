@@ -4,11 +4,14 @@ use super::acp::{self, AcpDialog};
 use super::claude::{self, ClaudeDialog};
 use super::codex::{self, CodexDialog};
 use super::dialog::{Conversation, Dialog};
+use super::invocation::Env;
 use super::parser::Dialect;
 use super::start::{Plan, Prepared};
 pub use crate::call::{Translated, Unreadable};
 use murmur_core::config::backend::Backend;
+use murmur_core::usage_limit::Account;
 use serde_json::Value;
+use std::path::Path;
 use sys::error::Failure;
 
 /// The form of `backend`'s output.
@@ -55,6 +58,16 @@ pub fn translate(backend: &Backend, tool: String, input: Value) -> Result<Transl
 #[must_use]
 pub fn allows_by_silence(backend: &Backend) -> bool {
     *backend == Backend::Codex
+}
+
+/// The account whose usage limits a run of `backend` counts against, for the user with this `home` folder.
+#[must_use]
+pub fn account(backend: &Backend, home: &Path, env: Env<'_>) -> Account {
+    match backend {
+        Backend::Claude => claude::account(home, env),
+        Backend::Codex => codex::account(home, env),
+        Backend::Acp(name) => Account::new(&format!("acp:{name}"), &home.to_string_lossy(), "login"),
+    }
 }
 
 /// The program's name, and how the versions begin that murmur was tested with.

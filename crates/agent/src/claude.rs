@@ -2,6 +2,7 @@
 //!
 //! Foreign input: unknown types, fields and shapes are skipped, since every release adds some.
 
+mod account;
 mod dialog;
 mod json;
 mod line;
@@ -15,6 +16,7 @@ pub(super) const END_OF_TURN: &[u8] = br#""result""#;
 /// The versions that murmur was tested with: how they begin.
 pub(super) const TESTED: &str = "2.1.";
 
+pub(super) use account::account;
 pub use dialog::ClaudeDialog;
 pub(super) use line::parse;
 pub(super) use start::start;

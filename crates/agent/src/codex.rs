@@ -2,6 +2,7 @@
 //!
 //! Foreign input: unknown methods, items and fields are skipped, since every release adds some.
 
+mod account;
 mod command;
 mod dialog;
 mod hooks;
@@ -18,6 +19,7 @@ pub(super) const END_OF_TURN: &[u8] = br#""turn/completed""#;
 /// The versions that murmur was tested with: how they begin.
 pub(super) const TESTED: &str = "0.169.";
 
+pub(super) use account::account;
 pub use dialog::CodexDialog;
 pub(super) use line::parse;
 pub(super) use patch::translate;

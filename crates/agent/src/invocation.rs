@@ -15,6 +15,15 @@ pub const DIR_VARIABLE: &str = "MURMUR_DIR";
 /// are found by [`AGENT_VARIABLE`].
 pub const HOST_VARIABLE: &str = "MURMUR_HOST";
 
+/// Looks up a variable of the environment that agents inherit; `None` if it is empty.
+pub type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+/// Looks up a variable of this process, which its agents inherit.
+#[must_use]
+pub fn own_env(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
 /// The `NAME=value` entries that every process of `agent` has in its environment. The data folder is included because
 /// users, or data folders, may have agents with the same id.
 #[must_use]

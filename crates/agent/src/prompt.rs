@@ -27,3 +27,15 @@ Rules:
         instructions.trim_end_matches(['\n', '\r']),
     )
 }
+
+/// What an agent is told whose last turn a usage limit stopped. Its session has the prompt.
+#[must_use]
+pub fn after_limit(at: Timestamp) -> String {
+    format!(
+        "A usage limit stopped you; it has been reset. Continue with the instructions above, and answer by the same rules.
+
+TIME: {}
+",
+        sys::clock::rfc3339(at)
+    )
+}

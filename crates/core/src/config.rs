@@ -11,6 +11,7 @@
 //! - [`mod@file`]: config.json, read so that an invalid workspace doesn't affect the others
 //! - [`frontmatter`]: the YAML at the top of HEARTBEAT.md
 //! - [`requires`], [`mcp`]: the MCP servers that a heartbeat requires, and those that it may use
+//! - [`reserve`]: what a heartbeat leaves of its account's usage limits, and what it does when one is reached
 //! - [`toml_text`]: strict TOML with positions in its errors
 //! - [`heartbeat`]: config.json and frontmatter, combined with the files in the workspace's folder
 //! - [`template`]: what `murmur init` writes, and whether a HEARTBEAT.md is still an unedited template
@@ -33,6 +34,7 @@ pub mod permissions;
 pub mod problem;
 pub mod quiet;
 pub mod requires;
+pub mod reserve;
 pub mod schema;
 pub mod settings;
 mod spelling;

@@ -205,6 +205,18 @@ impl DataDir {
         self.root.join("trust.lock")
     }
 
+    /// What agents reported of their accounts' usage limits.
+    #[must_use]
+    pub fn limits(&self) -> PathBuf {
+        self.root.join("limits.json")
+    }
+
+    /// The lock for changes to [`Self::limits`].
+    #[must_use]
+    pub fn limits_lock(&self) -> PathBuf {
+        self.root.join("limits.lock")
+    }
+
     /// The daemon's record of when every heartbeat last ran.
     #[must_use]
     pub fn last_runs(&self) -> PathBuf {

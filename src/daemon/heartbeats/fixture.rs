@@ -8,6 +8,7 @@ use murmur_core::config::limit::{Notices, Source, Sourced};
 use murmur_core::config::mcp::Mcp;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::requires::Requires;
+use murmur_core::config::reserve::OnLimit;
 use murmur_core::config::timing::Schedule;
 use murmur_core::id::BeatId;
 use std::path::Path;
@@ -53,6 +54,8 @@ pub(crate) fn heartbeat(
         asking: ApprovalSettings::default(),
         guard: true,
         tighter: ApprovalSettings::default(),
+        reserve: None,
+        on_limit: Sourced::default(OnLimit::default()),
         problem: None,
         unedited: false,
         approved: true,

@@ -17,6 +17,7 @@ use sys::failure;
 use super::cron::Crons;
 use super::json::{self, Member, Object};
 use super::problem::{Position, Problem};
+use super::reserve::Reserve;
 use super::spelling;
 use super::timing::Schedule;
 use jiff::Timestamp;
@@ -36,6 +37,8 @@ pub const DEFAULT_MAX_CONCURRENT: NonZeroU32 = NonZeroU32::new(4).unwrap();
 pub struct File {
     /// How many beats may run at once, in all workspaces together.
     pub max_concurrent: NonZeroU32,
+    /// What beats leave of each of their account's usage limits, unless a workspace sets another reserve.
+    pub reserve: Option<Reserve>,
     /// The entries, in order.
     pub workspaces: Vec<Result<Workspace, Box<BadWorkspace>>>,
     /// Probable typos that were skipped, one line each.
@@ -82,7 +85,7 @@ impl Hinted for FileError {
     }
 }
 
-const ROOT_KEYS: [&str; 3] = ["maxConcurrent", "workspaces", "$schema"];
+const ROOT_KEYS: [&str; 4] = ["maxConcurrent", "reserve", "workspaces", "$schema"];
 
 impl File {
     /// Reads the file at `path`. A missing file is an empty one.
@@ -114,7 +117,7 @@ impl File {
             if ROOT_KEYS.contains(&name.as_ref()) {
                 continue;
             }
-            let known = &ROOT_KEYS[..2];
+            let known = &ROOT_KEYS[..3];
             let what = text.unknown_key(
                 member.key,
                 &name,
@@ -131,18 +134,29 @@ impl File {
                 text.wrong("maxConcurrent", member.value, "write a whole number of at least 1, such as 4")
             })?;
         }
+        if let Some(member) = root.get("reserve") {
+            file.reserve = workspace::checked(&text, "reserve", member.value, Reserve::ACCEPTED)?;
+        }
         if let Some(member) = root.get("workspaces") {
             let entries = text.entries(&member)?;
             file.workspaces.reserve_exact(entries.len());
             let mut reader = workspace::Reader::new(&text, crons, &mut file.warnings);
             file.workspaces.extend(entries.into_iter().map(|entry| reader.read(entry)));
+            for workspace in file.workspaces.iter_mut().flatten() {
+                workspace.reserve = workspace.reserve.or(file.reserve);
+            }
         }
         refuse_duplicates(&mut file.workspaces, &text);
         Ok(file)
     }
 
     fn empty() -> Self {
-        Self { max_concurrent: DEFAULT_MAX_CONCURRENT, workspaces: Vec::new(), warnings: Vec::new() }
+        Self {
+            max_concurrent: DEFAULT_MAX_CONCURRENT,
+            reserve: None,
+            workspaces: Vec::new(),
+            warnings: Vec::new(),
+        }
     }
 }
 

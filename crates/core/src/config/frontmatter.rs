@@ -18,6 +18,7 @@ use super::mcp::Mcp;
 use super::permissions::Permissions;
 use super::problem::Position;
 use super::requires::Requires;
+use super::reserve::{OnLimit, Reserve};
 use super::timing::Schedule;
 
 /// Maximum size of the YAML, in bytes.
@@ -50,6 +51,10 @@ pub struct Frontmatter {
     pub requires: Option<Requires>,
     /// The MCP servers that it may use, among those that config.json allows.
     pub mcp: Option<Mcp>,
+    /// What it leaves of its account's usage limits.
+    pub reserve: Option<Reserve>,
+    /// What happens to a beat that a usage limit stopped.
+    pub on_limit: Option<OnLimit>,
 }
 
 /// Why the frontmatter is not valid.

@@ -26,6 +26,7 @@ use super::mcp::Mcp;
 use super::permissions::Permissions;
 use super::problem::Problem;
 use super::requires::Requires;
+use super::reserve::{OnLimit, Reserve};
 use super::timing::Schedule;
 
 pub use cache::Cache;
@@ -119,6 +120,10 @@ pub struct Heartbeat {
     pub notices: Notices,
     /// The MCP servers that it may use: those that both config.json and its frontmatter allow.
     pub mcp: Mcp,
+    /// What it leaves of its account's usage limits.
+    pub reserve: Option<Sourced<Reserve>>,
+    /// What happens to a beat that a usage limit stopped.
+    pub on_limit: Sourced<OnLimit>,
     /// Why it can't run. A beat that comes due then ends at once with this error.
     pub problem: Option<Problem>,
     /// Whether its file is an unedited template, which the daemon does not start.

@@ -1,7 +1,7 @@
 //! Resolves keys that several files set. The user's own files set limits; a HEARTBEAT.md, which the agent can edit,
 //! can only lower them, or set what they leave open.
 //!
-//! Each kind of key has a rule: the lower value applies (`Notices::lower`), the stricter (`Notices::stricter`), the rarer
+//! Each kind of key has a rule: the lower value applies (`Notices::lower`), the higher (`Notices::higher`), the stricter (`Notices::stricter`), the rarer
 //! (`Notices::rarer`), or the user's own (`Notices::own`). Lists are merged where they are read.
 
 use std::fmt;
@@ -111,6 +111,25 @@ impl Notices {
                     "{key}: {asked} in HEARTBEAT.md exceeds {most}, the maximum for HEARTBEAT.md; {most} applies"
                 ));
                 Some(Sourced::default(most))
+            }
+            (user, front) => allowed(user, front),
+        }
+    }
+
+    /// The higher value.
+    pub(super) fn higher<T: Copy + Ord + fmt::Display>(
+        &mut self,
+        key: &str,
+        user: Option<Sourced<T>>,
+        front: Option<T>,
+    ) -> Option<Sourced<T>> {
+        match (user, front) {
+            (Some(user), Some(asked)) if asked < user.value => {
+                let (source, value) = (user.source, user.value);
+                self.add(format!(
+                    "{key}: {asked} in HEARTBEAT.md is less than {source} asks for; {value} applies"
+                ));
+                Some(user)
             }
             (user, front) => allowed(user, front),
         }

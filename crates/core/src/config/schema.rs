@@ -17,6 +17,7 @@ use super::interval::Interval;
 use super::mcp;
 use super::permissions::Permissions;
 use super::requires::Requires;
+use super::reserve::{OnLimit, Reserve};
 
 /// murmur's configuration: which workspaces have heartbeats, and when.
 #[derive(Debug, JsonSchema)]
@@ -27,6 +28,8 @@ struct Config {
     /// How many beats may run at once, in all workspaces together.
     #[schemars(default = "default_max_concurrent")]
     max_concurrent: Option<NonZeroU32>,
+    /// What beats leave of each of their account's usage limits, unless a workspace sets another reserve. Default: nothing.
+    reserve: Option<Reserve>,
     /// The workspaces. An invalid one doesn't affect the others.
     #[schemars(default)]
     workspaces: Vec<WorkspaceEntry>,
@@ -86,6 +89,11 @@ pub(super) struct WorkspaceEntry {
     pub(super) last_run: Option<Moment>,
     /// When its named heartbeats last ran, by name, each an RFC 3339 time. Written by murmur.
     pub(super) last_runs: Option<BTreeMap<String, Option<Moment>>>,
+    /// What its heartbeats leave of each of their account's usage limits: nothing starts above that. Default: the `reserve` for
+    /// all workspaces.
+    pub(super) reserve: Option<Reserve>,
+    /// What happens to a beat that a usage limit stopped. Default: resume.
+    pub(super) on_limit: Option<Word<OnLimit>>,
 }
 
 impl WorkspaceEntry {

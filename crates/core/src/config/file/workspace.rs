@@ -21,6 +21,7 @@ use crate::config::mcp::{self, Mcp};
 use crate::config::permissions::{self, Permissions};
 use crate::config::problem::{Position, Problem};
 use crate::config::requires::Requires;
+use crate::config::reserve::{OnLimit, Reserve};
 use crate::config::schema::WorkspaceEntry;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
@@ -33,7 +34,7 @@ pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300)
 pub const DEFAULT_BACKGROUND_WAIT: Interval = Interval::from_secs(10).unwrap();
 
 /// The keys of an entry.
-pub(in crate::config) const KEYS: [&str; 20] = [
+pub(in crate::config) const KEYS: [&str; 22] = [
     "path",
     "name",
     "interval",
@@ -54,6 +55,8 @@ pub(in crate::config) const KEYS: [&str; 20] = [
     "mcp",
     "lastRun",
     "lastRuns",
+    "reserve",
+    "onLimit",
 ];
 
 /// A valid entry.
@@ -83,6 +86,10 @@ pub struct Workspace {
     pub requires: Requires,
     /// The MCP servers that its heartbeats may use.
     pub mcp: Mcp,
+    /// What its heartbeats leave of their account's usage limits.
+    pub reserve: Option<Reserve>,
+    /// What happens to a beat that a usage limit stopped.
+    pub on_limit: Option<OnLimit>,
     /// When the workspace's own heartbeat last ran.
     pub last_run: Option<Timestamp>,
     /// When the named heartbeats last ran, sorted by name.
@@ -108,6 +115,8 @@ impl Workspace {
             asking: ApprovalSettings::default(),
             requires: Requires::default(),
             mcp: Mcp::default(),
+            reserve: None,
+            on_limit: None,
             last_run: None,
             last_runs: Box::default(),
             place: Position { line: 1, column: 1 },
@@ -192,6 +201,8 @@ impl<'a, 'b> Reader<'a, 'b> {
                 asking,
                 requires: keys.requires.unwrap_or_default(),
                 mcp: keys.mcp.unwrap_or_default().0,
+                reserve: keys.reserve,
+                on_limit: keys.on_limit.map(|word| word.0),
                 last_run,
                 last_runs: keys
                     .last_runs
@@ -253,6 +264,8 @@ impl<'a, 'b> Reader<'a, 'b> {
             "questions" => keys.questions = checked(text, name, value, Questions::ACCEPTED)?,
             "requires" => keys.requires = checked(text, name, value, Requires::ACCEPTED)?,
             "mcp" => keys.mcp = checked::<mcp::Written>(text, name, value, Mcp::ACCEPTED)?,
+            "reserve" => keys.reserve = checked(text, name, value, Reserve::ACCEPTED)?,
+            "onLimit" => keys.on_limit = checked(text, name, value, OnLimit::ACCEPTED)?,
             "lastRun" => {
                 keys.last_run =
                     read(text, name, value, "write null, or a time such as \"2026-02-03T10:00:00Z\"")?
@@ -310,7 +323,12 @@ fn read<T: DeserializeOwned>(
 }
 
 /// Parses a value of a type with rules of its own, whose errors have a hint.
-fn checked<T: Check>(text: &Text<'_>, key: &str, value: &str, accepted: &str) -> Result<Option<T>, Problem> {
+pub(super) fn checked<T: Check>(
+    text: &Text<'_>,
+    key: &str,
+    value: &str,
+    accepted: &str,
+) -> Result<Option<T>, Problem> {
     let read: Option<Checked<T>> = read(text, key, value, accepted)?;
     let own =
         |wrong: Failure| Problem::at(text.path, text.place(value), wrong.after(format_args!("{key:?}: ")));

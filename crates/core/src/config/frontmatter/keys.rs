@@ -18,10 +18,11 @@ use crate::config::mcp::Mcp;
 use crate::config::permissions::{self, Permissions};
 use crate::config::problem::Position;
 use crate::config::requires::Requires;
+use crate::config::reserve::{OnLimit, Reserve};
 use crate::config::spelling;
 use crate::config::timing::Schedule;
 
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 20] = [
     "name",
     "description",
     "interval",
@@ -40,6 +41,8 @@ const KEYS: [&str; 18] = [
     "questions",
     "requires",
     "mcp",
+    "reserve",
+    "onLimit",
 ];
 
 /// An optional value of a type with rules of its own, and its position.
@@ -84,6 +87,10 @@ struct Keys {
     requires: Given<Requires>,
     #[serde(deserialize_with = "given")]
     mcp: Given<Mcp>,
+    #[serde(deserialize_with = "given")]
+    reserve: Given<Reserve>,
+    #[serde(deserialize_with = "given")]
+    on_limit: Given<Word<OnLimit>>,
 }
 
 /// Makes a key without a value an error, rather than an absent key.
@@ -149,6 +156,8 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         },
         requires: checked("requires", keys.requires)?,
         mcp: checked("mcp", keys.mcp)?,
+        reserve: checked("reserve", keys.reserve)?,
+        on_limit: checked("onLimit", keys.on_limit)?.map(|word| word.0),
     })
 }
 
@@ -214,6 +223,8 @@ fn accepted(key: &str) -> &'static str {
         "questions" => Questions::ACCEPTED,
         "requires" => Requires::ACCEPTED,
         "mcp" => Mcp::ACCEPTED,
+        "reserve" => Reserve::ACCEPTED,
+        "onLimit" => OnLimit::ACCEPTED,
         _ => "write one line of text",
     }
 }

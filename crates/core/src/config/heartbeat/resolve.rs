@@ -19,6 +19,7 @@ use crate::config::mcp::Mcp;
 use crate::config::permissions::Permissions;
 use crate::config::problem::Problem;
 use crate::config::requires::Requires;
+use crate::config::reserve::OnLimit;
 
 /// The contents of a workspace's folder.
 #[derive(Debug)]
@@ -150,6 +151,8 @@ fn heartbeat(
         MAX_TIME,
     );
     let model = notices.own("model", workspace.model.clone().map(Sourced::user), model);
+    let reserve = notices.higher("reserve", workspace.reserve.map(Sourced::user), front.reserve);
+    let on_limit = notices.stricter("onLimit", workspace.on_limit.map(Sourced::user), front.on_limit);
     let permissions = front.permissions.as_ref();
     if permissions == Some(&Permissions::Skip) && workspace.permissions != Permissions::Skip {
         notices
@@ -193,6 +196,8 @@ fn heartbeat(
         required_by_user: workspace.requires.0.len(),
         notices,
         mcp: front.mcp.as_ref().map_or_else(|| workspace.mcp.clone(), |own| workspace.mcp.narrowed(own)),
+        reserve,
+        on_limit: on_limit.unwrap_or(Sourced::default(OnLimit::default())),
         problem,
         unedited,
         approved: name.is_none(),
@@ -265,6 +270,8 @@ pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
         required_by_user: 0,
         notices: Notices::default(),
         mcp: Mcp::default(),
+        reserve: None,
+        on_limit: Sourced::default(OnLimit::default()),
         problem: Some(entry.problem.clone()),
         unedited: false,
         approved: true,

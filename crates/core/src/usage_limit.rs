@@ -1,0 +1,168 @@
+//! Usage limits. Pure: takes what agents reported about an account and the time; returns until when nothing may start.
+//!
+//! [`hold`] is for an account whose limit is reached, and [`Usage::reserved_until`] for one with too little left.
+
+#[cfg(test)]
+mod tests;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+pub use crate::config::reserve::Reserve;
+
+/// How far in the future a reset may lie. Limits are per hours, days, weeks or months.
+const MAX_AHEAD: SignedDuration = SignedDuration::from_hours(24 * 32);
+
+/// The longest extra wait after a reset, in seconds. Each account has its own, so that not all of them start at once.
+const MAX_JITTER: u64 = 120;
+
+/// An account whose usage is limited as a whole: the program, its folder and the kind of credential. Never a secret.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Account(String);
+
+impl Account {
+    /// An account of `program`, whose settings are in `folder`, with a `kind` of credential.
+    #[must_use]
+    pub fn new(program: &str, folder: &str, kind: &str) -> Self {
+        Self(format!("{program} {folder} ({kind})"))
+    }
+
+    /// Its name in files and for people.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Its extra wait after a reset: always the same for the same account.
+    fn jitter(&self) -> SignedDuration {
+        // FNV-1a, which every version computes alike.
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let hash = self.0.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+        SignedDuration::from_secs((hash % (MAX_JITTER + 1)).cast_signed())
+    }
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// One of an account's limits, as last reported.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Window {
+    /// `allowed`, `allowed_warning` or `rejected`.
+    pub status: String,
+    /// The used part, from 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub utilization: Option<f64>,
+    /// When it starts anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resets_at: Option<Timestamp>,
+    /// When this was reported.
+    pub reported_at: Timestamp,
+}
+
+/// An account on hold: nothing that uses it starts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hold {
+    /// The limit that was reached, such as `five_hour`.
+    pub window: String,
+    /// When that limit starts anew.
+    pub resets_at: Timestamp,
+    /// When the hold ends.
+    pub until: Timestamp,
+}
+
+/// Why there is no hold although a limit was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownReset {
+    /// The report has no time.
+    #[error("it does not say until when")]
+    Missing,
+    /// The time is not in the future.
+    #[error("its reset time is in the past")]
+    Past,
+    /// The time is too far in the future.
+    #[error("its reset time is more than {} days away", MAX_AHEAD.as_hours() / 24)]
+    TooFar,
+}
+
+/// Returns the hold for `account`, whose limit `window` is reached.
+///
+/// # Errors
+/// The reset time is not usable. The heartbeat's schedule then decides when to try again.
+pub fn hold(
+    account: &Account,
+    window: &str,
+    resets_at: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<Hold, UnknownReset> {
+    let resets_at = resets_at.ok_or(UnknownReset::Missing)?;
+    if resets_at <= now {
+        return Err(UnknownReset::Past);
+    }
+    if resets_at.duration_since(now) > MAX_AHEAD {
+        return Err(UnknownReset::TooFar);
+    }
+    let until = resets_at.checked_add(account.jitter()).map_err(|_| UnknownReset::TooFar)?;
+    Ok(Hold { window: window.to_owned(), resets_at, until })
+}
+
+/// What is known of an account's usage.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Its limits, by name.
+    #[serde(default)]
+    pub windows: BTreeMap<String, Window>,
+    /// The hold, if a limit was reached. It may have ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<Hold>,
+}
+
+/// A limit of which too much is used to start another beat.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reserved {
+    /// The limit.
+    pub window: String,
+    /// The used part, from 0 to 1.
+    pub utilization: f64,
+    /// When that limit starts anew.
+    pub until: Timestamp,
+}
+
+impl Usage {
+    /// The hold, if it has not ended.
+    #[must_use]
+    pub fn held(&self, now: Timestamp) -> Option<&Hold> {
+        // A hold from before the clock was set back could be as long as the clock was wrong.
+        self.hold.as_ref().filter(|hold| now < hold.until && hold.resets_at.duration_since(now) <= MAX_AHEAD)
+    }
+
+    /// The limit that leaves less than `reserve`, if any; the one that starts anew last.
+    #[must_use]
+    pub fn reserved_until(&self, reserve: Reserve, now: Timestamp) -> Option<Reserved> {
+        let full = |(window, known): (&String, &Window)| {
+            let (utilization, until) = (known.utilization?, known.resets_at?);
+            let is_open = now < until && until.duration_since(now) <= MAX_AHEAD;
+            (is_open && utilization > reserve.usable()).then(|| Reserved {
+                window: window.clone(),
+                utilization,
+                until,
+            })
+        };
+        self.windows.iter().filter_map(full).max_by_key(|reserved| reserved.until)
+    }
+}
+
+/// A limit's name for people: `five_hour` becomes `five-hour`.
+#[must_use]
+pub fn spoken(window: &str) -> String {
+    if window.is_empty() { "usage".to_owned() } else { window.replace('_', "-") }
+}

@@ -1,0 +1,274 @@
+//! limits.json: what agents reported of their accounts' usage limits, and the beats that a limit stopped.
+//!
+//! Beats and hosts write it, under a lock, when their agent reports a limit; the daemon reads it. Accounts without usage
+//! limits, such as those with an API key, have no entry.
+
+use jiff::Timestamp;
+use murmur_agent::event::RateLimit;
+use murmur_core::config::heartbeat::HeartbeatId;
+use murmur_core::id::SessionId;
+use murmur_core::usage_limit::{self, Account, Hold, UnknownReset, Usage, Window, spoken};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io;
+use sys::clock::rfc3339;
+use sys::error::Failure;
+use sys::paths::DataDir;
+use sys::{atomic, failure, file, lock};
+
+/// The version of the file.
+const VERSION: u32 = 1;
+
+/// The file's contents.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    version: u32,
+    /// What is known of each account.
+    #[serde(default)]
+    pub accounts: BTreeMap<Account, Usage>,
+    /// The beats that a limit stopped, by the heartbeat's id.
+    #[serde(default)]
+    pub stopped: BTreeMap<String, StoppedBeat>,
+}
+
+/// A beat that a limit stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoppedBeat {
+    /// When it started.
+    pub started_at: Timestamp,
+    /// Its session.
+    pub session: SessionId,
+}
+
+/// A usage limit that stopped a beat, as in its journal line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LimitReached {
+    /// The account.
+    pub account: Account,
+    /// The limit, such as `five_hour`.
+    pub window: String,
+    /// When it starts anew, if the agent reported that, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resets_at: Option<String>,
+    /// Until when the account is on hold, if it is, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold_until: Option<String>,
+}
+
+/// Reads the file; a missing one is empty.
+pub fn read(dir: &DataDir) -> Result<Limits, Failure> {
+    let path = dir.limits();
+    let bytes = file::read_regular(&path)
+        .map_err(|error| failure!("cannot read {}", path.display()).because(&error))?;
+    let Some(bytes) = bytes else { return Ok(Limits::default()) };
+    let read: Option<Limits> = serde_json::from_slice(&bytes).ok();
+    read.filter(|read| read.version == VERSION).ok_or_else(|| {
+        failure!(
+            "{} is not what murmur writes, so no usage limit is known", path.display();
+            "remove it; agents report their limits again"
+        )
+    })
+}
+
+/// Changes the file, unless `change` returns that there is nothing to change. An invalid file is replaced.
+pub fn update(dir: &DataDir, change: impl FnOnce(&mut Limits) -> bool) -> io::Result<()> {
+    let _lock = lock::lock(&dir.limits_lock())?;
+    let mut limits = read(dir).unwrap_or_default();
+    limits.version = VERSION;
+    if !change(&mut limits) {
+        return Ok(());
+    }
+    let mut bytes = serde_json::to_vec_pretty(&limits)?;
+    bytes.push(b'\n');
+    atomic::write(&dir.limits(), &bytes)
+}
+
+/// What one agent reported of its account's usage limits.
+#[derive(Debug, Clone, Default)]
+pub struct Reports(Vec<RateLimit>);
+
+impl Reports {
+    /// Takes in a report. The last one of each limit counts.
+    pub fn add(&mut self, limit: &RateLimit) {
+        match self.0.iter_mut().find(|known| known.window == limit.window) {
+            Some(known) => *known = limit.clone(),
+            None => self.0.push(limit.clone()),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The limit that is reached; of several, the one that starts anew last.
+    #[must_use]
+    pub fn rejected(&self) -> Option<&RateLimit> {
+        self.0.iter().filter(|limit| limit.status == "rejected").max_by_key(|limit| limit.resets_at)
+    }
+
+    /// The hold that follows for `account`, or why there is none; `None` if no limit is reached.
+    #[must_use]
+    pub fn hold(&self, account: &Account, now: Timestamp) -> Option<Result<Hold, UnknownReset>> {
+        let limit = self.rejected()?;
+        Some(usage_limit::hold(account, &limit.window, time(limit), now))
+    }
+
+    /// Updates what is known of `account`; returns whether that is news.
+    pub fn record(&self, usage: &mut Usage, account: &Account, now: Timestamp) -> bool {
+        let before = usage.clone();
+        for limit in &self.0 {
+            let mut window = Window {
+                status: limit.status.clone(),
+                utilization: limit.utilization.filter(|part| part.is_finite()),
+                resets_at: time(limit),
+                reported_at: now,
+            };
+            if let Some(known) = usage.windows.get(&limit.window)
+                && *known == (Window { reported_at: known.reported_at, ..window.clone() })
+            {
+                window.reported_at = known.reported_at;
+            }
+            usage.windows.insert(limit.window.clone(), window);
+        }
+        match self.hold(account, now) {
+            Some(Ok(hold)) => usage.hold = Some(hold),
+            // Any other report means that the account can be used.
+            Some(Err(_)) | None => usage.hold = None,
+        }
+        *usage != before
+    }
+}
+
+fn time(limit: &RateLimit) -> Option<Timestamp> {
+    limit.resets_at.and_then(|seconds| Timestamp::from_second(seconds).ok())
+}
+
+/// What a limit that stopped a beat is called in its summary, and what happens next.
+#[must_use]
+pub fn summary(limit: &RateLimit, hold: &Result<Hold, UnknownReset>) -> String {
+    let name = spoken(&limit.window);
+    match hold {
+        Ok(hold) => {
+            format!("the {name} limit is reached; it resets at {}", rfc3339(hold.resets_at))
+        }
+        Err(why) => format!("the {name} limit is reached; {why}, so the account is not put on hold"),
+    }
+}
+
+/// Records what the agent of a beat reported, and whether the heartbeat `id` has a beat to continue.
+pub fn record(
+    dir: &DataDir,
+    account: &Account,
+    reports: &Reports,
+    id: &HeartbeatId,
+    stopped: Option<StoppedBeat>,
+    now: Timestamp,
+) -> io::Result<()> {
+    // Most accounts have no limits, and no file.
+    if reports.is_empty() && !dir.limits().exists() {
+        return Ok(());
+    }
+    update(dir, |limits| {
+        let before = limits.stopped.remove(id.as_str());
+        let mut is_changed = before != stopped;
+        if let Some(stopped) = stopped {
+            limits.stopped.insert(id.as_str().to_owned(), stopped);
+        }
+        if !reports.is_empty() {
+            is_changed |= reports.record(limits.accounts.entry(account.clone()).or_default(), account, now);
+        }
+        is_changed
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(window: &str, status: &str, resets_at: Option<i64>) -> RateLimit {
+        RateLimit { status: status.to_owned(), window: window.to_owned(), resets_at, utilization: Some(0.5) }
+    }
+
+    fn dir() -> (tempfile::TempDir, DataDir) {
+        let top = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(top.path()), None, None).unwrap();
+        (top, dir)
+    }
+
+    fn record_one(dir: &DataDir, reports: &[RateLimit], stopped: Option<StoppedBeat>) {
+        let mut all = Reports::default();
+        reports.iter().for_each(|report| all.add(report));
+        let id = HeartbeatId::parse("/w");
+        record(dir, &Account::new("claude", "/c", "login"), &all, &id, stopped, now()).unwrap();
+    }
+
+    fn now() -> Timestamp {
+        "2026-02-03T10:00:00Z".parse().unwrap()
+    }
+
+    fn in_hours(hours: i64) -> Option<i64> {
+        Some(now().as_second() + 3600 * hours)
+    }
+
+    #[test]
+    fn an_account_without_limits_leaves_no_file() {
+        let (top, dir) = dir();
+        record_one(&dir, &[], None);
+        assert_eq!(std::fs::read_dir(top.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_reached_limit_holds_the_account_until_another_report_says_otherwise() {
+        let (_top, dir) = dir();
+        let stopped = StoppedBeat { started_at: now(), session: SessionId::new("s".to_owned()) };
+        record_one(&dir, &[report("five_hour", "rejected", in_hours(2))], Some(stopped.clone()));
+        let limits = read(&dir).unwrap();
+        let usage = limits.accounts.values().next().unwrap();
+        assert_eq!(usage.held(now()).unwrap().resets_at.as_second(), in_hours(2).unwrap());
+        assert_eq!(limits.stopped.values().collect::<Vec<_>>(), [&stopped]);
+        record_one(&dir, &[report("five_hour", "allowed", in_hours(7))], None);
+        let limits = read(&dir).unwrap();
+        assert_eq!(limits.accounts.values().next().unwrap().held(now()), None);
+        assert!(limits.stopped.is_empty());
+    }
+
+    #[test]
+    fn of_two_reached_limits_the_one_that_lasts_longer_counts() {
+        let mut reports = Reports::default();
+        for (window, status, hours) in
+            [("five_hour", "rejected", 2), ("seven_day", "rejected", 90), ("other", "allowed", 100)]
+        {
+            reports.add(&report(window, status, in_hours(hours)));
+        }
+        assert_eq!(reports.rejected().unwrap().window, "seven_day");
+        reports.add(&report("seven_day", "allowed", in_hours(90)));
+        assert_eq!(reports.rejected().unwrap().window, "five_hour");
+    }
+
+    #[test]
+    fn a_limit_with_an_impossible_reset_is_recorded_and_holds_nothing() {
+        let (_top, dir) = dir();
+        for hours in [Some(-1), Some(24 * 365), None] {
+            let report = report("five_hour", "rejected", hours.and_then(in_hours));
+            record_one(&dir, std::slice::from_ref(&report), None);
+            let limits = read(&dir).unwrap();
+            let usage = limits.accounts.values().next().unwrap();
+            assert_eq!((usage.hold.as_ref(), usage.windows.len()), (None, 1));
+        }
+    }
+
+    #[test]
+    fn an_invalid_file_is_reported_and_replaced() {
+        let (_top, dir) = dir();
+        std::fs::write(dir.limits(), "{").unwrap();
+        let error = read(&dir).unwrap_err();
+        assert!(error.to_string().contains("limits.json is not what murmur writes"), "{error}");
+        record_one(&dir, &[report("five_hour", "allowed", in_hours(2))], None);
+        assert_eq!(read(&dir).unwrap().accounts.len(), 1);
+    }
+}
