@@ -16,6 +16,7 @@ mod doctor;
 mod host;
 mod host_args;
 mod init;
+mod limits;
 mod log;
 mod man;
 mod people_only;
@@ -136,6 +137,7 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Stop(args) => stop::run(&args, &env),
         Command::Restart(args) => restart::run(&args, &env),
         Command::Status(args) => status::run(&args, &env),
+        Command::Limits(args) => limits::run(&args, &env),
         Command::Log(args) => log::run(&args, &env),
         Command::Sessions(args) => sessions::run(&args),
         Command::Show(args) => show::run(&args),

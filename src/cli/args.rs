@@ -59,6 +59,7 @@ pub(super) enum Command {
     Stop(Stop),
     Restart(Restart),
     Status(Status),
+    Limits(Limits),
     Log(Log),
     Sessions(Sessions),
     Show(Show),
@@ -238,6 +239,19 @@ pub(super) struct Beat {
     /// Show the prompt, arguments and environment without running anything
     #[arg(long, conflicts_with_all = ["json", "verbose"])]
     pub(super) dry_run: bool,
+    /// Run even if a usage limit of its account is reached
+    #[arg(long)]
+    pub(super) ignore_limits: bool,
+}
+
+/// Show the usage limits of your accounts
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Shows what agents last reported. While an account is on hold, no heartbeat that uses it starts.")]
+pub(super) struct Limits {
+    /// Print output as JSON
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 /// Start the daemon

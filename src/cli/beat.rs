@@ -16,6 +16,7 @@ use crate::host::event::Progress;
 use crate::journal::append;
 use crate::journal::entry::Entry;
 use crate::journal::unfinished::{self, Kept, Unwritten};
+use crate::limits;
 use crate::outcome::Kind;
 use crate::trust::{Claude, Standing, Start, Store};
 use anyhow::{Context, bail};
@@ -31,6 +32,7 @@ use murmur_core::config::file::File;
 use murmur_core::config::heartbeat::{self, Heartbeat};
 use murmur_core::config::settings::Settings;
 use murmur_core::permit::policy::{Checker, Policy, Questions};
+use murmur_core::usage_limit::spoken;
 use murmur_rpc::caller::BEAT;
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -67,6 +69,9 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
             show(&agent.invocation, &heartbeat, &asking(&job.user))
         } else {
             see_to_approval(&dir, &heartbeat)?;
+            if !args.ignore_limits {
+                refuse_on_hold(&dir, &job)?;
+            }
             // If every call is denied, that is the outcome; no agent starts, so other warnings don't matter.
             let user = &job.user.settings;
             if job.problem.is_some() || rule_files::check(&dir, user, &Project::of(&workspace)).is_err() {
@@ -93,6 +98,20 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
             perform(job, &dir, args).await
         }
     })
+}
+
+/// Rejects a beat whose account is on hold.
+fn refuse_on_hold(dir: &DataDir, job: &Job) -> anyhow::Result<()> {
+    // `murmur status` and the daemon report an unreadable file.
+    let (limits, now) = (limits::read(dir).unwrap_or_default(), clock::now());
+    let Some(hold) = limits.accounts.get(&job.account).and_then(|usage| usage.held(now)) else {
+        return Ok(());
+    };
+    let (account, window, until) = (&job.account, spoken(&hold.window), clock::rfc3339(hold.until));
+    bail!(failure!(
+        "{account} is on hold until {until}: its {window} limit is reached";
+        "to try anyway, add --ignore-limits"
+    ))
 }
 
 /// Approves a named heartbeat that a person runs; rejects an unapproved one that an agent runs.

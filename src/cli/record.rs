@@ -59,7 +59,14 @@ fn plan_beat(
     env: &UserEnv,
 ) -> anyhow::Result<(RecordPlan, Option<WrittenFile>)> {
     let name = args.heartbeat.clone();
-    let beat = Beat { path: workspace.to_path_buf(), name, verbose: false, json: false, dry_run: true };
+    let beat = Beat {
+        path: workspace.to_path_buf(),
+        name,
+        verbose: false,
+        json: false,
+        dry_run: true,
+        ignore_limits: false,
+    };
     let (invocation, start) = super::beat::plan(&beat, env)?;
     let kept = start.file.map(|file| file.write()).transpose()?;
     let plan = RecordPlan {

@@ -5,13 +5,14 @@ use super::requests;
 use super::style::{Colors, Style, plain_line, text_of};
 use super::user_env::UserEnv;
 use crate::daemon::broker::Broker;
-use crate::daemon::heartbeats::{Heartbeats, LastRuns, Running, approve_hint};
-use crate::daemon::status::{self, HeartbeatStatus, Last, Status};
+use crate::daemon::heartbeats::{Accounts, Heartbeats, LastRuns, Running, approve_hint};
+use crate::daemon::status::{self, AccountHold, HeartbeatStatus, HeldStatus, Last, Status};
 use crate::daemon::{approved, client, instance, last_runs};
 use crate::host::discover;
 use crate::journal::append;
 use crate::journal::read::{Backward, Entries, Found, raw_workspace};
 use crate::journal::unfinished;
+use crate::limits;
 use crate::trust::Workspaces;
 use anyhow::{Context, bail};
 use derun::cli::span::span;
@@ -20,6 +21,7 @@ use jiff::{SignedDuration, Timestamp};
 use murmur_agent::rule_files;
 use murmur_core::config::heartbeat::{self, Cache, HeartbeatId};
 use murmur_core::config::settings::Settings;
+use murmur_core::usage_limit::spoken;
 use murmur_rpc::client::AskError;
 use std::collections::HashMap;
 use std::io::Write;
@@ -139,6 +141,8 @@ fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<St
             approved::mark(dir, &mut loaded.heartbeats, now);
             problems.extend(loaded.problem_lines(|ahead| format!("{ahead}; run: murmur start")));
             let _wrong_ones = state.load(loaded.heartbeats, loaded.max_concurrent, now);
+            let heartbeats: Vec<_> = state.entries().iter().map(|entry| entry.heartbeat.clone()).collect();
+            state.set_accounts(&Accounts::find(&heartbeats, &env.user()?), now);
             let saved = last_runs::read(dir, now);
             known.clone_from(&saved.runs);
             state.merge_last_runs(saved.runs, now);
@@ -155,6 +159,10 @@ fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<St
         unfinished::survey(&dir.beats()).with_context(|| format!("cannot read {}", dir.beats().display()))?;
     let running = survey.running.into_iter().filter_map(|begun| Running::by_others(&begun));
     state.set_others(running.collect());
+    match limits::read(dir) {
+        Ok(limits) => _ = state.set_limits(limits, now),
+        Err(error) => problems.push(error.line()),
+    }
     let broker = Broker::load(dir, env.home(), |_| false);
     state.set_deferred(broker.beats());
     let mut heartbeats = status::heartbeats(&state, &settings, now);
@@ -186,6 +194,7 @@ fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<St
         waiting_reason,
         live_agents,
         requests,
+        holds: status::holds(state.limits(), now),
         heartbeats,
     })
 }
@@ -279,6 +288,10 @@ fn print(
         };
         writeln!(out, "{wait} for you; {hint}")?;
     }
+    for AccountHold { account, window, until } in &status.holds {
+        let (account, window, end) = (plain_line(account), spoken(window), ahead(until, now));
+        writeln!(out, "on hold: {account}, whose {window} limit is reached; ends {end}")?;
+    }
     if status.heartbeats.is_empty() {
         let advice = if advises { "; create one with: murmur init PATH" } else { "" };
         writeln!(out, "no heartbeats{advice}")?;
@@ -322,16 +335,20 @@ fn print_heartbeat(
         (None, None) if heartbeat.last_run_ahead.is_some() => writeln!(out, "  last      unknown")?,
         (None, None) => writeln!(out, "  last      never")?,
     }
-    match (&heartbeat.running, &heartbeat.waits_for, &heartbeat.next_run) {
+    let held = heartbeat.next_run.as_deref().and_then(|next| held_at(heartbeat, next));
+    match (&heartbeat.running, &heartbeat.waits_for, &heartbeat.next_run, held) {
         (Some(running), ..) => writeln!(out, "  running   since {}", ago(&running.since, now))?,
-        (None, Some(id), _) => writeln!(out, "  next      when request {id} is answered")?,
-        (None, None, _) if heartbeat.schedule.is_none() => writeln!(out, "  next      never")?,
-        (None, None, _) if !daemon => writeln!(out, "  next      not scheduled: the daemon is not running")?,
-        (None, None, _) if !heartbeat.approved => writeln!(out, "  next      when it is approved")?,
-        (None, None, _) if heartbeat.unedited => writeln!(out, "  next      when it is edited")?,
-        (None, None, _) if heartbeat.waiting => writeln!(out, "  next      due, waits for its turn")?,
-        (None, None, Some(next)) => writeln!(out, "  next      {}", ahead(next, now))?,
-        (None, None, None) => writeln!(out, "  next      never")?,
+        (None, Some(id), ..) => writeln!(out, "  next      when request {id} is answered")?,
+        (None, None, ..) if heartbeat.schedule.is_none() => writeln!(out, "  next      never")?,
+        (None, None, ..) if !daemon => writeln!(out, "  next      not scheduled: the daemon is not running")?,
+        (None, None, ..) if !heartbeat.approved => writeln!(out, "  next      when it is approved")?,
+        (None, None, ..) if heartbeat.unedited => writeln!(out, "  next      when it is edited")?,
+        (None, None, _, Some(HeldStatus { until, why })) => {
+            writeln!(out, "  next      {}: {}", ahead(until, now), plain_line(why))?;
+        }
+        (None, None, ..) if heartbeat.waiting => writeln!(out, "  next      due, waits for its turn")?,
+        (None, None, Some(next), None) => writeln!(out, "  next      {}", ahead(next, now))?,
+        (None, None, None, None) => writeln!(out, "  next      never")?,
     }
     if heartbeat.unedited {
         let file = heartbeat::file_of(heartbeat.workspace.as_ref(), heartbeat.name.as_deref());
@@ -348,6 +365,12 @@ fn print_heartbeat(
         writeln!(out, "  problem   {problem}")?;
     }
     Ok(())
+}
+
+/// What holds the heartbeat when it is due `next`.
+fn held_at<'a>(heartbeat: &'a HeartbeatStatus, next: &str) -> Option<&'a HeldStatus> {
+    let at = |text: &str| text.parse::<Timestamp>().ok();
+    heartbeat.held.as_ref().filter(|held| at(next) < at(&held.until))
 }
 
 fn ago(at: &str, now: Timestamp) -> String {

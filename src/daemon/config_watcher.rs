@@ -1,5 +1,6 @@
 //! Watches the configuration and reloads it; an invalid one leaves the last good one in effect.
 
+use super::heartbeats::Accounts;
 use super::state::Configuration;
 use super::write_behind::at;
 use super::{approved, watch_paths};
@@ -109,7 +110,7 @@ impl ConfigWatcher {
                 self.watch(&loaded.heartbeats);
                 let problems = loaded.problem_lines(ahead_message);
                 let (heartbeats, max_concurrent) = (loaded.heartbeats, loaded.max_concurrent);
-                (problems, Some(Configuration { heartbeats, max_concurrent }))
+                (problems, Some(Configuration { heartbeats, max_concurrent, accounts: Accounts::default() }))
             }
             Err(_) if before < MAX_BUSY && replace::is_being_written(&self.dir.config()) => {
                 self.busy_count = before + 1;

@@ -8,13 +8,15 @@ mod entry;
 #[cfg(test)]
 pub(super) mod fixture;
 mod heartbeat_ref;
+mod held;
 mod last_run;
 mod refusal;
 mod running;
 
+use crate::limits::Limits;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
-use murmur_core::id::BeatId;
+use murmur_core::id::{BeatId, SessionId};
 use murmur_core::permit::request::RequestId;
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroU32;
@@ -23,6 +25,7 @@ use std::path::Path;
 pub use deferred_beat::DeferredBeat;
 pub use entry::Entry;
 pub use heartbeat_ref::HeartbeatRef;
+pub use held::{Accounts, Held};
 pub use last_run::{Correction, LastRuns};
 pub use refusal::{StartRefusal, approve_hint};
 pub use running::Running;
@@ -43,6 +46,7 @@ pub struct Heartbeats {
     retired: LastRuns,
     max_concurrent: usize,
     stopping: bool,
+    limits: Limits,
 }
 
 /// A beat to start.
@@ -56,6 +60,8 @@ pub struct Start {
     pub before: Option<Timestamp>,
     /// The deferred beat that it resumes.
     pub resumes: Option<DeferredBeat>,
+    /// The session that it continues, which a usage limit stopped.
+    pub continues: Option<SessionId>,
 }
 
 /// How long a heartbeat waits after its workspace turned out to be taken.
@@ -110,7 +116,7 @@ impl Heartbeats {
             entry.not_before = None;
             entry.count_from(now);
         }
-        self.queue_all();
+        self.apply_limits(now);
     }
 
     /// Records a run that config.json may not have; returns whether it is new.
@@ -188,6 +194,9 @@ impl Heartbeats {
                 name: name.to_owned(),
             });
         }
+        if let Some(held) = self.entries[index].held.clone().filter(|held| now < held.until) {
+            return Err(StartRefusal::Held(held));
+        }
         if self.is_taken(&self.entries[index]) {
             return Err(StartRefusal::Busy { workspace: workspace.to_path_buf() });
         }
@@ -199,6 +208,7 @@ impl Heartbeats {
 
     fn start(&mut self, index: usize, now: Timestamp, beat: BeatId, resumes: Option<RequestId>) -> Start {
         let before = self.entries[index].last_run;
+        let continues = self.entries[index].continues().filter(|_| resumes.is_none()).cloned();
         self.change(index, |entry| {
             entry.not_before = None;
             entry.set_last_run(Some(now), now);
@@ -214,7 +224,7 @@ impl Heartbeats {
         };
         let heartbeat = entry.heartbeat.clone();
         self.running.add(running.clone());
-        Start { running, heartbeat, before, resumes: None }
+        Start { running, heartbeat, before, resumes: None, continues }
     }
 
     /// Sets the beats that wait for an answer or to be resumed. Their heartbeats are not due meanwhile: another run would
@@ -228,7 +238,8 @@ impl Heartbeats {
         self.deferred.iter().filter(|deferred| self.is_to_resume(deferred)).find_map(|deferred| {
             let index = self.place(&deferred.workspace, deferred.name.as_deref())?;
             let entry = &self.entries[index];
-            let may = entry.not_before.is_none_or(|at| at <= now) && !self.is_taken(entry);
+            let held = entry.held.as_ref().map(|held| held.until);
+            let may = entry.not_before.max(held).is_none_or(|at| at <= now) && !self.is_taken(entry);
             may.then(|| (index, deferred.clone()))
         })
     }
@@ -315,7 +326,8 @@ impl Heartbeats {
         let again =
             self.deferred.iter().filter(|deferred| self.is_to_resume(deferred)).filter_map(|deferred| {
                 let entry = &self.entries[self.place(&deferred.workspace, deferred.name.as_deref())?];
-                entry.not_before.filter(|_| !self.is_taken(entry))
+                let held = entry.held.as_ref().map(|held| held.until);
+                entry.not_before.max(held).filter(|_| !self.is_taken(entry))
             });
         due.into_iter().chain(again).min()
     }

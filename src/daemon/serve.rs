@@ -4,11 +4,12 @@
 //! where files cannot be watched or the user asks for it.
 //!
 //! `serve/sources.rs` is where events come from and `serve/effects.rs` carries out effects, with `serve/beats.rs`,
-//! `serve/observe.rs` and `serve/requests.rs`. `serve/commands.rs` handles commands of clients.
+//! `serve/limits.rs`, `serve/observe.rs` and `serve/requests.rs`. `serve/commands.rs` handles commands of clients.
 
 mod beats;
 mod commands;
 mod effects;
+mod limits;
 mod observe;
 mod requests;
 mod sources;
@@ -143,6 +144,8 @@ struct Runner<L> {
     requested: HashMap<BeatId, ReplyTo<StartedBeat>>,
     /// Whether clients are told that the daemon is stopping.
     is_stopping: Arc<AtomicBool>,
+    /// The identity of limits.json when it was last read.
+    limits_read: Option<limits::FileIdentity>,
     /// Whether work since the last sleep may have left memory to release.
     is_dirty: bool,
 }
@@ -187,6 +190,7 @@ impl<L: FnMut(&str)> Runner<L> {
             events,
             requested: HashMap::new(),
             is_stopping,
+            limits_read: None,
             is_dirty: false,
             user,
             dir,

@@ -106,7 +106,7 @@ impl State {
     /// Handles `event` and returns what to do.
     pub fn on(&mut self, event: Event, now: Timestamp) -> Vec<Effect> {
         match event {
-            Event::Started => vec![Effect::Reload, Effect::Survey, Effect::SurveyHosts],
+            Event::Started => vec![Effect::Reload, Effect::ReadLimits, Effect::Survey, Effect::SurveyHosts],
             Event::PathFound => self.path_found(),
             Event::Idle => self.start_due(now),
             Event::Due => vec![Effect::ExpireRequests, Effect::ScanAgents],
@@ -135,6 +135,9 @@ impl State {
             Event::Surveyed(survey) => self.surveyed(&survey, now),
             Event::JournalRead { lines, more } => self.journal_read(lines, more, now),
             Event::Unread => vec![Effect::ReadJournal],
+            Event::Limits(limits) => {
+                self.heartbeats.set_limits(limits, now).into_iter().map(Effect::Log).collect()
+            }
             Event::Deferred(beats) => {
                 self.heartbeats.set_deferred(beats);
                 Vec::new()
@@ -150,7 +153,11 @@ impl State {
             Event::NotSpawned { beat, error } => self.not_spawned(beat, error),
             // The journal is read while the beat is still known to be ours.
             Event::Exited { beat, report } => {
-                vec![Effect::ReadJournal, Effect::Then(Box::new(Event::Concluded { beat, report }))]
+                vec![
+                    Effect::ReadLimits,
+                    Effect::ReadJournal,
+                    Effect::Then(Box::new(Event::Concluded { beat, report })),
+                ]
             }
             Event::Concluded { beat, report } => self.concluded(beat, report, now),
             Event::Stop(beats) => self.stop(beats),
@@ -176,6 +183,7 @@ impl State {
             // A killed host may have left only its socket, which a survey does not see.
             Effect::CleanHosts,
             Effect::ReadSavedRuns,
+            Effect::ReadLimits,
             Effect::ScanAgents,
             Effect::ReleaseMemory,
         ];

@@ -2,6 +2,7 @@
 
 use super::heartbeats::{Entry, Heartbeats, Running};
 use crate::beat::sources;
+use crate::limits::Limits;
 use crate::outcome::Kind;
 use jiff::Timestamp;
 use murmur_core::config::approval::ApprovalSettings;
@@ -34,8 +35,45 @@ pub struct Status {
     /// How many requests wait for a person (`murmur permission list`, `murmur question list`).
     #[serde(default)]
     pub requests: usize,
+    /// The accounts on hold: no heartbeat that uses one starts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub holds: Vec<AccountHold>,
     /// Every heartbeat, in the order of config.json.
     pub heartbeats: Vec<HeartbeatStatus>,
+}
+
+/// An account on hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccountHold {
+    /// The account: program, folder and kind of credential.
+    pub account: String,
+    /// The limit that is reached, such as `five_hour`.
+    pub window: String,
+    /// When the hold ends, RFC 3339.
+    pub until: String,
+}
+
+/// The accounts on hold in `limits`, as of `now`.
+#[must_use]
+pub fn holds(limits: &Limits, now: Timestamp) -> Vec<AccountHold> {
+    let all = limits.accounts.iter();
+    all.filter_map(|(account, usage)| {
+        let hold = usage.held(now)?;
+        let (account, window) = (account.to_string(), hold.window.clone());
+        Some(AccountHold { account, window, until: rfc3339(hold.until) })
+    })
+    .collect()
+}
+
+/// Why a heartbeat may not start although it may be due.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeldStatus {
+    /// Until when, RFC 3339.
+    pub until: String,
+    /// Why.
+    pub why: String,
 }
 
 /// The daemon.
@@ -87,6 +125,9 @@ pub struct HeartbeatStatus {
     /// The request that its last beat waits for; it is not due meanwhile.
     #[serde(default)]
     pub waits_for: Option<String>,
+    /// Why it may not start yet, because of usage limits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<HeldStatus>,
     /// Whether its file is still the template: the daemon does not start it.
     #[serde(default)]
     pub unedited: bool,
@@ -207,8 +248,16 @@ fn heartbeat(
         last: None,
         next_run: entry.next.map(rfc3339),
         running: running.map(|running| Now { beat: running.beat.clone(), since: rfc3339(running.since) }),
-        waiting: running.is_none() && waits_for.is_none() && entry.next.is_some_and(|next| next <= now),
+        waiting: running.is_none()
+            && waits_for.is_none()
+            && entry.next.is_some_and(|next| next <= now)
+            && entry.held.as_ref().is_none_or(|held| held.until <= now),
         waits_for,
+        held: entry
+            .held
+            .as_ref()
+            .filter(|held| now < held.until)
+            .map(|held| HeldStatus { until: rfc3339(held.until), why: held.why.clone() }),
         unedited: heartbeat.unedited,
         approved: entry.is_approved(),
         notices: Vec::new(),

@@ -34,8 +34,8 @@ fn workspace(folder: &Path) -> Vec<Place> {
     places
 }
 
-/// What a beat writes when it starts and ends: its record and its journal line.
+/// What a beat writes when it starts and ends: its record, its journal line, and the usage limits that it met.
 #[must_use]
 pub fn beats(dir: &DataDir) -> [Place; 2] {
-    [Place::new(&dir.beats(), &[]), Place::new(dir.root(), &["heartbeats.jsonl"])]
+    [Place::new(&dir.beats(), &[]), Place::new(dir.root(), &["heartbeats.jsonl", "limits.json"])]
 }

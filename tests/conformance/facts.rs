@@ -42,6 +42,8 @@ impl Facts {
             Outcome::Attention(_) => "attention",
             Outcome::Waiting(_) => "waiting",
             Outcome::Error(_) => "error",
+            Outcome::Limited(_) => "limited",
+            Outcome::Skipped(_) => "skipped",
         };
         let mut facts = Self {
             parts: vec![

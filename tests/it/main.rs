@@ -103,6 +103,8 @@ mod timeout;
 #[cfg(test)]
 mod trust;
 #[cfg(test)]
+mod usage_limits;
+#[cfg(test)]
 mod verbose;
 #[cfg(test)]
 mod workspaces;

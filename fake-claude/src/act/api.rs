@@ -27,6 +27,56 @@ pub(super) struct ApiFailure {
     pub(super) terminal_reason: &'static str,
     /// The status and the API's name for the error; `None` without a request.
     pub(super) cause: Option<(u16, Value)>,
+    /// The usage limit that is reached.
+    pub(super) limit: Option<UsageLimit>,
+}
+
+/// A subscription's usage limit, from the headers of a 429.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct UsageLimit {
+    window: String,
+    resets_at: Option<i64>,
+}
+
+impl UsageLimit {
+    /// The limit that `error` is about. Only subscriptions have limits.
+    fn of(error: &ErrorTurn) -> Option<Self> {
+        let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        if !is_set("CLAUDE_CODE_OAUTH_TOKEN") || is_set("ANTHROPIC_API_KEY") {
+            return None;
+        }
+        let header = |name: &str| {
+            let name = format!("anthropic-ratelimit-unified-{name}");
+            error
+                .headers
+                .iter()
+                .find(|(own, _)| own.eq_ignore_ascii_case(&name))
+                .map(|(_, value)| value.clone())
+        };
+        (error.status == 429 && header("status")? == "rejected").then_some(())?;
+        let window = header("representative-claim").unwrap_or_default();
+        Some(Self { window, resets_at: header("reset").and_then(|at| at.parse().ok()) })
+    }
+
+    /// `rate_limit_info` of its line.
+    pub(super) fn info(&self) -> Value {
+        let mut info = json!({"status": "rejected", "rateLimitType": self.window, "isUsingOverage": false});
+        if let Some(resets_at) = self.resets_at {
+            info["resetsAt"] = resets_at.into();
+        }
+        info
+    }
+
+    fn text(&self) -> String {
+        let name = match self.window.as_str() {
+            "five_hour" => "5-hour",
+            "seven_day" => "weekly",
+            _ => "usage",
+        };
+        let resets = self.resets_at.and_then(|at| jiff::Timestamp::from_second(at).ok());
+        let resets = resets.map(|at| format!(" · resets {} (UTC)", at.strftime("%b %-d, %Y, %-I%P")));
+        format!("You've hit your {name} limit{}", resets.unwrap_or_default())
+    }
 }
 
 /// The maximum number of retries of a request.
@@ -72,6 +122,7 @@ impl ApiFailure {
             kind: "authentication_failed",
             terminal_reason: "api_error",
             cause: None,
+            limit: None,
         }
     }
 
@@ -81,7 +132,10 @@ impl ApiFailure {
         let plain = || format!("API Error: {status} {said}");
         let lower = said.to_lowercase();
         let mut terminal_reason = "api_error";
+        let limit = UsageLimit::of(error);
+        let reached = limit.as_ref().map(UsageLimit::text);
         let (text, kind) = match status {
+            429 if reached.is_some() => (reached.unwrap_or_default(), "rate_limit"),
             401 if lower.contains("x-api-key") => {
                 ("Invalid API key · Fix external API key".into(), "authentication_failed")
             }
@@ -109,7 +163,7 @@ impl ApiFailure {
         if !version.is_at_least(250) {
             terminal_reason = "completed";
         }
-        Self { text, kind, terminal_reason, cause: Some((status, error.error["type"].clone())) }
+        Self { text, kind, terminal_reason, cause: Some((status, error.error["type"].clone())), limit }
     }
 
     /// The fields of the assistant's line.

@@ -55,6 +55,10 @@ impl<'a> Actor<'a> {
 
     /// Ends the turn with the API error.
     pub(super) fn fail(&mut self, failure: &ApiFailure, turn: &Turn) -> Result<bool, Halt> {
+        if let Some(limit) = &failure.limit {
+            let line = json!({"type": "rate_limit_event", "rate_limit_info": limit.info(), "session_id": self.session.id});
+            self.print(&line)?;
+        }
         let text = &failure.text;
         let block = json!({"type": "text", "text": text});
         let message = lines::message(self.done, &block, Some("stop_sequence"));

@@ -1,9 +1,13 @@
 //! A heartbeat and its schedule.
 
-use super::DeferredBeat;
+use super::{DeferredBeat, Held};
+use crate::limits::StoppedBeat;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::config::reserve::OnLimit;
+use murmur_core::id::SessionId;
 use murmur_core::schedule;
+use murmur_core::usage_limit::Account;
 use std::path::Path;
 
 /// A heartbeat and where it is in its schedule.
@@ -19,11 +23,26 @@ pub struct Entry {
     pub next: Option<Timestamp>,
     /// Do not retry a failed start before this.
     pub(super) not_before: Option<Timestamp>,
+    /// The account that it uses.
+    pub(super) account: Account,
+    /// Why it may not start before a time, because of usage limits.
+    pub held: Option<Held>,
+    /// The session of its last beat, if a usage limit stopped that.
+    pub(super) stopped: Option<StoppedBeat>,
 }
 
 impl Entry {
     pub(super) fn new(heartbeat: Heartbeat, last_run: Option<Timestamp>) -> Self {
-        Self { heartbeat, last_run, anchor: last_run, next: None, not_before: None }
+        Self {
+            heartbeat,
+            last_run,
+            anchor: last_run,
+            next: None,
+            not_before: None,
+            account: Account::default(),
+            held: None,
+            stopped: None,
+        }
     }
 
     /// Moves the last run forward to `at`, never back; returns whether it changed.
@@ -64,7 +83,17 @@ impl Entry {
     }
 
     pub(super) fn due(&self) -> Option<Timestamp> {
-        self.next.map(|next| self.not_before.map_or(next, |not_before| next.max(not_before)))
+        let next = if self.continues().is_some() { schedule::NEVER_RAN } else { self.next? };
+        let held = self.held.as_ref().map(|held| held.until);
+        [self.not_before, held].into_iter().flatten().chain([next]).max()
+    }
+
+    /// The session to continue when it starts next: its last beat was stopped by a usage limit.
+    pub(super) fn continues(&self) -> Option<&SessionId> {
+        let stopped = self.stopped.as_ref()?;
+        let is_last = self.last_run.is_none_or(|last| last <= stopped.started_at);
+        let may = self.heartbeat.on_limit.value == OnLimit::Resume && self.next.is_some();
+        (is_last && may).then_some(&stopped.session)
     }
 
     pub(super) fn is_of(&self, deferred: &DeferredBeat) -> bool {

@@ -1,6 +1,8 @@
 //! Why a requested beat does not start.
 
+use super::Held;
 use std::path::{Path, PathBuf};
+use sys::clock::rfc3339;
 use sys::error::Hinted;
 use sys::shell;
 
@@ -41,6 +43,9 @@ pub enum StartRefusal {
         /// The number of running beats.
         running: usize,
     },
+    /// A usage limit of its account forbids it.
+    #[error("it may not start until {}: {}", rfc3339(.0.until), .0.why)]
+    Held(Held),
     /// The daemon is stopping.
     #[error("the daemon is stopping")]
     Stopping,
@@ -75,6 +80,7 @@ impl Hinted for StartRefusal {
             Self::Unapproved { workspace, name } => approve_hint(workspace, name),
             Self::Busy { .. } => "wait until it ends, see: murmur status".to_owned(),
             Self::Full { .. } => "wait until one ends, or raise maxConcurrent in config.json".to_owned(),
+            Self::Held(_) => "to try anyway, run: murmur beat --ignore-limits".to_owned(),
             Self::Stopping => "wait for the next one, see: murmur status".to_owned(),
         })
     }

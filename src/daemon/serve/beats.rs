@@ -15,13 +15,14 @@ use sys::process::Signal;
 impl<L: FnMut(&str)> Runner<L> {
     /// Gives a beat its record before it has a process, so that no other daemon starts it again and its line has room.
     pub(super) fn announce(&mut self, start: Start) -> Event {
-        let Start { running, heartbeat, before, resumes } = start;
+        let Start { running, heartbeat, before, resumes, continues } = start;
         let path = self.path.clone().unwrap_or_default();
         let mut job = Job { scheduled: true, ..Job::new(&heartbeat, running.beat, path, self.user.clone()) };
         if let Some(DeferredBeat { id, agent, session, .. }) = resumes {
             job.agent = agent;
             job.resumes = Some(Resumes { request: id.as_str().to_owned(), session });
         }
+        job.continues = continues;
         self.write_behind.ensure_reserve();
         let announced = unfinished::announce(&self.dir, &job.announcement(running.since, before));
         let (may_begin, news) = self.write_behind.check_recorded(&announced);

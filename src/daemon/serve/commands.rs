@@ -65,6 +65,7 @@ impl<L: FnMut(&str)> Runner<L> {
             waiting_reason: self.write_behind.waiting_reason().map(str::to_owned),
             live_agents: self.sources.hosts.live(),
             requests: self.broker.waiting(),
+            holds: status::holds(self.state.heartbeats().limits(), now),
             heartbeats: status::heartbeats(self.state.heartbeats(), &settings, now),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::Runner;
 use crate::daemon::data_folder::Lost;
+use crate::daemon::heartbeats::Accounts;
 use crate::daemon::last_runs;
 use crate::daemon::state::{Effect, Event};
 use crate::journal::append;
@@ -78,6 +79,7 @@ impl<L: FnMut(&str)> Runner<L> {
             Effect::ReportLostLines => self.report_lost_lines(),
             Effect::ReadJournal => return Some(self.read_journal()),
 
+            Effect::ReadLimits => return self.read_limits(),
             Effect::Survey => return self.survey(),
             Effect::WithdrawOrphans => return Some(Event::Orphaned(self.withdraw_orphans())),
             Effect::Announce(start) => return Some(self.announce(*start)),
@@ -136,7 +138,9 @@ impl<L: FnMut(&str)> Runner<L> {
     fn reload(&mut self) -> Option<Event> {
         let (problems, configuration) = self.sources.config.reload();
         problems.iter().for_each(|problem| (self.log)(problem));
-        configuration.map(Event::Loaded)
+        let mut configuration = configuration?;
+        configuration.accounts = Accounts::find(&configuration.heartbeats, &self.user);
+        Some(Event::Loaded(configuration))
     }
 
     /// Writes the last runs to config.json.

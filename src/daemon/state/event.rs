@@ -2,10 +2,11 @@
 
 use crate::daemon::client::Beats;
 use crate::daemon::data_folder::Lost;
-use crate::daemon::heartbeats::{DeferredBeat, HeartbeatRef, LastRuns, Start};
+use crate::daemon::heartbeats::{Accounts, DeferredBeat, HeartbeatRef, LastRuns, Start};
 use crate::daemon::launch::BeatReport;
 use crate::daemon::pending_runs::Runs;
 use crate::journal::unfinished::Survey;
+use crate::limits::Limits;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::id::BeatId;
@@ -62,6 +63,8 @@ pub enum Event {
     },
     /// The journal may have more lines.
     Unread,
+    /// What is known of usage limits, if that changed.
+    Limits(Limits),
     /// The beats that wait for an answer.
     Deferred(Vec<DeferredBeat>),
     /// A client requests a beat.
@@ -125,6 +128,8 @@ pub struct Configuration {
     pub heartbeats: Vec<Heartbeat>,
     /// How many beats may run at once.
     pub max_concurrent: NonZeroU32,
+    /// The accounts that they use.
+    pub accounts: Accounts,
 }
 
 /// A beat that was announced and has no process.
@@ -228,6 +233,8 @@ pub enum Effect {
     /// Reads new journal lines and tells clients [`Event::JournalRead`].
     ReadJournal,
 
+    /// Reads what agents reported of usage limits [`Event::Limits`].
+    ReadLimits,
     /// Lists the records of beats and tells clients [`Event::Surveyed`].
     Survey,
     /// Withdraws beats that an earlier daemon announced [`Event::Orphaned`].

@@ -10,8 +10,9 @@ use sys::shell;
 
 impl State {
     pub(super) fn loaded(&mut self, configuration: Configuration, now: Timestamp) -> Vec<Effect> {
-        let Configuration { heartbeats, max_concurrent } = configuration;
+        let Configuration { heartbeats, max_concurrent, accounts } = configuration;
         let corrections = self.heartbeats.load(heartbeats, max_concurrent, now);
+        self.heartbeats.set_accounts(&accounts, now);
         let warning = corrections.iter().find_map(|correction| self.set_back_warning(correction));
         warning.map(Effect::Log).into_iter().chain(remember(corrections)).collect()
     }
@@ -79,7 +80,9 @@ impl State {
     pub(super) fn beats_changed(&self) -> Vec<Effect> {
         match self.stage {
             // In this order, so that no beat is reported as started after its end.
-            Stage::Starting(_) | Stage::Running => vec![Effect::Survey, Effect::ReadJournal],
+            Stage::Starting(_) | Stage::Running => {
+                vec![Effect::Survey, Effect::ReadLimits, Effect::ReadJournal]
+            }
             Stage::Leaving => vec![Effect::FindHeld],
             Stage::EndingOthers => vec![Effect::FindOthers],
             Stage::Ending | Stage::Killing | Stage::Draining | Stage::Over => Vec::new(),

@@ -11,7 +11,11 @@ use sys::error::Failure;
 fn state(workspaces: &[&str]) -> State {
     let mut state = State::new(|now| BeatId::new(now.strftime("%H:%M:%S").to_string()));
     let heartbeats = workspaces.iter().map(|path| heartbeat(path, None, 30, None)).collect();
-    let configuration = Configuration { heartbeats, max_concurrent: NonZeroU32::new(4).unwrap() };
+    let configuration = Configuration {
+        heartbeats,
+        max_concurrent: NonZeroU32::new(4).unwrap(),
+        accounts: Default::default(),
+    };
     state.on(Event::Loaded(configuration), at("10:00:00"));
     state
 }

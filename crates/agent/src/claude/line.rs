@@ -74,7 +74,7 @@ impl<'a> StreamLine<'a> {
             }),
             (b"system", b"api_retry") => sink(rare::retry(line)),
             (b"system", subtype) => session::system(subtype, line, sink),
-            (b"rate_limit_event", _) => sink(session::rate_limit(line)),
+            (b"rate_limit_event", _) => session::rate_limit(line, sink),
             (b"result", _) => sink(rare::result(line)),
             (b"control_request" | b"control_cancel_request", _) => rare::control(line, sink),
             _ => {}

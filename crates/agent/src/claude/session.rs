@@ -118,9 +118,10 @@ fn status(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
     }
 }
 
-/// The state of a subscription's rate limit.
-pub(super) fn rate_limit(line: &[u8]) -> Event<'static> {
+/// The state of a subscription's rate limits: the one that counts, and before it, from 2.1.330 on, those of other windows.
+pub(super) fn rate_limit(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
     let mut limit = RateLimit::default();
+    let mut windows: Vec<RateLimit> = Vec::new();
     let read = Scanner::new(line).members(|value, name| match name {
         b"rate_limit_info" => value.members(|value, name| {
             match name {
@@ -128,13 +129,43 @@ pub(super) fn rate_limit(line: &[u8]) -> Event<'static> {
                 b"rateLimitType" => limit.window = owned(value.text_or_empty()?),
                 b"resetsAt" => limit.resets_at = number::<f64>(value.raw()?).map(|seconds| seconds as i64),
                 b"utilization" => limit.utilization = number(value.raw()?),
+                b"unifiedWindows" => windows = unified_windows(value.raw()?),
                 _ => value.skip()?,
             }
             Some(())
         }),
         _ => value.skip(),
     });
-    read.map_or(Event::Garbled, |()| Event::RateLimit(Box::new(limit)))
+    if read.is_none() {
+        return sink(Event::Garbled);
+    }
+    for window in windows {
+        if window.window != limit.window {
+            sink(Event::RateLimit(Box::new(window)));
+        } else {
+            limit.utilization = limit.utilization.or(window.utilization);
+        }
+    }
+    sink(Event::RateLimit(Box::new(limit)));
+}
+
+fn unified_windows(json: &[u8]) -> Vec<RateLimit> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Window {
+        #[serde(default)]
+        status: String,
+        #[serde(default)]
+        resets_at: Option<f64>,
+        #[serde(default)]
+        utilization: Option<f64>,
+    }
+    let read = serde_json::from_slice::<std::collections::BTreeMap<String, Window>>(json);
+    let limit = |(window, Window { status, resets_at, utilization })| {
+        let resets_at = resets_at.map(|seconds| seconds as i64);
+        RateLimit { status, window, resets_at, utilization }
+    };
+    read.unwrap_or_default().into_iter().map(limit).collect()
 }
 
 /// A request that the API rejected.

@@ -80,6 +80,7 @@ fn session_reports_become_events() {
         r#"{"type":"system","subtype":"compact_boundary","compact_metadata":{"trigger":"manual","pre_tokens":30,"post_tokens":"x"}}"#,
         r#"{"type":"system","subtype":"status","status":null,"permissionMode":"plan"}"#,
         r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795420000.5,"rateLimitType":"five_hour","unifiedWindows":{"five_hour":{"status":"allowed"}}}}"#,
+        r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","resetsAt":1795420000,"rateLimitType":"five_hour","unifiedWindows":{"five_hour":{"status":"allowed","utilization":0.25,"resetsAt":1795420000},"seven_day":{"status":"allowed","utilization":0.5,"resetsAt":1795990000}}}}"#,
         r#"{"type":"assistant","error":"rate_limit","api_error_status":429,"message":{"id":"a","content":[{"type":"text","text":"No."}]}}"#,
         r#"{"type":"assistant","error":null,"message":{"id":"a","content":[]}}"#,
         r#"{"type":"system","subtype":"of tomorrow"}"#,
@@ -95,6 +96,8 @@ fn session_reports_become_events() {
     Compaction(Done { trigger: "manual", pre_tokens: Some(30), post_tokens: None })
     PermissionMode { mode: "plan" }
     RateLimit(RateLimit { status: "rejected", window: "five_hour", resets_at: Some(1795420000), utilization: None })
+    RateLimit(RateLimit { status: "allowed", window: "seven_day", resets_at: Some(1795990000), utilization: Some(0.5) })
+    RateLimit(RateLimit { status: "allowed", window: "five_hour", resets_at: Some(1795420000), utilization: Some(0.25) })
     ApiError(ApiError { error: "rate_limit", status: Some(429) })
     Text { message: "a", parent: "", text: "No.", is_chunk: false }
     Result(RunResult { subtype: "", is_error: false, text: None, errors: [], stop_reason: None, session_id: None, cost_usd: None, duration_ms: None, num_turns: None, denials: [], deferred_tool: None, api_error_status: Some(429), origin: Some("task-notification"), models: ["m", "n", "o"], usage: Some(Tokens { input: 1, output: 2, cache_read: 3, cache_write: 4 }), total_usage: Some(Tokens { input: 11, output: 0, cache_read: 7, cache_write: 0 }) })
