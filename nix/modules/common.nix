@@ -14,6 +14,7 @@ rec {
   # The text of config.json, without what murmur itself writes there.
   configJson = builtins.toJSON (
     optionalAttrs (cfg.maxConcurrent != null) { inherit (cfg) maxConcurrent; }
+    // optionalAttrs (cfg.reserve != null) { inherit (cfg) reserve; }
     // {
       workspaces = map given workspaces;
     }

@@ -25,6 +25,13 @@ in
       description = "The maximum number of beats at the same time; null for murmur's default.";
     };
 
+    reserve = mkOption {
+      type = types.nullOr (types.strMatching "[1-9][0-9]?%");
+      default = null;
+      example = "30%";
+      description = "What beats leave of each usage limit of their account, unless a workspace sets another reserve; null for nothing.";
+    };
+
     workspaces = mkOption {
       type = types.attrsOf (types.submodule ./workspace.nix);
       default = { };

@@ -21,6 +21,7 @@ let
     "@(hourly|daily|weekly|monthly|yearly)|[^[:space:]]+( +[^[:space:]]+){4}"
   );
   zone = shaped "time zone such as \"Europe/Berlin\"" "[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*";
+  percentage = shaped "percentage such as \"30%\"" "[1-9][0-9]?%";
   word = shaped "text that is not empty, has no control characters and does not start with \"-\"" (
     "[^-[:cntrl:]][^[:cntrl:]]*"
   );
@@ -83,5 +84,10 @@ in
       "none"
       "project"
     ]) (types.listOf word)) "The MCP servers that its agents may have.";
+    reserve = optional percentage "What its beats leave of each usage limit of their account.";
+    onLimit = optional (types.enum [
+      "resume"
+      "skip"
+    ]) "What happens to a beat that a usage limit stopped.";
   };
 }

@@ -121,7 +121,7 @@ mod tests {
             ),
             (
                 "murmur log --outcome eror",
-                "--outcome \"eror\" is not a known value; did you mean \"error\"? Write ok, attention, error or stopped; see: murmur log --help",
+                "--outcome \"eror\" is not a known value; did you mean \"error\"? Write ok, attention, error, limited, skipped or stopped; see: murmur log --help",
             ),
             (
                 "murmur --data-dir x log --folow",

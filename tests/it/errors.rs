@@ -186,7 +186,7 @@ fn wrong_usage_is_told_with_exit_code_2() {
     }
     assert_snapshot!(env.run(["log", "--outcome", "fine"]), @r#"
     | error: --outcome "fine" is not a known value
-    | hint: write ok, attention, error or stopped; see: murmur log --help
+    | hint: write ok, attention, error, limited, skipped or stopped; see: murmur log --help
     [exit 2]
     "#);
     assert!(env.run([""; 0]).ends_with("[exit 2]"));
@@ -217,7 +217,7 @@ fn wrong_usage_is_told_in_our_words_with_the_nearest_that_there_is() {
     "#);
     assert_snapshot!(env.run(["log", "--outcome", "eror"]), @r#"
     | error: --outcome "eror" is not a known value
-    | hint: did you mean "error"? Write ok, attention, error or stopped; see: murmur log --help
+    | hint: did you mean "error"? Write ok, attention, error, limited, skipped or stopped; see: murmur log --help
     [exit 2]
     "#);
     assert_snapshot!(env.run(["status", "--jsn"]), @r#"

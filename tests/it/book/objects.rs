@@ -36,7 +36,7 @@ const OBJECTS: [(&str, &str, &[&str]); 12] = [
     (
         "murmur status --json",
         "`murmur status --json`",
-        &["denied", "waitingReason", "lastRunAhead", "repositoryUntrusted"],
+        &["denied", "waitingReason", "lastRunAhead", "repositoryUntrusted", "holds", "held"],
     ),
     ("murmur permission list --json", "`murmur permission list --json`", &["doubt", "expiresAt"]),
     ("murmur question list --json", "`murmur permission list --json`", EVERY_FIELD),

@@ -28,6 +28,8 @@ in
     questions = "broker";
     requires = [ "mail" ];
     mcp = [ "mail" ];
+    reserve = "30%";
+    onLimit = "skip";
   };
   deny = words "deny" {
     permissions = { };
@@ -35,6 +37,7 @@ in
     approval = "wait";
     questions = "deny";
     mcp = "project";
+    onLimit = "resume";
   };
   llm = words "llm" {
     permissions = "skip";

@@ -24,6 +24,7 @@ let
       inherit lib pkgs;
       cfg = {
         maxConcurrent = null;
+        reserve = null;
         workspaces = { };
         environmentFiles = [ ];
         hardening = true;
