@@ -13,7 +13,7 @@ use crate::env::{Daemon, Env, kill, programs, wait_for_end};
 #[test]
 fn a_screen_that_nobody_reads_keeps_no_beat_from_its_timeout() {
     let env = Env::new();
-    let site = env.workspace("site", "---\ntimeout: 1s\n---\nTalk.");
+    let site = env.workspace("site", "---\ntimeout: 3s\n---\nTalk.");
     let text = "x".repeat(10_000);
     let content = json!([{ "type": "text", "text": text }]);
     let event = json!({
@@ -33,7 +33,7 @@ fn a_screen_that_nobody_reads_keeps_no_beat_from_its_timeout() {
     assert_eq!(beat.wait().unwrap().code(), Some(1));
     assert!(shown.starts_with(&text) && shown.contains("events were dropped: stdout was not read"));
     let last = shown.lines().last().unwrap();
-    assert_snapshot!(last, @"error [S] timed out after 1s, while waiting for the model ([SPAN])");
+    assert_snapshot!(last, @"error [S] timed out after 3s, while waiting for the model ([SPAN])");
 }
 
 #[test]
