@@ -370,7 +370,7 @@ fn print_heartbeat(
 /// What holds the heartbeat when it is due `next`.
 fn held_at<'a>(heartbeat: &'a HeartbeatStatus, next: &str) -> Option<&'a HeldStatus> {
     let at = |text: &str| text.parse::<Timestamp>().ok();
-    heartbeat.held.as_ref().filter(|held| at(next) < at(&held.until))
+    heartbeat.held.as_ref().filter(|held| at(next) <= at(&held.until))
 }
 
 fn ago(at: &str, now: Timestamp) -> String {

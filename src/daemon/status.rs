@@ -246,11 +246,11 @@ fn heartbeat(
         last_run: entry.last_run.filter(|_| ahead.is_none()).map(rfc3339),
         last_run_ahead: ahead.map(rfc3339),
         last: None,
-        next_run: entry.next.map(rfc3339),
+        next_run: entry.planned().map(rfc3339),
         running: running.map(|running| Now { beat: running.beat.clone(), since: rfc3339(running.since) }),
         waiting: running.is_none()
             && waits_for.is_none()
-            && entry.next.is_some_and(|next| next <= now)
+            && entry.planned().is_some_and(|next| next <= now)
             && entry.held.as_ref().is_none_or(|held| held.until <= now),
         waits_for,
         held: entry

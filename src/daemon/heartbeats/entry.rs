@@ -88,6 +88,12 @@ impl Entry {
         [self.not_before, held].into_iter().flatten().chain([next]).max()
     }
 
+    /// When it is to run next, as far as its schedule and a beat to continue decide.
+    pub fn planned(&self) -> Option<Timestamp> {
+        let held = self.held.as_ref().map(|held| held.until);
+        if self.continues().is_some() { held.or(self.last_run) } else { self.next }
+    }
+
     /// The session to continue when it starts next: its last beat was stopped by a usage limit.
     pub(super) fn continues(&self) -> Option<&SessionId> {
         let stopped = self.stopped.as_ref()?;
