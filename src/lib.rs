@@ -21,7 +21,7 @@
 //!
 //! Three are the lower layers of murmur, each of which uses only those above it:
 //!
-//! - `murmur_core` (crates/core): ids; configuration; schedules; permissions, and Claude Code's own deny list
+//! - `murmur_core` (crates/core): ids; configuration; schedules; permissions; `permit::deny_list` builds the deny list for Claude Code
 //! - `murmur_agent` (crates/agent): prompt, invocation, rule files, events, the stream parser
 //! - `murmur_rpc` (crates/rpc): JSON lines on a Unix socket: requests, responses, and a feed of numbered events
 //!

@@ -76,7 +76,7 @@ pub(crate) struct HostSpawn {
     /// Program that runs the agent: claude, codex or acp:NAME [default: the one in config.toml, or claude]
     #[arg(long, value_name = "AGENT")]
     pub(crate) backend: Option<Backend>,
-    /// Conversation to resume, by the backend's ID of it
+    /// ID of the conversation to resume
     #[arg(long, value_name = "ID")]
     pub(crate) resume: Option<String>,
     /// Issue to work on, such as #42
@@ -186,7 +186,7 @@ pub(crate) struct HostServe {
     /// Program that runs the agent
     #[arg(long, default_value = "claude")]
     pub(crate) backend: Backend,
-    /// Conversation to resume, by the backend's ID of it
+    /// ID of the conversation to resume
     #[arg(long, value_name = "ID")]
     pub(crate) resume: Option<String>,
     /// Folder to work in

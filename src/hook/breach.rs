@@ -11,7 +11,7 @@ use super::event::Input;
 use crate::journal::decisions::DecisionError;
 use murmur_agent::settings::POLICY_VARIABLE;
 use murmur_core::permit::decision::{By, Verdict};
-use murmur_core::permit::deny;
+use murmur_core::permit::deny_list;
 use murmur_core::permit::pipeline::Step;
 use shell_guard::guard;
 
@@ -47,7 +47,7 @@ pub(super) fn check(text: &[u8]) -> Result<(), DecisionError> {
 fn is_about_files(by: &By) -> bool {
     match by {
         By::Guard(_) | By::Rule { .. } => true,
-        By::Default(setting) => setting == deny::SETTING,
+        By::Default(setting) => setting == deny_list::SETTING,
         _ => false,
     }
 }

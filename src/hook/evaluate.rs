@@ -4,7 +4,7 @@
 use murmur_agent::rule_files::RulesFile;
 use murmur_core::config::problem::Problem;
 use murmur_core::permit::decision::{By, Decision, Verdict};
-use murmur_core::permit::deny;
+use murmur_core::permit::deny_list;
 use murmur_core::permit::pipeline::{self, Step};
 use murmur_core::permit::policy::Policy;
 use murmur_core::permit::rules::{self, Matched, Reading, Rules};
@@ -46,7 +46,7 @@ pub fn over<'a>(step: Step, call: &Call, patterns: impl IntoIterator<Item = &'a 
     Step::Decided(Decision {
         verdict: Verdict::Deny,
         reason: format!("{pattern:?} in the deny list forbids it; continue without it"),
-        by: By::Default(deny::SETTING.to_owned()),
+        by: By::Default(deny_list::SETTING.to_owned()),
     })
 }
 

@@ -1,6 +1,6 @@
 //! How Claude Code is started: arguments, added environment, working folder, prompt on stdin.
 
-use murmur_core::permit::deny;
+use murmur_core::permit::deny_list;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use sys::error::Hinted;
@@ -80,7 +80,7 @@ pub fn beat_args(limits: Limits<'_>) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
-    deny_list(&mut args, limits.deny);
+    push_deny_list(&mut args, limits.deny);
     if let Some(model) = limits.model {
         args.extend(["--model".to_owned(), model.to_owned()]);
     }
@@ -107,7 +107,7 @@ pub fn live_args(
     ]
     .map(str::to_owned)
     .to_vec();
-    deny_list(&mut args, deny);
+    push_deny_list(&mut args, deny);
     if let Some(model) = model {
         args.extend(["--model".to_owned(), model.to_owned()]);
     }
@@ -144,10 +144,10 @@ pub fn check_extra_args(extra: &[String]) -> Result<(), ReservedOption> {
     extra.iter().find(is_reserved).map_or(Ok(()), |option| Err(ReservedOption(option.clone())))
 }
 
-fn deny_list(args: &mut Vec<String>, deny: Option<&[String]>) {
+fn push_deny_list(args: &mut Vec<String>, deny: Option<&[String]>) {
     if let Some(own) = deny {
         args.push("--disallowedTools".to_owned());
-        args.extend(deny::union(own.iter().map(String::as_str)).into_iter().map(str::to_owned));
+        args.extend(deny_list::build(own.iter().map(String::as_str)).into_iter().map(str::to_owned));
     }
 }
 
@@ -178,7 +178,7 @@ mod tests {
         let own = ["Bash(curl *)".to_owned()];
         let args = beat_args(Limits { max_turns: 3, deny: Some(&own), model: None });
         let at = args.iter().position(|arg| arg == "--disallowedTools").unwrap();
-        assert_eq!(args[at + 1..at + 13], deny::DEFAULT);
+        assert_eq!(args[at + 1..at + 13], deny_list::DEFAULT);
         assert_eq!(args[at + 13..], own);
     }
 }

@@ -8,7 +8,7 @@
 
 use crate::invocation::{AGENT_VARIABLE, DIR_VARIABLE};
 use murmur_core::id::AgentId;
-use murmur_core::permit::deny;
+use murmur_core::permit::deny_list;
 use murmur_core::permit::policy::Policy;
 use murmur_core::permit::request::BeatOf;
 use serde_json::{Map, Value, json};
@@ -67,7 +67,7 @@ pub const PULSE_TIMEOUT: u32 = 5;
 /// The value of [`DENY_VARIABLE`]: the built-in patterns and `own`, or an empty list for `None`.
 #[must_use]
 pub fn denied(own: Option<&[String]>) -> String {
-    let patterns = own.map(|own| deny::union(own.iter().map(String::as_str))).unwrap_or_default();
+    let patterns = own.map(|own| deny_list::build(own.iter().map(String::as_str))).unwrap_or_default();
     json!(patterns).to_string()
 }
 

@@ -8,8 +8,9 @@
 //! - `id`: the ids of agents, beats and sessions
 //! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats; config.toml → settings
 //! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
-//! - `usage_limit`: pure: what agents reported of an account's usage → until when nothing may start
-//! - `permit`: pure: (call, policy, rules, findings of `shell_guard`) → a decision, or whom to ask; questions and answers
+//! - `usage_limit`: pure: what agents reported about an account's usage → until when nothing may start
+//! - `permit`: pure: (call, policy, rules, findings of `shell_guard`) → a decision, or whom to ask; questions and answers;
+//!   `permit::deny_list` builds the deny list for Claude Code
 
 pub mod config;
 pub mod id;

@@ -8,10 +8,10 @@
 //! - [`manager`]: what a manager, an agent that directs others, may do
 //! - [`pipeline`]: guard, rules and policy, in this order
 //! - [`question`]: an agent's questions to a person, and the answers in the form that the agent expects
-//! - [`deny`]: builds the deny list that beats pass to Claude Code (in `agent::invocation`)
+//! - [`deny_list`]: builds the deny list, which `agent::invocation` passes to Claude Code
 
 pub mod decision;
-pub mod deny;
+pub mod deny_list;
 pub mod manager;
 pub mod pipeline;
 pub mod plain;

@@ -159,7 +159,7 @@ fn by(by: &By, policy: &Policy) -> String {
         By::Default(setting) if setting == "plan-mode" => {
             "plan mode, which only hosted agents have".to_owned()
         }
-        By::Default(setting) if setting == murmur_core::permit::deny::SETTING => {
+        By::Default(setting) if setting == murmur_core::permit::deny_list::SETTING => {
             "permissions: Claude Code's own deny list".to_owned()
         }
         By::Default(setting) => format!("[{setting}] in permissions.toml"),

@@ -2,14 +2,14 @@
 
 use crate::hook::evaluate;
 use murmur_core::config::permissions::Permissions;
-use murmur_core::permit::deny;
+use murmur_core::permit::deny_list;
 use murmur_core::permit::pipeline::Step;
 use shell_guard::call::Call;
 
 /// The decision on `call` with these permissions, given the decision `step` of the guard and the rules.
 pub(super) fn over(step: Step, call: &Call, permissions: &Permissions) -> Step {
     let Permissions::Deny(own) = permissions else { return step };
-    evaluate::over(step, call, deny::union(own.iter().map(|pattern| &**pattern)))
+    evaluate::over(step, call, deny_list::build(own.iter().map(|pattern| &**pattern)))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 mod call_paths;
 mod decide;
-mod deny_list;
+mod deny_rules;
 mod entry;
 mod file;
 mod path;

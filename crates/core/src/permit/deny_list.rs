@@ -1,5 +1,5 @@
-//! The deny list that every beat passes to Claude Code's `--disallowedTools` (spec 0, Permissions). For other backends, the hook
-//! applies it.
+//! Builds the deny list that every beat passes to Claude Code's `--disallowedTools` (spec 0, Permissions). For other
+//! backends, the hook applies it.
 //!
 //! A thin first layer: Claude Code matches it against the spelling of a command, not its meaning.
 
@@ -24,7 +24,7 @@ pub const DEFAULT: [&str; 12] = [
 
 /// Returns the defaults followed by `own`, in order, without duplicates. Defaults can't be removed.
 #[must_use]
-pub fn union<'a>(own: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+pub fn build<'a>(own: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let mut patterns: Vec<&str> = DEFAULT.to_vec();
     for pattern in own {
         if !patterns.contains(&pattern) {
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn own_patterns_come_after_the_defaults_and_without_duplicates() {
-        let patterns = union(["Bash(curl *)", "Bash(sudo *)", "Edit", "Bash(curl *)"]);
+        let patterns = build(["Bash(curl *)", "Bash(sudo *)", "Edit", "Bash(curl *)"]);
         assert_eq!(patterns[..12], DEFAULT);
         assert_eq!(patterns[12..], ["Bash(curl *)", "Edit"]);
     }

@@ -38,7 +38,7 @@ fn rule(name: &str, call: Option<&str>) -> Option<Rule> {
 mod tests {
     use super::super::{Matched, Reading, decide};
     use super::*;
-    use crate::permit::deny::DEFAULT;
+    use crate::permit::deny_list::DEFAULT;
     use serde_json::{Value, json};
     use shell_guard::call::{Call, Own, Place};
     use shell_guard::shell;
