@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_specs_script_writes_is_a_pulse() {
+    fn the_specs_script_writes_a_valid_pulse() {
         let pulse = Pulse::parse(
             br#"{"timestamp":"2026-01-21T10:30:45-08:00","agent_id":"agent-pan-30","tool_name":"Edit",
             "last_action":"{\"file_path\":\"src/lib/agents.ts\"}","current_task":"Implement","git_branch":"feature/pan-30",

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_units_paths_are_words_whatever_is_in_them() {
+    fn paths_in_a_unit_are_quoted() {
         let unit = service("/opt/my \"tools\"/100%/$HOME/murmur").unit().unwrap();
         let expected = r#"ExecStart="/opt/my \"tools\"/100%%/$$HOME/murmur" --data-dir "/home/u/.murmur" start --foreground"#;
         assert!(unit.lines().any(|line| line == expected), "{unit}");
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_settings_are_found_by_stands_there_where_it_is_not_the_default() {
+    fn variables_that_locate_settings_are_written_unless_default() {
         let service = service("/bin/murmur");
         assert_eq!(service.environment.len(), 1, "{service:?}");
         let line = r#"Environment="XDG_CONFIG_HOME=/my \"100%%\"/$c&f""#;

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_a_dead_process_left_behind_is_waited_for() {
+    fn a_lock_inherited_from_a_dead_process_is_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         // A shell takes the lock, passes it to a child that lives until its stdin closes, and is killed. Background

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_version_comes_with_what_it_is_too_old_for() {
+    fn an_old_version_is_reported_with_what_it_lacks() {
         let found = |said| assess("/bin/claude", said).found;
         let blocks = "blocking a call whose hook is killed or missing, which runs instead (2.1.295)";
         assert_eq!(found("2.1.197 (Claude Code)"), format!("/bin/claude is 2.1.197, too old for {blocks}"));

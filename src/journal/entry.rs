@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_what_it_is_about_unless_that_is_a_beat() {
+    fn a_line_has_a_kind_unless_it_is_a_beats() {
         for (line, kind) in [(BEAT, LineKind::Beat), (STUCK, LineKind::Stuck)] {
             let entry = read(line);
             assert_eq!(entry.kind, kind);

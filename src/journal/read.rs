@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workspace_is_found_as_it_is_written() {
+    fn a_workspace_is_read_as_it_is_written() {
         let workspace =
             |line: &str| raw_workspace(line.as_bytes()).map(|raw| String::from_utf8(raw.to_vec()).unwrap());
         assert_eq!(workspace(r#"{"ts":"x","workspace":"/a b","outcome":"ok"}"#).unwrap(), r#""/a b""#);
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workspace_is_found_by_the_end_of_its_path_and_told_from_those_that_end_alike() {
+    fn a_workspace_is_found_by_the_end_of_its_path_unless_another_ends_alike() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("journal");
         let line = |workspace: &str| {

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn every_whole_line_comes_once() {
+    fn every_complete_line_is_read_once() {
         let journal = Journal::new("old\nto");
         let mut tail = Tail::from_end(journal.path()).unwrap();
         assert_eq!(tail.position().end, 4);

@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_guard_refused_is_said_with_what_the_agent_said() {
+    fn refused_calls_are_reported_with_the_agents_answer() {
         assert_eq!(apply(Outcome::Ok, &Refusals::default()), Outcome::Ok);
         let one = attention("HEARTBEAT_OK, but the guard refused Bash(sudo ls)");
         assert_eq!(apply(Outcome::Ok, &refused(1)), one);

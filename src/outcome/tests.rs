@@ -123,7 +123,7 @@ fn the_turn_of_the_prompt_decides_and_later_ones_only_make_it_worse() {
 }
 
 #[test]
-fn what_is_ended_after_its_turn_is_decided_by_its_answer() {
+fn a_run_ended_after_its_turn_is_decided_by_its_answer() {
     let of = |results: &[RunResult]| {
         decide(&Ending::Settled { background: 2, out_of_turns: true }, results, "Terminated")
     };
@@ -150,7 +150,7 @@ fn a_summary_is_200_characters_not_bytes() {
 }
 
 #[test]
-fn a_deferred_tool_is_no_success() {
+fn a_deferred_tool_is_not_a_success() {
     let deferred = RunResult {
         stop_reason: Some("tool_deferred".to_owned()),
         deferred_tool: Some("Bash".to_owned()),

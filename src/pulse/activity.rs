@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn of_an_oversized_file_only_the_end_is_read() {
+    fn only_the_end_of_an_oversized_file_is_read() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         let path = dir.agent("a").join("activity.jsonl");

@@ -185,7 +185,7 @@ fn another_path_is_replaced_in_place_and_one_entry_remains() {
 }
 
 #[test]
-fn of_duplicate_keys_the_last_stays_active() {
+fn the_last_of_duplicate_keys_stays_active() {
     let source = r#"{"hooks":{"Stop":7},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"dead"}]}],"Stop":[]}}"#;
     let text = set(source);
     let (out, _) = remove_hooks(&text, Path::new(PATH)).unwrap();

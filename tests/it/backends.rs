@@ -62,7 +62,7 @@ fn the_guard_refuses_calls_of_every_agent() {
 }
 
 #[test]
-fn a_heartbeat_is_held_to_what_its_agent_can_do() {
+fn a_heartbeat_that_needs_more_than_its_agent_can_do_is_an_error() {
     let env = Env::new();
     let site = site(&env, "codex");
     let entry = json!({ "path": site.0, "interval": "30m", "agent": "codex", "maxTurns": 5 });

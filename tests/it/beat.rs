@@ -16,7 +16,7 @@ fn lines(words: &serde_json::Value) -> String {
 }
 
 #[test]
-fn an_unregistered_workspace_beats_with_the_defaults() {
+fn an_unregistered_workspace_runs_with_the_defaults() {
     let env = Env::new();
     let site = env.workspace("site", "Look after it.\n");
     assert_snapshot!(env.run(["beat", "site"]), @"
@@ -86,7 +86,7 @@ fn an_unregistered_workspace_beats_with_the_defaults() {
 }
 
 #[test]
-fn the_agent_gets_our_environment_and_what_the_hook_needs() {
+fn the_agent_inherits_the_environment_and_gets_the_hooks_variables() {
     let env = Env::new();
     env.workspace("site", "Look after it.");
     env.murmur(["beat", "site"]).set("ANTHROPIC_MODEL", "theirs").run();
@@ -126,7 +126,7 @@ fn the_agent_gets_our_environment_and_what_the_hook_needs() {
 }
 
 #[test]
-fn frontmatter_is_not_sent_and_a_prompt_of_a_megabyte_arrives_whole() {
+fn frontmatter_is_not_sent_and_a_megabyte_prompt_arrives_whole() {
     let env = Env::new();
     let long = "All work and no play. 😀\n".repeat(36_000);
     env.workspace("site", &format!("---\nname: Site\n---\n{long}"));
@@ -139,7 +139,7 @@ fn frontmatter_is_not_sent_and_a_prompt_of_a_megabyte_arrives_whole() {
 }
 
 #[test]
-fn json_is_the_journal_line_and_nothing_else() {
+fn json_prints_only_the_journal_line() {
     let env = Env::new();
     env.workspace("site", "Do it.");
     let output = env.murmur(["beat", "site", "--json"]).output();
@@ -150,7 +150,7 @@ fn json_is_the_journal_line_and_nothing_else() {
 }
 
 #[test]
-fn a_dry_run_shows_what_would_run_and_leaves_nothing() {
+fn a_dry_run_shows_what_would_run_and_writes_nothing() {
     let env = Env::new();
     env.workspace("site", "---\npermissions: skip\nmodel: opus\n---\nLook after it.\n");
     assert_snapshot!(env.run(["beat", "site", "--dry-run"]), @r#"
@@ -256,7 +256,7 @@ fn a_named_heartbeat_runs_in_the_workspace_root() {
 }
 
 #[test]
-fn last_run_is_written_and_every_other_byte_stays() {
+fn last_run_is_written_and_every_other_byte_is_kept() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.named("nightly", "Count.");
@@ -283,7 +283,7 @@ fn last_run_is_written_and_every_other_byte_stays() {
 }
 
 #[test]
-fn the_agent_is_found_by_the_login_shell_where_our_path_has_none() {
+fn the_agent_is_found_on_the_login_shells_path_if_ours_lacks_it() {
     let env = Env::new();
     env.workspace("site", "Do it.");
     assert_snapshot!(env.murmur(["beat", "site"]).set("PATH", "/nonexistent").run(), @"

@@ -77,7 +77,7 @@ documents! {
 }
 
 #[test]
-fn every_document_has_its_test() {
+fn every_document_has_a_test() {
     let mut tested = TESTED.to_vec();
     tested.sort_unstable();
     assert_eq!(documents(), tested, "add it to `documents!` in tests/it/book.rs");
@@ -169,14 +169,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_true_passes() {
+    fn a_correct_document_passes() {
         let text = "```console\n$ cd /; x=1\n$ echo $x $PWD; echo two >&2\n1 /\ntwo\n$ cat <<'END'\n> a\n> END\na\n```\n\
             <!-- run\nset -- b\ny=2\n-->\n```console\n$ echo $x$y$1   # a word for the reader\n12b\n$ false || echo \"exit code $?\"\nexit code 1\n```\n";
         assert_eq!(of(text), "");
     }
 
     #[test]
-    fn what_is_not_true_fails_with_what_came() {
+    fn a_wrong_document_fails_and_shows_the_real_output() {
         let wrong = of("\n```console\n$ echo two; echo three\none\n$ true\n```\n");
         assert_eq!(
             wrong,
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_fails_is_a_failure_whatever_it_prints() {
+    fn a_failing_command_fails_the_document_whatever_it_prints() {
         for text in [
             "```console\n$ false\n```\n",
             "```console\n$ echo a; false\na\n```\n",
@@ -201,27 +201,27 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_running_is_a_failure() {
+    fn a_process_left_running_is_a_failure() {
         // A fork that is no program yet, and so is the shell's to the last letter.
         let wrong = of("```console\n$ mkfifo f\n$ (read -r line <f) &\n```\n");
         assert_eq!(wrong, "p.md leaves a process behind: bash --norc --noprofile \n");
     }
 
     #[test]
-    fn an_id_that_a_document_makes_up_can_be_named_later() {
+    fn a_made_up_id_can_be_used_in_later_commands() {
         let text = "<!-- run\nid=c0ffee12\n-->\n```console\n$ echo \"$id  site-$id\"\n7ggs733k  site-20444f29\n\
             $ test 7ggs733k = $id && test site-20444f29 = site-$id\n```\n";
         assert_eq!(of(text), "");
     }
 
     #[test]
-    fn what_goes_on_by_itself_is_waited_for_until_it_says_something() {
+    fn until_line_waits_for_a_command_to_print_a_line() {
         assert_eq!(of("<!-- run\nuntil_line '^b' printf '%s\\n' a bc\nuntil_line y yes\n-->\n"), "");
         assert_ne!(of("<!-- run\nuntil_line z echo a\n-->\n"), "");
     }
 
     #[test]
-    fn claude_plays_what_the_document_says() {
+    fn claude_plays_the_scenario_that_the_document_chooses() {
         let text = "<!-- run\nfake attention\nmkdir ~/site && echo Look >~/site/HEARTBEAT.md\n-->\n\
             ```console\n$ murmur beat ~/site | cut -c 1-9\nattention\n$ ls -d ~/.murmur\n/home/me/.murmur\n```\n\
             <!-- run\nfake ok\n-->\n```console\n$ murmur beat /home/me/site | cut -c 1-3\nok\n```\n";

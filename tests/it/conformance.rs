@@ -25,7 +25,7 @@ fn as_version(mut run: Fixture, version: &str) -> Fixture {
 }
 
 #[test]
-fn runs_of_two_versions_that_differ_in_the_version_alone_agree() {
+fn runs_of_two_versions_agree_if_only_the_version_differs() {
     let newer = as_version(recorded("ok"), "\"claude_code_version\":\"2.1.999\"");
     assert_ne!(newer.stdout, recorded("ok").stdout);
     let differences = compare(&newer, &recorded("ok"));
@@ -33,7 +33,7 @@ fn runs_of_two_versions_that_differ_in_the_version_alone_agree() {
 }
 
 #[test]
-fn what_a_newer_version_does_otherwise_is_a_difference() {
+fn changed_behavior_of_a_newer_version_is_a_difference() {
     let newer = as_version(recorded("attention"), "\"claude_code_version\":\"2.1.999\"");
     let differences: Vec<String> = compare(&newer, &recorded("ok")).iter().map(ToString::to_string).collect();
     assert!(differences.iter().any(|one| one.starts_with("outcome:")), "{differences:?}");
@@ -69,7 +69,7 @@ fn a_path_or_an_exact_version_chooses_the_real_one() {
 }
 
 #[test]
-fn a_name_is_a_recorded_scenario_or_an_acted_one_and_not_both() {
+fn a_name_is_either_a_recorded_or_an_acted_scenario() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
     for entry in std::fs::read_dir(root.join("acted")).unwrap() {
         let path = entry.unwrap().path();

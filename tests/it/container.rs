@@ -32,7 +32,7 @@ fn first_process(env: &Env, script: &str) -> String {
 }
 
 #[test]
-fn the_first_process_reaps_orphans() {
+fn process_1_reaps_orphans() {
     if !has_namespaces() {
         return;
     }
@@ -50,7 +50,7 @@ fn the_first_process_reaps_orphans() {
 }
 
 #[test]
-fn the_first_process_passes_signals_on_and_ends_as_murmur_does() {
+fn process_1_forwards_signals_and_exits_like_murmur() {
     if !has_namespaces() {
         return;
     }
@@ -63,7 +63,7 @@ fn the_first_process_passes_signals_on_and_ends_as_murmur_does() {
 }
 
 #[test]
-fn who_is_left_when_murmur_has_ended_is_told_to_end() {
+fn remaining_processes_are_terminated_after_murmur() {
     if !has_namespaces() {
         return;
     }
@@ -78,7 +78,7 @@ fn who_is_left_when_murmur_has_ended_is_told_to_end() {
 }
 
 #[test]
-fn the_first_process_waits_for_its_child_where_children_were_ignored() {
+fn process_1_waits_for_its_child_even_if_sigchld_was_ignored() {
     if !has_namespaces() {
         return;
     }
@@ -105,7 +105,7 @@ fn examples() -> Vec<Value> {
 
 /// Nothing else compares them where an image cannot be built.
 #[test]
-fn an_image_says_the_version_that_is_in_it() {
+fn an_image_is_labeled_with_its_version() {
     let file = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/Containerfile")).unwrap();
     let label = concat!("org.opencontainers.image.version=\"", env!("CARGO_PKG_VERSION"), "\"");
     assert!(file.contains(label), "the Containerfile should say {label}");
@@ -119,7 +119,7 @@ fn is_taken(env: &Env, arguments: &[Value]) {
 }
 
 #[test]
-fn the_examples_have_murmur_told_what_it_knows() {
+fn the_examples_use_commands_that_murmur_accepts() {
     let env = Env::new();
     let examples = examples();
     let compose = &examples[0]["services"]["murmur"];

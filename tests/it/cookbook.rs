@@ -13,7 +13,7 @@ fn cookbook() -> Page {
 
 /// The three are those that murmur was begun with, to the word.
 #[test]
-fn the_first_examples_are_the_specs() {
+fn the_first_examples_are_those_of_the_spec() {
     let page = cookbook();
     let examples: Vec<&str> =
         page.blocks().filter(|block| block.language == "markdown").map(|block| block.text.as_str()).collect();
@@ -49,7 +49,7 @@ fn with_the_rules_of(heading: &str, env: &Env) {
 
 /// What it allows is what the template tells the model to run.
 #[test]
-fn the_rules_of_a_deploy_allow_the_one_curl_that_its_template_names() {
+fn the_deploy_rules_allow_only_the_curl_of_the_template() {
     let env = Env::new();
     let site = env.workspace("site", "Look.");
     with_the_rules_of("Check a deployment", &env);
@@ -67,7 +67,7 @@ fn the_rules_of_a_deploy_allow_the_one_curl_that_its_template_names() {
 
 /// The rules of the heartbeat that reads what strangers wrote allow what it needs, and with its checker nothing else.
 #[test]
-fn the_rules_beside_an_example_are_enough_for_it() {
+fn the_rules_of_an_example_allow_all_it_needs() {
     let env = Env::new();
     let site = env.workspace("site", "Look.");
     with_the_rules_of("Read a log", &env);

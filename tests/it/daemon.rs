@@ -31,7 +31,7 @@ fn waits_at(gate: &str) -> serde_json::Value {
 }
 
 #[test]
-fn start_returns_when_it_answers_and_a_second_start_says_who_runs() {
+fn start_returns_once_the_daemon_answers_and_a_second_start_names_it() {
     let env = Env::new();
     assert_snapshot!(env.run(["start"]), @"
     murmur is running (PID [PID])
@@ -81,7 +81,7 @@ fn start_returns_when_it_answers_and_a_second_start_says_who_runs() {
 }
 
 #[test]
-fn many_starts_at_once_make_one_daemon() {
+fn many_concurrent_starts_make_one_daemon() {
     let env = Env::new();
     let starts: Vec<_> = (0..8).map(|_| env.murmur(["start"]).start()).collect();
     let said: Vec<String> = starts
@@ -104,7 +104,7 @@ fn wait_until_begun(env: &Env) {
 }
 
 #[test]
-fn sigterm_and_sigint_end_it_with_exit_code_0_and_no_file_left() {
+fn sigterm_and_sigint_end_the_daemon_with_exit_code_0_and_no_leftovers() {
     for signal in [Signal::TERM, Signal::INT] {
         let env = Env::new();
         let daemon = env.daemon();
@@ -124,7 +124,7 @@ fn sigterm_and_sigint_end_it_with_exit_code_0_and_no_file_left() {
 }
 
 #[test]
-fn a_stop_gives_the_running_beat_its_grace_and_journals_it() {
+fn stop_gives_a_running_beat_its_grace_period_and_journals_it() {
     let env = Env::new();
     let (site, shop) = (env.workspace("site", "Do it."), env.workspace("shop", "Do it."));
     site.plays(&json!({ "stdout": "", "faults": ["success-after-term", "setsid-child"] }));
@@ -147,7 +147,7 @@ fn a_stop_gives_the_running_beat_its_grace_and_journals_it() {
 }
 
 #[test]
-fn a_stop_before_the_first_beat_is_a_stop() {
+fn stop_works_before_the_first_beat() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);

@@ -38,7 +38,7 @@ fn write(path: &Path, text: &str, mode: u32) {
 }
 
 #[test]
-fn all_is_well() {
+fn a_working_installation_passes_every_check() {
     let env = Env::new();
     claude_is(&env, "2.1.329 (Claude Code)");
     std::fs::create_dir(env.home().join(".claude")).unwrap();
@@ -56,7 +56,7 @@ fn all_is_well() {
 }
 
 #[test]
-fn what_is_missing_or_old_is_said_with_what_to_do() {
+fn missing_and_outdated_parts_are_reported_with_hints() {
     let env = Env::new();
     claude_is(&env, "2.1.197 (Claude Code)");
     std::fs::create_dir(env.home().join(".claude")).unwrap();
@@ -70,7 +70,7 @@ fn what_is_missing_or_old_is_said_with_what_to_do() {
 }
 
 #[test]
-fn what_does_not_work_is_a_failure() {
+fn broken_parts_are_failures() {
     let env = Env::new();
     std::fs::remove_file(env.claude()).unwrap();
     env.made_data();
@@ -95,7 +95,7 @@ fn finding(env: &Env, check: &str) -> Value {
 }
 
 #[test]
-fn a_slip_in_config_json_is_a_warning_and_one_that_stops_beats_a_failure() {
+fn a_mistake_in_config_json_is_a_warning_and_one_that_stops_beats_a_failure() {
     let env = Env::new();
     let site = env.workspace("site", "Look.");
     env.configure(
@@ -110,7 +110,7 @@ fn a_slip_in_config_json_is_a_warning_and_one_that_stops_beats_a_failure() {
 }
 
 #[test]
-fn a_heartbeat_that_ran_in_the_future_is_a_clock_that_went_back() {
+fn a_last_run_in_the_future_is_reported_as_a_clock_problem() {
     let env = Env::new();
     let site = env.workspace("site", "Look.");
     let last = "2999-01-01T00:00:00Z";
@@ -126,7 +126,7 @@ fn a_heartbeat_that_ran_in_the_future_is_a_clock_that_went_back() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_cause_and_what_to_do() {
+fn unreadable_files_are_reported_with_cause_and_hint() {
     let env = Env::new();
     std::fs::create_dir_all(env.made_data().join("config.json")).unwrap();
     let config = finding(&env, "config.json");
@@ -138,7 +138,7 @@ fn what_cannot_be_read_is_told_with_its_cause_and_what_to_do() {
 }
 
 #[test]
-fn credentials_are_found_where_claude_would_and_are_never_shown() {
+fn credentials_are_found_where_claude_looks_and_never_shown() {
     let env = Env::new();
     let claude = env.home().join(".claude");
     std::fs::create_dir(&claude).unwrap();
@@ -158,7 +158,7 @@ fn credentials_are_found_where_claude_would_and_are_never_shown() {
 
 /// The page is what a reader of a hint is sent to.
 #[test]
-fn every_check_and_every_hint_stands_on_the_page_of_troubles() {
+fn every_check_and_hint_is_on_the_troubleshooting_page() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/guide/troubleshooting.md"))
         .unwrap();
     let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -174,7 +174,7 @@ fn every_check_and_every_hint_stands_on_the_page_of_troubles() {
 }
 
 #[test]
-fn the_doctor_prints_the_checks_that_it_says_it_has() {
+fn the_doctor_prints_all_of_its_checks() {
     let env = Env::new();
     env.made_data();
     let object = env.murmur(["doctor", "--json"]).json();
@@ -193,7 +193,7 @@ fn of_settings(env: &Env) -> Vec<[String; 3]> {
 }
 
 #[test]
-fn an_entry_whose_hook_is_gone_is_a_failure_and_one_under_a_misspelled_event_a_warning() {
+fn an_entry_with_a_missing_hook_is_a_failure_and_a_misspelled_event_a_warning() {
     let env = Env::new();
     let claude = env.home().join(".claude");
     std::fs::create_dir(&claude).unwrap();
@@ -219,7 +219,7 @@ fn an_entry_whose_hook_is_gone_is_a_failure_and_one_under_a_misspelled_event_a_w
 }
 
 #[test]
-fn a_flat_hook_is_told_with_the_command_that_fixes_it() {
+fn a_flat_hook_is_reported_with_the_command_that_fixes_it() {
     let env = Env::new();
     let site = env.workspace("my site", "Look.");
     env.configure(&json!({ "workspaces": [{ "path": site.path(), "interval": "1h" }] }).to_string());
@@ -236,7 +236,7 @@ fn a_flat_hook_is_told_with_the_command_that_fixes_it() {
 }
 
 #[test]
-fn without_a_home_the_doctor_says_so_as_a_finding() {
+fn a_missing_home_is_a_finding() {
     let env = Env::new();
     let homeless = || env.murmur(["doctor", "--json"]).unset("HOME").unset("MURMUR_DIR");
     let object = homeless().json();
@@ -246,7 +246,7 @@ fn without_a_home_the_doctor_says_so_as_a_finding() {
 }
 
 #[test]
-fn what_depends_on_a_data_folder_that_cannot_be_used_is_not_looked_at() {
+fn checks_that_need_an_unusable_data_folder_are_skipped() {
     let env = Env::new();
     let place = env.root().join("a file");
     write(&place, "", 0o600);
@@ -260,7 +260,7 @@ fn what_depends_on_a_data_folder_that_cannot_be_used_is_not_looked_at() {
 }
 
 #[test]
-fn a_service_that_starts_another_murmur_is_told_of() {
+fn a_service_that_starts_another_murmur_is_reported() {
     let env = Env::new();
     let config = env.root().join("xdg");
     let service = |text: &[u8]| {

@@ -92,7 +92,7 @@ impl Agent {
 }
 
 #[test]
-fn it_is_the_agent_that_it_is_called() {
+fn the_program_name_chooses_the_agent() {
     let env = Env::new();
     for (name, version) in [("codex", "codex-cli 0.169.0\n"), ("opencode", "1.18.33\n")] {
         let link = env.agent(name);

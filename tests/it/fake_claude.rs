@@ -113,7 +113,7 @@ pub(crate) fn fixture(name: &str) -> String {
 }
 
 #[test]
-fn every_fixture_is_played_to_the_byte_and_ends_as_it_did() {
+fn every_fixture_is_replayed_byte_for_byte_with_its_exit() {
     for entry in std::fs::read_dir(fixture("")).unwrap() {
         let folder = entry.unwrap().path();
         let recorded = Fixture::load(&folder).unwrap();
@@ -125,7 +125,7 @@ fn every_fixture_is_played_to_the_byte_and_ends_as_it_did() {
 }
 
 #[test]
-fn a_run_is_logged_with_its_arguments_folder_environment_and_prompt() {
+fn a_run_is_logged_with_arguments_folder_environment_and_prompt() {
     let stage = Stage::new();
     stage.run(&[("FIXTURE", &fixture("ok"))]);
     stage.run(&[("FIXTURE", &fixture("max-turns"))]);
@@ -139,7 +139,7 @@ fn a_run_is_logged_with_its_arguments_folder_environment_and_prompt() {
 }
 
 #[test]
-fn the_file_in_its_folder_overrides_the_environment() {
+fn the_file_in_the_folder_overrides_the_environment() {
     let stage = Stage::new();
     let told = r#"{"stdout":"hello\n","stderr":"oh\n","exit":3,"faults":[],"log":"own"}"#;
     std::fs::write(stage.path().join(".fake-claude.json"), told).unwrap();
@@ -150,7 +150,7 @@ fn the_file_in_its_folder_overrides_the_environment() {
 }
 
 #[test]
-fn instructions_that_cannot_be_followed_are_said_and_never_taken_for_a_run() {
+fn invalid_instructions_are_reported_and_not_taken_for_a_run() {
     for (instructions, said) in [
         (
             &[][..],
@@ -170,7 +170,7 @@ fn instructions_that_cannot_be_followed_are_said_and_never_taken_for_a_run() {
 }
 
 #[test]
-fn a_script_that_is_none_is_named_with_what_one_is() {
+fn an_invalid_script_is_reported_with_the_expected_form() {
     let stage = Stage::new();
     let path = stage.path().join("script.json");
     let path = path.to_str().unwrap();
@@ -192,7 +192,7 @@ fn a_script_that_is_none_is_named_with_what_one_is() {
 }
 
 #[test]
-fn its_help_says_what_it_can_play() {
+fn the_help_lists_what_it_can_play() {
     for word in ["--help", "-h"] {
         let output = Stage::new().command(&[]).arg(word).output().unwrap();
         let said = String::from_utf8(output.stdout).unwrap();
@@ -207,7 +207,7 @@ fn its_help_says_what_it_can_play() {
 }
 
 #[test]
-fn the_version_is_the_fixtures_and_is_not_logged_as_a_run() {
+fn the_version_is_that_of_the_fixture_and_not_logged_as_a_run() {
     let stage = Stage::new();
     let output = stage.command(&[("FIXTURE", &fixture("ok"))]).arg("--version").output().unwrap();
     assert_eq!(output.stdout, b"2.1.329 (Claude Code)\n");
@@ -216,7 +216,7 @@ fn the_version_is_the_fixtures_and_is_not_logged_as_a_run() {
 
 /// Each was measured on 2.1.329: the message on stderr, nothing on stdout, exit code 1.
 #[test]
-fn wrong_arguments_are_refused_in_the_real_ones_words() {
+fn invalid_arguments_are_refused_with_claude_codes_messages() {
     let table: &[(&str, &str, &str)] = &[
         ("--nope", "", "error: unknown option '--nope'\n(Did you mean --name?)"),
         ("--print --verbos", "", "error: unknown option '--verbos'\n(Did you mean --verbose?)"),
@@ -272,7 +272,7 @@ fn wrong_arguments_are_refused_in_the_real_ones_words() {
 }
 
 #[test]
-fn stdin_that_stays_silent_is_given_up_with_the_real_ones_warning() {
+fn silent_stdin_is_given_up_with_claude_codes_warning() {
     let stage = Stage::new();
     let mut child =
         Running(stage.command(&[("FIXTURE", &fixture("ok"))]).args(["--print", "do it"]).spawn().unwrap());
@@ -284,7 +284,7 @@ fn stdin_that_stays_silent_is_given_up_with_the_real_ones_warning() {
 }
 
 #[test]
-fn a_gate_releases_one_line_for_each_byte_and_the_rest_at_its_end() {
+fn a_gate_releases_one_line_per_byte_and_the_rest_at_its_end() {
     let stage = Stage::new();
     let gate = stage.fifo();
     let pace = format!("gate:{}", gate.display());

@@ -93,7 +93,7 @@ fn request(turns: usize) -> Value {
 }
 
 #[test]
-fn a_turn_is_chosen_by_how_many_are_over_and_the_last_repeats() {
+fn turns_are_played_in_order_and_the_last_repeats() {
     let model = Model::start(&json!([text("one"), text("two")]));
     assert_eq!([2, 0, 1, 7].map(|turns| model.text(&request(turns))), ["two", "one", "two", "two"]);
 }
@@ -117,7 +117,7 @@ fn a_subagent_has_turns_of_its_own() {
 }
 
 #[test]
-fn an_error_has_its_status_headers_and_body_as_often_as_it_says() {
+fn an_error_is_sent_with_status_headers_and_body_as_often_as_configured() {
     let error = json!({"type": "overloaded_error", "message": "Overloaded"});
     let headers = json!({"retry-after": "0"});
     let turn =
@@ -131,7 +131,7 @@ fn an_error_has_its_status_headers_and_body_as_often_as_it_says() {
 }
 
 #[test]
-fn a_stream_is_a_chain_of_events_on_a_connection_that_stays() {
+fn a_stream_sends_events_and_keeps_the_connection_open() {
     let call = json!({"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls é"}});
     let model = Model::start(&json!([[text("hi")[0], call]]));
     let mut connection = model.connect();
@@ -169,7 +169,7 @@ impl Connection {
 }
 
 #[test]
-fn requests_are_kept_and_it_ends_when_its_stdin_closes() {
+fn requests_are_recorded_and_a_closed_stdin_ends_it() {
     let mut model = Model::start(&json!([text("one")]));
     model.text(&request(0));
     let kept = std::fs::read(model.folder.path().join("requests/000.json")).unwrap();
@@ -179,7 +179,7 @@ fn requests_are_kept_and_it_ends_when_its_stdin_closes() {
 }
 
 #[test]
-fn a_script_that_is_none_is_refused() {
+fn an_invalid_script_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("script.json");
     std::fs::write(&path, "{\"turns\":[]}").unwrap();
@@ -190,7 +190,7 @@ fn a_script_that_is_none_is_refused() {
 }
 
 #[test]
-fn what_a_tool_yields_is_no_part_of_what_the_model_says() {
+fn tool_results_are_not_part_of_the_models_messages() {
     let call = json!({"type": "tool_use", "id": "toolu_01", "name": "Bash", "input": {"command": "true"}});
     let mut told = call.clone();
     told["result"] = "done".into();

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::env::{Daemon, Env, fake_claude, result};
 
 #[test]
-fn a_beat_and_its_line_survive_a_limit_on_the_size_of_files() {
+fn a_beat_and_its_line_survive_a_file_size_limit() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.plays(&json!({ "stdout": result("HEARTBEAT_OK") }));
@@ -27,7 +27,7 @@ fn a_beat_and_its_line_survive_a_limit_on_the_size_of_files() {
 }
 
 #[test]
-fn a_daemon_survives_a_limit_on_the_size_of_files() {
+fn a_daemon_survives_a_file_size_limit() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.plays(&json!({ "stdout": result("HEARTBEAT_OK") }));
@@ -48,7 +48,7 @@ fn a_daemon_survives_a_limit_on_the_size_of_files() {
 }
 
 #[test]
-fn agents_get_the_default_action_of_the_signal() {
+fn agents_get_the_signals_default_action() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.plays(&json!({ "stdout": result("HEARTBEAT_OK") }));
@@ -68,7 +68,7 @@ fn agents_get_the_default_action_of_the_signal() {
 }
 
 #[test]
-fn a_hook_that_may_write_nothing_refuses_the_call_and_does_not_die() {
+fn a_hook_that_cannot_write_denies_the_call_and_does_not_die() {
     let env = Env::new();
     let told = json!({
         "session_id": "s1", "tool_use_id": "t1", "tool_name": "Bash", "tool_input": { "command": "ls" },

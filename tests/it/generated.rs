@@ -14,7 +14,7 @@ fn completions(shell: &str, name: &str) -> String {
 }
 
 #[test]
-fn every_shell_learns_every_command() {
+fn every_shell_completes_every_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         for (name, word) in [("murmur", "workspaces"), ("mm", "workspaces"), ("derun", "run")] {
             let script = completions(shell, name);
@@ -36,7 +36,7 @@ fn offered(env: &Env, words: &[&str]) -> String {
 }
 
 #[test]
-fn bash_takes_its_completions_and_completes_with_them() {
+fn bash_loads_and_uses_its_completions() {
     let env = Env::new();
     assert_eq!(offered(&env, &["murmur", "sta"]), "start status");
     assert_eq!(offered(&env, &["murmur", "host", "s"]), "status spawn send stop");
@@ -50,7 +50,7 @@ fn bash_takes_its_completions_and_completes_with_them() {
 }
 
 #[test]
-fn no_shell_offers_a_command_that_is_hidden() {
+fn no_shell_completes_hidden_commands() {
     let env = Env::new();
     let help = offered(&env, &["murmur", "help", ""]);
     assert!(help.contains("completions") && help.contains("workspaces"), "{help}");
@@ -65,7 +65,7 @@ fn no_shell_offers_a_command_that_is_hidden() {
 }
 
 #[test]
-fn the_data_folder_is_offered_where_it_has_an_effect_and_refused_elsewhere() {
+fn data_dir_is_accepted_only_where_it_has_an_effect() {
     let env = Env::new();
     for command in ["sessions", "show", "record", "run", "mcp", "schema", "completions", "man", "demo"] {
         env.murmur([command, "--help"]).assert().success().stdout(contains("--data-dir").not());
@@ -93,7 +93,7 @@ fn the_data_folder_is_offered_where_it_has_an_effect_and_refused_elsewhere() {
 }
 
 #[test]
-fn the_data_folder_is_taken_before_and_after_a_command_and_the_nearer_one_counts() {
+fn data_dir_is_accepted_before_and_after_a_command_and_the_last_counts() {
     let env = Env::new();
     std::fs::create_dir(env.root().join("there")).unwrap();
     let workspaces = r#"{"workspaces":[{"path":"/there","interval":"1h"}]}"#;
@@ -112,7 +112,7 @@ fn the_data_folder_is_taken_before_and_after_a_command_and_the_nearer_one_counts
 }
 
 #[test]
-fn folders_and_commands_and_known_words_are_offered_where_they_belong() {
+fn folders_commands_and_values_are_completed_where_they_belong() {
     let zsh = completions("zsh", "murmur");
     assert!(zsh.contains("Workspace folder, registered or not:_files -/"));
     assert!(zsh.contains("Command and its arguments:_cmdambivalent"));
@@ -123,7 +123,7 @@ fn folders_and_commands_and_known_words_are_offered_where_they_belong() {
 }
 
 #[test]
-fn the_program_of_a_host_says_what_it_is() {
+fn murmur_host_explains_itself() {
     let env = Env::new();
     let program = env.root().join("murmur-host");
     std::os::unix::fs::symlink(MURMUR, &program).unwrap();
@@ -146,7 +146,7 @@ fn manual(env: &Env) -> PathBuf {
 }
 
 #[test]
-fn every_command_that_is_shown_has_a_manual_page() {
+fn every_visible_command_has_a_manual_page() {
     let env = Env::new();
     let folder = manual(&env);
     let mut pages = Vec::new();
@@ -174,7 +174,7 @@ fn every_command_that_is_shown_has_a_manual_page() {
 }
 
 #[test]
-fn a_manual_page_says_what_is_typed_and_what_there_is() {
+fn a_manual_page_has_usage_options_and_commands() {
     let env = Env::new();
     let folder = manual(&env);
     let page = |name: &str| {

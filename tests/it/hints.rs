@@ -31,7 +31,7 @@ fn command(shown: &str) -> &str {
 }
 
 #[test]
-fn a_word_is_what_a_shell_makes_of_it() {
+fn quoted_words_survive_a_shell() {
     for text in [
         NASTY,
         "",
@@ -52,7 +52,7 @@ fn a_word_is_what_a_shell_makes_of_it() {
 }
 
 #[test]
-fn the_command_of_a_hint_can_be_pasted_whatever_the_path_is() {
+fn a_hints_command_can_be_pasted_whatever_the_path() {
     let env = Env::new();
     for name in [NASTY, "two\nlines", "-x"] {
         let folder = env.root().join(name);
@@ -71,7 +71,7 @@ fn the_command_of_a_hint_can_be_pasted_whatever_the_path_is() {
 }
 
 #[test]
-fn a_data_folder_with_any_name_can_be_closed_and_opened_by_the_command_of_the_hint() {
+fn hinted_chmod_commands_work_for_a_data_folder_with_any_name() {
     let env = Env::new();
     let data = env.root().join(NASTY);
     env.murmur(["workspaces", "list"]).set("MURMUR_DIR", &data).run();
@@ -83,7 +83,7 @@ fn a_data_folder_with_any_name_can_be_closed_and_opened_by_the_command_of_the_hi
 }
 
 #[test]
-fn an_agent_that_is_not_executable_can_be_made_so_by_the_command_of_the_hint() {
+fn the_hinted_command_makes_an_agent_executable() {
     let env = Env::new();
     env.workspace("site", "Do it.");
     let bin = env.root().join(NASTY);
@@ -95,7 +95,7 @@ fn an_agent_that_is_not_executable_can_be_made_so_by_the_command_of_the_hint() {
 }
 
 #[test]
-fn a_workspace_that_is_named_instead_of_its_path_is_told_as_a_word_of_shell() {
+fn a_suggested_workspace_path_is_quoted_for_the_shell() {
     let env = Env::new();
     let site = env.workspace(NASTY, "Do it.");
     env.register(&[&site]);
@@ -109,7 +109,7 @@ fn a_workspace_that_is_named_instead_of_its_path_is_told_as_a_word_of_shell() {
 }
 
 #[test]
-fn an_agents_wrong_id_is_told_with_its_hint_over_the_daemons_socket() {
+fn an_unknown_agent_id_gets_a_hint_over_the_daemons_socket() {
     let env = Env::new();
     let daemon = env.daemon();
     let answer = env.connect().answer("host.status", &json!({ "agent_id": "../x" }));
@@ -160,7 +160,7 @@ fn matches(pattern: &str) -> Vec<String> {
 }
 
 #[test]
-fn no_error_has_its_hint_in_its_message() {
+fn no_error_message_contains_its_hint() {
     assert_eq!(
         matches(r#"#\[error\(\s*"[^"\n]*; "#),
         [""; 0],
@@ -172,7 +172,7 @@ fn no_error_has_its_hint_in_its_message() {
 }
 
 #[test]
-fn the_arms_of_hints_have_names_and_leave_nothing_out() {
+fn hint_functions_name_fields_and_cover_every_variant() {
     assert_eq!(matches(r"\bfield\d+\b"), [""; 0], "call the field by what it is");
     assert_eq!(matches(r"let Self(\(\.\.\)| \{ \.\. \}) = self;"), [""; 0]);
     let left_out =
@@ -181,7 +181,7 @@ fn the_arms_of_hints_have_names_and_leave_nothing_out() {
 }
 
 #[test]
-fn a_path_in_a_command_to_copy_is_a_word_of_shell() {
+fn paths_in_hinted_commands_are_quoted() {
     // A literal with a command and a place for something, up to the end of the statement.
     let commands = r#""[^"\n]*\b(?:murmur [a-z]+|chmod \S+|mkdir -p|fuser|cd|rm|mv|kill) \{[^"\n]*"[^;]*;"#;
     let wrong: Vec<String> = matches(commands)

@@ -14,7 +14,7 @@ fn said(env: &Env, args: &[&str]) -> String {
 }
 
 #[test]
-fn no_command_hands_on_what_a_terminal_obeys() {
+fn no_command_prints_control_characters() {
     let env = Env::new();
     let site = env.workspace(NAME, "Do it.");
     std::fs::create_dir_all(site.0.join(".claude")).unwrap();
@@ -54,7 +54,7 @@ fn no_command_hands_on_what_a_terminal_obeys() {
 }
 
 #[test]
-fn who_is_asked_sees_all_that_would_run() {
+fn a_person_sees_the_whole_command_before_answering() {
     let env = Env::new();
     let daemon = env.daemon();
     let mut hook = env.connect();

@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 use crate::env::Env;
 
 #[test]
-fn a_folder_becomes_a_workspace() {
+fn init_creates_a_workspace() {
     let env = Env::new();
     let site = env.root().join("my site");
     std::fs::create_dir(&site).unwrap();
@@ -47,7 +47,7 @@ fn a_folder_becomes_a_workspace() {
 }
 
 #[test]
-fn what_is_there_is_left_as_it_is() {
+fn existing_files_are_not_changed() {
     let env = Env::new();
     let site = env.workspace("site", "Mine.");
     assert_snapshot!(env.run(["init", "site", "--interval", "1h30m"]), @"
@@ -77,7 +77,7 @@ fn what_is_there_is_left_as_it_is() {
 }
 
 #[test]
-fn a_schedule_that_is_not_taken_is_an_error_and_nothing_is_done() {
+fn a_schedule_that_has_no_effect_is_an_error_and_nothing_is_written() {
     let env = Env::new();
     let site = env.workspace("site", "Mine.");
     env.run(["init", "site", "--interval", "2h"]);
@@ -134,7 +134,7 @@ fn a_schedule_that_is_not_taken_is_an_error_and_nothing_is_done() {
 }
 
 #[test]
-fn a_folder_is_made_where_nothing_else_is_missing() {
+fn only_the_last_folder_of_a_path_is_created() {
     let env = Env::new();
     assert_snapshot!(env.run(["init", "new site/", "--template", "tests"]), @"
     created [ENV]/new site
@@ -213,7 +213,7 @@ fn a_named_heartbeat_carries_its_own_schedule() {
 }
 
 #[test]
-fn a_template_is_one_of_ours_or_a_file() {
+fn a_template_is_built_in_or_a_file() {
     let env = Env::new();
     for template in ["default", "tests", "issues", "deploy"] {
         std::fs::create_dir(env.root().join(template)).unwrap();
@@ -235,7 +235,7 @@ fn a_template_is_one_of_ours_or_a_file() {
 
 /// A template's frontmatter and the schedule become one; what is typed is what holds.
 #[test]
-fn a_template_keeps_its_settings_and_its_schedule_unless_another_is_typed() {
+fn a_template_keeps_its_settings_and_schedule_unless_overridden() {
     let env = Env::new();
     env.workspace("site", "Mine.");
     let own = "---\ncron: \"0 4 * * *\"\nmaxTurns: 7\n---\nLook.\n";
@@ -252,7 +252,7 @@ fn a_template_keeps_its_settings_and_its_schedule_unless_another_is_typed() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_nothing_is_written() {
+fn invalid_arguments_are_refused_and_nothing_is_written() {
     let env = Env::new();
     std::fs::create_dir(env.root().join("site")).unwrap();
     assert_snapshot!(env.run(["init", "site", "--interval", "often"]), @r#"

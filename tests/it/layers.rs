@@ -73,7 +73,7 @@ fn used(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_module_is_on_the_map_and_the_map_names_no_other() {
+fn the_map_lists_every_module_and_no_other() {
     for krate in LAYERED {
         let text = fs::read_to_string(root().join(krate).join("lib.rs")).unwrap();
         let mut declared: Vec<&str> = text
@@ -89,7 +89,7 @@ fn every_module_is_on_the_map_and_the_map_names_no_other() {
 }
 
 #[test]
-fn a_module_uses_only_those_above_it() {
+fn a_module_uses_only_modules_above_it() {
     let mut wrong = Vec::new();
     for krate in LAYERED {
         let map = map(krate);
@@ -108,7 +108,7 @@ fn a_module_uses_only_those_above_it() {
 }
 
 #[test]
-fn every_file_says_what_it_is_for_and_can_be_held_in_the_head() {
+fn every_file_has_a_module_comment_and_at_most_400_lines() {
     let mut wrong = Vec::new();
     for folder in ["src", "crates", "fake-claude", "tests", "benches"] {
         for file in rust_files(&root().join(folder)) {
@@ -128,7 +128,7 @@ fn every_file_says_what_it_is_for_and_can_be_held_in_the_head() {
 }
 
 #[test]
-fn tests_find_the_machines_programs_by_one_path() {
+fn tests_look_for_programs_on_one_path() {
     let folder = concat!("/usr", "/bin");
     let mut files = rust_files(&root().join("tests/it"));
     files.retain(|file| fs::read_to_string(file).unwrap().contains(folder));
@@ -148,7 +148,7 @@ fn tests_find_the_machines_programs_by_one_path() {
 }
 
 #[test]
-fn only_sys_is_unsafe() {
+fn only_sys_has_unsafe_code() {
     let mut outside: Vec<PathBuf> = ["src", "crates", "fake-claude"]
         .into_iter()
         .flat_map(|folder| rust_files(&root().join(folder)))
@@ -160,7 +160,7 @@ fn only_sys_is_unsafe() {
 }
 
 #[test]
-fn every_error_with_a_hint_is_asked_for_it() {
+fn every_error_type_with_a_hint_is_listed() {
     let list = fs::read_to_string(root().join("src/cli/complaint.rs")).unwrap();
     // What only reaches a person inside another error, or as a text that a model reads.
     let inner = [
@@ -184,7 +184,7 @@ fn every_error_with_a_hint_is_asked_for_it() {
 }
 
 #[test]
-fn no_message_has_its_hint_in_it() {
+fn no_message_contains_a_hint() {
     for file in rust_files(&root().join("src/cli")) {
         let text = fs::read_to_string(&file).unwrap();
         for line in text.lines().filter(|line| line.contains("bail!(\"") || line.contains("#[error(\"")) {

@@ -31,7 +31,7 @@ fn configured(env: &Env, heartbeat: &str, mut entry: Value) {
 }
 
 #[test]
-fn skip_in_the_frontmatter_drops_no_deny_list() {
+fn skip_in_frontmatter_does_not_drop_the_deny_list() {
     let env = Env::new();
     let deny = json!({ "interval": "1h", "permissions": { "deny": ["Bash(curl *)"] } });
     configured(&env, "---\npermissions: skip\n---\nDo it.", deny);
@@ -44,7 +44,7 @@ fn skip_in_the_frontmatter_drops_no_deny_list() {
 }
 
 #[test]
-fn more_than_config_json_allows_is_no_more_and_everybody_says_so() {
+fn values_beyond_config_json_are_limited_and_reported() {
     let env = Env::new();
     let heartbeat = "---\nmaxTurns: 50\ntimeout: 2h\nmodel: opus\ninterval: 5m\nbackgroundWait: 1h\n\
                      permissionsChecker: off\nquestions: broker\nrequires: [b]\npermissions: {deny: [B]}\n---\nDo it.";
@@ -106,7 +106,7 @@ fn more_than_config_json_allows_is_no_more_and_everybody_says_so() {
 }
 
 #[test]
-fn less_than_config_json_allows_applies_and_what_it_leaves_open_can_be_set() {
+fn values_below_config_jsons_apply_and_unset_ones_can_be_set() {
     let env = Env::new();
     let heartbeat =
         "---\nmaxTurns: 5\ntimeout: 1m\nmodel: opus\ninterval: 2h\npermissionsChecker: manual\n---\nDo it.";
@@ -125,7 +125,7 @@ fn less_than_config_json_allows_applies_and_what_it_leaves_open_can_be_set() {
 }
 
 #[test]
-fn an_agent_cannot_write_itself_limits_beyond_all_measure() {
+fn an_agent_cannot_raise_its_limits_beyond_the_fixed_ones() {
     let env = Env::new();
     let heartbeat = "---\ninterval: 1s\ntimeout: 36500d\nmaxTurns: 4000000000\n---\nDo it.";
     configured(&env, heartbeat, json!({}));
@@ -160,7 +160,7 @@ fn an_agent_cannot_write_itself_limits_beyond_all_measure() {
 }
 
 #[test]
-fn with_skip_the_settings_of_claude_code_are_left_alone() {
+fn with_skip_claude_codes_settings_stay_unchanged() {
     let env = Env::new();
     configured(&env, "Do it.", json!({ "interval": "1h", "permissions": "skip" }));
     let shown = env.murmur(["beat", "site", "--dry-run"]).quiet();

@@ -76,7 +76,7 @@ fn ends_without_the_key(env: &Env, daemon: Daemon) {
 }
 
 #[test]
-fn a_models_word_decides_and_whatever_is_no_word_denies() {
+fn the_models_decision_counts_and_anything_else_denies() {
     let env = Env::new();
     let daemon = env.daemon();
     let to = |said: &str| answer_to(&env, anthropic(said));
@@ -101,7 +101,7 @@ fn a_models_word_decides_and_whatever_is_no_word_denies() {
 }
 
 #[test]
-fn whatever_a_provider_does_instead_of_answering_denies() {
+fn provider_failures_deny() {
     let env = Env::new();
     let daemon = env.daemon();
     let allow = says("allow", "ok");
@@ -134,7 +134,7 @@ fn whatever_a_provider_does_instead_of_answering_denies() {
 }
 
 #[test]
-fn a_redirect_is_not_followed_and_a_proxy_not_used() {
+fn redirects_are_not_followed_and_proxies_not_used() {
     let env = Env::new();
     let elsewhere = Provider::always(anthropic(&says("allow", "ok")));
     let daemon = env.murmur(["start", "--foreground"]);
@@ -157,7 +157,7 @@ fn a_redirect_is_not_followed_and_a_proxy_not_used() {
 }
 
 #[test]
-fn a_provider_that_does_not_answer_in_time_or_cannot_be_reached_denies() {
+fn a_slow_or_unreachable_provider_denies() {
     let env = Env::new();
     let daemon = env.daemon();
     let silent = Provider::new(|_| Reply::Silence);
@@ -180,7 +180,7 @@ fn a_provider_that_does_not_answer_in_time_or_cannot_be_reached_denies() {
 }
 
 #[test]
-fn without_settings_that_name_a_model_and_a_key_nobody_is_asked() {
+fn without_a_configured_model_and_key_no_provider_is_called() {
     let env = Env::new();
     let daemon = env.daemon();
     let ask = || answer(&env, 20, &json!({}));
@@ -200,7 +200,7 @@ fn without_settings_that_name_a_model_and_a_key_nobody_is_asked() {
 }
 
 #[test]
-fn a_call_too_long_to_be_looked_at_and_what_is_for_a_person_are_denied_unasked() {
+fn oversized_calls_and_questions_are_denied_without_asking_the_model() {
     let env = Env::new();
     let daemon = env.daemon();
     let provider = Provider::always(anthropic(&says("allow", "ok")));
@@ -221,7 +221,7 @@ fn a_call_too_long_to_be_looked_at_and_what_is_for_a_person_are_denied_unasked()
 }
 
 #[test]
-fn anthropic_is_asked_with_its_headers_and_the_call_as_data() {
+fn anthropic_gets_its_headers_and_the_call_as_data() {
     let env = Env::new();
     let daemon = env.daemon();
     let provider = Provider::always(anthropic(&says("allow", "ok")));
@@ -251,7 +251,7 @@ fn anthropic_is_asked_with_its_headers_and_the_call_as_data() {
 }
 
 #[test]
-fn openai_is_asked_in_its_own_way_with_the_key_of_the_daemons_environment() {
+fn openai_gets_its_own_format_and_the_key_from_the_daemons_environment() {
     let env = Env::new();
     let daemon = Daemon::new(env.murmur(["start", "--foreground"]).set("OPENAI_API_KEY", KEY));
     let provider = Provider::always(openai(&says("deny", "no")));
@@ -266,7 +266,7 @@ fn openai_is_asked_in_its_own_way_with_the_key_of_the_daemons_environment() {
 }
 
 #[test]
-fn four_questions_are_under_way_at_once_and_the_others_wait() {
+fn at_most_four_calls_are_checked_at_once() {
     let env = Env::new();
     let daemon = env.daemon();
     // How many have come, are there, and have been there at once.

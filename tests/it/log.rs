@@ -30,7 +30,7 @@ pub(crate) fn journal(env: &Env) -> String {
 }
 
 #[test]
-fn what_a_person_stopped_is_no_error_but_stopped() {
+fn a_beat_stopped_by_a_person_is_shown_as_stopped() {
     let env = Env::new();
     let line = |at: u8, stopped: &str| {
         format!(
@@ -45,7 +45,7 @@ fn what_a_person_stopped_is_no_error_but_stopped() {
 }
 
 #[test]
-fn there_is_nothing_at_first() {
+fn an_empty_log_prints_nothing() {
     let env = Env::new();
     assert_snapshot!(env.run(["log"]), @"
     no beats to show; see: murmur status
@@ -70,7 +70,7 @@ fn beats_are_shown_oldest_first() {
 }
 
 #[test]
-fn filters_choose_and_n_counts_what_they_chose() {
+fn filters_apply_before_n() {
     let env = Env::new();
     journal(&env);
     assert_snapshot!(env.run(["log", "-n", "2"]), @"
@@ -107,7 +107,7 @@ fn filters_choose_and_n_counts_what_they_chose() {
 }
 
 #[test]
-fn a_workspace_that_nobody_knows_is_no_workspace_without_beats() {
+fn an_unknown_workspace_is_an_error() {
     let env = Env::new();
     assert_snapshot!(env.run(["log", "--workspace", "nope"]), @"
     | error: [ENV]/nope is not registered and not in the journal
@@ -148,14 +148,14 @@ fn a_workspace_that_nobody_knows_is_no_workspace_without_beats() {
 }
 
 #[test]
-fn json_is_the_journals_own_lines() {
+fn json_prints_the_journal_lines_unchanged() {
     let env = Env::new();
     let text = journal(&env);
     assert_eq!(env.run(["log", "--json"]), format!("{text}[exit 0]"));
 }
 
 #[test]
-fn lines_that_are_not_ours_are_passed_over() {
+fn foreign_lines_are_skipped() {
     let env = Env::new();
     let text = journal(&env);
     let foreign = format!("not ours\n{{\"a\":1}}\n\u{0}\n\n{text}[1,2]\n{{\"ts\":\"torn");
@@ -179,7 +179,7 @@ fn following_shows_every_beat_as_it_ends() {
 }
 
 #[test]
-fn following_waits_for_a_journal_and_a_folder_that_are_not_there_yet_and_filters() {
+fn following_waits_for_a_missing_journal_and_filters() {
     let env = Env::new();
     env.workspace("site", "Do it.");
     let mut follow = env.murmur(["log", "-f", "--outcome", "error"]).start();
@@ -194,7 +194,7 @@ fn following_waits_for_a_journal_and_a_folder_that_are_not_there_yet_and_filters
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let env = Env::new();
     let text = journal(&env);
     std::fs::write(env.data().join("heartbeats.jsonl"), text.repeat(2000)).unwrap();

@@ -47,7 +47,7 @@ fn over(env: &Env, id: &str, output: &[u8]) {
 }
 
 #[test]
-fn sessions_are_listed_the_newest_first() {
+fn sessions_are_listed_newest_first() {
     let env = Env::new();
     for id in ["first", "second", "third"] {
         over(&env, id, b"x");
@@ -75,7 +75,7 @@ fn a_session_is_described() {
 }
 
 #[test]
-fn history_is_read_from_the_beginning_to_the_end() {
+fn output_is_read_from_beginning_to_end() {
     let env = Env::new();
     let mut writer = session(&env, "s");
     let at = clock::now();
@@ -88,7 +88,7 @@ fn history_is_read_from_the_beginning_to_the_end() {
 }
 
 #[test]
-fn large_output_is_read_in_pages_of_either_encoding() {
+fn large_output_is_read_in_pages_in_both_encodings() {
     let env = Env::new();
     let mut output = Vec::new();
     for line in 0..60_000_u32 {
@@ -139,7 +139,7 @@ fn the_last_lines_and_bytes_are_read() {
 }
 
 #[test]
-fn lines_are_found_with_those_around_them() {
+fn matching_lines_are_found_with_context() {
     let env = Env::new();
     over(&env, "s", b"one\n\x1b[31mError\x1b[0m: two\nthree\nerror: four\n");
     let mut client = Client::start(&env);
@@ -157,7 +157,7 @@ fn lines_are_found_with_those_around_them() {
 }
 
 #[test]
-fn what_a_match_misses_for_want_of_room_is_said() {
+fn context_that_does_not_fit_is_reported() {
     let env = Env::new();
     let lines: String = (1..=30).map(|line| format!("line {line} ERROR\n")).collect();
     over(&env, "lines", lines.as_bytes());
@@ -178,7 +178,7 @@ fn what_a_match_misses_for_want_of_room_is_said() {
 }
 
 #[test]
-fn a_line_that_is_too_long_to_be_searched_at_once_counts_once() {
+fn a_line_searched_in_parts_counts_once() {
     let env = Env::new();
     let long = format!("hit {} hit", "x".repeat(200_000));
     over(&env, "s", format!("one\n{long}\nthree\nhit four\n").as_bytes());
@@ -190,7 +190,7 @@ fn a_line_that_is_too_long_to_be_searched_at_once_counts_once() {
 }
 
 #[test]
-fn a_stray_byte_takes_no_text_with_it() {
+fn an_invalid_byte_does_not_hide_text() {
     let env = Env::new();
     over(&env, "s", &[&b"a".repeat(1000)[..], b"\xff", &b"b".repeat(1000)].concat());
     over(&env, "binary", &b"a\xff".repeat(1000));
@@ -207,7 +207,7 @@ fn a_stray_byte_takes_no_text_with_it() {
 }
 
 #[test]
-fn escape_codes_are_taken_out() {
+fn escape_codes_are_removed() {
     let env = Env::new();
     over(&env, "s", b"\x1b[1mbold\x1b[0m\n10%\r20%\r30%\n");
     let read =
@@ -217,7 +217,7 @@ fn escape_codes_are_taken_out() {
 }
 
 #[test]
-fn many_sessions_keep_their_cursors_apart() {
+fn cursors_of_many_sessions_are_independent() {
     let env = Env::new();
     let output = |session: usize| (0..50).map(|line| format!("{session}: {line}\n")).collect::<String>();
     for session in 0..100 {
@@ -245,7 +245,7 @@ fn many_sessions_keep_their_cursors_apart() {
 }
 
 #[test]
-fn a_server_makes_no_state_root_and_sees_the_sessions_of_one_that_appears() {
+fn a_server_creates_no_state_root_and_finds_one_that_appears() {
     let env = Env::new();
     let mut client = Client::start(&env);
     assert_eq!(client.call("derun_list_sessions", json!({}))["sessions"], json!([]));
@@ -261,7 +261,7 @@ fn a_server_makes_no_state_root_and_sees_the_sessions_of_one_that_appears() {
 }
 
 #[test]
-fn the_configuration_names_this_program_and_a_state_root_that_was_chosen() {
+fn the_printed_configuration_names_this_program_and_a_custom_state_root() {
     let env = Env::new();
     let program = std::path::Path::new(MURMUR).canonicalize().unwrap();
     let folder = env.root().canonicalize().unwrap();

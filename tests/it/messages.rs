@@ -10,7 +10,7 @@ use predicates::str::is_empty;
 use crate::env::{Env, fake_claude, programs};
 
 #[test]
-fn a_misspelled_name_is_told_with_the_nearest_one_and_the_option() {
+fn a_misspelled_heartbeat_name_gets_a_suggestion() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.named("nightly", "---\ninterval: 1d\n---\nCount.");
@@ -44,7 +44,7 @@ fn a_misspelled_name_is_told_with_the_nearest_one_and_the_option() {
 }
 
 #[test]
-fn a_shell_that_is_not_known_is_told_with_those_that_are() {
+fn an_unknown_shell_error_lists_the_known_ones() {
     let env = Env::new();
     assert_snapshot!(env.run(["completions", "zz"]), @r#"
     | error: shell "zz" is not a known value
@@ -64,7 +64,7 @@ fn a_shell_that_is_not_known_is_told_with_those_that_are() {
 }
 
 #[test]
-fn a_file_in_the_place_of_the_data_folder_is_named_by_every_command() {
+fn every_command_reports_a_file_in_place_of_the_data_folder() {
     let env = Env::new();
     env.workspace("site", "Do it.");
     let file = env.root().join("file");
@@ -99,7 +99,7 @@ fn a_file_in_the_place_of_the_data_folder_is_named_by_every_command() {
 }
 
 #[test]
-fn settings_that_do_not_parse_are_told_with_place_cause_and_hint() {
+fn invalid_settings_are_reported_with_position_cause_and_hint() {
     let env = Env::new();
     env.workspace("site", "Do it.");
     let said = |text: &str| {
@@ -134,7 +134,7 @@ fn settings_that_do_not_parse_are_told_with_place_cause_and_hint() {
 }
 
 #[test]
-fn output_that_cannot_be_written_is_an_error_of_every_command() {
+fn every_command_reports_output_that_cannot_be_written() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -182,7 +182,7 @@ fn output_that_cannot_be_written_is_an_error_of_every_command() {
 }
 
 #[test]
-fn a_journal_that_cannot_be_written_for_another_reason_than_room_is_told_with_that_reason() {
+fn an_unwritable_journal_is_reported_with_its_cause() {
     let env = Env::new();
     env.workspace("site", "Do it.");
     let journal = env.made_data().join("heartbeats.jsonl");
@@ -221,7 +221,7 @@ fn hint(env: &Env, said: &str) -> String {
 }
 
 #[test]
-fn a_symlink_that_leads_back_to_itself_is_named_with_what_to_do() {
+fn a_symlink_loop_is_reported_with_a_hint() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -273,7 +273,7 @@ impl Drop for Locked<'_> {
 }
 
 #[test]
-fn a_file_that_a_flag_protects_is_told_with_the_command_that_clears_it() {
+fn an_immutable_file_is_reported_with_the_command_that_clears_the_flag() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -292,7 +292,7 @@ fn a_file_that_a_flag_protects_is_told_with_the_command_that_clears_it() {
 }
 
 #[test]
-fn a_reader_that_has_gone_is_no_error() {
+fn no_command_fails_on_a_closed_pipe() {
     let env = Env::new();
     env.workspace("site", "Do it.");
     for args in [&["beat", "site"][..], &["status"], &["help"], &["completions", "bash"]] {
@@ -303,7 +303,7 @@ fn a_reader_that_has_gone_is_no_error() {
 }
 
 #[test]
-fn a_role_that_is_almost_the_managers_is_an_error() {
+fn a_misspelled_manager_role_is_an_error() {
     let env = Env::new();
     env.workspace("site", "Do it.");
     assert_snapshot!(env.run(["host", "spawn", "--role", "managr", "--worktree", "site"]), @r#"
@@ -314,7 +314,7 @@ fn a_role_that_is_almost_the_managers_is_an_error() {
 }
 
 #[test]
-fn a_misspelled_agent_workspace_or_command_is_told_with_the_nearest_one() {
+fn a_misspelled_agent_workspace_or_command_gets_a_suggestion() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);

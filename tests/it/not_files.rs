@@ -30,7 +30,7 @@ fn put(kind: &str, path: &Path) {
 }
 
 #[test]
-fn a_journal_that_is_not_a_file_is_refused_and_named_by_every_command() {
+fn every_command_reports_a_journal_that_is_not_a_file() {
     for (kind, words) in KINDS {
         let env = Env::for_as_long_as(DEADLINE);
         let site = env.workspace("site", "Do it.");
@@ -61,7 +61,7 @@ fn a_journal_that_is_not_a_file_is_refused_and_named_by_every_command() {
 }
 
 #[test]
-fn a_journal_that_becomes_a_pipe_under_a_daemon_loses_no_line() {
+fn no_line_is_lost_if_the_journal_becomes_a_pipe() {
     let env = Env::for_as_long_as(DEADLINE);
     let site = env.workspace("site", "Do it.");
     site.plays(&json!({ "stdout": result("HEARTBEAT_OK") }));
@@ -85,7 +85,7 @@ fn a_journal_that_becomes_a_pipe_under_a_daemon_loses_no_line() {
 }
 
 #[test]
-fn nothing_waits_for_a_pipe_in_the_place_of_any_other_file() {
+fn nothing_blocks_on_a_pipe_in_place_of_any_other_file() {
     let names = [
         "config.json",
         "config.lock",
@@ -135,7 +135,7 @@ fn nothing_waits_for_a_pipe_in_the_place_of_any_other_file() {
 }
 
 #[test]
-fn a_beat_whose_instructions_are_a_pipe_says_so() {
+fn a_heartbeat_file_that_is_a_pipe_is_reported() {
     let env = Env::for_as_long_as(DEADLINE);
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);

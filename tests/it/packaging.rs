@@ -66,7 +66,7 @@ fn made(env: &Env, version: &str) -> PathBuf {
 }
 
 #[test]
-fn a_package_has_the_other_names_and_completions_and_manual_pages() {
+fn a_package_has_links_completions_and_manual_pages() {
     let env = Env::new();
     let prefix = env.root().join("prefix");
     fs::create_dir_all(prefix.join("bin")).unwrap();

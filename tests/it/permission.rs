@@ -34,7 +34,7 @@ fn check(env: &Env, call: &str) -> String {
 }
 
 #[test]
-fn the_file_that_is_shipped_holds_as_it_is() {
+fn the_shipped_rules_are_valid() {
     let env = Env::new();
     env.setting("permissions.toml", include_str!("../../permissions.toml.default"));
     let rules = here(&env, ["permission", "rules"]).run();
@@ -61,7 +61,7 @@ fn the_file_that_is_shipped_holds_as_it_is() {
 }
 
 #[test]
-fn without_a_file_there_are_no_rules_and_it_is_said_where_they_go() {
+fn without_a_file_there_are_no_rules_and_its_path_is_shown() {
     let env = Env::new();
     assert_snapshot!(here(&env, ["permission", "rules"]).run(), @"
     [ENV]/data/projects/here@[DIGITS]/permissions.toml does not exist; see docs/reference/permissions.md and permissions.toml.default
@@ -89,7 +89,7 @@ fn without_a_file_there_are_no_rules_and_it_is_said_where_they_go() {
 }
 
 #[test]
-fn rules_are_listed_in_their_order_the_projects_first() {
+fn rules_are_listed_in_order_with_the_projects_first() {
     let env = Env::new();
     env.setting("permissions.toml", RULES);
     env.project_rules(
@@ -116,7 +116,7 @@ fn rules_are_listed_in_their_order_the_projects_first() {
 }
 
 #[test]
-fn a_call_is_checked_and_the_rule_that_decides_is_named() {
+fn a_checked_call_names_the_deciding_rule() {
     let env = Env::new();
     env.setting("permissions.toml", RULES);
     env.project_rules("site", "[[rules]]\ntool = \"Bash\"\naction = \"allow\"\npattern = \"git push -f\"\n");
@@ -177,7 +177,7 @@ fn a_call_is_checked_and_the_rule_that_decides_is_named() {
 }
 
 #[test]
-fn what_the_settings_and_the_workspace_say_is_what_comes_after_the_rules() {
+fn settings_and_the_workspace_decide_after_the_rules() {
     let env = Env::new();
     env.setting("config.toml", "permissions-checker = \"llm\"\napproval = \"defer\"\nquestions = \"deny\"\n");
     let site = env.workspace("site", "---\npermissionsChecker: off\napprovalWait: 5m\n---\nDo it.");
@@ -215,7 +215,7 @@ fn what_the_settings_and_the_workspace_say_is_what_comes_after_the_rules() {
 }
 
 #[test]
-fn that_no_beat_would_run_at_all_is_said() {
+fn permission_check_notes_that_beats_cannot_run() {
     let env = Env::new();
     env.workspace("site", "---\nmodle: x\n---\nDo it.");
     assert_snapshot!(env.run(["permission", "check", "Task", "--cwd", "site"]), @r#"
@@ -228,7 +228,7 @@ fn that_no_beat_would_run_at_all_is_said() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_denies_everything_and_says_where_it_is_wrong() {
+fn an_invalid_file_denies_every_call_and_is_reported_with_its_position() {
     let env = Env::new();
     env.setting("permissions.toml", "[[rules]]\ntool = \"Bash\"\naction = \"alow\"\n");
     assert_snapshot!(check(&env, "Read(a)"), @r#"
@@ -253,7 +253,7 @@ fn a_file_that_cannot_be_read_denies_everything_and_says_where_it_is_wrong() {
 }
 
 #[test]
-fn a_call_is_typed_or_comes_on_stdin_as_a_hook_gets_it() {
+fn a_call_is_an_argument_or_hook_input_on_stdin() {
     let env = Env::new();
     env.setting("permissions.toml", RULES);
     let hook = env.root().join("hook.json");

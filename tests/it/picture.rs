@@ -114,7 +114,7 @@ text {{ font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans M
 }
 
 #[test]
-fn the_picture_shows_what_the_demo_prints() {
+fn the_picture_shows_the_output_of_the_demo() {
     let mut lines = vec!["\x1b[2m$\x1b[0m murmur demo".to_owned()];
     lines.extend(fixed(&demo()));
     let picture = svg(&lines);
@@ -129,7 +129,7 @@ fn the_picture_shows_what_the_demo_prints() {
 }
 
 #[test]
-fn a_line_is_cut_where_the_picture_ends() {
+fn a_line_is_cut_at_the_edge_of_the_picture() {
     let long = format!("  \x1b[31merror\x1b[0m {}", "x".repeat(200));
     let pieces = pieces(&long);
     let (_, column, text) = pieces.last().unwrap();

@@ -60,7 +60,7 @@ fn is_quiet(run: Run) {
 }
 
 #[test]
-fn a_pulse_has_every_field_in_its_order_and_only_its_user_may_read_it() {
+fn a_pulse_has_every_field_in_order_and_is_private() {
     let env = Env::new();
     let told = called("Bash", &json!({ "command": "cargo test\n --quiet", "description": "Test" }));
     is_quiet(env.pulse_hook("PostToolUse", told.to_string()).set("MURMUR_AGENT_ID", "site-1"));
@@ -91,7 +91,7 @@ fn a_pulse_has_every_field_in_its_order_and_only_its_user_may_read_it() {
 }
 
 #[test]
-fn a_session_is_told_from_its_begin_to_its_end() {
+fn pulses_cover_a_session_from_start_to_end() {
     let env = Env::new();
     for (event, more) in [
         ("SessionStart", json!({ "source": "startup" })),
@@ -130,7 +130,7 @@ fn a_session_is_told_from_its_begin_to_its_end() {
 }
 
 #[test]
-fn whatever_is_missing_the_pulse_says_what_is_known() {
+fn a_pulse_has_whatever_is_known() {
     let env = Env::new();
     is_quiet(env.pulse_hook("PostToolUse", "{}"));
     let pulse = env.pulse("unknown");
@@ -153,7 +153,7 @@ fn whatever_is_missing_the_pulse_says_what_is_known() {
 }
 
 #[test]
-fn murmur_itself_is_the_same_hook() {
+fn murmur_hook_and_murmur_hook_command_behave_alike() {
     let env = Env::new();
     let told = env.root().join("told");
     std::fs::write(&told, called("Bash", &json!({ "command": "ls" })).to_string()).unwrap();

@@ -88,17 +88,17 @@ fn between<'a>(payload: &'a str, key: &str) -> &'a str {
 }
 
 #[test]
-fn what_the_newer_one_says_becomes_these_pulses() {
+fn pulses_of_the_newer_version() {
     insta::assert_snapshot!(table("2.1.329"));
 }
 
 #[test]
-fn what_the_older_one_says_becomes_these_pulses() {
+fn pulses_of_the_older_version() {
     insta::assert_snapshot!(table("2.1.197"));
 }
 
 #[test]
-fn both_versions_were_heard_at_every_event_that_writes_a_pulse() {
+fn the_recordings_of_both_versions_have_every_pulse_event() {
     for version in ["2.1.197", "2.1.329"] {
         let folder = Path::new(FIXTURES).join(version);
         let files = std::fs::read_dir(folder).unwrap();
@@ -112,7 +112,7 @@ fn both_versions_were_heard_at_every_event_that_writes_a_pulse() {
 
 /// What nobody was heard to send, but somebody could.
 #[test]
-fn fields_that_are_missing_or_strange_lose_no_pulse() {
+fn missing_or_unexpected_fields_do_not_prevent_a_pulse() {
     let deep = format!(
         r#"{{"session_id":"s","tool_name":"Deep","tool_input":{}{}}}"#,
         "[".repeat(100_000),

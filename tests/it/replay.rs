@@ -37,7 +37,7 @@ fn record_with(plan: &RecordPlan, stdin: impl AsFd) -> (Vec<u8>, Vec<u8>, Result
 }
 
 #[test]
-fn a_recorded_run_is_untouched_and_only_its_fixture_is_scrubbed() {
+fn a_recorded_run_is_unchanged_and_only_its_fixture_is_scrubbed() {
     let root = tempfile::tempdir().unwrap();
     let script = "cat; echo \"$PWD $SHOP_TOKEN\"; printf 'oh\\377'; echo bad >&2; exit 7";
     let (out, err, recorded) = record_with(&shell(root.path(), script, b"in\n"), std::io::stdin());
@@ -54,7 +54,7 @@ fn a_recorded_run_is_untouched_and_only_its_fixture_is_scrubbed() {
 }
 
 #[test]
-fn stdin_is_copied_as_it_comes_and_the_answer_passes_at_once() {
+fn stdin_is_copied_as_it_arrives_and_output_is_forwarded_at_once() {
     let root = tempfile::tempdir().unwrap();
     let plan = RecordPlan { stdin: Stdin::Inherit, ..shell(root.path(), "cat", b"") };
     let (from, mut to) = std::io::pipe().unwrap();
@@ -76,7 +76,7 @@ fn stdin_is_copied_as_it_comes_and_the_answer_passes_at_once() {
 }
 
 #[test]
-fn a_child_that_holds_the_pipes_is_not_waited_for() {
+fn the_recorder_does_not_wait_for_a_child_that_holds_the_pipes() {
     let root = tempfile::tempdir().unwrap();
     let log = root.path().join("log");
     let mut plan = shell(root.path(), "", b"prompt");
@@ -92,7 +92,7 @@ fn a_child_that_holds_the_pipes_is_not_waited_for() {
 }
 
 #[test]
-fn a_death_by_signal_is_recorded_as_one() {
+fn a_death_by_signal_is_recorded() {
     let root = tempfile::tempdir().unwrap();
     let (_, _, recorded) = record_with(&shell(root.path(), "kill -9 $$", b""), std::io::stdin());
     assert_eq!(recorded.unwrap().end, End::Signal(9));
@@ -112,7 +112,7 @@ fn a_recording_with_a_private_key_is_refused_and_nothing_is_saved() {
 }
 
 #[test]
-fn what_could_not_be_saved_or_started_is_not_run() {
+fn a_command_that_cannot_be_saved_or_started_does_not_run() {
     let root = tempfile::tempdir().unwrap();
     std::fs::create_dir(root.path().join("run")).unwrap();
     std::fs::write(root.path().join("run/main.rs"), "").unwrap();
@@ -160,7 +160,7 @@ fn a_signal_to_the_recorder_reaches_the_command() {
 }
 
 #[test]
-fn a_fixture_plays_to_writers_and_says_how_it_ended() {
+fn a_fixture_plays_to_writers_and_returns_its_exit() {
     let recorded = Fixture::load(Path::new(&fixture("max-turns"))).unwrap();
     for pace in [Pace::Instant, Pace::Gate("/dev/null".into())] {
         let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -173,7 +173,7 @@ fn a_fixture_plays_to_writers_and_says_how_it_ended() {
 }
 
 #[test]
-fn no_committed_fixture_tells_where_it_was_recorded() {
+fn no_committed_fixture_reveals_where_it_was_recorded() {
     for entry in std::fs::read_dir(fixture("")).unwrap() {
         let folder = entry.unwrap().path();
         let recorded = Fixture::load(&folder).unwrap();

@@ -23,7 +23,7 @@ fn line(env: &Env, frontmatter: &str, stdout: &str) -> Value {
 }
 
 #[test]
-fn a_heartbeat_that_is_ok_without_its_mcp_server_is_attention_or_an_error() {
+fn an_ok_without_an_mcp_server_becomes_attention_or_an_error() {
     let env = Env::new();
     let requires = "---\nrequires: [mail]\n---\n";
     assert_eq!(line(&env, "", &stream("connected", "HEARTBEAT_OK"))["outcome"], "ok");
@@ -53,7 +53,7 @@ fn a_line_has_the_model_and_the_tokens() {
 }
 
 #[test]
-fn a_line_has_the_status_with_which_the_api_refused() {
+fn a_line_has_the_http_status_of_an_api_refusal() {
     let env = Env::new();
     let refused = json!({ "type": "result", "subtype": "success", "is_error": true, "api_error_status": 429,
         "result": "You've hit your limit" });
@@ -68,7 +68,7 @@ fn an_empty_answer_is_attention() {
 }
 
 #[test]
-fn a_beat_that_was_stopped_is_shown_as_stopped_by_you() {
+fn a_stopped_beat_is_shown_as_stopped_by_you() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.plays(&json!({ "stdout": "", "faults": ["hang"] }));

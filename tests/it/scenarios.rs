@@ -7,62 +7,62 @@ const SCENARIOS: [(&str, &[(&str, &str)]); 10] = [
     (
         "ANSI and curses programs look the same",
         &[
-            ("run/programs.rs", "vim_edits"),
-            ("run/programs.rs", "a_scripted_full_screen_program"),
-            ("run/transcript.rs", "a_progress_bar_comes_through_a_terminal"),
+            ("run/programs.rs", "vim_works"),
+            ("run/programs.rs", "a_full_screen_program_works"),
+            ("run/transcript.rs", "a_progress_bar_passes_through_a_terminal"),
         ],
     ),
     (
         "signals and exits are the command's",
         &[
-            ("run/jobs.rs", "ctrl_c_ends_a_job_and_the_shell_goes_on"),
-            ("run/exit.rs", "every_exit_code_is_the_commands"),
-            ("run/exit.rs", "a_command_that_a_signal_ends_ends_murmur_by_the_same_without_a_core_of_its_own"),
+            ("run/jobs.rs", "ctrl_c_ends_a_job_and_the_shell_continues"),
+            ("run/exit.rs", "every_exit_code_is_passed_through"),
+            ("run/exit.rs", "murmur_dies_by_the_commands_signal_without_a_core_dump"),
         ],
     ),
     (
         "a live tail over MCP while the command runs",
-        &[("mcp/live.rs", "a_wait_is_over_when_something_comes_and_when_nothing_will")],
+        &[("mcp/live.rs", "a_wait_ends_with_new_output_or_the_end_of_the_session")],
     ),
-    ("history from cursor 0 after the end", &[("mcp.rs", "history_is_read_from_the_beginning_to_the_end")]),
+    ("history from cursor 0 after the end", &[("mcp.rs", "output_is_read_from_beginning_to_end")]),
     (
         "sessions at once stay apart",
         &[
-            ("captures/crowd.rs", "a_hundred_at_once_stay_apart"),
-            ("mcp.rs", "many_sessions_keep_their_cursors_apart"),
+            ("captures/crowd.rs", "a_hundred_concurrent_sessions_stay_separate"),
+            ("mcp.rs", "cursors_of_many_sessions_are_independent"),
         ],
     ),
     (
         "large output has a stable next_cursor",
-        &[("mcp.rs", "large_output_is_read_in_pages_of_either_encoding")],
+        &[("mcp.rs", "large_output_is_read_in_pages_in_both_encodings")],
     ),
     (
         "what expired is removed, and nothing that is active",
         &[
-            ("captures/retention.rs", "each_session_is_kept_for_as_long_as_it_was_asked_to_be"),
-            ("captures/retention.rs", "what_is_written_is_never_removed_whatever_its_files_say"),
+            ("captures/retention.rs", "each_session_is_kept_for_its_own_retention"),
+            ("captures/retention.rs", "a_session_being_written_is_never_removed_whatever_its_files_contain"),
         ],
     ),
     (
         "parity of the pseudo terminals, Windows' as far as there is one (crates/derun/README.md)",
-        &[("run/modes.rs", "a_command_sees_the_settings_of_the_terminal_that_murmur_is_in")],
+        &[("run/modes.rs", "a_command_sees_the_settings_of_murmurs_terminal")],
     ),
     (
         "traversal and links are refused, for reads and for writes",
         &[
-            ("captures/links.rs", "what_is_planted_before_a_session_is_read_leads_nowhere"),
-            ("captures/links.rs", "what_is_planted_while_a_session_is_written_leads_nowhere"),
-            ("captures/ids.rs", "an_id_that_is_refused_leaves_no_trace_not_even_a_store"),
+            ("captures/links.rs", "links_planted_before_a_session_is_read_are_not_followed"),
+            ("captures/links.rs", "links_planted_while_a_session_is_written_are_not_followed"),
+            ("captures/ids.rs", "a_rejected_id_leaves_no_trace_not_even_a_store"),
         ],
     ),
     (
         "a missing session is the same to every tool",
-        &[("mcp/errors.rs", "a_missing_session_is_the_same_to_every_tool")],
+        &[("mcp/errors.rs", "every_tool_reports_a_missing_session_alike")],
     ),
 ];
 
 #[test]
-fn every_scenario_of_the_spec_has_its_tests() {
+fn every_scenario_of_the_spec_has_tests() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
     for (scenario, tests) in SCENARIOS {
         for (file, test) in tests {

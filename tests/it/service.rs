@@ -38,7 +38,7 @@ fn told(socket: &UnixDatagram) -> String {
 }
 
 #[test]
-fn its_manager_is_told_when_the_daemon_answers_that_it_lives_and_when_it_ends() {
+fn the_service_manager_gets_readiness_watchdog_and_stopping_notifications() {
     let env = Env::new();
     let path = env.home().join("notify");
     let socket = UnixDatagram::bind(&path).unwrap();
@@ -56,7 +56,7 @@ fn its_manager_is_told_when_the_daemon_answers_that_it_lives_and_when_it_ends() 
 }
 
 #[test]
-fn agents_do_not_learn_how_to_speak_to_the_daemons_manager() {
+fn agents_do_not_inherit_the_notify_socket() {
     let env = Env::new();
     let told = [("NOTIFY_SOCKET", "/nowhere"), ("WATCHDOG_USEC", "20000"), ("WATCHDOG_PID", "1")];
     let site = env.workspace("site", "Do it.");
@@ -76,7 +76,7 @@ fn agents_do_not_learn_how_to_speak_to_the_daemons_manager() {
 }
 
 #[test]
-fn a_daemon_whose_manager_is_gone_runs_all_the_same() {
+fn a_daemon_without_its_service_manager_still_runs() {
     let env = Env::new();
     let path = env.home().join("nobody");
     let daemon = Daemon::new(env.murmur(["start", "--foreground"]).set("NOTIFY_SOCKET", path));
@@ -87,7 +87,7 @@ fn a_daemon_whose_manager_is_gone_runs_all_the_same() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn the_unit_is_written_started_replaced_and_removed() {
+fn the_unit_is_installed_started_replaced_and_removed() {
     let env = Env::new();
     with_manager(&env, "is-active) echo active ;;\nis-enabled) echo enabled ;;");
     assert_snapshot!(env.run(["service", "status"]), @"
@@ -149,7 +149,7 @@ fn the_unit_is_written_started_replaced_and_removed() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_the_manager_refuses_is_said() {
+fn refusals_of_the_service_manager_are_reported() {
     let env = Env::new();
     assert_snapshot!(env.murmur(["service", "install"]).set("PATH", "/nowhere").run(), @"
     | error: cannot run systemctl: No such file or directory (os error 2)
@@ -169,7 +169,7 @@ fn what_the_manager_refuses_is_said() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_manager_that_cannot_be_reached_leaves_no_file_and_keeps_none() {
+fn an_unreachable_manager_prevents_install_but_not_uninstall() {
     let env = Env::new();
     let unreachable = "*) echo 'Failed to connect to bus: No medium found' >&2; exit 1 ;;";
     with_manager(&env, unreachable);
@@ -214,7 +214,7 @@ fn a_manager_that_cannot_be_reached_leaves_no_file_and_keeps_none() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_settings_are_found_by_in_the_shell_holds_for_the_service() {
+fn the_service_gets_the_shells_variables_for_settings_folders() {
     let env = Env::new();
     let printed = |name: &str, value: &str| {
         let shown = env.murmur(["service", "install", "--print"]).set(name, value).run();
@@ -228,7 +228,7 @@ fn what_settings_are_found_by_in_the_shell_holds_for_the_service() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_daemon_that_runs_already_is_not_made_a_service_beside_itself() {
+fn service_install_refuses_while_a_daemon_is_running() {
     let env = Env::new();
     with_manager(&env, "");
     let daemon = env.daemon();
@@ -243,7 +243,7 @@ fn a_daemon_that_runs_already_is_not_made_a_service_beside_itself() {
 
 /// As Home Manager makes it.
 #[test]
-fn a_link_to_somebody_elses_file_is_left_to_them() {
+fn a_link_to_another_file_is_not_changed() {
     let env = Env::new();
     with_manager(&env, "is-active) echo active ;;\nis-enabled) echo linked ;;");
     let store = env.root().join("store");
@@ -278,7 +278,7 @@ fn a_link_to_somebody_elses_file_is_left_to_them() {
 
 /// systemd's own reading of the unit. Where there is none, the test says so and is decided to pass.
 #[test]
-fn systemd_finds_nothing_wrong_with_the_unit() {
+fn systemd_accepts_the_unit() {
     let env = Env::new();
     let printed = env.murmur(["service", "install", "--print"]).output().stdout;
     let path = env.root().join("murmur.service");

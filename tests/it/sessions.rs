@@ -79,7 +79,7 @@ fn began() -> Timestamp {
 }
 
 #[test]
-fn there_is_nothing_at_first_and_looking_makes_nothing() {
+fn without_sessions_listing_prints_and_creates_nothing() {
     let env = Env::new();
     assert_snapshot!(env.run(["sessions"]), @"
     no sessions; see: murmur run -- COMMAND
@@ -98,7 +98,7 @@ fn there_is_nothing_at_first_and_looking_makes_nothing() {
 }
 
 #[test]
-fn sessions_are_listed_the_newest_first() {
+fn sessions_are_listed_newest_first() {
     let place = Captures::four();
     let mut running = place.begin("running", &["tail", "-f", &"long ".repeat(30)], clock::now());
     running.started(7).unwrap();
@@ -113,7 +113,7 @@ fn sessions_are_listed_the_newest_first() {
 }
 
 #[test]
-fn filters_choose_and_n_counts_what_they_chose() {
+fn filters_apply_before_n() {
     let place = Captures::four();
     let _starting = place.begin("starting", &["make"], clock::now());
     assert_snapshot!(place.run(["sessions", "--state", "signaled"]), @"
@@ -139,7 +139,7 @@ fn filters_choose_and_n_counts_what_they_chose() {
 }
 
 #[test]
-fn json_has_all_that_is_known() {
+fn json_has_everything_known() {
     let place = Captures::four();
     let shown = place.murmur(["sessions", "--json"]).json();
     assert_snapshot!(serde_json::to_string_pretty(&shown["sessions"][0]).unwrap(), @r#"
@@ -198,7 +198,7 @@ fn json_has_all_that_is_known() {
 }
 
 #[test]
-fn a_session_that_cannot_be_read_hides_no_other() {
+fn an_unreadable_session_does_not_hide_others() {
     let place = Captures::four();
     let sessions = place.store.root().join("sessions");
     std::fs::remove_file(sessions.join("build-1/final.json")).unwrap();
@@ -214,7 +214,7 @@ fn a_session_that_cannot_be_read_hides_no_other() {
 }
 
 #[test]
-fn a_state_folder_that_is_none_is_an_error() {
+fn a_state_root_that_is_not_a_folder_is_an_error() {
     let place = Captures::new();
     let file = place.env.root().join("file");
     std::fs::write(&file, "").unwrap();

@@ -40,7 +40,7 @@ const MINE: &str = "{
 ";
 
 #[test]
-fn hooks_are_put_in_once_and_taken_out_without_a_trace() {
+fn hooks_are_added_once_and_removed_without_a_trace() {
     let env = Env::new();
     write(&settings(&env), MINE);
     assert_snapshot!(setup(&env, &[]), @"
@@ -70,7 +70,7 @@ fn hooks_are_put_in_once_and_taken_out_without_a_trace() {
 }
 
 #[test]
-fn a_file_that_was_not_there_goes_again() {
+fn a_file_that_setup_created_is_removed_again() {
     let env = Env::new();
     assert_snapshot!(setup(&env, &[]), @"
     Configured murmur's hooks in [ENV]/home/.claude/settings.json
@@ -89,7 +89,7 @@ fn a_file_that_was_not_there_goes_again() {
 }
 
 #[test]
-fn each_scope_has_its_file() {
+fn each_scope_has_its_own_file() {
     let env = Env::new();
     let site = env.root().join("site");
     std::fs::create_dir(&site).unwrap();
@@ -119,7 +119,7 @@ fn each_scope_has_its_file() {
 }
 
 #[test]
-fn another_path_is_updated_and_an_edit_of_the_user_stays() {
+fn a_changed_path_is_updated_and_the_users_edits_are_kept() {
     let env = Env::new();
     write(&settings(&env), MINE);
     setup(&env, &[]);
@@ -169,7 +169,7 @@ fn a_dry_run_shows_what_would_change_and_writes_nothing() {
 }
 
 #[test]
-fn mending_flat_entries_puts_no_hooks_in_and_mends_the_file_of_its_scope() {
+fn fix_flat_adds_no_hooks_and_fixes_the_file_of_its_scope() {
     let env = Env::new();
     let flat = MINE
         .replace("\"hooks\": [{ \"type\": \"command\", \"command\": \"mine\" }]", "\"command\": \"mine\"");
@@ -199,7 +199,7 @@ fn mending_flat_entries_puts_no_hooks_in_and_mends_the_file_of_its_scope() {
 }
 
 #[test]
-fn flat_entries_are_pointed_out_and_rewritten_only_on_demand() {
+fn flat_entries_are_reported_and_rewritten_only_on_demand() {
     let env = Env::new();
     let flat = MINE
         .replace("\"hooks\": [{ \"type\": \"command\", \"command\": \"mine\" }]", "\"command\": \"mine\"");

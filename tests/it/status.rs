@@ -33,7 +33,7 @@ fn configured(env: &Env) {
 }
 
 #[test]
-fn every_heartbeat_is_shown_with_what_is_wrong() {
+fn every_heartbeat_is_shown_with_its_problem() {
     let env = Env::new();
     configured(&env);
     assert_snapshot!("status", env.run(["status"]));
@@ -48,7 +48,7 @@ fn json_is_one_object() {
 }
 
 #[test]
-fn a_daemon_says_the_same_and_more() {
+fn status_from_a_daemon_has_the_same_and_more() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1d" }] }).to_string());
@@ -66,7 +66,7 @@ fn a_daemon_says_the_same_and_more() {
 }
 
 #[test]
-fn a_daemon_that_does_not_answer_is_told_from_none() {
+fn an_unresponsive_daemon_is_distinguished_from_none() {
     let env = Env::new();
     std::fs::create_dir_all(env.data()).unwrap();
     std::fs::set_permissions(env.data(), PermissionsExt::from_mode(0o700)).unwrap();
@@ -89,7 +89,7 @@ fn silenced(env: &Env) -> UnixListener {
 }
 
 #[test]
-fn a_check_waits_once_for_a_daemon_that_does_not_answer() {
+fn check_waits_once_for_an_unresponsive_daemon() {
     let env = Env::new();
     let daemon = env.daemon();
     let silent = silenced(&env);
@@ -104,7 +104,7 @@ fn a_check_waits_once_for_a_daemon_that_does_not_answer() {
 }
 
 #[test]
-fn a_start_does_not_take_a_daemon_that_does_not_answer_for_one_that_runs() {
+fn start_does_not_take_an_unresponsive_daemon_for_a_running_one() {
     let env = Env::new();
     let daemon = env.daemon();
     let _silent = silenced(&env);
@@ -118,7 +118,7 @@ fn a_start_does_not_take_a_daemon_that_does_not_answer_for_one_that_runs() {
 }
 
 #[test]
-fn a_daemon_that_starts_says_which_heartbeats_it_cannot_run() {
+fn a_starting_daemon_reports_heartbeats_it_cannot_run() {
     let env = Env::new();
     env.configure(r#"{ "workspaces": [{ "path": "site" }] }"#);
     let shown = env.run(["start"]);
@@ -127,7 +127,7 @@ fn a_daemon_that_starts_says_which_heartbeats_it_cannot_run() {
 }
 
 #[test]
-fn where_config_json_cannot_be_used_from_the_start_nothing_runs() {
+fn nothing_runs_with_an_unusable_config_json() {
     let env = Env::new();
     env.configure("{\n  nothing\n}\n");
     assert_snapshot!(env.run(["start"]), @"
@@ -156,7 +156,7 @@ fn where_config_json_cannot_be_used_from_the_start_nothing_runs() {
 }
 
 #[test]
-fn a_check_fails_where_nobody_runs() {
+fn check_fails_without_a_daemon() {
     let env = Env::new();
     assert_snapshot!(env.run(["status", "--check"]), @"
     murmur is not running; start it with: murmur start
@@ -173,7 +173,7 @@ fn a_check_fails_where_nobody_runs() {
 }
 
 #[test]
-fn a_check_asks_for_the_daemon_alone() {
+fn check_only_asks_whether_the_daemon_answers() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1d" }] }).to_string());

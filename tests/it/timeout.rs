@@ -65,7 +65,7 @@ fn an_agent_that_takes_too_long_is_stopped_whatever_it_prints() {
 }
 
 #[test]
-fn an_agent_that_will_not_go_is_killed_after_its_grace_with_all_its_offspring() {
+fn an_agent_that_ignores_sigterm_is_killed_with_its_descendants() {
     let env = Env::new();
     let all = ["ignore-term", "hang", "setsid-child", "setsid-child-clean-env", "hold-output"];
     let faults: &[&[&str]] = &[&all, &["setsid-child", "hang"], &["setsid-child-clean-env", "hang"]];
@@ -85,7 +85,7 @@ fn an_agent_that_will_not_go_is_killed_after_its_grace_with_all_its_offspring() 
 }
 
 #[test]
-fn what_an_agent_leaves_behind_is_ended_and_does_not_change_its_outcome() {
+fn leftover_processes_are_killed_and_do_not_change_the_outcome() {
     let env = Env::new();
     let faults: &[&[&str]] = &[&["hold-output"], &["setsid-child"], &["setsid-child-clean-env"]];
     assert_snapshot!(beats(&env, faults), @r#"
@@ -102,7 +102,7 @@ fn what_an_agent_leaves_behind_is_ended_and_does_not_change_its_outcome() {
 }
 
 #[test]
-fn a_beat_that_is_interrupted_ends_its_agent_and_is_journalled() {
+fn an_interrupted_beat_ends_its_agent_and_is_journaled() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let env = Env::new();
         let faults = ["setsid-child", "success-after-term"];

@@ -103,7 +103,7 @@ fn nothing_of_a_repository_runs_before_it_is_trusted_or_after_it_changed() {
 }
 
 #[test]
-fn a_trust_that_is_taken_back_holds_no_more() {
+fn revoked_trust_no_longer_applies() {
     let env = Env::new();
     env.hostile();
     env.murmur(["trust", "site", "--yes"]).assert().success();
@@ -120,7 +120,7 @@ fn a_trust_that_is_taken_back_holds_no_more() {
 }
 
 #[test]
-fn instructions_are_left_out_until_trusted_and_may_change_afterwards() {
+fn instructions_need_trust_but_may_change_afterward() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     assert_eq!(env.beat_line()["repositoryUntrusted"], json!(null));
@@ -152,7 +152,7 @@ fn agents_cannot_trust() {
 }
 
 #[test]
-fn files_that_cannot_be_told_are_not_trusted_and_not_waited_for() {
+fn unreadable_files_are_untrusted_and_do_not_block() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     std::fs::create_dir(site.0.join(".claude")).unwrap();
@@ -171,7 +171,7 @@ fn files_that_cannot_be_told_are_not_trusted_and_not_waited_for() {
 }
 
 #[test]
-fn what_is_trusted_stands_in_a_file_that_only_its_user_reads_and_not_in_the_workspace() {
+fn trust_is_stored_privately_and_outside_the_workspace() {
     use std::os::unix::fs::PermissionsExt;
     let env = Env::new();
     let site = env.hostile();
@@ -189,7 +189,7 @@ fn what_is_trusted_stands_in_a_file_that_only_its_user_reads_and_not_in_the_work
 }
 
 #[test]
-fn a_hosted_agent_runs_without_them_as_well() {
+fn a_hosted_agent_runs_without_untrusted_files_too() {
     let env = Env::new();
     env.hostile();
     let spawn = |expected: &str| {

@@ -12,7 +12,7 @@ fn shown(env: &Env, name: &str) -> String {
 }
 
 #[test]
-fn tools_are_shown_as_they_are_called() {
+fn tool_calls_are_shown_as_they_happen() {
     let env = Env::new();
     assert_snapshot!("tools", shown(&env, "tools"));
 }
@@ -24,13 +24,13 @@ fn a_denied_tool_is_shown_as_failed() {
 }
 
 #[test]
-fn what_a_subagent_does_is_indented() {
+fn a_subagents_actions_are_indented() {
     let env = Env::new();
     assert_snapshot!("subagent", shown(&env, "subagent"));
 }
 
 #[test]
-fn a_huge_output_is_counted_and_not_shown() {
+fn huge_output_is_counted_instead_of_shown() {
     let env = Env::new();
     let shown = shown(&env, "huge-output");
     assert!(shown.len() < 2000);
@@ -38,19 +38,19 @@ fn a_huge_output_is_counted_and_not_shown() {
 }
 
 #[test]
-fn an_api_that_is_tried_again_is_shown() {
+fn api_retries_are_shown() {
     let env = Env::new();
     assert_snapshot!("api-error-retry", shown(&env, "api-error-retry"));
 }
 
 #[test]
-fn an_error_shows_how_far_it_came() {
+fn an_error_shows_what_happened_before() {
     let env = Env::new();
     assert_snapshot!("max-turns", shown(&env, "max-turns"));
 }
 
 #[test]
-fn a_tool_is_shown_while_the_agent_still_runs() {
+fn tools_are_shown_while_the_agent_is_running() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     let call = json!({ "type": "assistant", "message": { "id": "m", "content": [
@@ -70,7 +70,7 @@ fn a_tool_is_shown_while_the_agent_still_runs() {
 }
 
 #[test]
-fn the_conversation_is_kept_in_the_journal_and_in_a_file_of_its_own() {
+fn the_conversation_is_kept_in_the_journal_and_in_its_own_file() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.plays(&json!({ "fixture": fixture("denied") }));
@@ -123,7 +123,7 @@ fn a_named_heartbeat_keeps_its_own_last_beat() {
 }
 
 #[test]
-fn an_unknown_version_of_claude_code_is_said_and_run_all_the_same() {
+fn an_unknown_version_of_claude_code_is_reported_and_run() {
     let env = Env::new();
     let init =
         json!({ "type": "system", "subtype": "init", "session_id": "s", "claude_code_version": "3.0.1" });

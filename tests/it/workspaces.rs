@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::env::Env;
 
 #[test]
-fn there_are_none_at_first() {
+fn without_workspaces_the_list_is_empty() {
     let env = Env::new();
     assert_snapshot!(env.run(["workspaces", "list"]), @"
     no workspaces; create one with: murmur init PATH
@@ -46,7 +46,7 @@ fn a_workspace_is_added_once_and_listed_with_its_named_heartbeats() {
 }
 
 #[test]
-fn a_heartbeat_that_says_when_it_runs_is_added_without_an_interval() {
+fn a_heartbeat_with_a_schedule_is_added_without_an_interval() {
     let env = Env::new();
     env.workspace("site", "---\ncron: '0 3 * * 1-5'\ntz: UTC\n---\nDo it.");
     assert_snapshot!(env.run(["workspaces", "add", "site"]), @"
@@ -66,7 +66,7 @@ fn a_heartbeat_that_says_when_it_runs_is_added_without_an_interval() {
 }
 
 #[test]
-fn a_workspace_is_forgotten_even_if_its_folder_is_gone() {
+fn a_workspace_can_be_removed_after_its_folder() {
     let env = Env::new();
     let (site, blog) = (env.workspace("site", "Do it."), env.workspace("blog", "Do it."));
     env.register(&[&site, &blog]);

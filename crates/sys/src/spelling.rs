@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slip_finds_the_key_that_was_meant() {
+    fn a_misspelled_key_gets_a_suggestion() {
         let known = ["path", "interval", "maxTurns", "timeout"];
         for (found, meant) in [
             ("maxturns", Some("maxTurns")),

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_permissions_go_before_those_of_the_file() {
+    fn own_permissions_take_precedence_over_the_files() {
         let file = json!({"permission": {"bash": {"*": "allow", "git *": "deny"}, "read": "deny"}});
         let config = Config::of(file, json!({"*": "ask", "read": "allow"}));
         assert_eq!(config.action("bash", "git push"), Action::Deny);

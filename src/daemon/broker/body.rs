@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_input_and_one_that_finds_no_disk_stay_in_memory() {
+    fn short_inputs_and_those_without_disk_space_stay_in_memory() {
         let folder = tempfile::tempdir().unwrap();
         let short = Body::on_disk(&json!({ "command": "git push" }), folder.path());
         assert!(short.memory() > 0);

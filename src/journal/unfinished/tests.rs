@@ -37,7 +37,7 @@ fn an_announced_beat_begins_once_or_is_withdrawn() {
 }
 
 #[test]
-fn a_running_beat_is_seen_and_a_finished_one_is_in_the_journal_alone() {
+fn a_running_beat_is_seen_and_a_finished_one_is_only_in_the_journal() {
     let (_folder, dir) = data();
     let (beats, journal) = (dir.beats(), dir.journal());
     let record = Record::create(&dir, &begun("one")).unwrap();

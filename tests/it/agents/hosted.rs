@@ -29,7 +29,7 @@ pub(super) fn watched(env: &Env, is_it: impl Fn(&serde_json::Value) -> bool) -> 
 }
 
 #[test]
-fn a_hosted_agent_says_what_it_does_now_and_then_that_it_has_ended() {
+fn a_hosted_agent_shows_its_current_action_and_then_its_end() {
     let env = Env::new();
     let call = json!({ "type": "assistant", "message": { "id": "m", "content": [{ "type": "tool_use",
         "id": "toolu_1", "name": "Bash", "input": { "command": "cargo test" } }] } });
@@ -51,7 +51,7 @@ fn a_hosted_agent_says_what_it_does_now_and_then_that_it_has_ended() {
 }
 
 #[test]
-fn an_idle_one_is_idle_and_one_that_has_ended_is_listed_with_its_pulse_only() {
+fn an_idle_agent_is_idle_and_an_ended_one_has_only_its_pulse() {
     let env = Env::new();
     let host = spawn(&env, &json!({ "live": "echo" }));
     let agent = watched(&env, |agent| agent["state"] == "idle");
@@ -65,7 +65,7 @@ fn an_idle_one_is_idle_and_one_that_has_ended_is_listed_with_its_pulse_only() {
 }
 
 #[test]
-fn a_host_that_answers_again_is_asked_again() {
+fn a_host_that_recovers_is_queried_again() {
     let env = Env::new();
     let host = spawn(&env, &json!({ "live": "echo" }));
     watched(&env, |agent| agent["state"] == "idle");

@@ -7,7 +7,7 @@ use super::{pulse, with};
 use crate::env::Env;
 
 #[test]
-fn one_agent_is_shown_with_what_it_did_last() {
+fn one_agent_is_shown_with_its_last_actions() {
     let env = Env::new();
     env.beats(&with(pulse("site-1", 450), &json!({ "error": "exit code 1" })));
     let folder = env.data().join("agents/site-1");
@@ -33,7 +33,7 @@ fn one_agent_is_shown_with_what_it_did_last() {
 }
 
 #[test]
-fn one_that_nobody_knows_is_an_error() {
+fn an_unknown_agent_is_an_error() {
     let env = Env::new();
     assert_snapshot!(env.run(["agents", "site-2"]), @r#"
     | error: no agent "site-2"

@@ -22,7 +22,7 @@ fn everybody(env: &Env) {
 }
 
 #[test]
-fn there_may_be_none() {
+fn no_agents_are_reported_as_such() {
     let env = Env::new();
     assert_snapshot!(env.run(["agents"]), @"
     No agents. Start one with: murmur host spawn
@@ -35,14 +35,14 @@ fn there_may_be_none() {
 }
 
 #[test]
-fn those_that_need_a_person_come_first_and_nothing_is_cut_in_a_pipe() {
+fn agents_that_need_a_person_come_first_and_nothing_is_truncated_in_a_pipe() {
     let env = Env::new();
     everybody(&env);
     assert_snapshot!(env.run(["agents"]));
 }
 
 #[test]
-fn a_turn_that_failed_comes_after_the_dead_and_says_why() {
+fn a_failed_turn_is_listed_after_dead_agents_with_its_error() {
     let env = Env::new();
     for (id, seconds) in [("active", 0), ("stale", 450)] {
         env.beats(&with(pulse(id, seconds), &json!({ "error": "Exit code 1" })));
@@ -62,14 +62,14 @@ fn a_turn_that_failed_comes_after_the_dead_and_says_why() {
 }
 
 #[test]
-fn health_is_coloured_on_a_terminal() {
+fn health_is_colored_on_a_terminal() {
     let env = Env::new();
     everybody(&env);
     assert_snapshot!(on_a_terminal(env.murmur(["agents"])));
 }
 
 #[test]
-fn an_agent_is_an_object_for_programs() {
+fn json_has_one_object_per_agent() {
     let env = Env::new();
     env.beats(&with(pulse("site-1", 450), &json!({ "error": "exit code 1" })));
     let mut agent = env.listed().remove(0);
@@ -84,7 +84,7 @@ fn an_agent_is_an_object_for_programs() {
 }
 
 #[test]
-fn what_a_terminal_would_obey_is_not_shown() {
+fn control_characters_are_not_shown() {
     let env = Env::new();
     let nasty = "\u{1b}[2J\u{7}\u{9b}31m\u{202e}x\r\ny";
     let mut evil = pulse("evil", 450);
@@ -115,7 +115,7 @@ fn what_a_terminal_would_obey_is_not_shown() {
 }
 
 #[test]
-fn thresholds_are_those_of_config_toml_and_a_wrong_one_hides_nobody() {
+fn thresholds_come_from_config_toml_and_an_invalid_one_hides_no_agent() {
     let env = Env::new();
     env.beats(&pulse("site-1", 450));
     let config = env.made_data().join("config");
@@ -134,7 +134,7 @@ fn thresholds_are_those_of_config_toml_and_a_wrong_one_hides_nobody() {
 }
 
 #[test]
-fn claudes_own_sessions_are_agents_while_they_live_and_pulses_say_more() {
+fn live_claude_sessions_are_agents_and_pulses_add_details() {
     let env = Env::new();
     let us = std::process::id();
     env.session("s-1", us, 450, &json!({ "status": "idle" }));
@@ -152,7 +152,7 @@ fn claudes_own_sessions_are_agents_while_they_live_and_pulses_say_more() {
 }
 
 #[test]
-fn sessions_that_cannot_be_read_are_told_of_and_hide_nobody() {
+fn unreadable_sessions_are_reported_and_hide_no_agent() {
     let env = Env::new();
     env.beats(&pulse("site-1", 0));
     std::fs::create_dir_all(env.home().join(".claude")).unwrap();

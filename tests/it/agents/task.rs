@@ -7,7 +7,7 @@ use super::pulse;
 use crate::env::Env;
 
 #[test]
-fn a_task_is_set_shown_and_taken_back() {
+fn a_task_is_set_shown_and_cleared() {
     let env = Env::new();
     env.beats(&pulse("site-1", 0));
     assert_snapshot!(env.run(["agent", "task", "site-1", "Write the docs\nand more"]), @"
@@ -33,7 +33,7 @@ fn a_task_is_set_shown_and_taken_back() {
 }
 
 #[test]
-fn a_task_of_an_agent_that_is_not_there_yet_is_kept_for_it() {
+fn a_task_for_a_future_agent_is_kept() {
     let env = Env::new();
     assert_snapshot!(env.run(["agent", "task", "../odd", "Mend it"]), @"
     ../odd is working on: Mend it
@@ -49,7 +49,7 @@ fn a_task_of_an_agent_that_is_not_there_yet_is_kept_for_it() {
 }
 
 #[test]
-fn an_agent_speaks_of_itself_by_the_id_that_its_pulses_have() {
+fn an_agent_sets_its_own_task_under_the_id_of_its_pulses() {
     let env = Env::new();
     assert_snapshot!(env.run(["agent", "task", "Mend it"]), @"
     | error: cannot tell which agent runs this: MURMUR_AGENT_ID and CLAUDE_CODE_SESSION_ID are not set, and this is not a tmux session
@@ -80,7 +80,7 @@ fn an_agent_speaks_of_itself_by_the_id_that_its_pulses_have() {
 }
 
 #[test]
-fn a_beat_works_on_its_heartbeat() {
+fn the_task_of_a_beat_is_its_heartbeat() {
     let env = Env::new();
     let site = env.workspace("site", "Look around.");
     site.named("nightly", "Look around at night.");

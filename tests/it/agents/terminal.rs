@@ -28,7 +28,7 @@ fn screen(bytes: &[u8], rows: u16, columns: u16) -> String {
 }
 
 #[test]
-fn the_table_is_drawn_again_in_place_and_the_terminal_is_as_before_in_the_end() {
+fn the_table_is_redrawn_in_place_and_the_terminal_is_restored() {
     let env = Env::new();
     env.beats(&pulse("site-1", 450));
     for (signal, key) in [(Signal::INT, Some("\u{3}")), (Signal::TERM, None)] {
@@ -59,7 +59,7 @@ fn the_table_is_drawn_again_in_place_and_the_terminal_is_as_before_in_the_end() 
 }
 
 #[test]
-fn one_that_is_suspended_gives_the_terminal_back_until_it_goes_on() {
+fn a_suspended_watch_restores_the_terminal_until_it_continues() {
     let env = Env::new();
     env.beats(&pulse("site-1", 450));
     let (shown, ended) = watching(&env, &[], |terminal| {
@@ -76,7 +76,7 @@ fn one_that_is_suspended_gives_the_terminal_back_until_it_goes_on() {
 }
 
 #[test]
-fn one_agent_is_watched_alone_and_its_end_is_seen() {
+fn watching_one_agent_shows_its_end() {
     let env = Env::new();
     env.beats(&pulse("site-1", 450));
     env.beats(&pulse("site-2", 450));

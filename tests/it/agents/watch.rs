@@ -55,7 +55,7 @@ fn end(mut child: Child) {
 }
 
 #[test]
-fn each_change_is_a_line() {
+fn each_change_is_one_line() {
     let env = Env::new();
     env.beats(&pulse("site-1", 450));
     let mut child = env.murmur(["agents", "--watch"]).start();
@@ -72,7 +72,7 @@ fn each_change_is_a_line() {
 }
 
 #[test]
-fn of_one_agent_its_changes_alone_are_said() {
+fn watching_one_agent_prints_only_its_changes() {
     let env = Env::new();
     env.beats(&pulse("site-1", 450));
     let mut child = env.murmur(["agents", "site-2", "--watch", "--json"]).start();
@@ -86,7 +86,7 @@ fn of_one_agent_its_changes_alone_are_said() {
 }
 
 #[test]
-fn what_is_not_there_yet_is_waited_for() {
+fn watching_waits_for_missing_folders() {
     let env = Env::new();
     let mut child = env.murmur(["agents", "--watch", "--json"]).start();
     let mut lines = Lines::of(&mut child);
@@ -103,7 +103,7 @@ fn what_is_not_there_yet_is_waited_for() {
 }
 
 #[test]
-fn a_process_that_dies_a_task_and_a_health_that_changes_by_time_are_changes() {
+fn a_dead_process_a_new_task_and_a_health_that_changes_with_time_are_changes() {
     let env = Env::new();
     let mut sleeper = std::process::Command::new("sleep").arg("600").spawn().unwrap();
     env.beats(&with(pulse("site-1", 0), &json!({ "pid": sleeper.id() })));
@@ -122,7 +122,7 @@ fn a_process_that_dies_a_task_and_a_health_that_changes_by_time_are_changes() {
 }
 
 #[test]
-fn of_a_thousand_agents_each_is_shown_and_each_change_once() {
+fn a_thousand_agents_and_each_of_their_changes_are_shown_once() {
     let env = Env::new();
     for number in 0..1000 {
         env.beats(&pulse(&format!("agent-{number:03}"), 30));

@@ -24,7 +24,7 @@ fn argv_with(mut entry: serde_json::Value, heartbeat: &str) -> String {
 }
 
 #[test]
-fn own_deny_patterns_come_after_the_defaults_and_duplicates_are_dropped() {
+fn own_deny_patterns_follow_the_defaults_without_duplicates() {
     let deny = ["Bash(curl *)", "Bash(sudo *)", "Edit", "Bash(curl *)"];
     let argv = argv_with(json!({ "permissions": { "deny": deny } }), "Do it.");
     assert_snapshot!(argv.split_once("--disallowedTools\n").unwrap().1, @"
@@ -46,7 +46,7 @@ fn own_deny_patterns_come_after_the_defaults_and_duplicates_are_dropped() {
 }
 
 #[test]
-fn skip_leaves_out_the_deny_list_in_config_and_not_in_frontmatter() {
+fn skip_omits_the_deny_list_only_in_config_json() {
     let expected = "--print\n--dangerously-skip-permissions\n--verbose\n--output-format\nstream-json\n\
                     --max-turns\n3";
     assert_eq!(argv_with(json!({ "permissions": "skip" }), "Do it."), expected);
@@ -56,7 +56,7 @@ fn skip_leaves_out_the_deny_list_in_config_and_not_in_frontmatter() {
 }
 
 #[test]
-fn model_and_turns_come_from_the_config_and_the_frontmatter_can_lower_the_turns() {
+fn model_and_turns_come_from_config_json_and_frontmatter_can_only_lower_the_turns() {
     let entry = json!({ "permissions": "skip", "model": "opus", "maxTurns": 7 });
     let argv = argv_with(entry.clone(), "Do it.");
     assert_snapshot!(argv.split_once("stream-json\n").unwrap().1, @"

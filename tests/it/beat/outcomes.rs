@@ -66,7 +66,7 @@ fn a_denied_tool_is_named_in_the_journal() {
 }
 
 #[test]
-fn a_summary_is_text_and_never_commands_for_a_terminal() {
+fn a_summary_has_no_terminal_control_characters() {
     let env = Env::new();
     assert_snapshot!(recorded(&env, "unicode"), @r#"
     attention [S] ATTENTION: Übergröße – 👩‍👩‍👧‍👦 é evil \0? ŝ 𝔘𝔫𝔦
@@ -86,7 +86,7 @@ fn the_turn_limit_is_an_error() {
 }
 
 #[test]
-fn a_refusal_of_the_api_is_an_error_that_calls_itself_success() {
+fn an_api_refusal_is_an_error_although_its_subtype_is_success() {
     let env = Env::new();
     assert_snapshot!(recorded(&env, "api-400"), @r#"
     error [S] exited with code 1: API Error: 400 messages: this is not acceptable
@@ -121,7 +121,7 @@ fn not_being_logged_in_is_an_error() {
 }
 
 #[test]
-fn tools_and_subagents_end_as_they_say() {
+fn outcomes_with_tools_and_subagents_follow_the_answer() {
     let env = Env::new();
     // That one ends its own turn while its subagent is at work, and what it says later makes that no better.
     for (name, outcome) in [("tools", "ok"), ("subagent", "attention"), ("huge-output", "ok")] {
@@ -132,7 +132,7 @@ fn tools_and_subagents_end_as_they_say() {
 }
 
 #[test]
-fn a_death_is_an_error_whatever_was_printed() {
+fn a_killed_agent_is_an_error_whatever_it_printed() {
     let env = Env::new();
     let ok = result("HEARTBEAT_OK");
     assert_snapshot!(beat(&env, &json!({ "stdout": ok, "faults": ["die:KILL"] })), @r#"
@@ -153,7 +153,7 @@ fn a_death_is_an_error_whatever_was_printed() {
 }
 
 #[test]
-fn a_failure_without_a_result_is_told_by_its_stderr() {
+fn a_failure_without_a_result_is_explained_by_stderr() {
     let env = Env::new();
     let told = json!({ "stdout": "", "stderr": "first\nError: \u{1b}[31mno\u{7} disk\n", "exit": 1 });
     assert_snapshot!(beat(&env, &told), @r#"
@@ -196,7 +196,7 @@ fn is_error_is_an_error_even_with_exit_code_0() {
 }
 
 #[test]
-fn a_deferred_tool_is_no_success() {
+fn a_deferred_tool_is_not_a_success() {
     let env = Env::new();
     let result = json!({
         "type": "result", "subtype": "success", "is_error": false, "result": "",
@@ -232,7 +232,7 @@ fn anything_else_needs_attention_with_its_first_200_characters() {
 }
 
 #[test]
-fn what_comes_after_the_result_changes_nothing() {
+fn output_after_the_result_changes_nothing() {
     let env = Env::new();
     let more = "{\"type\":\"command_lifecycle\"}\n{\"attachment\":1}\nnot json\n\n";
     assert_snapshot!(said(&env, &format!("{}{more}", result("HEARTBEAT_OK"))), @r#"

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::env::Env;
 
 #[test]
-fn a_folder_that_is_no_workspace_journals_nothing() {
+fn a_folder_that_is_not_a_workspace_writes_no_journal_line() {
     let env = Env::new();
     std::fs::create_dir(env.root().join("site")).unwrap();
     for args in [
@@ -25,7 +25,7 @@ fn a_folder_that_is_no_workspace_journals_nothing() {
 }
 
 #[test]
-fn a_registered_one_without_a_file_journals_an_error() {
+fn a_registered_workspace_without_a_heartbeat_file_journals_an_error() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);

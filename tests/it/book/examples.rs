@@ -81,7 +81,7 @@ fn every_example_parses() {
 }
 
 #[test]
-fn every_config_json_is_one_that_murmur_takes() {
+fn murmur_accepts_every_config_json() {
     let mut wrong = String::new();
     for (place, text) in blocks("json").into_iter().filter(|(_, text)| is_config(text)) {
         let env = Env::new();
@@ -104,7 +104,7 @@ fn every_config_json_is_one_that_murmur_takes() {
 }
 
 #[test]
-fn every_toml_is_one_that_murmur_takes() {
+fn murmur_accepts_every_toml() {
     let mut wrong = String::new();
     for (place, text) in blocks("toml") {
         let env = Env::new();
@@ -126,7 +126,7 @@ fn every_toml_is_one_that_murmur_takes() {
 
 /// Every `markdown` block is a HEARTBEAT.md.
 #[test]
-fn every_heartbeat_is_one_that_murmur_takes_and_sends() {
+fn murmur_accepts_and_sends_every_heartbeat() {
     let env = Env::new();
     let examples = blocks("markdown");
     let site = |(place, text): &(String, String)| env.workspace(&place.replace('/', "-"), text);
@@ -152,7 +152,7 @@ mod tests {
     use super::{is_config, json, without_comments};
 
     #[test]
-    fn json_is_a_value_or_one_a_line() {
+    fn json_blocks_have_one_value_or_one_per_line() {
         assert_eq!(json("{\n\"a\": 1\n}").unwrap().len(), 1);
         assert_eq!(json("{}\n\n[]\n").unwrap().len(), 2);
         assert!(json("{}\n{\n").is_err() && json("{'a':1}").is_err());
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_end_with_their_line_and_begin_outside_of_texts() {
+    fn json_comments_start_outside_strings_and_end_with_the_line() {
         let text = "{ // é a\n\"u\": \"http://x\\\"//\" } // b\n";
         assert_eq!(without_comments(text), "{ \n\"u\": \"http://x\\\"//\" } \n");
     }

@@ -70,7 +70,7 @@ fn target(page: &Page, link: &str) -> Option<(PathBuf, Option<String>)> {
 }
 
 #[test]
-fn every_link_leads_somewhere() {
+fn every_link_has_a_target() {
     let mut pages = pages();
     pages.extend(["CHANGELOG.md", SUMMARY].map(Page::read));
     let mut wrong = Vec::new();
@@ -90,7 +90,7 @@ fn every_link_leads_somewhere() {
 }
 
 #[test]
-fn the_readme_leads_to_every_page() {
+fn the_readme_links_to_every_page() {
     let linked = |name: &str| -> BTreeSet<PathBuf> {
         let page = Page::read(name);
         links(&page).iter().filter_map(|(_, link)| Some(target(&page, link)?.0)).collect()
@@ -111,7 +111,7 @@ fn the_readme_leads_to_every_page() {
 }
 
 #[test]
-fn the_readme_is_for_two_minutes() {
+fn the_readme_is_short() {
     let lines = std::fs::read_to_string(root().join("README.md")).unwrap().lines().count();
     assert!(lines <= 80, "README.md has {lines} lines; put some of it into docs/");
 }
@@ -130,7 +130,7 @@ fn the_book_is_short() {
 }
 
 #[test]
-fn command_lines_stand_only_where_they_are_run() {
+fn command_lines_are_only_in_blocks_that_are_run() {
     let mut wrong = Vec::new();
     for page in pages() {
         for block in page.blocks() {
@@ -152,7 +152,7 @@ fn command_lines_stand_only_where_they_are_run() {
 }
 
 #[test]
-fn every_recipe_that_is_named_is_in_the_justfile() {
+fn every_recipe_named_in_prose_exists() {
     let justfile = std::fs::read_to_string(root().join("justfile")).unwrap();
     let heads = justfile.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_alphabetic()));
     let recipes: BTreeSet<&str> = heads

@@ -114,7 +114,7 @@ fn printed(shell: &mut Shell<'_>, command: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_object_has_the_fields_that_its_page_names() {
+fn every_json_object_has_the_documented_fields() {
     let env = Env::for_as_long_as(super::DEADLINE);
     let page = Page::read("docs/reference/json.md");
     let mut shell = Shell::new(&env);

@@ -213,7 +213,7 @@ pub(crate) fn documents() -> Vec<String> {
 }
 
 #[test]
-fn a_page_is_taken_apart() {
+fn a_page_is_parsed_into_blocks() {
     let text = "Words\n\n```console\n$ one\n$ two \\\n>   more\n>\nout\n\n  put\n\n```\nand\n<!-- run\nmkdir x\n-->\n````json\n```\n````\n";
     let page = Page::parse("p.md", text).unwrap();
     let block = |line, language: &str, text: &str| {
@@ -241,7 +241,7 @@ fn a_page_is_taken_apart() {
 }
 
 #[test]
-fn a_page_that_is_written_wrong_says_where() {
+fn an_invalid_page_is_reported_with_its_line() {
     let wrong = |text: &str| Page::parse("p.md", text).unwrap_err();
     assert_eq!(wrong("\n```json\n{}\n"), "p.md:2: the block is never closed");
     assert_eq!(wrong("<!-- run\n"), "p.md:1: the comment is never closed");

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_from_run_to_run_is_the_same() {
+    fn volatile_values_match() {
         for (written, came) in [
             ("attention 41.3s Two fail", "attention   0.1s Two fail\n"),
             ("murmur 0.1.0 started (PID 4242)", "murmur 1.22.3 started (PID 7)"),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_not() {
+    fn other_values_must_be_equal() {
         for (written, came) in [
             ("ok", "attention"),
             ("ok", ""),
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_can_come_in_any_order_but_each_has_to_come() {
+    fn lines_in_any_order_must_all_be_present() {
         let same = |written: &[&str], came| {
             let written: Vec<String> = written.iter().map(|line| (*line).to_owned()).collect();
             super::compare_in_any_order(&written, came).is_ok()
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_learned_where_lines_are_the_same() {
+    fn ids_are_learned_from_matching_lines() {
         let written = ["...".to_owned(), "7ggs733k  site-20444f29".to_owned()];
         let learned = compare(&written, "39kvtd0y  shop-00c0ffee\n\n39kvtd0y  site-00c0ffee\n").unwrap();
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());

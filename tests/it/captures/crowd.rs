@@ -11,7 +11,7 @@ use super::{Vault, contents, create, of_channel};
 use crate::env::show;
 
 #[test]
-fn a_hundred_at_once_stay_apart() {
+fn a_hundred_concurrent_sessions_stay_separate() {
     let vault = Vault::new();
     let children: Vec<_> = (0..100)
         .map(|n| {
@@ -32,7 +32,7 @@ fn a_hundred_at_once_stay_apart() {
 }
 
 #[test]
-fn of_several_that_want_one_id_exactly_one_gets_it() {
+fn exactly_one_of_several_threads_gets_an_id() {
     let vault = Vault::new();
     for round in 0..500 {
         let id = format!("s{round}");
@@ -62,7 +62,7 @@ fn of_several_that_want_one_id_exactly_one_gets_it() {
 }
 
 #[test]
-fn of_two_processes_that_want_one_id_one_runs_and_the_other_exits_2() {
+fn of_two_processes_with_one_id_one_runs_and_the_other_exits_with_2() {
     let vault = Vault::new();
     for round in 0..10 {
         let id = format!("s{round}");
@@ -77,7 +77,7 @@ fn of_two_processes_that_want_one_id_one_runs_and_the_other_exits_2() {
 }
 
 #[test]
-fn who_comes_too_late_changes_nothing() {
+fn a_late_session_with_the_same_id_changes_nothing() {
     let vault = Vault::new();
     vault.ended("over");
     let mut live = vault.begin("live");
@@ -101,7 +101,7 @@ fn who_comes_too_late_changes_nothing() {
 }
 
 #[test]
-fn a_reader_of_what_is_being_written_sees_a_beginning_of_it() {
+fn a_reader_during_writing_sees_a_prefix() {
     let vault = Vault::new();
     let mut writer = vault.begin("s");
     let wanted: Vec<(Channel, Vec<u8>)> = (0..3000_usize)

@@ -44,7 +44,7 @@ fn check_lost(vault: &Vault, id: &str, total: usize, reason: &str) {
 }
 
 #[test]
-fn a_file_that_may_not_grow_ends_the_capture_and_not_the_command() {
+fn a_file_size_limit_ends_the_recording_but_not_its_writer() {
     let vault = Vault::new();
     // 64 KiB: what is written to a pipe does not count.
     let script = "ulimit -f 128; exec \"$MURMUR\" run --session-id s -- seq 1 100000";
@@ -53,7 +53,7 @@ fn a_file_that_may_not_grow_ends_the_capture_and_not_the_command() {
 }
 
 #[test]
-fn a_command_that_exceeds_a_limit_of_its_own_dies_of_it_as_it_would_without_us() {
+fn a_command_that_exceeds_its_own_limit_dies_as_it_would_without_murmur() {
     let vault = Vault::new();
     let script = "ulimit -f 1; exec \"$MURMUR\" run -- sh -c 'exec seq 1 100000 >big'";
     assert_eq!(show(&vault.shell(script).output().unwrap()), "[signal Some(25)]");
@@ -63,7 +63,7 @@ fn a_command_that_exceeds_a_limit_of_its_own_dies_of_it_as_it_would_without_us()
 }
 
 #[test]
-fn a_full_disk_ends_the_capture_and_not_the_command() {
+fn a_full_disk_ends_the_capture_but_not_the_command() {
     let vault = Vault::new();
     if !may_mount(&vault) {
         return;
@@ -88,7 +88,7 @@ fn a_full_disk_ends_the_capture_and_not_the_command() {
 }
 
 #[test]
-fn a_store_on_a_disk_that_takes_nothing_keeps_no_command_from_running() {
+fn a_store_on_a_full_disk_does_not_prevent_a_command() {
     let vault = Vault::new();
     if !may_mount(&vault) {
         return;
@@ -107,7 +107,7 @@ fn a_store_on_a_disk_that_takes_nothing_keeps_no_command_from_running() {
 }
 
 #[test]
-fn a_store_that_cannot_be_one_keeps_no_command_from_running() {
+fn an_unusable_store_does_not_prevent_a_command() {
     let vault = Vault::new();
     let file = vault.env.root().join("file");
     std::fs::write(&file, "mine").unwrap();
@@ -133,7 +133,7 @@ fn a_store_that_cannot_be_one_keeps_no_command_from_running() {
 }
 
 #[test]
-fn a_store_that_is_removed_meanwhile_disturbs_nothing_and_is_told_of_afterwards() {
+fn a_store_removed_meanwhile_is_reported_at_the_end() {
     let vault = Vault::new();
     // The last sweep has just been: none writes here meanwhile.
     std::fs::write(vault.store.root().join("swept"), "").unwrap();

@@ -50,7 +50,7 @@ fn claim() -> impl Strategy<Value = Vec<u8>> {
 }
 
 #[test]
-fn an_id_makes_a_folder_in_sessions_or_nothing_at_all() {
+fn an_id_creates_a_folder_in_sessions_or_nothing() {
     let vault = vault();
     let around = || {
         let names = |path| vault.env.names(path);
@@ -73,7 +73,7 @@ fn an_id_makes_a_folder_in_sessions_or_nothing_at_all() {
 }
 
 #[test]
-fn a_page_is_what_was_asked_for_whatever_the_index_says() {
+fn a_page_has_the_requested_bytes_whatever_the_index_contains() {
     let vault = vault();
     drop(vault.begin("s"));
     let output: Vec<u8> = (0..2000_u32).map(|n| (n * 31 % 251) as u8).collect();
@@ -88,7 +88,7 @@ fn a_page_is_what_was_asked_for_whatever_the_index_says() {
 }
 
 #[test]
-fn records_that_are_anything_are_read_or_refused() {
+fn arbitrary_records_are_read_or_rejected() {
     let vault = vault();
     vault.ended("s");
     let read = |name: &str| std::fs::read(vault.path("s").join(name)).unwrap();

@@ -7,7 +7,7 @@ use super::{Vault, contents};
 use crate::env::show;
 
 #[test]
-fn an_id_that_is_refused_leaves_no_trace_not_even_a_store() {
+fn a_rejected_id_leaves_no_trace_not_even_a_store() {
     let vault = Vault::new();
     std::fs::remove_dir_all(vault.store.root()).unwrap();
     let before = contents(vault.env.root());

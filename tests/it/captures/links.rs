@@ -80,7 +80,7 @@ fn line(report: &mut String, what: &str, output: &Output) {
 }
 
 #[test]
-fn what_is_planted_before_a_session_is_made_leads_nowhere() {
+fn links_planted_before_a_session_is_created_are_not_followed() {
     let vault = Vault::new();
     let outside = Outside::new(&vault);
     let mut report = String::new();
@@ -105,7 +105,7 @@ fn what_is_planted_before_a_session_is_made_leads_nowhere() {
 }
 
 #[test]
-fn what_is_planted_while_a_session_is_written_leads_nowhere() {
+fn links_planted_while_a_session_is_written_are_not_followed() {
     let vault = Vault::new();
     let outside = Outside::new(&vault);
     every(|file, kind| {
@@ -136,7 +136,7 @@ fn what_is_planted_while_a_session_is_written_leads_nowhere() {
 }
 
 #[test]
-fn what_is_planted_before_a_session_is_read_leads_nowhere() {
+fn links_planted_before_a_session_is_read_are_not_followed() {
     let vault = Vault::new();
     let outside = Outside::new(&vault);
     let mut report = String::new();
@@ -171,7 +171,7 @@ fn what_is_planted_before_a_session_is_read_leads_nowhere() {
 }
 
 #[test]
-fn a_sweep_removes_what_was_planted_and_never_what_it_leads_to() {
+fn a_sweep_removes_planted_links_but_not_their_targets() {
     let vault = Vault::new();
     let outside = Outside::new(&vault);
     let sweep = || {
@@ -196,7 +196,7 @@ fn a_sweep_removes_what_was_planted_and_never_what_it_leads_to() {
 }
 
 #[test]
-fn what_stands_in_place_of_the_log_or_of_the_sweeps_mark_is_left_alone() {
+fn anything_in_place_of_the_log_or_the_sweep_marker_is_left_alone() {
     let vault = Vault::new();
     let outside = Outside::new(&vault);
     std::fs::create_dir(vault.store.root().join("logs")).unwrap();

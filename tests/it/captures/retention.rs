@@ -57,7 +57,7 @@ fn pair(result: &str, reason: &str) -> (String, String) {
 const DAY: i64 = 24 * 60 * 60;
 
 #[test]
-fn each_session_is_kept_for_as_long_as_it_was_asked_to_be() {
+fn each_session_is_kept_for_its_own_retention() {
     let vault = Vault::new();
     for (id, retention) in [("second", Some("1s")), ("week", Some("7d")), ("default", None)] {
         let mut args = vec!["run", "--session-id", id];
@@ -77,7 +77,7 @@ fn each_session_is_kept_for_as_long_as_it_was_asked_to_be() {
 }
 
 #[test]
-fn what_is_written_is_never_removed_whatever_its_files_say() {
+fn a_session_being_written_is_never_removed_whatever_its_files_contain() {
     let vault = Vault::new();
     let starting = vault.begin("starting");
     let mut running = vault.begin("running");
@@ -100,7 +100,7 @@ fn what_is_written_is_never_removed_whatever_its_files_say() {
 }
 
 #[test]
-fn an_orphan_is_kept_for_a_day_after_the_newest_change_in_it() {
+fn an_unreadable_session_is_kept_for_a_day_after_its_last_change() {
     let vault = Vault::new();
     let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
     for id in ["old", "young file", "young folder"] {
@@ -124,7 +124,7 @@ fn an_orphan_is_kept_for_a_day_after_the_newest_change_in_it() {
 }
 
 #[test]
-fn an_orphan_of_a_time_that_cannot_be_is_kept() {
+fn an_unreadable_session_with_an_impossible_time_is_kept() {
     let vault = Vault::new();
     std::fs::create_dir(vault.path("s")).unwrap();
     // Some file systems hold times that are beyond any calendar.
@@ -135,7 +135,7 @@ fn an_orphan_of_a_time_that_cannot_be_is_kept() {
 }
 
 #[test]
-fn a_removal_that_was_cut_short_is_completed_by_the_next_sweep() {
+fn an_interrupted_removal_is_completed_by_the_next_sweep() {
     let vault = Vault::new();
     // In an order in which they may go; before each of them it may have ended.
     let order = ["output.bin", "index.jsonl", "final.json"];
@@ -153,7 +153,7 @@ fn a_removal_that_was_cut_short_is_completed_by_the_next_sweep() {
 }
 
 #[test]
-fn a_session_is_removed_with_all_that_stands_in_it_and_nothing_it_leads_to() {
+fn a_session_is_removed_with_its_contents_but_not_what_they_link_to() {
     let vault = Vault::new();
     vault.ended("s");
     let outside = vault.env.root().join("outside");
@@ -167,7 +167,7 @@ fn a_session_is_removed_with_all_that_stands_in_it_and_nothing_it_leads_to() {
 }
 
 #[test]
-fn what_cannot_be_removed_is_told_of_and_tried_again() {
+fn a_failed_removal_is_reported_and_retried() {
     let vault = Vault::new();
     vault.ended("s");
     // Nobody makes folders as deep as this; going down without an end would be worse than leaving them.
@@ -182,7 +182,7 @@ fn what_cannot_be_removed_is_told_of_and_tried_again() {
 }
 
 #[test]
-fn names_that_are_no_text_and_things_that_are_no_sessions_stop_no_sweep() {
+fn names_that_are_not_utf8_and_foreign_files_do_not_stop_a_sweep() {
     let vault = Vault::new();
     let name = OsStr::from_bytes(b"not \xff utf-8");
     std::fs::create_dir(vault.path("").join(name)).unwrap();
@@ -197,7 +197,7 @@ fn names_that_are_no_text_and_things_that_are_no_sessions_stop_no_sweep() {
 }
 
 #[test]
-fn a_run_sweeps_what_is_over() {
+fn a_run_removes_expired_sessions() {
     let vault = Vault::new();
     vault.ended("s");
     let meta = vault.path("s/meta.json");
@@ -212,7 +212,7 @@ fn a_run_sweeps_what_is_over() {
 }
 
 #[test]
-fn a_log_of_more_than_8_mib_makes_room_for_a_new_one() {
+fn a_log_over_8_mib_is_rotated() {
     let vault = Vault::new();
     let logs = vault.store.root().join("logs");
     let run = || vault.murmur(["run", "--", "true"]).output().unwrap();
@@ -235,7 +235,7 @@ fn a_log_of_more_than_8_mib_makes_room_for_a_new_one() {
 }
 
 #[test]
-fn no_argument_and_no_output_is_in_the_log() {
+fn the_log_contains_neither_arguments_nor_output() {
     let vault = Vault::new();
     let marker = "MARKER-7f3a";
     let outputs = [

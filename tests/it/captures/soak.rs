@@ -71,7 +71,7 @@ fn outside(vault: &Vault) -> PathBuf {
 }
 
 #[test]
-fn a_reader_never_gets_what_a_name_leads_to_however_fast_it_changes() {
+fn a_reader_never_follows_a_name_however_fast_it_changes() {
     let vault = vault();
     let outside = outside(&vault);
     let before = contents(&outside);
@@ -100,7 +100,7 @@ fn a_reader_never_gets_what_a_name_leads_to_however_fast_it_changes() {
 }
 
 #[test]
-fn a_reader_never_gets_into_another_folder_however_fast_its_own_changes() {
+fn a_reader_never_enters_another_folder_however_fast_its_own_changes() {
     let vault = vault();
     let outside = outside(&vault);
     vault.ended("s");
@@ -117,7 +117,7 @@ fn a_reader_never_gets_into_another_folder_however_fast_its_own_changes() {
 }
 
 #[test]
-fn a_writer_never_writes_where_a_name_leads_however_fast_it_changes() {
+fn a_writer_never_follows_a_name_however_fast_it_changes() {
     let vault = vault();
     let outside = outside(&vault);
     let before = contents(&outside);
@@ -144,7 +144,7 @@ fn a_writer_never_writes_where_a_name_leads_however_fast_it_changes() {
 }
 
 #[test]
-fn a_writer_never_makes_a_session_elsewhere_however_fast_its_folder_changes() {
+fn a_writer_never_creates_a_session_elsewhere_however_fast_its_folder_changes() {
     let vault = vault();
     let outside = vault.env.root().join("outside");
     std::fs::create_dir(&outside).unwrap();
@@ -166,7 +166,7 @@ fn a_writer_never_makes_a_session_elsewhere_however_fast_its_folder_changes() {
 }
 
 #[test]
-fn a_sweep_never_removes_elsewhere_however_fast_a_folder_changes() {
+fn a_sweep_never_removes_files_elsewhere_however_fast_a_folder_changes() {
     let vault = vault();
     let outside = outside(&vault);
     let before = contents(&outside);
@@ -194,7 +194,7 @@ fn a_sweep_never_removes_elsewhere_however_fast_a_folder_changes() {
 }
 
 #[test]
-fn a_session_that_is_made_while_a_sweep_removes_what_was_there_stays_whole() {
+fn a_session_created_while_a_sweep_removes_its_predecessor_stays_complete() {
     let vault = vault();
     let later = clock::now() + SignedDuration::from_hours(48);
     let over = AtomicBool::new(false);
@@ -222,7 +222,7 @@ fn a_session_that_is_made_while_a_sweep_removes_what_was_there_stays_whole() {
 }
 
 #[test]
-fn whatever_was_shown_is_kept_when_murmur_is_killed() {
+fn shown_output_is_kept_when_murmur_is_killed() {
     let vault = vault();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     for round in 0..times(20, 2) {
@@ -262,7 +262,7 @@ fn whatever_was_shown_is_kept_when_murmur_is_killed() {
 }
 
 #[test]
-fn a_flood_goes_through_whole_and_takes_little_memory() {
+fn a_flood_of_output_is_complete_and_uses_little_memory() {
     let vault = vault();
     // The numbers up to this have 64 MiB, and 1 GiB when it is asked for.
     let last = if times(0, 1) > 0 { 120_000_000 } else { 8_600_000 };

@@ -67,7 +67,7 @@ fn forty(vault: &Vault) -> (Vec<u8>, Vec<u8>) {
 }
 
 #[test]
-fn an_index_may_end_anywhere() {
+fn an_index_may_be_torn_anywhere() {
     let vault = Vault::new();
     let (index, output) = forty(&vault);
     let breaks: Vec<usize> = (0..index.len()).filter(|at| index[*at] == b'\n').collect();
@@ -87,7 +87,7 @@ fn an_index_may_end_anywhere() {
 }
 
 #[test]
-fn output_may_end_anywhere() {
+fn output_may_be_torn_anywhere() {
     let vault = Vault::new();
     let (index, output) = forty(&vault);
     for end in 0..=output.len() {
@@ -100,7 +100,7 @@ fn output_may_end_anywhere() {
 }
 
 #[test]
-fn an_index_may_say_anything() {
+fn an_index_may_contain_anything() {
     let vault = Vault::new();
     let (index, output) = forty(&vault);
     let (out, err) = (Channel::Stdout, Channel::Stderr);
@@ -139,7 +139,7 @@ fn an_index_may_say_anything() {
 }
 
 #[test]
-fn who_follows_a_session_that_is_removed_is_told() {
+fn a_follower_is_notified_when_its_session_is_removed() {
     let vault = Vault::new();
     let mut writer = vault.begin("s");
     writer.append(Channel::Stdout, b"bytes", clock::now()).unwrap();
@@ -155,7 +155,7 @@ fn who_follows_a_session_that_is_removed_is_told() {
 }
 
 #[test]
-fn pages_that_follow_each_other_are_all_of_it_whatever_their_size() {
+fn consecutive_pages_are_complete_whatever_their_size() {
     let vault = Vault::new();
     let (_, output) = forty(&vault);
     for most in [1, 3, 5, 64, 199, 200, 201] {

@@ -10,7 +10,7 @@ use super::waits_at;
 use crate::env::{Env, fixture, kill, wait_for_end};
 
 #[test]
-fn a_killed_daemon_does_not_take_the_beat_with_it_and_the_next_one_starts() {
+fn a_killed_daemon_does_not_end_its_beat_and_the_next_daemon_starts() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     let (pace, mut gate) = env.gate("gate");
@@ -74,7 +74,7 @@ fn host(agent: &serde_json::Value) -> i64 {
 }
 
 #[test]
-fn a_killed_beat_is_an_error_and_its_agent_is_dead() {
+fn a_killed_beat_is_an_error_and_its_agent_is_killed() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.plays(&json!({ "stdout": "", "faults": ["hang", "ignore-term"] }));
@@ -92,7 +92,7 @@ fn a_killed_beat_is_an_error_and_its_agent_is_dead() {
 }
 
 #[test]
-fn a_beat_by_hand_that_is_killed_has_its_line_when_murmur_looks_again() {
+fn a_killed_manual_beat_gets_its_line_at_the_next_check() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.plays(&json!({ "stdout": "", "faults": ["hang"] }));
@@ -116,7 +116,7 @@ fn a_beat_by_hand_that_is_killed_has_its_line_when_murmur_looks_again() {
 }
 
 #[test]
-fn a_torn_last_line_is_repaired_at_the_start() {
+fn a_torn_last_line_is_repaired_at_startup() {
     let env = Env::new();
     env.workspace("site", "Do it.");
     env.run(["beat", "site"]);
@@ -130,7 +130,7 @@ fn a_torn_last_line_is_repaired_at_the_start() {
 }
 
 #[test]
-fn a_run_that_a_killed_daemon_did_not_write_down_is_written_down_by_the_next() {
+fn a_run_that_a_killed_daemon_did_not_record_is_recorded_by_the_next() {
     for is_over in [false, true] {
         let env = Env::new();
         let site = env.workspace("site", "Do it.");

@@ -36,7 +36,7 @@ fn a_hundred_idle_clients_do_not_make_the_daemon_unreachable() {
 }
 
 #[test]
-fn a_hundred_clients_at_one_moment_leave_the_daemon_files_to_open() {
+fn a_hundred_simultaneous_clients_leave_the_daemon_enough_file_descriptors() {
     let env = Env::new();
     env.made_data();
     let run = env.program("sh", ["-c", "ulimit -n 64 && exec \"$0\" start --foreground", crate::env::MURMUR]);
@@ -54,7 +54,7 @@ fn a_hundred_clients_at_one_moment_leave_the_daemon_files_to_open() {
 }
 
 #[test]
-fn a_client_that_waits_for_events_or_for_an_answer_is_not_idle() {
+fn a_client_that_waits_for_events_or_a_response_is_not_idle() {
     let env = Env::for_as_long_as(Duration::from_secs(120));
     let site = env.workspace("site", "---\ninterval: 1000h\n---\nDo it.");
     env.register(&[&site]);

@@ -76,7 +76,7 @@ fn start(env: &Env) -> Duration {
 }
 
 #[test]
-fn dead_and_deaf_sockets_and_hosts_of_another_version_keep_nobody_from_work() {
+fn dead_sockets_silent_hosts_and_other_versions_block_nothing() {
     let env = Env::new();
     env.made_data();
     let usual = start(&env);

@@ -40,7 +40,7 @@ fn delete(env: &Env) {
 }
 
 #[test]
-fn nothing_is_put_back_and_the_daemon_its_beats_and_every_agent_end() {
+fn nothing_is_recreated_and_the_daemon_its_beats_and_all_agents_end() {
     let env = Env::new();
     let (daemon, agents, host) = begun(&env);
     delete(&env);
@@ -59,7 +59,7 @@ fn nothing_is_put_back_and_the_daemon_its_beats_and_every_agent_end() {
 }
 
 #[test]
-fn beats_of_a_daemon_before_end_as_well() {
+fn beats_of_an_earlier_daemon_end_too() {
     let env = Env::new();
     let (daemon, agents, host) = begun(&env);
     daemon.crash();
@@ -74,7 +74,7 @@ fn beats_of_a_daemon_before_end_as_well() {
 }
 
 #[test]
-fn beats_and_agents_end_without_a_daemon_too_and_a_new_folder_is_left_alone() {
+fn beats_and_agents_end_without_a_daemon_and_a_new_folder_is_left_alone() {
     let env = Env::new();
     let (daemon, agents, host) = begun(&env);
     daemon.crash();
@@ -86,7 +86,7 @@ fn beats_and_agents_end_without_a_daemon_too_and_a_new_folder_is_left_alone() {
 }
 
 #[test]
-fn beats_of_a_daemon_before_end_where_the_folder_is_moved_and_keep_their_lines() {
+fn beats_of_an_earlier_daemon_end_in_a_moved_folder_and_keep_their_lines() {
     let env = Env::new();
     let (daemon, agents, host) = begun(&env);
     daemon.crash();

@@ -55,7 +55,7 @@ fn beat(env: &Env, script: &str, folder: &Path) -> (Value, Vec<String>) {
 }
 
 #[test]
-fn a_beat_on_a_full_store_is_what_it_would_be_and_says_what_is_lost() {
+fn a_full_store_does_not_change_the_outcome_and_lost_output_is_reported() {
     let env = Env::new();
     if !may_mount(&env) {
         return;
@@ -66,7 +66,7 @@ fn a_beat_on_a_full_store_is_what_it_would_be_and_says_what_is_lost() {
 }
 
 #[test]
-fn a_beat_whose_store_is_read_only_is_what_it_would_be_and_says_so() {
+fn a_read_only_store_does_not_change_the_outcome_and_is_reported() {
     let env = Env::new();
     if !may_mount(&env) {
         return;
@@ -78,7 +78,7 @@ fn a_beat_whose_store_is_read_only_is_what_it_would_be_and_says_so() {
 }
 
 #[test]
-fn a_beat_that_can_have_no_record_among_the_hosts_runs_and_the_log_says_why() {
+fn a_beat_without_a_host_record_runs_and_the_log_says_why() {
     let env = Env::new();
     if !may_mount(&env) {
         return;
@@ -125,7 +125,7 @@ fn live(env: &Env, script: &str, folder: &Path) -> Socket {
 }
 
 #[test]
-fn a_live_agent_on_a_full_store_goes_on_and_tells_once_what_is_lost() {
+fn a_hosted_agent_on_a_full_store_continues_and_reports_the_loss_once() {
     let env = Env::new();
     if !may_mount(&env) {
         return;
@@ -150,7 +150,7 @@ fn a_live_agent_on_a_full_store_goes_on_and_tells_once_what_is_lost() {
 }
 
 #[test]
-fn a_live_agent_whose_store_is_read_only_works_and_says_so_first() {
+fn a_hosted_agent_with_a_read_only_store_works_and_reports_it_first() {
     let env = Env::new();
     if !may_mount(&env) {
         return;
@@ -165,7 +165,7 @@ fn a_live_agent_whose_store_is_read_only_works_and_says_so_first() {
 }
 
 #[test]
-fn a_live_agent_that_can_have_no_record_is_not_begun() {
+fn a_hosted_agent_without_a_record_is_not_started() {
     let env = Env::new();
     let site = env.workspace("site", "");
     if !may_mount(&env) {
@@ -183,7 +183,7 @@ fn a_live_agent_that_can_have_no_record_is_not_begun() {
 }
 
 #[test]
-fn a_journal_and_records_on_a_full_disk_lose_no_line() {
+fn no_line_is_lost_if_journal_and_records_are_on_a_full_disk() {
     let env = Env::new();
     if !may_mount(&env) {
         return;

@@ -10,7 +10,7 @@ use super::waits_at;
 use crate::env::{Env, Socket, fixture, result};
 
 #[test]
-fn a_due_heartbeat_beats_once() {
+fn a_due_heartbeat_runs_once() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -29,7 +29,7 @@ fn a_due_heartbeat_beats_once() {
 }
 
 #[test]
-fn a_heartbeat_of_a_second_beats_again_and_again() {
+fn a_heartbeat_with_an_interval_of_a_second_keeps_running() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1s" }] }).to_string());
@@ -44,7 +44,7 @@ fn a_heartbeat_of_a_second_beats_again_and_again() {
 }
 
 #[test]
-fn outcomes_are_told_apart_and_shown() {
+fn every_outcome_is_shown() {
     let env = Env::new();
     let workspaces = ["ok", "attention", "max-turns", "api-429"].map(|name| {
         let workspace = env.workspace(name, "Do it.");
@@ -82,7 +82,7 @@ fn outcomes_are_told_apart_and_shown() {
 }
 
 #[test]
-fn named_heartbeats_beat_too_and_never_two_of_a_workspace_at_once() {
+fn named_heartbeats_run_one_at_a_time_per_workspace() {
     let env = Env::new();
     let site = env.workspace("site", "First.");
     for name in ["a", "b"] {
@@ -130,7 +130,7 @@ fn a_slow_beat_delays_no_other_workspace() {
 }
 
 #[test]
-fn at_most_so_many_beat_at_once_as_the_config_says() {
+fn at_most_max_concurrent_beats_run_at_once() {
     let env = Env::new();
     let workspaces = ["a", "b", "c", "d", "e"].map(|name| env.workspace(name, "Do it."));
     let (pace, mut gate) = env.gate("gate");
@@ -157,7 +157,7 @@ fn at_most_so_many_beat_at_once_as_the_config_says() {
 }
 
 #[test]
-fn a_beat_by_hand_and_a_due_one_never_run_together() {
+fn a_manual_beat_and_a_due_one_never_run_together() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     let (pace, mut gate) = env.gate("gate");
@@ -183,7 +183,7 @@ fn a_beat_by_hand_and_a_due_one_never_run_together() {
 }
 
 #[test]
-fn a_beat_can_be_asked_for_as_soon_as_the_one_before_has_its_line() {
+fn a_beat_can_be_requested_once_the_previous_one_has_its_line() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     let (pace, mut gate) = env.gate("gate");

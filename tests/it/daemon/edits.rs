@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::env::Env;
 
 #[test]
-fn a_workspace_that_is_added_beats() {
+fn an_added_workspace_runs() {
     let env = Env::new();
     env.made_data();
     let daemon = env.daemon();
@@ -33,7 +33,7 @@ fn a_workspace_that_is_added_beats() {
 }
 
 #[test]
-fn an_edited_heartbeat_counts() {
+fn an_edited_heartbeat_takes_effect() {
     let env = Env::new();
     let site = env.workspace("site", "---\ninterval: 1d\n---\nBefore.");
     env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1s" }] }).to_string());
@@ -47,7 +47,7 @@ fn an_edited_heartbeat_counts() {
 }
 
 #[test]
-fn a_named_heartbeat_that_is_added_beats() {
+fn an_added_named_heartbeat_runs() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -60,7 +60,7 @@ fn a_named_heartbeat_that_is_added_beats() {
 }
 
 #[test]
-fn a_broken_config_is_named_with_its_place_and_the_last_good_one_goes_on() {
+fn an_invalid_config_is_reported_with_its_position_and_the_last_valid_one_stays_active() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1s" }] }).to_string());

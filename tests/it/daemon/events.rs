@@ -31,7 +31,7 @@ fn foreign(n: usize) -> String {
 }
 
 #[test]
-fn beats_of_whomever_begin_and_end_once() {
+fn every_beat_has_one_start_event_and_one_end_event() {
     let env = Env::new();
     let [left, site, shop] = ["left", "site", "shop"].map(|name| env.workspace(name, "Do it."));
     let (pace, mut gate) = env.gate("gate");
@@ -91,7 +91,7 @@ fn beats_of_whomever_begin_and_end_once() {
 }
 
 #[test]
-fn the_last_beats_of_a_daemon_are_told_before_it_goes() {
+fn the_last_beats_of_a_daemon_are_reported_before_it_exits() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.plays(&json!({ "stdout": "", "faults": ["hang"] }));
@@ -108,7 +108,7 @@ fn the_last_beats_of_a_daemon_are_told_before_it_goes() {
 }
 
 #[test]
-fn a_journal_that_is_moved_away_and_lines_that_are_no_beats() {
+fn a_moved_journal_and_lines_that_are_not_beats_cause_no_false_events() {
     let env = Env::new();
     env.made_data();
     append(&env, &foreign(1));
@@ -132,7 +132,7 @@ fn a_journal_that_is_moved_away_and_lines_that_are_no_beats() {
 }
 
 #[test]
-fn what_is_no_longer_in_memory_is_a_gap() {
+fn events_no_longer_in_memory_are_a_gap() {
     let env = Env::new();
     env.made_data();
     let daemon = env.daemon();
@@ -182,7 +182,7 @@ impl Follow {
 }
 
 #[test]
-fn a_follower_misses_nothing_and_shows_nothing_twice_whoever_comes_and_goes() {
+fn a_follower_shows_every_beat_once_across_daemons() {
     let env = Env::new();
     env.made_data();
     append(&env, &foreign(0));
@@ -213,7 +213,7 @@ fn a_follower_misses_nothing_and_shows_nothing_twice_whoever_comes_and_goes() {
 }
 
 #[test]
-fn a_follower_asks_for_events_and_asks_the_next_daemon_again() {
+fn a_follower_attaches_and_attaches_again_to_the_next_daemon() {
     let env = Env::new();
     env.made_data();
     append(&env, &foreign(0));
@@ -239,7 +239,7 @@ fn a_follower_asks_for_events_and_asks_the_next_daemon_again() {
 }
 
 #[test]
-fn a_journal_that_is_kept_elsewhere_is_followed_by_the_daemons_events() {
+fn a_journal_stored_elsewhere_is_followed_through_events() {
     let env = Env::new();
     let workspaces = ["a", "b", "c"].map(|name| env.workspace(name, "Do it."));
     register_idle(&env, 3, &workspaces.each_ref());

@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use crate::env::{Daemon, Env};
 
 #[test]
-fn a_folder_too_deep_for_a_socket_works() {
+fn a_data_folder_too_deep_for_a_socket_path_works() {
     let env = Env::new();
     let deep = env.root().join("deep/".repeat(30));
     let murmur = |args: &[&str]| env.murmur(args).set("MURMUR_DIR", &deep).run();
@@ -40,7 +40,7 @@ fn sockets(env: &Env) -> Vec<(String, u32, u32)> {
 }
 
 #[test]
-fn a_folder_that_others_can_read_is_used_with_a_warning_and_its_sockets_are_closed_to_them() {
+fn a_folder_that_others_can_read_is_used_with_a_warning_and_private_sockets() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -84,7 +84,7 @@ fn a_folder_that_others_can_read_is_used_with_a_warning_and_its_sockets_are_clos
 }
 
 #[test]
-fn a_folder_that_others_can_write_to_is_refused() {
+fn a_data_folder_that_others_can_write_to_is_refused() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -118,7 +118,7 @@ fn a_folder_that_others_can_write_to_is_refused() {
 }
 
 #[test]
-fn no_command_writes_into_a_folder_that_others_can_write_to_and_those_that_read_it_warn() {
+fn no_command_writes_to_a_folder_that_others_can_write_to_and_readers_warn() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -164,7 +164,7 @@ fn no_command_writes_into_a_folder_that_others_can_write_to_and_those_that_read_
 }
 
 #[test]
-fn a_line_that_the_journal_has_no_room_for_is_kept_and_written_when_there_is() {
+fn a_line_that_does_not_fit_is_kept_and_written_later() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -199,7 +199,7 @@ fn a_line_that_the_journal_has_no_room_for_is_kept_and_written_when_there_is() {
 }
 
 #[test]
-fn a_daemon_whose_journal_is_full_says_so_and_goes_on() {
+fn a_daemon_with_a_full_journal_reports_it_and_continues() {
     let env = Env::new();
     let (site, blog) = (env.workspace("site", "Do it."), env.workspace("blog", "Do it."));
     env.register(&[&site]);
@@ -240,7 +240,7 @@ fn a_daemon_whose_journal_is_full_says_so_and_goes_on() {
 }
 
 #[test]
-fn without_a_home_the_data_folder_is_asked_for() {
+fn without_home_the_data_folder_must_be_given() {
     let env = Env::new();
     for command in ["start", "status", "stop", "log", "beat"] {
         let shown = env.murmur([command]).unset("HOME").unset("MURMUR_DIR").run();

@@ -28,7 +28,7 @@ fn workspace(env: &Env) {
 }
 
 #[test]
-fn a_line_that_a_beat_by_hand_kept_is_told_and_written_by_the_daemon_that_runs() {
+fn a_line_that_a_manual_beat_kept_is_reported_and_written_by_the_running_daemon() {
     let env = Env::new();
     workspace(&env);
     let journal = journal(&env, 0o400);
@@ -56,7 +56,7 @@ fn a_line_that_a_beat_by_hand_kept_is_told_and_written_by_the_daemon_that_runs()
 }
 
 #[test]
-fn a_line_kept_beside_a_folder_in_place_of_the_journal_is_told_and_survives_a_stop() {
+fn a_line_kept_because_the_journal_is_a_folder_is_reported_and_survives_a_stop() {
     let env = Env::new();
     workspace(&env);
     let journal = env.made_data().join("heartbeats.jsonl");
@@ -85,7 +85,7 @@ fn a_line_kept_beside_a_folder_in_place_of_the_journal_is_told_and_survives_a_st
 }
 
 #[test]
-fn lines_that_somebody_else_has_written_are_not_counted() {
+fn lines_written_by_another_process_are_not_counted() {
     let env = Env::new();
     workspace(&env);
     let journal = journal(&env, 0o400);
@@ -105,7 +105,7 @@ fn lines_that_somebody_else_has_written_are_not_counted() {
 }
 
 #[test]
-fn a_stop_says_that_lines_still_wait() {
+fn stop_reports_unwritten_lines() {
     for args in [&["stop"][..], &["stop", "--leave-agents"]] {
         let env = Env::new();
         workspace(&env);
@@ -121,7 +121,7 @@ fn a_stop_says_that_lines_still_wait() {
 }
 
 #[test]
-fn a_journal_that_cannot_be_written_is_a_failure_to_the_doctor_and_a_warning_of_start() {
+fn an_unwritable_journal_fails_the_doctor_check_and_makes_start_warn() {
     let env = Env::new();
     let journal = journal(&env, 0o400);
     let doctor = env.unprivileged(["doctor", "--json"]).json();

@@ -42,7 +42,7 @@ fn stop(daemon: Daemon) {
 }
 
 #[test]
-fn saving_a_stale_copy_of_config_json_runs_nothing_again() {
+fn a_saved_stale_copy_of_config_json_runs_nothing_again() {
     let env = Env::new();
     let (stale, daemon) = begun(&env);
     daemon.stop();
@@ -72,7 +72,7 @@ fn saving_a_stale_copy_of_config_json_runs_nothing_again() {
 }
 
 #[test]
-fn a_stale_copy_that_is_saved_while_no_daemon_runs_runs_nothing_again() {
+fn a_stale_copy_saved_without_a_daemon_runs_nothing_again() {
     let env = Env::new();
     let (stale, daemon) = begun(&env);
     daemon.stop();
@@ -101,7 +101,7 @@ fn a_stale_copy_that_is_saved_while_no_daemon_runs_runs_nothing_again() {
 }
 
 #[test]
-fn a_workspace_that_is_missing_from_a_stale_copy_and_comes_back_does_not_run_again() {
+fn a_workspace_that_disappears_from_config_json_and_returns_does_not_run_again() {
     let env = Env::new();
     let (stale, daemon) = begun(&env);
     save(&env, &[], "first");
@@ -136,7 +136,7 @@ fn a_last_run_in_the_future_counts_as_now_with_a_warning_and_is_corrected() {
 }
 
 #[test]
-fn a_last_run_in_the_future_is_said_by_whoever_is_asked_until_it_is_corrected() {
+fn a_last_run_in_the_future_is_reported_until_it_is_corrected() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     let entry = json!({ "path": site.0, "interval": "1h", "lastRun": "2999-01-01T00:00:00Z" });

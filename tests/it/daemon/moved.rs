@@ -18,7 +18,7 @@ fn assert_ended(daemon: Daemon, why: &str) {
 }
 
 #[test]
-fn a_daemon_whose_data_folder_is_moved_ends_and_says_why() {
+fn a_daemon_whose_data_folder_is_moved_exits_and_says_why() {
     let env = Env::new();
     let (pace, _gate) = env.gate("gate");
     let site = env.workspace("site", "Do it.");
@@ -40,7 +40,7 @@ fn a_daemon_whose_data_folder_is_moved_ends_and_says_why() {
 }
 
 #[test]
-fn a_daemon_whose_data_folder_is_deleted_ends_and_another_can_start() {
+fn a_daemon_whose_data_folder_is_deleted_exits_and_another_can_start() {
     let env = Env::new();
     env.made_data();
     let daemon = env.daemon();
@@ -58,7 +58,7 @@ fn a_daemon_whose_data_folder_is_deleted_ends_and_another_can_start() {
 }
 
 #[test]
-fn a_daemon_that_loses_its_lock_or_its_socket_ends_and_its_beats_go_on() {
+fn a_daemon_that_loses_its_lock_or_socket_exits_and_its_beats_continue() {
     for name in ["murmur.pid", "murmur.sock"] {
         let env = Env::new();
         let (pace, mut gate) = env.gate("gate");
@@ -81,7 +81,7 @@ fn a_daemon_that_loses_its_lock_or_its_socket_ends_and_its_beats_go_on() {
 }
 
 #[test]
-fn a_daemon_in_the_background_ends_as_well() {
+fn a_background_daemon_exits_too() {
     let env = Env::new();
     assert!(env.run(["start"]).ends_with("[exit 0]"));
     let status: Value = env.ask("ping", &Value::Null);

@@ -15,7 +15,7 @@ fn ping(env: &Env) -> Value {
 }
 
 #[test]
-fn a_restart_replaces_the_daemon_and_its_beats_go_on() {
+fn restart_replaces_the_daemon_and_its_beats_continue() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     let (pace, mut gate) = env.gate("gate");
@@ -56,7 +56,7 @@ fn a_restart_replaces_the_daemon_and_its_beats_go_on() {
 }
 
 #[test]
-fn where_none_runs_one_is_started() {
+fn restart_starts_a_daemon_if_none_is_running() {
     let env = Env::new();
     assert_snapshot!(env.run(["restart"]), @"
     murmur was not running; started it (PID [PID])
@@ -67,7 +67,7 @@ fn where_none_runs_one_is_started() {
 }
 
 #[test]
-fn a_daemon_in_the_foreground_is_for_others_to_restart() {
+fn a_foreground_daemon_is_not_restarted() {
     let env = Env::new();
     let daemon = env.daemon();
     assert_snapshot!(env.run(["restart"]), @"
@@ -80,7 +80,7 @@ fn a_daemon_in_the_foreground_is_for_others_to_restart() {
 }
 
 #[test]
-fn a_daemon_that_hangs_is_killed_by_force_only() {
+fn a_hanging_daemon_is_killed_only_with_force() {
     let env = Env::new();
     let daemon = env.daemon();
     kill(daemon.pid(), Signal::STOP);
@@ -102,7 +102,7 @@ fn a_daemon_that_hangs_is_killed_by_force_only() {
 }
 
 #[test]
-fn a_daemon_that_hangs_is_stopped_or_replaced_by_force_and_its_agents_go_on() {
+fn force_stops_or_replaces_a_hanging_daemon_and_its_agents_continue() {
     for word in ["stop", "restart"] {
         let env = Env::new();
         env.workspace("site", "Do it.").plays(&json!({ "live": "echo" }));
@@ -124,7 +124,7 @@ fn a_daemon_that_hangs_is_stopped_or_replaced_by_force_and_its_agents_go_on() {
 }
 
 #[test]
-fn force_is_gentle_with_a_daemon_that_answers() {
+fn force_does_not_kill_a_daemon_that_answers() {
     let env = Env::new();
     env.run(["start"]);
     let pid = ping(&env)["pid"].clone();
@@ -132,7 +132,7 @@ fn force_is_gentle_with_a_daemon_that_answers() {
 }
 
 #[test]
-fn a_daemon_that_hangs_does_not_keep_stop_waiting() {
+fn a_hanging_daemon_does_not_block_stop() {
     let env = Env::new();
     let daemon = env.daemon();
     kill(daemon.pid(), Signal::STOP);
@@ -147,7 +147,7 @@ fn a_daemon_that_hangs_does_not_keep_stop_waiting() {
 }
 
 #[test]
-fn many_restarts_at_once_leave_one_daemon() {
+fn many_concurrent_restarts_leave_one_daemon() {
     let env = Env::new();
     env.run(["start"]);
     let restarts: Vec<_> = (0..6).map(|_| env.murmur(["restart"]).start()).collect();
@@ -161,7 +161,7 @@ fn many_restarts_at_once_leave_one_daemon() {
 }
 
 #[test]
-fn agents_that_are_left_are_waited_for_by_the_next_daemon() {
+fn the_next_daemon_waits_for_agents_left_running() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     let (pace, mut gate) = env.gate("gate");
@@ -192,7 +192,7 @@ fn agents_that_are_left_are_waited_for_by_the_next_daemon() {
 }
 
 #[test]
-fn a_beat_that_is_just_being_started_is_not_lost() {
+fn a_beat_that_is_just_starting_is_not_lost() {
     let env = Env::new();
     let workspaces = ["a", "b", "c", "d"].map(|name| env.workspace(name, "Do it."));
     register_idle(&env, 4, &workspaces.each_ref());
@@ -213,7 +213,7 @@ fn a_beat_that_is_just_being_started_is_not_lost() {
 }
 
 #[test]
-fn a_daemon_that_has_not_begun_can_be_replaced() {
+fn a_daemon_that_is_still_starting_can_be_replaced() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     register_idle(&env, 1, &[&site]);

@@ -54,7 +54,7 @@ fn examples() -> Vec<Value> {
 }
 
 #[test]
-fn every_example_of_the_page_is_what_the_daemon_says() {
+fn every_documented_example_matches_the_daemon() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.plays(&json!({ "live": "echo" }));
@@ -99,7 +99,7 @@ fn every_example_of_the_page_is_what_the_daemon_says() {
 }
 
 #[test]
-fn a_beat_that_is_asked_for_counts_as_a_run() {
+fn a_requested_beat_counts_as_a_run() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.named("nightly", "Count.");
@@ -125,7 +125,7 @@ fn a_beat_that_is_asked_for_counts_as_a_run() {
 }
 
 #[test]
-fn a_beat_is_refused_with_what_to_do() {
+fn a_refused_beat_comes_with_a_hint() {
     let env = Env::new();
     let [site, shop, blog] = ["site", "shop", "blog"].map(|name| env.workspace(name, "Do it."));
     let (pace, mut gate) = env.gate("gate");
@@ -162,7 +162,7 @@ fn a_beat_is_refused_with_what_to_do() {
 }
 
 #[test]
-fn a_daemon_that_stops_starts_nothing_and_says_so() {
+fn a_stopping_daemon_refuses_to_start_beats() {
     let env = Env::new();
     let [site, blog] = ["site", "blog"].map(|name| env.workspace(name, "Do it."));
     let (pace, mut gate) = env.gate("gate");
@@ -187,7 +187,7 @@ fn a_daemon_that_stops_starts_nothing_and_says_so() {
 }
 
 #[test]
-fn rude_clients_are_told_so_and_keep_nobody_from_an_answer() {
+fn misbehaving_clients_get_errors_and_do_not_block_others() {
     let env = Env::new();
     env.made_data();
     let daemon = env.daemon();

@@ -62,7 +62,7 @@ fn assert_started(env: &Env, start: Child) {
 }
 
 #[test]
-fn a_daemon_that_dies_after_its_answer_is_replaced() {
+fn a_daemon_that_dies_after_its_response_is_replaced() {
     let env = Env::new();
     let impostor = Impostor::new(&env);
     let start = env.murmur(["start"]).start();
@@ -74,7 +74,7 @@ fn a_daemon_that_dies_after_its_answer_is_replaced() {
 }
 
 #[test]
-fn a_daemon_that_dies_without_an_answer_is_replaced() {
+fn a_daemon_that_dies_without_a_response_is_replaced() {
     let env = Env::new();
     let impostor = Impostor::new(&env);
     let start = env.murmur(["start"]).start();
@@ -85,7 +85,7 @@ fn a_daemon_that_dies_without_an_answer_is_replaced() {
 }
 
 #[test]
-fn a_daemon_that_is_being_taken_apart_is_waited_for() {
+fn start_waits_for_a_daemon_that_hangs_up_but_holds_the_lock() {
     let env = Env::new();
     let impostor = Impostor::new(&env);
     let start = env.murmur(["start"]).start();
@@ -98,7 +98,7 @@ fn a_daemon_that_is_being_taken_apart_is_waited_for() {
 }
 
 #[test]
-fn a_daemon_that_answers_and_holds_the_lock_is_running() {
+fn a_daemon_that_answers_and_holds_the_lock_counts_as_running() {
     let env = Env::new();
     let impostor = Impostor::new(&env);
     let start = env.murmur(["start"]).start();
@@ -109,7 +109,7 @@ fn a_daemon_that_answers_and_holds_the_lock_is_running() {
 }
 
 #[test]
-fn a_start_beside_a_daemon_that_is_stopping_waits_and_starts_the_next_one() {
+fn start_waits_for_a_stopping_daemon_and_starts_the_next_one() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     // Its beat ends only when it is killed.

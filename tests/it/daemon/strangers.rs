@@ -78,7 +78,7 @@ fn leave_beat(env: &Env, beat: &str, agent: &str, pid: u32, more: &Value) {
 }
 
 #[test]
-fn a_number_that_is_somebody_else_s_by_now_is_never_signalled() {
+fn a_reused_pid_is_never_signaled() {
     let env = Env::new();
     env.made_data();
     let elsewhere = env.root().join("elsewhere");
@@ -121,7 +121,7 @@ fn a_number_that_is_somebody_else_s_by_now_is_never_signalled() {
 }
 
 #[test]
-fn a_beat_s_announcement_names_the_daemon_and_its_number_is_nobody_s_either() {
+fn the_pid_in_a_beats_announcement_is_never_signaled_if_reused() {
     let env = Env::new();
     env.made_data();
     let stranger = Bystander::new(&env, "site-1", &env.root().join("elsewhere"));

@@ -60,7 +60,7 @@ fn who(lines: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn an_agent_that_is_stuck_is_journaled_once_whichever_daemon_runs() {
+fn a_stuck_agent_is_journaled_once_across_daemons() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.").0;
     let dead = process(&env);
@@ -99,7 +99,7 @@ fn an_agent_that_is_stuck_is_journaled_once_whichever_daemon_runs() {
 }
 
 #[test]
-fn a_daemon_looks_when_a_living_agent_has_been_quiet_for_too_long_and_again_when_it_went_on() {
+fn a_daemon_scans_when_a_live_agent_has_been_quiet_too_long_and_again_after_activity() {
     let env = Env::new();
     quiet(&env, [1, 2, 3]);
     let agent = process(&env);
@@ -120,7 +120,7 @@ fn a_daemon_looks_when_a_living_agent_has_been_quiet_for_too_long_and_again_when
 }
 
 #[test]
-fn a_wrong_config_toml_is_said_once_and_the_defaults_hold() {
+fn an_invalid_config_toml_is_reported_once_and_the_defaults_apply() {
     let env = Env::new();
     quiet(&env, [3, 2, 1]);
     pulse(&env, "site-1", env.root(), 20 * MINUTE, 0, RUNNING);
@@ -135,7 +135,7 @@ fn a_wrong_config_toml_is_said_once_and_the_defaults_hold() {
 }
 
 #[test]
-fn a_line_of_an_agent_that_is_stuck_is_no_beat() {
+fn the_line_of_a_stuck_agent_is_not_a_beat() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.run(["beat", "site"]);
@@ -198,7 +198,7 @@ fn a_line_of_an_agent_that_is_stuck_is_no_beat() {
 }
 
 #[test]
-fn a_line_that_finds_no_room_is_kept_and_comes_once() {
+fn a_line_that_does_not_fit_is_kept_and_written_once() {
     let env = Env::new();
     let journal = env.made_data().join("heartbeats.jsonl");
     env.fill_journal();
@@ -226,7 +226,7 @@ fn a_line_that_finds_no_room_is_kept_and_comes_once() {
 }
 
 #[test]
-fn a_stuck_agent_that_was_forgotten_is_not_told_of() {
+fn a_removed_stuck_agent_is_not_reported() {
     let env = Env::new();
     let (day, process) = (24 * 60 * MINUTE, process(&env));
     for (agent, seconds, pid) in

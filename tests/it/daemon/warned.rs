@@ -24,7 +24,7 @@ fn problems(env: &Env) -> Vec<String> {
 }
 
 #[test]
-fn start_warns_of_every_problem_that_status_shows() {
+fn start_warns_about_every_problem_that_status_shows() {
     let env = Env::new();
     env.workspace("site", "Do it.");
     for entry in wrong_entries(&env) {
@@ -41,7 +41,7 @@ fn start_warns_of_every_problem_that_status_shows() {
 }
 
 #[test]
-fn start_warns_of_a_full_disk() {
+fn start_warns_about_a_full_disk() {
     let env = Env::new();
     let Some(disk) = Disk::new(&env, "256k") else { return };
     disk.fill();

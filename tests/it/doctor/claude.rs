@@ -9,7 +9,7 @@ use super::{claude_is, finding, write};
 use crate::env::{Env, programs};
 
 #[test]
-fn a_login_shell_that_does_not_find_claude_is_told_of_since_a_service_has_no_other_path() {
+fn a_login_shell_that_does_not_find_claude_is_reported() {
     let env = Env::new();
     std::fs::remove_file(env.home().join(".profile")).unwrap();
     let shown = env.run(["doctor"]);
@@ -23,14 +23,14 @@ fn a_login_shell_that_does_not_find_claude_is_told_of_since_a_service_has_no_oth
 }
 
 #[test]
-fn a_login_shell_that_is_not_there_is_called_so() {
+fn a_missing_login_shell_is_reported() {
     let env = Env::new();
     let shown = env.murmur(["doctor"]).set("SHELL", "/no/such/shell").run();
     assert!(shown.starts_with("warn login PATH       login shell /no/such/shell does not exist;"), "{shown}");
 }
 
 #[test]
-fn where_no_claude_is_found_a_login_shell_that_is_broken_is_told_of_as_well() {
+fn a_broken_login_shell_is_reported_along_with_a_missing_claude() {
     let env = Env::new();
     std::fs::remove_file(env.claude()).unwrap();
     let bare = |shell: &str| {
@@ -48,7 +48,7 @@ fn where_no_claude_is_found_a_login_shell_that_is_broken_is_told_of_as_well() {
 }
 
 #[test]
-fn two_claudes_are_told_of_and_one_by_two_names_is_well() {
+fn two_different_claudes_are_reported_but_two_links_to_one_are_fine() {
     let env = Env::new();
     let other = env.root().join("other");
     std::fs::create_dir(&other).unwrap();
@@ -82,7 +82,7 @@ fn as_root_claude_refuses_unless_the_machine_is_a_sandbox() {
 }
 
 #[test]
-fn a_claude_that_fails_says_why_without_its_secrets() {
+fn a_failing_claude_is_reported_with_secrets_masked() {
     let env = Env::new();
     std::fs::remove_file(env.claude()).unwrap();
     let secret = "sk-ant-api03-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";

@@ -6,7 +6,7 @@ use super::{finding, write};
 use crate::env::Env;
 
 #[test]
-fn folders_of_the_data_folder_that_are_open_or_none_are_named() {
+fn folders_that_are_open_to_others_or_not_folders_are_named() {
     let env = Env::new();
     let folder = |name: &str, mode: u32| {
         let path = env.made_data().join(name);
@@ -45,7 +45,7 @@ fn folders_of_the_data_folder_that_are_open_or_none_are_named() {
 }
 
 #[test]
-fn lines_that_are_none_are_found_by_the_number_of_the_first() {
+fn invalid_lines_are_reported_by_the_number_of_the_first() {
     let env = Env::new();
     let line = r#"{"ts":"2026-01-01T00:00:00Z","workspace":"/w","outcome":"ok","durationMs":0}"#;
     let journal = |text: &str| {
@@ -60,7 +60,7 @@ fn lines_that_are_none_are_found_by_the_number_of_the_first() {
 }
 
 #[test]
-fn a_journal_from_the_future_is_a_clock_that_went_back_and_a_torn_line_is_counted() {
+fn a_journal_from_the_future_is_a_clock_problem_and_a_torn_line_is_counted() {
     let env = Env::new();
     let line = r#"{"ts":"2999-01-01T00:00:00Z","workspace":"/w","outcome":"ok","durationMs":0}"#;
     write(&env.made_data().join("heartbeats.jsonl"), &format!("{line}\n{{\"ts\""), 0o600);
@@ -75,7 +75,7 @@ fn a_journal_from_the_future_is_a_clock_that_went_back_and_a_torn_line_is_counte
 }
 
 #[test]
-fn a_pipe_where_a_file_is_to_be_is_told_and_not_waited_for() {
+fn a_pipe_in_place_of_a_file_is_reported_without_blocking() {
     let env = Env::new();
     env.made_data();
     for name in ["config.json", "heartbeats.jsonl"] {

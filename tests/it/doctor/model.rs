@@ -6,7 +6,7 @@ use super::{finding, write};
 use crate::env::Env;
 
 #[test]
-fn a_model_that_can_never_be_asked_is_a_failure() {
+fn an_unusable_model_is_a_failure() {
     let env = Env::new();
     let folder = env.made_data().join("config");
     std::fs::create_dir_all(&folder).unwrap();
@@ -45,7 +45,7 @@ fn a_model_that_can_never_be_asked_is_a_failure() {
 }
 
 #[test]
-fn a_heartbeat_whose_calls_a_model_decides_wants_one_too() {
+fn a_heartbeat_that_uses_a_model_needs_a_usable_one_too() {
     let env = Env::new();
     let site = env.workspace("site", "---\npermissionsChecker: llm\n---\nLook.");
     env.configure(&json!({ "workspaces": [{ "path": site.path(), "interval": "1h" }] }).to_string());

@@ -39,7 +39,7 @@ fn every_recording_is_replayed() {
 }
 
 #[test]
-fn only_a_clear_yes_lets_a_call_run() {
+fn a_call_runs_only_if_it_is_clearly_allowed() {
     let yes = json!({"result": {"outcome": {"outcome": "selected", "optionId": "once"}}});
     for (answer, status) in [
         (yes, "completed"),
@@ -72,7 +72,7 @@ fn a_cancelled_turn_leaves_the_session_usable() {
 }
 
 #[test]
-fn an_error_of_the_api_is_the_answer() {
+fn an_api_error_is_the_answer() {
     let script = json!({"script": [{"status": 429, "error": {"message": "slow down"}}], "scale": 0});
     let mut agent = open(&script, &[]);
     begin(&mut agent);

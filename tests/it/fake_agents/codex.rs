@@ -74,7 +74,7 @@ fn a_hook_decides_only_if_it_is_trusted() {
 }
 
 #[test]
-fn the_client_is_asked_and_an_interrupt_ends_the_turn() {
+fn the_client_is_asked_for_approval_and_an_interrupt_ends_the_turn() {
     let mut agent = open(&command(), &[], "untrusted");
     begin(&mut agent);
     let request = agent.until(|message| message["method"] == "item/commandExecution/requestApproval");

@@ -103,7 +103,7 @@ pub(super) fn run(script: &Value, settings: &Value, more: &[&str]) -> Run {
 }
 
 #[test]
-fn a_script_is_acted_block_by_block_and_no_tool_is_executed() {
+fn a_script_is_played_block_by_block_without_running_tools() {
     let script = json!([
         [text("Looking."), bash("toolu_01", "touch ran"), bash("toolu_02", "echo hi")],
         [text("HEARTBEAT_OK")]
@@ -122,7 +122,7 @@ fn a_script_is_acted_block_by_block_and_no_tool_is_executed() {
 }
 
 #[test]
-fn claude_codes_own_folder_is_where_its_variable_says() {
+fn claude_config_dir_determines_the_folder() {
     let stage = Stage::new();
     let settings = json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": says(
         &json!({"permissionDecision": "deny", "permissionDecisionReason": "by its own folder"})
@@ -140,7 +140,7 @@ fn claude_codes_own_folder_is_where_its_variable_says() {
 }
 
 #[test]
-fn a_tool_yields_what_the_script_says_and_each_session_has_its_own_id() {
+fn a_tool_returns_what_the_script_says_and_each_session_has_its_own_id() {
     let call = |more: Value| {
         let mut call = bash("toolu_01", "touch ran");
         call.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -156,7 +156,7 @@ fn a_tool_yields_what_the_script_says_and_each_session_has_its_own_id() {
 }
 
 #[test]
-fn the_file_in_its_folder_holds_a_script_or_names_one() {
+fn the_file_in_the_folder_contains_or_names_a_script() {
     let stage = Stage::new();
     let told = json!({"script": [[text("from the file")]], "version": "2.1.197"});
     std::fs::write(stage.path().join(".fake-claude.json"), told.to_string()).unwrap();
@@ -171,7 +171,7 @@ fn the_file_in_its_folder_holds_a_script_or_names_one() {
 }
 
 #[test]
-fn too_many_turns_and_a_refusing_api_are_errors() {
+fn too_many_turns_and_api_refusals_are_errors() {
     let again = json!([[bash("toolu_01", "echo 1")]]);
     let acted = run(&again, &json!({}), &["--max-turns", "3"]);
     let result = acted.result();
@@ -188,7 +188,7 @@ fn too_many_turns_and_a_refusing_api_are_errors() {
 }
 
 #[test]
-fn a_tool_that_is_none_and_a_pattern_that_stops_one_are_told_to_the_model() {
+fn the_model_is_told_about_unknown_and_denied_tools() {
     let script =
         json!([[{"type": "tool_use", "id": "toolu_01", "name": "Nope", "input": {}}], [text("done")]]);
     let told = "<tool_use_error>Error: No such tool available: Nope</tool_use_error>";
@@ -204,7 +204,7 @@ fn a_tool_that_is_none_and_a_pattern_that_stops_one_are_told_to_the_model() {
 }
 
 #[test]
-fn settings_with_anything_wrong_in_them_count_for_nothing() {
+fn settings_with_any_error_are_ignored() {
     let good = json!({"matcher": "*", "hooks": [{"type": "command", "command": "exit 2"}]});
     let flat = json!({"matcher": "*", "command": "exit 2"});
     for (entry, runs) in [(json!([good]), false), (json!([flat]), true), (json!([good, flat]), true)] {
@@ -217,7 +217,7 @@ fn settings_with_anything_wrong_in_them_count_for_nothing() {
 }
 
 #[test]
-fn settings_that_cannot_be_found_are_said_in_the_real_ones_words() {
+fn missing_settings_are_reported_with_claude_codes_message() {
     for (given, said) in [
         ("/none.json", "Error: Settings file not found: /none.json\n"),
         ("{nonsense}", "Error: Invalid JSON provided to --settings\n"),
@@ -228,7 +228,7 @@ fn settings_that_cannot_be_found_are_said_in_the_real_ones_words() {
 }
 
 #[test]
-fn the_project_can_switch_hooks_off_and_set_variables_unless_the_argument_says_otherwise() {
+fn the_project_can_disable_hooks_and_set_variables_unless_the_argument_forbids_it() {
     let show = hook("echo \"$MURMUR_DIR $CLAUDE_PROJECT_DIR\" > seen; exit 2");
     let mut firm = show.clone();
     firm["disableAllHooks"] = false.into();

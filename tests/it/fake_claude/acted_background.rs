@@ -33,7 +33,7 @@ fn notified(run: &Run) -> &Value {
 }
 
 #[test]
-fn a_command_in_the_background_begins_a_turn_of_its_own_when_it_ends() {
+fn a_background_command_starts_a_turn_when_it_ends() {
     let acted = run(&script(&json!({})), &json!({}), &[]);
     let kinds = [
         "system",
@@ -76,7 +76,7 @@ fn a_command_in_the_background_begins_a_turn_of_its_own_when_it_ends() {
 }
 
 #[test]
-fn one_that_fails_says_so_and_the_last_turn_decides_the_exit_code() {
+fn a_failed_background_command_is_reported_and_the_last_turn_decides_the_exit_code() {
     let failed = json!({"result": "Exit code 3", "is_error": true});
     let script =
         json!([[build(&failed)], [text("HEARTBEAT_OK")], {"status": 400, "error": {"message": "no"}}]);
@@ -87,7 +87,7 @@ fn one_that_fails_says_so_and_the_last_turn_decides_the_exit_code() {
 }
 
 #[test]
-fn one_that_never_ends_is_stopped_in_the_end_and_an_older_version_says_nothing_of_it() {
+fn an_endless_background_command_is_stopped_and_older_versions_do_not_report_it() {
     for (version, results_wanted) in [("2.1.330", 2), ("2.1.197", 1)] {
         let stage = Stage::new();
         let mut command = command(&stage, &script(&json!({"ends_after_ms": null})), &json!({}), &[]);
@@ -105,7 +105,7 @@ fn one_that_never_ends_is_stopped_in_the_end_and_an_older_version_says_nothing_o
 }
 
 #[test]
-fn without_background_tasks_the_parameter_is_none() {
+fn without_background_tasks_the_parameter_is_unknown() {
     let stage = Stage::new();
     let mut command = command(&stage, &script(&json!({})), &json!({}), &[]);
     command.env("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1");
@@ -119,7 +119,7 @@ fn without_background_tasks_the_parameter_is_none() {
 }
 
 #[test]
-fn a_live_agent_is_told_between_two_messages() {
+fn a_live_agent_is_notified_between_two_messages() {
     let stage = Stage::new();
     let mut live = Live::spawn(command(&stage, &script(&json!({})), &json!({}), &[]));
     live.write(&[&user("Go.")]);
@@ -149,7 +149,7 @@ fn delegated(more: &Value) -> Value {
 }
 
 #[test]
-fn a_subagent_works_in_the_background_and_holds_the_results_back() {
+fn a_background_subagent_delays_the_results() {
     let acted = run(&delegated(&json!({})), &json!({}), &[]);
     let within: Vec<&Value> =
         acted.lines.iter().filter(|line| line["parent_tool_use_id"] == "toolu_01").collect();
@@ -166,7 +166,7 @@ fn a_subagent_works_in_the_background_and_holds_the_results_back() {
 }
 
 #[test]
-fn a_subagent_that_is_waited_for_hands_its_report_back() {
+fn a_foreground_subagent_returns_its_report() {
     let script = delegated(&json!({"run_in_background": false}));
     let stage = Stage::new();
     let mut old = command(&stage, &delegated(&json!({})), &json!({}), &[]);

@@ -27,7 +27,7 @@ fn resumed(stage: &Stage, script: &Value, settings: &Value, before: &Run, more: 
 }
 
 #[test]
-fn a_call_that_is_put_off_ends_the_run_and_is_made_when_the_session_is_resumed() {
+fn a_deferred_call_ends_the_run_and_is_made_when_the_session_is_resumed() {
     for (decision, error, told) in [
         ("allow", false, "(Bash completed with no output)"),
         ("deny", true, "PreToolUse:Bash hook error: told so"),
@@ -55,7 +55,7 @@ fn a_call_that_is_put_off_ends_the_run_and_is_made_when_the_session_is_resumed()
 }
 
 #[test]
-fn of_two_calls_that_are_put_off_only_the_last_is_ever_made() {
+fn only_the_last_of_two_deferred_calls_is_made() {
     let script = json!([[bash("toolu_01", "touch 1"), bash("toolu_02", "echo two")], [text("done")]]);
     let stage = Stage::new();
     let first = beat(command(&stage, &script, &decides("defer"), &[]), "Go.\n");
@@ -65,7 +65,7 @@ fn of_two_calls_that_are_put_off_only_the_last_is_ever_made() {
 }
 
 #[test]
-fn a_prompt_comes_after_the_call_that_was_put_off() {
+fn a_prompt_comes_after_the_deferred_call() {
     let stage = Stage::new();
     let script = json!([[bash("toolu_01", "touch ran")], [text("one")], [text("two")]]);
     let first = beat(command(&stage, &script, &decides("defer"), &[]), "Go.\n");
@@ -79,7 +79,7 @@ fn a_prompt_comes_after_the_call_that_was_put_off() {
 }
 
 #[test]
-fn a_session_that_is_not_there_is_said_in_the_real_ones_words() {
+fn a_missing_session_is_reported_with_claude_codes_message() {
     let id = "00000000-0000-4000-8000-000000000001";
     let acted = run(&one_call(), &json!({}), &["--resume", id]);
     let said = format!("No conversation found with session ID: {id}");
@@ -91,7 +91,7 @@ fn a_session_that_is_not_there_is_said_in_the_real_ones_words() {
 }
 
 #[test]
-fn a_question_can_only_be_asked_where_somebody_can_answer_it() {
+fn a_question_needs_somebody_to_answer_it() {
     let (script, input) = question();
     let asks = ["--permission-prompt-tool", "stdio"];
     let answered = "Your questions have been answered: \"Which?\"=\"B\". You can now continue with these answers in mind.";
@@ -107,7 +107,7 @@ fn a_question_can_only_be_asked_where_somebody_can_answer_it() {
 }
 
 #[test]
-fn a_question_that_is_put_off_is_answered_in_the_resumed_session() {
+fn a_deferred_question_is_answered_in_the_resumed_session() {
     let (script, input) = question();
     let asks = ["--permission-prompt-tool", "stdio"];
     let stage = Stage::new();

@@ -28,7 +28,7 @@ fn retries(run: &Run) -> Vec<(u64, u64, &str)> {
 }
 
 #[test]
-fn every_status_that_may_pass_is_retried_ten_times_in_little_time() {
+fn every_temporary_status_is_retried_ten_times_quickly() {
     for (status, label) in
         [(401, "authentication_failed"), (429, "rate_limit"), (500, "server_error"), (529, "overloaded")]
     {
@@ -50,7 +50,7 @@ fn every_status_that_may_pass_is_retried_ten_times_in_little_time() {
 }
 
 #[test]
-fn a_variable_says_how_often_and_an_answer_ends_it() {
+fn a_variable_sets_the_number_of_retries_and_a_success_ends_them() {
     let two = [("CLAUDE_CODE_MAX_RETRIES", "2")];
     assert_eq!(retries(&act(&json!([error(529, "no")]), &two)).len(), 2);
     let mut passes = error(529, "no");
@@ -62,7 +62,7 @@ fn a_variable_says_how_often_and_an_answer_ends_it() {
 }
 
 #[test]
-fn what_will_not_pass_is_said_at_once_in_the_real_ones_words() {
+fn permanent_errors_are_reported_at_once_with_claude_codes_messages() {
     for (status, message, said, kind) in [
         (401, "invalid x-api-key", "Invalid API key · Fix external API key", "authentication_failed"),
         (403, "no", "Failed to authenticate. API Error: 403 no", "authentication_failed"),
@@ -97,7 +97,7 @@ fn what_will_not_pass_is_said_at_once_in_the_real_ones_words() {
 }
 
 #[test]
-fn without_a_login_nothing_is_asked() {
+fn without_a_login_the_api_is_not_called() {
     let acted = act(&json!([[text("never said")]]), &[("FAKE_CLAUDE_FAULT", "not-logged-in")]);
     assert_eq!(acted.lines[0]["apiKeySource"], "none");
     assert_eq!(acted.lines[1]["error"], "authentication_failed");
@@ -110,7 +110,7 @@ fn without_a_login_nothing_is_asked() {
 }
 
 #[test]
-fn a_scale_that_is_none_is_refused() {
+fn an_invalid_time_scale_is_refused() {
     for (scale, said) in
         [("-1", "invalid scale: -1 (must be at least 0)"), ("fast", "FAKE_CLAUDE_SCALE: not a number: fast")]
     {
@@ -120,7 +120,7 @@ fn a_scale_that_is_none_is_refused() {
 }
 
 #[test]
-fn an_answer_with_nothing_to_see_is_asked_for_once_more() {
+fn an_empty_answer_is_requested_once_more() {
     let told = "[Your previous response had no visible output. Please continue and produce a user-visible response.]";
     for (content, kinds) in [
         (json!([text("")]), &["system", "text", "result"][..]),
@@ -140,7 +140,7 @@ fn an_answer_with_nothing_to_see_is_asked_for_once_more() {
 }
 
 #[test]
-fn thoughts_are_counted_before_they_are_shown() {
+fn thinking_tokens_are_counted_before_thoughts_are_shown() {
     let script = json!([[{"type": "thinking", "thinking": "12345678 "}, text("HEARTBEAT_OK")]]);
     let acted = act(&script, &[]);
     assert_eq!(acted.kinds(), ["system", "system", "thinking", "text", "result"]);

@@ -14,7 +14,7 @@ fn at(events: &[&str], command: &str) -> Value {
 }
 
 #[test]
-fn a_turn_that_fails_is_told_as_that_and_not_as_one_that_is_over() {
+fn a_failed_turn_fires_stop_failure_instead_of_stop() {
     for (status, error, said) in [
         (400, "unknown", "API Error: 400 no"),
         (403, "authentication_failed", "Failed to authenticate. API Error: 403 no"),
@@ -36,7 +36,7 @@ fn a_turn_that_fails_is_told_as_that_and_not_as_one_that_is_over() {
 }
 
 #[test]
-fn one_command_is_run_once_however_many_settings_name_it() {
+fn a_command_runs_once_however_many_settings_name_it() {
     let stage = Stage::new();
     let folder = stage.path().join("home/.claude");
     std::fs::create_dir_all(&folder).unwrap();
@@ -50,7 +50,7 @@ fn one_command_is_run_once_however_many_settings_name_it() {
 }
 
 #[test]
-fn of_one_command_in_two_files_the_later_files_entry_counts() {
+fn if_two_files_name_one_command_the_later_files_entry_counts() {
     let stage = Stage::new();
     let folder = stage.path().join("home/.claude");
     std::fs::create_dir_all(&folder).unwrap();

@@ -12,7 +12,7 @@ use super::{Running, Stage, kill, line};
 const RAN: (bool, &str) = (false, "(Bash completed with no output)");
 
 #[test]
-fn a_call_that_a_hook_denies_is_not_made_and_the_model_is_told_why() {
+fn a_call_that_a_hook_denies_does_not_run_and_the_model_is_told_why() {
     let prefix = "PreToolUse:Bash hook error: ";
     for (command, told) in [
         (
@@ -31,7 +31,7 @@ fn a_call_that_a_hook_denies_is_not_made_and_the_model_is_told_why() {
 }
 
 #[test]
-fn a_hook_that_fails_lets_the_tool_run_unless_it_says_otherwise_to_a_version_that_listens() {
+fn a_failing_hook_lets_the_tool_run_unless_on_failure_blocks_it() {
     for (command, closes) in [
         ("exit 1", true),
         ("/no/such/hook", true),
@@ -52,7 +52,7 @@ fn a_hook_that_fails_lets_the_tool_run_unless_it_says_otherwise_to_a_version_tha
 }
 
 #[test]
-fn a_hook_that_outlives_its_time_is_ended_with_all_it_has_started() {
+fn a_hook_that_times_out_is_killed_with_its_children() {
     let settings = |more: &Value| {
         let mut settings = hook_with("echo $$ > pid; sleep 100 & sleep 100; echo late", more);
         settings["hooks"]["PreToolUse"][0]["hooks"][0]["timeout"] = 1.into();
@@ -65,7 +65,7 @@ fn a_hook_that_outlives_its_time_is_ended_with_all_it_has_started() {
 }
 
 #[test]
-fn a_hook_can_change_what_is_done() {
+fn a_hook_can_change_the_input() {
     let decided = |input: Value| hook(&says(&json!({"permissionDecision": "allow", "updatedInput": input})));
     assert_eq!(
         run(&one_call(), &decided(json!({"command": "echo changed"})), &[]).only(),
@@ -76,7 +76,7 @@ fn a_hook_can_change_what_is_done() {
 }
 
 #[test]
-fn of_several_hooks_a_denial_wins() {
+fn a_denial_wins_over_other_hooks() {
     let entry = |decision: &str| json!({"type": "command", "command": says(&json!({"permissionDecision": decision}))});
     let settings = |all: &[&str]| {
         let hooks: Vec<Value> = all.iter().map(|decision| entry(decision)).collect();
@@ -93,7 +93,7 @@ fn of_several_hooks_a_denial_wins() {
 }
 
 #[test]
-fn hooks_are_told_what_happens_and_the_call_is_kept_by_then() {
+fn hooks_run_in_order_and_find_the_call_in_the_transcript() {
     let events =
         ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop"];
     let entry = json!([{"matcher": "*", "hooks": [{"type": "command", "command": "cat >> told"}]}]);
@@ -127,7 +127,7 @@ fn hooks_are_told_what_happens_and_the_call_is_kept_by_then() {
 }
 
 #[test]
-fn a_call_begins_before_its_message_is_over_and_kept() {
+fn a_call_starts_before_its_message_is_complete_and_in_the_transcript() {
     let script = json!([{"content": [bash("toolu_01", "touch ran")], "end_delay_ms": 1000}, [text("done")]]);
     let path = r#"path=$(sed 's/.*"transcript_path":"\([^"]*\)".*/\1/')"#;
     let looks =
@@ -139,7 +139,7 @@ fn a_call_begins_before_its_message_is_over_and_kept() {
 }
 
 #[test]
-fn calls_that_change_nothing_have_their_hooks_run_side_by_side() {
+fn hooks_of_read_only_calls_run_concurrently() {
     // Each waits for the other: a pipe has no writer until it has a reader.
     let waits = r#"case "$(cat)" in *toolu_01*) echo x > pipe;; *) read line < pipe;; esac; exit 2"#;
     let stage = Stage::new();
@@ -159,7 +159,7 @@ fn a_stop_hook_sends_the_model_back_to_work() {
 }
 
 #[test]
-fn sigterm_ends_the_hook_that_runs_in_the_new_one_and_leaves_it_in_the_old() {
+fn sigterm_ends_the_running_hook_in_newer_versions_only() {
     for (version, survives) in [("2.1.329", false), ("2.1.197", true)] {
         let stage = Stage::new();
         let gate = stage.fifo();

@@ -32,7 +32,7 @@ fn until(live: &mut Live, kind: &str) -> Value {
 }
 
 #[test]
-fn the_host_is_asked_and_its_answer_counts() {
+fn the_hosts_answer_decides() {
     for (response, error, told) in [
         (json!({"behavior": "allow", "updatedInput": {"command": "echo changed"}}), false, "changed"),
         (json!({"behavior": "allow"}), false, "(Bash completed with no output)"),
@@ -74,7 +74,7 @@ fn an_answer_to_another_request_and_a_malformed_one_allow_nothing() {
 }
 
 #[test]
-fn it_fails_closed_when_stdin_closes_and_still_ends_well() {
+fn a_closed_stdin_denies_the_call_and_the_run_ends_normally() {
     let stage = Stage::new();
     let script = json!([[bash("toolu_01", "touch 1"), bash("toolu_02", "touch 2")], [text("done")]]);
     let mut live = live(&stage, &script, &asks());
@@ -94,7 +94,7 @@ fn it_fails_closed_when_stdin_closes_and_still_ends_well() {
 }
 
 #[test]
-fn each_message_goes_on_where_the_script_was() {
+fn each_message_continues_the_script() {
     let stage = Stage::new();
     let mut live = live(&stage, &json!([[text("one")], [text("two")]]), &json!({}));
     let first = until(&mut live, "result");
@@ -106,7 +106,7 @@ fn each_message_goes_on_where_the_script_was() {
 }
 
 #[test]
-fn a_call_that_is_put_off_in_a_live_session_is_lost_and_the_session_goes_on() {
+fn a_deferred_call_in_a_live_session_is_lost_and_the_session_continues() {
     let stage = Stage::new();
     let defers = hook(&says(&json!({"permissionDecision": "defer"})));
     let mut live = live(&stage, &one_call(), &defers);
@@ -117,7 +117,7 @@ fn a_call_that_is_put_off_in_a_live_session_is_lost_and_the_session_goes_on() {
 }
 
 #[test]
-fn an_interrupt_ends_the_hook_that_runs_and_the_request_that_waits() {
+fn an_interrupt_ends_the_running_hook_and_the_pending_request() {
     let interrupt = r#"{"type":"control_request","request_id":"i","request":{"subtype":"interrupt"}}"#;
     for (settings, cancelled) in [(hook("echo $$ > started; exec sleep 1000"), false), (asks(), true)] {
         let stage = Stage::new();

@@ -39,7 +39,7 @@ fn without_the_prompt_tool_there_is_no_plan_mode() {
 }
 
 #[test]
-fn a_beat_that_enters_it_can_change_nothing_and_still_ends_well() {
+fn a_beat_in_plan_mode_can_change_nothing_and_ends_normally() {
     let allow = hook(&says(&json!({"permissionDecision": "allow"})));
     for settings in [json!({}), allow] {
         let acted = run(&script(), &settings, &ASKS);
@@ -61,7 +61,7 @@ fn a_beat_that_enters_it_can_change_nothing_and_still_ends_well() {
 }
 
 #[test]
-fn a_hook_that_denies_keeps_it_out() {
+fn a_hook_can_deny_plan_mode() {
     let deny = hook("case $(cat) in *EnterPlanMode*) echo 'not in a beat' >&2; exit 2;; esac");
     let acted = run(
         &json!([[call("toolu_01", "EnterPlanMode")], [bash("toolu_02", "touch made")], [text("ok")]]),
@@ -74,14 +74,14 @@ fn a_hook_that_denies_keeps_it_out() {
 }
 
 #[test]
-fn leaving_needs_that_it_was_entered() {
+fn plan_mode_must_be_entered_before_it_is_left() {
     let acted = run(&json!([[call("toolu_01", "ExitPlanMode")], [text("ok")]]), &json!({}), &ASKS);
     assert!(acted.only().1.starts_with("<tool_use_error>You are not in plan mode."), "{:?}", acted.only());
     assert_eq!(acted.result()["permission_denials"], json!([]));
 }
 
 #[test]
-fn an_older_one_lets_calls_through_in_it() {
+fn older_versions_run_calls_in_plan_mode() {
     let stage = Stage::new();
     let mut command = command(&stage, &script(), &json!({}), &ASKS);
     command.env("FAKE_CLAUDE_VERSION", "2.1.197");
@@ -93,7 +93,7 @@ fn an_older_one_lets_calls_through_in_it() {
 }
 
 #[test]
-fn a_live_agent_leaves_it_when_its_host_agrees() {
+fn a_live_agent_leaves_plan_mode_if_its_host_agrees() {
     let stage = Stage::new();
     let script = json!([
         [call("toolu_01", "EnterPlanMode")],

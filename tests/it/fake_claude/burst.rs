@@ -8,7 +8,7 @@ use super::live_control::INTERRUPT;
 use super::{Stage, fixture};
 
 #[test]
-fn a_burst_comes_before_the_result_with_a_number_in_each_line() {
+fn a_burst_precedes_the_result_with_numbered_lines() {
     let stage = Stage::new();
     std::fs::write(stage.path().join(".fake-claude.json"), r#"{"burst":1000}"#).unwrap();
     let mut live = Live::start(&stage, &[ECHO]);
@@ -30,7 +30,7 @@ fn a_burst_comes_before_the_result_with_a_number_in_each_line() {
 }
 
 #[test]
-fn a_beat_bursts_too_and_says_what_is_no_burst() {
+fn a_beat_can_burst_too_and_an_invalid_burst_is_reported() {
     let count = lines(&Fixture::load(fixture("ok").as_ref()).unwrap().stdout).count();
     let output = Stage::new().run(&[("FIXTURE", &fixture("ok")), ("BURST", "3:10")]);
     let all: Vec<&[u8]> = lines(&output.stdout).collect();
@@ -47,7 +47,7 @@ fn a_beat_bursts_too_and_says_what_is_no_burst() {
 }
 
 #[test]
-fn an_interrupt_ends_a_burst_that_nobody_could_read_to_its_end() {
+fn an_interrupt_ends_a_huge_burst() {
     let stage = Stage::new();
     let mut live = Live::start(&stage, &[ECHO, ("BURST", "1000000000")]);
     live.write(&[&user("one")]);

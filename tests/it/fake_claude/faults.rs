@@ -10,7 +10,7 @@ use super::{Stage, fixture, kill, line, start};
 const TWO: (&str, &str) = ("STDOUT", "{\"one\":1}\n{\"two\":2}\n");
 
 #[test]
-fn it_exits_143_on_sigterm_and_129_on_sighup_as_the_real_one_does() {
+fn it_exits_with_143_on_sigterm_and_129_on_sighup_like_claude_code() {
     for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129)] {
         let stage = Stage::new();
         let (mut child, mut stdout) = start(stage.command(&[TWO, ("FAULT", "hang")]));
@@ -22,7 +22,7 @@ fn it_exits_143_on_sigterm_and_129_on_sighup_as_the_real_one_does() {
 }
 
 #[test]
-fn hang_before_shows_no_line() {
+fn hang_before_prints_no_line() {
     let stage = Stage::new();
     let (mut child, stdout) = start(stage.command(&[TWO, ("FAULT", "hang-before,stderr-flood:3")]));
     // The flood says that it has come as far as its lines.
@@ -33,7 +33,7 @@ fn hang_before_shows_no_line() {
 }
 
 #[test]
-fn ignore_term_plays_on_after_sigterm_and_dies_of_sigkill() {
+fn ignore_term_continues_after_sigterm_and_dies_of_sigkill() {
     let stage = Stage::new();
     let gate = stage.fifo();
     let pace = format!("gate:{}", gate.display());
@@ -50,7 +50,7 @@ fn ignore_term_plays_on_after_sigterm_and_dies_of_sigkill() {
 }
 
 #[test]
-fn success_after_term_prints_a_result_and_still_exits_143() {
+fn success_after_term_prints_a_result_and_exits_with_143() {
     let stage = Stage::new();
     let (mut child, mut stdout) = start(stage.command(&[TWO, ("FAULT", "success-after-term")]));
     line(&mut stdout);
@@ -62,7 +62,7 @@ fn success_after_term_prints_a_result_and_still_exits_143() {
 }
 
 #[test]
-fn it_dies_by_the_signal_or_exits_with_the_code_it_is_told() {
+fn it_dies_by_the_given_signal_or_exits_with_the_given_code() {
     for (fault, signal, code) in [
         ("die:KILL", Some(9), None),
         ("die:SIGSEGV", Some(11), None),
@@ -76,7 +76,7 @@ fn it_dies_by_the_signal_or_exits_with_the_code_it_is_told() {
 }
 
 #[test]
-fn lines_are_cut_spoilt_or_huge() {
+fn lines_can_be_torn_garbled_or_huge() {
     let stdout = |fault: &str| Stage::new().run(&[TWO, ("FAULT", fault)]).stdout;
     assert_eq!(stdout("half-line"), b"{\"one\":1}\n{\"two");
     let spoilt = stdout("invalid-utf8");
@@ -88,7 +88,7 @@ fn lines_are_cut_spoilt_or_huge() {
 }
 
 #[test]
-fn close_stdout_ends_the_stream_while_it_lives() {
+fn close_stdout_ends_the_stream_but_not_the_process() {
     let stage = Stage::new();
     let (mut child, stdout) = start(stage.command(&[TWO, ("FAULT", "close-stdout")]));
     assert_eq!(std::io::read_to_string(stdout).unwrap(), TWO.1);
@@ -112,7 +112,7 @@ fn look(pid: u64) -> Option<(u64, bool)> {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn setsid_children_stay_behind_in_another_session_and_are_in_the_log() {
+fn setsid_children_stay_in_another_session_and_are_logged() {
     let stage = Stage::new();
     stage.run(&[TWO, ("FAULT", "setsid-child,setsid-child-clean-env")]);
     let children = stage.log()[0]["children"].clone();

@@ -77,7 +77,7 @@ pub(super) fn well(code: i32) -> End {
 }
 
 #[test]
-fn each_message_plays_a_turn_of_the_fixture_and_the_last_turn_again() {
+fn each_message_plays_a_turn_of_the_fixture_and_the_last_one_repeats() {
     let recorded = Fixture::load(fixture("live").as_ref()).unwrap();
     let stage = Stage::new();
     let mut live = Live::start(&stage, &[("FIXTURE", &fixture("live"))]);
@@ -97,7 +97,7 @@ fn each_message_plays_a_turn_of_the_fixture_and_the_last_turn_again() {
 }
 
 #[test]
-fn a_recorded_beat_is_the_turn_of_every_message_and_its_end_the_end() {
+fn a_recorded_beat_is_played_for_every_message_and_its_exit_at_the_end() {
     let recorded = Fixture::load(fixture("max-turns").as_ref()).unwrap();
     let count = lines(&recorded.stdout).count();
     let stage = Stage::new();
@@ -122,7 +122,7 @@ fn literal_text_is_played_whole_for_each_message() {
 }
 
 #[test]
-fn an_echo_says_what_it_was_asked_and_what_before() {
+fn an_echo_repeats_this_message_and_the_earlier_ones() {
     let stage = Stage::new();
     std::fs::write(stage.path().join(".fake-claude.json"), r#"{"live":"echo"}"#).unwrap();
     let mut live = Live::start(&stage, &[]);
@@ -151,7 +151,7 @@ fn a_beat_can_be_an_echo_too() {
 }
 
 #[test]
-fn it_is_logged_before_anything_is_written_to_it() {
+fn a_live_run_is_logged_before_its_first_message() {
     let stage = Stage::new();
     let log = stage.path().join("log");
     sys::fifo::make(&log).unwrap();
@@ -165,7 +165,7 @@ fn it_is_logged_before_anything_is_written_to_it() {
 }
 
 #[test]
-fn messages_that_come_while_a_turn_runs_are_answered_as_one() {
+fn messages_during_a_turn_are_answered_together() {
     let stage = Stage::new();
     let gate = stage.fifo();
     let mut live = Live::start(&stage, &[ECHO, ("PACE", &format!("gate:{}", gate.display()))]);
@@ -182,7 +182,7 @@ fn messages_that_come_while_a_turn_runs_are_answered_as_one() {
 }
 
 #[test]
-fn of_messages_that_are_there_at_once_the_first_is_answered_alone() {
+fn the_first_of_simultaneous_messages_is_answered_alone() {
     let stage = Stage::new();
     let mut live = Live::start(&stage, &[ECHO]);
     live.write(&[&user("one"), &user("two"), &user("three")]);
@@ -201,7 +201,7 @@ fn a_last_message_needs_no_newline() {
 }
 
 #[test]
-fn stdin_that_closes_during_a_turn_ends_it_after_the_turn_and_at_once_before_any() {
+fn a_closed_stdin_ends_it_after_the_turn_or_at_once_without_one() {
     let stage = Stage::new();
     let gate = stage.fifo();
     let mut live = Live::start(&stage, &[ECHO, ("PACE", &format!("gate:{}", gate.display()))]);
@@ -217,7 +217,7 @@ fn stdin_that_closes_during_a_turn_ends_it_after_the_turn_and_at_once_before_any
 }
 
 #[test]
-fn what_it_cannot_read_ends_it_in_the_real_ones_words() {
+fn an_unreadable_line_ends_it_with_claude_codes_message() {
     for (written, said) in [
         ("{not json", "Error parsing streaming input line (type=unknown, 9 chars): SyntaxError"),
         ("null", "Error parsing streaming input line (type=unknown, 4 chars): TypeError"),
@@ -246,7 +246,7 @@ fn replayed_messages_come_back_after_init() {
 }
 
 #[test]
-fn sigterm_ends_it_with_143_idle_and_in_a_turn() {
+fn sigterm_ends_it_with_143_when_idle_and_in_a_turn() {
     let stage = Stage::new();
     let gate = stage.fifo();
     let pace = format!("gate:{}", gate.display());

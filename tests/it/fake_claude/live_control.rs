@@ -12,7 +12,7 @@ pub(super) const INTERRUPT: &str =
     r#"{"type":"control_request","request_id":"i1","request":{"subtype":"interrupt"}}"#;
 
 #[test]
-fn an_interrupt_ends_the_turn_that_runs_and_the_next_message_begins_another() {
+fn an_interrupt_ends_the_turn_and_the_next_message_starts_another() {
     let stage = Stage::new();
     let gate = stage.fifo();
     let mut live = Live::start(&stage, &[ECHO, ("PACE", &format!("gate:{}", gate.display()))]);
@@ -37,7 +37,7 @@ fn an_interrupt_ends_the_turn_that_runs_and_the_next_message_begins_another() {
 }
 
 #[test]
-fn an_agent_whose_last_turn_was_interrupted_exits_1_and_one_that_idles_only_answers() {
+fn an_interrupted_last_turn_exits_with_1_and_an_idle_agent_only_responds() {
     let stage = Stage::new();
     let mut live = Live::start(&stage, &[ECHO]);
     live.write(&[INTERRUPT]);
@@ -66,7 +66,7 @@ fn other_control_requests_are_answered_and_unknown_ones_refused() {
 }
 
 #[test]
-fn an_interrupt_is_heard_while_a_recorded_line_is_not_yet_due() {
+fn an_interrupt_is_handled_before_the_next_recorded_line_is_due() {
     let stage = Stage::new();
     let mut recorded = Fixture::load(fixture("live").as_ref()).unwrap();
     // Each line comes an hour after the one before, but the first two.

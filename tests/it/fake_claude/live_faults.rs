@@ -15,7 +15,7 @@ fn started(stage: &Stage, fault: &str) -> Live {
 }
 
 #[test]
-fn it_ends_after_its_first_turn_as_it_is_told() {
+fn it_ends_after_its_first_turn_as_instructed() {
     for (fault, signal, code) in [("die:KILL", Some(9), None), ("exit:42", None, Some(42))] {
         let stage = Stage::new();
         let mut live = started(&stage, fault);
@@ -27,7 +27,7 @@ fn it_ends_after_its_first_turn_as_it_is_told() {
 }
 
 #[test]
-fn the_exit_code_of_the_instructions_is_that_of_the_end_of_stdin() {
+fn the_configured_exit_code_applies_at_the_end_of_stdin() {
     let stage = Stage::new();
     let mut live = Live::start(&stage, &[ECHO, ("EXIT", "7")]);
     for message in ["one", "two"] {
@@ -38,7 +38,7 @@ fn the_exit_code_of_the_instructions_is_that_of_the_end_of_stdin() {
 }
 
 #[test]
-fn hang_answers_no_more_whatever_is_said_and_closed() {
+fn hang_ignores_messages_and_a_closed_stdin() {
     let stage = Stage::new();
     let mut live = started(&stage, "hang,ignore-term");
     live.turn();
@@ -53,7 +53,7 @@ fn hang_answers_no_more_whatever_is_said_and_closed() {
 }
 
 #[test]
-fn hang_before_shows_no_line_of_a_turn_and_sigterm_ends_it() {
+fn hang_before_prints_no_line_of_a_turn_and_sigterm_ends_it() {
     let stage = Stage::new();
     let mut live = started(&stage, "hang-before,stderr-flood:3");
     // The flood says that the turn has begun.
@@ -64,7 +64,7 @@ fn hang_before_shows_no_line_of_a_turn_and_sigterm_ends_it() {
 }
 
 #[test]
-fn close_stdout_ends_the_stream_while_it_lives() {
+fn close_stdout_ends_the_stream_but_not_the_process() {
     let stage = Stage::new();
     let mut live = started(&stage, "close-stdout");
     live.turn();
@@ -73,7 +73,7 @@ fn close_stdout_ends_the_stream_while_it_lives() {
 }
 
 #[test]
-fn only_the_first_turn_has_spoilt_lines() {
+fn only_the_first_turn_has_garbled_lines() {
     let stage = Stage::new();
     let mut live = started(&stage, "invalid-utf8,huge-line:100000");
     let first: Vec<Vec<u8>> = live.stdout.by_ref().split(b'\n').take(5).map(Result::unwrap).collect();
@@ -83,7 +83,7 @@ fn only_the_first_turn_has_spoilt_lines() {
 }
 
 #[test]
-fn half_a_line_with_a_death_is_all_that_comes_of_it() {
+fn a_torn_line_with_a_crash_is_the_only_output() {
     let stage = Stage::new();
     let mut live = started(&stage, "half-line,die:KILL");
     let mut text = String::new();

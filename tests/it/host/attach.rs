@@ -26,7 +26,7 @@ fn assert_last(events: &[Value], offset: u64) {
 }
 
 #[test]
-fn a_client_begins_wherever_it_wants_to() {
+fn a_client_attaches_at_any_offset() {
     let env = Env::new();
     let (agent, next) = talkative(&env);
     for from in [0, 1, 1200, next - 1000, next - 1] {
@@ -55,7 +55,7 @@ fn a_client_begins_wherever_it_wants_to() {
 }
 
 #[test]
-fn all_clients_see_the_same_bytes_and_so_does_who_asks_after_the_end() {
+fn all_clients_see_the_same_bytes_even_after_the_end() {
     let env = Env::new();
     env.site(&json!({ "burst": "2500:10", "faults": ["stderr-flood:100000", "invalid-utf8", "half-line"] }));
     let agent = Live::of(&env, env.spawning(ID, &["--json", "one"]));
@@ -92,7 +92,7 @@ fn is_last_of_burst(text: &str) -> bool {
 }
 
 #[test]
-fn detach_is_the_end_of_events_and_attach_a_new_beginning() {
+fn detach_stops_events_and_attach_starts_them_again() {
     let env = Env::new();
     let (agent, next) = talkative(&env);
     let mut peer = agent.peer();
@@ -114,7 +114,7 @@ fn detach_is_the_end_of_events_and_attach_a_new_beginning() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn the_seam_is_whole_wherever_and_whenever_a_client_attaches(
+    fn replayed_and_live_events_join_without_gaps_wherever_a_client_attaches(
         burst in 500_u32..4000,
         size in 1_u32..600,
         moments in prop::collection::vec((0_u32..4000, 0.0..=1.0), 1..12),

@@ -6,7 +6,7 @@ use super::{Live, Peer, brief, briefs, is_idle_after, is_state};
 use crate::env::Env;
 
 #[test]
-fn a_conversation_of_two_turns_tells_each_state_in_its_order() {
+fn a_conversation_of_two_turns_reports_each_state_in_order() {
     let env = Env::new();
     let agent = env.live(&json!({}));
     let mut peer = agent.follow(0);
@@ -48,7 +48,7 @@ fn the_first_message_is_the_first_turn() {
 }
 
 #[test]
-fn a_message_waits_for_the_end_of_the_turn_and_the_one_after_64_is_refused() {
+fn a_message_waits_for_the_end_of_the_turn_and_the_65th_is_refused() {
     let env = Env::new();
     let (pace, gate) = env.gate("gate");
     let agent = env.live(&json!({ "pace": pace }));
@@ -74,7 +74,7 @@ fn a_message_waits_for_the_end_of_the_turn_and_the_one_after_64_is_refused() {
 }
 
 #[test]
-fn stop_drops_what_waits_and_nothing_can_be_said_meanwhile() {
+fn stop_drops_queued_messages_and_accepts_no_more() {
     let env = Env::new();
     let (pace, gate) = env.gate("gate");
     let agent = env.live(&json!({ "pace": pace, "faults": ["ignore-term"] }));
@@ -97,7 +97,7 @@ fn stop_drops_what_waits_and_nothing_can_be_said_meanwhile() {
 }
 
 #[test]
-fn a_text_of_spaces_is_not_sent() {
+fn a_blank_message_is_not_sent() {
     let env = Env::new();
     let agent = env.live(&json!({}));
     for text in ["", " \n\t"] {
@@ -108,7 +108,7 @@ fn a_text_of_spaces_is_not_sent() {
 }
 
 #[test]
-fn a_beat_shows_its_prompt_takes_no_messages_and_is_told_again_from_its_session() {
+fn a_beat_shows_its_prompt_takes_no_messages_and_can_be_replayed() {
     let env = Env::new();
     let workspace = env.workspace("site", "Look at the build.\n");
     let (pace, gate) = env.gate("gate");

@@ -14,7 +14,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn nobody_else_can_open_them() {
+fn files_and_sockets_are_private() {
     let env = Env::new();
     let agent = env.live(&json!({}));
     assert_eq!(mode(&env.hosts()), 0o700);
@@ -29,7 +29,7 @@ fn nobody_else_can_open_them() {
 }
 
 #[test]
-fn a_folder_that_others_can_write_to_is_refused() {
+fn a_hosts_folder_that_others_can_write_to_is_refused() {
     let env = Env::new();
     env.made_data();
     env.site(&json!({}));
@@ -67,7 +67,7 @@ fn a_data_folder_too_deep_for_a_socket_address_works() {
 }
 
 #[test]
-fn an_id_that_is_no_plain_name_is_refused() {
+fn an_invalid_id_is_refused() {
     let env = Env::new();
     env.site(&json!({}));
     assert_snapshot!(env.spawning("../x", &[]).run(), @r#"
@@ -96,7 +96,7 @@ fn an_agent_has_one_host() {
 }
 
 #[test]
-fn a_host_without_its_agent_says_why_and_leaves_no_socket() {
+fn a_host_that_cannot_start_its_agent_says_why_and_leaves_no_socket() {
     let env = Env::new();
     env.site(&json!({}));
     std::fs::remove_file(env.claude()).unwrap();

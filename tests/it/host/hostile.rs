@@ -40,7 +40,7 @@ fn a_line_over_1_mib_is_refused_and_one_of_1_mib_is_not() {
 }
 
 #[test]
-fn what_is_no_question_is_told_and_the_connection_goes_on() {
+fn an_invalid_request_gets_an_error_and_the_connection_continues() {
     let env = Env::new();
     let agent = begun(&env);
     let mut peer = agent.peer();
@@ -70,7 +70,7 @@ fn what_is_no_question_is_told_and_the_connection_goes_on() {
 }
 
 #[test]
-fn an_unknown_question_and_a_payload_of_the_wrong_type_are_refused() {
+fn unknown_requests_and_payloads_of_the_wrong_type_are_refused() {
     let env = Env::new();
     let agent = begun(&env);
     let mut peer = agent.peer();
@@ -101,7 +101,7 @@ fn an_unknown_question_and_a_payload_of_the_wrong_type_are_refused() {
 }
 
 #[test]
-fn one_that_vanishes_is_forgotten_wherever_it_was() {
+fn a_disconnected_client_is_forgotten_at_any_point() {
     let env = Env::new();
     let agent = env.live(&json!({ "burst": "200:1000" }));
     drop(agent.peer());
@@ -130,7 +130,7 @@ fn one_that_vanishes_is_forgotten_wherever_it_was() {
 }
 
 #[test]
-fn bytes_may_come_one_by_one_and_questions_all_at_once() {
+fn bytes_may_arrive_one_by_one_and_requests_all_at_once() {
     let env = Env::new();
     let agent = begun(&env);
     let mut peer = agent.peer();
@@ -145,7 +145,7 @@ fn bytes_may_come_one_by_one_and_questions_all_at_once() {
 }
 
 #[test]
-fn the_longest_idle_of_too_many_clients_is_dropped_for_the_newest() {
+fn with_too_many_clients_the_longest_idle_one_is_dropped() {
     let env = Env::new();
     let agent = begun(&env);
     let mut follower = agent.follow(0);
@@ -168,7 +168,7 @@ fn the_longest_idle_of_too_many_clients_is_dropped_for_the_newest() {
 }
 
 #[test]
-fn where_every_client_follows_events_one_more_is_turned_away() {
+fn if_every_client_follows_events_one_more_is_rejected() {
     let env = Env::new();
     let agent = begun(&env);
     let mut followers: Vec<Peer> = (0..256).map(|_| agent.follow(0)).collect();

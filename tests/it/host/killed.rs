@@ -30,7 +30,7 @@ fn kill_host(agent: &Live<'_>) {
 }
 
 #[test]
-fn discover_ends_what_is_left_and_the_past_can_be_told() {
+fn discover_kills_leftovers_and_events_can_still_be_replayed() {
     let env = Env::new();
     let (agent, child, seen) = begun(&env);
     kill_host(&agent);
@@ -85,7 +85,7 @@ fn discover_ends_what_is_left_and_the_past_can_be_told() {
 }
 
 #[test]
-fn force_ends_a_host_that_does_not_answer_and_its_agent() {
+fn force_kills_an_unresponsive_host_and_its_agent() {
     let env = Env::new();
     let (agent, child, _) = begun(&env);
     let agent_pid = agent.agent_pid();
@@ -110,7 +110,7 @@ fn force_ends_a_host_that_does_not_answer_and_its_agent() {
 }
 
 #[test]
-fn a_daemon_that_starts_removes_a_stale_socket_without_a_record() {
+fn a_starting_daemon_removes_a_stale_socket_without_a_record() {
     let env = Env::new();
     env.made_data();
     std::fs::DirBuilder::new().mode(0o700).create(env.hosts()).unwrap();
@@ -126,7 +126,7 @@ fn a_daemon_that_starts_removes_a_stale_socket_without_a_record() {
 }
 
 #[test]
-fn a_daemon_that_starts_cleans_up_too() {
+fn a_starting_daemon_cleans_up_too() {
     let env = Env::new();
     let (agent, child, _) = begun(&env);
     kill_host(&agent);
@@ -137,7 +137,7 @@ fn a_daemon_that_starts_cleans_up_too() {
 }
 
 #[test]
-fn a_new_agent_of_the_same_id_cleans_up_by_itself() {
+fn a_new_agent_with_the_same_id_cleans_up() {
     let env = Env::new();
     let (agent, child, _) = begun(&env);
     kill_host(&agent);
@@ -151,7 +151,7 @@ fn a_new_agent_of_the_same_id_cleans_up_by_itself() {
 }
 
 #[test]
-fn what_ended_is_forgotten_after_a_day() {
+fn ended_agents_are_removed_after_a_day() {
     let env = Env::new();
     let agent = env.live(&json!({}));
     agent.stop();
@@ -202,7 +202,7 @@ fn a_socket_without_a_process_is_removed() {
 /// Where the system tells (sys/anchor.rs).
 #[cfg(target_os = "linux")]
 #[test]
-fn a_host_makes_its_record_and_socket_again_without_a_daemon() {
+fn a_host_recreates_its_record_and_socket_without_a_daemon() {
     let env = Env::new();
     let agent = env.live(&json!({}));
     // More than once, and also where the folder is moved.
@@ -223,7 +223,7 @@ fn a_host_makes_its_record_and_socket_again_without_a_daemon() {
 }
 
 #[test]
-fn a_host_whose_record_and_socket_are_deleted_makes_them_again() {
+fn a_host_recreates_its_deleted_record_and_socket() {
     let env = Env::new();
     let agent = env.live(&json!({}));
     let daemon = env.daemon();

@@ -53,7 +53,7 @@ fn serve(socket: &Path, payload: Value) {
 }
 
 #[test]
-fn one_of_another_version_is_listed_and_left_alone() {
+fn a_host_of_another_version_is_listed_and_left_alone() {
     let env = Env::new();
     let _held = held(&env);
     let pong =
@@ -91,7 +91,7 @@ fn one_of_another_version_is_listed_and_left_alone() {
 }
 
 #[test]
-fn one_that_does_not_answer_is_listed_and_left_alone() {
+fn an_unresponsive_host_is_listed_and_left_alone() {
     let env = Env::new();
     let _held = held(&env);
     let _deaf = UnixListener::bind(env.hosts().join("site-1.sock")).unwrap();
@@ -115,7 +115,7 @@ fn one_that_does_not_answer_is_listed_and_left_alone() {
 }
 
 #[test]
-fn one_that_answers_nonsense_is_no_host_and_no_harm() {
+fn a_process_that_answers_nonsense_is_harmless_and_not_a_host() {
     let env = Env::new();
     let _held = held(&env);
     serve(&env.hosts().join("site-1.sock"), json!({ "protocol_version": 7 }));

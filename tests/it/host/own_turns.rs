@@ -23,7 +23,7 @@ fn position(events: &[String], wanted: &str) -> usize {
 }
 
 #[test]
-fn the_state_is_running_before_the_events_of_a_turn_of_its_own() {
+fn the_state_is_running_before_the_events_of_an_unprompted_turn() {
     let env = Env::new();
     let agent = building(&env, json!(20));
     let mut peer = agent.follow(0);
@@ -41,7 +41,7 @@ fn the_state_is_running_before_the_events_of_a_turn_of_its_own() {
 }
 
 #[test]
-fn the_state_shows_what_runs_in_the_background() {
+fn the_state_shows_background_tasks() {
     let env = Env::new();
     let agent = building(&env, Value::Null);
     let events = agent.follow(0).until(|event| is_idle_after(event, 1));
@@ -60,7 +60,7 @@ fn the_state_shows_what_runs_in_the_background() {
 }
 
 #[test]
-fn what_a_subagent_says_in_the_background_begins_no_turn() {
+fn output_of_a_background_subagent_starts_no_turn() {
     let env = Env::new();
     let said = |parent: Value, text: &str| {
         json!({ "type": "assistant", "parent_tool_use_id": parent,

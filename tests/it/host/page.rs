@@ -101,7 +101,7 @@ fn exemplary(env: &Env) -> Live<'_> {
 }
 
 #[test]
-fn every_question_on_the_page_is_answered_as_the_page_says() {
+fn every_documented_request_gets_the_documented_response() {
     let env = Env::new();
     let agent = exemplary(&env);
     let asked: BTreeSet<String> =
@@ -127,7 +127,7 @@ fn every_question_on_the_page_is_answered_as_the_page_says() {
 }
 
 #[test]
-fn every_event_on_the_page_is_one_that_a_host_tells() {
+fn every_documented_event_is_emitted_by_a_host() {
     let env = Env::new();
     let agent = exemplary(&env);
     agent.stop();
@@ -225,7 +225,7 @@ fn reports() -> Vec<Value> {
 }
 
 #[test]
-fn the_events_that_are_rare_are_as_the_page_says() {
+fn rare_events_match_the_page() {
     use murmur::host::event::{Derived, Own};
     use murmur_agent::event::{Event as Agent, PermissionRequest, Tokens};
     let own = |own: Own| serde_json::from_slice(&own.line("a", 0)).unwrap();
@@ -258,7 +258,7 @@ fn the_events_that_are_rare_are_as_the_page_says() {
 }
 
 #[test]
-fn the_page_lists_the_types_of_events_and_states_that_the_code_has() {
+fn the_page_lists_every_event_type_and_state() {
     let code = include_str!("../../../src/host/event.rs");
     let mut types: BTreeSet<String> = [GAP, LAGGED].map(str::to_owned).into();
     for call in ["write_event(out, \"", "event_line(\""] {
@@ -277,7 +277,7 @@ fn the_page_lists_the_types_of_events_and_states_that_the_code_has() {
 }
 
 #[test]
-fn the_record_on_the_page_is_one_and_a_real_one_has_its_shape() {
+fn the_documented_record_is_valid_and_has_the_real_shape() {
     let example = examples().into_iter().find(|line| line["format"].is_number()).unwrap();
     let read = Record::parse(example.to_string().as_bytes()).unwrap();
     assert_eq!(serde_json::to_value(read).unwrap(), example);
@@ -306,7 +306,7 @@ fn without(object: &Value, key: &str) -> Value {
 }
 
 #[test]
-fn the_ledger_on_the_page_is_one_and_a_real_one_has_its_shape() {
+fn the_documented_ledger_is_valid_and_has_the_real_shape() {
     let examples: Vec<Value> = examples().into_iter().filter(|line| line["begins"].is_object()).collect();
     for example in &examples {
         let read: Entry = serde_json::from_value(example.clone()).unwrap();

@@ -6,7 +6,7 @@ use super::{ID, Live};
 use crate::env::{Env, show};
 
 #[test]
-fn of_many_that_are_started_at_once_with_one_id_one_is_its_host() {
+fn of_many_concurrent_starts_with_one_id_one_becomes_the_host() {
     let env = Env::new();
     env.site(&json!({}));
     let started: Vec<_> = (0..6).map(|_| env.spawning(ID, &["--json"]).start()).collect();
@@ -22,7 +22,7 @@ fn of_many_that_are_started_at_once_with_one_id_one_is_its_host() {
 }
 
 #[test]
-fn who_looks_and_who_cleans_up_is_not_in_the_way_of_who_begins() {
+fn discovery_and_cleanup_do_not_block_a_start() {
     let env = Env::new();
     let first = env.live(&json!({}));
     first.stop();

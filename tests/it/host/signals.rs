@@ -7,7 +7,7 @@ use super::{ID, Live, briefs, is_idle_after};
 use crate::env::{Env, MURMUR, kill, wait_for_end};
 
 #[test]
-fn sighup_and_sigint_are_not_its_business_and_sigterm_ends_it_and_its_agent() {
+fn sighup_and_sigint_are_ignored_and_sigterm_ends_host_and_agent() {
     let env = Env::new();
     let agent = env.live(&json!({}));
     let mut events = agent.follow(0);
@@ -41,7 +41,7 @@ fn a_second_sigterm_changes_nothing() {
 }
 
 #[test]
-fn it_outlives_the_session_and_the_process_group_of_who_started_it() {
+fn a_host_outlives_the_session_and_process_group_that_started_it() {
     let env = Env::new();
     let site = env.site(&json!({}));
     let script = "\"$@\"; kill -HUP 0; kill -KILL 0";
@@ -58,7 +58,7 @@ fn it_outlives_the_session_and_the_process_group_of_who_started_it() {
 }
 
 #[test]
-fn it_outlives_the_daemon() {
+fn a_host_outlives_the_daemon() {
     let env = Env::new();
     let daemon = env.daemon();
     let agent = env.live(&json!({}));

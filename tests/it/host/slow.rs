@@ -44,7 +44,7 @@ fn catch_up(peer: &mut Peer, turns: u64) -> Vec<Value> {
 }
 
 #[test]
-fn one_that_stalls_is_told_where_it_was_and_misses_nothing() {
+fn a_stalled_client_learns_its_offset_and_misses_nothing() {
     let env = Env::new();
     let agent = env.live(&json!({ "burst": BURST }));
     let (mut stalled, mut reading) = (agent.follow(0), agent.follow(0));
@@ -61,7 +61,7 @@ fn one_that_stalls_is_told_where_it_was_and_misses_nothing() {
 }
 
 #[test]
-fn a_hundred_that_stall_keep_nothing_from_one_that_reads() {
+fn a_hundred_stalled_clients_do_not_delay_another() {
     let env = Env::new();
     let agent = env.live(&json!({ "burst": BURST }));
     let mut stalled: Vec<Peer> = (0..100).map(|_| agent.follow(0)).collect();
@@ -79,7 +79,7 @@ fn a_hundred_that_stall_keep_nothing_from_one_that_reads() {
 }
 
 #[test]
-fn one_that_stalls_does_not_hold_up_the_end() {
+fn a_stalled_client_does_not_delay_the_end() {
     let env = Env::new();
     let agent = env.live(&json!({ "burst": "2000:4096" }));
     // Less than what makes it lag: it is waited for, and let go.

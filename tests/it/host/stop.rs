@@ -31,7 +31,7 @@ fn running<'a>(env: &'a Env, faults: &Value) -> (Live<'a>, std::fs::File) {
 }
 
 #[test]
-fn an_idle_one_is_let_go() {
+fn an_idle_agent_ends_when_its_stdin_is_closed() {
     let env = Env::new();
     let agent = env.live(&json!({}));
     let (events, exit) = stopped(&agent, Value::Null);
@@ -40,7 +40,7 @@ fn an_idle_one_is_let_go() {
 }
 
 #[test]
-fn one_at_work_is_told_by_sigterm() {
+fn a_working_agent_gets_sigterm() {
     let env = Env::new();
     let (agent, _gate) = running(&env, &json!([]));
     let (events, exit) = stopped(&agent, json!({ "grace": "1h" }));
@@ -49,7 +49,7 @@ fn one_at_work_is_told_by_sigterm() {
 }
 
 #[test]
-fn one_that_does_not_listen_is_killed_when_its_grace_is_over() {
+fn an_agent_that_ignores_sigterm_is_killed_after_its_grace_period() {
     let env = Env::new();
     let (agent, _gate) = running(&env, &json!(["ignore-term"]));
     let (events, exit) = stopped(&agent, json!({ "grace": "50ms" }));
@@ -58,7 +58,7 @@ fn one_that_does_not_listen_is_killed_when_its_grace_is_over() {
 }
 
 #[test]
-fn an_idle_one_that_does_not_go_is_killed_when_its_grace_is_over() {
+fn an_idle_agent_that_does_not_exit_is_killed_after_its_grace_period() {
     let env = Env::new();
     let agent = env.live(&json!({ "faults": ["hang", "ignore-term"] }));
     agent.send("one");
@@ -67,7 +67,7 @@ fn an_idle_one_that_does_not_go_is_killed_when_its_grace_is_over() {
 }
 
 #[test]
-fn force_kills_at_once_also_one_that_is_being_stopped() {
+fn force_kills_at_once_even_while_stopping() {
     let env = Env::new();
     let (agent, _gate) = running(&env, &json!(["ignore-term"]));
     let mut patient = agent.follow(Value::Null);
@@ -80,7 +80,7 @@ fn force_kills_at_once_also_one_that_is_being_stopped() {
 }
 
 #[test]
-fn what_it_left_elsewhere_is_gone_when_stop_is_answered() {
+fn processes_in_other_sessions_are_gone_when_stop_responds() {
     for fault in ["setsid-child", "setsid-child-clean-env"] {
         let env = Env::new();
         let agent = env.live(&json!({ "faults": [fault, "hold-output"] }));
@@ -96,7 +96,7 @@ fn what_it_left_elsewhere_is_gone_when_stop_is_answered() {
 }
 
 #[test]
-fn one_that_dies_says_by_what() {
+fn a_killed_agent_is_reported_with_its_signal() {
     for (fault, exit) in [("die:SEGV", json!({ "signal": 11 })), ("exit:42", json!({ "code": 42 }))] {
         let env = Env::new();
         let agent = env.live(&json!({ "faults": [fault] }));
@@ -113,7 +113,7 @@ fn one_that_dies_says_by_what() {
 }
 
 #[test]
-fn one_that_closes_its_output_is_not_over() {
+fn an_agent_that_closes_its_output_is_still_running() {
     let env = Env::new();
     let agent = env.live(&json!({ "faults": ["close-stdout"] }));
     agent.send("one");

@@ -22,7 +22,7 @@ fn keys(value: &Value) -> String {
 }
 
 #[test]
-fn there_are_none_at_first() {
+fn without_agents_the_list_is_empty() {
     let env = Env::new();
     assert_snapshot!(env.run(["host", "list"]), @"
     no agents; start one with: murmur host spawn
@@ -53,7 +53,7 @@ fn there_are_none_at_first() {
 }
 
 #[test]
-fn list_status_and_discover_say_how_it_is() {
+fn list_status_and_discover_show_agents() {
     let env = Env::new();
     let agent = idle(&env);
     assert_snapshot!(env.run(["host", "list"]), @"
@@ -89,7 +89,7 @@ fn list_status_and_discover_say_how_it_is() {
 }
 
 #[test]
-fn send_and_stop_say_what_came_of_it() {
+fn send_and_stop_report_the_result() {
     let env = Env::new();
     let (pace, gate) = env.gate("gate");
     env.site(&json!({ "pace": pace }));
@@ -190,7 +190,7 @@ fn attach_shows_a_conversation() {
 }
 
 #[test]
-fn stop_all_ends_every_live_agent() {
+fn stop_all_ends_every_hosted_agent() {
     let env = Env::new();
     let first = env.live(&json!({}));
     let second = env.spawning("site-2", &["--json"]).output();
@@ -210,7 +210,7 @@ fn stop_all_ends_every_live_agent() {
 }
 
 #[test]
-fn a_message_that_is_too_long_is_refused_in_words() {
+fn a_message_that_is_too_long_is_refused_with_an_error() {
     let env = Env::new();
     let agent = idle(&env);
     let long = env.root().join("long");

@@ -15,7 +15,7 @@ fn homeless(env: &Env, run: Run) -> Run {
 }
 
 #[test]
-fn an_agent_without_a_store_runs_and_says_what_is_lost() {
+fn an_agent_without_a_store_runs_and_reports_lost_output() {
     let env = Env::new();
     env.site(&json!({ "burst": "1500:10" }));
     let agent = Live::of(&env, homeless(&env, env.spawning(ID, &["--json"])));
@@ -43,7 +43,7 @@ fn an_agent_without_a_store_runs_and_says_what_is_lost() {
 }
 
 #[test]
-fn a_store_that_breaks_ends_the_keeping_and_not_the_agent() {
+fn a_failing_store_ends_the_capture_but_not_the_agent() {
     let env = Env::new();
     let agent = env.live(&json!({ "burst": "1500:10" }));
     let capture = agent.status()["capture"].as_str().unwrap().to_owned();
@@ -63,7 +63,7 @@ fn a_store_that_breaks_ends_the_keeping_and_not_the_agent() {
 }
 
 #[test]
-fn the_session_of_an_agent_is_one_like_any_other() {
+fn an_agents_capture_is_an_ordinary_session() {
     let env = Env::new();
     env.site(&json!({}));
     let agent = Live::of(&env, env.spawning(ID, &["--json", "one"]));
@@ -84,7 +84,7 @@ fn the_session_of_an_agent_is_one_like_any_other() {
 }
 
 #[test]
-fn output_of_an_agent_is_dated_when_it_comes() {
+fn agent_output_has_the_time_it_arrived() {
     let env = Env::new();
     let (pace, mut gate) = env.gate("gate");
     env.site(&json!({ "pace": pace }));
@@ -106,7 +106,7 @@ fn output_of_an_agent_is_dated_when_it_comes() {
 }
 
 #[test]
-fn when_the_disk_is_full_in_the_middle_what_was_kept_is_told_again_as_it_was() {
+fn if_the_disk_fills_up_kept_events_are_replayed_unchanged() {
     let env = Env::new();
     let site = env.site(&json!({ "burst": "200:1000" }));
     // No file may be longer than 64 KiB; writing more is an error, as on a full disk.

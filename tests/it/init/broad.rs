@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::env::Env;
 
 #[test]
-fn the_home_folder_and_those_above_it_need_force() {
+fn the_home_folder_and_its_parents_need_force() {
     let env = Env::new();
     std::os::unix::fs::symlink(env.home(), env.root().join("link")).unwrap();
     std::os::unix::fs::symlink("/", env.root().join("top")).unwrap();
@@ -47,7 +47,7 @@ fn the_home_folder_and_those_above_it_need_force() {
 }
 
 #[test]
-fn a_folder_is_registered_as_carefully_as_it_is_made() {
+fn workspaces_add_needs_force_too() {
     let env = Env::new();
     std::fs::write(env.home().join("HEARTBEAT.md"), "Do it.").unwrap();
     assert_snapshot!(env.run(["workspaces", "add", "home"]), @"

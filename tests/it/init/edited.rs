@@ -15,7 +15,7 @@ fn heartbeats(env: &Env) -> Vec<(bool, bool)> {
 }
 
 #[test]
-fn the_default_template_is_the_specs_text() {
+fn the_default_template_is_the_text_of_the_spec() {
     let env = Env::new();
     let site = env.root().join("site");
     env.run(["init", "site"]);
@@ -34,7 +34,7 @@ fn the_default_template_is_the_specs_text() {
 }
 
 #[test]
-fn an_unedited_heartbeat_starts_when_it_is_edited() {
+fn an_unedited_heartbeat_runs_once_it_is_edited() {
     let env = Env::new();
     let daemon = env.daemon();
     for template in TEMPLATES {
@@ -69,7 +69,7 @@ fn an_unedited_heartbeat_starts_when_it_is_edited() {
 }
 
 #[test]
-fn settings_that_are_changed_are_an_edit_and_a_schedule_is_none() {
+fn changed_settings_are_an_edit_but_a_changed_schedule_is_not() {
     let env = Env::new();
     env.run(["init", "site", "--template", "tests"]);
     env.run(["init", "site", "--name", "issues", "--template", "issues", "--interval", "1h"]);
@@ -93,7 +93,7 @@ fn settings_that_are_changed_are_an_edit_and_a_schedule_is_none() {
 }
 
 #[test]
-fn a_beat_by_hand_runs_the_template_and_says_so() {
+fn a_manual_beat_runs_the_template_with_a_warning() {
     let env = Env::new();
     env.run(["init", "site"]);
     let site = Workspace(env.root().join("site"));
@@ -116,7 +116,7 @@ fn a_beat_by_hand_runs_the_template_and_says_so() {
 }
 
 #[test]
-fn a_template_of_ones_own_runs_as_it_is() {
+fn a_custom_template_runs_unedited() {
     let env = Env::new();
     std::fs::write(env.root().join("own.md"), "Look.").unwrap();
     assert_snapshot!(env.run(["init", "site", "--template", "own.md"]), @"

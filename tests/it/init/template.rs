@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use crate::env::Env;
 
 #[test]
-fn an_unknown_template_is_answered_with_the_known_ones_and_the_nearest() {
+fn an_unknown_template_error_lists_the_known_ones_and_the_nearest() {
     let env = Env::new();
     std::fs::create_dir(env.root().join("site")).unwrap();
     assert_snapshot!(env.run(["init", "site", "--template", "test"]), @r#"
@@ -23,7 +23,7 @@ fn an_unknown_template_is_answered_with_the_known_ones_and_the_nearest() {
 }
 
 #[test]
-fn a_template_that_is_not_applied_is_an_error_and_nothing_is_done() {
+fn a_template_that_has_no_effect_is_an_error_and_nothing_is_written() {
     let env = Env::new();
     let site = env.workspace("site", "Mine.");
     site.named("nightly", "---\ninterval: 1d\n---\nMine.");

@@ -12,7 +12,7 @@ fn standing(env: &Env, name: &str) -> Option<Value> {
 }
 
 #[test]
-fn a_named_heartbeat_that_an_agent_makes_does_not_run_until_a_person_approves_it() {
+fn a_named_heartbeat_created_by_an_agent_needs_approval() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -49,7 +49,7 @@ fn a_named_heartbeat_that_an_agent_makes_does_not_run_until_a_person_approves_it
 }
 
 #[test]
-fn an_agent_approves_nothing_and_runs_nothing_that_is_not_approved() {
+fn an_agent_can_neither_approve_nor_run_unapproved_heartbeats() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -72,7 +72,7 @@ fn an_agent_approves_nothing_and_runs_nothing_that_is_not_approved() {
 }
 
 #[test]
-fn what_a_person_makes_or_runs_is_approved_and_so_is_what_ran_before() {
+fn heartbeats_that_a_person_creates_or_runs_or_that_ran_before_are_approved() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.unapproved("old", "Do more.");

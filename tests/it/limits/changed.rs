@@ -6,7 +6,7 @@ use crate::env::{Env, fixture};
 
 /// What is done to the file while the agent runs, and whether that is a change.
 #[test]
-fn a_heartbeat_that_changed_during_its_beat_says_so() {
+fn a_heartbeat_changed_during_its_beat_is_reported() {
     let other = "Do something else.";
     let changes: [(&str, bool); 6] = [
         ("nothing", false),

@@ -36,7 +36,7 @@ fn hook_says(env: &Env, folder: &std::path::Path, command: &str) -> String {
 }
 
 #[test]
-fn an_empty_config_folder_hides_no_rules() {
+fn an_empty_config_folder_does_not_hide_rules() {
     let env = Env::new();
     write(&env.home().join(".config/murmur"), "permissions.toml", &rule("deny", "make:*"));
     std::fs::create_dir_all(env.home().join(".murmur/config")).unwrap();

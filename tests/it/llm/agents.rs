@@ -28,7 +28,7 @@ fn hook(env: &Env, wait: u32, command: &str) -> Output {
 }
 
 #[test]
-fn a_hook_lets_a_call_run_that_a_model_allows_and_no_other() {
+fn a_hook_allows_only_calls_that_the_model_allows() {
     let env = Env::new();
     let daemon = env.daemon();
     let provider = Provider::new(|asked| {
@@ -73,7 +73,7 @@ fn a_hook_lets_a_call_run_that_a_model_allows_and_no_other() {
 }
 
 #[test]
-fn a_beats_calls_are_decided_by_the_model_that_config_toml_names() {
+fn the_model_in_config_toml_decides_on_a_beats_calls() {
     let env = Env::new();
     let provider = Provider::new(|asked| {
         let said = asked.body["messages"][0]["content"].as_str().unwrap();

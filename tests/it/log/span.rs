@@ -23,7 +23,7 @@ fn shown(env: &Env, args: &[&str]) -> String {
 }
 
 #[test]
-fn days_begin_at_midnight_where_the_user_is() {
+fn days_begin_at_midnight_in_the_users_time_zone() {
     let env = Env::new();
     let zone = TimeZone::get("Pacific/Auckland").unwrap();
     let now = sys::clock::now().to_zoned(zone.clone());
@@ -52,7 +52,7 @@ fn days_begin_at_midnight_where_the_user_is() {
 }
 
 #[test]
-fn all_is_more_than_the_twenty_that_are_shown_otherwise() {
+fn all_shows_more_than_the_default_twenty() {
     let env = Env::new();
     let now = sys::clock::now().to_zoned(TimeZone::UTC);
     std::fs::write(env.made_data().join("heartbeats.jsonl"), beat(&now, "site").repeat(25)).unwrap();
@@ -61,7 +61,7 @@ fn all_is_more_than_the_twenty_that_are_shown_otherwise() {
 }
 
 #[test]
-fn what_is_taken_is_named_with_the_nearest_to_what_was_typed() {
+fn invalid_values_are_reported_with_the_accepted_and_the_nearest_ones() {
     let env = Env::new();
     assert_snapshot!(env.run(["log", "--since", "yesteday"]), @r#"
     | error: --since "yesteday" is not a time

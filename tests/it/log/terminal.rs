@@ -24,7 +24,7 @@ pub(crate) fn on_a_terminal(run: Run) -> String {
 }
 
 #[test]
-fn outcomes_are_coloured_on_a_terminal() {
+fn outcomes_are_colored_on_a_terminal() {
     let env = Env::new();
     super::journal(&env);
     assert_snapshot!(on_a_terminal(env.murmur(["log", "-n", "4"])), @"

@@ -8,7 +8,7 @@ use super::{over, state};
 use crate::env::Env;
 
 #[test]
-fn a_missing_session_is_the_same_to_every_tool() {
+fn every_tool_reports_a_missing_session_alike() {
     let env = Env::new();
     std::fs::create_dir_all(state(&env).join("elsewhere")).unwrap();
     over(&env, "s", b"x");
@@ -25,7 +25,7 @@ fn a_missing_session_is_the_same_to_every_tool() {
 }
 
 #[test]
-fn a_link_in_place_of_a_file_is_named() {
+fn a_link_in_place_of_a_session_file_is_reported() {
     let env = Env::new();
     let mut client = Client::start(&env);
     for file in ["output.bin", "index.jsonl", "final.json"] {
@@ -45,7 +45,7 @@ fn a_link_in_place_of_a_file_is_named() {
 }
 
 #[test]
-fn what_a_client_said_is_said_back_in_short_and_without_control_characters() {
+fn client_text_is_repeated_shortened_and_without_control_characters() {
     let env = Env::new();
     over(&env, "s", b"x");
     let mut client = Client::start(&env);
@@ -73,7 +73,7 @@ fn what_a_client_said_is_said_back_in_short_and_without_control_characters() {
 }
 
 #[test]
-fn wrong_arguments_are_named() {
+fn invalid_arguments_are_named() {
     let env = Env::new();
     over(&env, "s", b"x");
     let mut client = Client::start(&env);

@@ -94,7 +94,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_frame_ends_the_server(frames in prop::collection::vec(frame(), 1..8)) {
+    fn no_message_crashes_the_server(frames in prop::collection::vec(frame(), 1..8)) {
         let root = tempfile::tempdir().unwrap();
         let root = StateRoot::new(root.path());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -16,7 +16,7 @@ fn wait(cursor: &str) -> Value {
 }
 
 #[test]
-fn a_wait_is_over_when_something_comes_and_when_nothing_will() {
+fn a_wait_ends_with_new_output_or_the_end_of_the_session() {
     let env = Env::new();
     let mut writer = session(&env, "s");
     let mut client = Client::start(&env);
@@ -40,7 +40,7 @@ fn a_wait_is_over_when_something_comes_and_when_nothing_will() {
 }
 
 #[test]
-fn a_wait_ends_with_its_time() {
+fn a_wait_ends_at_its_timeout() {
     let env = Env::new();
     let _writer = session(&env, "s");
     let mut client = Client::start(&env);
@@ -52,7 +52,7 @@ fn a_wait_ends_with_its_time() {
 }
 
 #[test]
-fn a_wait_that_is_cancelled_is_not_answered() {
+fn a_canceled_wait_gets_no_response() {
     let env = Env::new();
     let mut writer = session(&env, "s");
     let mut client = Client::start(&env);
@@ -66,7 +66,7 @@ fn a_wait_that_is_cancelled_is_not_answered() {
 }
 
 #[test]
-fn a_wait_goes_on_until_the_character_is_whole() {
+fn a_wait_continues_until_a_character_is_complete() {
     let env = Env::new();
     let mut writer = session(&env, "s");
     let mut client = Client::start(&env);
@@ -86,7 +86,7 @@ fn a_wait_goes_on_until_the_character_is_whole() {
 }
 
 #[test]
-fn however_it_is_written_and_read_the_text_is_whole() {
+fn text_is_complete_however_it_is_written_and_read() {
     let env = Env::new();
     let client = RefCell::new(Client::start(&env));
     let number = Cell::new(0);

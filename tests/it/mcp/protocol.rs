@@ -12,7 +12,7 @@ const LIST: &str =
     r#"{"jsonrpc":"2.0","id":"list","method":"tools/call","params":{"name":"derun_list_sessions"}}"#;
 
 #[test]
-fn every_protocol_version_is_spoken_and_others_get_the_newest() {
+fn every_protocol_version_is_supported_and_others_get_the_newest() {
     let env = Env::new();
     over(&env, "s", b"x");
     for (asked, answered) in [
@@ -67,7 +67,7 @@ fn every_protocol_version_is_spoken_and_others_get_the_newest() {
 }
 
 #[test]
-fn the_protocol_without_a_handshake_is_spoken() {
+fn the_protocol_without_a_handshake_is_supported() {
     let env = Env::new();
     over(&env, "s", b"x");
     let mut client = Client::raw(&env);
@@ -88,7 +88,7 @@ fn the_protocol_without_a_handshake_is_spoken() {
 }
 
 #[test]
-fn a_wrong_line_is_answered_with_an_error() {
+fn an_invalid_line_gets_an_error() {
     let env = Env::new();
     let mut client = Client::raw(&env);
     client.initialize("2025-06-18");
@@ -128,7 +128,7 @@ fn a_wrong_line_is_answered_with_an_error() {
 }
 
 #[test]
-fn whoever_does_not_begin_is_told_how_to() {
+fn a_client_that_skips_initialize_is_told_to_send_it() {
     let env = Env::new();
     let mut client = Client::raw(&env);
     client.line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
@@ -148,7 +148,7 @@ fn whoever_does_not_begin_is_told_how_to() {
 }
 
 #[test]
-fn looking_at_what_there_is_begins_nothing() {
+fn server_discover_does_not_initialize() {
     let env = Env::new();
     let mut client = Client::raw(&env);
     let meta = json!({
@@ -163,7 +163,7 @@ fn looking_at_what_there_is_begins_nothing() {
 }
 
 #[test]
-fn the_server_ends_when_nobody_reads_its_answers() {
+fn the_server_exits_when_nobody_reads_its_responses() {
     let env = Env::new();
     // A socket is read by a thread that cannot be woken, a pipe is not.
     let (socket, ours) = std::os::unix::net::UnixStream::pair().unwrap();
@@ -184,7 +184,7 @@ fn the_server_ends_when_nobody_reads_its_answers() {
 }
 
 #[test]
-fn the_last_line_needs_no_newline_and_no_line_is_an_end_as_well() {
+fn the_last_line_needs_no_newline_and_empty_input_ends_the_server() {
     let env = Env::new();
     assert_eq!(Client::raw(&env).end(), (String::new(), Some(0), String::new()));
     let mut client = Client::raw(&env);
@@ -196,7 +196,7 @@ fn the_last_line_needs_no_newline_and_no_line_is_an_end_as_well() {
 }
 
 #[test]
-fn the_end_of_input_ends_a_wait() {
+fn the_end_of_stdin_ends_a_wait() {
     let env = Env::new();
     let _running = super::session(&env, "s");
     let mut client = Client::start(&env);

@@ -20,7 +20,7 @@ fn uninstall(env: &Env, prefix: &Path) -> String {
 }
 
 #[test]
-fn what_is_installed_is_named_and_all_of_it_goes_again() {
+fn installed_files_are_listed_and_all_are_removed() {
     let env = Env::new();
     let prefix = env.root().join("prefix");
     fs::create_dir_all(prefix.join("bin")).unwrap();
@@ -55,7 +55,7 @@ fn what_is_installed_is_named_and_all_of_it_goes_again() {
 }
 
 #[test]
-fn without_a_prefix_it_goes_to_the_home() {
+fn the_default_prefix_is_in_home() {
     let env = Env::new();
     let from = made(&env, "1.0.0");
     let bin = env.home().join(".local/bin");
@@ -68,7 +68,7 @@ fn without_a_prefix_it_goes_to_the_home() {
 }
 
 #[test]
-fn a_program_that_runs_keeps_its_file_and_what_only_the_earlier_one_had_goes() {
+fn a_running_program_keeps_its_file_and_obsolete_files_are_removed() {
     let env = Env::new();
     let prefix = env.root().join("prefix");
     let first = made(&env, "1.0.0");
@@ -86,7 +86,7 @@ fn a_program_that_runs_keeps_its_file_and_what_only_the_earlier_one_had_goes() {
 }
 
 #[test]
-fn what_is_installed_is_of_who_installs_it_and_anybody_may_run_it() {
+fn installed_files_belong_to_the_installer_and_everybody_can_run_them() {
     let env = Env::new();
     let from = made(&env, "1.0.0");
     let prefix = env.root().join("prefix");
@@ -126,7 +126,7 @@ fn what_is_installed_is_of_who_installs_it_and_anybody_may_run_it() {
 }
 
 #[test]
-fn the_two_programs_are_renamed_last_and_one_after_the_other() {
+fn both_programs_are_renamed_last_and_in_sequence() {
     let env = Env::new();
     let (from, prefix) = (made(&env, "1.0.0"), env.root().join("prefix"));
     let told = env.root().join("told");
@@ -150,7 +150,7 @@ fn the_two_programs_are_renamed_last_and_one_after_the_other() {
 }
 
 #[test]
-fn what_is_somebody_elses_stays_and_nothing_is_changed() {
+fn if_a_foreign_file_is_in_the_way_nothing_is_changed() {
     let env = Env::new();
     let prefix = env.root().join("prefix");
     fs::create_dir_all(prefix.join("bin")).unwrap();
@@ -164,7 +164,7 @@ fn what_is_somebody_elses_stays_and_nothing_is_changed() {
 }
 
 #[test]
-fn a_destination_is_put_in_front_and_is_no_place_to_run_from() {
+fn destdir_is_prepended_and_not_a_place_to_run_from() {
     let env = Env::new();
     let stage = env.root().join("stage");
     let arguments = [Path::new("--from"), &made(&env, "1.0.0"), Path::new("/usr")];
@@ -175,7 +175,7 @@ fn a_destination_is_put_in_front_and_is_no_place_to_run_from() {
 }
 
 #[test]
-fn what_is_in_use_is_not_removed() {
+fn programs_in_use_are_not_removed() {
     let env = Env::new();
     let prefix = env.root().join("prefix");
     install(&env, &made(&env, "1.0.0"), &prefix);
@@ -206,7 +206,7 @@ fn what_is_in_use_is_not_removed() {
 
 /// A unit, a launchd agent and settings write a path each in their own way.
 #[test]
-fn what_is_in_use_is_found_however_its_path_is_quoted() {
+fn programs_in_use_are_found_however_their_paths_are_quoted() {
     let env = Env::new();
     let prefix = env.root().join("my \"tools\" & 100% it's $HOME <b>\\");
     install(&env, &made(&env, "1.0.0"), &prefix);
@@ -229,7 +229,7 @@ fn what_is_in_use_is_found_however_its_path_is_quoted() {
 }
 
 #[test]
-fn what_whoever_calls_sudo_uses_is_not_removed() {
+fn programs_used_by_the_caller_of_sudo_are_not_removed() {
     let env = Env::new();
     let prefix = env.root().join("prefix");
     install(&env, &made(&env, "1.0.0"), &prefix);
@@ -261,7 +261,7 @@ fn what_whoever_calls_sudo_uses_is_not_removed() {
 }
 
 #[test]
-fn a_list_that_names_what_is_outside_is_not_obeyed() {
+fn a_file_list_that_names_outside_files_is_refused() {
     let env = Env::new();
     let prefix = env.root().join("prefix");
     fs::create_dir_all(prefix.join("share/murmur")).unwrap();
@@ -279,7 +279,7 @@ fn a_list_that_names_what_is_outside_is_not_obeyed() {
 }
 
 #[test]
-fn where_nothing_is_installed_nothing_is_removed() {
+fn without_an_installation_nothing_is_removed() {
     let env = Env::new();
     insta::assert_snapshot!(uninstall(&env, &env.home()));
     insta::assert_snapshot!(script(&env, "install.sh", &[Path::new("--from"), &env.home()]).run());

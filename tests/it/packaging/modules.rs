@@ -26,7 +26,7 @@ fn the_options_of_a_workspace_are_the_keys_of_the_schema() {
 }
 
 #[test]
-fn the_test_of_every_key_has_every_key() {
+fn the_all_keys_test_has_every_key() {
     let text = fs::read_to_string(root().join("tests/nix/modules/every-key.json")).unwrap();
     let config: Value = serde_json::from_str(&text).unwrap();
     let workspaces = config["workspaces"].as_array().unwrap().iter();

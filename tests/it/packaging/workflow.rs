@@ -30,7 +30,7 @@ fn systems(job: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn every_job_runs_one_recipe_where_it_belongs() {
+fn every_job_runs_one_recipe_on_its_system() {
     let workflow = workflow();
     let jobs = workflow["jobs"].as_object().unwrap();
     let mut runs: Vec<(&str, &str)> = Vec::new();
@@ -83,7 +83,7 @@ fn windows_type_checks_and_tests_derun() {
 }
 
 #[test]
-fn it_may_only_read_ends_and_names_versions() {
+fn jobs_are_read_only_have_timeouts_and_pin_versions() {
     let workflow = workflow();
     assert_eq!(workflow["permissions"], serde_json::json!({ "contents": "read" }));
     assert_eq!(workflow["concurrency"]["cancel-in-progress"], true);
@@ -108,7 +108,7 @@ fn it_may_only_read_ends_and_names_versions() {
 }
 
 #[test]
-fn what_github_installs_is_what_ci_installs_here() {
+fn github_and_ci_run_install_the_same_packages() {
     let here = fs::read_to_string(root().join(".ci/run")).unwrap();
     let workflow = workflow();
     let steps = steps(&workflow["jobs"]["check"]);
@@ -133,7 +133,7 @@ fn what_github_installs_is_what_ci_installs_here() {
 }
 
 #[test]
-fn what_is_checked_elsewhere_has_one_rust_and_a_network_of_its_own() {
+fn jobs_use_one_rust_version_and_allow_user_namespaces() {
     let workflow = workflow();
     let jobs = workflow["jobs"].as_object().unwrap();
     let step = |job, name: &str| steps(job).iter().find(|step| step["name"] == name);

@@ -25,7 +25,7 @@ fn decided(env: &Env, request: &str) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn a_request_whose_time_is_up_without_a_daemon_is_denied_as_one_that_nobody_answered() {
+fn a_request_that_times_out_without_a_daemon_is_denied_as_unanswered() {
     let env = Env::new();
     env.acting(&format!("{MANUAL}\napprovalWait: 3s"), &[bash("t1", "git push")]);
     let daemon = env.daemon();
@@ -43,7 +43,7 @@ fn a_request_whose_time_is_up_without_a_daemon_is_denied_as_one_that_nobody_answ
 }
 
 #[test]
-fn a_request_whose_time_is_up_without_a_daemon_is_deferred_and_the_next_daemon_resumes_its_beat() {
+fn a_request_that_times_out_without_a_daemon_is_deferred_and_resumed_by_the_next() {
     let env = Env::new();
     let frontmatter = format!("{MANUAL}\napproval: defer\napprovalWait: 3s");
     let site = env.acting(&frontmatter, &[bash("t1", "git push")]);
@@ -136,7 +136,7 @@ fn a_question_that_waits_is_listed_without_a_daemon() {
 }
 
 #[test]
-fn a_beat_that_waits_says_that_the_daemon_has_ended() {
+fn a_waiting_beat_reports_that_the_daemon_has_ended() {
     let env = Env::new();
     env.acting(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
@@ -153,7 +153,7 @@ fn a_beat_that_waits_says_that_the_daemon_has_ended() {
 }
 
 #[test]
-fn who_follows_an_agent_that_waits_is_told_that_the_daemon_has_ended() {
+fn followers_of_a_waiting_agent_learn_that_the_daemon_has_ended() {
     let env = Env::new();
     let site = env.workspace("site", "");
     site.plays(&acts(&[bash("t1", "git push")]));
@@ -175,7 +175,7 @@ fn who_follows_an_agent_that_waits_is_told_that_the_daemon_has_ended() {
 }
 
 #[test]
-fn who_watches_agents_sees_one_wait_on_without_a_daemon_until_it_ends() {
+fn watching_shows_an_agent_waiting_without_a_daemon_until_it_ends() {
     let env = Env::new();
     env.acting(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();

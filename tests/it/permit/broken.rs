@@ -12,7 +12,7 @@ use crate::env::Env;
 const BROKEN: &str = "[[rules]]\ntool = \"Bash\"\naction = \"alow\"\n";
 
 #[test]
-fn broken_rules_let_no_beat_begin_and_its_line_names_the_place() {
+fn invalid_rules_prevent_beats_and_the_journal_names_the_position() {
     for (frontmatter, global) in
         [("model: x", true), ("model: x", false), ("permissions: skip", true), ("permissions: skip", false)]
     {
@@ -45,7 +45,7 @@ fn broken_rules_let_no_beat_begin_and_its_line_names_the_place() {
 }
 
 #[test]
-fn rules_that_cannot_be_read_and_those_of_another_project_are_told_apart() {
+fn only_unreadable_rules_of_the_own_project_matter() {
     let env = Env::new();
     env.acting("model: x", &[bash("t1", "echo hi")]);
     env.project_rules("blog", BROKEN);
@@ -59,7 +59,7 @@ fn rules_that_cannot_be_read_and_those_of_another_project_are_told_apart() {
 }
 
 #[test]
-fn status_names_broken_rules_and_settings_first_with_and_without_a_daemon() {
+fn status_shows_invalid_rules_and_settings_first_with_and_without_a_daemon() {
     let env = Env::new();
     env.project_rules("blog", BROKEN);
     env.setting("permissions.toml", BROKEN);
@@ -101,7 +101,7 @@ fn status_names_broken_rules_and_settings_first_with_and_without_a_daemon() {
 }
 
 #[test]
-fn init_and_spawn_warn_of_broken_rules() {
+fn init_and_spawn_warn_about_invalid_rules() {
     let env = Env::new();
     env.setting("permissions.toml", BROKEN);
     let warning = "| warning: every call is denied: ";
@@ -117,7 +117,7 @@ fn init_and_spawn_warn_of_broken_rules() {
 }
 
 #[test]
-fn what_denies_every_call_is_said_before_that_the_data_folder_is_open() {
+fn invalid_rules_are_reported_before_an_open_data_folder() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -144,7 +144,7 @@ fn what_denies_every_call_is_said_before_that_the_data_folder_is_open() {
 }
 
 #[test]
-fn start_and_restart_warn_of_broken_rules_first() {
+fn start_and_restart_warn_about_invalid_rules_first() {
     let env = Env::new();
     env.setting("permissions.toml", BROKEN);
     let place = format!("{}/config/permissions.toml:3:10", env.data().display());

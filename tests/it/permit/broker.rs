@@ -41,7 +41,7 @@ fn a_call_that_a_person_allows_runs() {
 }
 
 #[test]
-fn a_call_that_a_person_denies_does_not_and_the_agent_is_told_why() {
+fn a_call_that_a_person_denies_does_not_run_and_the_agent_is_told_why() {
     let env = Env::new();
     let (said, line, told) = answered(&env, &["deny", "--reason", "not on a Friday"]);
     assert_snapshot!(said, @"
@@ -55,7 +55,7 @@ fn a_call_that_a_person_denies_does_not_and_the_agent_is_told_why() {
 }
 
 #[test]
-fn what_waits_is_listed_with_all_that_would_run() {
+fn requests_are_listed_with_the_whole_command() {
     let env = Env::new();
     let input = json!({ "command": "git push \\\n  origin main", "timeout": 5000 });
     env.acting(MANUAL, &[super::call("t1", "Bash", &input)]);
@@ -101,7 +101,7 @@ impl Watching {
 }
 
 #[test]
-fn who_watches_sees_requests_come_and_go() {
+fn watching_shows_requests_as_they_open_and_close() {
     let env = Env::new();
     env.acting(MANUAL, &[bash("t1", "git push"), bash("t2", "git pull")]);
     let daemon = env.daemon();
@@ -121,7 +121,7 @@ fn who_watches_sees_requests_come_and_go() {
 }
 
 #[test]
-fn the_first_answer_wins_and_every_other_one_is_an_error() {
+fn the_first_answer_wins_and_others_are_errors() {
     let env = Env::new();
     env.acting(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
@@ -183,7 +183,7 @@ fn a_call_that_nobody_answers_in_time_is_denied_and_no_longer_listed() {
 }
 
 #[test]
-fn an_agent_that_dies_takes_its_request_along() {
+fn a_dead_agents_request_is_closed() {
     let env = Env::new();
     env.acting(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
@@ -244,7 +244,7 @@ fn asks(env: &Env, change: impl FnOnce(&mut Value), agent: &str) -> Child {
 }
 
 #[test]
-fn an_answer_is_good_for_one_call_and_no_other() {
+fn an_answer_applies_to_one_call_only() {
     let env = Env::new();
     let daemon = env.daemon();
     let mut events = env.events();

@@ -83,7 +83,7 @@ fn refused(env: &Env, hook: &str, policy: &str) -> String {
 }
 
 #[test]
-fn a_call_with_nothing_wrong_runs() {
+fn a_harmless_call_runs() {
     let env = Env::new();
     agent(&env, "cat | HOOK").set("MURMUR_PERMISSIONS", nobody().to_string()).output();
     assert!(env.told_once().ran());
@@ -93,7 +93,7 @@ fn a_call_with_nothing_wrong_runs() {
 }
 
 #[test]
-fn what_is_on_stdin_and_is_no_call_is_refused() {
+fn invalid_stdin_is_denied() {
     let deep = "{ printf '{\"cwd\":\"/\",\"tool_name\":\"Bash\",\"tool_use_id\":\"t1\",\"tool_input\":'; \
         printf '%0100000d' 0 | tr 0 '['; printf '%0100000d' 0 | tr 0 ']'; printf '}'; }";
     let spoilt = [
@@ -127,7 +127,7 @@ fn what_is_on_stdin_and_is_no_call_is_refused() {
 }
 
 #[test]
-fn surroundings_that_cannot_be_read_refuse_every_call() {
+fn an_invalid_environment_denies_every_call() {
     assert_snapshot!(refused(&Env::new(), "HOOK", "garbage"), @"invalid MURMUR_PERMISSIONS: expected value");
     assert_snapshot!(refused(&Env::new(), "HOOK", r#"{"guard":true}"#), @"invalid MURMUR_PERMISSIONS: missing field `checker`");
     let missing = refused(&Env::new(), "env -u HOME -u MURMUR_DIR HOOK", &nobody().to_string());
@@ -137,7 +137,7 @@ fn surroundings_that_cannot_be_read_refuse_every_call() {
 }
 
 #[test]
-fn settings_that_cannot_be_read_refuse_every_call() {
+fn unreadable_settings_deny_every_call() {
     let env = Env::new();
     env.setting("config.toml", "permissions-checker = \"of\"\n");
     // It counts for agents that murmur did not start; others were told before.
@@ -145,7 +145,7 @@ fn settings_that_cannot_be_read_refuse_every_call() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_given_or_written_down_is_a_refusal() {
+fn an_answer_that_cannot_be_sent_or_recorded_is_a_denial() {
     let policy = nobody().to_string();
     assert_snapshot!(refused(&Env::new(), "HOOK >/dev/full", &policy), @"cannot write murmur's answer: No space left on device (os error 28)");
     let env = Env::new();
@@ -154,7 +154,7 @@ fn an_answer_that_cannot_be_given_or_written_down_is_a_refusal() {
 }
 
 #[test]
-fn a_full_disk_is_a_refusal() {
+fn a_full_disk_denies_the_call() {
     let (env, policy) = (Env::new(), nobody().to_string());
     env.made_data();
     // No file may grow, which is what a full disk comes to.
@@ -163,7 +163,7 @@ fn a_full_disk_is_a_refusal() {
 }
 
 #[test]
-fn rules_that_cannot_be_read_refuse_every_call() {
+fn unreadable_rules_deny_every_call() {
     for name in ["config/permissions.toml", "projects/site/permissions.toml"] {
         let (env, hook) = (Env::new(), "MURMUR_PROJECT=site HOOK");
         let path = env.made_data().join(name);
@@ -180,7 +180,7 @@ fn rules_that_cannot_be_read_refuse_every_call() {
 }
 
 #[test]
-fn settings_that_cannot_be_read_let_no_beat_begin() {
+fn unreadable_settings_prevent_beats() {
     let env = Env::new();
     env.acting("model: x", &[bash("t1", "echo hi")]);
     env.setting("config.toml", "permissions-checker = \"of\"\n");
@@ -190,7 +190,7 @@ fn settings_that_cannot_be_read_let_no_beat_begin() {
 }
 
 #[test]
-fn settings_of_the_workspace_switch_nothing_off() {
+fn workspace_settings_cannot_disable_the_hook() {
     let env = Env::new();
     let site = env.acting("model: x", &[bash("t1", "sudo ls")]);
     std::fs::create_dir(site.0.join(".claude")).unwrap();
@@ -205,7 +205,7 @@ fn settings_of_the_workspace_switch_nothing_off() {
 }
 
 #[test]
-fn where_a_person_is_to_be_asked_and_no_daemon_runs_a_beats_call_is_denied() {
+fn without_a_daemon_a_call_that_needs_a_person_is_denied() {
     let env = Env::new();
     env.acting("permissionsChecker: manual", &[bash("t1", "echo hi")]);
     assert_snapshot!(env.run(["beat", "site"]), @"
@@ -222,7 +222,7 @@ fn where_a_person_is_to_be_asked_and_no_daemon_runs_a_beats_call_is_denied() {
 }
 
 #[test]
-fn that_nobody_answers_is_said_where_somebody_was_named_to() {
+fn a_beat_that_needs_the_daemon_warns_if_none_is_running() {
     for (frontmatter, what) in [
         ("permissionsChecker: llm", Some("calls that need a model's approval")),
         ("questions: broker", Some("questions")),
@@ -245,14 +245,14 @@ fn stuck(env: &Env) -> UnixListener {
 }
 
 #[test]
-fn a_daemon_that_does_not_answer_is_not_waited_for_for_ever() {
+fn the_hook_does_not_wait_forever_for_a_silent_daemon() {
     let env = Env::new();
     let _stuck = stuck(&env);
     assert_snapshot!(refused(&env, "HOOK", &person().to_string()), @"murmur's daemon did not answer; the call is denied");
 }
 
 #[test]
-fn a_daemon_that_hangs_up_is_not_asked_for_ever() {
+fn the_hook_gives_up_on_a_daemon_that_keeps_disconnecting() {
     let env = Env::new();
     let stuck = stuck(&env);
     std::thread::spawn(move || stuck.incoming().for_each(drop));
@@ -262,7 +262,7 @@ fn a_daemon_that_hangs_up_is_not_asked_for_ever() {
 }
 
 #[test]
-fn a_hook_that_is_killed_has_refused() {
+fn a_killed_hook_denies() {
     let env = Env::new();
     let daemon = stuck(&env);
     let policy = json!({ "guard": true, "checker": "manual", "approval": "wait", "approvalWait": 50,
@@ -280,7 +280,7 @@ fn a_hook_that_is_killed_has_refused() {
 }
 
 #[test]
-fn a_hook_whose_time_is_over_ends_by_itself_and_has_refused() {
+fn a_hook_at_its_deadline_exits_and_denies() {
     let env = Env::new();
     let (_, _gate) = env.gate("gate");
     let hook = format!("HOOK <{}/gate", env.root().display());
@@ -291,7 +291,7 @@ fn a_hook_whose_time_is_over_ends_by_itself_and_has_refused() {
 }
 
 #[test]
-fn an_event_that_nobody_knows_is_refused_and_questions_about_the_hook_are_answered() {
+fn unknown_events_are_denied_and_help_and_version_work() {
     let env = Env::new();
     for unknown in ["Notification", "PreTolUse", "pretooluse", "", "--what"] {
         let refused = format!("| unknown event {unknown:?}; see: murmur-hook --help\n[exit 2]");
@@ -327,7 +327,7 @@ fn an_event_that_nobody_knows_is_refused_and_questions_about_the_hook_are_answer
 }
 
 #[test]
-fn the_other_event_is_answered_in_its_own_form() {
+fn permission_request_is_answered_in_its_own_form() {
     let env = Env::new();
     env.made_data();
     let ask = |command: &str| {
@@ -346,7 +346,7 @@ fn the_other_event_is_answered_in_its_own_form() {
 }
 
 #[test]
-fn murmur_itself_is_the_same_hook() {
+fn murmur_hook_and_murmur_hook_command_behave_alike() {
     let env = Env::new();
     let policy = nobody().to_string();
     let input = |text: &str| {

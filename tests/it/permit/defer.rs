@@ -65,7 +65,7 @@ fn is_over(put_off: &PutOff<'_>, line: &Value, denials: &Value) {
 }
 
 #[test]
-fn a_beat_whose_call_is_put_off_has_ended_and_waits() {
+fn a_beat_with_a_deferred_call_has_ended_and_waits() {
     let env = Env::new();
     let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
     let line = &put_off.line;
@@ -91,7 +91,7 @@ fn a_beat_whose_call_is_put_off_has_ended_and_waits() {
 }
 
 #[test]
-fn a_heartbeat_whose_beat_waits_is_not_due() {
+fn a_heartbeat_with_a_waiting_beat_is_not_due() {
     let env = Env::new();
     let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
     // Long past due, were it not for the answer that is waited for.
@@ -113,7 +113,7 @@ fn a_heartbeat_whose_beat_waits_is_not_due() {
 }
 
 #[test]
-fn a_beat_goes_on_with_its_answer_after_the_daemon_was_killed() {
+fn a_beat_resumes_with_its_answer_after_a_killed_daemon() {
     let env = Env::new();
     let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
     daemon.crash();
@@ -138,7 +138,7 @@ fn a_beat_goes_on_with_its_answer_after_the_daemon_was_killed() {
 }
 
 #[test]
-fn a_beat_goes_on_with_a_denial_and_its_reason() {
+fn a_beat_resumes_with_a_denial_and_its_reason() {
     let env = Env::new();
     let (mut put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
     put_off.respond(&["deny", "--reason", "not on a Friday"]);
@@ -150,7 +150,7 @@ fn a_beat_goes_on_with_a_denial_and_its_reason() {
 }
 
 #[test]
-fn an_answer_that_never_comes_is_a_denial() {
+fn an_expired_request_is_a_denial() {
     let env = Env::new();
     let expires = format!("{DEFERS}\napprovalExpiry: 1s");
     let (mut put_off, daemon) = PutOff::new(&env, &expires, &[bash("t1", "git push")]);
@@ -162,7 +162,7 @@ fn an_answer_that_never_comes_is_a_denial() {
 }
 
 #[test]
-fn an_answer_that_did_not_come_while_no_daemon_ran_is_a_denial() {
+fn a_request_that_expired_without_a_daemon_is_a_denial() {
     let env = Env::new();
     let expires = format!("{DEFERS}\napprovalExpiry: 1s");
     let (put_off, daemon) = PutOff::new(&env, &expires, &[bash("t1", "git push")]);
@@ -175,7 +175,7 @@ fn an_answer_that_did_not_come_while_no_daemon_ran_is_a_denial() {
 }
 
 #[test]
-fn a_daemon_that_is_killed_right_after_the_answer_leaves_the_beat_to_the_next_one() {
+fn a_daemon_killed_right_after_the_answer_leaves_the_beat_to_the_next() {
     for _ in 0..3 {
         let env = Env::new();
         let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
@@ -213,7 +213,7 @@ fn an_answer_is_kept_while_the_beat_cannot_be_resumed() {
 }
 
 #[test]
-fn two_calls_in_one_message_are_not_put_off_but_denied() {
+fn two_calls_in_one_message_are_denied_instead_of_deferred() {
     let env = Env::new();
     let site = env.acting(DEFERS, &[]);
     let both = json!([bash("t1", "git push"), bash("t2", "git pull")]);
@@ -227,7 +227,7 @@ fn two_calls_in_one_message_are_not_put_off_but_denied() {
 }
 
 #[test]
-fn a_resumed_beat_can_be_put_off_again() {
+fn a_resumed_beat_can_be_deferred_again() {
     let env = Env::new();
     let (mut put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push"), bash("t2", "git pull")]);
     put_off.respond(&["allow"]);
@@ -247,7 +247,7 @@ fn a_resumed_beat_can_be_put_off_again() {
 }
 
 #[test]
-fn a_beat_by_hand_that_no_daemon_would_resume_is_denied() {
+fn a_manual_beat_that_no_daemon_would_resume_is_denied() {
     let env = Env::new();
     env.acting(DEFERS, &[bash("t1", "git push")]);
     let daemon = env.daemon();
@@ -258,7 +258,7 @@ fn a_beat_by_hand_that_no_daemon_would_resume_is_denied() {
 }
 
 #[test]
-fn a_beat_by_hand_of_a_named_heartbeat_is_resumed_by_the_daemon() {
+fn a_manual_beat_of_a_named_heartbeat_is_resumed_by_the_daemon() {
     let env = Env::new();
     let site = env.acting("model: x", &[bash("t1", "git push")]);
     site.named("nightly", &format!("---\n{DEFERS}\ninterval: 1000h\n---\nCount."));

@@ -44,7 +44,7 @@ fn flip(site: &Path, to: &Path) {
 }
 
 #[test]
-fn a_link_that_leads_elsewhere_when_the_call_has_run_is_written_down_as_a_breach() {
+fn a_link_that_changes_during_the_call_is_recorded_as_a_breach() {
     let env = Env::new();
     let (site, protected) = linked(&env);
     let path = site.0.join("link/x");

@@ -6,7 +6,7 @@ use super::{acts, bash};
 use crate::env::Env;
 
 #[test]
-fn a_beat_may_do_what_nothing_forbids_and_is_told_why_it_may_not_do_the_rest() {
+fn a_beat_can_make_allowed_calls_and_learns_why_others_are_denied() {
     let env = Env::new();
     env.workspace("site", "Do it.").plays(&acts(&[bash("t1", "echo hi"), bash("t2", "sudo ls")]));
     let line = env.beaten();
@@ -24,7 +24,7 @@ fn a_beat_may_do_what_nothing_forbids_and_is_told_why_it_may_not_do_the_rest() {
 }
 
 #[test]
-fn skip_turns_guard_and_deny_list_off() {
+fn skip_turns_off_guard_and_deny_list() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.plays(&acts(&[bash("t1", "sudo ls")]));
@@ -39,7 +39,7 @@ fn skip_turns_guard_and_deny_list_off() {
 }
 
 #[test]
-fn frontmatter_which_an_agent_can_write_turns_neither_guard_nor_deny_list_off() {
+fn frontmatter_cannot_turn_off_guard_or_deny_list() {
     let env = Env::new();
     env.acting("permissions: skip", &[bash("t1", "sudo ls")]);
     assert_eq!(env.beaten()["denials"], json!(["Bash"]));
@@ -48,7 +48,7 @@ fn frontmatter_which_an_agent_can_write_turns_neither_guard_nor_deny_list_off() 
 }
 
 #[test]
-fn what_the_guard_cannot_tell_is_denied_where_nobody_can_be_asked() {
+fn doubtful_calls_are_denied_if_nobody_can_be_asked() {
     let env = Env::new();
     env.workspace("site", "Do it.").plays(&acts(&[bash("t1", "\"$TOOL\" --now")]));
     assert_eq!(env.beaten()["denials"], json!(["Bash"]));
@@ -59,7 +59,7 @@ fn what_the_guard_cannot_tell_is_denied_where_nobody_can_be_asked() {
 }
 
 #[test]
-fn what_the_guard_cannot_tell_is_asked_where_a_person_can_be() {
+fn doubtful_calls_are_asked_about_if_a_person_can_be_asked() {
     let env = Env::new();
     env.acting("permissionsChecker: manual", &[bash("t1", "\"$TOOL\" --now")]);
     let daemon = env.daemon();

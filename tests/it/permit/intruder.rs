@@ -125,7 +125,7 @@ fn assert_all_refused(env: &Env, row: &Value) {
 }
 
 #[test]
-fn a_beat_of_the_daemon_answers_nothing_and_directs_nobody() {
+fn a_daemons_beat_can_neither_answer_requests_nor_control_agents() {
     let env = Env::new();
     let site = env.acting(&format!("interval: 1h\n{MANUAL}"), &[bash("t1", "git push")]);
     env.register(&[&site]);
@@ -146,7 +146,7 @@ fn a_beat_of_the_daemon_answers_nothing_and_directs_nobody() {
 }
 
 #[test]
-fn a_beat_by_hand_answers_nothing_and_directs_nobody() {
+fn a_manual_beat_can_neither_answer_requests_nor_control_agents() {
     let env = Env::new();
     env.acting(MANUAL, &[bash("t1", "git push")]);
     env.infiltrated();
@@ -160,7 +160,7 @@ fn a_beat_by_hand_answers_nothing_and_directs_nobody() {
 }
 
 #[test]
-fn a_hosted_agent_answers_nothing_and_a_manager_only_directs() {
+fn a_hosted_agent_cannot_answer_requests_and_a_manager_only_controls_agents() {
     let env = Env::new();
     let site = env.workspace("site", "");
     site.plays(&acts(&[bash("t1", "murmur host list")]));
@@ -186,7 +186,7 @@ fn a_hosted_agent_answers_nothing_and_a_manager_only_directs() {
 }
 
 #[test]
-fn an_agent_asks_in_its_own_name_alone_and_stops_no_clock() {
+fn an_agent_can_ask_only_for_itself_and_cannot_pause_a_timeout() {
     let env = Env::new();
     let site = env.acting(&format!("interval: 1h\n{MANUAL}"), &[bash("t1", "git push")]);
     env.register(&[&site]);
@@ -227,7 +227,7 @@ fn an_agent_asks_in_its_own_name_alone_and_stops_no_clock() {
 }
 
 #[test]
-fn what_an_agent_answers_in_the_daemons_place_is_no_answer() {
+fn an_answer_from_an_agent_posing_as_the_daemon_is_ignored() {
     let env = Env::new();
     let calls = [bash("t1", "git push"), bash("t2", "git push --force")];
     let site = env.acting(&format!("interval: 1h\n{MANUAL}"), &calls);
@@ -263,7 +263,7 @@ fn what_an_agent_answers_in_the_daemons_place_is_no_answer() {
 }
 
 #[test]
-fn an_agent_that_takes_all_its_connections_leaves_some_to_others() {
+fn an_agent_cannot_use_up_all_connections() {
     let env = Env::new();
     let site = env.workspace("site", "");
     site.plays(&acts(&[bash("t1", "true")]));
@@ -298,7 +298,7 @@ fn waiting(env: &Env, agent: &str, number: usize, command: &str) -> Value {
 }
 
 #[test]
-fn one_agents_long_requests_leave_room_for_those_of_others_and_are_listed_page_by_page() {
+fn one_agents_long_requests_leave_room_for_others_and_are_listed_in_pages() {
     let env = Env::new();
     let daemon = env.daemon();
     let mut events = env.events();

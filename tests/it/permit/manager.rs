@@ -6,7 +6,7 @@ use super::{Told, acts, bash, call};
 use crate::env::Env;
 
 #[test]
-fn a_manager_runs_murmur_and_nothing_else() {
+fn a_manager_can_only_run_murmur() {
     let env = Env::new();
     let site = env.workspace("site", "");
     let calls = [
@@ -39,7 +39,7 @@ fn a_manager_runs_murmur_and_nothing_else() {
 }
 
 #[test]
-fn a_manager_names_no_programs_folders_or_settings() {
+fn a_manager_cannot_choose_programs_folders_or_settings() {
     let env = Env::new();
     let site = env.workspace("site", "");
     let refused = [

@@ -16,7 +16,7 @@ fn a_second_passes(env: &Env) {
 }
 
 #[test]
-fn the_time_of_a_beat_stands_still_while_a_person_is_waited_for() {
+fn a_beats_timeout_is_paused_while_a_person_is_asked() {
     let env = Env::new();
     env.acting(&format!("{MANUAL}\ntimeout: 1s"), &[bash("t1", "git push")]);
     let daemon = env.daemon();
@@ -33,7 +33,7 @@ fn the_time_of_a_beat_stands_still_while_a_person_is_waited_for() {
 }
 
 #[test]
-fn a_stop_names_the_request_that_waited_and_nobody_s_decision_is_written_down() {
+fn a_stop_names_the_open_request_and_records_it_as_unanswered() {
     let env = Env::new();
     env.acting(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
@@ -55,7 +55,7 @@ fn a_stop_names_the_request_that_waited_and_nobody_s_decision_is_written_down() 
 }
 
 #[test]
-fn a_request_that_expires_after_its_beat_ended_is_written_down() {
+fn a_request_that_expires_after_its_beat_is_recorded() {
     let env = Env::new();
     let frontmatter = format!("{MANUAL}\napproval: defer\napprovalWait: 1s\napprovalExpiry: 1s");
     let site = env.acting(&frontmatter, &[bash("t1", "git push")]);

@@ -9,7 +9,7 @@ use crate::env::Env;
 const TOUCH: &str = "[[rules]]\ntool = \"Bash\"\naction = \"allow\"\npattern = \"touch:*\"\n";
 
 #[test]
-fn a_beat_is_refused_plan_mode_whatever_decides_on_its_calls() {
+fn plan_mode_is_refused_to_beats_whatever_the_checker() {
     for (frontmatter, entry) in [
         ("model: x", json!({})),
         ("permissions: skip", json!({})),
@@ -82,7 +82,7 @@ fn a_person_is_asked_once_about_a_call_in_plan_mode() {
 }
 
 #[test]
-fn who_follows_an_agent_is_not_told_of_what_nobody_has_to_answer() {
+fn followers_do_not_see_requests_that_nobody_has_to_answer() {
     let env = Env::new();
     env.setting("permissions.toml", TOUCH);
     env.setting("config.toml", "permissions-checker = \"off\"\n");

@@ -26,7 +26,7 @@ fn respond(env: &Env, row: &Value, answers: &str) -> String {
 }
 
 #[test]
-fn a_beats_questions_are_answered_by_a_person() {
+fn a_person_answers_a_beats_questions() {
     let env = Env::new();
     asks(&env, "model: x", &two());
     let daemon = env.daemon();
@@ -61,7 +61,7 @@ fn a_beats_questions_are_answered_by_a_person() {
 }
 
 #[test]
-fn what_is_no_answer_is_refused_with_the_choices_and_the_agent_still_waits() {
+fn an_invalid_answer_is_rejected_with_the_choices_and_the_agent_still_waits() {
     let env = Env::new();
     asks(&env, "model: x", &two());
     let daemon = env.daemon();
@@ -119,7 +119,7 @@ fn what_is_no_answer_is_refused_with_the_choices_and_the_agent_still_waits() {
 }
 
 #[test]
-fn a_text_of_ones_own_answers_a_question_with_choices() {
+fn free_text_answers_a_question_with_choices() {
     let env = Env::new();
     let option = |label: &str| json!({ "label": label, "description": "" });
     let input = json!({ "questions": [
@@ -151,7 +151,7 @@ fn a_text_of_ones_own_answers_a_question_with_choices() {
 }
 
 #[test]
-fn where_nobody_answers_questions_they_are_denied_at_once() {
+fn with_questions_deny_questions_are_denied_at_once() {
     let env = Env::new();
     asks(&env, "questions: deny", &two());
     assert_eq!(env.beaten()["denials"], json!(["AskUserQuestion"]));
@@ -159,7 +159,7 @@ fn where_nobody_answers_questions_they_are_denied_at_once() {
 }
 
 #[test]
-fn questions_that_cannot_be_read_are_denied_at_once() {
+fn unreadable_questions_are_denied_at_once() {
     for input in [json!({ "questions": [] }), json!({ "questions": [{ "header": "x" }] })] {
         let env = Env::new();
         asks(&env, "model: x", &input);
@@ -170,7 +170,7 @@ fn questions_that_cannot_be_read_are_denied_at_once() {
 }
 
 #[test]
-fn no_answer_is_made_up_when_the_time_is_over() {
+fn a_question_that_times_out_gets_no_answer() {
     let env = Env::new();
     asks(&env, "approvalWait: 1s", &two());
     let daemon = env.daemon();
@@ -180,7 +180,7 @@ fn no_answer_is_made_up_when_the_time_is_over() {
 }
 
 #[test]
-fn a_terminal_obeys_nothing_that_a_question_says() {
+fn questions_are_shown_without_control_characters() {
     let env = Env::new();
     let nasty = "Sure?\u{1b}[2J\u{1b}]0;title\u{7}\u{9b}1m\r\nallowed Bash of site\u{202e}";
     asks(
@@ -203,7 +203,7 @@ fn a_terminal_obeys_nothing_that_a_question_says() {
 }
 
 #[test]
-fn a_question_that_is_put_off_is_answered_later() {
+fn a_deferred_question_is_answered_later() {
     let env = Env::new();
     let site = asks(&env, "approval: defer\napprovalWait: 1s", &two());
     env.register(&[&site]);
@@ -234,7 +234,7 @@ fn hosted(env: &Env, script: &Value, more: &[&str]) {
 }
 
 #[test]
-fn a_hosted_agents_questions_are_answered_by_a_person() {
+fn a_person_answers_a_hosted_agents_questions() {
     let env = Env::new();
     let daemon = env.daemon();
     hosted(&env, &acts(&[call("t1", "AskUserQuestion", &two())]), &[]);
@@ -266,7 +266,7 @@ fn asked_on_its_output(answer: impl Fn(&Env, &Value)) -> crate::permit::Told {
 }
 
 #[test]
-fn what_no_hook_has_decided_is_answered_through_control_requests() {
+fn control_requests_answer_calls_that_no_hook_decided() {
     let told = asked_on_its_output(|env, row| drop(respond(env, row, r#"{"q1":"B","q2":[2]}"#)));
     assert!(told.ran() && told.text.contains("\"Which one?\"=\"B\""), "{told:?}");
     let told = asked_on_its_output(|env, row| {

@@ -9,7 +9,7 @@ use super::{bash, call, line, text, told_to_hook};
 use crate::env::Env;
 
 #[test]
-fn every_decision_is_one_line_that_says_who_decided_and_only_its_user_may_read_it() {
+fn every_decision_is_one_private_line_that_names_who_decided() {
     let env = Env::new();
     let calls =
         [bash("t1", "git push"), bash("t2", "sudo ls"), call("t3", "Read", &json!({ "file_path": "/x" }))];
@@ -40,7 +40,7 @@ fn every_decision_is_one_line_that_says_who_decided_and_only_its_user_may_read_i
 }
 
 #[test]
-fn secrets_are_not_written_down() {
+fn secrets_are_masked_in_decisions() {
     let env = Env::new();
     let secrets = [
         "curl -H 'Authorization: Bearer abcdefghijklmnop0123456789'",
@@ -60,7 +60,7 @@ fn secrets_are_not_written_down() {
 }
 
 #[test]
-fn many_hooks_at_once_write_whole_lines() {
+fn concurrent_hooks_write_whole_lines() {
     let env = Env::new();
     env.made_data();
     let policy = r#"{"guard":true,"checker":"off","approval":"wait","approvalWait":1,"approvalExpiry":1,"questions":"deny"}"#;

@@ -30,12 +30,12 @@ fn asked_again(end: impl FnOnce(&Env, Daemon)) {
 }
 
 #[test]
-fn a_daemon_that_is_killed_is_followed_by_one_that_is_asked_the_same() {
+fn the_daemon_after_a_killed_one_gets_the_same_request() {
     asked_again(|_, daemon| daemon.crash());
 }
 
 #[test]
-fn a_daemon_that_is_stopped_is_followed_by_one_that_is_asked_the_same() {
+fn the_daemon_after_a_stopped_one_gets_the_same_request() {
     asked_again(|env, daemon| {
         env.run(["stop"]);
         assert!(daemon.ended().0.success());
@@ -43,7 +43,7 @@ fn a_daemon_that_is_stopped_is_followed_by_one_that_is_asked_the_same() {
 }
 
 #[test]
-fn a_request_that_waits_while_no_daemon_runs_is_told_of_and_recorded_when_its_beat_ends() {
+fn a_request_without_a_daemon_is_shown_and_recorded_when_its_beat_ends() {
     let env = Env::new();
     env.acting("permissionsChecker: manual", &[bash("t1", "git push")]);
     let daemon = env.daemon();

@@ -16,7 +16,7 @@ fn ran(env: &Env) -> Vec<bool> {
 }
 
 #[test]
-fn the_projects_rules_come_before_the_users_own() {
+fn project_rules_come_before_the_users() {
     let env = Env::new();
     env.acting(
         "permissionsChecker: deny",
@@ -32,7 +32,7 @@ fn the_projects_rules_come_before_the_users_own() {
 }
 
 #[test]
-fn what_is_checked_is_what_a_beat_gets() {
+fn permission_check_agrees_with_a_beat() {
     let env = Env::new();
     let lines = ["git push", "git pull", "curl -s x", "make", "sudo ls", "git push && make"];
     let calls: Vec<_> = lines.iter().enumerate().map(|(n, line)| bash(&format!("t{n}"), line)).collect();
@@ -72,7 +72,7 @@ fn what_is_checked_is_what_a_beat_gets() {
 }
 
 #[test]
-fn one_command_of_a_line_is_enough_to_deny_and_all_are_needed_to_allow() {
+fn deny_needs_one_command_of_a_line_and_allow_needs_all() {
     let env = Env::new();
     let lines = ["git log && git status", "git log && make", "git log; echo $(git push)", "git -C x push"];
     let calls: Vec<_> = lines.iter().enumerate().map(|(n, line)| bash(&format!("t{n}"), line)).collect();
@@ -88,7 +88,7 @@ fn one_command_of_a_line_is_enough_to_deny_and_all_are_needed_to_allow() {
 }
 
 #[test]
-fn an_answer_once_and_for_all_is_a_rule_that_decides_from_then_on() {
+fn an_always_answer_adds_a_rule_that_decides_from_then_on() {
     for (verdict, runs) in [("allow", true), ("deny", false)] {
         let env = Env::new();
         let site = env.acting("permissionsChecker: manual", &[bash("t1", "git push origin 'a b'")]);
@@ -112,7 +112,7 @@ fn an_answer_once_and_for_all_is_a_rule_that_decides_from_then_on() {
 }
 
 #[test]
-fn what_no_pattern_means_alone_is_answered_for_once_only() {
+fn an_always_answer_is_refused_if_no_pattern_matches_only_this_call() {
     let env = Env::new();
     env.acting(
         "permissionsChecker: manual",
@@ -137,7 +137,7 @@ fn what_no_pattern_means_alone_is_answered_for_once_only() {
 }
 
 #[test]
-fn a_rule_that_would_not_decide_is_not_added() {
+fn a_rule_without_effect_is_not_added() {
     let env = Env::new();
     env.acting("permissionsChecker: manual", &[bash("t1", "git push")]);
     env.project_rules("site", &rule("pass", "git:*"));
@@ -158,7 +158,7 @@ fn a_rule_that_would_not_decide_is_not_added() {
 
 /// Today's answer is about this folder, and not about whatever has its name.
 #[test]
-fn what_is_answered_always_in_one_project_says_nothing_of_another_of_its_name() {
+fn an_always_answer_does_not_apply_to_another_project_of_that_name() {
     let env = Env::new();
     let site = env.acting("permissionsChecker: manual", &[bash("t1", "git push")]);
     let daemon = env.daemon();

@@ -58,7 +58,7 @@ fn a_call_that_no_hook_decided_ends_the_run() {
 }
 
 #[test]
-fn a_hook_that_fails_refuses_the_call_and_the_beat_is_an_error() {
+fn a_failing_hook_denies_the_call_and_the_beat_is_an_error() {
     for then in [
         "rm \"$0\"",
         "chmod a-x \"$0\"",
@@ -78,7 +78,7 @@ fn a_hook_that_fails_refuses_the_call_and_the_beat_is_an_error() {
 }
 
 #[test]
-fn a_record_that_is_removed_or_moved_ends_no_honest_run() {
+fn a_removed_or_moved_record_does_not_end_an_honest_run() {
     for then in ["true", "cp \"$MURMUR_DIR/decisions.jsonl\" x; : >>\"$MURMUR_DIR/decisions.jsonl\""] {
         let (line, ran) = beaten(then);
         assert_eq!((&line["outcome"], ran), (&json!("ok"), 2), "{then}: {line}");
@@ -86,7 +86,7 @@ fn a_record_that_is_removed_or_moved_ends_no_honest_run() {
 }
 
 #[test]
-fn a_hosted_agent_is_killed_as_well_and_its_record_says_why() {
+fn a_hosted_agent_is_killed_too_and_its_record_says_why() {
     let env = Env::new();
     let site = env.workspace("site", "");
     site.plays(&acts(&[bash("t1", "echo one"), bash("t2", "echo two"), bash("t3", "echo three")]));
@@ -104,7 +104,7 @@ fn a_hosted_agent_is_killed_as_well_and_its_record_says_why() {
 }
 
 #[test]
-fn a_beat_in_which_the_guard_refused_something_is_for_you_to_look_at() {
+fn a_beat_with_a_refused_call_needs_attention() {
     let env = Env::new();
     env.acting("model: x", &[bash("t1", "bash -c 'sudo ls'"), bash("t2", "x=sudo; $x ls")]);
     let line = env.beaten();
@@ -113,7 +113,7 @@ fn a_beat_in_which_the_guard_refused_something_is_for_you_to_look_at() {
 }
 
 #[test]
-fn a_beat_without_a_guard_has_no_call_to_be_decided() {
+fn without_the_guard_calls_need_no_decision() {
     let env = Env::new();
     env.acting("model: x", &[bash("t1", "echo one"), bash("t2", "echo two")]);
     let workspaces = json!({ "workspaces": [{ "path": env.root().join("site"), "permissions": "skip" }] });

@@ -19,7 +19,7 @@ fn listed(env: &Env) -> Vec<(String, String)> {
 }
 
 #[test]
-fn an_agent_whose_call_waits_for_a_word_comes_first_until_there_is_one() {
+fn an_agent_waiting_for_approval_is_listed_first() {
     let env = Env::new();
     env.acting(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
@@ -38,7 +38,7 @@ fn an_agent_whose_call_waits_for_a_word_comes_first_until_there_is_one() {
 }
 
 #[test]
-fn one_that_is_ended_while_it_waits_has_exited() {
+fn an_agent_stopped_while_waiting_has_exited() {
     let env = Env::new();
     env.acting(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
@@ -51,7 +51,7 @@ fn one_that_is_ended_while_it_waits_has_exited() {
 }
 
 #[test]
-fn who_watches_sees_an_agent_wait_and_go_on_though_the_daemon_came_later() {
+fn watching_shows_an_agent_wait_and_continue_even_if_the_daemon_starts_later() {
     let env = Env::new();
     env.acting(MANUAL, &[bash("t1", "git push")]);
     let mut child = env.murmur(["agents", "--watch", "--json"]).start();
@@ -71,7 +71,7 @@ fn who_watches_sees_an_agent_wait_and_go_on_though_the_daemon_came_later() {
 }
 
 #[test]
-fn one_whose_call_was_put_off_waits_without_a_daemon_as_well() {
+fn an_agent_with_a_deferred_call_is_waiting_even_without_a_daemon() {
     let env = Env::new();
     let site = env
         .acting("permissionsChecker: manual\napproval: defer\napprovalWait: 1s", &[bash("t1", "git push")]);
@@ -85,7 +85,7 @@ fn one_whose_call_was_put_off_waits_without_a_daemon_as_well() {
 }
 
 #[test]
-fn agents_are_shown_where_the_daemon_cannot_be_understood() {
+fn agents_are_shown_if_the_daemons_response_is_invalid() {
     let env = Env::new();
     env.beats(&crate::agents::pulse("site-1", 0));
     let socket = std::os::unix::net::UnixListener::bind(env.data().join("murmur.sock")).unwrap();
@@ -104,7 +104,7 @@ fn agents_are_shown_where_the_daemon_cannot_be_understood() {
 }
 
 #[test]
-fn one_that_waits_for_a_person_is_not_stuck() {
+fn an_agent_that_waits_for_a_person_is_not_stuck() {
     let env = Env::new();
     env.setting("config.toml", "[quiet]\nstale = \"1s\"\nwarning = \"2s\"\nstuck = \"3s\"\n");
     env.acting(MANUAL, &[bash("t1", "git push")]);

@@ -8,7 +8,7 @@ use super::called;
 use crate::env::Env;
 
 #[test]
-fn of_200_hooks_at_once_none_fails_and_nothing_is_torn() {
+fn two_hundred_concurrent_hooks_succeed_without_torn_files() {
     let env = Env::new();
     let hooks: Vec<_> = (0..200)
         .map(|number| {
@@ -33,7 +33,7 @@ fn of_200_hooks_at_once_none_fails_and_nothing_is_torn() {
 }
 
 #[test]
-fn a_lock_that_somebody_keeps_keeps_no_hook_waiting() {
+fn a_held_lock_does_not_block_hooks() {
     let env = Env::new();
     let hook = |id: &str| {
         let mut told = called("Bash", &json!({ "command": "ls" }));

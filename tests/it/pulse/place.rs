@@ -19,7 +19,7 @@ fn at(env: &Env, cwd: &Path) -> Value {
 }
 
 #[test]
-fn whatever_an_agent_calls_itself_its_files_stay_where_they_belong() {
+fn no_agent_id_leads_outside_the_data_folder() {
     let env = Env::new();
     let long = "x".repeat(5000);
     let names = ["../../escaped", "/etc/passwd", ".hidden", "a\nb", "ä", "..", &long];
@@ -44,7 +44,7 @@ fn whatever_an_agent_calls_itself_its_files_stay_where_they_belong() {
 }
 
 #[test]
-fn an_agent_speaks_of_itself_by_the_id_that_its_pulses_have_however_odd_it_is() {
+fn an_agent_with_an_odd_id_sets_its_own_task() {
     let env = Env::new();
     let long = "ü".repeat(3000);
     for (name, value) in [
@@ -62,7 +62,7 @@ fn an_agent_speaks_of_itself_by_the_id_that_its_pulses_have_however_odd_it_is() 
 }
 
 #[test]
-fn no_pulse_is_longer_than_one_that_is_read() {
+fn no_pulse_exceeds_the_size_that_is_read() {
     let env = Env::new();
     let mut told = called("Bash", &json!({ "command": "ls" }));
     // In JSON each of these is six letters.
@@ -80,7 +80,7 @@ fn no_pulse_is_longer_than_one_that_is_read() {
 }
 
 #[test]
-fn the_branch_is_the_one_that_git_would_name() {
+fn the_branch_is_the_one_that_git_reports() {
     let env = Env::new();
     let git = |folder: &str, args: &[&str]| {
         let folder = env.root().join(folder);
@@ -111,7 +111,7 @@ fn the_branch_is_the_one_that_git_would_name() {
 }
 
 #[test]
-fn the_workspace_is_murmur_s_then_claude_s_then_the_folder_of_the_call() {
+fn the_workspace_comes_from_murmur_then_claude_then_the_calls_folder() {
     let env = Env::new();
     let told = called("Bash", &json!({ "command": "ls" })).to_string();
     for (variables, expected) in [
@@ -126,7 +126,7 @@ fn the_workspace_is_murmur_s_then_claude_s_then_the_folder_of_the_call() {
 }
 
 #[test]
-fn the_task_is_the_one_that_was_set_for_the_agent() {
+fn the_pulse_has_the_agents_task() {
     let env = Env::new();
     let dir = sys::paths::DataDir::find(Some(&env.made_data()), None, None).unwrap();
     murmur::pulse::task::set(&dir, "claude-s1", "Mend the build").unwrap();
@@ -147,7 +147,7 @@ fn the_time_has_the_offset_of_the_local_zone() {
 }
 
 #[test]
-fn the_process_is_the_agent_however_many_are_between_it_and_the_hook() {
+fn the_pid_is_the_agents_whatever_processes_are_between() {
     let env = Env::new();
     let told = env.root().join("told");
     std::fs::write(&told, called("Bash", &json!({ "command": "ls" })).to_string()).unwrap();
@@ -165,7 +165,7 @@ fn the_process_is_the_agent_however_many_are_between_it_and_the_hook() {
 }
 
 #[test]
-fn no_process_is_started() {
+fn the_hook_starts_no_process() {
     let env = Env::new();
     let told = env.root().join("told");
     std::fs::write(&told, called("Bash", &json!({ "command": "ls" })).to_string()).unwrap();

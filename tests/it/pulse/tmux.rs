@@ -15,7 +15,7 @@ fn tmux(env: &Env, words: &[&str]) -> String {
 }
 
 #[test]
-fn the_session_of_the_pane_is_the_agents_name_also_when_it_is_renamed() {
+fn the_tmux_session_of_the_pane_names_the_agent_even_after_a_rename() {
     if !needed::has("tmux") {
         return;
     }

@@ -32,7 +32,7 @@ fn may_mount(env: &Env) -> bool {
 }
 
 #[test]
-fn what_is_no_json_on_stdin_is_noted_and_nothing_else() {
+fn invalid_json_on_stdin_is_only_logged() {
     let huge = vec![b' '; (32 << 20) + 1];
     let noted: Vec<String> = [&b""[..], b"{\"tool_name\":", b"\xff\xfe", b"null", &huge]
         .into_iter()
@@ -53,7 +53,7 @@ fn what_is_no_json_on_stdin_is_noted_and_nothing_else() {
 }
 
 #[test]
-fn what_is_long_and_deep_is_no_trouble() {
+fn long_and_deeply_nested_input_works() {
     let env = Env::new();
     // No more than what would overflow a stack: the hook has 2 s, however busy the machine is. Where nothing waits for it,
     // `hook::pulse_event` reads far more.
@@ -67,7 +67,7 @@ fn what_is_long_and_deep_is_no_trouble() {
 }
 
 #[test]
-fn a_stdin_that_never_ends_is_not_waited_for() {
+fn the_hook_does_not_wait_for_an_endless_stdin() {
     let env = Env::new();
     let (_, gate) = env.gate("gate");
     is_quiet(env.program(HOOK, ["PostToolUse"]).stdin(gate));
@@ -75,7 +75,7 @@ fn a_stdin_that_never_ends_is_not_waited_for() {
 }
 
 #[test]
-fn a_file_that_does_not_answer_is_not_waited_for() {
+fn the_hook_does_not_wait_for_a_blocking_file() {
     let env = Env::new();
     let pipe = env.root().join("pipe");
     sys::fifo::make(&pipe).unwrap();
@@ -85,7 +85,7 @@ fn a_file_that_does_not_answer_is_not_waited_for() {
 }
 
 #[test]
-fn without_a_home_there_is_no_pulse_and_no_trouble() {
+fn without_home_the_hook_writes_no_pulse_and_succeeds() {
     let env = Env::new();
     is_quiet(env.pulse_hook("PostToolUse", told()).unset("HOME").unset("MURMUR_DIR"));
     assert!(!env.data().exists());
@@ -94,7 +94,7 @@ fn without_a_home_there_is_no_pulse_and_no_trouble() {
 }
 
 #[test]
-fn where_no_process_can_be_seen_the_agents_is_not_known() {
+fn without_proc_the_agents_process_is_unknown() {
     let env = Env::new();
     if !may_mount(&env) {
         return;
@@ -104,7 +104,7 @@ fn where_no_process_can_be_seen_the_agents_is_not_known() {
 }
 
 #[test]
-fn what_somebody_made_huge_costs_no_pulse() {
+fn huge_files_do_not_prevent_a_pulse() {
     let env = Env::new();
     let folder = env.made_data().join("agents/claude-s1");
     std::fs::create_dir_all(&folder).unwrap();
@@ -119,7 +119,7 @@ fn what_somebody_made_huge_costs_no_pulse() {
 }
 
 #[test]
-fn a_full_disk_keeps_the_pulse_that_was_and_is_noted_once() {
+fn on_a_full_disk_the_old_pulse_is_kept_and_the_failure_logged_once() {
     let env = Env::new();
     if !may_mount(&env) {
         return;
@@ -144,7 +144,7 @@ fn a_full_disk_keeps_the_pulse_that_was_and_is_noted_once() {
 }
 
 #[test]
-fn folders_that_cannot_be_written_to_are_noted() {
+fn unwritable_folders_are_logged() {
     let env = Env::new();
     if !may_mount(&env) {
         return;
@@ -170,7 +170,7 @@ fn folders_that_cannot_be_written_to_are_noted() {
 }
 
 #[test]
-fn what_many_hooks_fail_in_is_noted_once() {
+fn a_failure_of_many_hooks_is_logged_once() {
     let env = Env::new();
     std::fs::create_dir_all(env.made_data().join("heartbeats/claude-s1.json")).unwrap();
     let hooks: Vec<_> = (0..40).map(|_| env.pulse_hook("PostToolUse", told()).start()).collect();
@@ -184,7 +184,7 @@ fn what_many_hooks_fail_in_is_noted_once() {
 }
 
 #[test]
-fn files_may_not_grow_is_no_end_by_a_signal() {
+fn a_file_size_limit_does_not_kill_the_hook() {
     let env = Env::new();
     let given = env.root().join("told");
     std::fs::write(&given, told()).unwrap();
@@ -194,7 +194,7 @@ fn files_may_not_grow_is_no_end_by_a_signal() {
 }
 
 #[test]
-fn links_that_were_planted_are_replaced_and_not_followed() {
+fn planted_links_are_replaced_and_not_followed() {
     let env = Env::new();
     let other = env.root().join("other");
     std::fs::write(&other, "other").unwrap();

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::env::{Env, kill, show};
 
 #[test]
-fn a_line_that_came_late_hides_no_newer_beat_before_it() {
+fn a_line_written_late_does_not_hide_a_newer_beat_before_it() {
     let env = Env::new();
     let now = sys::clock::now();
     let line = |minutes: i64, beat: &str| {
@@ -35,7 +35,7 @@ fn a_line_that_came_late_hides_no_newer_beat_before_it() {
 }
 
 #[test]
-fn a_registered_heartbeat_without_a_schedule_can_be_beaten_by_hand() {
+fn a_registered_heartbeat_without_a_schedule_can_be_run_manually() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.configure(&json!({ "workspaces": [{ "path": site.0, "permissions": "skip" }] }).to_string());
@@ -49,7 +49,7 @@ fn a_registered_heartbeat_without_a_schedule_can_be_beaten_by_hand() {
 }
 
 #[test]
-fn the_schedule_of_a_named_heartbeat_is_not_its_workspaces() {
+fn a_named_heartbeat_does_not_use_its_workspaces_schedule() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     assert_snapshot!(env.run(["init", "site", "--name", "nightly", "--cron", "0 3 1 1 *", "--tz", "UTC"]), @"
@@ -94,7 +94,7 @@ fn the_schedule_of_a_named_heartbeat_is_not_its_workspaces() {
 }
 
 #[test]
-fn help_has_examples_where_there_is_something_to_choose() {
+fn commands_with_options_have_examples_in_their_help() {
     let env = Env::new();
     for command in ["", "init", "beat", "log", "record"] {
         let words = [command, "--help"];
@@ -112,7 +112,7 @@ fn help_has_examples_where_there_is_something_to_choose() {
 }
 
 #[test]
-fn the_demo_leaves_nothing_when_it_is_told_to_end() {
+fn an_interrupted_demo_leaves_nothing_behind() {
     use rustix::process::Signal;
     for signal in [Signal::HUP, Signal::TERM, Signal::INT] {
         let env = Env::new();
@@ -132,7 +132,7 @@ fn the_demo_leaves_nothing_when_it_is_told_to_end() {
 }
 
 #[test]
-fn the_demo_shows_every_outcome_and_leaves_nothing() {
+fn the_demo_shows_every_outcome_and_leaves_nothing_behind() {
     let env = Env::new();
     let temporary = env.root().join("tmp");
     std::fs::create_dir(&temporary).unwrap();

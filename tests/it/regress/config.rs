@@ -15,7 +15,7 @@ fn problem(status: &str) -> &str {
 }
 
 #[test]
-fn a_held_config_lock_stops_neither_beats_nor_status() {
+fn a_held_config_lock_blocks_neither_beats_nor_status() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -41,7 +41,7 @@ fn a_held_config_lock_stops_neither_beats_nor_status() {
 }
 
 #[test]
-fn a_held_config_lock_stops_no_stop_and_what_ran_is_not_forgotten() {
+fn a_held_config_lock_does_not_block_stop_and_last_runs_are_kept() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -68,7 +68,7 @@ fn a_held_config_lock_stops_no_stop_and_what_ran_is_not_forgotten() {
 }
 
 #[test]
-fn a_beat_by_hand_is_journalled_while_config_lock_is_held_and_says_when_it_ran_after() {
+fn a_manual_beat_is_journaled_while_config_lock_is_held_and_writes_last_run_afterward() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -83,7 +83,7 @@ fn a_beat_by_hand_is_journalled_while_config_lock_is_held_and_says_when_it_ran_a
 }
 
 #[test]
-fn a_beat_by_hand_that_waits_for_config_lock_has_said_its_outcome_and_can_be_ended() {
+fn a_manual_beat_that_waits_for_config_lock_has_printed_its_outcome_and_can_be_stopped() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -100,7 +100,7 @@ fn a_beat_by_hand_that_waits_for_config_lock_has_said_its_outcome_and_can_be_end
 }
 
 #[test]
-fn nothing_is_added_to_an_emptied_config() {
+fn nothing_is_added_to_an_empty_config() {
     let env = Env::new();
     env.configure("");
     std::fs::create_dir(env.root().join("site")).unwrap();
@@ -113,7 +113,7 @@ fn nothing_is_added_to_an_emptied_config() {
 }
 
 #[test]
-fn an_emptied_config_is_a_named_problem_and_the_last_good_one_goes_on() {
+fn an_emptied_config_is_reported_and_the_last_valid_one_stays_active() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1s" }] }).to_string());

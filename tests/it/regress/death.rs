@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::env::{Daemon, Env, kill, programs, wait_for_end};
 
 #[test]
-fn a_screen_that_nobody_reads_keeps_no_beat_from_its_timeout() {
+fn unread_output_does_not_delay_a_timeout() {
     let env = Env::new();
     let site = env.workspace("site", "---\ntimeout: 3s\n---\nTalk.");
     let text = "x".repeat(10_000);
@@ -37,7 +37,7 @@ fn a_screen_that_nobody_reads_keeps_no_beat_from_its_timeout() {
 }
 
 #[test]
-fn a_path_with_a_name_that_is_no_text_keeps_no_beat_from_running() {
+fn a_path_that_is_not_utf8_does_not_prevent_a_beat() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -58,7 +58,7 @@ fn a_path_with_a_name_that_is_no_text_keeps_no_beat_from_running() {
 }
 
 #[test]
-fn a_beat_that_dies_and_could_record_nothing_has_its_line() {
+fn a_beat_that_dies_without_a_record_has_its_line() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.plays(&json!({ "stdout": "", "faults": ["hang"] }));
@@ -81,7 +81,7 @@ fn a_beat_that_dies_and_could_record_nothing_has_its_line() {
 }
 
 #[test]
-fn an_agent_whose_interpreter_is_missing_is_said_to_lack_it() {
+fn a_missing_interpreter_is_reported() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);

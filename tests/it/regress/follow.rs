@@ -9,7 +9,7 @@ use super::{ring, wait_for_last_run};
 use crate::env::Env;
 
 #[test]
-fn a_named_heartbeat_that_comes_step_by_step_beats() {
+fn a_named_heartbeat_created_step_by_step_runs() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -28,7 +28,7 @@ fn a_named_heartbeat_that_comes_step_by_step_beats() {
 }
 
 #[test]
-fn a_step_is_noticed_without_any_other_edit() {
+fn each_step_is_noticed_without_another_edit() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
@@ -46,7 +46,7 @@ fn a_step_is_noticed_without_any_other_edit() {
 }
 
 #[test]
-fn a_workspace_that_is_replaced_is_still_followed() {
+fn a_replaced_workspace_is_still_watched() {
     let env = Env::new();
     let site = env.workspace("site", "---\ninterval: 1d\n---\nBefore.");
     site.named("nightly", "---\ninterval: 1d\n---\nBefore.");
@@ -74,7 +74,7 @@ fn a_workspace_that_is_replaced_is_still_followed() {
 }
 
 #[test]
-fn a_workspace_that_comes_late_beats() {
+fn a_workspace_created_later_runs() {
     let env = Env::new();
     // Several steps away, and with a schedule that only its own file tells.
     let path = env.root().join("later/still/site");

@@ -33,7 +33,7 @@ fn a_beat_is_recorded_and_passes_through() {
 }
 
 #[test]
-fn a_named_heartbeat_is_recorded_by_its_own_words() {
+fn a_named_heartbeat_is_recorded_with_its_own_prompt() {
     let env = Env::new();
     let site = env.workspace("site", "Look.");
     site.named("nightly", "Count.");

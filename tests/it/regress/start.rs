@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use crate::env::{Env, show};
 
 #[test]
-fn a_daemon_that_is_being_killed_is_none_that_runs_already() {
+fn a_daemon_being_killed_does_not_count_as_running() {
     let env = Env::new();
     let data = env.made_data();
     // For a moment a killed daemon still has its lock and its socket, its process is there, and it answers no more.

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::env::{Env, result};
 
 #[test]
-fn stop_ends_the_beats_of_a_killed_daemon_and_none_that_was_begun_by_hand() {
+fn stop_ends_the_beats_of_a_killed_daemon_but_no_manual_ones() {
     let env = Env::new();
     let (site, shop) = (env.workspace("site", "Do it."), env.workspace("shop", "Do it."));
     site.plays(&json!({ "stdout": "", "faults": ["hang", "setsid-child"] }));
@@ -42,7 +42,7 @@ fn stop_ends_the_beats_of_a_killed_daemon_and_none_that_was_begun_by_hand() {
 }
 
 #[test]
-fn a_stop_before_the_first_beat_ends_those_of_a_killed_daemon_too() {
+fn stop_before_the_first_beat_ends_those_of_a_killed_daemon_too() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.plays(&json!({ "stdout": "", "faults": ["hang"] }));
@@ -65,7 +65,7 @@ fn a_stop_before_the_first_beat_ends_those_of_a_killed_daemon_too() {
 }
 
 #[test]
-fn a_stale_pid_file_that_names_a_living_process_is_nobody() {
+fn a_stale_pid_file_with_a_live_pid_is_not_a_daemon() {
     let env = Env::new();
     let mut bystander = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let path = env.made_data().join("murmur.pid");

@@ -24,7 +24,7 @@ const DEADLY: [(&str, i32); 12] = [
 ];
 
 #[test]
-fn every_exit_code_is_the_commands() {
+fn every_exit_code_is_passed_through() {
     same(|place| {
         for code in [0, 1, 2, 3, 125, 126, 127, 128, 130, 137, 143, 254, 255] {
             let exit = format!("exit {code}");
@@ -38,7 +38,7 @@ fn every_exit_code_is_the_commands() {
 }
 
 #[test]
-fn a_command_that_a_signal_ends_ends_murmur_by_the_same_without_a_core_of_its_own() {
+fn murmur_dies_by_the_commands_signal_without_a_core_dump() {
     let places = [By::Itself, By::Murmur].map(Place::new);
     for (name, number) in DEADLY {
         // No shell: bash, which `sh` may be, ignores SIGQUIT.
@@ -60,7 +60,7 @@ fn a_command_that_a_signal_ends_ends_murmur_by_the_same_without_a_core_of_its_ow
 }
 
 #[test]
-fn a_command_that_is_not_there_is_127_and_one_that_is_no_program_126() {
+fn a_missing_command_exits_with_127_and_a_nonexecutable_one_with_126() {
     let place = Place::new(By::Murmur);
     assert_snapshot!(show(&place.command(&["no-such-command", "x"]).output()), @"
     | error: cannot run 'no-such-command': No such file or directory (os error 2)
@@ -91,7 +91,7 @@ fn a_command_that_is_not_there_is_127_and_one_that_is_no_program_126() {
 }
 
 #[test]
-fn a_script_without_a_first_line_that_says_so_runs_in_sh() {
+fn a_script_without_a_shebang_runs_in_sh() {
     let write = "printf 'echo \"$1\"; test -t 1 && echo terminal; exit 7\n' > script; chmod +x script";
     let Shown { stdout, .. } = same_script(&format!("{write}; $M ./script one; echo $?"));
     assert_eq!(stdout, "one\n7\n");
@@ -103,14 +103,14 @@ fn a_script_without_a_first_line_that_says_so_runs_in_sh() {
 }
 
 #[test]
-fn arguments_pass_as_they_are() {
+fn arguments_are_passed_unchanged() {
     let Shown { stdout, .. } =
         same_script(r#"$M printf '[%s]' -- --help '' 'a b' '*' "$(printf '\377')" -h --session-id | od -c"#);
     assert!(stdout.contains("377"), "{stdout}");
 }
 
 #[test]
-fn what_murmur_itself_is_told_wrongly_is_2_and_runs_nothing() {
+fn usage_errors_exit_with_2_and_run_nothing() {
     let place = Place::new(By::Murmur);
     for words in [
         &["run"][..],

@@ -26,7 +26,7 @@ fn same_at_a_shell(does: impl Fn(&mut Terminal)) -> String {
 }
 
 #[test]
-fn ctrl_c_ends_a_job_and_the_shell_goes_on() {
+fn ctrl_c_ends_a_job_and_the_shell_continues() {
     let shown = same_at_a_shell(|shell| {
         shell.send("$M sh -c 'echo ready; exec sleep 60'\n");
         shell.wait_for("\r\nready\r\n");
@@ -38,7 +38,7 @@ fn ctrl_c_ends_a_job_and_the_shell_goes_on() {
 }
 
 #[test]
-fn ctrl_c_ends_the_script_around_a_command_and_not_the_command_alone() {
+fn ctrl_c_ends_the_surrounding_script_too() {
     let shown = same_at_a_shell(|shell| {
         shell.line("echo 'for n in 1 2 3; do $M sh -c \"echo ready; exec sleep 60\"; done; echo not reached' > script");
         shell.send("bash script\n");
@@ -56,7 +56,7 @@ fn ctrl_c_ends_the_script_around_a_command_and_not_the_command_alone() {
 }
 
 #[test]
-fn ctrl_backslash_quits_a_job_and_the_shell_says_so() {
+fn ctrl_backslash_quits_a_job_and_the_shell_reports_it() {
     let shown = same_at_a_shell(|shell| {
         shell.line("ulimit -c 0");
         // bash, which `sh` may be, ignores this signal.
@@ -77,7 +77,7 @@ const GOES_ON: &str = r#"
 "#;
 
 #[test]
-fn ctrl_z_stops_a_job_and_fg_has_it_go_on() {
+fn ctrl_z_stops_a_job_and_fg_continues_it() {
     let shown = same(|place| {
         std::fs::write(place.env.root().join("job.pl"), GOES_ON).unwrap();
         at_a_shell(place, |shell| {
@@ -101,7 +101,7 @@ fn ctrl_z_stops_a_job_and_fg_has_it_go_on() {
 }
 
 #[test]
-fn a_stopped_job_goes_on_in_the_background_by_bg() {
+fn bg_continues_a_stopped_job_in_the_background() {
     let shown = same_at_a_shell(|shell| {
         shell.line("mkfifo gate");
         shell.send("$M sh -c 'echo ready; read x < gate; echo one; exit 4'\n");
@@ -120,7 +120,7 @@ fn a_stopped_job_goes_on_in_the_background_by_bg() {
 }
 
 #[test]
-fn a_job_that_is_begun_in_the_background_writes_and_comes_to_the_foreground() {
+fn a_background_job_writes_and_can_be_brought_to_the_foreground() {
     let shown = same(|place| {
         at_a_shell(place, |shell| {
             let other = place.env.root().join("other");
@@ -143,7 +143,7 @@ fn a_job_that_is_begun_in_the_background_writes_and_comes_to_the_foreground() {
 }
 
 #[test]
-fn a_job_that_a_signal_of_another_ends_is_told_of_as_it_is_bare() {
+fn the_shell_reports_a_killed_job_as_it_would_without_murmur() {
     for (signal, said) in [("KILL", "Killed"), ("TERM", "Terminated"), ("SEGV", "Segmentation fault")] {
         let shown = same_at_a_shell(|shell| {
             shell.line("ulimit -c 0");
@@ -155,7 +155,7 @@ fn a_job_that_a_signal_of_another_ends_is_told_of_as_it_is_bare() {
 }
 
 #[test]
-fn a_shell_in_murmur_has_jobs_of_its_own() {
+fn a_shell_in_murmur_has_its_own_jobs() {
     same(|place| {
         std::fs::write(place.env.root().join("job.pl"), GOES_ON).unwrap();
         at_a_shell(place, |shell| {
@@ -179,7 +179,7 @@ fn a_shell_in_murmur_has_jobs_of_its_own() {
 }
 
 #[test]
-fn a_job_in_pipes_gets_one_interrupt_of_the_terminal_and_not_two() {
+fn a_job_in_pipes_gets_the_terminals_interrupt_once() {
     let count = r#"$SIG{INT} = sub { syswrite STDERR, "INT\n" }; syswrite STDERR, "ready\n"; select undef, undef, undef, undef while 1"#;
     let shown = same_at_a_shell(|shell| {
         shell.line("ulimit -c 0");
@@ -195,7 +195,7 @@ fn a_job_in_pipes_gets_one_interrupt_of_the_terminal_and_not_two() {
 }
 
 #[test]
-fn a_job_in_pipes_stops_and_goes_on() {
+fn a_job_in_pipes_stops_and_continues() {
     let shown = same_at_a_shell(|shell| {
         shell.send("$M sh -c 'echo ready >&2; read x; echo got $x >&2; exit 3' > file\n");
         shell.wait_for("\r\nready\r\n");

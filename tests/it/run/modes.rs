@@ -46,7 +46,7 @@ fn started(place: &Place, words: &[&str]) -> (Terminal, String) {
 }
 
 #[test]
-fn a_command_sees_the_settings_of_the_terminal_that_murmur_is_in() {
+fn a_command_sees_the_settings_of_murmurs_terminal() {
     let usual = same(|place| place.on_terminal(&["stty", "-a"]).finish());
     assert!(usual.text().contains("rows 24; columns 80;"), "{usual:?}");
     let unusual = same(|place| on(unusual_terminal(), place, &["stty", "-a"]).finish());
@@ -55,13 +55,13 @@ fn a_command_sees_the_settings_of_the_terminal_that_murmur_is_in() {
 }
 
 #[test]
-fn tabs_are_expanded_once_where_the_terminal_expands_them() {
+fn tabs_are_expanded_once() {
     let shown = same(|place| on(unusual_terminal(), place, &["printf", "a\\tb\\n"]).finish());
     assert_eq!(shown.text(), "a       b\r\n");
 }
 
 #[test]
-fn the_interrupt_key_is_the_terminals() {
+fn the_interrupt_key_is_that_of_the_terminal() {
     let shown = same(|place| {
         let mut terminal = on(unusual_terminal(), place, &["sh", "-c", "echo ready; exec cat"]);
         terminal.wait_for("ready\r\n");
@@ -74,7 +74,7 @@ fn the_interrupt_key_is_the_terminals() {
 }
 
 #[test]
-fn a_command_sees_every_size_that_the_terminal_takes() {
+fn a_command_sees_every_resize() {
     for by in [By::Itself, By::Murmur] {
         let place = Place::new(by);
         let mut terminal = place.on_terminal(&["perl", "-MPOSIX", "-e", WATCH_SIZE]);
@@ -88,7 +88,7 @@ fn a_command_sees_every_size_that_the_terminal_takes() {
 }
 
 #[test]
-fn the_terminal_is_as_it_was_after_an_exit_a_deadly_signal_and_a_command_that_never_ran() {
+fn the_terminal_is_restored_after_an_exit_a_fatal_signal_and_a_failed_start() {
     for words in [&["sh", "-c", "stty raw -echo; exit 3"][..], &["sh", "-c", "kill -KILL $$"], &["no-such"]] {
         let terminal = unusual_terminal();
         let before = terminal.look();
@@ -100,7 +100,7 @@ fn the_terminal_is_as_it_was_after_an_exit_a_deadly_signal_and_a_command_that_ne
 }
 
 #[test]
-fn the_terminal_is_as_it_was_after_the_command_is_killed() {
+fn the_terminal_is_restored_after_the_command_is_killed() {
     let place = Place::new(By::Murmur);
     let (mut terminal, before) = started(&place, &["sh", "-c", "echo $$; echo ready; exec sleep 60"]);
     let pid = String::from_utf8_lossy(terminal.so_far()).lines().next().unwrap().trim().parse().unwrap();
@@ -110,7 +110,7 @@ fn the_terminal_is_as_it_was_after_the_command_is_killed() {
 }
 
 #[test]
-fn the_terminal_is_as_it_was_after_murmur_is_told_to_end() {
+fn the_terminal_is_restored_after_murmur_is_terminated() {
     for (signal, number) in
         [(Signal::TERM, libc::SIGTERM), (Signal::HUP, libc::SIGHUP), (Signal::INT, libc::SIGINT)]
     {
@@ -124,7 +124,7 @@ fn the_terminal_is_as_it_was_after_murmur_is_told_to_end() {
 }
 
 #[test]
-fn the_terminal_is_as_it_was_and_the_command_is_told_after_murmur_is_killed() {
+fn the_terminal_is_restored_and_the_command_hung_up_after_murmur_is_killed() {
     let place = Place::new(By::Murmur);
     let (mut terminal, before) = started(&place, &["sh", "-c", "echo ready; read never"]);
     let others: Vec<i64> = place.env.alive().into_iter().filter(|pid| *pid != terminal.pid()).collect();

@@ -8,7 +8,7 @@ use crate::env::programs;
 const NEEDED: [&str; 5] = ["vim", "less", "htop", "fish", "tmux"];
 
 /// Whether `program` can be driven here. A test of one that cannot says so and is decided to pass: what it would
-/// show of murmur, others show everywhere: `a_scripted_full_screen_program` for `murmur run`, `sys::tmux` for a session's name.
+/// show of murmur, others show everywhere: `a_full_screen_program_works` for `murmur run`, `sys::tmux` for a session's name.
 pub(crate) fn has(program: &str) -> bool {
     assert!(NEEDED.contains(&program), "{program} is to be named in NEEDED and in .ci/run");
     let is_there = programs().split(':').any(|folder| Path::new(folder).join(program).exists());
@@ -19,7 +19,7 @@ pub(crate) fn has(program: &str) -> bool {
 }
 
 #[test]
-fn ci_installs_what_is_needed() {
+fn ci_installs_every_needed_program() {
     let ci = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/.ci/run")).unwrap();
     assert!(ci.contains(&format!("install {} ||", NEEDED.join(" "))), "{ci}");
 }

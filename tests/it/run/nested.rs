@@ -8,7 +8,7 @@ use crate::env::MURMUR;
 const INNER: &str = "printf 'a\\tb\\n'; echo err >&2; exit 5";
 
 #[test]
-fn a_pipe_in_a_pipe_is_a_pipe_with_two_sessions() {
+fn nested_runs_in_pipes_record_two_sessions() {
     let output = same(|place| {
         let output = match place.by {
             By::Itself => place.command(&["sh", "-c", INNER]).output(),
@@ -31,7 +31,7 @@ fn a_pipe_in_a_pipe_is_a_pipe_with_two_sessions() {
 }
 
 #[test]
-fn a_terminal_in_a_terminal_is_a_terminal_with_two_sessions() {
+fn nested_runs_on_a_terminal_record_two_sessions() {
     let words = ["sh", "-c", "stty -a; echo ready; read x; echo got $x; kill -TERM $$"];
     let shown = same(|place| {
         let mut terminal = match place.by {

@@ -29,7 +29,7 @@ fn same_use(words: &[&str], uses: impl Fn(&mut Terminal)) -> Session {
 }
 
 #[test]
-fn a_scripted_full_screen_program() {
+fn a_full_screen_program_works() {
     let draw = r#"stty -echo -icanon min 1; printf '\033[?1049h\033[2J\033[?25l\033[3;10H\033[1;31mred\033[0m\033[38;5;82m\342\226\210\033[0m'
         printf '\033[5;20r\033[20;1H\n\n\033[r\033[10;1H\033(0lqqk\033(B\033[?1h\033=\033[6nready'
         key=$(dd bs=1 count=1 2>/dev/null); printf '\033[12;1Hkey %s' "$key"; printf '\033[?25h\033[?1049l'; stty sane; printf 'after'"#;
@@ -41,7 +41,7 @@ fn a_scripted_full_screen_program() {
 }
 
 #[test]
-fn vim_edits() {
+fn vim_works() {
     if has("vim") {
         same_use(
             &[
@@ -71,7 +71,7 @@ fn vim_edits() {
 }
 
 #[test]
-fn less_pages() {
+fn less_works() {
     if has("less") {
         same_use(&["less", "text"], |terminal| {
             terminal.wait_for("text");
@@ -96,7 +96,7 @@ fn same_screen(words: &[&str], uses: impl Fn(&mut Terminal), ends: &str) {
 }
 
 #[test]
-fn htop_explains_itself() {
+fn htop_works() {
     if has("htop") {
         same(|place| {
             // Tall enough for all of it. What htop shows of the machine is of the moment, its help is not.
@@ -120,7 +120,7 @@ fn htop_explains_itself() {
 }
 
 #[test]
-fn fish_runs_a_command() {
+fn fish_works() {
     if has("fish") {
         let uses = |terminal: &mut Terminal| {
             terminal.wait_for("> ");

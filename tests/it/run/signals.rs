@@ -31,7 +31,7 @@ const SENT: [(Signal, &str); 8] = [
 ];
 
 #[test]
-fn signals_that_are_sent_to_murmur_reach_a_command_in_pipes() {
+fn signals_sent_to_murmur_reach_a_command_in_pipes() {
     for by in [By::Itself, By::Murmur] {
         let place = Place::new(by);
         let mut child = place.piped(&["perl", "-MPOSIX", "-e", SAY]);
@@ -51,7 +51,7 @@ fn signals_that_are_sent_to_murmur_reach_a_command_in_pipes() {
 }
 
 #[test]
-fn signals_that_are_sent_to_murmur_reach_a_command_on_a_terminal() {
+fn signals_sent_to_murmur_reach_a_command_on_a_terminal() {
     for by in [By::Itself, By::Murmur] {
         let place = Place::new(by);
         let mut terminal = place.on_terminal(&["perl", "-MPOSIX", "-e", SAY]);
@@ -65,7 +65,7 @@ fn signals_that_are_sent_to_murmur_reach_a_command_on_a_terminal() {
 }
 
 #[test]
-fn a_signal_in_the_moment_of_the_start_is_not_lost_in_pipes() {
+fn a_signal_during_startup_is_not_lost_in_pipes() {
     let place = Place::new(By::Murmur);
     for round in 0..60 {
         let mut child = place.piped(&["sleep", "60"]);
@@ -77,7 +77,7 @@ fn a_signal_in_the_moment_of_the_start_is_not_lost_in_pipes() {
 }
 
 #[test]
-fn a_signal_in_the_moment_of_the_start_is_not_lost_on_a_terminal() {
+fn a_signal_during_startup_is_not_lost_on_a_terminal() {
     let place = Place::new(By::Murmur);
     for round in 0..60 {
         let mut terminal = place.on_terminal(&["sleep", "60"]);

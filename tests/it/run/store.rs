@@ -13,7 +13,7 @@ fn disturbed(before: &str, command: &str) -> String {
 }
 
 #[test]
-fn a_store_that_cannot_be_used_is_warned_of_when_the_command_is_over() {
+fn an_unusable_store_is_reported_after_the_command() {
     for before in [
         "export DERUN_STATE_ROOT=/dev/null/x",
         "export DERUN_STATE_ROOT=/proc",
@@ -30,7 +30,7 @@ fn a_store_that_cannot_be_used_is_warned_of_when_the_command_is_over() {
 }
 
 #[test]
-fn a_session_that_is_removed_meanwhile_is_warned_of_when_the_command_is_over() {
+fn a_session_removed_meanwhile_is_reported_after_the_command() {
     // meta.json may be written once more while the folder goes.
     let gone = "until rm -rf $DERUN_STATE_ROOT/sessions 2>/dev/null; do :; done";
     let said = disturbed("true", &format!("sh -c '{gone}; echo out; exit 3'"));
@@ -39,7 +39,7 @@ fn a_session_that_is_removed_meanwhile_is_warned_of_when_the_command_is_over() {
 }
 
 #[test]
-fn a_limit_on_the_size_of_files_ends_the_capture_and_not_the_command() {
+fn a_file_size_limit_ends_the_capture_but_not_the_command() {
     let place = Place::new(By::Murmur);
     let shown = place
         .script("ulimit -f 8; $M sh -c 'head -c 100000 /dev/zero; exit 3' | wc -c; echo ${PIPESTATUS[0]}");
@@ -49,7 +49,7 @@ fn a_limit_on_the_size_of_files_ends_the_capture_and_not_the_command() {
 }
 
 #[test]
-fn nothing_is_said_while_all_is_well() {
+fn nothing_is_printed_if_all_is_well() {
     let place = Place::new(By::Murmur);
     let shown = place.script("$M true; $M false; $M sh -c 'exit 3'");
     assert_eq!((shown.stdout.as_str(), shown.stderr.as_str()), ("", ""));

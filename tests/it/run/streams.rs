@@ -15,7 +15,7 @@ fn closed_streams_are_closed() {
 }
 
 #[test]
-fn stdin_may_be_anything_and_is_read_by_nobody_but_the_command() {
+fn stdin_may_be_anything_and_only_the_command_reads_it() {
     let shown = same_script(
         "printf abcdef > file; ($M head -c 3; echo; cat) < file; printf abcdef | ($M head -c 3; echo; cat)
         $M wc -c < /dev/null; printf abc | $M wc -c; ($M true; cat) < file; printf abc | ($M true; cat)
@@ -25,7 +25,7 @@ fn stdin_may_be_anything_and_is_read_by_nobody_but_the_command() {
 }
 
 #[test]
-fn a_reader_that_goes_away_ends_the_command_as_it_would() {
+fn a_closed_reader_ends_the_command_as_without_murmur() {
     let shown = same_script(
         "$M yes | head -1; echo ${PIPESTATUS[0]}; $M sh -c 'yes >&2' 2>&1 | head -1; echo ${PIPESTATUS[0]}",
     );
@@ -35,7 +35,7 @@ fn a_reader_that_goes_away_ends_the_command_as_it_would() {
 }
 
 #[test]
-fn a_command_that_is_silent_sees_that_its_reader_has_gone() {
+fn a_silent_command_notices_that_its_reader_is_gone() {
     let wait = r#"use IO::Poll qw(POLLERR); $| = 1; print "one\n"; my $p = IO::Poll->new; $p->mask(STDOUT, POLLERR);
         $p->poll; print STDERR "gone\n"; print "two\n"; print STDERR "not to be reached\n""#;
     let shown = same_script(&format!("$M perl -e '{wait}' | head -1; echo ${{PIPESTATUS[0]}}"));
@@ -43,7 +43,7 @@ fn a_command_that_is_silent_sees_that_its_reader_has_gone() {
 }
 
 #[test]
-fn where_stdout_and_stderr_are_one_they_keep_their_order() {
+fn merged_stdout_and_stderr_keep_their_order() {
     let writes = "for n in 1 2 3 4 5; do echo out$n; echo err$n >&2; done";
     let shown =
         same_script(&format!("$M sh -c '{writes}' 2>&1 | cat; $M sh -c '{writes}' > file 2>&1; cat file"));
@@ -52,7 +52,7 @@ fn where_stdout_and_stderr_are_one_they_keep_their_order() {
 }
 
 #[test]
-fn a_stream_that_takes_nothing_fails_the_command() {
+fn an_unwritable_stream_fails_the_command() {
     for by in [By::Itself, By::Murmur] {
         let shown = Place::new(by)
             .script("$M env echo hi > /dev/full; echo $?; $M sh -c 'echo hi; exit 7' > /dev/full; echo $?");
@@ -62,7 +62,7 @@ fn a_stream_that_takes_nothing_fails_the_command() {
 }
 
 #[test]
-fn signals_that_are_ignored_or_blocked_are_so_for_the_command() {
+fn ignored_and_blocked_signals_stay_so_for_the_command() {
     let show = "grep -E '^(SigBlk|SigIgn|SigPnd|ShdPnd)' /proc/self/status";
     let set = "use POSIX; sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGUSR1, SIGTERM, SIGCHLD)); exec @ARGV";
     for before in [
@@ -78,7 +78,7 @@ fn signals_that_are_ignored_or_blocked_are_so_for_the_command() {
 }
 
 #[test]
-fn what_a_command_inherits_is_what_it_would_inherit() {
+fn a_command_inherits_the_same_as_without_murmur() {
     same_script(
         "exec 3< /etc/passwd 7> file; $M head -1 <&3; $M sh -c 'echo seven >&7'; cat file; $M ls /proc/self/fd",
     );
@@ -93,7 +93,7 @@ fn what_a_command_inherits_is_what_it_would_inherit() {
 }
 
 #[test]
-fn on_a_terminal_the_command_has_no_descriptor_of_ours() {
+fn a_command_on_a_terminal_inherits_no_descriptor_of_murmurs() {
     let shown = same(|place| {
         place
             .on_terminal(&[
@@ -107,7 +107,7 @@ fn on_a_terminal_the_command_has_no_descriptor_of_ours() {
 }
 
 #[test]
-fn what_is_left_running_keeps_nobody_waiting_and_loses_nothing_that_was_written() {
+fn background_processes_delay_nothing_and_their_output_is_kept() {
     let place = Place::new(By::Murmur);
     let (_, _gate) = place.env.gate("gate");
     let left = "(read x < gate) & head -c 60000 /dev/zero; echo b >&2; exit 6";
@@ -119,7 +119,7 @@ fn what_is_left_running_keeps_nobody_waiting_and_loses_nothing_that_was_written(
 }
 
 #[test]
-fn what_is_left_running_on_a_terminal_lives_on() {
+fn background_processes_on_a_terminal_survive() {
     for by in [By::Itself, By::Murmur] {
         let place = Place::new(by);
         let (_, gate) = place.env.gate("gate");
@@ -139,7 +139,7 @@ fn what_is_left_running_on_a_terminal_lives_on() {
 }
 
 #[test]
-fn a_stderr_that_is_elsewhere_stays_there_and_is_a_channel_of_its_own() {
+fn a_redirected_stderr_stays_redirected_and_is_its_own_channel() {
     let words = ["sh", "-c", "exec 2> err; exec $M sh -c 'test -t 1 && echo out; test -t 2 || echo err >&2'"];
     let shown = same(|place| {
         let session =

@@ -49,7 +49,7 @@ fn session(place: &Place) -> std::path::PathBuf {
 }
 
 #[test]
-fn output_in_a_pipe_is_dated_when_it_comes() {
+fn output_in_a_pipe_has_the_time_it_arrived() {
     let place = Place::new(By::Murmur);
     let (_, mut gate) = place.env.gate("gate");
     let mut arrivals = Arrivals::default();
@@ -70,7 +70,7 @@ fn output_in_a_pipe_is_dated_when_it_comes() {
 }
 
 #[test]
-fn output_on_a_terminal_is_dated_when_it_comes() {
+fn output_on_a_terminal_has_the_time_it_arrived() {
     let place = Place::new(By::Murmur);
     let (_, mut gate) = place.env.gate("gate");
     let mut arrivals = Arrivals::default();

@@ -30,29 +30,29 @@ fn comes_through(perl: &str) -> Vec<u8> {
 }
 
 #[test]
-fn every_byte_there_is_comes_through_a_terminal() {
+fn every_byte_passes_through_a_terminal() {
     assert_eq!(comes_through(EVERY_BYTE).len(), 100 * (256 + 1 + 2));
 }
 
 #[test]
-fn characters_whole_and_broken_come_through_a_terminal() {
+fn valid_and_invalid_characters_pass_through_a_terminal() {
     assert!(comes_through(UTF_8).len() > 60_000);
 }
 
 #[test]
-fn a_progress_bar_comes_through_a_terminal() {
+fn a_progress_bar_passes_through_a_terminal() {
     let shown = comes_through(PROGRESS);
     assert_eq!(shown.iter().filter(|byte| **byte == b'\r').count(), 52);
 }
 
 #[test]
-fn a_mebibyte_comes_through_a_terminal() {
+fn a_mebibyte_passes_through_a_terminal() {
     // The terminal makes two bytes of every line end.
     assert!(comes_through(MEBIBYTE).len() > 1 << 20);
 }
 
 #[test]
-fn a_mebibyte_comes_through_a_pipe() {
+fn a_mebibyte_passes_through_a_pipe() {
     let output = same(|place| {
         let output = place.command(&["perl", "-e", MEBIBYTE]).output();
         if place.by == By::Murmur {
@@ -64,7 +64,7 @@ fn a_mebibyte_comes_through_a_pipe() {
 }
 
 #[test]
-fn what_is_typed_reaches_the_command_and_is_not_kept() {
+fn typed_input_reaches_the_command_and_is_not_recorded() {
     let words = [
         "sh",
         "-c",

@@ -31,7 +31,7 @@ fn asked_since(env: &Env, before: &str) -> String {
 }
 
 #[test]
-fn a_service_is_restarted_by_its_manager_alone_and_its_beats_go_on() {
+fn only_the_service_manager_restarts_a_service_and_its_beats_continue() {
     for force in [false, true] {
         let env = Env::new();
         let site = env.workspace("site", "Do it.");
@@ -64,7 +64,7 @@ fn a_service_is_restarted_by_its_manager_alone_and_its_beats_go_on() {
 }
 
 #[test]
-fn what_cannot_be_told_of_a_service_is_said_before_anything_ends() {
+fn an_unreachable_service_manager_is_reported_before_anything_is_stopped() {
     let env = Env::new();
     with_living_manager(&env);
     env.run(["service", "install"]);
@@ -94,7 +94,7 @@ fn what_cannot_be_told_of_a_service_is_said_before_anything_ends() {
 }
 
 #[test]
-fn a_service_that_runs_is_installed_again_and_a_daemon_beside_it_is_not_made_one() {
+fn a_running_service_can_be_reinstalled_but_another_daemon_cannot_become_one() {
     let env = Env::new();
     with_living_manager(&env);
     env.run(["service", "install"]);

@@ -26,7 +26,7 @@ fn expect_end(child: Child) {
 }
 
 #[test]
-fn every_byte_is_shown_as_it_was() {
+fn every_byte_is_shown_unchanged() {
     let place = Captures::new();
     let output: Vec<u8> = (0..1_000_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     place.ended("s", &output, &End::Exited(1));
@@ -41,7 +41,7 @@ fn every_byte_is_shown_as_it_was() {
 }
 
 #[test]
-fn channels_come_in_the_order_in_which_they_were_captured() {
+fn channels_are_shown_in_captured_order() {
     let place = Captures::new();
     let mut writer = place.begin("s", &["make"], began());
     for (channel, bytes) in [(Channel::Stdout, "out "), (Channel::Stderr, "err "), (Channel::Stdout, "end\n")]
@@ -80,7 +80,7 @@ fn tail_counts_lines() {
 }
 
 #[test]
-fn following_shows_bytes_as_they_come_and_ends_with_the_session() {
+fn following_shows_bytes_as_they_arrive_and_ends_with_the_session() {
     let place = Captures::new();
     let mut writer = place.begin("s", &["make"], clock::now());
     writer.append(Channel::Stdout, b"before\n", clock::now()).unwrap();
@@ -104,7 +104,7 @@ fn following_shows_bytes_as_they_come_and_ends_with_the_session() {
 }
 
 #[test]
-fn following_begins_before_there_is_output() {
+fn following_can_start_before_there_is_output() {
     let place = Captures::new();
     let mut writer = place.begin("s", &["make"], clock::now());
     let mut child = place.murmur(["show", "s", "--follow"]).start();
@@ -115,7 +115,7 @@ fn following_begins_before_there_is_output() {
 }
 
 #[test]
-fn plain_is_text() {
+fn plain_prints_text() {
     let place = Captures::new();
     place.ended("s", b"\x1b[31mred\x1b[0m\r\n10%\r100%\r\n\xff\x1b]0;title\x07\n", &End::Exited(0));
     assert_snapshot!(place.run(["show", "s", "--plain"]), @"
@@ -132,7 +132,7 @@ fn plain_is_text() {
 }
 
 #[test]
-fn what_was_lost_and_what_failed_is_told_afterwards() {
+fn lost_output_and_failures_are_reported_at_the_end() {
     let place = Captures::new();
     let mut lossy = place.begin("lossy", &["make"], began());
     lossy.append(Channel::Stdout, b"some\n", began()).unwrap();
@@ -162,7 +162,7 @@ fn what_was_lost_and_what_failed_is_told_afterwards() {
 }
 
 #[test]
-fn an_id_is_given_in_full() {
+fn an_id_must_be_complete() {
     let place = Captures::new();
     place.ended("build-42", b"", &End::Exited(0));
     for id in ["build", "../sessions/build-42", ".", "\x1b[31m"] {
@@ -175,7 +175,7 @@ fn an_id_is_given_in_full() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     let place = Captures::new();
     place.ended("s", &b"line\n".repeat(200_000), &End::Failed("x".to_owned()));
     for args in [["show", "s", "--follow"], ["show", "s", "--plain"]] {
@@ -186,7 +186,7 @@ fn a_reader_that_goes_away_is_no_error() {
 }
 
 #[test]
-fn a_terminal_is_left_as_it_was() {
+fn a_terminal_is_restored() {
     let place = Captures::new();
     place.ended("s", b"\x1b[31;?25lred\n", &End::Exited(0));
     assert_snapshot!(on_a_terminal(place.murmur(["show", "s"])), @"

@@ -26,7 +26,7 @@ echo "$pulse" > "$MURMUR_DIR/agents/$MURMUR_AGENT_ID/activity.jsonl"
 echo "$pulse" > "$MURMUR_DIR/heartbeats/$MURMUR_AGENT_ID.json""#;
 
 #[test]
-fn a_pulse_that_arrives_is_told_and_taken_away() {
+fn an_arriving_pulse_is_reported_and_removed() {
     let env = Env::new();
     setup(&env, &[]);
     stand_in(&env, PULSES);
@@ -61,7 +61,7 @@ fn the_hook_that_setup_installs_writes_a_pulse() {
 }
 
 #[test]
-fn what_keeps_a_pulse_from_arriving_is_said() {
+fn reasons_for_a_missing_pulse_are_reported() {
     let env = Env::new();
     assert_snapshot!(setup(&env, &["--check"]), @"
     | error: murmur's hooks are not configured in [ENV]/home/.claude/settings.json
@@ -133,7 +133,7 @@ fn what_keeps_a_pulse_from_arriving_is_said() {
 }
 
 #[test]
-fn a_folder_that_sessions_do_not_write_to_is_not_looked_at() {
+fn a_data_folder_that_sessions_do_not_use_is_refused() {
     let env = Env::new();
     setup(&env, &[]);
     let other = env.root().join("other");
@@ -157,7 +157,7 @@ fn a_folder_that_sessions_do_not_write_to_is_not_looked_at() {
 }
 
 #[test]
-fn nothing_in_a_command_or_in_what_it_says_steers_the_terminal_or_ends_the_message() {
+fn control_characters_in_a_command_or_its_output_are_not_printed() {
     let env = Env::new();
     setup(&env, &[]);
     stand_in(&env, r"printf '\033[31m; red\n' >&2; exit 3");
@@ -177,7 +177,7 @@ fn nothing_in_a_command_or_in_what_it_says_steers_the_terminal_or_ends_the_messa
 }
 
 #[test]
-fn of_a_folders_settings_nothing_is_run_but_what_setup_writes() {
+fn from_a_folders_settings_only_setups_own_command_is_run() {
     let env = Env::new();
     setup(&env, &["--scope", "project"]);
     let file = env.root().join(".claude/settings.json");

@@ -13,7 +13,7 @@ fn mode(path: &std::path::Path) -> u32 {
 }
 
 #[test]
-fn what_cannot_be_added_to_is_not_touched() {
+fn files_that_cannot_be_extended_are_not_changed() {
     let env = Env::new();
     for (text, name) in [
         (&b"{\n  // mine\n  \"model\": \"opus\"\n}"[..], "comment"),
@@ -34,7 +34,7 @@ fn what_cannot_be_added_to_is_not_touched() {
 }
 
 #[test]
-fn a_blank_file_is_an_empty_one() {
+fn a_blank_file_counts_as_empty() {
     let env = Env::new();
     write(&settings(&env), "\n");
     setup(&env, &[]);
@@ -44,7 +44,7 @@ fn a_blank_file_is_an_empty_one() {
 }
 
 #[test]
-fn modes_are_kept_and_what_is_new_is_private() {
+fn modes_are_kept_and_new_files_are_private() {
     let env = Env::new();
     setup(&env, &[]);
     assert_eq!((mode(&settings(&env)), mode(&env.home().join(".claude"))), (0o600, 0o700));
@@ -61,7 +61,7 @@ fn modes_are_kept_and_what_is_new_is_private() {
 }
 
 #[test]
-fn links_are_followed_and_stay() {
+fn links_are_followed_and_kept() {
     let env = Env::new();
     let real = env.root().join("dotfiles/claude.json");
     write(&real, MINE);
@@ -97,7 +97,7 @@ fn links_are_followed_and_stay() {
 }
 
 #[test]
-fn a_file_that_cannot_be_replaced_without_loss_is_left() {
+fn a_file_that_cannot_be_replaced_without_loss_is_not_changed() {
     let env = Env::new();
     write(&settings(&env), MINE);
     std::fs::hard_link(settings(&env), env.root().join("other")).unwrap();
@@ -131,7 +131,7 @@ fn a_file_that_cannot_be_replaced_without_loss_is_left() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_named() {
+fn an_unwritable_folder_is_named() {
     let env = Env::new();
     write(&settings(&env), MINE);
     let folder = env.home().join(".claude");
@@ -164,7 +164,7 @@ fn a_folder_that_cannot_be_written_is_named() {
 }
 
 #[test]
-fn many_at_once_leave_one_entry_each() {
+fn concurrent_setups_add_each_entry_once() {
     let env = Env::new();
     write(&settings(&env), MINE);
     let running: Vec<_> = (0..16).map(|_| env.murmur(["setup", "hooks"]).start()).collect();
@@ -179,7 +179,7 @@ fn many_at_once_leave_one_entry_each() {
 }
 
 #[test]
-fn a_huge_file_takes_no_while() {
+fn a_huge_file_is_handled_quickly() {
     let env = Env::new();
     let entry = "    \"Bash(some command that is allowed *)\",\n";
     let rules = entry.repeat((10 << 20) / entry.len());
@@ -194,7 +194,7 @@ fn a_huge_file_takes_no_while() {
 }
 
 #[test]
-fn a_backup_that_cannot_be_read_is_not_replaced() {
+fn an_unreadable_backup_is_not_replaced() {
     let env = Env::new();
     write(&settings(&env), MINE);
     setup(&env, &[]);

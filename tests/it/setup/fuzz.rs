@@ -237,7 +237,7 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 2_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn setup_setup_and_remove_lead_back_to_every_byte(source in settings()) {
+    fn setup_twice_and_remove_restore_every_byte(source in settings()) {
         let path = Path::new(PATH);
         let (once, outcome) = set_up(&source, &wanted("/a b"), path).unwrap();
         prop_assert_eq!(outcome, Outcome::Configured);
@@ -259,7 +259,7 @@ proptest! {
     }
 
     #[test]
-    fn an_edit_of_another_in_between_stays(source in settings(), own in group(), at in 0_usize..7, relaid in any::<bool>()) {
+    fn an_edit_in_between_is_kept(source in settings(), own in group(), at in 0_usize..7, relaid in any::<bool>()) {
         let path = Path::new(PATH);
         let (text, _) = set_up(&source, &wanted("/a"), path).unwrap();
         let own = { let mut out = String::new(); LINE.write(&own, 0, &mut 0, &mut out); value(&out) };
@@ -283,7 +283,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_a_file_is_it_is_changed_rightly_or_refused(source in "[{}\\[\\]\":, \n\tahoks/*\\\\]{0,60}") {
+    fn any_file_is_changed_correctly_or_refused(source in "[{}\\[\\]\":, \n\tahoks/*\\\\]{0,60}") {
         match set_up(&source, &wanted("/a"), Path::new(PATH)) {
             Ok((text, _)) => {
                 has_all_and_ours(&value(&source), &value(&text), "/a")?;

@@ -78,7 +78,7 @@ fn the_next_daemon_withdraws_it_and_runs_the_heartbeat_once() {
 }
 
 #[test]
-fn one_that_was_taken_over_first_is_the_only_one() {
+fn a_beat_that_was_taken_over_is_not_withdrawn() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     let (pace, mut gate) = env.gate("gate");
@@ -102,7 +102,7 @@ fn one_that_was_taken_over_first_is_the_only_one() {
 }
 
 #[test]
-fn one_whose_process_may_write_nothing_says_so_and_why() {
+fn a_beat_whose_process_cannot_write_says_why() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     register(&env, &site, before());
@@ -123,7 +123,7 @@ fn one_whose_process_may_write_nothing_says_so_and_why() {
 }
 
 #[test]
-fn whoever_is_first_there_is_one_beat() {
+fn exactly_one_beat_runs_whoever_is_first() {
     let env = Env::for_as_long_as(Duration::from_secs(60 + times(0, 600)));
     let mut moments = Moments::new(0x616e_6e6f_756e_6365);
     let site = env.workspace("site", "Do it.");

@@ -108,7 +108,7 @@ fn nothing_is_lost_or_done_twice_however_often_the_daemon_is_killed() {
 }
 
 #[test]
-fn a_daemon_that_is_stopped_for_a_while_misses_nothing_and_keeps_nobody_from_work() {
+fn a_suspended_daemon_misses_nothing_and_blocks_nobody() {
     let env = env();
     let mut scene = Scene::new(&env, 0x0073_746f_7073);
     let daemon = env.daemon();
@@ -138,7 +138,7 @@ fn a_daemon_that_is_stopped_for_a_while_misses_nothing_and_keeps_nobody_from_wor
 }
 
 #[test]
-fn a_daemon_that_is_replaced_all_the_time_disturbs_nobody() {
+fn constant_restarts_of_the_daemon_disturb_nothing() {
     let env = env();
     let mut scene = Scene::new(&env, 0x7265_7374_6172_7473);
     env.run(["start"]);

@@ -55,7 +55,7 @@ fn edit_by_script(path: &Path, way: Way) -> u64 {
 }
 
 #[test]
-fn of_edits_by_scripts_none_is_lost_while_last_runs_are_written() {
+fn no_edit_is_lost_while_last_runs_are_written() {
     let edits = times(120, 2000);
     let env = Env::for_as_long_as(Duration::from_secs(60 + edits / 4));
     let workspaces: Vec<_> = (0..3).map(|n| env.workspace(&format!("w{n}"), "Do it.")).collect();

@@ -29,7 +29,7 @@ fn check(env: &Env, disk: &Disk) {
 }
 
 #[test]
-fn beats_by_hand_on_a_disk_that_is_full_and_free_lose_no_line() {
+fn manual_beats_lose_no_line_while_the_disk_fills_and_empties() {
     let env = Env::for_as_long_as(patience());
     let Some(disk) = Disk::new(&env, "256k") else { return };
     let site = env.workspace("site", "Do it.");
@@ -62,7 +62,7 @@ fn beats_by_hand_on_a_disk_that_is_full_and_free_lose_no_line() {
 }
 
 #[test]
-fn beats_by_hand_that_are_killed_on_a_full_disk_have_their_lines() {
+fn killed_manual_beats_have_their_lines_on_a_full_disk() {
     let env = Env::for_as_long_as(patience());
     let Some(disk) = Disk::new(&env, "256k") else { return };
     let site = env.workspace("site", "Do it.");
@@ -125,7 +125,7 @@ fn over(env: &Env, disk: &Disk) {
 }
 
 #[test]
-fn a_daemon_that_starts_on_a_full_disk_loses_no_line() {
+fn a_daemon_started_on_a_full_disk_loses_no_line() {
     let env = Env::for_as_long_as(patience());
     let Some(disk) = Disk::new(&env, "512k") else { return };
     let workspaces = ["site", "blog"].map(|name| env.workspace(name, "Do it."));
@@ -164,7 +164,7 @@ fn a_daemon_that_starts_on_a_full_disk_loses_no_line() {
 }
 
 #[test]
-fn a_daemon_and_its_beats_that_are_killed_on_a_full_disk_lose_no_line() {
+fn a_daemon_and_beats_killed_on_a_full_disk_lose_no_line() {
     let env = Env::for_as_long_as(patience());
     let Some(disk) = Disk::new(&env, "512k") else { return };
     let mut moments = Moments::new(0x6461_656d_6f6e);
@@ -214,7 +214,7 @@ fn a_daemon_and_its_beats_that_are_killed_on_a_full_disk_lose_no_line() {
 }
 
 #[test]
-fn a_beat_whose_host_can_write_nothing_is_what_it_was_and_the_status_names_the_disk() {
+fn a_host_that_cannot_write_does_not_change_the_outcome_and_status_names_the_disk() {
     let env = Env::new();
     let Some(disk) = Disk::new(&env, "512k") else { return };
     let site = [env.workspace("site", "Do it.")];

@@ -46,7 +46,7 @@ fn is_told(agents: &[Value], id: &str) -> bool {
 }
 
 #[test]
-fn whatever_is_left_of_a_killed_host_is_ended_and_told_of() {
+fn leftovers_of_a_killed_host_are_killed_and_reported() {
     let env = env();
     let mut moments = Moments::new(0x686f_7374_7300_0001);
     let hanging = json!({ "fixture": fixture("ok"), "faults": ["hang", "setsid-child"] });
@@ -101,7 +101,7 @@ fn whatever_is_left_of_a_killed_host_is_ended_and_told_of() {
 }
 
 #[test]
-fn without_a_daemon_discover_ends_and_tells_of_what_is_left() {
+fn without_a_daemon_discover_kills_and_reports_leftovers() {
     let env = env();
     let mut moments = Moments::new(0x686f_7374_7300_0002);
     let mut load = Load::new(&env, 4, &["setsid-child"]);

@@ -6,7 +6,7 @@ use super::times;
 use crate::env::{Env, show};
 
 #[test]
-fn of_two_that_start_at_once_one_wins_and_the_other_says_who() {
+fn of_two_concurrent_starts_one_wins_and_the_other_names_it() {
     let env = Env::for_as_long_as(Duration::from_secs(60 + times(0, 600)));
     let races = times(15, 200);
     for race in 0..races {

@@ -63,7 +63,7 @@ fn nothing_is_scheduled_without_a_daemon() {
 }
 
 #[test]
-fn a_last_run_that_last_runs_json_knows_is_shown_where_config_json_is_wrong() {
+fn a_last_run_from_last_runs_json_is_shown_if_config_json_is_wrong() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.configure(

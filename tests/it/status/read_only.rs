@@ -26,7 +26,7 @@ fn with_a_line_that_waits(env: &Env) {
 }
 
 #[test]
-fn commands_that_read_work_in_a_read_only_data_folder() {
+fn read_only_commands_work_in_a_read_only_data_folder() {
     let env = Env::new();
     with_a_line_that_waits(&env);
     if !read_only(&env, &["--version"]).output().status.success() {

@@ -42,7 +42,7 @@ fn a_timeout_names_the_tool_that_ran() {
 }
 
 #[test]
-fn a_timeout_names_the_status_of_the_api_and_how_often_it_was_tried_again() {
+fn a_timeout_names_the_api_status_and_the_number_of_retries() {
     let error = timed_out(&lines(&[retry(1, None), retry(2, Some(529))]));
     assert_eq!(error, "timed out after 1s, while retrying the API: 2 retries, the last with status 529");
     let error = timed_out(&lines(&[retry(1, None)]));
@@ -69,7 +69,7 @@ fn a_stop_names_the_tool_that_ran() {
 }
 
 #[test]
-fn a_beat_that_stays_after_its_answer_is_ended_and_the_answer_decides() {
+fn a_beat_that_continues_after_its_answer_is_ended_and_the_answer_decides() {
     for (answer, outcome) in [("HEARTBEAT_OK", "ok"), ("2 tests fail", "attention")] {
         let env = Env::new();
         env.workspace("site", "---\nbackgroundWait: 1s\n---\nDo it.")
@@ -94,7 +94,7 @@ fn goes_on() -> String {
 }
 
 #[test]
-fn what_goes_on_in_the_background_is_ended_and_counted() {
+fn background_tasks_are_ended_and_counted() {
     let env = Env::new();
     env.workspace("site", "---\nbackgroundWait: 1s\n---\nDo it.")
         .plays(&json!({ "stdout": goes_on() + &result("HEARTBEAT_OK"), "faults": ["hang", "setsid-child"] }));
@@ -123,14 +123,14 @@ fn the_answer_decides_when_the_time_is_up_while_only_background_tasks_remain() {
 }
 
 #[test]
-fn a_turn_that_the_agent_began_itself_times_out() {
+fn an_unprompted_turn_times_out() {
     let init = json!({ "type": "system", "subtype": "init", "session_id": "s" });
     let error = timed_out(&(goes_on() + &result("HEARTBEAT_OK") + &lines(&[init, sleeps("t1")])));
     assert!(error.contains(", while Bash was running ("), "{error}");
 }
 
 #[test]
-fn a_background_task_that_ends_in_time_has_its_turn() {
+fn a_background_task_that_ends_in_time_gets_its_turn() {
     let env = Env::new();
     env.workspace("site", "Do it.").plays(&json!({ "fixture": crate::env::fixture("background-bash") }));
     env.murmur(["beat", "site"]).output();
@@ -139,7 +139,7 @@ fn a_background_task_that_ends_in_time_has_its_turn() {
 }
 
 #[test]
-fn a_turn_that_the_agent_begins_itself_makes_nothing_better() {
+fn an_unprompted_turn_cannot_improve_the_outcome() {
     let env = Env::new();
     let failed =
         json!({ "type": "result", "subtype": "success", "is_error": true, "result": "API Error: 529" });
@@ -154,7 +154,7 @@ fn a_turn_that_the_agent_begins_itself_makes_nothing_better() {
 }
 
 #[test]
-fn turns_that_the_agent_begins_itself_count_with_the_others() {
+fn unprompted_turns_count_toward_the_limit() {
     let init = json!({ "type": "system", "subtype": "init", "session_id": "s" });
     let text = |message: &str| says(message, &json!({ "type": "text", "text": "Nothing new." }));
     let turn = |message: &str| lines(&[init.clone(), text(message)]) + &result("HEARTBEAT_OK");
@@ -179,7 +179,7 @@ fn turns_that_the_agent_begins_itself_count_with_the_others() {
 }
 
 #[test]
-fn a_stopped_host_is_continued_when_its_beat_is_late() {
+fn a_suspended_host_is_resumed_when_its_beat_is_late() {
     let env = Env::new();
     let site = env.workspace("site", "---\ninterval: 1h\ntimeout: 1s\n---\nDo it.");
     site.plays(&json!({ "stdout": "", "faults": ["hang"] }));
@@ -212,7 +212,7 @@ fn text(message: &str) -> Value {
 }
 
 #[test]
-fn a_turn_that_the_agent_began_itself_and_did_not_finish_is_an_error() {
+fn an_unfinished_unprompted_turn_is_an_error() {
     let unfinished = lines(&[init(), text("m2")]);
     let (_, _, line) = beat("", &(result("HEARTBEAT_OK") + &unfinished), &[]);
     let why = "ended without a result, in a turn that it had started by itself";
@@ -234,7 +234,7 @@ fn more_messages_than_turns_are_an_error_in_the_first_turn_too() {
 }
 
 #[test]
-fn turns_that_the_agent_begins_itself_have_numbers_and_states() {
+fn unprompted_turns_have_numbers_and_states() {
     let turn = |message: &str| lines(&[init(), text(message)]) + &result("HEARTBEAT_OK");
     let ended = lines(&[background(&json!([]))]);
     let (env, shown, line) = beat("", &(goes_on() + &turn("m1") + &ended + &turn("m2")), &["--verbose"]);

@@ -13,7 +13,7 @@ fn beat(env: &Env, faults: &[&str]) -> String {
 }
 
 #[test]
-fn half_a_line_is_no_result() {
+fn an_incomplete_line_is_not_a_result() {
     assert_snapshot!(beat(&Env::new(), &["half-line"]), @"
     error [S] ended without a result
     [exit 1]
@@ -21,7 +21,7 @@ fn half_a_line_is_no_result() {
 }
 
 #[test]
-fn a_line_that_is_no_text_is_passed_over() {
+fn a_line_that_is_not_utf8_is_skipped() {
     assert_snapshot!(beat(&Env::new(), &["invalid-utf8"]), @"
     ok [S]
     [exit 0]
@@ -29,7 +29,7 @@ fn a_line_that_is_no_text_is_passed_over() {
 }
 
 #[test]
-fn a_flood_on_stderr_holds_up_nobody_and_its_end_tells_the_error() {
+fn a_flood_on_stderr_blocks_nothing_and_its_end_explains_the_error() {
     let env = Env::new();
     assert_snapshot!(beat(&env, &["stderr-flood:20000000"]), @"
     ok [S]
@@ -68,7 +68,7 @@ fn peak(env: &Env, faults: &[&str], mark: &str) -> (i64, String) {
 }
 
 #[test]
-fn a_line_of_100_megabytes_costs_little_memory_and_the_next_one_counts() {
+fn a_100_megabyte_line_uses_little_memory_and_the_next_one_counts() {
     let env = Env::new();
     let (base, _) = peak(&env, &[], "Nothing to do.");
     let (huge, shown) = peak(&env, &["huge-line:100000000"], "[note]");

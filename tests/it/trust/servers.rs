@@ -37,7 +37,7 @@ fn got(env: &Env, mcp: &Value, front: &str, trusted: bool) -> String {
 }
 
 #[test]
-fn a_heartbeat_gets_the_servers_that_both_its_settings_and_trust_let_in() {
+fn a_heartbeat_gets_the_servers_that_both_settings_and_trust_allow() {
     let env = Env::new();
     for (mcp, front, untrusted, trusted) in [
         (json!(null), "", "local mine", "local mine repo"),
@@ -54,7 +54,7 @@ fn a_heartbeat_gets_the_servers_that_both_its_settings_and_trust_let_in() {
 }
 
 #[test]
-fn the_users_servers_are_handed_over_in_a_file_that_nobody_else_reads_and_that_goes_with_the_agent() {
+fn the_users_servers_are_passed_in_a_private_temporary_file() {
     let env = Env::new();
     let site = env.hostile();
     let (pace, _gate) = env.gate("gate");
@@ -74,7 +74,7 @@ fn the_users_servers_are_handed_over_in_a_file_that_nobody_else_reads_and_that_g
 }
 
 #[test]
-fn a_required_server_that_is_left_out_says_why() {
+fn a_required_server_that_is_omitted_is_explained() {
     let env = Env::new();
     let site = env.hostile();
     site.heartbeat("---\nrequires: [evil]\n---\nDo it.");

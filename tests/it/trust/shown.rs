@@ -7,7 +7,7 @@ use super::write;
 use crate::env::Env;
 
 #[test]
-fn all_that_the_files_would_do_is_shown_with_nothing_hidden() {
+fn everything_the_files_would_do_is_shown() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     write(
@@ -68,7 +68,7 @@ fn all_that_the_files_would_do_is_shown_with_nothing_hidden() {
 }
 
 #[test]
-fn where_something_is_left_out_it_is_said() {
+fn omissions_are_reported() {
     let env = Env::new();
     let site = env.hostile();
     assert_snapshot!(env.run(["init", "site"]), @"

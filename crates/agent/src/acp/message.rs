@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_id_of_a_request_tells_what_it_was() {
+    fn the_id_of_a_request_identifies_it() {
         for own in [
             Own::Initialize,
             Own::Session(None),

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn each_word_is_read_and_others_are_refused() {
+    fn only_none_project_and_lists_of_names_are_accepted() {
         assert_eq!(read("\"none\"").unwrap(), Mcp { project_only: false, names: Some(Vec::new()) });
         assert_eq!(read("\"project\"").unwrap(), Mcp { project_only: true, names: None });
         assert!(read("[\"a\"]").unwrap().has_name("a"));

@@ -22,7 +22,7 @@ fn next(schedule: &Schedule, last: &str, now: &str) -> String {
 }
 
 #[test]
-fn what_never_ran_is_due() {
+fn a_heartbeat_that_never_ran_is_due() {
     for schedule in [every("30m"), cron("0 0 1 1 *", "UTC")] {
         let now = at("2026-02-03T10:00:00Z");
         assert!(is_due(&schedule, anchor(&schedule, None, now), now));

@@ -145,7 +145,7 @@ fn a_conversation_is_resumed_without_replay_if_possible() {
 }
 
 #[test]
-fn a_failed_handshake_is_tried_again_for_the_next_message() {
+fn a_failed_handshake_is_retried_for_the_next_message() {
     let mut dialog = dialog("opencode", None, None);
     dialog.open();
     dialog.send("lost");
@@ -187,7 +187,7 @@ fn an_interrupt_cancels_the_turn_and_what_it_asks() {
 }
 
 #[test]
-fn what_was_said_about_a_call_completes_the_request() {
+fn earlier_updates_of_a_call_complete_the_request() {
     let mut dialog = busy("opencode");
     let call = |fields: Value| {
         let mut call = json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c1" });

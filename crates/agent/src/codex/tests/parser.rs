@@ -117,7 +117,7 @@ fn calls_are_in_the_vocabulary_of_the_rules() {
 }
 
 #[test]
-fn items_that_no_hook_sees_are_no_calls() {
+fn items_that_no_hook_sees_are_not_calls() {
     for kind in ["reasoning", "plan", "sleep", "contextCompaction", "hookPrompt", "somethingNew"] {
         let line = item("started", &format!(r#"{{"type":"{kind}","id":"x"}}"#));
         assert!(events(&[&line, &line.replace("started", "completed")]).is_empty(), "{kind}");
@@ -226,7 +226,7 @@ fn hostile_lines_are_skipped() {
 }
 
 #[test]
-fn text_in_quotes_ends_no_turn() {
+fn quoted_text_does_not_end_a_turn() {
     let quoted = r#"{"type":"agentMessage","id":"m","text":"{\"method\":\"turn/completed\",\"params\":{\"turn\":{\"status\":\"failed\"}}}"}"#;
     assert!(events(&[&item("completed", quoted)])[0].starts_with("text {"));
     assert!(!item("completed", quoted).contains("\"turn/completed\""));

@@ -63,7 +63,7 @@ fn a_run_in_an_overlap_happens_once_the_first_time() {
 }
 
 #[test]
-fn what_runs_every_hour_keeps_its_rhythm_in_real_time() {
+fn an_hourly_schedule_keeps_its_rhythm_in_real_time() {
     for (text, zone, after, minutes, count) in [
         ("0 * * * *", "Europe/Berlin", "2026-03-28T20:00", 60, 30),
         ("0 * * * *", "Europe/Berlin", "2026-10-24T20:00", 60, 30),
@@ -111,7 +111,7 @@ fn names_nicknames_and_last_days_are_understood() {
 }
 
 #[test]
-fn what_is_no_schedule_is_refused_with_what_is_accepted() {
+fn an_invalid_schedule_is_refused_with_the_accepted_forms() {
     for text in [
         "",
         "* * * *",
@@ -175,7 +175,7 @@ proptest! {
     }
 
     #[test]
-    fn away_from_jumps_runs_are_those_of_the_parser(
+    fn away_from_clock_changes_runs_are_those_of_the_parser(
         fields in (field(0..=59), field(0..=23), field(1..=28), field(1..=12), field(0..=6)), seconds in 0..2_000_000_000i64,
     ) {
         let text = format!("{} {} {} {} {}", fields.0, fields.1, fields.2, fields.3, fields.4);
@@ -192,7 +192,7 @@ proptest! {
 }
 
 #[test]
-fn the_field_that_is_wrong_is_named() {
+fn an_invalid_field_is_named() {
     for (text, reason) in [
         ("0 25 * * *", r#"the hour is "25", expected 0 to 23"#),
         ("60 * * * *", r#"the minute is "60", expected 0 to 59"#),

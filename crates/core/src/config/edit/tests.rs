@@ -375,7 +375,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn a_workspace_that_is_added_and_removed_leaves_the_file_as_it_was(source in config()) {
+    fn adding_and_removing_a_workspace_restores_the_file(source in config()) {
         let before = value(&source);
         let added = add_workspace(&source, &new("/new \"one\"")).unwrap();
         let mut expected = before.clone();

@@ -71,7 +71,7 @@ fn every_key_is_read() {
 }
 
 #[test]
-fn a_file_that_is_wrong_as_a_whole_is_one_error_with_its_place() {
+fn an_unparsable_file_is_one_error_with_its_position() {
     for (text, expected) in [
         (
             "{\"workspaces\": [\n  {\"ä\": 1,}]}",
@@ -127,7 +127,7 @@ fn a_file_that_is_wrong_as_a_whole_is_one_error_with_its_place() {
 }
 
 #[test]
-fn a_wrong_entry_says_where_what_was_found_and_what_is_accepted() {
+fn an_invalid_entry_is_reported_with_position_value_and_accepted_values() {
     for (members, expected) in [
         (r#""interval": "30m""#, r#":2:3: "path" is missing; write the folder's absolute path"#),
         (
@@ -261,7 +261,7 @@ fn a_wrong_entry_says_where_what_was_found_and_what_is_accepted() {
 }
 
 #[test]
-fn a_wrong_entry_keeps_what_could_be_read() {
+fn an_invalid_entry_keeps_its_valid_keys() {
     let file = parse(
         r#"{"workspaces": [{"maxTurns": "x", "path": "/a", "interval": "1h", "lastRun": "2026-02-03T10:00:00Z"}]}"#,
     )
@@ -292,7 +292,7 @@ fn unknown_keys_are_warnings_and_equal_keys_count_as_the_last() {
 }
 
 #[test]
-fn a_path_that_is_listed_twice_runs_once_and_not_at_all_where_rules_differ() {
+fn a_path_listed_twice_runs_once_or_not_at_all_if_the_settings_differ() {
     let problems = |text: &str| -> Vec<Option<String>> {
         let file = parse(text).unwrap();
         file.workspaces.iter().map(|entry| entry.as_ref().err().map(|bad| bad.problem.line())).collect()

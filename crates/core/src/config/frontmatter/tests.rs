@@ -35,7 +35,7 @@ fn every_key_is_read_and_the_body_is_what_follows() {
 }
 
 #[test]
-fn who_is_asked_is_read() {
+fn approval_settings_are_parsed() {
     let (front, _) = read(
         "---\npermissionsChecker: off\napproval: defer\napprovalWait: 5m\napprovalExpiry: 2d\nquestions: deny\n---\nx",
     )
@@ -88,7 +88,7 @@ fn line_ends_marks_and_empty_blocks_do_not_matter() {
 }
 
 #[test]
-fn what_is_wrong_is_refused_with_its_place_and_what_is_accepted() {
+fn invalid_settings_are_errors_with_position_and_accepted_values() {
     for (yaml, expected) in [
         (
             "interval: 5x",
@@ -193,7 +193,7 @@ fn what_is_wrong_is_refused_with_its_place_and_what_is_accepted() {
 }
 
 #[test]
-fn bombs_and_depths_are_refused_at_once() {
+fn alias_bombs_and_deep_nesting_are_refused_at_once() {
     let mut laughs = String::from("a: &a [x,x,x,x,x,x,x,x,x]\n");
     for (one, two) in ('a'..'p').zip('b'..='p') {
         laughs.push_str(&format!(

@@ -177,7 +177,7 @@ fn a_heartbeat_that_asks_for_more_than_its_agent_can_do_is_held() {
 }
 
 #[test]
-fn what_the_frontmatter_says_of_asking_is_kept_apart_from_what_the_user_says() {
+fn frontmatters_approval_settings_are_kept_apart_from_the_users() {
     let mut home = Home::new();
     home.config(r#"{"path": "@/a", "interval": "1h", "permissionsChecker": "manual", "approvalWait": "1m"}"#);
     home.write("a/HEARTBEAT.md", "---\npermissionsChecker: off\nquestions: deny\n---\nx");
@@ -224,7 +224,7 @@ fn a_heartbeat_that_cannot_run_keeps_its_schedule_and_says_why() {
 }
 
 #[test]
-fn entries_that_are_wrong_stop_no_other() {
+fn invalid_entries_do_not_stop_others() {
     let mut home = Home::new();
     home.config(r#"{"interval": "1h"}, {"path": "@/a", "interval": "1h", "maxTurns": 0}, {"path": "@/b"}, {"path": "@/c", "interval": "1h"}"#);
     home.write("a/HEARTBEAT.md", "x");
@@ -266,7 +266,7 @@ fn two_paths_to_one_folder_are_one_workspace() {
 }
 
 #[test]
-fn edits_are_seen_and_what_did_not_change_is_not_read_again() {
+fn edits_are_seen_and_unchanged_files_are_not_read_again() {
     let mut home = Home::new();
     home.write("a/HEARTBEAT.md", "---\ninterval: 1h\n---\nx");
     home.config(r#"{"path": "@/a"}"#);

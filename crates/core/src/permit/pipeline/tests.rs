@@ -88,7 +88,7 @@ fn the_guard_is_first_and_no_rule_overrides_it() {
 }
 
 #[test]
-fn a_rule_decides_before_the_checker_and_a_pass_leaves_it_to_that() {
+fn a_rule_decides_before_the_checker_and_a_pass_leaves_the_call_to_it() {
     use Checker::{Deny, Llm, Manual, Off};
     for (checker, line, expected) in [
         (Off, "rm x", "deny rule 1"),
@@ -125,7 +125,7 @@ fn doubt_asks_a_person_if_one_is_asked_and_else_denies() {
 }
 
 #[test]
-fn a_manager_runs_what_its_patterns_say_and_nothing_else() {
+fn a_manager_runs_only_what_its_patterns_match() {
     let manager =
         Policy::resolve(Role::Manager, &Default::default(), &Default::default(), &Default::default(), true);
     for (rules, line, expected) in [

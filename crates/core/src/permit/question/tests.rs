@@ -59,7 +59,7 @@ fn the_answers_go_back_under_the_questions_texts_and_the_rest_of_the_input_stays
 }
 
 #[test]
-fn a_value_is_a_label_a_number_a_list_or_a_text_of_ones_own() {
+fn an_answer_is_a_label_a_number_a_list_or_free_text() {
     for (number, value, expected) in [
         (1, json!("SQLite"), "SQLite"),
         (1, json!(" sqlite "), "SQLite"),
@@ -92,7 +92,7 @@ fn a_value_is_a_label_a_number_a_list_or_a_text_of_ones_own() {
 }
 
 #[test]
-fn a_slip_in_a_choice_is_refused_with_the_choices() {
+fn a_misspelled_choice_is_refused_with_the_choices() {
     let choices = r#"write one of "Postgres" (1), "SQLite" (2), "2" (3), or {"other": "your own text"}"#;
     let several =
         r#"write one or a list of "Lint" (1), "Test" (2), "test" (3), or {"other": "your own text"}"#;
@@ -124,7 +124,7 @@ fn a_slip_in_a_choice_is_refused_with_the_choices() {
 }
 
 #[test]
-fn every_question_is_answered_once_and_no_other_is() {
+fn every_question_needs_exactly_one_answer() {
     for (given, expected) in [
         (
             json!(["x"]),
@@ -151,7 +151,7 @@ fn every_question_is_answered_once_and_no_other_is() {
 }
 
 #[test]
-fn what_asks_nothing_is_refused() {
+fn input_without_questions_is_refused() {
     for (input, expected) in [
         (json!({}), "the questions are not valid (\"questions\" is missing)"),
         (json!({"questions": "x"}), "the questions are not valid (invalid type"),
@@ -169,7 +169,7 @@ fn what_asks_nothing_is_refused() {
 }
 
 #[test]
-fn it_is_printed_without_anything_that_a_terminal_obeys() {
+fn it_is_printed_without_control_characters() {
     let input = json!({"questions": [
         {
             "question": "Which \u{1b}[31mone\u{1b}[0m?\nq2 [Fake] Sure?",

@@ -109,7 +109,7 @@ fn the_first_rule_that_matches_decides_and_the_first_file_comes_first() {
 }
 
 #[test]
-fn a_line_is_denied_where_any_command_is_and_allowed_where_every_one_is() {
+fn a_line_is_denied_if_any_command_is_and_allowed_if_all_are() {
     let rules =
         bash(&["deny git push:*", "allow git:*", "allow ls:*", "allow timeout 9 make", "allow cat:*"]);
     for (line, expected) in [
@@ -137,7 +137,7 @@ fn a_line_is_denied_where_any_command_is_and_allowed_where_every_one_is() {
 }
 
 #[test]
-fn a_pass_leaves_it_to_what_comes_after_the_rules() {
+fn pass_leaves_the_call_to_the_policy() {
     let rules = bash(&["allow git status", "pass git:*", "allow *"]);
     for (line, expected) in [
         ("git status", "allow 1"),
@@ -151,7 +151,7 @@ fn a_pass_leaves_it_to_what_comes_after_the_rules() {
 }
 
 #[test]
-fn what_is_not_known_or_says_more_than_its_words_is_allowed_only_letter_for_letter() {
+fn lines_with_unknown_or_hidden_effects_are_allowed_only_verbatim() {
     let rules = bash(&[
         "allow git:*",
         "allow echo:*",
@@ -194,7 +194,7 @@ fn what_is_not_known_or_says_more_than_its_words_is_allowed_only_letter_for_lett
 }
 
 #[test]
-fn a_line_that_cannot_be_read_is_denied_by_its_pieces_and_allowed_only_letter_for_letter() {
+fn an_unreadable_line_is_denied_by_its_pieces_and_allowed_only_verbatim() {
     let rules = bash(&["deny git push:*", "allow echo 'x", "allow *"]);
     for (line, expected) in [
         ("echo 'x", "allow 2"),
@@ -213,7 +213,7 @@ fn a_line_that_cannot_be_read_is_denied_by_its_pieces_and_allowed_only_letter_fo
 }
 
 #[test]
-fn a_tool_is_its_name_a_star_or_the_server_of_an_mcp_tool() {
+fn a_tool_pattern_is_a_name_a_wildcard_or_an_mcp_server() {
     for (name, tool, expected) in [
         ("Bash", "Bash", true),
         ("bash*", "Bash", false),

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_is_any_text_and_without_one_it_is_the_text_itself() {
+    fn a_star_matches_any_text_and_other_text_matches_itself() {
         for (pattern, text, expected) in [
             ("*", "", true),
             ("*", "anything at all", true),

@@ -31,7 +31,7 @@ fn a_file_is_read_and_its_rules_are_numbered() {
 }
 
 #[test]
-fn what_is_not_understood_is_an_error_with_its_place_and_what_to_do() {
+fn invalid_rules_are_errors_with_position_and_hint() {
     let rule = |members: &str| format!("[[rules]]\n{members}\n");
     for (text, expected) in [
         ("[[rule]]".to_owned(), "1:3: key \"rule\" is not known; did you mean \"rules\"?"),
@@ -90,7 +90,7 @@ fn what_is_not_understood_is_an_error_with_its_place_and_what_to_do() {
 }
 
 #[test]
-fn a_rule_for_one_call_means_that_call_and_leaves_the_file_as_it_is() {
+fn a_rule_for_one_call_matches_only_it_and_keeps_the_rest_of_the_file() {
     let bash = |line: &str| call("Bash", json!({ "command": line }));
     let file = Path::new(FILE);
     let before = "# mine\n[manager]\nallowed_patterns = [\"a\"]";
@@ -115,7 +115,7 @@ fn a_rule_for_one_call_means_that_call_and_leaves_the_file_as_it_is() {
 }
 
 #[test]
-fn the_file_that_is_shipped_denies_what_it_says_and_stops_no_ordinary_work() {
+fn the_shipped_rules_deny_what_they_claim_and_no_ordinary_work() {
     let text = include_str!("../../../../../../permissions.toml.default");
     let shipped = rules(text);
     let (write, edit) = (

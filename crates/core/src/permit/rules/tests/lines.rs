@@ -4,7 +4,7 @@ use super::*;
 use shell_guard::shell;
 
 #[test]
-fn an_allow_covers_what_a_line_runs_and_no_way_around_it() {
+fn an_allow_covers_only_commands_that_its_patterns_match() {
     let rules = bash(&[
         "deny git push:*",
         "allow git:*",

@@ -10,7 +10,7 @@ fn of_path(tool: &str, action: &str, pattern: &str, key: &str, path: &str) -> bo
 }
 
 #[test]
-fn a_path_is_allowed_only_where_it_lies_there_whichever_way_one_looks() {
+fn a_path_is_allowed_only_if_it_matches_both_as_written_and_resolved() {
     for (pattern, path, expected) in [
         ("/src/**", "/w/src/a.rs", true),
         ("/src/**", "src/a.rs", true),
@@ -43,7 +43,7 @@ fn a_path_is_allowed_only_where_it_lies_there_whichever_way_one_looks() {
 }
 
 #[test]
-fn a_path_is_denied_where_it_lies_there_whichever_way_one_looks() {
+fn a_path_is_denied_if_it_matches_as_written_or_resolved() {
     for (pattern, path, expected) in [
         ("/secrets", "/w/secrets/a/b", true),
         ("/secrets", "src/../secrets/a", true),
@@ -74,7 +74,7 @@ fn outside_of_its_workspace_an_agent_has_no_patterns_of_its_own() {
 }
 
 #[test]
-fn a_search_is_one_of_all_the_folders_that_it_names() {
+fn a_search_counts_as_every_folder_that_it_names() {
     let rules = rules("[[rules]]\ntool = \"Glob\"\naction = \"allow\"\npattern = \"/**\"\n");
     for (input, expected) in [
         (json!({ "pattern": "**/*.rs" }), "allow 1"),
