@@ -1,5 +1,5 @@
-//! fake-claude and fake-model. They are another package's programs, which Cargo does not build for this package's tests:
-//! they are built here when the first test asks for them, which takes no time where they are up to date.
+//! fake-claude and fake-model. They are programs of another package, which Cargo doesn't build for this package's tests:
+//! the first test that needs them builds them, which takes no time if they are up to date.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub(crate) fn built(program: &str) -> io::Result<String> {
     Ok(folder.join(program).display().to_string())
 }
 
-/// Builds both beside murmur, and returns their folder.
+/// Builds both next to murmur and returns their folder.
 fn build() -> io::Result<PathBuf> {
     let murmur = Path::new(env!("CARGO_BIN_EXE_murmur"));
     let folders: Vec<&Path> = murmur.ancestors().skip(1).take(2).collect();

@@ -1,7 +1,7 @@
-//! Scenarios that are acted and not recorded: what hooks and hosts answer decides how a run goes on.
+//! Acted scenarios, which are not recorded: the answers of hooks and hosts decide how a run continues.
 //!
-//! In come `fixtures/acted/*.json` (`fake-claude/README.md`); each case is run on the real CLI with fake-model and on
-//! fake-claude with the same script. Out go the differences.
+//! Input: `fixtures/acted/*.json` (`fake-claude/README.md`); each case is run on the real CLI with fake-model and on
+//! fake-claude with the same script. Output: the differences.
 
 mod essence;
 pub(crate) mod stage;
@@ -22,13 +22,13 @@ use stage::{Agent, Stage};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/acted");
 
-/// A file of cases that have much in common.
+/// A file of cases with much in common.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct File {
     #[serde(rename = "about")]
     _about: String,
-    /// What a case is where it says nothing else.
+    /// The defaults of a case.
     #[serde(default)]
     base: Value,
     cases: BTreeMap<String, Value>,
@@ -40,7 +40,7 @@ impl File {
         serde_json::from_slice(&text).with_context(|| format!("reading {}", path.display()))
     }
 
-    /// The file of this name.
+    /// The file with this name.
     pub(crate) fn load(name: &str) -> Result<Self> {
         Self::read(&Path::new(FOLDER).join(format!("{name}.json")))
     }
@@ -50,7 +50,7 @@ impl File {
         self.cases.keys().map(String::as_str)
     }
 
-    /// The cases by their names, each with what all have.
+    /// The cases by name, each with the file's defaults.
     pub(crate) fn cases(&self) -> impl Iterator<Item = Result<(&str, Case)>> {
         self.cases.iter().map(|(name, own)| {
             let mut whole = self.base.clone();
@@ -66,9 +66,9 @@ pub(crate) struct Case {
     /// fake-model's script.
     pub(crate) model: Value,
     pub(crate) first: Run,
-    /// A second run, that resumes the session of the first.
+    /// A second run, which resumes the session of the first.
     pub(crate) second: Option<Run>,
-    /// The capabilities without which a version does something else.
+    /// The capabilities without which a version behaves differently.
     needs: Vec<String>,
 }
 
@@ -89,11 +89,11 @@ pub(crate) struct Run {
     prompt: Option<String>,
     /// The value of `--settings`: an object, or the text itself.
     pub(crate) settings: Option<Value>,
-    /// In place of `settings`: the command of one `PreToolUse` hook for all tools.
+    /// Instead of `settings`: the command of one `PreToolUse` hook for all tools.
     hook: Option<String>,
-    /// In place of `hook`: what it prints as its `hookSpecificOutput`.
+    /// Instead of `hook`: what it prints as its `hookSpecificOutput`.
     decision: Option<Value>,
-    /// What else that hook's entry has.
+    /// The other members of that hook's entry.
     #[serde(default)]
     entry: BTreeMap<String, Value>,
     #[serde(default)]
@@ -102,7 +102,7 @@ pub(crate) struct Run {
     files: BTreeMap<PathBuf, String>,
     #[serde(default)]
     env: BTreeMap<String, String>,
-    /// `false`: without a credential.
+    /// `false`: without credentials.
     #[serde(default = "yes")]
     login: bool,
     /// Without `--dangerously-skip-permissions`.
@@ -114,7 +114,7 @@ pub(crate) struct Run {
     /// With `--input-format stream-json`; the prompt is its only message.
     #[serde(default)]
     live: bool,
-    /// The answers to `can_use_tool`, one after the other; `"close"` closes stdin.
+    /// The answers to `can_use_tool`, in order; `"close"` closes stdin.
     #[serde(default)]
     answers: Vec<Value>,
 }
@@ -143,12 +143,12 @@ impl Run {
     }
 }
 
-/// The names of the files, each a name on the command line.
+/// The names of the files, each of which can be given on the command line.
 pub(crate) fn names() -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(FOLDER).with_context(|| format!("reading {FOLDER}"))? {
         let path = entry?.path();
-        // The folder's README is no case.
+        // The folder's README is not a case.
         let is_case = path.extension().is_some_and(|extension| extension == "json");
         names.extend(path.file_stem().filter(|_| is_case).map(|stem| stem.to_string_lossy().into_owned()));
     }
@@ -189,7 +189,7 @@ fn merge(base: &mut Value, own: &Value) {
     }
 }
 
-/// What came of all runs of a case.
+/// The results of all runs of a case.
 struct Acted {
     essences: Vec<Essence>,
     facts: Facts,
@@ -207,7 +207,7 @@ fn run(case: &Case, agent: Agent<'_>) -> Result<Acted> {
     let (mut lines, mut told, mut stderr) = (Vec::new(), String::new(), String::new());
     let mut end = End::Code(0);
     for run in &runs {
-        // Where it worked is no fact.
+        // The folder is not a fact.
         let placed = |text: &str| text.replace(&*home.to_string_lossy(), "");
         lines.extend(serde_json::from_str::<Vec<Value>>(&placed(
             &Value::from(run.lines.clone()).to_string(),

@@ -1,7 +1,7 @@
-//! Holds fake-claude under other names against other agents: Codex, and OpenCode as an ACP agent.
+//! Compares fake-claude under other names with other agents: Codex, and OpenCode as an ACP agent.
 //!
-//! In come `fixtures/codex` and `fixtures/acp`, and names such as `codex`, `acp` or `codex/ok`. Each scenario is run on the
-//! real CLI with fake-model, and on fake-claude with the same script. Out go the differences of their conversations.
+//! Input: `fixtures/codex` and `fixtures/acp`, and names such as `codex`, `acp` or `codex/ok`. Each scenario is run on the
+//! real CLI with fake-model, and on fake-claude with the same script. Output: the differences of their conversations.
 
 mod acp;
 mod codex;
@@ -22,7 +22,7 @@ use talk::Protocol;
 struct Agent {
     /// The name of its fixtures.
     name: &'static str,
-    /// The name that it has on the PATH.
+    /// Its name on the PATH.
     program: &'static str,
     /// The npm package, its version, and the executable in it.
     package: (&'static str, &'static str, &'static str),
@@ -51,18 +51,18 @@ const AGENTS: [Agent; 2] = [
 
 /// Why an agent is not checked.
 enum Missing {
-    /// What a variable says is not there.
+    /// The path in a variable doesn't exist.
     Chosen(String),
     /// The pinned version cannot be installed.
     Pinned(String),
 }
 
-/// Whether a name on the command line is for this module.
+/// Whether a name on the command line belongs to this module.
 pub(crate) fn is_one(name: &str) -> bool {
     AGENTS.iter().any(|agent| name == agent.name || name.starts_with(&format!("{}/", agent.name)))
 }
 
-/// Records or checks the scenarios of these names. Returns whether they agree; `None` if a chosen CLI is missing.
+/// Records or checks the scenarios with these names. Returns whether they agree; `None` if a chosen CLI is missing.
 pub(crate) fn run(record: bool, names: &[String], say: fn(&str)) -> Result<Option<bool>> {
     let mut agree = true;
     for agent in &AGENTS {
@@ -149,7 +149,7 @@ impl Agent {
         stage.run(scenario, || self.protocol(), into, false)
     }
 
-    /// What differs between the real one and the fake.
+    /// The differences between the real one and the fake.
     fn differences(&self, program: &Path, scenario: &Scenario) -> Result<Vec<String>> {
         let folder = tempfile::tempdir()?;
         let real = self.real(program, scenario, &folder.path().join("real"))?;

@@ -1,7 +1,7 @@
-//! All checks: which there are, of which parts each consists, and what a part finds.
+//! All checks: their names, their parts, and the result of a part.
 //!
 //! A check is a scenario of `fixtures/claude`, a file of `fixtures/acted`, each case of which is a part, or one of
-//! [`OTHERS`]. A part is run by `pool.rs` in a process of its own.
+//! [`OTHERS`]. `pool.rs` runs each part in its own process.
 
 use std::path::{Path, PathBuf};
 
@@ -18,20 +18,20 @@ use crate::{attacks, clients, live, permits, plan, pulses, run, trust};
 
 pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/claude");
 
-/// The check that needs an MCP client and no Claude Code.
+/// The check that needs an MCP client but no Claude Code.
 pub(crate) const INSPECTOR: &str = "mcp-inspector";
 
-/// Those that are also checked with the older version when none is chosen.
+/// Those that are also run with the older version if none is chosen.
 const OLDER: [&str; 2] = ["pulses", "pulses-started"];
 
-/// Prefix of the checks that prove a capability with a case of its own.
+/// Prefix of the checks that prove a capability with their own case.
 const PROBE: &str = "capability ";
 
 /// A check with murmur itself.
 struct Other {
     name: &'static str,
     check: fn(&Path) -> Result<()>,
-    /// The capabilities without which it cannot hold.
+    /// The capabilities without which it fails.
     needs: &'static [&'static str],
 }
 
@@ -39,7 +39,7 @@ const fn other(name: &'static str, needs: &'static [&'static str], check: fn(&Pa
     Other { name, check, needs }
 }
 
-/// Checks that are no scenarios: the real CLI as a client of murmur's MCP server, as a hosted agent, under murmur's
+/// Checks that are not scenarios: the real CLI as a client of murmur's MCP server, as a hosted agent, under murmur's
 /// hook, with its pulses, and against a hostile repository and a hostile agent.
 const OTHERS: [Other; 11] = [
     other("mcp-claude", &[], clients::claude),
@@ -55,7 +55,7 @@ const OTHERS: [Other; 11] = [
     other("attacks", &[], attacks::all),
 ];
 
-/// A Claude Code to be checked.
+/// A Claude Code to check.
 #[derive(Debug, Clone)]
 pub(crate) struct Claude {
     pub(crate) path: PathBuf,
@@ -63,7 +63,7 @@ pub(crate) struct Claude {
     pub(crate) version: String,
 }
 
-/// The names of all checks, in the order in which they are reported.
+/// The names of all checks, in the order of the report.
 pub(crate) fn names() -> Result<Vec<String>> {
     let mut names: Vec<String> = OTHERS.iter().map(|other| other.name.to_owned()).collect();
     names.extend(acted::names()?);
@@ -71,7 +71,7 @@ pub(crate) fn names() -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// The checks of these names, or all.
+/// The checks with these names, or all.
 pub(crate) fn chosen(names: &[String]) -> Result<Vec<String>> {
     let mut all = self::names()?;
     if let Some(unknown) = names.iter().find(|name| *name != INSPECTOR && !all.contains(name)) {
@@ -81,7 +81,7 @@ pub(crate) fn chosen(names: &[String]) -> Result<Vec<String>> {
     Ok(all)
 }
 
-/// The parts of a check. `older` is another Claude Code, which some are checked with as well.
+/// The parts of a check. `older` is another Claude Code with which some parts are run, too.
 pub(crate) fn parts(check: &str, claude: &Claude, older: Option<&Claude>) -> Result<Vec<Part>> {
     let part = |claude: &Claude, case: &str| Part {
         check: check.to_owned(),
@@ -98,7 +98,7 @@ pub(crate) fn parts(check: &str, claude: &Claude, older: Option<&Claude>) -> Res
     Ok(parts)
 }
 
-/// The parts that prove what no check does.
+/// The parts that prove capabilities that no check proves.
 pub(crate) fn probes(known: &Known, claude: &Claude) -> Vec<Part> {
     let own = known.capabilities.iter().filter(|capability| capability.probe.is_some());
     own.map(|capability| Part {

@@ -1,20 +1,20 @@
-//! Which Claude Code is asked for: `MURMUR_REAL_CLAUDE` is a path, `REAL_CLAUDE_VERSION` a version.
+//! The requested Claude Code: `MURMUR_REAL_CLAUDE` is a path, `REAL_CLAUDE_VERSION` a version.
 
 use std::path::PathBuf;
 
-/// A Claude Code to be checked.
+/// A Claude Code to check.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     /// This file.
     Path(PathBuf),
     /// This version, from npm.
     Version(String),
-    /// Nobody says which; the pinned version.
+    /// Not specified: the pinned version.
     Pinned,
 }
 
 impl Choice {
-    /// Reads the values of the two variables; an empty one counts as unset.
+    /// Reads the values of the two variables; empty ones count as unset.
     pub(crate) fn parse(path: Option<PathBuf>, version: Option<String>) -> Result<Self, String> {
         let path = path.filter(|path| !path.as_os_str().is_empty());
         let version = version.filter(|version| !version.is_empty());
@@ -33,7 +33,7 @@ impl Choice {
     }
 }
 
-/// Whether npm installs the same thing for it tomorrow, and it names a folder.
+/// Whether npm always installs the same package for it, and it can be a folder name.
 pub(crate) fn is_exact(version: &str) -> bool {
     let numbers: Vec<&str> = version.split('.').collect();
     let is_number = |word: &&str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());

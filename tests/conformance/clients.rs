@@ -1,5 +1,5 @@
-//! Holds `murmur mcp` against MCP clients that were not written here: the official inspector's CLI and the real
-//! Claude Code, which fake-model has call the tools. Each lists, reads and waits. (rmcp's own client is in
+//! Tests `murmur mcp` with other projects' MCP clients: the official inspector's CLI and the real
+//! Claude Code, whose calls come from fake-model. Each lists, reads and waits. (rmcp's own client is in
 //! crates/derun's tests.)
 
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const INSPECTOR_VERSION: &str = "0.15.0";
 const TOOLS: [&str; 4] =
     ["derun_get_session", "derun_list_sessions", "derun_read_output", "derun_wait_output"];
 
-/// A store with one session, `conformed`, that is over.
+/// A store with one ended session, `conformed`.
 struct Store {
     root: TempDir,
 }
@@ -45,8 +45,8 @@ impl Store {
     }
 }
 
-/// What a client must have seen, whoever it is: the answers to list, read and wait, and the error for a session
-/// that is not there.
+/// What every client must have received: the results of list, read and wait, and the error for a missing
+/// session.
 fn expect(list: &Value, read: &Value, wait: &Value, missing: &str) -> Result<()> {
     ensure!(list["sessions"][0]["session_id"] == "conformed", "listed: {list}");
     let mut texts: Vec<(&str, &str)> = read["chunks"]
@@ -55,7 +55,7 @@ fn expect(list: &Value, read: &Value, wait: &Value, missing: &str) -> Result<()>
         .iter()
         .map(|chunk| (chunk["channel"].as_str().unwrap_or("?"), chunk["text"].as_str().unwrap_or("?")))
         .collect();
-    // Two pipes have no order between them.
+    // There is no order between two pipes.
     texts.sort_unstable();
     ensure!(texts == [("stderr", "two\n"), ("stdout", "one\n")], "read: {read}");
     ensure!(read["next_cursor"] == "8" && read["eof"] == true, "read: {read}");
@@ -70,7 +70,7 @@ fn expect(list: &Value, read: &Value, wait: &Value, missing: &str) -> Result<()>
     Ok(())
 }
 
-/// The inspector's CLI: one process a call.
+/// The inspector's CLI: one process per call.
 pub(crate) fn inspector() -> Result<Option<String>> {
     let folder = match real::package(INSPECTOR, INSPECTOR_VERSION) {
         Ok(folder) => folder,
@@ -113,7 +113,7 @@ pub(crate) fn inspector() -> Result<Option<String>> {
     Ok(None)
 }
 
-/// The real Claude Code, with the tools called by the model.
+/// The real Claude Code; the model calls the tools.
 pub(crate) fn claude(claude: &Path) -> Result<()> {
     let store = Store::make()?;
     let call = |id: &str, tool: &str, input: Value| json!([{"type": "tool_use", "id": id, "name": format!("mcp__derun__{tool}"), "input": input}]);

@@ -1,7 +1,7 @@
-//! What differs between a run of the real CLI and one of fake-claude, as far as murmur can see it.
+//! The differences between a run of the real CLI and one of fake-claude, as far as murmur can see them.
 //!
-//! In come two recordings; out go differences, each a line for a person: how they ended, what they wrote on stderr,
-//! the shapes of their lines, the events murmur makes of them, and the outcome it decides on.
+//! Input: two recordings. Output: differences, each a line for people: how they ended, what they wrote to stderr,
+//! the shapes of their lines, the events that murmur derives from them, and the outcome it decides on.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use murmur_agent::event::{Event, RunResult};
 use murmur_agent::parser::Parser;
 use serde_json::Value;
 
-/// One thing in which the two runs differ.
+/// One difference between the two runs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Difference {
     what: &'static str,
@@ -36,7 +36,7 @@ pub(crate) fn compare(real: &Fixture, fake: &Fixture) -> Vec<Difference> {
     differ("end", format!("{:?}", real.run.end), format!("{:?}", fake.run.end));
     let stderr = |run: &Fixture| String::from_utf8_lossy(&run.stderr).into_owned();
     differ("stderr", stderr(real), stderr(fake));
-    // A subagent runs beside the main agent: only the order within each is certain.
+    // A subagent runs concurrently with the main agent: only the order within each is certain.
     for (what, wanted) in
         [("system lines", Stream::System), ("main lines", Stream::Main), ("subagent lines", Stream::Subagent)]
     {
@@ -54,7 +54,7 @@ pub(crate) fn compare(real: &Fixture, fake: &Fixture) -> Vec<Difference> {
 /// What murmur sees of a run.
 struct Seen {
     main: Vec<String>,
-    /// What tells of tasks that run beside the main agent: it comes between any two of its events.
+    /// Reports about concurrent tasks: they may come between any two events of the main agent.
     tasks: Vec<String>,
     subagent: Vec<String>,
     outcome: String,
@@ -93,8 +93,8 @@ impl Seen {
     }
 }
 
-/// An event without what comes by the clock (waits are random, and durations are measured), and without the version:
-/// a fixture speaks for the one it was recorded with.
+/// An event without values that depend on the clock (delays are random, durations measured), and without the version,
+/// which is that of the recording.
 fn normalised(event: Event<'_>) -> String {
     match event {
         Event::Session { id, model, permission_mode, mcp_servers, .. } => {
@@ -120,7 +120,7 @@ fn normalised(event: Event<'_>) -> String {
     }
 }
 
-/// A text without how much of a prompt is the conversation: what else is in it differs from version to version.
+/// A text without how much of a prompt is the conversation: the rest of the prompt differs from version to version.
 fn estimated(text: &str) -> String {
     const BEFORE: &str = "this conversation is only ~";
     match text.split_once(BEFORE) {
@@ -132,8 +132,8 @@ fn estimated(text: &str) -> String {
     }
 }
 
-/// Messages are numbered as their requests came to the model, and an agent and its subagent ask at the same time: within
-/// each stream they are numbered anew, as they come.
+/// Messages are numbered by the order of their requests to the model, and an agent and its subagent ask concurrently:
+/// within each stream they are renumbered in order.
 fn number_messages(events: &mut [String]) {
     let mut known: Vec<String> = Vec::new();
     for event in events {
@@ -147,7 +147,7 @@ fn number_messages(events: &mut [String]) {
     }
 }
 
-/// Tools that run side by side answer in any order: each run of answers is sorted.
+/// Concurrent tools answer in any order: each series of answers is sorted.
 fn sort_results(events: &mut [String]) {
     for group in
         events.chunk_by_mut(|one, other| [one, other].iter().all(|event| event.starts_with("ToolResult")))
@@ -178,7 +178,7 @@ fn shapes(run: &Fixture, wanted: Stream) -> Vec<String> {
         .collect()
 }
 
-/// Which stream a line belongs to; none for the progress of tasks, which comes by the clock.
+/// Which stream a line belongs to; `None` for the progress of tasks, which depends on the clock.
 fn stream(line: &Value) -> Option<Stream> {
     let subtype = line["subtype"].as_str().unwrap_or_default();
     match line["type"].as_str() {

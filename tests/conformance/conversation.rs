@@ -1,6 +1,6 @@
-//! The host of a hosted agent: says the next message when the answer to the last one has come.
+//! The host of a hosted agent: sends the next message once the last one is answered.
 //!
-//! In come messages and, as a writer, what the agent prints; out go the messages, one line each, through a pipe
+//! Input: messages and, as a writer, the agent's output. Output: the messages, one per line, through a pipe
 //! that is closed after the last answer.
 
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use std::io::{self, PipeWriter, Write};
 
 use serde_json::{Value, json};
 
-/// What is left to be said, and where.
+/// The remaining messages, and where to send them.
 pub(crate) struct Conversation {
     messages: VecDeque<Value>,
     to: Option<PipeWriter>,
@@ -16,7 +16,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// Says the first message.
+    /// Sends the first message.
     pub(crate) fn begin(messages: &[Value], to: PipeWriter) -> Self {
         let mut begun = Self { messages: messages.iter().cloned().collect(), to: Some(to), line: Vec::new() };
         begun.say_next();

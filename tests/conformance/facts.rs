@@ -1,7 +1,7 @@
-//! What murmur reads of a run: facts that have to be the same in every version of Claude Code.
+//! The facts that murmur reads from a run; they must be the same in every version of Claude Code.
 //!
-//! In come the lines of a run and what its hooks were told; out go facts, each a line, and what else the run shows, by which a
-//! capability is known. Texts that Claude Code itself writes, keys, ids and the order of independent lines are no facts.
+//! Input: the lines of a run and what its hooks were told. Output: facts, one per line, and other properties of the run that
+//! show a capability. Texts of Claude Code itself, keys, ids and the order of independent lines are not facts.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use murmur_agent::event::{Event, RunResult};
 use murmur_agent::parser::Parser;
 use serde_json::Value;
 
-/// Of how many levels of objects the keys are shown.
+/// How many levels of objects are shown with their keys.
 const DEPTH: usize = 3;
 
-/// What a run says to murmur.
+/// A run as murmur reads it.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
     parts: Vec<(&'static str, Vec<String>)>,
@@ -23,7 +23,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// The facts of a run: its stdout and stderr, how it ended, and what its hooks were told, a payload a line.
+    /// The facts of a run, from its stdout and stderr, how it ended, and what its hooks were told, one payload per line.
     pub(crate) fn of(lines: &[Value], stderr: &str, end: End, told: &str) -> Self {
         let mut read = Read::default();
         let mut parser = Parser::default();
@@ -31,7 +31,7 @@ impl Facts {
             parser.feed(format!("{line}\n").as_bytes(), &mut |event| read.event(event));
         }
         parser.finish(&mut |event| read.event(event));
-        // Calls that are made side by side are answered in any order.
+        // Concurrent calls are answered in any order.
         read.answers.sort();
         let ending = match end {
             End::Code(code) => Ending::Exited(code),
@@ -78,7 +78,7 @@ impl Facts {
         facts
     }
 
-    /// In which facts the real run differs from one of fake-claude.
+    /// The facts in which the real run differs from fake-claude's.
     pub(crate) fn differences(&self, fake: &Self) -> Vec<String> {
         let both = self.parts.iter().zip(&fake.parts).filter(|((_, real), (_, fake))| real != fake);
         both.map(|((what, real), (_, fake))| {
@@ -93,7 +93,7 @@ impl Facts {
     }
 }
 
-/// What murmur's parser made of the lines.
+/// What murmur's parser returned for the lines.
 #[derive(Default)]
 struct Read {
     results: Vec<String>,
@@ -106,7 +106,7 @@ struct Read {
     limits: Vec<String>,
     subagent: Vec<String>,
     outcomes: Vec<RunResult>,
-    /// The next text is Claude Code's own, about a request that failed.
+    /// The next text is Claude Code's own, about a failed request.
     failed: bool,
 }
 
@@ -170,7 +170,7 @@ fn ended(result: &RunResult) -> String {
     )
 }
 
-/// The hooks that were asked, and about which call. Those that Claude Code does not wait for may be missing.
+/// The hooks that ran, and for which call. Those that Claude Code doesn't wait for may be missing.
 fn hooks(told: &str) -> Vec<String> {
     let payload = |line: &str| -> Option<String> {
         let told: Value = serde_json::from_str(line).ok()?;

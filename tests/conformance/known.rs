@@ -1,5 +1,5 @@
-//! What is known of Claude Code's versions: fixtures/claude-versions.json, and the table that fixtures/claude-versions.md
-//! makes of it.
+//! What is known about Claude Code's versions: fixtures/claude-versions.json, and the table generated from it in
+//! fixtures/claude-versions.md.
 //!
 //! `just conformance versions` writes both; `murmur doctor` has the file compiled in.
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 pub(crate) const FILE: &str = "fixtures/claude-versions.json";
 const PAGE: &str = "fixtures/claude-versions.md";
-/// Around what is generated in the page.
+/// The markers around the generated part of the page.
 const MARKS: [&str; 2] = ["<!-- just conformance versions writes this -->\n", "<!-- until here -->\n"];
 
 /// An exact version.
@@ -21,7 +21,7 @@ const MARKS: [&str; 2] = ["<!-- just conformance versions writes this -->\n", "<
 pub(crate) struct Version([u32; 3]);
 
 impl Version {
-    /// The version that begins `text`, such as `2.1.329 (Claude Code)`.
+    /// The version at the beginning of `text`, such as `2.1.329 (Claude Code)`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut numbers = text.split(' ').next()?.split('.').map(str::parse);
         let mut next = || numbers.next()?.ok();
@@ -42,15 +42,15 @@ impl fmt::Display for Version {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Capability {
     pub(crate) name: String,
-    /// What it is.
+    /// Its description.
     about: String,
-    /// What happens where it is missing, if users should know; `murmur doctor` says it.
+    /// The effect of its absence, if users should know; `murmur doctor` prints it.
     #[serde(skip_serializing_if = "Option::is_none")]
     without: Option<String>,
-    /// The check that shows it: `SCENARIO` or `FILE/CASE`.
+    /// The check that proves it: `SCENARIO` or `FILE/CASE`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) proof: Option<String>,
-    /// A case that shows it, if no check does.
+    /// A case that proves it, if no check does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) probe: Option<Value>,
     /// The beginning of what the run shows if the version has it.
@@ -68,7 +68,7 @@ impl Capability {
         (if has { &mut self.has } else { &mut self.lacks }).insert(version);
     }
 
-    /// From which version on, or up to which, there is one, as far as it was measured.
+    /// The first or last version that has it, as far as measured.
     fn span(&self) -> String {
         let all: BTreeMap<Version, bool> = self
             .has
@@ -102,7 +102,7 @@ impl Capability {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Known {
     format: u32,
-    /// Versions that all checks were run with.
+    /// The versions with which all checks were run.
     #[serde(with = "words")]
     tested: BTreeSet<Version>,
     pub(crate) capabilities: Vec<Capability>,
@@ -116,12 +116,12 @@ impl Known {
         Ok(known)
     }
 
-    /// Takes in that all checks were run with a version.
+    /// Records that all checks were run with a version.
     pub(crate) fn add_tested(&mut self, version: Version) {
         self.tested.insert(version);
     }
 
-    /// Takes in whether a version has a capability.
+    /// Records whether a version has a capability.
     pub(crate) fn learn(&mut self, name: &str, version: Version, has: bool) {
         if let Some(capability) = self.capabilities.iter_mut().find(|capability| capability.name == name) {
             capability.learn(version, has);
@@ -143,7 +143,7 @@ impl Known {
         std::fs::write(path(PAGE), self.page(&page)?).with_context(|| format!("writing {PAGE}"))
     }
 
-    /// The page with the table of this.
+    /// The page with this table.
     pub(crate) fn page(&self, page: &str) -> Result<String> {
         let (before, rest) = page.split_once(MARKS[0]).with_context(|| format!("{PAGE} has no mark"))?;
         let (_, after) = rest.split_once(MARKS[1]).with_context(|| format!("{PAGE} has no second mark"))?;
@@ -171,7 +171,7 @@ fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// Versions as words of one text.
+/// Versions as one text.
 mod words {
     use super::Version;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};

@@ -1,4 +1,4 @@
-//! The real Claude Code as a hosted agent: its conversation goes on across a daemon that is killed and started again.
+//! The real Claude Code as a hosted agent: its conversation continues while a daemon is killed and started again.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::path::Path;
@@ -16,7 +16,7 @@ fn status(place: &Place) -> Result<Value> {
     Ok(serde_json::from_slice(&said.stdout)?)
 }
 
-/// `murmur attach --from 0`, whose events have to come one after the other.
+/// `murmur attach --from 0`, whose events must be consecutive.
 pub(crate) struct Events {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -57,7 +57,7 @@ impl Drop for Events {
 }
 
 pub(crate) fn across_a_killed_daemon(claude: &Path) -> Result<()> {
-    // fake-model counts what the assistant has said before: a conversation that is lost begins with the first answer.
+    // fake-model counts the assistant's earlier messages: a lost conversation would start with the first answer.
     let text = |text: &str| json!([{"type": "text", "text": text}]);
     let script = json!([text("The first answer."), text("The second."), text("The third.")]);
     let place = Place::new(claude, &script)?;

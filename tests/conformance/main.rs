@@ -1,10 +1,10 @@
-//! Holds fake-claude against the real Claude Code: `cargo test --test conformance [-- record|check|versions] [NAME...]`.
+//! Compares fake-claude with the real Claude Code: `cargo test --test conformance [-- record|check|versions] [NAME...]`.
 //!
-//! `record` records scenarios of `fixtures/claude` anew from the real CLI against fake-model. `check`, the default, runs every
-//! check (`checks.rs`) on the real CLI, several at a time, and fails on any difference from fake-claude. The real CLI is the
-//! pinned version, or the one that `REAL_CLAUDE_VERSION` or `MURMUR_REAL_CLAUDE` chooses. Where the pinned one cannot be
-//! installed, both are skipped, with one line; where the chosen one cannot be, the exit code is 69. `versions` runs the checks on
-//! many versions and says what each lacks (`versions.rs`).
+//! `record` records scenarios of `fixtures/claude` again, from the real CLI with fake-model. `check`, the default, runs every
+//! check (`checks.rs`) on the real CLI, several at once, and fails on any difference from fake-claude. The real CLI is the
+//! pinned version, or the one that `REAL_CLAUDE_VERSION` or `MURMUR_REAL_CLAUDE` chooses. If the pinned one can't be
+//! installed, both print one line and skip; if the chosen one can't, the exit code is 69. `versions` runs the checks on
+//! many versions and reports what each lacks (`versions.rs`).
 //! `codex` and `acp`, with `check` or `record`, are other agents (`agents.rs`).
 
 mod acted;
@@ -48,7 +48,7 @@ use real::Missing;
 use report::Report;
 use scenario::Scenario;
 
-/// The exit code where the chosen version cannot be installed: `EX_UNAVAILABLE` of sysexits.h.
+/// The exit code if the chosen version can't be installed: `EX_UNAVAILABLE` of sysexits.h.
 const UNAVAILABLE: u8 = 69;
 
 fn main() -> ExitCode {
@@ -86,7 +86,7 @@ fn ended(result: Result<ExitCode>) -> ExitCode {
     })
 }
 
-/// The real CLI, or the exit code where there is none.
+/// The real CLI, or the exit code if there is none.
 fn claude() -> Result<Result<Claude, ExitCode>> {
     Ok(match real::find() {
         Ok(path) => Ok(Claude { version: ask_version(&path), path }),
@@ -144,7 +144,7 @@ fn check(names: &[String]) -> Result<ExitCode> {
     pool::run(&parts, |at, report| {
         let part = &parts[at];
         differ |= tell(part, &report);
-        // The last part of a check says how all went.
+        // The last part of a check reports the results of all.
         if parts.get(at + 1).is_none_or(|next| next.check != part.check) {
             if !differ {
                 say(&format!("{}: agrees", part.check));
@@ -163,13 +163,13 @@ fn code(agree: bool) -> ExitCode {
     if agree { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// fake-claude and fake-model, before the parts need them.
+/// Builds fake-claude and fake-model before the parts need them.
 fn build() -> Result<()> {
     built::built("fake-claude")?;
     Ok(())
 }
 
-/// Says in what a part differs, if it does.
+/// Prints the differences of a part, if any.
 fn tell(part: &Part, report: &Report) -> bool {
     let name =
         if part.case.is_empty() { part.check.clone() } else { format!("{}: {}", part.check, part.case) };
@@ -190,6 +190,6 @@ fn inspector() -> bool {
 }
 
 fn say(line: &str) {
-    // Without a reader there is nobody to tell; the exit code still says it.
+    // Without a reader, the exit code alone reports it.
     drop(writeln!(io::stdout(), "{line}"));
 }

@@ -1,7 +1,7 @@
-//! Records what the real CLI says to the hooks of every event: `cargo test --test conformance -- record hooks`.
+//! Records the real CLI's input to the hooks of every event: `cargo test --test conformance -- record hooks`.
 //!
-//! In come the cases of `fixtures/hooks/cases.json`, in the form of acted ones; out goes for each version of the CLI and
-//! each case a file, `fixtures/hooks/<version>/<case>.jsonl`, with one payload a line, scrubbed like a recording.
+//! Input: the cases of `fixtures/hooks/cases.json`, in the form of acted ones. Output: for each version of the CLI and
+//! each case a file, `fixtures/hooks/<version>/<case>.jsonl`, with one payload per line, scrubbed like a recording.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub(crate) const NAME: &str = "hooks";
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/hooks");
 const MURMUR: &str = env!("CARGO_BIN_EXE_murmur");
-/// Those that write pulses, and the one before a call.
+/// The events that write pulses, and the one before a call.
 const EVENTS: [&str; 8] = [
     "SessionStart",
     "UserPromptSubmit",
@@ -31,10 +31,10 @@ const EVENTS: [&str; 8] = [
     "StopFailure",
     "SessionEnd",
 ];
-/// What is too large for a repository, and what stands for it there.
+/// What is too large for a repository, and its placeholder.
 const LARGE: [(&str, usize); 2] = [("[2MB]", 2_000_000), ("[200KB]", 200_000)];
 
-/// What differs from one recording to the next and is in no recording of the stream.
+/// Values that differ between recordings and don't occur in recordings of the stream.
 const VOLATILE: [(&str, &str); 9] = [
     (r"-tmp--tmp[0-9A-Za-z]{6}-workspace", "-workspace"),
     (r"\b1[678]\d{11}\b", "1767225600000"),
@@ -47,7 +47,7 @@ const VOLATILE: [(&str, &str); 9] = [
     (r"workspace-[0-9a-f]{2}( +\[)[0-9a-f]{6}\]", "workspace-77${1}000001]"),
 ];
 
-/// Records all cases, or those of these names, of every version that can be had.
+/// Records all cases, or those with these names, of every available version.
 pub(crate) fn record(names: &[String], say: fn(&str)) -> Result<()> {
     let cases = File::read(&Path::new(FOLDER).join("cases.json"))?;
     for claude in real::every() {
@@ -68,7 +68,7 @@ pub(crate) fn record(names: &[String], say: fn(&str)) -> Result<()> {
     Ok(())
 }
 
-/// What the hooks of one case are told, one payload a line.
+/// The input of one case's hooks, one payload per line.
 fn told(claude: &Path, mut case: crate::acted::Case) -> Result<String> {
     let large = |text: String| {
         LARGE.iter().fold(text, |text, (name, length)| text.replace(name, &"0123456789".repeat(length / 10)))
@@ -97,7 +97,7 @@ fn told(claude: &Path, mut case: crate::acted::Case) -> Result<String> {
     clean(told, both("workspace"), both("home"))
 }
 
-/// Settings with a hook at every event that keeps what it is told, and whatever else the case has.
+/// Settings with a hook for every event that stores its input, and the case's own settings.
 fn settings(own: Option<Value>) -> Value {
     let hook = json!([{ "hooks": [{ "type": "command", "command": "cat >> /workspace/told" }] }]);
     let mut settings = own.unwrap_or_else(|| json!({}));
@@ -110,7 +110,7 @@ fn settings(own: Option<Value>) -> Value {
     settings
 }
 
-/// Without what differs from one recording to the next.
+/// Removes what differs between recordings.
 fn clean(told: String, cwd: Vec<PathBuf>, home: Vec<PathBuf>) -> Result<String> {
     let raw = Fixture {
         run: Run {

@@ -1,5 +1,5 @@
-//! The real Claude Code under murmur's hook: what is guarded is refused, a person's word counts, a question is answered,
-//! and a beat that waits goes on after the daemon was killed.
+//! The real Claude Code under murmur's hook: guarded calls are refused, a person's answer counts, a question is answered,
+//! and a waiting beat continues after the daemon was killed.
 
 use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader, Lines};
@@ -13,7 +13,7 @@ use sys::clock;
 
 use crate::place::Place;
 
-/// `murmur permission list --watch --json`, or the same of questions.
+/// `murmur permission list --watch --json`, or the same for questions.
 pub(crate) struct Watch {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -26,7 +26,7 @@ impl Watch {
         Ok(Self { child, lines: BufReader::new(stdout).lines() })
     }
 
-    /// The next request that comes.
+    /// The next request.
     pub(crate) fn opened(&mut self) -> Result<Value> {
         for line in self.lines.by_ref() {
             let line: Value = serde_json::from_str(&line?)?;
@@ -52,7 +52,7 @@ pub(crate) fn call(id: &str, command: &str) -> Value {
 pub(crate) fn configure(place: &Place, more: &Value) -> Result<()> {
     let at = |name: &str| place.folder.path().join(name);
     std::fs::write(at("site/HEARTBEAT.md"), "Look after it.\n")?;
-    // One that never ran is due at once: a daemon would run it beside the check's own beat.
+    // A heartbeat that never ran is due at once: a daemon would run it next to the check's own beat.
     let ran = clock::rfc3339(clock::now());
     let mut entry = json!({ "path": at("site"), "cron": "0 0 1 1 *", "maxTurns": 9, "lastRun": ran });
     for (key, value) in more.as_object().into_iter().flatten() {
@@ -62,7 +62,7 @@ pub(crate) fn configure(place: &Place, more: &Value) -> Result<()> {
     Ok(())
 }
 
-/// Rules under which no beat begins, since every call would be denied.
+/// Rules that deny every call, so that no beat begins.
 const BROKEN_RULES: [(&str, Break); 2] = [
     ("the rules cannot be read", |place| {
         Ok(std::fs::create_dir_all(place.folder.path().join("data/config/permissions.toml"))?)
@@ -74,12 +74,12 @@ const BROKEN_RULES: [(&str, Break); 2] = [
     }),
 ];
 
-/// The ways in which a hook can fail, each with what brings it about.
+/// The ways in which a hook can fail, and how to cause each.
 const FAILURES: [(&str, Break); 6] = [
     ("the daemon is away", |place| configure(place, &json!({ "permissionsChecker": "manual" }))),
     ("the daemon does not answer", |place| {
         let socket = place.folder.path().join("data/murmur.sock");
-        // It is never accepted from, and stays open until the process ends.
+        // It is never accepted, and stays open until the process ends.
         std::mem::forget(std::os::unix::net::UnixListener::bind(socket)?);
         configure(place, &json!({ "permissionsChecker": "manual", "approvalWait": "1s" }))
     }),
@@ -91,7 +91,7 @@ const FAILURES: [(&str, Break); 6] = [
     ("the hook cannot be executed", |place| place.replace_hook("").and_then(|()| place.forbid_hook())),
 ];
 
-/// Brings a failure about.
+/// Causes a failure.
 type Break = fn(&Place) -> Result<()>;
 
 pub(crate) fn the_hook_fails_closed(claude: &Path) -> Result<()> {
@@ -116,7 +116,7 @@ pub(crate) fn the_hook_fails_closed(claude: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A place with a data folder in which `break_it` has happened.
+/// An environment with a data folder in which `break_it` was applied.
 fn broken(claude: &Path, script: &Value, break_it: Break) -> Result<Place> {
     let place = Place::new(claude, script)?;
     DirBuilder::new().mode(0o700).create(place.folder.path().join("data"))?;
@@ -194,7 +194,7 @@ pub(crate) fn a_beat_waits_for_its_answer(claude: &Path) -> Result<()> {
 
     place.kill_daemon()?;
     place.run(&["start"])?;
-    // The line of the beat that goes on is the next thing that comes into the journal.
+    // The next line of the journal is that of the resumed beat.
     let mut log = place.murmur(&["log", "--follow", "--json"]).stdout(Stdio::piped()).spawn()?;
     let mut lines = BufReader::new(log.stdout.take().context("no stdout")?).lines();
     let first = lines.next().context("no line")??;

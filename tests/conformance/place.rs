@@ -1,4 +1,4 @@
-//! murmur with the real Claude Code, in a home of its own, against fake-model.
+//! murmur with the real Claude Code, in its own home, with fake-model.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// A place where `claude` is on the PATH, and the model says what `script` has.
+    /// An environment with `claude` on the PATH and a model that plays `script`.
     pub(crate) fn new(claude: &Path, script: &Value) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let at = |name: &str| folder.path().join(name);
@@ -29,7 +29,7 @@ impl Place {
             std::fs::create_dir_all(at(name))?;
         }
         std::os::unix::fs::symlink(claude, at("home/bin/claude"))?;
-        // Programs of its own, so that a hook can be one that fails.
+        // Its own programs, so that a hook can be replaced by a failing one.
         for (program, name) in [(MURMUR, "bin/murmur"), (HOOK, "bin/murmur-hook")] {
             std::fs::copy(program, at(name))?;
         }
@@ -42,7 +42,7 @@ impl Place {
         self.program("bin/murmur", args)
     }
 
-    /// The real CLI, as somebody starts it themselves.
+    /// The real CLI, as a person starts it.
     pub(crate) fn claude(&self, args: &[&str]) -> Command {
         self.program("home/bin/claude", args)
     }
@@ -66,7 +66,7 @@ impl Place {
         Ok(output)
     }
 
-    /// Has a script stand where the hook was.
+    /// Replaces the hook with a script.
     pub(crate) fn replace_hook(&self, script: &str) -> Result<()> {
         // A new file: the old one may be shared.
         let hook = self.folder.path().join("bin/murmur-hook");
@@ -75,13 +75,13 @@ impl Place {
         Ok(std::fs::set_permissions(&hook, PermissionsExt::from_mode(0o755))?)
     }
 
-    /// Takes from the hook that it can be executed.
+    /// Makes the hook not executable.
     pub(crate) fn forbid_hook(&self) -> Result<()> {
         let hook = self.folder.path().join("bin/murmur-hook");
         Ok(std::fs::set_permissions(hook, PermissionsExt::from_mode(0o644))?)
     }
 
-    /// Kills the daemon, which has no time to say anything.
+    /// Kills the daemon without warning.
     pub(crate) fn kill_daemon(&self) -> Result<()> {
         let pid = std::fs::read_to_string(self.folder.path().join("data/murmur.pid"))?;
         let pid = rustix::process::Pid::from_raw(pid.trim().parse()?).context("no PID")?;

@@ -1,5 +1,5 @@
-//! The real Claude Code and plan mode, which exists where somebody can be asked: a beat is refused it and
-//! does its work, a hosted agent enters and leaves it.
+//! The real Claude Code and plan mode, which needs somebody to ask: it is refused to a beat, which
+//! does its work anyway; a hosted agent enters and leaves it.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -16,7 +16,7 @@ fn plans(id: &str, tool: &str) -> Value {
     json!([{ "type": "tool_use", "id": id, "name": tool, "input": {} }])
 }
 
-/// What the agent makes where it works.
+/// The file that the agent creates in its workspace.
 fn made(place: &Place, name: &str) -> bool {
     place.folder.path().join("site").join(name).exists()
 }

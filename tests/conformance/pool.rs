@@ -1,7 +1,7 @@
-//! Runs parts of checks, each in a process of its own, several at a time.
+//! Runs parts of checks, each in its own process, several at once.
 //!
-//! In come the parts; out go their reports in the order of the parts, whichever ends first. What a part prints is kept to it
-//! and shown only if it fails, and none takes what another has open.
+//! Input: the parts. Output: their reports in the order of the parts. The output of a part is captured
+//! and shown only if it fails, and no part inherits another's open files.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -19,11 +19,11 @@ use rustix::process::{Signal, kill_current_process_group};
 use crate::checks;
 use crate::report::Report;
 
-/// How many parts run at once, unless the variable says otherwise: more than there are cores, since most wait.
+/// How many parts run at once, unless the variable is set: more than there are cores, since most of them wait.
 const JOBS: usize = 4;
 const JOBS_VARIABLE: &str = "MURMUR_CONFORMANCE_JOBS";
 
-/// No part takes as long, even beside others.
+/// Longer than any part takes, even with others running.
 const DEADLINE: Duration = Duration::from_secs(240);
 
 /// The first argument of a process that runs one part.
@@ -66,7 +66,7 @@ pub(crate) fn jobs() -> Result<usize> {
 /// Runs all parts and passes each report to `done`, in the order of the parts.
 pub(crate) fn run(parts: &[Part], mut done: impl FnMut(usize, Report)) -> Result<()> {
     let (next, jobs) = (AtomicUsize::new(0), jobs()?);
-    // There is room for all, so nobody waits to send.
+    // There is room for all, so no sender waits.
     let (to, from) = mpsc::sync_channel(parts.len().max(1));
     std::thread::scope(|scope| {
         for _ in 0..jobs {
@@ -93,11 +93,11 @@ pub(crate) fn run(parts: &[Part], mut done: impl FnMut(usize, Report)) -> Result
     Ok(())
 }
 
-/// Has another process of this program run the part.
+/// Runs the part in another process of this program.
 fn ask(part: &Part) -> Result<Report> {
     let mut child = Command::new(std::env::current_exe()?)
         .args(part.args()?)
-        // fake-claude and fake-model are built; a second Cargo would only wait for the first.
+        // fake-claude and fake-model are built; another Cargo would only wait for the first.
         .env_remove("CARGO")
         .process_group(0)
         .stdin(Stdio::piped())
@@ -136,7 +136,7 @@ pub(crate) fn answer(args: &[String]) -> Result<()> {
     io::stdout().write_all(serde_json::to_string(&report)?.as_bytes()).context("printing the report")
 }
 
-/// Kills this process and all it started when its parent has ended, or the deadline has passed.
+/// Kills this process and its children when its parent has ended or the deadline has passed.
 fn end_in_time() {
     let stdin = io::stdin();
     let deadline = Timespec { tv_sec: i64::try_from(DEADLINE.as_secs()).unwrap_or(i64::MAX), tv_nsec: 0 };

@@ -1,5 +1,5 @@
-//! The pulses of the real Claude Code: of a session that somebody starts, whose own
-//! settings have hooks of others and rules, and of a beat and a hosted agent, for which nothing is set up.
+//! The pulses of the real Claude Code: of a session that a person starts, whose
+//! settings have other hooks and rules, and of a beat and a hosted agent, which need no setup.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::live::Events;
 use crate::permits::configure;
 use crate::place::Place;
 
-/// What an agent did, as its activity has it: the states, the tools and what was done with them.
+/// What an agent did, according to its activity: states, tools and actions.
 const DID: [&str; 6] = [
     "starting  session began (startup)",
     "running  Go.",
@@ -22,7 +22,7 @@ const DID: [&str; 6] = [
     "exited  session ended (other)",
 ];
 
-/// A user's settings: a rule, and a hook of others.
+/// A user's settings: a rule, and another hook.
 const FOREIGN: &str = r#"{
   "permissions": { "deny": ["Bash(touch forbidden)"] },
   "hooks": {
@@ -33,7 +33,7 @@ const FOREIGN: &str = r#"{
 }
 "#;
 
-/// A call that goes well, one that fails, and one that a rule of the user's forbids.
+/// A call that succeeds, one that fails, and one that a user's rule forbids.
 fn script() -> Value {
     let call = |id: &str, command: &str| json!([{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": command}}]);
     json!([
@@ -44,18 +44,18 @@ fn script() -> Value {
     ])
 }
 
-/// A home whose settings have a rule and a hook of others.
+/// A home whose settings have a rule and another hook.
 fn foreign(place: &Place) -> Result<()> {
     let folder = place.folder.path().join("home/.claude");
     std::fs::create_dir_all(&folder)?;
     Ok(std::fs::write(folder.join("settings.json"), FOREIGN)?)
 }
 
-/// The same home with the hooks that write pulses beside what is there.
+/// The same home with the hooks that write pulses added.
 fn set_up(place: &Place) -> Result<()> {
     foreign(place)?;
     place.run(&["setup", "hooks"])?;
-    // It has written a pulse of its own, and taken it away.
+    // It wrote its own pulse and removed it.
     place.run(&["setup", "hooks", "--check"])?;
     Ok(())
 }
@@ -65,7 +65,7 @@ fn json_lines(path: &Path) -> Result<Vec<Value>> {
     text.lines().map(|line| Ok(serde_json::from_str(line)?)).collect()
 }
 
-/// An agent's pulse, and all that it did.
+/// An agent's pulse, and all its actions.
 fn pulse(place: &Place, agent: &str) -> Result<(Value, Vec<Value>)> {
     let data = place.folder.path().join("data");
     let path = data.join(format!("heartbeats/{agent}.json"));
@@ -83,7 +83,7 @@ fn pulse(place: &Place, agent: &str) -> Result<(Value, Vec<Value>)> {
     Ok((pulse, activity))
 }
 
-/// What stands in `DID`, of an activity.
+/// An activity in the form of `DID`.
 fn did(activity: &[Value]) -> Vec<String> {
     let text = |pulse: &Value, key: &str| pulse[key].as_str().unwrap_or("?").to_owned();
     let line = |pulse: &Value| {
@@ -92,7 +92,7 @@ fn did(activity: &[Value]) -> Vec<String> {
     activity.iter().map(line).collect()
 }
 
-/// The only agent that has a pulse.
+/// The only agent with a pulse.
 fn only_agent(place: &Place) -> Result<String> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(place.folder.path().join("data/heartbeats"))? {
@@ -102,7 +102,7 @@ fn only_agent(place: &Place) -> Result<String> {
     Ok(names.remove(0))
 }
 
-/// The calls came through, and the failed one says why; what is forbidden was not done.
+/// The calls ran, the failed one has its error, and the forbidden one was not made.
 fn calls_are_told(place: &Place, activity: &[Value]) -> Result<()> {
     let failed = activity.iter().find(|pulse| pulse["tool_use_id"] == "toolu_2").context("no failed call")?;
     ensure!(failed["error"] == "Exit code 3" && failed["duration_ms"].is_u64(), "{failed}");
@@ -111,7 +111,7 @@ fn calls_are_told(place: &Place, activity: &[Value]) -> Result<()> {
     Ok(())
 }
 
-/// A session that somebody starts, with hooks set up beside those of others.
+/// A session that a person starts, with hooks set up next to others.
 pub(crate) fn of_a_session(claude: &Path) -> Result<()> {
     let place = Place::new(claude, &script())?;
     set_up(&place)?;
@@ -156,7 +156,7 @@ pub(crate) fn of_a_session(claude: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What murmur starts: with nothing set up, and where the user has set up hooks as well.
+/// What murmur starts: with nothing set up, and if the user has set up hooks as well.
 pub(crate) fn of_what_murmur_starts(claude: &Path) -> Result<()> {
     for (name, prepare) in [("nothing set up", foreign as fn(&Place) -> Result<()>), ("set up", set_up)] {
         beat(claude, prepare).with_context(|| format!("a beat, {name}"))?;
@@ -185,7 +185,7 @@ fn host(claude: &Path, prepare: fn(&Place) -> Result<()>) -> Result<()> {
     let place = Place::new(claude, &script())?;
     prepare(&place)?;
     place.run(&["start"])?;
-    // A hosted agent's calls are for people to allow, if nobody says otherwise.
+    // By default, a hosted agent's calls need a person's approval.
     configure(&place, &json!({ "permissionsChecker": "off" }))?;
     place.run(&["host", "spawn", "Go.", "--agent-id", "conformed"])?;
     let mut events = Events::follow(&place)?;

@@ -1,6 +1,6 @@
-//! Finds the real CLI: the one that was chosen (`choice.rs`), else the pinned version; in the cache, else from npm.
+//! Finds the real CLI: the chosen one (`choice.rs`), else the pinned version; in the cache, else from npm.
 //!
-//! Out goes its path, or why there is none. Other npm packages are found the same way.
+//! Returns its path, or why there is none. Other npm packages are found the same way.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,19 +14,19 @@ const BINARY: &str = "node_modules/@anthropic-ai/claude-code-linux-x64/claude";
 /// What older versions have instead, for Node.
 const SCRIPT: &str = "node_modules/@anthropic-ai/claude-code/cli.js";
 
-/// An older one that people still have, in which hooks and settings are not quite the same.
+/// An older version that is still in use, with slightly different hooks and settings.
 const OLDER: &str = "2.1.197";
 
-/// The versions that are checked, besides the newest one, where none are named.
+/// The versions that are checked, besides the newest one, if none are named.
 pub(crate) const VERSIONS: [&str; 6] = ["2.1.110", "2.1.160", OLDER, "2.1.250", "2.1.300", VERSION];
 
 /// Why there is no real CLI.
 pub(crate) enum Missing {
-    /// The variables that choose one make no sense.
+    /// The variables that choose one are invalid.
     Wrong(String),
-    /// The version that was chosen cannot be installed here.
+    /// The chosen version can't be installed here.
     Chosen(String),
-    /// Nobody chose one, and the pinned version cannot be installed here.
+    /// None was chosen, and the pinned version can't be installed here.
     Pinned(String),
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn every() -> Vec<PathBuf> {
     }
 }
 
-/// The older version beside the pinned one, where nobody chose another.
+/// The older version besides the pinned one, if none was chosen.
 pub(crate) fn older() -> Option<PathBuf> {
     matches!(choice(), Ok(Choice::Pinned)).then(|| fetched(OLDER).ok()).flatten()
 }
@@ -80,7 +80,7 @@ pub(crate) fn fetched(version: &str) -> Result<PathBuf, String> {
     found.cloned().ok_or_else(|| format!("npm installed no {}", binary.display()))
 }
 
-/// The folder in the cache that has this npm package installed.
+/// The folder in the cache in which this npm package is installed.
 pub(crate) fn package(name: &str, version: &str) -> Result<PathBuf, String> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
@@ -99,7 +99,7 @@ fn install(folder: &Path, package: &str) -> Result<(), String> {
     std::fs::write(folder.join("package.json"), "{\"private\":true}\n").map_err(failed)?;
     npm(&["install", "--no-audit", "--no-fund", "--ignore-scripts", package], folder).map(drop).inspect_err(
         |_| {
-            // The next try begins with nothing.
+            // The next attempt starts from scratch.
             drop(std::fs::remove_dir_all(folder));
         },
     )

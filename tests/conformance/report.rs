@@ -1,25 +1,25 @@
-//! What a part of a check found, as the process that ran it prints it for the one that asked.
+//! The result of a part of a check, as its process prints it for the parent.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What a part found: nothing if both agree.
+/// The result of a part: empty if both agree.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Report {
-    /// Differences in what murmur reads of a run, which has to be the same in every version.
+    /// Differences in what murmur reads from a run, which must be the same in every version.
     pub(crate) facts: Vec<String>,
-    /// Differences in anything that is compared, which has to be the same in the version that was recorded.
+    /// Differences in anything that is compared, which must be the same in the recorded version.
     pub(crate) shapes: Vec<String>,
-    /// What the part needs of a version.
+    /// The capabilities that the part needs.
     pub(crate) needs: Vec<String>,
     /// The capabilities that the part proves, and whether this version has them.
     pub(crate) capabilities: BTreeMap<String, bool>,
 }
 
 impl Report {
-    /// The report of a part that either holds or says why it does not.
+    /// The report of a part that either succeeds or says why not.
     pub(crate) fn of(held: anyhow::Result<()>) -> Self {
         let facts = held.err().map(|error| format!("{error:#}")).into_iter().collect();
         Self { facts, ..Self::default() }

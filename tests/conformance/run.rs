@@ -1,6 +1,6 @@
 //! Runs a scenario, on the real CLI with fake-model or on fake-claude with the fixture, and records it.
 //!
-//! Both run with an environment, a home and a workspace of their own, and without any network but loopback.
+//! Both run with their own environment, home and workspace, and without any network except loopback.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, pipe, sink};
@@ -17,7 +17,7 @@ use crate::conversation::Conversation;
 use crate::facts::Facts;
 use crate::scenario::Scenario;
 
-/// Keeps the real CLI to itself.
+/// Isolates the real CLI.
 pub(crate) const QUIET: [&str; 5] = [
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
     "DISABLE_AUTOUPDATER",
@@ -26,7 +26,7 @@ pub(crate) const QUIET: [&str; 5] = [
     "IS_SANDBOX",
 ];
 
-/// A home, a workspace and a folder for temporary files, gone with this.
+/// A home, a workspace and a folder for temporary files, removed on drop.
 struct Place {
     root: TempDir,
     home: PathBuf,
@@ -103,14 +103,14 @@ pub(crate) fn fake(fixture: &Path, version: &str, scenario: &Scenario, into: &Pa
     place.record(scenario, (Path::new(&built("fake-claude")?), version), &env, into)
 }
 
-/// What a recording says to murmur.
+/// How murmur reads a recording.
 pub(crate) fn facts(run: &Fixture) -> Facts {
     let lines: Vec<_> =
         lines(&run.stdout).map(|line| serde_json::from_slice(line).unwrap_or_default()).collect();
     Facts::of(&lines, &String::from_utf8_lossy(&run.stderr), run.run.end, "")
 }
 
-/// A running fake-model. It ends with its stdin, so it does not outlive this process.
+/// A running fake-model. It ends with its stdin, so it doesn't outlive this process.
 pub(crate) struct Model {
     child: Child,
     pub(crate) port: u16,

@@ -1,6 +1,6 @@
-//! A scenario: what the model says, and what surrounds the run. The file is `fake-claude/README.md`'s.
+//! A scenario: the model's script and the environment of the run. fake-claude/README.md describes the file.
 //!
-//! In comes `fixtures/claude/<name>/scenario.json`; out goes the scenario, with its paths made real.
+//! Input: `fixtures/claude/<name>/scenario.json`. Output: the scenario, with real paths.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use murmur_agent::invocation::{Limits, beat_args};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What stands for the workspace in a scenario's script.
+/// The placeholder for the workspace in a scenario's script.
 const WORKSPACE: &str = "/workspace";
 const PROMPT: &str = "Do what HEARTBEAT.md of this workspace says.\n";
 #[derive(Debug, Deserialize)]
@@ -22,7 +22,7 @@ pub(crate) struct Scenario {
     _about: String,
     model: Value,
     prompt: Option<String>,
-    /// Said to a hosted agent one after the other, each when the last one is answered.
+    /// Messages to a hosted agent, each sent when the last one is answered.
     pub(crate) messages: Option<Vec<Value>>,
     #[serde(default)]
     argv: Vec<String>,
@@ -32,7 +32,7 @@ pub(crate) struct Scenario {
     pub(crate) env: BTreeMap<String, String>,
     #[serde(default = "yes")]
     pub(crate) login: bool,
-    /// The capabilities without which a version does something else.
+    /// The capabilities without which a version behaves differently.
     #[serde(default)]
     pub(crate) needs: Vec<String>,
 }
@@ -49,7 +49,7 @@ fn yes() -> bool {
 }
 
 impl Scenario {
-    /// The scenarios of these names, or all, in the order of their names.
+    /// The scenarios with these names, or all, sorted by name.
     pub(crate) fn all(fixtures: &Path, names: &[String]) -> Result<Vec<Self>> {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(fixtures).with_context(|| format!("reading {}", fixtures.display()))? {

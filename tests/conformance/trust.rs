@@ -1,5 +1,5 @@
-//! A hostile repository on the real Claude Code: its hooks, helper, servers and instructions make marker files, or are in
-//! what the model is asked. None does before `murmur trust`, all do after it, and none after a change.
+//! A hostile repository on the real Claude Code: its hooks, helper, servers and instructions create marker files or are in
+//! the model's request. None does before `murmur trust`, all do after it, and none after a change.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn hostile(place: &Place) -> Result<()> {
     let mark = |name: &str| format!("touch {}/{name}", ran.display());
     let hook = |name: &str| json!([{ "hooks": [{ "type": "command", "command": mark(name) }] }]);
     let server = |name: &str| {
-        // It is a server that is at hand.
+        // A server that is available here.
         let script = format!("{}; exec {} mcp", mark(name), root.join("bin/murmur").display());
         json!({ "mcpServers": { name: { "command": "sh", "args": ["-c", script] } } })
     };

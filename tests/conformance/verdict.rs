@@ -1,18 +1,18 @@
-//! What a check comes to in one version. Pure.
+//! The result of a check on one version. Pure.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::report::Report;
 
-/// The verdict on a check.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// All facts are the same as those of fake-claude.
     Ok,
-    /// Some are not, because the version lacks these capabilities.
+    /// Some differ because the version lacks these capabilities.
     Lacks(BTreeSet<String>),
-    /// Some are not, for no known reason.
+    /// Some differ for an unknown reason.
     Differs,
 }
 
@@ -26,7 +26,7 @@ impl Verdict {
         if missing.is_empty() { Self::Differs } else { Self::Lacks(missing) }
     }
 
-    /// The verdict on two parts.
+    /// The result of two parts.
     pub(crate) fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Differs, _) | (_, Self::Differs) => Self::Differs,

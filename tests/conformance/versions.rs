@@ -1,7 +1,7 @@
 //! Runs the checks on many versions of Claude Code: `versions [VERSION...] [CHECK...]`.
 //!
-//! In come versions, by default those that are pinned and the newest one; out go one table, what differs, what each version
-//! can do (`known.rs`), and what to do next.
+//! Input: versions, by default those that are pinned and the newest one. Output: one table, the differences, what each
+//! version can do (`known.rs`), and what to do next.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
@@ -21,19 +21,19 @@ use crate::{UNAVAILABLE, build, code, real, say};
 /// How many characters of a difference are shown.
 const SHOWN: usize = 600;
 
-/// One version, and what came of each check.
+/// One version, and the results of its checks.
 struct Judged {
     version: Version,
-    /// The version that fake-claude plays to the letter.
+    /// The version that fake-claude imitates exactly.
     is_recorded: bool,
     verdicts: BTreeMap<String, Verdict>,
-    /// What differs, a line each.
+    /// The differences, one per line.
     differences: Vec<String>,
-    /// Checks whose facts are the same, and whose shapes are not.
+    /// Checks whose facts are the same, but whose shapes differ.
     shapes: BTreeSet<String>,
 }
 
-/// Judges versions.
+/// Checks versions.
 pub(crate) fn judge(words: &[String]) -> Result<ExitCode> {
     let started = Instant::now();
     let (named, names): (Vec<String>, Vec<String>) = words.iter().cloned().partition(|word| is_exact(word));
@@ -73,7 +73,7 @@ pub(crate) fn judge(words: &[String]) -> Result<ExitCode> {
     Ok(code(advise(&all)))
 }
 
-/// The versions that can be had, and why others cannot.
+/// The available versions, and why others are not.
 fn installed(named: &[String]) -> (Vec<Claude>, Vec<String>) {
     let (mut versions, mut missing) = (named.to_vec(), Vec::new());
     if named.is_empty() {
@@ -126,7 +126,7 @@ fn judged(claude: &Claude, parts: &[(&Part, &Report)], known: &mut Known) -> Res
     Ok(judged)
 }
 
-/// The one table: a check a line, a version a column.
+/// The table: a row per check, a column per version.
 fn table(checks: &[String], all: &[Judged]) {
     let cell = |judged: &Judged, check: &String| {
         judged.verdicts.get(check).map_or(String::new(), Verdict::to_string)
@@ -146,7 +146,7 @@ fn table(checks: &[String], all: &[Judged]) {
     }
 }
 
-/// Says what differs and what to do; whether all agree.
+/// Prints the differences and what to do; returns whether all agree.
 fn advise(all: &[Judged]) -> bool {
     for judged in all {
         judged.differences.iter().for_each(|line| say(line));

@@ -1,4 +1,4 @@
-//! `murmur agents`, `murmur agent task`: hosts, pulses and session files of an Env's own, and what is shown of them.
+//! `murmur agents`, `murmur agent task`: how the hosts, pulses and session files of an Env are shown.
 
 mod hosted;
 mod one;
@@ -14,26 +14,26 @@ use serde_json::{Value, json};
 
 use crate::env::Env;
 
-/// The time `seconds` ago, as pulses have it.
+/// The time `seconds` ago, in the form of pulses.
 fn ago(seconds: i64) -> String {
     (sys::clock::now() - SignedDuration::from_secs(seconds)).to_string()
 }
 
-/// A process that has died.
+/// A dead process.
 fn dead() -> u32 {
     let mut child = std::process::Command::new("true").spawn().unwrap();
     child.wait().unwrap();
     child.id()
 }
 
-/// The pulse of `id`, whose process is not known, from `seconds` ago.
+/// A pulse of `id` from `seconds` ago, with an unknown process.
 pub(crate) fn pulse(id: &str, seconds: i64) -> Value {
     json!({ "timestamp": ago(seconds), "agent_id": id, "tool_name": "Bash", "last_action": "cargo test --workspace",
         "current_task": "Mend the build", "git_branch": "main", "workspace": format!("/srv/{id}"),
         "session_id": format!("session-of-{id}"), "state": "running" })
 }
 
-/// `value` with `more` in it.
+/// `value` extended by `more`.
 fn with(mut value: Value, more: &Value) -> Value {
     value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     value
@@ -54,7 +54,7 @@ impl Env {
         std::fs::rename(new, self.pulses().join(name)).unwrap();
     }
 
-    /// Writes the session file of the process `pid`, whose conversation was written to `seconds` ago.
+    /// Writes the session file of the process `pid`, whose conversation was last written `seconds` ago.
     fn session(&self, id: &str, pid: u32, seconds: i64, more: &Value) {
         let claude = self.home().join(".claude");
         for folder in ["sessions", "projects/-srv-app"] {
@@ -74,7 +74,7 @@ impl Env {
         self.murmur(["agents", "--json"]).json()["agents"].as_array().unwrap().clone()
     }
 
-    /// Each agent in a line: id, state, health, source.
+    /// Each agent on a line: id, state, health, source.
     fn in_short(&self) -> String {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let line =

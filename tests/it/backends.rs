@@ -1,4 +1,4 @@
-//! Beats of other agents than Claude Code, which fake-claude stands for under their names, and what
+//! Beats of agents other than Claude Code, which fake-claude imitates under their names, and what
 //! docs/reference/backends.md says about them.
 
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! `murmur beat`: what the agent is started with, what is printed, and what is written.
+//! `murmur beat`: how the agent is started, what is printed, and what is written.
 
 mod argv;
 mod outcomes;
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::env::{Env, result};
 
-/// The words of an argv, one a line.
+/// The words of an argv, one per line.
 fn lines(words: &serde_json::Value) -> String {
     let words: Vec<&str> = words.as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
     words.join("\n")

@@ -1,9 +1,9 @@
-//! The documentation: its command lines do and print what it says, its examples are read by murmur, its links lead somewhere.
+//! The documentation: its command lines do and print what it says, murmur accepts its examples, and its links have targets.
 //!
-//! How a document is written for this: CONTRIBUTING.md, *Documentation*.
+//! CONTRIBUTING.md, *Documentation*, describes how to write a document for this.
 //!
-//! Not trycmd: the blocks of a page share one home, one daemon and one fake-claude, and their ids differ from run to run.
-//! trycmd runs each block by itself, so this engine would stay for all pages, and trycmd would come on top of it.
+//! Not trycmd: the blocks of a page share one home, one daemon and one fake-claude, and their ids differ between runs.
+//! trycmd runs each block by itself, so we would still need this engine for all pages.
 
 mod examples;
 mod links;
@@ -19,13 +19,13 @@ use crate::env::Env;
 use page::{Block, Page, Part, documents};
 use shell::{Ran, Shell};
 
-/// No document takes as long.
+/// Longer than any document takes.
 const DEADLINE: Duration = Duration::from_secs(180);
 
-/// One test a document, so that a failure names it.
+/// One test per document, so that a failure names it.
 macro_rules! documents {
     ($($test:ident = $name:literal,)*) => {
-        /// Those that have a test.
+        /// The documents with a test.
         const TESTED: &[&str] = &[$($name),*];
         mod every_command_line_is_true_of {
             $(#[test]
@@ -89,7 +89,7 @@ fn holds(page: &Page) {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-/// What a document says that is not so, each with what came in its place; empty if all is true.
+/// The lines of a document that are wrong, each with the actual output; empty if all are right.
 fn wrongs(env: &Env, page: &Page) -> String {
     let mut wrong = String::new();
     let is_run = |part: &Part| match part {
@@ -124,7 +124,7 @@ fn wrongs(env: &Env, page: &Page) -> String {
     wrong
 }
 
-/// Runs a block's command lines; whether one of them has ended the shell.
+/// Runs a block's command lines; returns whether one of them ended the shell.
 fn run_block(page: &Page, block: &Block, shell: &mut Shell<'_>, wrong: &mut String) -> bool {
     let commands = match block.commands() {
         Ok(commands) => commands,
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_process_left_running_is_a_failure() {
-        // A fork that is no program yet, and so is the shell's to the last letter.
+        // A fork before its exec looks exactly like the shell.
         let wrong = of("```console\n$ mkfifo f\n$ (read -r line <f) &\n```\n");
         assert_eq!(wrong, "p.md leaves a process behind: bash --norc --noprofile \n");
     }

@@ -1,6 +1,6 @@
-//! The capture store against everything that could go wrong with it: links, races, crashes, full disks, garbage.
+//! The capture store against everything that could go wrong: links, races, crashes, full disks, garbage.
 //!
-//! What is true for a few rounds in every check is asked many times by `just soak` and `just fuzz`.
+//! Each check runs a few rounds; `just soak` and `just fuzz` run many.
 
 mod crowd;
 mod full;
@@ -29,7 +29,7 @@ use sys::clock;
 use crate::env::{Env, MURMUR, programs};
 use serde_json::Value;
 
-/// A store in an Env, in a folder of its own.
+/// A store in its own folder of an Env.
 pub(crate) struct Vault {
     pub(crate) env: Env,
     pub(crate) store: Store,
@@ -50,11 +50,11 @@ impl Vault {
         self.store.root().join("sessions").join(below)
     }
 
-    /// `program` with the Env's environment and this store, and nothing to read.
+    /// `program` with the Env's environment and this store, and no input.
     pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env_clear().current_dir(self.env.root()).stdin(Stdio::null());
-        // By the last one, the Env finds what it has to end.
+        // The Env finds the processes to kill by the last one.
         command.env("PATH", programs()).env("HOME", self.env.home());
         command.env("DERUN_STATE_ROOT", self.store.root()).env("MURMUR", MURMUR);
         command.env("FAKE_CLAUDE_LOG", self.env.root().join("log/agents"));
@@ -69,7 +69,7 @@ impl Vault {
         command
     }
 
-    /// `sh -c script`, for which `$MURMUR` is the program.
+    /// `sh -c script`, in which `$MURMUR` is the program.
     pub(crate) fn shell(&self, script: &str) -> Command {
         let mut command = self.command("/bin/sh");
         command.arg("-c").arg(script);
@@ -80,7 +80,7 @@ impl Vault {
         create(&self.store, id).unwrap()
     }
 
-    /// A session that wrote to both channels and ended.
+    /// An ended session that wrote to both channels.
     pub(crate) fn ended(&self, id: &str) {
         let mut writer = self.begin(id);
         writer.started(7).unwrap();
@@ -90,7 +90,7 @@ impl Vault {
             writer.append(channel, bytes.as_bytes(), clock::now()).unwrap();
         }
         writer.finish(&End::Exited(0), None, clock::now()).unwrap();
-        // By a process that is over, and not by this one.
+        // Written by a process that has ended, not by this one.
         let meta = self.path(id).join("meta.json");
         let mut value: Value = serde_json::from_slice(&std::fs::read(&meta).unwrap()).unwrap();
         value["owner"]["started"] = 1.into();
@@ -101,7 +101,7 @@ impl Vault {
         self.store.session(id).unwrap()
     }
 
-    /// All of a session, which is over.
+    /// All output of an ended session.
     pub(crate) fn all(&self, id: &str) -> Page {
         self.session(id).read(0, usize::MAX, clock::now()).unwrap()
     }
@@ -111,7 +111,7 @@ impl Vault {
     }
 }
 
-/// Makes a session that is kept for a minute after its end.
+/// Creates a session that is kept for a minute after its end.
 pub(crate) fn create(store: &Store, id: &str) -> Result<Writer, StoreError> {
     let new = NewSession {
         id: Some(SessionId::parse(id)?),
@@ -130,7 +130,7 @@ pub(crate) fn of_channel(page: &Page, channel: Channel) -> Vec<u8> {
     chunks.flat_map(|(_, bytes)| bytes.iter().copied()).collect()
 }
 
-/// Everything below `folder`: each name with its kind, its mode and what is in it. Links are not followed.
+/// Everything in `folder`: each name with its kind, mode and contents. Links are not followed.
 pub(crate) fn contents(folder: &Path) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];

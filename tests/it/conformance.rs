@@ -1,4 +1,4 @@
-//! What `just conformance` makes of two recordings, and which Claude Code it takes. It runs the real one; this does not.
+//! How `just conformance` compares two recordings, and which Claude Code it chooses; without the real one.
 
 #[path = "../conformance/choice.rs"]
 mod choice;
@@ -37,7 +37,7 @@ fn changed_behavior_of_a_newer_version_is_a_difference() {
     let newer = as_version(recorded("attention"), "\"claude_code_version\":\"2.1.999\"");
     let differences: Vec<String> = compare(&newer, &recorded("ok")).iter().map(ToString::to_string).collect();
     assert!(differences.iter().any(|one| one.starts_with("outcome:")), "{differences:?}");
-    // A line that it did not have before is one, whatever murmur makes of it.
+    // A new line is a difference, whatever murmur does with it.
     let mut longer = recorded("ok");
     longer.stdout.extend_from_slice(b"{\"type\":\"new_kind\"}\n");
     let differences = compare(&longer, &recorded("ok"));

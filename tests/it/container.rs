@@ -1,5 +1,5 @@
-//! murmur as process 1 of a container, as far as that needs no container, and what docs/guide/containers.md has people copy.
-//! Images are built, and tested, by tests/container/run.
+//! murmur as process 1 of a container, as far as that needs no container, and the examples in docs/guide/containers.md.
+//! tests/container/run builds and tests images.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -10,11 +10,11 @@ use serde_json::Value;
 use crate::book::page::Page;
 use crate::env::{Env, MURMUR, programs};
 
-/// What makes whatever follows process 1 of its own PID namespace.
+/// Makes the following command process 1 of its own PID namespace.
 const UNSHARE: [&str; 7] =
     ["--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc", MURMUR];
 
-/// Whether that can be had here. A test that cannot have it says so and is decided to pass; tests/container has it.
+/// Whether that is possible here. A test for which it isn't prints a note and passes; tests/container always has it.
 fn has_namespaces() -> bool {
     let mut tried = Command::new("unshare");
     tried.env("PATH", programs()).args(&UNSHARE[..6]).arg("true").stdout(Stdio::null()).stderr(Stdio::null());
@@ -37,7 +37,7 @@ fn process_1_reaps_orphans() {
         return;
     }
     let env = Env::new();
-    // The kernel tells nobody that a process was reaped, so the shell looks until it was.
+    // The kernel doesn't announce that a process was reaped, so the shell polls.
     let script = r#"
         orphan=$(sh -c 'sh -c "echo \$\$" &')
         while [ -e /proc/$orphan ]; do :; done
@@ -87,14 +87,14 @@ fn process_1_waits_for_its_child_even_if_sigchld_was_ignored() {
     let run =
         |command: &[&'static str]| env.program("unshare", [&UNSHARE[..6], &ignoring, command].concat()).run();
     assert_snapshot!(run(&["/bin/sh", "-c", "exit 3"]), @"[exit 3]");
-    // To the command it is as if we were not there: they are ignored for it as well.
+    // The command runs as it would without us: they are ignored for it, too.
     let said = run(&["grep", "^SigIgn:", "/proc/self/status"]);
     let mask = said.strip_prefix("SigIgn:\t").and_then(|rest| rest.lines().next()).unwrap();
     let children = 1 << (libc::SIGCHLD - 1);
     assert_eq!(u64::from_str_radix(mask, 16).unwrap() & children, children, "{said}");
 }
 
-/// The page's blocks in YAML.
+/// The page's YAML blocks.
 fn examples() -> Vec<Value> {
     let page = Page::read("docs/guide/containers.md");
     let blocks = page.blocks().filter(|block| block.language == "yaml");
@@ -103,7 +103,7 @@ fn examples() -> Vec<Value> {
         .collect()
 }
 
-/// Nothing else compares them where an image cannot be built.
+/// Nothing else compares them if an image can't be built.
 #[test]
 fn an_image_is_labeled_with_its_version() {
     let file = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/Containerfile")).unwrap();
@@ -111,7 +111,7 @@ fn an_image_is_labeled_with_its_version() {
     assert!(file.contains(label), "the Containerfile should say {label}");
 }
 
-/// Whether murmur takes these arguments: it says how they are used then, and does nothing.
+/// Whether murmur accepts these arguments: with `--help` it only prints the usage.
 fn is_taken(env: &Env, arguments: &[Value]) {
     let mut arguments: Vec<&str> = arguments.iter().map(|word| word.as_str().unwrap()).collect();
     arguments.push("--help");

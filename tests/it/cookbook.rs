@@ -1,5 +1,5 @@
-//! The cookbook of heartbeats: its first examples, and the rules that stand beside others. That murmur takes each example,
-//! tests/it/book/examples.rs tests.
+//! The example heartbeats: the first ones, and the rules next to others. tests/it/book/examples.rs tests that murmur
+//! accepts each example.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -11,7 +11,7 @@ fn cookbook() -> Page {
     Page::read("docs/guide/heartbeats.md")
 }
 
-/// The three are those that murmur was begun with, to the word.
+/// The three are the spec's, word for word.
 #[test]
 fn the_first_examples_are_those_of_the_spec() {
     let page = cookbook();
@@ -32,7 +32,7 @@ fn the_first_examples_are_those_of_the_spec() {
     }
 }
 
-/// The rules that the cookbook has below `heading`, as those of the project `site`.
+/// Installs the rules below `heading` as those of the project `site`.
 fn with_the_rules_of(heading: &str, env: &Env) {
     let has_heading =
         |part: &Part| matches!(part, Part::Prose(_, text) if text.contains(&format!("\n### {heading}\n")));
@@ -47,7 +47,7 @@ fn with_the_rules_of(heading: &str, env: &Env) {
     std::fs::write(folder.join("permissions.toml"), rules).unwrap();
 }
 
-/// What it allows is what the template tells the model to run.
+/// It allows what the template tells the model to run.
 #[test]
 fn the_deploy_rules_allow_only_the_curl_of_the_template() {
     let env = Env::new();
@@ -65,7 +65,7 @@ fn the_deploy_rules_allow_only_the_curl_of_the_template() {
     }
 }
 
-/// The rules of the heartbeat that reads what strangers wrote allow what it needs, and with its checker nothing else.
+/// The rules of the heartbeat that reads untrusted text allow what it needs, and with its checker nothing else.
 #[test]
 fn the_rules_of_an_example_allow_all_it_needs() {
     let env = Env::new();

@@ -1,4 +1,4 @@
-//! The daemon: that it starts, answers, is alone, and ends.
+//! The daemon: it starts, answers, is alone, and ends.
 
 mod crash;
 mod crowd;
@@ -25,7 +25,7 @@ use serde_json::json;
 
 use crate::env::{Env, result};
 
-/// Instructions for an agent that says it is fine when `gate` lets it.
+/// Instructions for an agent that answers ok when `gate` lets it.
 fn waits_at(gate: &str) -> serde_json::Value {
     json!({ "stdout": result("HEARTBEAT_OK"), "pace": gate })
 }
@@ -45,7 +45,7 @@ fn start_returns_once_the_daemon_answers_and_a_second_start_names_it() {
     ");
     assert_eq!(env.run(["start"]), format!("murmur is already running (PID {})\n[exit 0]", pid.trim()));
     assert_eq!(env.run(["start", "--foreground"]), env.run(["start"]));
-    // It is made when the login shell has said its PATH.
+    // It is created once the login shell has printed its PATH.
     env.wait(&env.data(), || env.data().join("journal.reserve").exists().then_some(()));
     assert_snapshot!(env.names(&env.data()), @"
     beats
@@ -97,7 +97,7 @@ fn many_concurrent_starts_make_one_daemon() {
     assert!(said.iter().all(|said| said.contains(pid.trim()) || said.contains("being started")), "{said:#?}");
 }
 
-/// Waits until a daemon that has just been started has looked who runs, and has made what it needs: only then it begins beats.
+/// Waits until a new daemon has checked what is running and created its files: only then it starts beats.
 fn wait_until_begun(env: &Env) {
     let unknown = json!({ "workspace": env.root().join("unknown") });
     env.connect().refusal("beat", &unknown);
@@ -139,7 +139,7 @@ fn stop_gives_a_running_beat_its_grace_period_and_journals_it() {
     let (status, _) = daemon.ended();
     assert_eq!(status.code(), Some(0));
     assert_eq!(env.agents_alive(), [0; 0]);
-    // The one that ended in its grace was first.
+    // The one that ended within its grace period was first.
     assert_snapshot!(env.journal_text(), @r#"
     {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], while waiting for the model ([SPAN])","beat":"[BEAT]","agent":"site-[ID]","costUsd":0.0,"numTurns":1,"exit":{"code":143},"stopped":true,"capture":"[SESSION]"}
     {"ts":"[TIME]","workspace":"[ENV]/shop","outcome":"error","durationMs":[MS],"error":"stopped after [SPAN], while waiting for the model ([SPAN])","beat":"[BEAT]","agent":"shop-[ID]","exit":{"signal":9},"stopped":true,"capture":"[SESSION]"}

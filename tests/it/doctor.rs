@@ -1,4 +1,4 @@
-//! `murmur doctor`: a line a check, what to do, and nothing changed.
+//! `murmur doctor`: one line per check, with hints, and without changes.
 
 mod claude;
 mod files;
@@ -18,7 +18,7 @@ fn shown(env: &Env) -> String {
     let mut settings = Settings::clone_current();
     settings.add_filter(r"\d+ MiB free", "[N] MiB free");
     settings.add_filter(r"\d+ bytes", "[N] bytes");
-    // What a login shell puts beside it is the system's.
+    // What a login shell adds depends on the system.
     settings.add_filter(r"(on PATH \(\[ENV\]/home/bin):[^)]*", "$1:[PATH]");
     let _bound = settings.bind_to_scope();
     let shown = env.run(["doctor"]);
@@ -26,7 +26,7 @@ fn shown(env: &Env) -> String {
     shown
 }
 
-/// A `claude` that says it is `version`.
+/// A `claude` that reports `version`.
 fn claude_is(env: &Env, version: &str) {
     let _fake = std::fs::remove_file(env.claude());
     write(&env.claude(), &format!("#!/bin/sh\necho '{version}'\n"), 0o755);
@@ -64,7 +64,7 @@ fn missing_and_outdated_parts_are_reported_with_hints() {
     write(&env.home().join(".claude/settings.json"), flat, 0o600);
     let shown = shown(&env);
     assert!(shown.ends_with("[exit 0]"), "{shown}");
-    // Looking changes nothing: not even the folder is made.
+    // Checking changes nothing: not even the folder is created.
     assert!(!env.data().exists());
     assert_eq!(env.murmur(["doctor", "--json"]).json()["worst"], "warn");
 }
@@ -85,7 +85,7 @@ fn broken_parts_are_failures() {
     assert!(shown.ends_with("[exit 1]"), "{shown}");
 }
 
-/// What came of one check, with what is there and what to do.
+/// The result of one check, with finding and hint.
 fn finding(env: &Env, check: &str) -> Value {
     let object = env.murmur(["doctor", "--json"]).json();
     let mut findings = object["findings"].as_array().unwrap().iter().filter(|one| one["check"] == check);
@@ -133,7 +133,7 @@ fn unreadable_files_are_reported_with_cause_and_hint() {
     assert_eq!(config["level"], "fail");
     assert!(config["found"].as_str().unwrap().ends_with("/config.json is a folder, not a file"), "{config}");
     assert_eq!(config["hint"], "move it away; murmur writes a file there");
-    // A folder is no file that others could read.
+    // A folder is not a file that others could read.
     assert_eq!(finding(&env, "data folder")["level"], "ok");
 }
 
@@ -143,7 +143,7 @@ fn credentials_are_found_where_claude_looks_and_never_shown() {
     let claude = env.home().join(".claude");
     std::fs::create_dir(&claude).unwrap();
     assert_eq!(finding(&env, "credentials")["level"], "warn");
-    // What is left when a user has logged out.
+    // What remains when a user has logged out.
     for none in ["{}", r#"{"claudeAiOauth":{}}"#, r#"{"mcpOAuth":{"server":{"accessToken":"very-secret"}}}"#]
     {
         write(&claude.join(".credentials.json"), none, 0o600);
@@ -156,7 +156,7 @@ fn credentials_are_found_where_claude_looks_and_never_shown() {
     assert!(!shown.contains("very-secret"), "{shown}");
 }
 
-/// The page is what a reader of a hint is sent to.
+/// Hints send their readers to this page.
 #[test]
 fn every_check_and_hint_is_on_the_troubleshooting_page() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/guide/troubleshooting.md"))
@@ -183,7 +183,7 @@ fn the_doctor_prints_all_of_its_checks() {
     assert_eq!(printed, Check::ALL.iter().map(|check| check.name()).collect::<Vec<_>>());
 }
 
-/// What came of Claude Code's settings: level, what is found and what to do.
+/// The result of checking Claude Code's settings: level, finding and hint.
 fn of_settings(env: &Env) -> Vec<[String; 3]> {
     let object = env.murmur(["doctor", "--json"]).json();
     let findings = object["findings"].as_array().unwrap().iter();

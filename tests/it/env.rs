@@ -1,8 +1,8 @@
-//! A place of its own for one test: a home, a data folder, workspaces, and `fake-claude` where `claude` is looked
-//! for. Runs the real `murmur` there with nothing else in its environment, and ends all of it when it drops.
+//! An environment for one test: a home, a data folder, workspaces, and `fake-claude` in place of
+//! `claude`. Runs the real `murmur` there with nothing else in its environment, and ends everything on drop.
 //!
-//! While an `Env` lives, snapshots of this thread are filtered: its folder, ids, times, spans and PIDs differ from
-//! run to run and stand in brackets.
+//! While an `Env` lives, snapshots of this thread are filtered: its folder, ids, times, durations and PIDs differ
+//! between runs and are replaced by names in brackets.
 
 mod daemon;
 mod disk;
@@ -32,10 +32,10 @@ pub(crate) use socket::Socket;
 
 pub(crate) const MURMUR: &str = env!("CARGO_BIN_EXE_murmur");
 
-/// No test takes as long; one that does hangs, and is ended.
+/// Longer than any test takes; one that reaches it hangs and is ended.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// What differs from run to run, and what stands for it in snapshots.
+/// The values that differ between runs, and their placeholders in snapshots.
 const FILTERS: [(&str, &str); 24] = [
     (r"@[0-9a-f]{16}\b", "@[DIGITS]"),
     (r"\bCapture: [0-9A-HJKMNP-TV-Z]{26}", "Capture: [SESSION]"),
@@ -63,9 +63,9 @@ const FILTERS: [(&str, &str); 24] = [
     ("\u{202e}", "[RLO]"),
 ];
 
-/// The place.
+/// The environment.
 pub(crate) struct Env {
-    // Dropped in this order: what runs is ended by `drop` before the folder goes.
+    // Dropped in this order: `drop` ends the processes before the folder is removed.
     _filters: SettingsBindDropGuard,
     watchdog: Option<mpsc::Sender<()>>,
     late: Option<JoinHandle<bool>>,
@@ -78,7 +78,7 @@ impl Env {
         Self::for_as_long_as(DEADLINE)
     }
 
-    /// One for a test that may take longer than others.
+    /// For a test that may take longer than others.
     pub(crate) fn for_as_long_as(deadline: Duration) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
@@ -107,12 +107,12 @@ impl Env {
         };
         std::fs::create_dir_all(env.home().join("bin")).unwrap();
         std::os::unix::fs::symlink(fake_claude(), env.claude()).unwrap();
-        // Login shells find the agent by this, as users' do.
+        // Login shells find the agent through this, like users' shells.
         std::fs::write(env.home().join(".profile"), "PATH=\"$HOME/bin:$PATH\"\n").unwrap();
         env
     }
 
-    /// The folder that everything is in; `[ENV]` in snapshots.
+    /// The folder that contains everything; `[ENV]` in snapshots.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
@@ -121,7 +121,7 @@ impl Env {
         self.root.join("home")
     }
 
-    /// The data folder, which is not made.
+    /// The data folder, which doesn't exist yet.
     pub(crate) fn data(&self) -> PathBuf {
         self.root.join("data")
     }
@@ -131,7 +131,7 @@ impl Env {
         self.home().join("bin/claude")
     }
 
-    /// Has fake-claude stand for another agent: `codex`, or `opencode` for ACP. Returns where it is found.
+    /// Makes fake-claude imitate another agent: `codex`, or `opencode` for ACP. Returns its path.
     pub(crate) fn agent(&self, name: &str) -> PathBuf {
         let link = self.home().join("bin").join(name);
         std::os::unix::fs::symlink(fake_claude(), &link).unwrap();
@@ -142,25 +142,25 @@ impl Env {
         self.root.join("log/agents")
     }
 
-    /// What every agent saw, in the order in which they began.
+    /// The log of every agent, in the order in which they started.
     pub(crate) fn agents(&self) -> Vec<Value> {
         files::json_lines(&self.agent_log())
     }
 
-    /// Waits until `count` agents have begun.
+    /// Waits until `count` agents have started.
     pub(crate) fn wait_for_agents(&self, count: usize) -> Vec<Value> {
         let folder = self.root.join("log");
         std::fs::create_dir_all(&folder).unwrap();
         self.wait(&folder, || Some(self.agents()).filter(|agents| agents.len() >= count))
     }
 
-    /// Waits until no beat is under way, of whatever daemon.
+    /// Waits until no beat is running, under any daemon.
     pub(crate) fn wait_for_no_beats(&self) {
         let beats = self.made_data().join("beats");
         self.wait(&beats, || self.names(&beats).is_empty().then_some(()));
     }
 
-    /// Waits until an agent and what it left behind are dead.
+    /// Waits until an agent and its leftovers are dead.
     pub(crate) fn wait_until_dead(&self, agent: &Value) {
         let children = agent["children"].as_array().cloned().unwrap_or_default();
         for pid in children.into_iter().chain([agent["pid"].clone()]).filter_map(|pid| pid.as_i64()) {
@@ -170,7 +170,7 @@ impl Env {
         }
     }
 
-    /// Every process of an agent that was ever begun here and is alive now.
+    /// Every live process of an agent that was started here.
     pub(crate) fn agents_alive(&self) -> Vec<i64> {
         let pids = |agent: &Value| {
             let children = agent["children"].as_array().cloned().unwrap_or_default();
@@ -179,7 +179,7 @@ impl Env {
         self.agents().iter().flat_map(pids).filter(|pid| is_agent(*pid)).collect()
     }
 
-    /// Every process that was begun here, by whomever, and is alive now.
+    /// Every live process that was started here.
     pub(crate) fn alive(&self) -> Vec<i64> {
         reap::all(&self.root)
     }

@@ -1,4 +1,4 @@
-//! Bad input: one clear error that names the file and says what to do. What runs anyway is journalled as an error.
+//! Invalid input: one clear error that names the file and a hint. What runs anyway is journaled as an error.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 
 use crate::env::{Daemon, Env};
 
-/// A beat that is an error: printed, journalled with the same words, and no agent is started.
+/// A beat that is an error: printed and journaled with the same words, and without an agent.
 fn refused(env: &Env) -> String {
     let shown = env.run(["beat", "site"]);
     let journal = env.journal();

@@ -1,4 +1,4 @@
-//! fake-claude under the names of other agents: what it plays, whom it asks, and what its hooks decide.
+//! fake-claude under the names of other agents: what it plays, what it asks, and what its hooks decide.
 
 mod acp;
 mod codex;
@@ -12,7 +12,7 @@ use fake_claude::replay::{End, Fixture, lines};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// A running agent and its workspace. What it says is kept.
+/// A running agent and its workspace. Its output is kept.
 pub(crate) struct Agent {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -63,7 +63,7 @@ impl Agent {
         (read > 0).then(|| String::from_utf8_lossy(&line).into_owned())
     }
 
-    /// Reads until a message fits.
+    /// Reads until a message matches.
     pub(crate) fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         loop {
             let line = self.line().unwrap_or_else(|| panic!("it ended after {:#?}", self.said));
@@ -75,12 +75,12 @@ impl Agent {
         }
     }
 
-    /// Reads until the answer to the request with this id.
+    /// Reads until the response to the request with this id.
     pub(crate) fn answer(&mut self, id: &str) -> Value {
         self.until(|message| message["id"] == id && message["method"].is_null())
     }
 
-    /// Closes stdin; how it ends, what it says until then, and its workspace.
+    /// Closes stdin; returns how it ends, its remaining output, and its workspace.
     pub(crate) fn end(mut self) -> (Option<i32>, String, TempDir) {
         drop(self.stdin.take());
         let mut rest = String::new();
@@ -108,7 +108,7 @@ fn fixtures(name: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Plays every recording to a client with ids of its own.
+/// Plays every recording to a client with its own ids.
 fn every_recording_is_replayed(name: &str, program: &str) {
     for folder in fixtures(name) {
         let fixture = Fixture::load(&folder).unwrap();

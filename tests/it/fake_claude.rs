@@ -1,4 +1,4 @@
-//! fake-claude: what it plays, what it refuses, what it logs. Its faults, and how it lives on, are in `fake_claude/`.
+//! fake-claude: what it plays, refuses and logs. `fake_claude/` has tests of faults and live agents.
 
 mod acted;
 mod acted_background;
@@ -24,7 +24,7 @@ use fake_claude::replay::Fixture;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A workspace and a log; everything that was logged as running is killed when it drops.
+/// A workspace and a log; every process logged as running is killed on drop.
 pub(crate) struct Stage {
     root: TempDir,
 }
@@ -49,10 +49,10 @@ impl Stage {
         command
     }
 
-    /// Runs it as a beat does, with a prompt.
+    /// Runs it like a beat, with a prompt.
     pub(crate) fn run(&self, instructions: &[(&str, &str)]) -> Output {
         let mut child = self.command(instructions).arg("--print").spawn().unwrap();
-        // One that has something to say against its instructions ends before it reads.
+        // If its instructions are invalid, it ends before it reads.
         let _unread = child.stdin.take().unwrap().write_all(b"prompt");
         child.wait_with_output().unwrap()
     }
@@ -79,7 +79,7 @@ impl Drop for Stage {
     }
 }
 
-/// A running fake-claude, killed and reaped when it drops.
+/// A running fake-claude, killed and reaped on drop.
 pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
@@ -89,7 +89,7 @@ impl Drop for Running {
     }
 }
 
-/// Starts it with a prompt, and gives its stdout to read.
+/// Starts it with a prompt; its stdout can be read.
 pub(crate) fn start(mut command: Command) -> (Running, BufReader<std::process::ChildStdout>) {
     let mut child = command.arg("--print").spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"prompt").unwrap();
@@ -262,7 +262,7 @@ fn invalid_arguments_are_refused_with_claude_codes_messages() {
         let stage = Stage::new();
         let mut command = stage.command(&[("FIXTURE", &fixture("ok"))]);
         let mut child = command.args(argv.split(' ')).spawn().unwrap();
-        // One that is refused before it reads may be gone already.
+        // If it refuses its arguments, it may have ended before it reads.
         drop(child.stdin.take().unwrap().write_all(prompt.as_bytes()));
         let output = child.wait_with_output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stderr), format!("{said}\n"), "{argv}");

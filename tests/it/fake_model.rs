@@ -40,7 +40,7 @@ impl Model {
         Connection(BufReader::new(stream))
     }
 
-    /// The first text block that answers a request holding so many assistant messages.
+    /// The first text block of the response to a request with so many assistant messages.
     fn text(&self, request: &Value) -> String {
         let (status, _, body) = self.connect().post("/v1/messages?beta=true", request);
         assert_eq!(status, 200);
@@ -64,7 +64,7 @@ impl Connection {
         self.0.get_mut().write_all((head + body).as_bytes()).unwrap();
     }
 
-    /// The status and the headers of the answer.
+    /// The status and headers of the response.
     fn head(&mut self) -> (u16, Vec<String>) {
         let mut lines = self.0.by_ref().lines().map(Result::unwrap);
         let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
@@ -85,7 +85,7 @@ fn text(text: &str) -> Value {
     json!([{"type": "text", "text": text}])
 }
 
-/// A request of an agent after so many turns.
+/// An agent's request after so many turns.
 fn request(turns: usize) -> Value {
     let turn = [json!({"role": "user", "content": "x"}), json!({"role": "assistant", "content": "y"})];
     let messages: Vec<Value> = turn.iter().cycle().take(turns * 2 + 1).cloned().collect();
@@ -212,7 +212,7 @@ fn tool_results_are_not_part_of_the_models_messages() {
     assert!(!events.concat().contains("done"), "{events:?}");
 }
 
-/// The data of an answer's events.
+/// The data of a response's events.
 fn data(model: &Model, path: &str, request: &Value) -> Vec<Value> {
     let mut connection = model.connect();
     let body = request.to_string();

@@ -1,4 +1,4 @@
-//! A limit on the size of files (`ulimit -f`) is a full disk to murmur: nobody dies of it, and no line is lost.
+//! murmur treats a file size limit (`ulimit -f`) like a full disk: no process dies, and no line is lost.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -15,7 +15,7 @@ fn a_beat_and_its_line_survive_a_file_size_limit() {
     env.fill_journal();
     let said = env.limited(["beat", "site"]).run();
     assert!(said.contains("ok ") && said.contains("File too large") && said.ends_with("[exit 0]"), "{said}");
-    // Where the limit holds, it is the reason; elsewhere nothing is in the way.
+    // With the limit, it is the reason; without it, nothing fails.
     let limited = env.limited(["status"]).run();
     let reason = "problem: 1 journal line is not written yet: cannot write ";
     assert!(limited.contains(reason) && limited.contains("; raise the limit on file sizes"), "{limited}");

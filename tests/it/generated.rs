@@ -1,4 +1,4 @@
-//! What is made from the commands themselves: completions and manual pages.
+//! Completions and manual pages, which are generated from the commands.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -23,11 +23,11 @@ fn every_shell_completes_every_command() {
     }
 }
 
-/// What bash offers where the last of these words is being typed.
+/// What bash offers while the last of these words is typed.
 fn offered(env: &Env, words: &[&str]) -> String {
     let file = env.home().join("murmur.bash");
     std::fs::write(&file, completions("bash", "murmur")).unwrap();
-    // The function that bash itself would call, with what it would be given.
+    // The function that bash itself would call, with its arguments.
     let line = "source \"$0\"; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1))
         of=$(complete -p murmur); of=${of##*-F }; compopt() { :; }
         \"${of%% *}\" murmur \"${COMP_WORDS[-1]}\" \"${COMP_WORDS[-2]}\"; echo \"${COMPREPLY[*]}\"";
@@ -44,7 +44,7 @@ fn bash_loads_and_uses_its_completions() {
     assert_eq!(offered(&env, &["murmur", "init", "--template", ""]), "default tests issues deploy");
     assert_eq!(offered(&env, &["murmur", "completions", ""]), "bash elvish fish powershell zsh");
     assert_eq!(offered(&env, &["murmur", "permission", "respond", "k3v9x2ab", ""]), "allow deny");
-    // Nothing of ours, so bash offers files.
+    // No completion of ours, so bash offers files.
     assert_eq!(offered(&env, &["murmur", "beat", ""]), "");
     assert_eq!(offered(&env, &["murmur", "run", "--", "ls", "--"]), "");
 }
@@ -72,7 +72,7 @@ fn data_dir_is_accepted_only_where_it_has_an_effect() {
         assert_eq!(offered(&env, &["murmur", command, "--data"]), "", "{command}");
         let refused = starts_with("error: unknown option \"--data-dir\"");
         env.murmur([command, "--data-dir", "elsewhere"]).assert().code(2).stdout("").stderr(refused);
-        // All that the command itself asks for.
+        // All calls that the command itself makes.
         let asked: &[&str] = match command {
             "show" => &["s"],
             "record" => &["name", "--", "true"],

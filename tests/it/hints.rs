@@ -1,5 +1,5 @@
-//! Hints: a command in one can be pasted into a shell whatever the paths are, and the code keeps every hint apart from
-//! what failed until it is shown.
+//! Hints: their commands can be pasted into a shell whatever the paths, and the code keeps every hint separate from
+//! the message until it is shown.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,10 +12,10 @@ use sys::shell;
 
 use crate::env::Env;
 
-/// A name that is many words, a comment and more than one command to a shell that finds it unquoted.
+/// A name that an unquoted shell would read as many words, a comment and several commands.
 const NASTY: &str = "a b'c;d $(e) \\ #f";
 
-/// The one command that `line` is to a shell, its words joined by single spaces.
+/// The only command in `line` according to the shell, its words joined by single spaces.
 fn pasted(line: &str) -> String {
     let found = commands(line).unwrap_or_else(|doubt| panic!("{line}: {doubt}"));
     assert_eq!(found.len(), 1, "{line}: {found:?}");
@@ -23,7 +23,7 @@ fn pasted(line: &str) -> String {
     found[0].text.clone()
 }
 
-/// The command in the hint of what a command of murmur's printed.
+/// The command in the hint that a murmur command printed.
 fn command(shown: &str) -> &str {
     let hint =
         shown.lines().find_map(|line| line.strip_prefix("| hint: ")).unwrap_or_else(|| panic!("{shown}"));
@@ -65,7 +65,7 @@ fn a_hints_command_can_be_pasted_whatever_the_path() {
         let shown = env.run(["init", missing.to_str().unwrap()]);
         assert_eq!(pasted(command(&shown)), format!("mkdir -p {}", missing.display()));
     }
-    // A relative one is no option.
+    // A relative one can't be an option.
     let shown = env.murmur(["init", "--", "-x/b/c"]).at(&env.root().join(NASTY)).run();
     assert_eq!(pasted(command(&shown)), "mkdir -p ./-x/b/c");
 }
@@ -133,7 +133,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Every source file without its tests and comments.
+/// Every source file without tests and comments.
 fn sources() -> Vec<(PathBuf, String)> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let files = ["crates/core/src", "crates/agent/src", "crates/rpc/src", "src"]
@@ -182,7 +182,7 @@ fn hint_functions_name_fields_and_cover_every_variant() {
 
 #[test]
 fn paths_in_hinted_commands_are_quoted() {
-    // A literal with a command and a place for something, up to the end of the statement.
+    // A literal with a command and a placeholder, up to the end of the statement.
     let commands = r#""[^"\n]*\b(?:murmur [a-z]+|chmod \S+|mkdir -p|fuser|cd|rm|mv|kill) \{[^"\n]*"[^;]*;"#;
     let wrong: Vec<String> = matches(commands)
         .into_iter()

@@ -1,4 +1,4 @@
-//! Agents under hosts of their own, and what speaks to those: `murmur host`, `murmur attach`, and plain sockets.
+//! Agents under their own hosts, and their clients: `murmur host`, `murmur attach`, and plain sockets.
 
 mod attach;
 mod conversation;
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use crate::env::{Env, Run, wait_for_end};
 use peer::Peer;
 
-/// The agent of every test that has one.
+/// The id of the agent in every test that has one.
 const ID: &str = "site-1";
 
 /// A hosted agent that runs under its host.
@@ -35,7 +35,7 @@ struct Live<'a> {
 }
 
 impl Env {
-    /// The folder that agents work in, where they follow these instructions and echo.
+    /// The agents' folder, in which they follow these instructions and echo.
     fn site(&self, instructions: &Value) -> PathBuf {
         let site = self.root().join("site");
         std::fs::create_dir_all(&site).unwrap();
@@ -53,7 +53,7 @@ impl Env {
         self.murmur(args)
     }
 
-    /// Starts an agent that follows these instructions, echoes, and was not told anything yet.
+    /// Starts an agent that follows these instructions and echoes; it has no message yet.
     fn live(&self, instructions: &Value) -> Live<'_> {
         self.site(instructions);
         Live::of(self, self.spawning(ID, &["--json"]))
@@ -68,7 +68,7 @@ impl Env {
         serde_json::from_slice(&std::fs::read(self.hosts().join(format!("{id}.json"))).unwrap()).unwrap()
     }
 
-    /// What `murmur attach` shows of the agent from its first event on, to its end.
+    /// What `murmur attach` shows of the agent, from its first event to its end.
     fn told_again(&self, id: &str) -> String {
         let output = self.murmur(["attach", id, "--from", "0", "--json"]).output();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
@@ -79,7 +79,7 @@ impl Env {
 impl<'a> Live<'a> {
     /// The agent [`ID`], whose host `spawning` starts.
     fn of(env: &'a Env, spawning: Run) -> Self {
-        // Without a daemon there is a warning as well.
+        // Without a daemon, there is a warning, too.
         let spawned: Value = serde_json::from_slice(&spawning.output().stdout).unwrap();
         assert_eq!(spawned["agent_id"], ID);
         Self { env, id: ID, pid: spawned["pid"].as_i64().unwrap() }
@@ -114,7 +114,7 @@ impl<'a> Live<'a> {
         self.status()["agent_pid"].as_i64().unwrap()
     }
 
-    /// That the host serves.
+    /// Checks that the host serves.
     fn assert_answers(&self) {
         assert_eq!(self.peer().result("ping", Value::Null)["pid"], self.pid);
     }
@@ -125,7 +125,7 @@ impl<'a> Live<'a> {
     }
 }
 
-/// An event in few words.
+/// An event as a short text.
 fn brief(event: &Value) -> String {
     let payload = &event["payload"];
     let text = |key: &str| payload[key].as_str().unwrap_or("?").to_owned();
@@ -152,12 +152,12 @@ fn is_state(event: &Value, word: &str) -> bool {
     event["event_type"] == "state" && event["payload"]["state"] == word
 }
 
-/// Whether the event says that this many turns are over.
+/// Whether the event says that this many turns have ended.
 fn is_idle_after(event: &Value, turns: u64) -> bool {
     is_state(event, "idle") && event["payload"]["turns"] == turns
 }
 
-/// That these are the events from `first` on, each once, in order.
+/// Checks that these are the events from `first` on, each once, in order.
 fn assert_seamless(events: &[Value], first: u64) {
     for (event, expected) in events.iter().zip(first..) {
         assert_eq!(event["offset"], expected, "{event}");

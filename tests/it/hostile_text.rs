@@ -1,10 +1,10 @@
-//! Text that somebody else chose, such as the name of a folder, as commands show it: nothing in it that a terminal obeys.
+//! Untrusted text, such as the name of a folder, in the output of commands: without control characters.
 
 use serde_json::json;
 
 use crate::env::Env;
 
-/// It clears the screen, turns the direction of text, and hides a letter.
+/// It clears the screen, reverses the direction of text, and hides a letter.
 const NAME: &str = "si\u{1b}[2J\u{1b}[8mte\u{202e}x\u{200b}\u{7}";
 
 /// What a command printed on both streams.

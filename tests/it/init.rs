@@ -1,4 +1,4 @@
-//! `murmur init`: a HEARTBEAT.md and an entry in config.json, and nothing is ever overwritten.
+//! `murmur init`: writes a HEARTBEAT.md and an entry in config.json, and never overwrites anything.
 
 mod broad;
 mod edited;
@@ -103,7 +103,7 @@ fn a_schedule_that_has_no_effect_is_an_error_and_nothing_is_written() {
     | hint: change it in [ENV]/site/heartbeats/nightly/HEARTBEAT.md
     [exit 1]
     "#);
-    // The same in other words, and what is none yet.
+    // The same in a different form, and an invalid one.
     for same in [
         &["init", "site", "--interval", "120m"][..],
         &["workspaces", "add", "site", "--interval", "2h"],
@@ -113,7 +113,7 @@ fn a_schedule_that_has_no_effect_is_an_error_and_nothing_is_written() {
         let shown = env.run(same);
         assert!(shown.ends_with("[exit 0]"), "{shown}");
     }
-    // What its own file says counts, and is changed there.
+    // Its own file's value counts, and is changed there.
     std::fs::write(site.0.join("HEARTBEAT.md"), "---\ninterval: 5h\n---\nMine.").unwrap();
     assert_snapshot!(env.run(["init", "site", "--interval", "2h"]), @"
     | error: --interval 2h was not applied: [ENV]/site is already registered, with the schedule every 5h
@@ -121,7 +121,7 @@ fn a_schedule_that_has_no_effect_is_an_error_and_nothing_is_written() {
     [exit 1]
     ");
     assert_eq!(env.config(), config);
-    // There is an entry, and nothing in it that it could be.
+    // There is an entry, but it can't contain this.
     let blog = env.root().join("blog");
     std::fs::create_dir(&blog).unwrap();
     env.run(["init", "blog", "--name", "nightly", "--interval", "1d"]);
@@ -233,7 +233,7 @@ fn a_template_is_built_in_or_a_file() {
     "#);
 }
 
-/// A template's frontmatter and the schedule become one; what is typed is what holds.
+/// A template's frontmatter and the schedule are merged; options take precedence.
 #[test]
 fn a_template_keeps_its_settings_and_schedule_unless_overridden() {
     let env = Env::new();

@@ -1,4 +1,4 @@
-//! The architecture of the crates' docs, held against the code, where the compiler doesn't check it.
+//! Compares the architecture in the crates' docs with the code, where the compiler doesn't check it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -134,7 +134,7 @@ fn tests_look_for_programs_on_one_path() {
     files.retain(|file| fs::read_to_string(file).unwrap().contains(folder));
     assert_eq!(files, [root().join("tests/it/env/programs.rs")], "the others ask env::programs");
 
-    // The only program that /bin has on every machine, and the only one of a container.
+    // The only program in /bin on every machine, and the only one of a container.
     let known = ["sh", "murmur"];
     let mut wrong = Vec::new();
     for file in rust_files(&root().join("tests/it")) {
@@ -162,7 +162,7 @@ fn only_sys_has_unsafe_code() {
 #[test]
 fn every_error_type_with_a_hint_is_listed() {
     let list = fs::read_to_string(root().join("src/cli/complaint.rs")).unwrap();
-    // What only reaches a person inside another error, or as a text that a model reads.
+    // Types that people see only inside another error, or that a model reads as text.
     let inner = [
         "ModelError",
         "PromptError",

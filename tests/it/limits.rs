@@ -1,4 +1,4 @@
-//! What an agent can write into its own workspace loosens nothing: the user's own files set the upper limit.
+//! Nothing that an agent can write into its own workspace loosens its restrictions: the user's files set the upper limit.
 
 mod approval;
 mod changed;
@@ -143,7 +143,7 @@ fn an_agent_cannot_raise_its_limits_beyond_the_fixed_ones() {
       notice: maxTurns: 4000000000 in HEARTBEAT.md exceeds 1000, the maximum for HEARTBEAT.md; 1000 applies
       notice: timeout: 36500d in HEARTBEAT.md exceeds 6h, the maximum for HEARTBEAT.md; 6h applies
     ");
-    // The user's own file may say anything.
+    // The user's own file may contain anything.
     let entry = json!({ "interval": "1s", "timeout": "36500d", "maxTurns": 4_000_000_000_u32 });
     configured(&env, heartbeat, entry);
     assert_snapshot!(settings(&env), @"
@@ -165,7 +165,7 @@ fn with_skip_claude_codes_settings_stay_unchanged() {
     configured(&env, "Do it.", json!({ "interval": "1h", "permissions": "skip" }));
     let shown = env.murmur(["beat", "site", "--dry-run"]).quiet();
     assert!(!shown.contains("disableSkillShellExecution"), "{shown}");
-    // Rules and questions still come to the hook.
+    // Rules and questions still reach the hook.
     assert!(shown.contains("\"disableAllHooks\":false"), "{shown}");
     configured(&env, "Do it.", json!({ "interval": "1h" }));
     assert!(

@@ -1,4 +1,4 @@
-//! A model decides: the daemon, asked as a hook asks. Providers are local.
+//! A model decides: tests ask the daemon like a hook. Providers are local.
 
 mod agents;
 mod provider;
@@ -15,7 +15,7 @@ use provider::{Provider, Reply, anthropic, http, openai, says};
 
 const KEY: &str = "sk-very-secret";
 
-/// Has config.toml name the model `small` of `name` at `url`, with `more` about the provider.
+/// Configures the model `small` of `name` at `url` in config.toml, with `more` about the provider.
 fn settle(env: &Env, name: &str, url: &str, more: &str) {
     settings(
         env,
@@ -42,7 +42,7 @@ fn request(wait: u32, input: &Value) -> Value {
     })
 }
 
-/// What the daemon answers to a hook that has `wait` seconds: verdict, who, reason.
+/// The daemon's response to a hook that has `wait` seconds: verdict, by whom, reason.
 fn answer(env: &Env, wait: u32, input: &Value) -> String {
     let answer = env.ask("permission.request", &request(wait, input));
     let by = match &answer["by"]["which"] {
@@ -52,7 +52,7 @@ fn answer(env: &Env, wait: u32, input: &Value) -> String {
     format!("{} ({by}): {}", answer["verdict"].as_str().unwrap(), answer["reason"].as_str().unwrap())
 }
 
-/// What the daemon answers where a provider answers `bytes`.
+/// The daemon's response if a provider answers `bytes`.
 fn answer_to(env: &Env, bytes: impl Into<Vec<u8>>) -> String {
     let provider = Provider::always(bytes);
     settle(env, "anthropic", &provider.url(), &key());
@@ -61,11 +61,11 @@ fn answer_to(env: &Env, bytes: impl Into<Vec<u8>>) -> String {
     answer
 }
 
-/// Ends the daemon; nothing that it wrote has the key.
+/// Stops the daemon; nothing that it wrote contains the key.
 fn ends_without_the_key(env: &Env, daemon: Daemon) {
     daemon.signal(Signal::TERM);
     let (status, said) = daemon.ended();
-    // Its first look at the agents may be before the settings or after them, and those may be wrong.
+    // Its first scan of agents may be before or after the settings, which may be invalid.
     let said: Vec<&String> =
         said.iter().filter(|line| !line.ends_with("until then the defaults apply")).collect();
     assert!(status.success() && matches!(&said[..], [last] if last.ends_with("murmur stopped")), "{said:#?}");
@@ -95,7 +95,7 @@ fn the_models_decision_counts_and_anything_else_denies() {
             "{said}"
         );
     }
-    // Nothing of it waits for a person.
+    // None of it waits for a person.
     assert_eq!(env.ask("permission.list", &Value::Null), json!({ "requests": [] }));
     ends_without_the_key(&env, daemon);
 }
@@ -167,7 +167,7 @@ fn a_slow_or_unreachable_provider_denies() {
     let slow = Provider::always(&b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"[..]);
     settle(&env, "anthropic", &slow.url(), &key());
     assert!(answer(&env, 1, &json!({})).starts_with("deny (failure)"));
-    // Nor one that does not speak TLS where it should.
+    // Nor one that doesn't speak TLS although it should.
     let open = Provider::always(anthropic(&says("allow", "ok")));
     settle(&env, "anthropic", &open.url().replace("http", "https"), &key());
     assert!(answer(&env, 20, &json!({})).starts_with("deny (failure): cannot ask anthropic/small: "));
@@ -269,7 +269,7 @@ fn openai_gets_its_own_format_and_the_key_from_the_daemons_environment() {
 fn at_most_four_calls_are_checked_at_once() {
     let env = Env::new();
     let daemon = env.daemon();
-    // How many have come, are there, and have been there at once.
+    // How many arrived, are open, and were open at once.
     let seen = Arc::new((Mutex::new((0, 0, 0)), Condvar::new()));
     let counts = Arc::clone(&seen);
     let provider = Provider::new(move |_| {

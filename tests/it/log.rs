@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 
 use crate::env::Env;
 
-/// A journal of five beats of two workspaces, the newest two just over.
+/// A journal with five beats of two workspaces; the newest two have just ended.
 pub(crate) fn journal(env: &Env) -> String {
     let now = sys::clock::now();
     let ago = |seconds: i64| sys::clock::rfc3339(now - jiff::SignedDuration::from_secs(seconds));
@@ -140,7 +140,7 @@ fn an_unknown_workspace_is_an_error() {
     | hint: weekly is the name of a workspace; use its path: --workspace [ENV]/other
     [exit 1]
     ");
-    // One that is registered, and one that only the journal knows: it has beats, if none of these.
+    // A registered workspace, and one that only the journal knows: it has beats, but none of these.
     for (folder, outcome) in [("other", "ok"), ("blog", "error")] {
         let shown = env.run(["log", "--workspace", folder, "--outcome", outcome]);
         assert_eq!(shown, "no beats to show; see: murmur status\n[exit 0]", "{folder}");

@@ -1,9 +1,9 @@
-//! One test binary, one file a command area.
+//! One test binary, one file per command area.
 //!
-//! They find and await processes by Linux's means (pidfds, /proc, inotify, setsid), so elsewhere there are only the tests
-//! beside the code.
+//! The tests find and await processes by Linux-specific means (pidfds, /proc, inotify, setsid), so on other systems only
+//! unit tests exist.
 //!
-//! `cfg(test)` on each module is how clippy knows that its helpers are tests as well.
+//! `cfg(test)` on each module tells clippy that its helpers are tests as well.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! `murmur mcp` over stdin and stdout, in lines written by hand.
+//! `murmur mcp` over stdin and stdout, with handwritten lines.
 
 mod client;
 mod errors;
@@ -20,7 +20,7 @@ use sys::clock;
 use crate::env::{Env, MURMUR, quiet};
 use client::{Client, bytes, text};
 
-/// Where the Env's captured sessions are.
+/// The Env's captured sessions.
 fn state(env: &Env) -> PathBuf {
     env.root().join("state")
 }
@@ -38,7 +38,7 @@ fn session(env: &Env, id: &str) -> Writer {
     Store::open(&state(env)).unwrap().create(new, clock::now()).unwrap()
 }
 
-/// One that is over and wrote `output`.
+/// An ended session that wrote `output`.
 fn over(env: &Env, id: &str, output: &[u8]) {
     let mut writer = session(env, id);
     writer.started(42).unwrap();

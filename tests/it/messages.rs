@@ -1,4 +1,4 @@
-//! What is said of slips and of places that cannot be used: what failed, why, and what to do.
+//! Messages about mistakes and unusable files: what failed, why, and what to do.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::PermissionsExt;
@@ -171,7 +171,7 @@ fn every_command_reports_output_that_cannot_be_written() {
         assert!(said.ends_with(expected), "{args:?}: {said}");
         assert_eq!(said.matches("error").count(), 1, "{args:?}: {said}");
     }
-    // Not even where a daemon runs, which is what is asked.
+    // Not even if a daemon is running, which answers.
     let daemon = env.daemon();
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
     assert_snapshot!(env.murmur(["status", "--check"]).stdout(full).run(), @"
@@ -212,7 +212,7 @@ fn an_unwritable_journal_is_reported_with_its_cause() {
     assert_eq!(env.journal().len(), 2);
 }
 
-/// The hint of what a command printed, without the folder of the test.
+/// The hint that a command printed, without the test's folder.
 fn hint(env: &Env, said: &str) -> String {
     let hint = said
         .lines()
@@ -249,11 +249,11 @@ fn a_symlink_loop_is_reported_with_a_hint() {
     }
 }
 
-/// Sets flags of a file that forbid changes, until this drops.
+/// Sets file flags that forbid changes, until this is dropped.
 struct Locked<'a>(&'a Env, PathBuf, &'static str);
 
 impl<'a> Locked<'a> {
-    /// `None`, and a note, where that cannot be done.
+    /// `None`, with a note, if that is not possible.
     fn new(env: &'a Env, path: &Path, flag: &'static str) -> Option<Self> {
         let args = [format!("+{flag}"), path.display().to_string()];
         let is_installed = programs().split(':').any(|folder| Path::new(folder).join("chattr").exists());

@@ -1,4 +1,4 @@
-//! Things that are not files in the places of murmur's files: they are named at once, and nothing waits for them.
+//! Anything but a file in place of murmur's files: it is reported at once, and nothing blocks on it.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -9,10 +9,10 @@ use serde_json::json;
 
 use crate::env::{Env, result, wait_for_end};
 
-/// Long enough for any command that does not wait for anybody.
+/// Enough for any command that doesn't wait.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// What can stand where a file should be, and what murmur calls it.
+/// What can be in place of a file, and what murmur calls it.
 const KINDS: [(&str, &str); 4] = [
     ("a pipe", "it is a named pipe, not a file"),
     ("a device", "it is a device, not a file"),
@@ -129,7 +129,7 @@ fn nothing_blocks_on_a_pipe_in_place_of_any_other_file() {
             let output = env.murmur(command.iter().copied()).output();
             assert!(output.status.code().is_some(), "{name} {command:?}: {output:?}");
         }
-        // One that has said that it ends may still be about to.
+        // A daemon that has announced its end may still be running.
         env.alive().into_iter().for_each(wait_for_end);
     }
 }

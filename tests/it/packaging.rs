@@ -1,5 +1,5 @@
-//! What is installed and what is given away: the scripts of `packaging/` with programs that are quickly made, and the
-//! workflow that checks all of it elsewhere. `tests/packaging.sh` does the same with the real ones.
+//! Installation and packages: the scripts of `packaging/` with programs that are quick to build, and the
+//! workflow that checks them on other systems. `tests/packaging.sh` does the same with the real programs.
 
 mod install;
 mod modules;
@@ -15,14 +15,14 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A script of `packaging/`, by the bash that is there, with these arguments.
+/// A script of `packaging/`, run by the available bash, with these arguments.
 fn script(env: &Env, name: &str, arguments: &[&Path]) -> Run {
     let script = root().join("packaging").join(name);
     let words = [&[script.as_path()], arguments].concat();
     env.program("bash", words).set("PATH", std::env::var_os("PATH").unwrap()).unset("MURMUR_DIR")
 }
 
-/// Every file and link below a folder, each with the place of a link, in order.
+/// Every file and link in a folder, each link with its target, in order.
 fn tree(folder: &Path) -> String {
     let mut found = Vec::new();
     let mut open = vec![folder.to_path_buf()];
@@ -44,7 +44,7 @@ fn tree(folder: &Path) -> String {
     found.join("\n")
 }
 
-/// A program that answers as murmur does where the scripts ask it.
+/// A program that answers the scripts like murmur.
 fn program(path: &Path, version: &str) {
     let text = format!(
         "#!/bin/sh\ncase $1 in\n--version) echo 'murmur {version}' ;;\nstatus) cat \"$HOME/status.json\" ;;\nesac\n"
@@ -54,7 +54,7 @@ fn program(path: &Path, version: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// What packaging/build.sh would have made, in little.
+/// A minimal version of what packaging/build.sh builds.
 fn made(env: &Env, version: &str) -> PathBuf {
     let folder = env.root().join(format!("made-{version}"));
     program(&folder.join("bin/murmur"), version);
@@ -77,7 +77,7 @@ fn a_package_has_links_completions_and_manual_pages() {
     let others: Vec<String> =
         tree(&prefix).lines().filter(|line| !line.contains("man1/murmur-")).map(str::to_owned).collect();
     insta::assert_snapshot!(others.join("\n").replace(MURMUR, "[MURMUR]"));
-    // Whatever was made, nothing of a data folder was.
+    // None of the files created belongs to a data folder.
     assert!(!env.data().exists() && !env.home().join(".murmur").exists());
 }
 

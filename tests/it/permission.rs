@@ -1,4 +1,4 @@
-//! `murmur permission check|rules`: what would happen, and who says so.
+//! `murmur permission check|rules`: the decision on a call, and who makes it.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -22,7 +22,7 @@ tool = \"mcp__db\"
 action = \"pass\"
 ";
 
-/// A run in a folder that is called by a name.
+/// A run in a folder given by name.
 fn here<const WORDS: usize>(env: &Env, words: [&str; WORDS]) -> Run {
     let here = env.root().join("here");
     std::fs::create_dir_all(&here).unwrap();

@@ -1,6 +1,6 @@
-//! What agents may do, from one end to the other: a beat or a hosted agent, the real hook, the daemon, and a person.
+//! Permissions, end to end: a beat or a hosted agent, the real hook, the daemon, and a person.
 //!
-//! The agent is fake-claude, which runs the hook of its `--settings` and never runs a tool: the commands here are data.
+//! The agent is fake-claude, which runs the hook of its `--settings` but no tools: the commands here are only data.
 
 mod away;
 mod broken;
@@ -39,14 +39,14 @@ fn bash(id: &str, command: &str) -> Value {
     call(id, "Bash", &json!({ "command": command }))
 }
 
-/// Instructions for an agent that makes these calls, one a message, and then says that all is well.
+/// Instructions for an agent that makes these calls, one per message, and then answers ok.
 fn acts(calls: &[Value]) -> Value {
     let mut script: Vec<Value> = calls.iter().map(|call| json!([call])).collect();
     script.push(json!([{ "type": "text", "text": "HEARTBEAT_OK" }]));
     json!({ "script": script })
 }
 
-/// What the model was told of a call.
+/// What the model was told about a call.
 #[derive(Debug, PartialEq, Eq)]
 struct Told {
     call: String,
@@ -55,7 +55,7 @@ struct Told {
 }
 
 impl Told {
-    /// That the call ran, as fake-claude says it.
+    /// Checks that the call ran, according to fake-claude.
     fn ran(&self) -> bool {
         !self.is_error
     }
@@ -69,20 +69,20 @@ impl Env {
         site
     }
 
-    /// The lines of every conversation that agents had here, in the order in which they were kept.
+    /// The lines of all conversations here, in the order in which they were stored.
     fn conversation(&self) -> Vec<Value> {
         let projects = self.home().join(".claude/projects");
         let folders = std::fs::read_dir(projects).into_iter().flatten().flatten();
         let files = folders.flat_map(|folder| std::fs::read_dir(folder.path()).unwrap().flatten());
         let texts = files.map(|file| std::fs::read_to_string(file.path()).unwrap());
-        // A last line may not be whole yet.
+        // The last line may be incomplete.
         let lines = |text: String| {
             text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<_>>()
         };
         texts.flat_map(lines).collect()
     }
 
-    /// What the model was told of its calls.
+    /// What the model was told about its calls.
     fn told(&self) -> Vec<Told> {
         let text = |block: &Value, key: &str| block[key].as_str().unwrap_or_default().to_owned();
         let lines = self.conversation();
@@ -97,7 +97,7 @@ impl Env {
             .collect()
     }
 
-    /// Waits until the model was told of so many calls.
+    /// Waits until the model was told about so many calls.
     fn wait_for_told(&self, count: usize) -> Vec<Told> {
         // Its conversation is there before its first call.
         let folder = [".claude", "projects", ""].iter().fold(self.home(), |above, name| {
@@ -109,7 +109,7 @@ impl Env {
         self.wait(&folder, || Some(self.told()).filter(|told| told.len() >= count))
     }
 
-    /// What the model was told of the only call that it made.
+    /// What the model was told about its only call.
     fn told_once(&self) -> Told {
         let mut told = self.told();
         assert_eq!(told.len(), 1, "{told:#?}");
@@ -122,7 +122,7 @@ impl Env {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Writes the user's own `name`, which is config.toml or permissions.toml.
+    /// Writes the user's own `name`, config.toml or permissions.toml.
     pub(crate) fn setting(&self, name: &str, text: &str) {
         self.write_into("config", name, text);
     }
@@ -138,7 +138,7 @@ impl Env {
         std::fs::write(folder.join(name), text).unwrap();
     }
 
-    /// The hook, for `event`, with this on stdin: as an agent has it that murmur did not start.
+    /// The hook, for `event`, with this on stdin, for an agent that murmur didn't start.
     fn hook(&self, event: &str, stdin: impl AsRef<[u8]>) -> Run {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(stdin.as_ref()).unwrap();
@@ -146,30 +146,30 @@ impl Env {
         self.program(HOOK, [event]).stdin(file)
     }
 
-    /// Every event of the daemon, from its first on.
+    /// All events of the daemon, from its first one.
     fn events(&self) -> Socket {
         let mut events = self.connect();
         events.ask("attach", &json!({ "from": 0 }));
         events
     }
 
-    /// Waits until a request is open, and returns the first one that this daemon has opened.
+    /// Waits until a request is open, and returns the first one that this daemon opened.
     fn opened(&self) -> Value {
         self.events().until("request_opened")
     }
 
-    /// Waits until nothing is put off any more.
+    /// Waits until no request is deferred any more.
     fn wait_for_no_approvals(&self) {
         let folder = self.data().join("approvals");
         self.wait(&folder, || self.names(&folder).is_empty().then_some(()));
     }
 
-    /// Starts a beat by hand.
+    /// Starts a manual beat.
     fn beat(&self) -> Child {
         self.murmur(["beat", "site", "--json"]).start()
     }
 
-    /// Runs a beat by hand to its end; its line.
+    /// Runs a manual beat to its end; returns its line.
     fn beaten(&self) -> Value {
         line(self.beat())
     }
@@ -187,14 +187,14 @@ impl Socket {
     }
 }
 
-/// Waits until the beat has ended; its line.
+/// Waits until the beat has ended; returns its line.
 fn line(beat: Child) -> Value {
     let output = beat.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
 }
 
-/// A call of the tool, as a hook is told of it.
+/// A call of the tool, in the form of hook input.
 fn told_to_hook(tool: &str, input: &Value) -> Value {
     json!({ "session_id": "s", "transcript_path": "/nowhere", "cwd": "/", "hook_event_name": "PreToolUse",
         "tool_name": tool, "tool_input": input, "tool_use_id": "t1" })

@@ -1,6 +1,6 @@
-//! docs/demo.svg: a real `murmur demo` on a terminal, as a picture. `just picture` writes it; the test here compares it.
+//! docs/demo.svg: a real `murmur demo` on a terminal, as a picture. `just picture` writes it; this test compares it.
 //!
-//! What differs from run to run has a fixed value in the picture: paths, times, durations, and the order of the beats.
+//! Values that differ between runs are fixed in the picture: paths, times, durations, and the order of the beats.
 
 use std::fmt::Write;
 
@@ -22,7 +22,7 @@ const MARGIN: usize = 24;
 /// In the order of the picture.
 const WORKSPACES: [&str; 3] = ["website", "backups", "mailbox"];
 
-/// What differs from run to run, and what the picture has instead.
+/// The values that differ between runs, and their replacements.
 const FIXED: [(&str, &str); 4] = [
     (r"/[^\s:\x22]*/murmur-demo-\w{6}", "/tmp/murmur-demo"),
     (r"\b\d+\.\ds\b", "0.6s"),
@@ -30,7 +30,7 @@ const FIXED: [(&str, &str); 4] = [
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "2026-02-03T10:00:00.000Z"),
 ];
 
-/// What `murmur demo` prints on a terminal wide enough for all of it.
+/// The output of `murmur demo` on a terminal wide enough for all of it.
 fn demo() -> String {
     let env = Env::new();
     let temporary = env.root().join("tmp");
@@ -44,21 +44,21 @@ fn demo() -> String {
     session.text().replace('\r', "")
 }
 
-/// The lines without what differs from run to run.
+/// The lines with the values that differ replaced.
 fn fixed(text: &str) -> Vec<String> {
     let text = FIXED.iter().fold(text.to_owned(), |text, (pattern, value)| {
         Regex::new(pattern).unwrap().replace_all(&text, *value).into_owned()
     });
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let workspace = |line: &String| WORKSPACES.iter().position(|name| line.contains(name));
-    // Each block of beats stands between two lines without a workspace.
+    // Each block of beats is between two lines without a workspace.
     for block in lines.split_mut(|line| workspace(line).is_none()) {
         block.sort_by_key(workspace);
     }
     lines
 }
 
-/// A line cut into pieces of one color, each with the color's code and the column where it begins.
+/// A line split into pieces of one color, each with the color's code and its starting column.
 fn pieces(line: &str) -> Vec<(String, usize, String)> {
     let (mut pieces, mut column, mut color) = (Vec::new(), 0, "0".to_owned());
     for piece in line.split("\x1b[") {

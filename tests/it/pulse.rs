@@ -1,4 +1,4 @@
-//! Pulses, written by the real hook: what stands in them, and that whatever goes wrong is nobody's trouble.
+//! Pulses, written by the real hook: their contents, and that failures never disturb the agent.
 
 mod agents;
 mod crowd;
@@ -17,7 +17,7 @@ use crate::env::{Env, Run};
 /// The hook's executable.
 const HOOK: &str = env!("CARGO_BIN_EXE_murmur-hook");
 
-/// What Claude Code says of a call of a tool that was made.
+/// Claude Code's hook input for a finished tool call.
 fn called(tool: &str, input: &Value) -> Value {
     json!({ "session_id": "s1", "transcript_path": "/nowhere", "cwd": "/", "permission_mode": "default",
         "hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": input,
@@ -25,7 +25,7 @@ fn called(tool: &str, input: &Value) -> Value {
 }
 
 impl Env {
-    /// The hook of an agent that murmur did not start, for `event`, with `told` on stdin.
+    /// The hook of an agent that murmur didn't start, for `event`, with `told` on stdin.
     fn pulse_hook(&self, event: &str, told: impl AsRef<[u8]>) -> Run {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(told.as_ref()).unwrap();
@@ -33,28 +33,28 @@ impl Env {
         self.program(HOOK, [event]).stdin(file)
     }
 
-    /// The pulse of the agent whose files are called `stem`.
+    /// The pulse of the agent whose files are named `stem`.
     fn pulse(&self, stem: &str) -> Value {
         let text = std::fs::read_to_string(self.data().join(format!("heartbeats/{stem}.json"))).unwrap();
         assert!(text.ends_with("}\n") && text.lines().count() == 1, "{text:?}");
         serde_json::from_str(&text).unwrap()
     }
 
-    /// The last actions of the agent whose files are called `stem`.
+    /// The last actions of the agent whose files are named `stem`.
     fn activity(&self, stem: &str) -> Vec<Value> {
         let path = self.data().join("agents").join(stem).join("activity.jsonl");
         let text = std::fs::read_to_string(path).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// What murmur.log says of pulses, without the times.
+    /// The messages about pulses in murmur.log, without the times.
     fn noted(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.data().join("murmur.log")).unwrap_or_default();
         text.lines().map(|line| line.split_once(' ').unwrap().1.to_owned()).collect()
     }
 }
 
-/// That the hook said nothing and ended well.
+/// Checks that the hook printed nothing and succeeded.
 fn is_quiet(run: Run) {
     assert_eq!(run.run(), "[exit 0]");
 }
@@ -176,14 +176,14 @@ fn the_end_of_a_turn_and_of_a_session_keep_the_last_call() {
     let call = json!({ "tool_name": "Edit", "tool_input": { "file_path": "/w/a.rs" }, "tool_use_id": "t1", "duration_ms": 3 });
     let done = json!({ "last_assistant_message": "Done." });
     let shown = [
-        // Without a call there is only what was said.
+        // Without a call, there is only the answer.
         tell("SessionStart", "s1", json!({ "source": "startup" })),
         tell("Stop", "s1", done.clone()),
         tell("SessionEnd", "s1", json!({ "reason": "other" })),
         tell("SessionStart", "s2", json!({ "source": "startup" })),
         tell("PostToolUse", "s2", call.clone()),
         tell("Stop", "s2", done.clone()),
-        // A turn without a call does not make the last one forgotten.
+        // A turn without a call doesn't erase the last one.
         tell("UserPromptSubmit", "s2", json!({ "prompt": "And now?" })),
         tell(
             "StopFailure",
@@ -191,7 +191,7 @@ fn the_end_of_a_turn_and_of_a_session_keep_the_last_call() {
             json!({ "last_assistant_message": "API Error: 429", "error": "rate_limit" }),
         ),
         tell("SessionEnd", "s2", json!({ "reason": "other" })),
-        // Another session has calls of its own.
+        // Another session has its own calls.
         tell("SessionStart", "s3", json!({ "source": "startup" })),
         tell("SessionEnd", "s3", json!({ "reason": "clear" })),
         tell("SessionEnd", "s4", json!({ "reason": "other" })),

@@ -1,5 +1,5 @@
-//! What becomes of the payloads that the real Claude Code was heard to send (`fixtures/hooks`), and of some that it could:
-//! the built hook writes for each the pulse that a committed table has.
+//! The payloads recorded from the real Claude Code (`fixtures/hooks`), and some possible ones:
+//! for each, the hook writes the pulse in a committed table.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use crate::env::{Env, show};
 const HOOK: &str = env!("CARGO_BIN_EXE_murmur-hook");
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/hooks");
 
-/// What `fixtures/hooks` leaves out of its payloads for their size.
+/// What `fixtures/hooks` omits from its payloads because of its size.
 const LARGE: [(&str, usize); 2] = [("[2MB]", 2_000_000), ("[200KB]", 200_000)];
 
-/// Gives the hook a payload; the pulse that it leaves, which is taken away.
+/// Runs the hook with a payload; returns the pulse and removes it.
 fn told(env: &Env, event: &str, payload: &str) -> Option<Pulse> {
     let file = env.root().join("payload");
     std::fs::write(&file, payload).unwrap();
@@ -51,7 +51,7 @@ fn line(event: &str, pulse: Option<&Pulse>) -> String {
     line + "\n"
 }
 
-/// The table of all payloads recorded of a version.
+/// The table of all payloads recorded from a version.
 fn table(version: &str) -> String {
     let env = Env::new();
     let folder = Path::new(FIXTURES).join(version);
@@ -64,7 +64,7 @@ fn table(version: &str) -> String {
         }
         for payload in payloads.lines() {
             let event = between(payload, r#""hook_event_name":""#);
-            // That one decides, and writes no pulse.
+            // That event decides, and writes no pulse.
             if event == "PreToolUse" {
                 continue;
             }
@@ -81,7 +81,7 @@ fn table(version: &str) -> String {
     table
 }
 
-/// The text of the first such key: not all payloads are JSON that a parser takes.
+/// The text of the first such key: not all payloads are JSON that a parser accepts.
 fn between<'a>(payload: &'a str, key: &str) -> &'a str {
     let begin = payload.find(key).unwrap() + key.len();
     payload[begin..].split('"').next().unwrap()
@@ -110,7 +110,7 @@ fn the_recordings_of_both_versions_have_every_pulse_event() {
     }
 }
 
-/// What nobody was heard to send, but somebody could.
+/// Payloads that were never recorded but are possible.
 #[test]
 fn missing_or_unexpected_fields_do_not_prevent_a_pulse() {
     let deep = format!(

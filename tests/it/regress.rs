@@ -1,4 +1,4 @@
-//! What a strict reader found: one test a bug, so that none comes back.
+//! Regressions: one test per bug.
 
 mod commands;
 mod config;
@@ -10,12 +10,12 @@ mod stop;
 
 use crate::env::{Daemon, Env};
 
-/// Waits until config.json says when its heartbeats ran, so that nobody writes it any more.
+/// Waits until config.json has the last runs, so that nobody writes it any more.
 fn wait_for_last_run(env: &Env) {
     env.wait(&env.data(), || env.config().contains("\"lastRun\":\"").then_some(()));
 }
 
-/// Returns when the daemon has read everything that was done before: it names a key that it does not know.
+/// Returns once the daemon has read every earlier change: it reports an unknown key.
 fn ring(env: &Env, daemon: &Daemon, bell: &str) {
     let mut config: serde_json::Value = serde_json::from_str(&env.config()).unwrap();
     config[bell] = true.into();

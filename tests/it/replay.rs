@@ -1,4 +1,4 @@
-//! Recording leaves a run as it was, and what is recorded plays back.
+//! Recording doesn't change a run, and recordings can be replayed.
 
 use crate::env::fake_claude;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -28,7 +28,7 @@ fn shell(into: &Path, script: &str, stdin: &[u8]) -> RecordPlan {
     }
 }
 
-/// What passed through, and the recording.
+/// What was passed through, and the recording.
 fn record_with(plan: &RecordPlan, stdin: impl AsFd) -> (Vec<u8>, Vec<u8>, Result<Recorded, RecordError>) {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let streams = Streams { stdin: stdin.as_fd(), stdout: &mut out, stderr: &mut err };
@@ -127,7 +127,7 @@ fn a_command_that_cannot_be_saved_or_started_does_not_run() {
     assert_eq!(error.to_string(), "cannot run /none/claude");
 }
 
-/// Not a test of its own: the process that `a_signal_to_the_recorder_reaches_the_command` sends a signal to.
+/// Not a test: the process to which `a_signal_to_the_recorder_reaches_the_command` sends a signal.
 #[test]
 fn recorder_process() {
     let Some(into) = std::env::var_os("RECORDER_INTO") else { return };

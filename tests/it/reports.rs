@@ -1,10 +1,10 @@
-//! What a beat's line tells of its agent's session, and what MCP servers, empty answers and stops make of its outcome.
+//! What a journal line reports about its agent's session, and how MCP servers, empty answers and stops change the outcome.
 
 use serde_json::{Value, json};
 
 use crate::env::Env;
 
-/// What an agent writes whose MCP server `mail` has this status, and which answers `text`.
+/// The output of an agent whose MCP server `mail` has this status, and which answers `text`.
 fn stream(status: &str, text: &str) -> String {
     let init = json!({ "type": "system", "subtype": "init", "session_id": "s", "model": "claude-model",
         "claude_code_version": "2.1.330", "mcp_servers": [{ "name": "mail", "status": status, "source": "project" }] });
@@ -15,7 +15,7 @@ fn stream(status: &str, text: &str) -> String {
     format!("{init}\n{result}\n")
 }
 
-/// The line of a beat of a heartbeat with `frontmatter` whose agent writes `stdout`.
+/// The line of a beat of a heartbeat with `frontmatter` whose agent prints `stdout`.
 fn line(env: &Env, frontmatter: &str, stdout: &str) -> Value {
     env.workspace("site", &format!("{frontmatter}Do it.")).plays(&json!({ "stdout": stdout }));
     env.run(["beat", "site"]);

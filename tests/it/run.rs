@@ -1,7 +1,7 @@
-//! `murmur run -- CMD` is as CMD: each is done twice, bare and by murmur, and nobody can tell which was which.
+//! `murmur run -- CMD` behaves like CMD: each test runs it both ways, bare and under murmur, and compares.
 //!
-//! What is compared is what came to the terminal or the pipe, to the byte, and how it ended. A script starts its
-//! command as `$M command`: `M` is empty or `murmur run --`, so that a shell prints the same of both.
+//! The bytes that reach the terminal or pipe are compared, and how it ended. A script starts its
+//! command as `$M command`: `M` is empty or `murmur run --`, so that a shell prints the same in both cases.
 
 mod exit;
 mod jobs;
@@ -34,7 +34,7 @@ enum By {
 }
 
 impl By {
-    /// What stands before a command's words.
+    /// The words before a command.
     fn words(self) -> &'static [&'static str] {
         match self {
             Self::Itself => &[],
@@ -51,7 +51,7 @@ struct Shown {
     status: ExitStatus,
 }
 
-/// A place, and who starts the commands in it.
+/// An environment, and who starts the commands in it.
 struct Place {
     env: Env,
     by: By,
@@ -62,12 +62,12 @@ impl Place {
         Self { env: Env::new(), by }
     }
 
-    /// `program`, in an environment that tells who starts commands as `M`.
+    /// `program`, in an environment in which `M` is set accordingly.
     fn program(&self, program: &str, args: &[&str]) -> Run {
         self.set(self.env.program(program, args))
     }
 
-    /// `words`, started by whoever is to.
+    /// `words`, started accordingly.
     fn command(&self, words: &[&str]) -> Run {
         let words = [self.by.words(), words].concat();
         self.program(words[0], &words[1..])
@@ -82,34 +82,34 @@ impl Place {
         self.env.root().join("state")
     }
 
-    /// Starts `words` on a terminal of their own, by whoever is to.
+    /// Starts `words` on its own terminal.
     fn on_terminal(&self, words: &[&str]) -> Terminal {
         Terminal::open().start(|args| self.program("setsid", args), &[self.by.words(), words].concat())
     }
 
-    /// Starts a shell that has jobs on a terminal of its own, and waits until it asks for a command.
+    /// Starts a shell with job control on its own terminal, and waits for its prompt.
     fn shell(&self) -> Terminal {
         let words = ["bash", "--norc", "--noprofile", "--noediting", "-i"];
-        // Perl then heeds a signal when it comes, and not only when it next looks.
+        // Perl then handles a signal when it arrives, not only at its next check.
         let unsafely = |args: &[&str]| self.program("setsid", args).set("PERL_SIGNALS", "unsafe");
         let mut shell = Terminal::open().start(unsafely, &words);
         shell.wait_for("$ ");
         shell
     }
 
-    /// What the shell script `script` does.
+    /// Runs the shell script `script` and returns the results.
     fn script(&self, script: &str) -> Shown {
         let output = self.program("bash", &["--norc", "-c", script]).output();
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).replace(MURMUR, "murmur");
         Shown { stdout: text(output.stdout), stderr: text(output.stderr), status: output.status }
     }
 
-    /// Starts `words` with its output in pipes, by whoever is to.
+    /// Starts `words` with its output in pipes.
     fn piped(&self, words: &[&str]) -> Child {
         self.command(words).stdin(Stdio::piped()).start()
     }
 
-    /// What was captured, the newest session first: every channel with its bytes.
+    /// The captures, newest session first: every channel with its bytes.
     fn captured(&self) -> Vec<Vec<(Channel, Vec<u8>)>> {
         let store = Store::open(&self.state()).unwrap();
         let sessions = store.list().unwrap();
@@ -129,7 +129,7 @@ impl Place {
     }
 }
 
-/// Does it twice, and sees that it came out the same. Returns what came out.
+/// Runs it both ways and checks that the results are equal. Returns the result.
 fn same<T: PartialEq + std::fmt::Debug>(mut does: impl FnMut(&Place) -> T) -> T {
     let bare = does(&Place::new(By::Itself));
     let place = Place::new(By::Murmur);
@@ -139,7 +139,7 @@ fn same<T: PartialEq + std::fmt::Debug>(mut does: impl FnMut(&Place) -> T) -> T 
     ours
 }
 
-/// Has the shell script `script` do the same by murmur as bare. Returns what it does.
+/// Checks that the shell script `script` does the same under murmur as bare. Returns the result.
 fn same_script(script: &str) -> Shown {
     same(|place| place.script(script))
 }

@@ -1,4 +1,4 @@
-//! The behavioural scenarios of spec 4 ("Required behavioral test scenarios"), and by which tests each is proved.
+//! The behavioral scenarios of spec 4 ("Required behavioral test scenarios"), and the tests that prove each.
 
 use std::path::Path;
 

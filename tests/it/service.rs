@@ -1,5 +1,5 @@
-//! The daemon as a service: what its manager is told, and the files that are written for it. The managers themselves are
-//! stand-ins that write down what they are asked.
+//! The daemon as a service: the notifications to its manager, and the files written for it. The managers are
+//! stand-ins that record their arguments.
 
 mod living;
 
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::env::{Daemon, Env};
 
-/// `systemctl`, which writes down its words and says yes, but for what `answers` has it say.
+/// `systemctl`, which records its arguments and succeeds, except as `answers` says.
 fn with_manager(env: &Env, answers: &str) {
     let script = env.home().join("bin/systemctl");
     let text = format!("#!/bin/sh\necho \"$@\" >> \"$HOME/asked\"\ncase \"$2\" in\n{answers}\nesac\n");
@@ -30,7 +30,7 @@ fn unit(env: &Env) -> std::path::PathBuf {
     env.home().join(".config/systemd/user/murmur.service")
 }
 
-/// What is told next, or an error after a while.
+/// The next notification, or an error after a while.
 fn told(socket: &UnixDatagram) -> String {
     let mut told = [0; 100];
     let read = socket.recv(&mut told).unwrap();
@@ -241,7 +241,7 @@ fn service_install_refuses_while_a_daemon_is_running() {
     drop(daemon);
 }
 
-/// As Home Manager makes it.
+/// As Home Manager creates it.
 #[test]
 fn a_link_to_another_file_is_not_changed() {
     let env = Env::new();
@@ -270,13 +270,13 @@ fn a_link_to_another_file_is_not_changed() {
     let service = findings.iter().find(|one| one["check"] == "service").unwrap();
     let found = format!("{} is a link to {}, which is not checked", unit(&env).display(), theirs.display());
     assert_eq!((&service["level"], &service["found"]), (&json!("ok"), &json!(found)));
-    // One that leads nowhere starts nothing.
+    // A dangling link starts nothing.
     std::fs::remove_file(&theirs).unwrap();
     let findings = env.murmur(["doctor", "--json"]).json()["findings"].as_array().unwrap().clone();
     assert_eq!(findings.iter().find(|one| one["check"] == "service").unwrap()["level"], "warn");
 }
 
-/// systemd's own reading of the unit. Where there is none, the test says so and is decided to pass.
+/// systemd's own check of the unit. Without systemd, the test prints a note and passes.
 #[test]
 fn systemd_accepts_the_unit() {
     let env = Env::new();

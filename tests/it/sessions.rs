@@ -15,7 +15,7 @@ use sys::clock;
 
 use crate::env::{Env, Run};
 
-/// A place with a store in it.
+/// An environment with a store.
 pub(crate) struct Captures {
     pub(crate) env: Env,
     pub(crate) store: Store,
@@ -37,7 +37,7 @@ impl Captures {
         self.murmur(args).run()
     }
 
-    /// Begins the session `id` of `command`.
+    /// Starts the session `id` of `command`.
     pub(crate) fn begin(&self, id: &str, command: &[&str], at: Timestamp) -> Writer {
         let new = NewSession {
             id: Some(SessionId::parse(id).unwrap()),
@@ -58,7 +58,7 @@ impl Captures {
         writer.finish(end, None, began() + Duration::from_millis(1500)).unwrap();
     }
 
-    /// Four sessions, the newest of which runs.
+    /// Four sessions; the newest is running.
     fn four() -> Self {
         let place = Self::new();
         place.ended("build-1", b"ok\n", &End::Exited(0));

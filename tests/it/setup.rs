@@ -1,4 +1,4 @@
-//! `murmur setup hooks`: murmur's hooks in Claude Code's settings, and nothing else touched.
+//! `murmur setup hooks`: adds murmur's hooks to Claude Code's settings, and touches nothing else.
 
 mod check;
 mod file;

@@ -1,7 +1,7 @@
 //! Crashes at random moments: whatever dies, every beat that began has exactly one line in the journal.
 //!
-//! A few rounds run with every check; `MURMUR_SOAK_ROUNDS` (`just soak`) asks for more. The moments are random and
-//! reproducible: the seed is fixed, or `MURMUR_SOAK_SEED`, and what is counted is lines, events and agents, never time.
+//! A few rounds run in every check; `MURMUR_SOAK_ROUNDS` (`just soak`) asks for more. The moments are random and
+//! reproducible: the seed is fixed, or `MURMUR_SOAK_SEED`; lines, events and agents are counted, never time.
 
 mod announced;
 mod beats;
@@ -57,7 +57,7 @@ impl Drop for Moments {
 
 const WORKSPACES: usize = 6;
 
-/// How many rounds are asked for, if any are.
+/// The requested number of rounds, if any.
 fn asked() -> Option<u64> {
     std::env::var("MURMUR_SOAK_ROUNDS").ok().and_then(|rounds| rounds.parse().ok())
 }
@@ -66,12 +66,12 @@ fn rounds() -> usize {
     asked().map_or(4, |rounds| usize::try_from(rounds).unwrap())
 }
 
-/// `few` in a check; where rounds are asked for, `many` for each two hundred of them.
+/// `few` in a check; if rounds are requested, `many` for each two hundred of them.
 fn times(few: u64, many: u64) -> u64 {
     asked().map_or(few, |rounds| (many * rounds).div_ceil(200))
 }
 
-/// A round takes a second or two; a minute each is for a machine that is busy with other things.
+/// A round takes a second or two; a minute each is for a busy machine.
 fn patience() -> Duration {
     Duration::from_secs(60) * u32::try_from(rounds()).unwrap()
 }
@@ -103,11 +103,11 @@ fn every_beat_has_one_line_however_often_the_daemon_is_killed() {
     for _ in 0..rounds() {
         let daemon = env.daemon();
         let begun = env.agents().len();
-        // At a moment when some beats are over, some run, and some are about to begin.
+        // At a moment when some beats have ended, some are running, and some are about to start.
         env.wait_for_agents(begun + 1 + usize::try_from(moments.below(8)).unwrap());
         daemon.crash();
     }
-    // What still runs writes its own line; a daemon that ends in order leaves nothing open.
+    // Running beats write their own lines; a daemon that exits normally leaves nothing open.
     let daemon = env.daemon();
     env.wait_for_agents(env.agents().len() + 1);
     daemon.stop();
@@ -148,7 +148,7 @@ fn every_beat_has_one_line_however_often_its_process_is_killed() {
     assert_eq!(died, killed);
 }
 
-/// Every agent that began has one line, and there is no line but of an agent that began.
+/// Every agent that started has one line, and there is no other line.
 fn check(env: &Env) {
     let lines = lines_of(&env.journal());
     let twice: Vec<_> = lines.iter().filter(|(_, count)| **count != 1).collect();

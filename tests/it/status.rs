@@ -1,4 +1,4 @@
-//! `murmur status`: the same answer from a daemon and from the files.
+//! `murmur status`: the same output from a daemon and from the files.
 
 mod known;
 mod read_only;
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 
 use crate::env::{Env, fixture};
 
-/// A workspace that has run, one that has not, a named heartbeat, one that is wrong, one that is gone.
+/// A workspace that has run, one that hasn't, a named heartbeat, an invalid one, and a deleted one.
 fn configured(env: &Env) {
     let site = env.workspace("site", "---\nname: The site\ninterval: 2h\n---\nDo it.");
     site.named("nightly", "---\ncron: '0 3 1 1 *'\ntz: Europe/Berlin\n---\nCount.");
     let blog = env.workspace("blog", "---\nintervall: 1h\n---\nDo it.");
     let now = sys::clock::rfc3339(sys::clock::now());
-    // Pretty, so that places in it do not depend on the length of paths.
+    // Pretty-printed, so that positions in it don't depend on the length of paths.
     env.configure(&format!(
         "{:#}",
         json!({ "workspaces": [
@@ -59,7 +59,7 @@ fn status_from_a_daemon_has_the_same_and_more() {
     assert_eq!(told["daemon"]["pid"], daemon.pid());
     assert_snapshot!(serde_json::to_string(&told["daemon"]).unwrap(), @r#"{"edits":"watch","pid":[PID],"startedAt":"[TIME]","uptimeSeconds":[S],"version":"0.1.0"}"#);
     told["daemon"] = Value::Null;
-    // Only a daemon starts what is due.
+    // Only a daemon starts due heartbeats.
     assert!(told["heartbeats"][0]["nextRun"].take().is_string());
     assert_eq!(told, alone);
     daemon.stop();
@@ -79,7 +79,7 @@ fn an_unresponsive_daemon_is_distinguished_from_none() {
     ");
 }
 
-/// Somebody who takes every connection where the daemon listened, and says nothing.
+/// Accepts every connection to the daemon's socket, and never responds.
 fn silenced(env: &Env) -> UnixListener {
     let socket = env.data().join("murmur.sock");
     std::fs::remove_file(&socket).unwrap();
@@ -186,12 +186,12 @@ fn check_only_asks_whether_the_daemon_answers() {
         } else {
             std::fs::create_dir(&other).unwrap();
         }
-        // In one step: the daemon makes a folder again that is gone.
+        // In one step: the daemon recreates a missing folder.
         let exchange = || renameat_with(CWD, &path, CWD, &other, RenameFlags::EXCHANGE).unwrap();
         exchange();
         let checked = env.run(["status", "--check"]);
         assert!(checked.ends_with("[exit 0]"), "{name}: {checked}");
-        // What is wrong is said as it is without the flag.
+        // Problems are reported as without the flag.
         let shown = env.run(["status"]);
         let is_wrong = shown.starts_with("| error: ");
         assert_eq!(checked.starts_with("| error: "), is_wrong, "{name}: {checked} {shown}");
@@ -199,7 +199,7 @@ fn check_only_asks_whether_the_daemon_answers() {
         assert_eq!(problems, usize::from(name == "heartbeats.jsonl"), "{shown}");
         exchange();
     }
-    // It has said what became of its files, so this is not the end of one that said nothing.
+    // It has reported what happened to its files, so it didn't end silently.
     env.run(["stop"]);
     assert!(daemon.ended().0.success());
 }

@@ -1,4 +1,4 @@
-//! Agents that do not end as they should, and streams that are not as they should be.
+//! Agents that don't end as they should, and invalid streams.
 
 mod doing;
 mod stream;
@@ -9,10 +9,10 @@ use serde_json::json;
 
 use crate::env::{Env, kill, result, show};
 
-/// A heartbeat that may take a second.
+/// A heartbeat with a timeout of a second.
 const SHORT: &str = "---\ntimeout: 1s\n---\nDo it.";
 
-/// Beats of one workspace a fault, all at once because each takes its time; what each printed and journalled.
+/// Beats of one workspace per fault, all at once because each takes its time; returns the output and journal line of each.
 fn beats(env: &Env, faults: &[&[&str]]) -> String {
     let ok = result("HEARTBEAT_OK");
     let names: Vec<String> = faults.iter().map(|faults| faults[0].replace(':', "-")).collect();

@@ -1,5 +1,5 @@
-//! Workspace trust: what a repository's Claude files do before their user trusts them (nothing), afterwards, and after they
-//! changed. Each of them only makes a marker file.
+//! Workspace trust: what a repository's Claude files do before their user trusts them (nothing), afterward, and after they
+//! changed. Each of them only creates a marker file.
 
 mod servers;
 mod shown;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::env::{Env, Workspace};
 
-/// What is left of the files that ran.
+/// The marker files of what ran.
 const MARKERS: &str = "ran";
 
 impl Env {
@@ -19,7 +19,7 @@ impl Env {
         self.root().join(MARKERS)
     }
 
-    /// The names of what ran since this was last asked.
+    /// The names of what ran since the last call.
     fn ran(&self) -> String {
         let names = self.names(&self.markers()).replace('\n', " ");
         std::fs::remove_dir_all(self.markers()).unwrap();
@@ -27,7 +27,7 @@ impl Env {
         names
     }
 
-    /// A workspace whose files run all that they can.
+    /// A workspace whose files run everything they can.
     fn hostile(&self) -> Workspace {
         std::fs::create_dir_all(self.markers()).unwrap();
         let site = self.workspace("site", "Do it.");
@@ -49,7 +49,7 @@ impl Env {
         );
         let server = |name: &str| json!({ "command": "sh", "args": ["-c", mark(name)] });
         write(&site.0, ".mcp.json", &json!({ "mcpServers": { "evil": server("server") } }));
-        // The user's own run in any case.
+        // The user's own files run in any case.
         write(&self.home(), ".claude.json", &json!({ "mcpServers": { "mine": server("mine") } }));
         site
     }
@@ -60,7 +60,7 @@ impl Env {
     }
 }
 
-/// Writes a file of a repository, and the folders above it.
+/// Writes a file of a repository, and its parent folders.
 fn write(folder: &Path, name: &str, content: &Value) {
     let path = folder.join(name);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::env::{Env, fixture, result};
 
-/// What a verbose beat shows of the fixture.
+/// The output of a verbose beat of the fixture.
 fn shown(env: &Env, name: &str) -> String {
     env.workspace("site", "Do it.").plays(&json!({ "fixture": fixture(name) }));
     env.run(["beat", "site", "--verbose"])

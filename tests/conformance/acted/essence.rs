@@ -1,6 +1,6 @@
-//! What matters of a run: what was called, what came of it, how it ended, and what hooks were told.
+//! The essence of a run: what was called, the results, how it ended, and what hooks were told.
 //!
-//! In come the lines; out go words for a person, the same for two runs that a program has to treat the same.
+//! Input: the lines. Output: text for people, equal for two runs that a program must treat alike.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use serde_json::Value;
 
 use super::stage::Ran;
 
-/// Numbers that are new in every run: ports, times, and how much of a prompt is the conversation.
+/// Numbers that differ in every run: ports, times, and how much of a prompt is the conversation.
 const MEASURED: &str = r"(127\.0\.0\.1:|duration_ms(?:: |>)|this conversation is only ~)\d+";
 
-/// In what such hooks are told.
+/// The same in hook inputs.
 const NOT_WAITED_FOR: &str = r#""hook_event_name":"StopFailure""#;
 
-/// The tools that exist only where somebody can be asked.
+/// The tools that exist only if somebody can be asked.
 const ASKING: [&str; 3] = ["AskUserQuestion", "EnterPlanMode", "ExitPlanMode"];
 
-/// A run without ids, times and what else differs from one to the next.
+/// A run without ids, times and other values that differ between runs.
 #[derive(Debug)]
 pub(super) struct Essence {
     /// The id of its session, for the next run.
@@ -44,7 +44,7 @@ impl Essence {
             lines.iter().filter_map(pick).map(plain).collect()
         };
         let mut told: Vec<String> = ran.told.lines().map(hooked).map(plain).collect();
-        // Calls that are made side by side have their hooks run in any order.
+        // Hooks of concurrent calls run in any order.
         told.sort();
         let stderr = vec![plain(ran.stderr.clone())];
         let parts = vec![
@@ -53,7 +53,7 @@ impl Essence {
             ("model", all(|line| said(line).filter(|_| !is_within(line)))),
             // A question may come before or after the model's next block.
             ("events", all(|line| happened(line).filter(|_| !is_within(line)))),
-            // A subagent works beside the agent.
+            // A subagent runs concurrently with the agent.
             ("subagent", all(|line| said(line).or_else(|| happened(line)).filter(|_| is_within(line)))),
             ("notices", all(noticed)),
             ("hooks", told),
@@ -64,7 +64,7 @@ impl Essence {
     pub(super) fn minus(&self, fake: &Self) -> Vec<String> {
         let mut found = Vec::new();
         for ((what, real), (_, fake)) in self.parts.iter().zip(&fake.parts) {
-            // Claude Code does not wait for these: they may be cut off before they say anything.
+            // Claude Code doesn't wait for these: they may be cut off before they print anything.
             let is_cut_off = |said: &&String| said.contains(NOT_WAITED_FOR);
             let is_one = real.iter().any(|said| is_cut_off(&said));
             let fake: Vec<&String> = fake.iter().filter(|said| is_one || !is_cut_off(said)).collect();
@@ -76,7 +76,7 @@ impl Essence {
     }
 }
 
-/// What names the session and its tasks, and what stands for it.
+/// The names of the session and its tasks, and their placeholders.
 fn ids(lines: &[Value], session: Option<&str>) -> Vec<(String, String)> {
     let mut known: Vec<(String, String)> = Vec::new();
     known.extend(
@@ -94,7 +94,7 @@ fn ids(lines: &[Value], session: Option<&str>) -> Vec<(String, String)> {
     known
 }
 
-/// Whether a subagent says it.
+/// Whether it is a subagent's line.
 fn is_within(line: &Value) -> bool {
     line["parent_tool_use_id"].is_string()
 }
@@ -135,7 +135,7 @@ fn happened(line: &Value) -> Option<String> {
         "command_lifecycle" => Some(format!("command {}", line["state"])),
         "attachment" => Some(format!("attachment {}", line["attachment"]["type"])),
         "system" => (line["subtype"] == "init").then(|| {
-            // The other tools come and go from version to version.
+            // Other tools differ from version to version.
             let tools = line["tools"].as_array().into_iter().flatten().filter_map(Value::as_str);
             let tools: Vec<&str> = tools.filter(|tool| ASKING.contains(tool)).collect();
             format!("init {} {} {tools:?}", line["permissionMode"], line["apiKeySource"])
@@ -156,7 +156,7 @@ fn ended(line: &Value) -> String {
     let ids = |list: &Value| -> Vec<String> {
         list.as_array().into_iter().flatten().map(|denial| denial["tool_use_id"].to_string()).collect()
     };
-    // A call that is put off again counts what the session's file holds as turns.
+    // For a call that is deferred again, the turns in the session's file count.
     let again = line["stop_reason"] == "tool_deferred" && line["terminal_reason"].is_null();
     let turns = if again { &Value::Null } else { &line["num_turns"] };
     format!(
@@ -203,7 +203,7 @@ fn noticed(line: &Value) -> Option<String> {
     }
 }
 
-/// A line of `told`: what a hook read. Ids and times are there, and that is enough.
+/// A line of `told`: what a hook read, without ids and times.
 fn hooked(line: &str) -> String {
     let Ok(Value::Object(mut told)) = serde_json::from_str::<Value>(line) else { return line.to_owned() };
     for (name, value) in &mut told {
@@ -222,7 +222,7 @@ fn hooked(line: &str) -> String {
         if is_own {
             *value = if value.is_null() { Value::Null } else { "…".into() };
         }
-        // A busy machine has no time for the diff of a command's edits.
+        // A busy machine may not compute the diff of a command's edits in time.
         if let Some(response) = value.as_object_mut().filter(|_| name == "tool_response") {
             response.retain(|name, value| name != "bashEditDiff" || value["unavailable"] != true);
         }

@@ -1,4 +1,4 @@
-//! Runs one case on one agent, in a home and a workspace of their own, and answers what it asks.
+//! Runs one case on one agent, in its own home and workspace, and answers its requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -14,17 +14,17 @@ use super::Run;
 use crate::built::built;
 use crate::run::{Model, QUIET};
 
-/// What stands for the workspace in scripts and settings.
+/// The placeholder for the workspace in scripts and settings.
 const WORKSPACE: &str = "/workspace";
 
-/// Which of the two.
+/// Which of the two agents.
 pub(crate) enum Agent<'a> {
     Real(&'a Path),
     /// fake-claude, as this version.
     Fake(&'a str),
 }
 
-/// An agent and what surrounds it, for all runs of a case.
+/// An agent and its environment, for all runs of a case.
 pub(crate) struct Stage<'a> {
     agent: Agent<'a>,
     pub(crate) root: TempDir,
@@ -97,7 +97,7 @@ impl<'a> Stage<'a> {
         host.begin(run);
         let mut lines = Vec::new();
         for line in BufReader::new(child.stdout.take().context("no stdout")?).lines() {
-            // Half of a surrogate pair is in no text.
+            // Text can't contain half of a surrogate pair.
             let line = serde_json::from_str(&line?).unwrap_or_else(|_| json!({"type": "unreadable"}));
             host.hear(&line);
             lines.push(line);
@@ -105,14 +105,14 @@ impl<'a> Stage<'a> {
         let mut stderr = String::new();
         child.stderr.take().context("no stderr")?.read_to_string(&mut stderr)?;
         let status = child.wait()?;
-        // What hooks were told, where they keep it.
+        // What hooks were told, where they store it.
         let told = std::fs::read_to_string(workspace.join("told")).unwrap_or_default();
         drop(std::fs::remove_file(workspace.join("told")));
         Ok(Ran { lines, stderr, status, told })
     }
 }
 
-/// What a run left.
+/// The results of a run.
 pub(crate) struct Ran {
     pub(crate) lines: Vec<Value>,
     pub(super) stderr: String,
@@ -131,12 +131,12 @@ impl Ran {
     }
 }
 
-/// A text with the real workspace where `/workspace` stands.
+/// A text with the real workspace in place of `/workspace`.
 fn placed(root: &TempDir, text: &str) -> String {
     text.replace(WORKSPACE, &root.path().join("workspace").to_string_lossy())
 }
 
-/// Whoever answers.
+/// Answers the agent's requests.
 struct Host<'a> {
     stdin: Option<ChildStdin>,
     answers: std::slice::Iter<'a, Value>,
@@ -155,7 +155,7 @@ impl Host<'_> {
     }
 
     fn say(&mut self, text: &str) {
-        // An agent that has refused its arguments does not listen, and that shows.
+        // An agent that rejected its arguments doesn't read stdin; its output shows that.
         if let Some(stdin) = &mut self.stdin {
             drop(stdin.write_all(text.as_bytes()));
         }

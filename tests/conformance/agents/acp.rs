@@ -1,4 +1,4 @@
-//! A client of an agent that speaks the Agent Client Protocol: OpenCode.
+//! A client of an agent that uses the Agent Client Protocol: OpenCode.
 
 use serde_json::{Value, json};
 
@@ -60,7 +60,7 @@ impl Protocol for Acp {
     }
 
     fn env(&self, scenario: &Scenario, port: u16) -> Vec<(&'static str, String)> {
-        // No key is needed, and none is there to be removed.
+        // No key is needed, and there is none to remove.
         let options = json!({"baseURL": format!("http://127.0.0.1:{port}/v1")});
         let model = json!({"name": "m1", "tool_call": true, "cost": {"input": 3, "output": 15, "cache_read": 0.3},
             "limit": {"context": 200_000, "output": 8000}});
@@ -106,7 +106,7 @@ impl Protocol for Acp {
                 self.prompt(state)
             }
             ("", Some(_)) => self.prompt(state),
-            // The output is there when the command runs.
+            // The output exists when the command runs.
             ("session/update", _) if update["status"] == "in_progress" && update["content"].is_array() => {
                 let now = state.interrupt.take_if(|when| when == "command").is_some();
                 Some(if now { vec![cancel(state)] } else { Vec::new() })
@@ -129,7 +129,7 @@ impl Protocol for Acp {
                 let update = &params["update"];
                 let kind = word(&update["sessionUpdate"]);
                 match kind.as_str() {
-                    // It comes when it has them.
+                    // It arrives when the agent has them.
                     "available_commands_update" => return None,
                     "usage_update" => format!(
                         "{kind} {} {} {:.5}",
@@ -138,7 +138,7 @@ impl Protocol for Acp {
                         update["cost"]["amount"].as_f64()?
                     ),
                     "tool_call" | "tool_call_update" => {
-                        // What it said so far, as often as it likes.
+                        // The output so far, repeated any number of times.
                         let is_over = update["status"] != "in_progress";
                         let output = if is_over { content(&update["content"]) } else { String::new() };
                         let exit = &update["rawOutput"]["metadata"]["exit"];
@@ -163,7 +163,7 @@ impl Protocol for Acp {
                     .map(|option| format!("{}={}", option["optionId"], option["kind"]))
                     .collect();
                 let mut input = call["rawInput"].clone();
-                // Its form is no contract.
+                // Its form is not part of a contract.
                 if let Some(fields) = input.as_object_mut() {
                     fields.remove("diff");
                 }
@@ -189,7 +189,7 @@ fn content(blocks: &Value) -> String {
         Some("diff") => format!("diff {} {} {}", block["path"], block["oldText"], block["newText"]),
         _ => {
             let said = &block["content"]["text"];
-            // The rules that are listed have what is built in.
+            // The listed rules include the built-in ones.
             let short =
                 said.as_str().and_then(|said| said.split_once(" Here are some of the relevant rules"));
             short.map_or_else(|| text(said), |(begin, _)| text(&begin.into()))
@@ -198,7 +198,7 @@ fn content(blocks: &Value) -> String {
     blocks.as_array().map(Vec::as_slice).unwrap_or_default().iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
-/// A title; a path in it is relative to another folder in each place.
+/// A title; a path in it is relative to a folder that differs between runs.
 fn title(title: &Value) -> String {
     let rest = title.as_str().and_then(|title| title.split_once("/workspace/"));
     rest.map_or_else(|| text(title), |(_, rest)| rest.to_owned())

@@ -139,7 +139,7 @@ impl Protocol for Codex {
         let item = &params["item"];
         let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let failure = |error: &Value| {
-            // The rest is about the plan, and the local time.
+            // The rest is about the plan and the local time.
             if word(&error["message"]).starts_with("You’ve hit your usage limit.") {
                 return format!("usage limit {}", error["codexErrorInfo"]);
             }
@@ -159,20 +159,20 @@ impl Protocol for Codex {
                     text(&line["error"]["message"])
                 )
             }
-            // Before or after what the turn begins with.
+            // Before or after what starts the turn.
             "" if word(&line["id"]).starts_with("turn-") => return None,
             "" => {
                 let result = &line["result"];
                 format!("{}: {} {}", word(&line["id"]), result["approvalPolicy"], result["sandbox"]["type"])
             }
-            // By the machine, or by the clock.
+            // Depends on the machine or the clock.
             "configWarning" | "deprecationNotice" | "item/commandExecution/outputDelta" => return None,
             "remoteControl/status/changed" | "mcpServer/startupStatus/updated" => return None,
-            // Of a hook's timeout, before or after the turn begins.
+            // For a hook's timeout, before or after the turn starts.
             "warning" => return None,
-            // Told again after every message.
+            // Repeated after every message.
             "turn/diff/updated" => return None,
-            // Before or after the item that was approved.
+            // Before or after the approved item.
             "thread/status/changed" if params["status"] == json!({"type": "active", "activeFlags": []}) => {
                 return None;
             }

@@ -1,4 +1,4 @@
-//! A scenario for another agent, and the place where it runs. The file is `fake-claude/README.md`'s.
+//! A scenario for another agent, and the environment in which it runs. fake-claude/README.md describes the file.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use super::talk::{Protocol, Talk};
 use crate::run::Model;
 
-/// What stands for the workspace in a scenario.
+/// The placeholder for the workspace in a scenario.
 const WORKSPACE: &str = "/workspace";
 
 /// A scenario.
@@ -27,15 +27,15 @@ pub(super) struct Scenario {
     #[serde(rename = "about")]
     _about: String,
     model: Value,
-    /// What is said, each when the turn before it has ended.
+    /// The messages, each sent when the turn before it has ended.
     #[serde(default = "one_prompt")]
     pub(super) prompts: Vec<String>,
-    /// What is said after that to a second process, which resumes the conversation.
+    /// The messages to a second process, which resumes the conversation.
     pub(super) resume: Option<String>,
-    /// The answers to the agent's requests, in order: a decision, or a whole answer.
+    /// The answers to the agent's requests, in order: a decision, or a complete response.
     #[serde(default)]
     pub(super) answers: Vec<Value>,
-    /// Interrupts the first turn: `command` when a command runs, `question` when a request waits.
+    /// Interrupts the first turn: `command` when a command runs, `question` when a request is open.
     pub(super) interrupt: Option<String>,
     /// Codex: the approval policy. OpenCode: the permissions.
     #[serde(default)]
@@ -67,7 +67,7 @@ fn yes() -> bool {
 }
 
 impl Scenario {
-    /// The scenarios of these names, or all, in the order of their names.
+    /// The scenarios with these names, or all, sorted by name.
     pub(super) fn all(fixtures: &Path, wanted: &[Option<&str>]) -> Result<Vec<Self>> {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(fixtures).with_context(|| format!("reading {}", fixtures.display()))? {
@@ -97,7 +97,7 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Makes a place where `name` is this program.
+    /// Creates an environment in which `name` is this program.
     pub(super) fn set(scenario: &Scenario, name: &str, program: &Path) -> Result<Self> {
         let root = tempfile::tempdir()?;
         let at = |name: &str| root.path().join(name);
@@ -118,8 +118,8 @@ impl Stage {
         Ok(Self { script: at("script.json"), program: link, model, root })
     }
 
-    /// Runs the scenario and records it into a folder of its name in `into`. The second process, if there is one,
-    /// continues the recording of the first.
+    /// Runs the scenario and records it into a folder of its name in `into`. The second process, if any, continues the
+    /// recording of the first.
     pub(super) fn run(
         &self,
         scenario: &Scenario,

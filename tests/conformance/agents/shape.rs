@@ -1,10 +1,10 @@
-//! What of a conversation counts: each message as a line, without ids, times and durations.
+//! The parts of a conversation that are compared: each message as a line, without ids, times and durations.
 
 use fake_claude::replay::{Fixture, lines};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-/// The messages of an agent, each as `shape` shows it; those that it shows as nothing don't count.
+/// The messages of an agent, each as returned by `shape`; those for which it returns nothing don't count.
 pub(super) fn shapes(run: &Fixture, shape: &dyn Fn(&Value) -> Option<String>) -> Vec<String> {
     let mut shown: Vec<String> = Vec::new();
     for line in lines(&run.stdout) {
@@ -13,7 +13,7 @@ pub(super) fn shapes(run: &Fixture, shape: &dyn Fn(&Value) -> Option<String>) ->
             continue;
         };
         let Some(line) = shape(&value) else { continue };
-        // Progress comes as often as it likes.
+        // Progress may be reported any number of times.
         if shown.last() != Some(&line) {
             shown.push(line);
         }
@@ -21,7 +21,7 @@ pub(super) fn shapes(run: &Fixture, shape: &dyn Fn(&Value) -> Option<String>) ->
     shown
 }
 
-/// What differs, a line for each.
+/// The differences, one per line.
 pub(super) fn differences(real: &[String], fake: &[String]) -> Vec<String> {
     let (real, fake): (Vec<&str>, Vec<&str>) =
         (real.iter().map(String::as_str).collect(), fake.iter().map(String::as_str).collect());
@@ -34,7 +34,7 @@ pub(super) fn differences(real: &[String], fake: &[String]) -> Vec<String> {
     changes.collect()
 }
 
-/// A text, or how it begins if it is long, without what the place makes of it.
+/// A text, or the beginning of a long one, without values that depend on the environment.
 pub(super) fn text(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match text.char_indices().nth(2000) {

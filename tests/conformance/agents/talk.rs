@@ -1,6 +1,6 @@
-//! The client of an agent: it says what comes next when the agent has said what it waits for.
+//! The client of an agent: sends the next message once the agent has sent the expected line.
 //!
-//! In come the agent's lines; out go messages, through a pipe that is closed at the end, or when the agent takes too long.
+//! Input: the agent's lines. Output: messages, through a pipe that is closed at the end or if the agent takes too long.
 
 use std::collections::VecDeque;
 use std::io::{self, PipeWriter, Write};
@@ -13,22 +13,22 @@ use serde_json::Value;
 
 use super::scenario::Scenario;
 
-/// No scenario takes as long.
+/// Longer than any scenario takes.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// What is the same in no two protocols.
+/// The parts that differ between protocols.
 pub(super) trait Protocol: Send {
     fn argv(&self, scenario: &Scenario, port: u16) -> Vec<String>;
     fn env(&self, scenario: &Scenario, port: u16) -> Vec<(&'static str, String)>;
     /// The first messages.
     fn open(&mut self, state: &mut State) -> Vec<Value>;
-    /// What is said after this line; `None` to end.
+    /// The messages to send after this line; `None` to end.
     fn hear(&mut self, line: &Value, state: &mut State) -> Option<Vec<Value>>;
-    /// What counts of a line.
+    /// The part of a line that is compared.
     fn shape(&self, line: &Value) -> Option<String>;
 }
 
-/// How far a conversation is.
+/// The state of a conversation.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) cwd: String,
@@ -38,7 +38,7 @@ pub(super) struct State {
     pub(super) asks: Value,
     /// The conversation to resume.
     pub(super) resume: Option<String>,
-    /// The conversation and the turn that run.
+    /// The current conversation and turn.
     pub(super) conversation: Option<String>,
     pub(super) turn: Option<String>,
 }
@@ -53,7 +53,7 @@ pub(super) struct Talk {
 }
 
 impl Talk {
-    /// Says the first messages.
+    /// Sends the first messages.
     pub(super) fn begin(
         protocol: Box<dyn Protocol>,
         scenario: &Scenario,

@@ -1,4 +1,4 @@
-//! Agents under hosts, which say themselves what they are doing.
+//! Hosted agents, whose hosts report what they are doing.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -6,19 +6,19 @@ use serde_json::json;
 use super::{pulse, with};
 use crate::env::{Env, kill, wait_for_end};
 
-/// Starts the agent `site-1` in a folder with these instructions; its host's process.
+/// Starts the agent `site-1` in a folder with these instructions; returns its host's process.
 fn spawn(env: &Env, instructions: &serde_json::Value) -> i64 {
     let site = env.root().join("site");
     std::fs::create_dir_all(&site).unwrap();
     std::fs::write(site.join(".fake-claude.json"), instructions.to_string()).unwrap();
     let args = ["host", "spawn", "--agent-id", "site-1", "--worktree", site.to_str().unwrap()];
-    // Without a daemon there is a warning as well.
+    // Without a daemon, there is a warning, too.
     let spawned = env.murmur(args.iter().chain(&["--json", "Mend the build\nand the docs"])).output();
     let spawned: serde_json::Value = serde_json::from_slice(&spawned.stdout).unwrap();
     spawned["pid"].as_i64().unwrap()
 }
 
-/// Waits until `is_it` holds for the agent as `murmur agents --watch` has it, and returns that.
+/// Waits until `is_it` holds for the agent in `murmur agents --watch`, and returns that agent.
 pub(super) fn watched(env: &Env, is_it: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
     let mut child = env.murmur(["agents", "--watch", "--json"]).start();
     let mut lines = super::watch::Lines::of(&mut child);
@@ -40,7 +40,7 @@ fn a_hosted_agent_shows_its_current_action_and_then_its_end() {
         assert!(agent[key].take().is_u64(), "{agent}");
     }
     assert_snapshot!(serde_json::to_string_pretty(&agent).unwrap());
-    // Old news of it says nothing against that.
+    // Older reports about it don't contradict that.
     env.beats(&with(pulse("site-1", 4000), &json!({ "state": "exited" })));
     assert_eq!(env.in_short(), "site-1 running active host");
     kill(host, rustix::process::Signal::KILL);

@@ -1,4 +1,4 @@
-//! One agent, and what it did last.
+//! One agent and its last actions.
 
 use insta::assert_snapshot;
 use serde_json::json;

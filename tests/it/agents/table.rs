@@ -1,4 +1,4 @@
-//! The table and the object: what is in them, and in which order.
+//! The table and the object: contents and order.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::{dead, pulse, with};
 use crate::env::Env;
 use crate::log::terminal::on_a_terminal;
 
-/// One of each health.
+/// One agent of each health.
 fn everybody(env: &Env) {
     for (id, seconds) in [("active", 0), ("stale", 450), ("warning", 1230), ("stuck", 2730)] {
         env.beats(&pulse(id, seconds));
@@ -101,7 +101,7 @@ fn control_characters_are_not_shown() {
         evil[key] = json!(format!("{nasty}{key}"));
     }
     let id = evil["agent_id"].as_str().unwrap().to_owned();
-    // What failed is shown instead of what was done.
+    // The failure is shown instead of the action.
     for said in ["error", "last_action"] {
         std::fs::write(env.pulses().join("evil.json"), evil.to_string()).unwrap();
         let watched = env.murmur(["agents", "--watch"]).start_and_read_a_line();
@@ -142,7 +142,7 @@ fn live_claude_sessions_are_agents_and_pulses_add_details() {
     assert_eq!(env.in_short(), "claude-s-1 idle idle session");
     env.beats(&with(pulse("work", 10), &json!({ "session_id": "s-1" })));
     let shown = env.in_short();
-    // The file is newer than the pulse, and says that the turn is over.
+    // The file is newer than the pulse, and says that the turn has ended.
     assert_eq!(shown, "work idle active pulse");
     let elsewhere = env.root().join("elsewhere");
     std::fs::rename(env.home().join(".claude"), &elsewhere).unwrap();

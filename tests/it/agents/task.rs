@@ -1,4 +1,4 @@
-//! What agents work on: said by people, by agents, and by murmur when it starts one.
+//! Tasks of agents: set by people, by agents, and by murmur when it starts one.
 
 use insta::assert_snapshot;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `--watch` on a terminal: a table that is drawn again in place, and a terminal that is as before when it ends.
+//! `--watch` on a terminal: redraws a table in place, and restores the terminal when it ends.
 
 use insta::assert_snapshot;
 use rustix::process::Signal;
@@ -8,7 +8,7 @@ use super::{pulse, with};
 use crate::env::{Env, kill};
 use crate::run::terminal::Terminal;
 
-/// `murmur agents --watch` with `more` on a terminal of 6 rows of 100 columns, and what `act` does to end it.
+/// `murmur agents --watch` with `more` on a terminal of 6 rows of 100 columns, which `act` ends.
 fn watching(env: &Env, more: &[&str], act: impl FnOnce(&mut Terminal)) -> (String, Option<i32>) {
     let terminal = Terminal::open();
     terminal.resize(6, 100);

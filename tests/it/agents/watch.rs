@@ -1,4 +1,4 @@
-//! `--watch` where there is no terminal: a line for each change.
+//! `--watch` without a terminal: a line for each change.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{dead, pulse, with};
 use crate::env::{Env, Run};
 
-/// What a child writes, line by line.
+/// The output of a child, line by line.
 pub(crate) struct Lines(BufReader<ChildStdout>);
 
 impl Lines {
@@ -39,7 +39,7 @@ impl Lines {
 }
 
 impl Run {
-    /// The first line that it writes; it is ended then.
+    /// Its first line; then it is ended.
     pub(super) fn start_and_read_a_line(self) -> String {
         let mut child = self.start();
         let line = Lines::of(&mut child).text();
@@ -90,7 +90,7 @@ fn watching_waits_for_missing_folders() {
     let env = Env::new();
     let mut child = env.murmur(["agents", "--watch", "--json"]).start();
     let mut lines = Lines::of(&mut child);
-    // Nothing of it is there: neither the data folder, nor Claude Code's.
+    // Neither the data folder nor Claude Code's folder exists.
     env.beats(&pulse("site-1", 0));
     assert_eq!(lines.next()["agent"]["agent_id"], "site-1");
     env.session("s-1", std::process::id(), 1, &json!({ "status": "busy" }));
@@ -107,7 +107,7 @@ fn a_dead_process_a_new_task_and_a_health_that_changes_with_time_are_changes() {
     let env = Env::new();
     let mut sleeper = std::process::Command::new("sleep").arg("600").spawn().unwrap();
     env.beats(&with(pulse("site-1", 0), &json!({ "pid": sleeper.id() })));
-    // Five minutes are over in a second.
+    // Five minutes will have passed in a second.
     env.beats(&pulse("site-2", 299));
     let mut child = env.murmur(["agents", "--watch", "--json"]).start();
     let mut lines = Lines::of(&mut child);
@@ -149,7 +149,7 @@ fn a_thousand_agents_and_each_of_their_changes_are_shown_once() {
     end(child);
 }
 
-/// A process that has died, the same each time.
+/// The same dead process each time.
 fn dead_once() -> u32 {
     static DEAD: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
     *DEAD.get_or_init(dead)

@@ -1,4 +1,4 @@
-//! The arguments of an agent, as config.json and frontmatter change them.
+//! The arguments of an agent, as changed by config.json and frontmatter.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -15,7 +15,7 @@ fn argv_with(mut entry: serde_json::Value, heartbeat: &str) -> String {
     env.configure(&json!({ "workspaces": [entry] }).to_string());
     env.murmur(["beat", "site"]).assert().success();
     let argv = lines(&env.agents()[0]["argv"]);
-    // What follows is the same for every beat.
+    // The rest is the same for every beat.
     let switches =
         "\n--setting-sources\nuser\n--strict-mcp-config\n--permission-prompt-tool\nstdio\n--settings\n{";
     let (own, guarded) = argv.split_once(switches).unwrap();

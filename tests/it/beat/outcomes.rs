@@ -1,11 +1,11 @@
-//! Every row of the outcome order, from what the real CLI once wrote and from literal streams.
+//! Every row of the outcome table, from recordings of the real CLI and from literal streams.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::env::{Env, fixture, result};
 
-/// What a beat prints, and its journal line, when its agent does as told.
+/// The output of a beat, and its journal line, for an agent with these instructions.
 fn beat(env: &Env, instructions: &Value) -> String {
     env.workspace("site", "Do it.").plays(instructions);
     let before = env.journal_text();
@@ -123,7 +123,7 @@ fn not_being_logged_in_is_an_error() {
 #[test]
 fn outcomes_with_tools_and_subagents_follow_the_answer() {
     let env = Env::new();
-    // That one ends its own turn while its subagent is at work, and what it says later makes that no better.
+    // That agent ends its own turn while its subagent is working, and what it says later doesn't improve the outcome.
     for (name, outcome) in [("tools", "ok"), ("subagent", "attention"), ("huge-output", "ok")] {
         let shown = recorded(&env, name);
         let expected = format!("\"outcome\":\"{outcome}\"");

@@ -1,4 +1,4 @@
-//! A folder that is no workspace is an error of the command, not a beat.
+//! For a folder that is not a workspace, the command fails without a beat.
 
 use insta::assert_snapshot;
 

@@ -1,4 +1,4 @@
-//! The examples in documents: JSON, TOML and YAML parse, and what configures murmur is read by murmur without a word.
+//! The examples in documents: JSON, TOML and YAML parse, and murmur accepts configurations without a message.
 
 use jiff::tz::TimeZone;
 use murmur_core::config::heartbeat::Cache;
@@ -8,7 +8,7 @@ use sys::clock;
 use super::page::{Block, Page, documents};
 use crate::env::Env;
 
-/// Every block of a language, in whichever document, with its place.
+/// Every block of a language, in all documents, with its position.
 fn blocks(language: &str) -> Vec<(String, String)> {
     let pages: Vec<Page> = documents().iter().map(|name| Page::read(name)).collect();
     let place = |page: &Page, block: &Block| format!("{}:{}", page.name, block.line);
@@ -19,7 +19,7 @@ fn blocks(language: &str) -> Vec<(String, String)> {
     pages.iter().flat_map(of).collect()
 }
 
-/// One JSON value, or one a line.
+/// One JSON value, or one per line.
 fn json(text: &str) -> serde_json::Result<Vec<Value>> {
     serde_json::from_str(text)
         .map(|value| vec![value])
@@ -49,7 +49,7 @@ fn is_config(text: &str) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|value| value["workspaces"].is_array())
 }
 
-/// What is said against a text where it would stand for a user, by `murmur` with these arguments; empty if nothing.
+/// The complaints about a text in its usual place, by `murmur` with these arguments; empty if none.
 fn complaints(env: &Env, place: &str, args: &[&str]) -> String {
     let output = env.murmur(args).output();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

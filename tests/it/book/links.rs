@@ -1,4 +1,4 @@
-//! What documents point at: files, headings, recipes; and that command lines stand where they are run.
+//! The links of documents: files, headings, recipes; and that command lines are only in blocks that are run.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -18,7 +18,7 @@ fn pages() -> Vec<Page> {
     documents().iter().map(|name| Page::read(name)).collect()
 }
 
-/// The places that a page links to, each with the line that it stands in.
+/// The targets that a page links to, each with its line.
 fn links(page: &Page) -> Vec<(usize, String)> {
     static LINK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\]\(([^)\s]+)\)").unwrap());
     let mut links = Vec::new();
@@ -34,7 +34,7 @@ fn links(page: &Page) -> Vec<(usize, String)> {
     links
 }
 
-/// What GitHub calls a heading in an address.
+/// The anchor that GitHub gives a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().to_lowercase();
     let kept = kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
@@ -47,7 +47,7 @@ fn anchors(page: &Page) -> BTreeSet<String> {
     headings.map(anchor).collect()
 }
 
-/// The path without `..`, as far as it can be told without looking.
+/// The path without `..`, by its text alone.
 fn tidy(path: &Path) -> PathBuf {
     let mut tidy = PathBuf::new();
     for part in path.components() {
@@ -58,7 +58,7 @@ fn tidy(path: &Path) -> PathBuf {
     tidy
 }
 
-/// Where a link of a page leads in the repository, and to which heading; none where it leads elsewhere.
+/// The target of a page's link in the repository, and the heading; `None` if it leads elsewhere.
 fn target(page: &Page, link: &str) -> Option<(PathBuf, Option<String>)> {
     if link.contains("://") || link.starts_with("mailto:") {
         return None;

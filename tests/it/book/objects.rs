@@ -1,5 +1,5 @@
-//! docs/reference/json.md: every object that `--json` prints has the fields that its section names, and no other; nor has a line of the
-//! journal one that docs/reference/journal.md does not name. What hosts print is docs/reference/host-protocol.md's, and held by tests of theirs.
+//! docs/reference/json.md: every object that `--json` prints has exactly the fields that its section names; so do journal
+//! lines and docs/reference/journal.md. docs/reference/host-protocol.md has its own tests.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use super::page::{Page, code};
 use super::shell::Shell;
 use crate::env::Env;
 
-/// Something of everything: a workspace that waits for a word, one that is done, one that is wrong; a capture; a hosted agent.
+/// A bit of everything: a workspace that waits for an answer, one that is done, one with an error; a capture; a hosted agent.
 const SCENE: &str = r#"
 mkdir -p ~/site ~/shop ~/gone ~/.config/murmur
 echo Look >~/site/HEARTBEAT.md; echo Look >~/shop/HEARTBEAT.md; echo Look >~/gone/HEARTBEAT.md
@@ -31,7 +31,7 @@ until_line 'git pull' murmur permission list --watch
 /// How it ends.
 const END: &str = "murmur host stop --all --force; murmur stop";
 
-/// A command, the section of the page that has its object, and fields of that which this scene does not show.
+/// A command, the section of the page with its object, and fields that this setup doesn't produce.
 const OBJECTS: [(&str, &str, &[&str]); 12] = [
     (
         "murmur status --json",
@@ -51,7 +51,7 @@ const OBJECTS: [(&str, &str, &[&str]); 12] = [
     ("murmur doctor --json || true", "`murmur doctor --json`", &[]),
 ];
 
-/// Where an object has none.
+/// Commands without an object.
 const EVERY_FIELD: &[&str] = &[
     "id",
     "kind",
@@ -66,7 +66,7 @@ const EVERY_FIELD: &[&str] = &[
     "expiresAt",
 ];
 
-/// The prose under a heading that begins so.
+/// The prose under a heading that begins like this.
 fn section(page: &Page, heading: &str) -> String {
     let text: String = page.prose().map(|(_, prose)| prose).collect();
     let from = text.find(&format!("\n## {heading}")).unwrap_or_else(|| panic!("no section {heading}"));
@@ -74,7 +74,7 @@ fn section(page: &Page, heading: &str) -> String {
     rest[..rest.find("\n## ").unwrap_or(rest.len())].to_owned()
 }
 
-/// The fields that a section names: those that its list explains, and all that stand in its code.
+/// The fields that a section names: those that its list explains, and all in its code.
 fn named(section: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     static WORD: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"[A-Za-z_]+").unwrap());
     let words = |text: &str| {
@@ -87,7 +87,7 @@ fn named(section: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     (first, words(section))
 }
 
-/// Every key of an object, and of what is in it.
+/// Every key of an object and of its contents.
 fn keys(value: &Value, into: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {

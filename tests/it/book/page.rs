@@ -1,41 +1,41 @@
-//! A document, taken apart: its command lines, its other blocks, and its prose.
+//! A document, parsed: its command lines, its other blocks, and its prose.
 //!
-//! Command lines stand in `console` blocks, `$ ` before each, `> ` before the lines that continue it, and below it what
-//! it prints. `<!-- run … -->` has lines that are run where they stand and that no reader sees.
+//! Command lines are in `console` blocks, after `$ `, with `> ` before continuation lines and the output below.
+//! `<!-- run … -->` has lines that are run but not shown.
 
 use std::path::PathBuf;
 
 /// A document of the repository.
 #[derive(Debug)]
 pub(crate) struct Page {
-    /// Its path from the repository's folder.
+    /// Its path in the repository.
     pub(crate) name: String,
     pub(crate) parts: Vec<Part>,
 }
 
-/// A piece of it, with the number of its first line.
+/// A part of it, with the number of its first line.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Part {
     /// Lines outside of blocks, and the empty ones between them.
     Prose(usize, String),
     Block(Block),
-    /// Run and not shown.
+    /// Run but not shown.
     Hidden(usize, String),
 }
 
-/// What stands between two fences.
+/// The contents of a fenced block.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Block {
     pub(crate) line: usize,
     pub(crate) language: String,
-    /// Why its command lines are not run, where they are not.
+    /// Why its command lines are not run, if they aren't.
     pub(crate) not_run: Option<String>,
-    /// Whether what they print comes in an order that nobody knows.
+    /// Whether its output may come in any order.
     pub(crate) any_order: bool,
     pub(crate) text: String,
 }
 
-/// A command line and what is written below it; nothing says nothing about what it prints.
+/// A command line and the output below it; without any, the output isn't checked.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Command {
     pub(crate) line: usize,
@@ -104,7 +104,7 @@ impl Page {
         })
     }
 
-    /// The pieces of prose, each with the number of its first line.
+    /// The parts of prose, each with the number of its first line.
     pub(crate) fn prose(&self) -> impl Iterator<Item = (usize, &str)> {
         self.parts.iter().filter_map(|part| match part {
             Part::Prose(line, text) => Some((*line, text.as_str())),
@@ -113,11 +113,11 @@ impl Page {
     }
 }
 
-/// The code in prose, each piece with the number of the line that it begins in.
+/// The code in prose, each piece with the number of its first line.
 pub(crate) fn code(first: usize, prose: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut line = first;
-    // Code does not go on behind an empty line.
+    // Code doesn't continue after an empty line.
     for paragraph in prose.split("\n\n") {
         let mut rest = paragraph;
         while let Some(begin) = rest.find('`') {
@@ -135,7 +135,7 @@ pub(crate) fn code(first: usize, prose: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Where so many backticks and no more stand.
+/// The position of exactly this many backticks.
 fn closing(text: &str, ticks: usize) -> Option<usize> {
     let mut at = 0;
     while let Some(begin) = text[at..].find('`') {
@@ -149,7 +149,7 @@ fn closing(text: &str, ticks: usize) -> Option<usize> {
 }
 
 impl Block {
-    /// An empty block, by what stands behind its fence: `console (not run: needs systemd)`.
+    /// An empty block, from the text after its fence: `console (not run: needs systemd)`.
     fn new(line: usize, information: &str) -> Result<Self, String> {
         let (language, note) = information.split_once(' ').unwrap_or((information, ""));
         let reason = note.strip_prefix("(not run: ").and_then(|reason| reason.strip_suffix(')'));
@@ -190,7 +190,7 @@ impl Block {
     }
 }
 
-/// Every document, by its path from the repository's folder.
+/// Every document, by its path in the repository.
 pub(crate) fn documents() -> Vec<String> {
     let mut all = Vec::new();
     for part in ["docs/guide", "docs/reference", "docs/design"] {

@@ -1,13 +1,13 @@
-//! Whether a command printed what a document says: line by line, but for what differs from run to run.
+//! Whether a command printed what a document says: line by line, except for values that differ between runs.
 //!
-//! Times, spans of time, PIDs, ids, versions and free room are the same as any other; so are the widths of columns.
-//! A line `...` stands for any lines. The ids that a document has made up are learned, so that a later command can name them.
+//! Times, durations, PIDs, ids, versions and free space match any other value; so do the widths of columns.
+//! A line `...` matches any lines. Made-up ids are learned, so that a later command can use them.
 
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// What differs, each kind with its name; the first that fits counts. `kept` is what would look like one of them.
+/// The values that differ, each kind with a name; the first match counts. `kept` only looks like one of them.
 const KINDS: [(&str, &str); 12] = [
     ("kept", r"\bevery \d+\w*( \d+[smhd])*|\b(retention|timeout|interval|grace|within) \d+\w*"),
     ("id", r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9A-HJKMNP-TV-Z]{26}\b"),
@@ -31,19 +31,19 @@ static VOLATILE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&kinds.join("|")).unwrap()
 });
 
-/// What a request's id looks like. One with a digit is taken for one where it is written; any may have come in its place, for
-/// of those that murmur makes up some have none, and are like words.
+/// What a request's id looks like. In a document, only one with a digit counts as an id; in the output any may match it,
+/// since some real ids have no digit and look like words.
 const REQUEST: &str = "([0-9a-hjkmnp-tv-z]{8})";
 
-/// A line without what differs from run to run.
+/// A line without the values that differ between runs.
 struct Line {
     text: String,
-    /// The ids that stood in it.
+    /// The ids in it.
     ids: Vec<String>,
     requests: Vec<String>,
 }
 
-/// The line; `written` says whether it stands in a document.
+/// The line; `written` says whether it is from a document.
 fn normal(line: &str, written: bool) -> Line {
     let (mut ids, mut requests) = (Vec::new(), Vec::new());
     let fixed = VOLATILE.replace_all(line.trim_end(), |found: &Captures<'_>| {
@@ -64,7 +64,7 @@ fn normal(line: &str, written: bool) -> Line {
     Line { text: format!("{}{}", &fixed[..indentation], words.join(" ")), ids, requests }
 }
 
-/// The ids of a document's line, each with the one in its place; none if what came is another line.
+/// The ids of a document's line, each with its actual value; `None` if the output is a different line.
 fn fit(written: &Line, came: &Line) -> Option<Vec<(String, String)>> {
     let pattern = regex::escape(&written.text).replace(r"\[request\]", REQUEST);
     let found = Regex::new(&format!("^{pattern}$")).unwrap().captures(&came.text)?;
@@ -81,7 +81,7 @@ fn both(written: &[String], came: &str) -> (Vec<Line>, Vec<Line>) {
     (written.iter().map(|line| normal(line, true)).collect(), came)
 }
 
-/// The ids that a document made up, each with the one in its place; an error if what came is not what is written.
+/// The ids that a document made up, each with its actual value; an error if the output differs.
 pub(super) fn compare(written: &[String], came: &str) -> Result<Vec<(String, String)>, ()> {
     let (written, came) = both(written, came);
     in_order(&written, &came).ok_or(())
@@ -98,7 +98,7 @@ fn in_order(written: &[Line], came: &[Line]) -> Option<Vec<(String, String)>> {
     Some(learned)
 }
 
-/// The same where the order of lines is not known; `...` stands for as many as there are besides.
+/// The same for lines in any order; `...` matches any number of further lines.
 pub(super) fn compare_in_any_order(written: &[String], came: &str) -> Result<(), ()> {
     let (written, mut came) = both(written, came);
     came.retain(|line| !line.text.is_empty());
@@ -139,7 +139,7 @@ mod tests {
             ("a\n...\nz", "a\nb\nz\nc\nz"),
             ("...", ""),
         ] {
-            // `"key": 5` and `"key":5` are told apart by nobody.
+            // `"key": 5` and `"key":5` are equal.
             assert!(same(written, came), "{written} / {came}");
         }
     }

@@ -1,6 +1,6 @@
-//! One bash for one document: its command lines run in order, in a home of their own, with murmur's programs on the PATH.
+//! One bash for one document: its command lines run in order, in their own home, with murmur's programs on the PATH.
 //!
-//! Variables, functions and the folder carry over from one to the next. What it starts and does not end is found.
+//! Variables, functions and the folder carry over from one to the next. Processes left behind are found.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use super::page::root;
 use crate::env::{Env, MURMUR, ends_within, fake_claude};
 
-/// What every document can use besides.
+/// Functions for every document.
 const PRELUDE: &str = include_str!("prelude.bash");
 
 /// The bash.
@@ -20,11 +20,11 @@ pub(super) struct Shell<'env> {
     stdin: ChildStdin,
     answers: BufReader<ChildStdout>,
     count: usize,
-    /// What documents have made up, and what stands for it here.
+    /// The ids that documents made up, and their actual values.
     learned: Vec<(String, String)>,
 }
 
-/// What a command printed, on stdout and stderr, and its exit code; none where it ended the shell.
+/// What a command printed to stdout and stderr, and its exit code; `None` if it ended the shell.
 pub(super) struct Ran {
     pub(super) printed: String,
     pub(super) code: Option<i32>,
@@ -60,12 +60,12 @@ impl<'env> Shell<'env> {
         shell
     }
 
-    /// Runs one command line, its exit code that of its last command.
+    /// Runs one command line, whose exit code is that of its last command.
     pub(super) fn run(&mut self, script: &str) -> Ran {
         self.source(&self.meant(script))
     }
 
-    /// Runs lines of which each has to succeed; those behind one that fails are not run.
+    /// Runs lines that must all succeed; those after a failure are not run.
     pub(super) fn run_all(&mut self, script: &str) -> Ran {
         let meant = self.meant(script);
         self.source(&format!("trap 'code=$?; trap - ERR; return $code' ERR\n{meant}\ntrap - ERR\n"))
@@ -75,7 +75,7 @@ impl<'env> Shell<'env> {
         self.learned.splice(0..0, learned);
     }
 
-    /// A document's text with the names that things have here.
+    /// A document's text with the names of this environment.
     fn meant(&self, text: &str) -> String {
         let mut meant = text.replace("/home/me", self.env.home().to_str().unwrap());
         let mut done: Vec<&str> = Vec::new();
@@ -88,7 +88,7 @@ impl<'env> Shell<'env> {
         meant
     }
 
-    /// What was printed with the names that things have in documents.
+    /// The output with the names that documents use.
     fn shown(&self, text: &str) -> String {
         let programs = PathBuf::from(MURMUR).parent().unwrap().to_owned();
         let bin = self.env.home().join("bin");
@@ -118,14 +118,14 @@ impl<'env> Shell<'env> {
         self.env.root().join(format!("log/{}.{ending}", self.count))
     }
 
-    /// Ends the shell; every process that is left, by its command line.
+    /// Ends the shell; returns the command lines of the remaining processes.
     pub(super) fn left_over(mut self) -> Vec<String> {
         drop(self.stdin);
         self.child.wait().unwrap();
         let mut left = Vec::new();
         for pid in self.env.alive() {
             let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            // One that is about to end is none that is left.
+            // One that is about to end doesn't count.
             if !ends_within(pid, 5) {
                 left.push(String::from_utf8_lossy(&words).replace('\0', " "));
             }

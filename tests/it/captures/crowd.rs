@@ -1,4 +1,4 @@
-//! Many at once: sessions beside each other, and several that want the same one.
+//! Concurrency: many sessions, and several that want the same id.
 
 use std::sync::Barrier;
 
@@ -82,7 +82,7 @@ fn a_late_session_with_the_same_id_changes_nothing() {
     vault.ended("over");
     let mut live = vault.begin("live");
     live.append(Channel::Stdout, b"bytes", clock::now()).unwrap();
-    // Made by somebody who died at once, or of which a sweep has taken a part.
+    // Created by a process that died at once, or partly removed by a sweep.
     for (id, left) in [("meta", "meta.json"), ("final", "final.json")] {
         std::fs::create_dir(vault.path(id)).unwrap();
         std::fs::write(vault.path(id).join(left), "{}").unwrap();

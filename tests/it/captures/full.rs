@@ -1,4 +1,4 @@
-//! Disks that are full, read-only or gone: the command runs as if nothing were wrong, and what was lost is told.
+//! Disks that are full, read-only or gone: the command runs as if nothing were wrong, and lost output is reported.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -11,12 +11,12 @@ use sys::clock;
 use super::Vault;
 use crate::env::show;
 
-/// What `seq 1 100000` says.
+/// The output of `seq 1 100000`.
 fn numbers() -> String {
     (1..=100_000).map(|n| format!("{n}\n")).collect()
 }
 
-/// Whether this user may mount something in a namespace of its own.
+/// Whether this user can mount in its own namespace.
 fn may_mount(vault: &Vault) -> bool {
     let mount =
         vault.shell("exec unshare -rm mount -t tmpfs -o size=64k none \"$DERUN_STATE_ROOT\"").output();
@@ -27,7 +27,7 @@ fn may_mount(vault: &Vault) -> bool {
     may
 }
 
-/// The end of the only session says what was lost, and the numbers are right.
+/// The end of the only session says what was lost, with the right numbers.
 fn check_lost(vault: &Vault, id: &str, total: usize, reason: &str) {
     let session = vault.session(id);
     let status = session.status(clock::now()).unwrap();
@@ -46,7 +46,7 @@ fn check_lost(vault: &Vault, id: &str, total: usize, reason: &str) {
 #[test]
 fn a_file_size_limit_ends_the_recording_but_not_its_writer() {
     let vault = Vault::new();
-    // 64 KiB: what is written to a pipe does not count.
+    // 64 KiB: writes to a pipe don't count.
     let script = "ulimit -f 128; exec \"$MURMUR\" run --session-id s -- seq 1 100000";
     vault.shell(script).assert().success().stdout(numbers()).stderr("");
     check_lost(&vault, "s", numbers().len(), "File too large");
@@ -80,7 +80,7 @@ fn a_full_disk_ends_the_capture_but_not_the_command() {
     let kept = std::fs::read(copy.join("output.bin")).unwrap();
     assert!(numbers().as_bytes().starts_with(&kept) && kept.len() > 4096);
     let lost = numbers().len() - kept.len();
-    // The end has had its room from the beginning.
+    // Space for the end was reserved from the beginning.
     let last: Final = serde_json::from_slice(&std::fs::read(copy.join("final.json")).unwrap()).unwrap();
     let said = last.lost.unwrap();
     assert_eq!((said.kept_bytes, said.lost_bytes), (kept.len() as u64, lost as u64));
@@ -135,7 +135,7 @@ fn an_unusable_store_does_not_prevent_a_command() {
 #[test]
 fn a_store_removed_meanwhile_is_reported_at_the_end() {
     let vault = Vault::new();
-    // The last sweep has just been: none writes here meanwhile.
+    // The last sweep was just now, so none writes here meanwhile.
     std::fs::write(vault.store.root().join("swept"), "").unwrap();
     let mut command =
         vault.murmur(["run", "--session-id", "s", "--", "sh", "-c", "echo one; read x; echo $x"]);
@@ -144,7 +144,7 @@ fn a_store_removed_meanwhile_is_reported_at_the_end() {
     let mut line = String::new();
     out.read_line(&mut line).unwrap();
     assert_eq!(line, "one\n");
-    // meta.json may be written once more while the folder goes.
+    // meta.json may be written once more while the folder is removed.
     while vault.store.root().exists() {
         let _not_empty = std::fs::remove_dir_all(vault.store.root());
     }

@@ -1,4 +1,4 @@
-//! Whatever comes: a few hundred cases with every check; `just fuzz` sets PROPTEST_CASES and asks for more.
+//! Random input: a few hundred cases in every check; `just fuzz` sets PROPTEST_CASES for more.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use super::torn::{check, line, plant};
 use super::{Vault, create};
 use crate::env::Env;
 
-/// Long enough for as many cases as are asked for.
+/// Enough for the requested number of cases.
 fn vault() -> Vault {
     let cases = ProptestConfig::default().cases;
     Vault::of(Env::for_as_long_as(Duration::from_secs(60 + u64::from(cases) / 20)))
 }
 
-/// A text that is more often close to an id than not.
+/// A text that is usually close to an id.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),
@@ -28,7 +28,7 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A line of an index: one that makes sense, one that is true, or garbage.
+/// A line of an index: plausible, true, or garbage.
 fn claim() -> impl Strategy<Value = Vec<u8>> {
     let number = || {
         prop_oneof![

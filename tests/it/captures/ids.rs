@@ -1,4 +1,4 @@
-//! Ids that would lead elsewhere.
+//! Ids that would lead outside the store.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -1,5 +1,5 @@
-//! What somebody plants in a session leads nowhere: nothing outside is read, made, changed or removed, whoever comes
-//! across it and whenever.
+//! Whatever is planted in a session leads nowhere: nothing outside is read, created, changed or removed, by anybody at
+//! any time.
 
 use std::fmt::Write;
 use std::os::unix::fs::symlink;
@@ -25,7 +25,7 @@ const FILES: [&str; 5] = ["meta.json", "output.bin", "index.jsonl", "final.json"
 
 const KINDS: [&str; 5] = ["link", "dangling", "hard link", "pipe", "folder"];
 
-/// Somewhere else, with a file and a folder that nobody may touch, and a look at how all of it was.
+/// A place outside with a file and a folder that must not change, and a snapshot of its state.
 struct Outside {
     folder: PathBuf,
     before: std::collections::BTreeMap<PathBuf, (u32, Vec<u8>)>,
@@ -41,7 +41,7 @@ impl Outside {
         Self { folder, before }
     }
 
-    /// Puts a thing of this kind in place of whatever is at `path`.
+    /// Replaces whatever is at `path` with this kind of thing.
     fn plant(&self, kind: &str, path: &Path) {
         match path.symlink_metadata() {
             Ok(seen) if seen.is_dir() => std::fs::remove_dir_all(path).unwrap(),
@@ -64,7 +64,7 @@ impl Outside {
     }
 }
 
-/// Every file with every kind of thing in its place.
+/// Every file, replaced by every kind of thing.
 fn every(mut look: impl FnMut(&str, &str)) {
     for file in FILES {
         for kind in KINDS {
@@ -120,7 +120,7 @@ fn links_planted_while_a_session_is_written_are_not_followed() {
         outside.is_as_it_was(&format!("writing over {file} {kind}"));
         std::fs::remove_dir_all(vault.path("s")).unwrap();
     });
-    // The folder: what is written goes where it went before.
+    // The folder: writes go to its old location.
     for kind in ["link to a folder", "dangling", "pipe", "file"] {
         let mut writer = vault.begin("s");
         std::fs::rename(vault.path("s"), vault.path("moved")).unwrap();
@@ -140,7 +140,7 @@ fn links_planted_before_a_session_is_read_are_not_followed() {
     let vault = Vault::new();
     let outside = Outside::new(&vault);
     let mut report = String::new();
-    // What a hard link's other name is, nobody can tell.
+    // A hard link's other name is unknowable.
     every(|file, kind| {
         if kind == "hard link" {
             return;

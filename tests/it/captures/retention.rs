@@ -1,4 +1,4 @@
-//! What is removed, when, and what is said of it.
+//! What is removed, when, and what is reported.
 
 use std::ffi::OsStr;
 use std::fs::{File, FileTimes};
@@ -26,7 +26,7 @@ impl Vault {
         retention::sweep(&self.store, DEFAULT_RETENTION, now, &mut log, || ControlFlow::Continue(())).unwrap()
     }
 
-    /// What the last sweep said of a session.
+    /// What the last sweep reported about a session.
     fn said(&self, id: &str) -> (String, String) {
         let log = self.log();
         let lines = log.lines().rev().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -37,7 +37,7 @@ impl Vault {
     }
 }
 
-/// How many sessions a sweep looked at, and how many it removed.
+/// How many sessions a sweep examined, and how many it removed.
 fn counts(swept: Swept) -> (usize, usize) {
     (swept.checked, swept.removed)
 }
@@ -83,7 +83,7 @@ fn a_session_being_written_is_never_removed_whatever_its_files_contain() {
     let mut running = vault.begin("running");
     running.started(7).unwrap();
     running.append(Channel::Stdout, b"bytes", clock::now()).unwrap();
-    // Its lock alone speaks for it.
+    // Only its lock shows that it is alive.
     let torn = vault.begin("torn");
     std::fs::write(vault.path("torn/meta.json"), "{").unwrap();
     let ageless = vault.begin("no lock");
@@ -127,7 +127,7 @@ fn an_unreadable_session_is_kept_for_a_day_after_its_last_change() {
 fn an_unreadable_session_with_an_impossible_time_is_kept() {
     let vault = Vault::new();
     std::fs::create_dir(vault.path("s")).unwrap();
-    // Some file systems hold times that are beyond any calendar.
+    // Some file systems have times beyond any calendar.
     let beyond = SystemTime::UNIX_EPOCH + Duration::from_secs(1 << 33);
     touch(&vault.path("s"), beyond);
     assert_eq!(vault.sweep(after(DAY)).removed, 0);
@@ -137,11 +137,11 @@ fn an_unreadable_session_with_an_impossible_time_is_kept() {
 #[test]
 fn an_interrupted_removal_is_completed_by_the_next_sweep() {
     let vault = Vault::new();
-    // In an order in which they may go; before each of them it may have ended.
+    // In a possible order of removal; it may have been interrupted before each of them.
     let order = ["output.bin", "index.jsonl", "final.json"];
     for gone in 0..=order.len() {
         let id = format!("s{gone}");
-        // By a process that is over, as every owner of a session that is over.
+        // By a process that has ended, like every owner of an ended session.
         let args = ["run", "--session-id", &id, "--retention", "60s", "--", "echo", "hi"];
         assert_eq!(show(&vault.murmur(args).output().unwrap()), "hi\n[exit 0]");
         for file in &order[..gone] {
@@ -170,7 +170,7 @@ fn a_session_is_removed_with_its_contents_but_not_what_they_link_to() {
 fn a_failed_removal_is_reported_and_retried() {
     let vault = Vault::new();
     vault.ended("s");
-    // Nobody makes folders as deep as this; going down without an end would be worse than leaving them.
+    // Nobody creates folders this deep; unlimited recursion would be worse than leaving them.
     let deep: std::path::PathBuf = std::iter::repeat_n("d", 80).collect();
     std::fs::create_dir_all(vault.path("s").join(deep)).unwrap();
     for _ in 0..2 {
@@ -203,7 +203,7 @@ fn a_run_removes_expired_sessions() {
     let meta = vault.path("s/meta.json");
     let text = std::fs::read_to_string(&meta).unwrap();
     std::fs::write(&meta, text.replace("\"retention_seconds\":60", "\"retention_seconds\":0")).unwrap();
-    // It runs until the sweep is over, and then its stdin is.
+    // It runs until the sweep has ended, and then its stdin ends.
     let mut child = vault.murmur(["run", "--", "cat"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
     vault.env.wait(&vault.path(""), || (!vault.path("s").exists()).then_some(()));
     drop(child.stdin.take());
@@ -216,13 +216,13 @@ fn a_log_over_8_mib_is_rotated() {
     let vault = Vault::new();
     let logs = vault.store.root().join("logs");
     let run = || vault.murmur(["run", "--", "true"]).output().unwrap();
-    // The first one sweeps, and with that opens the log a second time, when it has grown; the others do not.
+    // The first one sweeps, and so opens the log a second time, when it has grown; the others don't.
     run();
     let full = vec![b'\n'; 8 * 1024 * 1024 + 1];
     std::fs::write(logs.join("derun.log"), &full[1..]).unwrap();
     run();
     assert_eq!(vault.env.names(&logs), "derun.log", "8 MiB is not more than 8 MiB");
-    // By several at once: what was there is moved once, and not overwritten by what comes.
+    // With several at once, the old log is moved once, and not overwritten.
     std::fs::write(logs.join("derun.log"), &full).unwrap();
     let runs: Vec<_> = (0..8).map(|_| vault.murmur(["run", "--", "true"]).spawn().unwrap()).collect();
     for mut run in runs {

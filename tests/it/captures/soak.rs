@@ -1,5 +1,5 @@
-//! Races and crashes that a few tries hardly find: a few hundred of them run with every check, and
-//! `MURMUR_SOAK_ROUNDS` (`just soak`) asks for more. What decides is what was read and written, never time.
+//! Races and crashes that a few attempts hardly find: a few hundred run in every check, and
+//! `MURMUR_SOAK_ROUNDS` (`just soak`) asks for more. Results depend on what was read and written, never on time.
 
 use std::fs::File;
 use std::io::Read;
@@ -26,18 +26,18 @@ use crate::env::Env;
 
 const SECRET: &[u8] = b"TOP-SECRET";
 
-/// `few` in a check; for each round that is asked for `each`, if any is.
+/// `few` in a check; otherwise `each` for every requested round.
 fn times(few: usize, each: usize) -> usize {
     let asked = std::env::var("MURMUR_SOAK_ROUNDS").ok().and_then(|rounds| rounds.parse::<usize>().ok());
     asked.map_or(few, |rounds| rounds * each)
 }
 
-/// Long enough for a machine that is busy with other things.
+/// Enough for a busy machine.
 fn vault() -> Vault {
     Vault::of(Env::for_as_long_as(Duration::from_secs(60 * (1 + times(1, 1) as u64))))
 }
 
-/// Says that it is over when it drops: also when a test fails, or the thread that it waits for would never end.
+/// Signals the end on drop, also if a test fails: otherwise the thread that it waits for would never end.
 struct Ends<'a>(&'a AtomicBool);
 
 impl Drop for Ends<'_> {
@@ -46,7 +46,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// Has two names stand for each other's things, as fast as it goes, while `work` runs.
+/// Keeps swapping two names as fast as possible while `work` runs.
 fn swapping(one: &Path, other: &Path, work: impl FnOnce()) {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -104,7 +104,7 @@ fn a_reader_never_enters_another_folder_however_fast_its_own_changes() {
     let vault = vault();
     let outside = outside(&vault);
     vault.ended("s");
-    // A session of somebody else.
+    // Another user's session.
     std::fs::copy(vault.path("s/meta.json"), outside.join("meta.json")).unwrap();
     std::fs::copy(vault.path("s/index.jsonl"), outside.join("index.jsonl")).unwrap();
     symlink(&outside, vault.path("link")).unwrap();
@@ -133,7 +133,7 @@ fn a_writer_never_follows_a_name_however_fast_it_changes() {
                     std::fs::remove_file(vault.path("s/meta.json")).unwrap();
                     std::fs::remove_file(vault.path("s/final.json")).unwrap();
                 }
-                // What the thread swaps with must be there.
+                // What the thread swaps must exist.
                 let _there = symlink(outside.join(file), &name);
             }
         });
@@ -176,7 +176,7 @@ fn a_sweep_never_removes_files_elsewhere_however_fast_a_folder_changes() {
     let mut removed = 0;
     swapping(&vault.path("a"), &vault.path("b"), || {
         for _ in 0..times(200, 60) {
-            // One of the two is the link: the other is made again where it was removed.
+            // One of the two is the link: the other is recreated if it was removed.
             for name in ["a", "b"] {
                 if sessions.create_folder(name).is_ok() {
                     let folder = sessions.open_folder(name);
@@ -208,7 +208,7 @@ fn a_session_created_while_a_sweep_removes_its_predecessor_stays_complete() {
         });
         let _ends = Ends(&over);
         for _ in 0..times(80, 20) {
-            // An orphan of which the next sweep thinks that its time is over.
+            // An unreadable session that the next sweep considers expired.
             let _one_is_left = std::fs::create_dir(vault.path("s"));
             let _swept = std::fs::write(vault.path("s/output.bin"), "old");
             let Ok(mut writer) = create(&vault.store, "s") else { continue };
@@ -229,7 +229,7 @@ fn shown_output_is_kept_when_murmur_is_killed() {
         let id = format!("s{round}");
         let script = "seq 1 9999999 & seq -f 'e%.0f' 1 9999999 >&2";
         let mut command = vault.murmur(["run", "--session-id", &id, "--", "sh", "-c", script]);
-        // The one that is not counted goes to a file, which keeps nobody waiting.
+        // The other channel goes to a file, which blocks nobody.
         let file = vault.env.root().join("stderr");
         let mut child = command.stdout(Stdio::piped()).stderr(File::create(&file).unwrap()).spawn().unwrap();
         let mut shown = vec![0; 1 + (round * 7919 * 13) % 400_000];
@@ -264,7 +264,7 @@ fn shown_output_is_kept_when_murmur_is_killed() {
 #[test]
 fn a_flood_of_output_is_complete_and_uses_little_memory() {
     let vault = vault();
-    // The numbers up to this have 64 MiB, and 1 GiB when it is asked for.
+    // The numbers up to this take 64 MiB, or 1 GiB on request.
     let last = if times(0, 1) > 0 { 120_000_000 } else { 8_600_000 };
     let script = r#"
         "$MURMUR" run --session-id s -- sh -c 'seq 1 '$0'; grep -e VmHWM -e RssFile /proc/$PPID/status >memory' | sha256sum
@@ -281,7 +281,7 @@ fn a_flood_of_output_is_complete_and_uses_little_memory() {
         let line = memory.lines().find(|line| line.starts_with(name)).unwrap();
         line.split_whitespace().nth(1).unwrap().parse().unwrap()
     };
-    // The most it had, without the program itself, of which a debug build has a lot.
+    // Peak memory, without the program itself, which is large in a debug build.
     let kilobytes = of("VmHWM") - of("RssFile");
     assert!(kilobytes < 8 * 1024, "{memory}");
 }

@@ -1,4 +1,4 @@
-//! Sessions that end in the middle of something: after a crash, a power failure, or at somebody's hands.
+//! Sessions that end abruptly: after a crash, a power failure, or because of somebody.
 
 use std::io::Read;
 
@@ -9,7 +9,7 @@ use sys::clock;
 use super::{Vault, of_channel};
 use crate::env::show;
 
-/// Everything that holds for a page, whatever the files look like.
+/// Everything that holds for a page, whatever the files contain.
 pub(crate) fn check(vault: &Vault, output: &[u8], cursor: u64, most: usize) {
     let session = vault.session("s");
     let end = session.end().unwrap();
@@ -27,7 +27,7 @@ pub(crate) fn check(vault: &Vault, output: &[u8], cursor: u64, most: usize) {
     assert_eq!(page.cursor, cursor);
     assert_eq!(page.next(), to as u64);
     assert!(page.bytes == output[from..to], "these bytes and no others");
-    // The stretches cover the page, each once, without a gap, and each has its bytes.
+    // The stretches cover the page exactly once, without a gap, and each has its bytes.
     let mut at = cursor;
     for stretch in &page.stretches {
         assert_eq!(stretch.offset, at);
@@ -43,7 +43,7 @@ pub(crate) fn check(vault: &Vault, output: &[u8], cursor: u64, most: usize) {
     assert!(last.is_none() || count > 0);
 }
 
-/// A session `s` with these two files, which nobody writes any more.
+/// A session `s` with these two files, without a writer.
 pub(crate) fn plant(vault: &Vault, index: &[u8], output: &[u8]) {
     std::fs::write(vault.path("s/index.jsonl"), index).unwrap();
     std::fs::write(vault.path("s/output.bin"), output).unwrap();
@@ -75,7 +75,7 @@ fn an_index_may_be_torn_anywhere() {
         plant(&vault, &index[..end], &output);
         check(&vault, &output, 0, usize::MAX);
         check(&vault, &output, 188, 7);
-        // What no whole line speaks of is of the last one's channel; all before is of its own.
+        // Bytes that no complete line covers belong to the last line's channel; all before belong to their own.
         let page = vault.session("s").read(0, usize::MAX, clock::now()).unwrap();
         let known = breaks.iter().filter(|at| **at < end).count() * 5;
         for (channel, first) in [(Channel::Stdout, b'0'), (Channel::Stderr, b'1')] {
@@ -149,7 +149,7 @@ fn a_follower_is_notified_when_its_session_is_removed() {
     std::fs::remove_dir_all(vault.path("s")).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    // Which of its files are gone when it looks differs.
+    // Which of its files are gone by then differs.
     let said = show(&output);
     assert!(said.starts_with("| error: session"), "{said}");
 }

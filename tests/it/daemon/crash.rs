@@ -1,4 +1,4 @@
-//! Whatever is killed, every beat that began has one line and nothing is left running.
+//! Whatever is killed, every beat that began has one line and no process is left running.
 
 use std::io::Write;
 
@@ -58,7 +58,7 @@ fn a_beat_that_ends_while_no_daemon_runs_has_its_line() {
     daemon.crash();
     gate.write_all(b".").unwrap();
     assert_eq!(env.wait_for_journal(1)[0]["outcome"], "ok");
-    // config.json may not know of the run; the journal does.
+    // config.json may lack the run; the journal has it.
     let blog = env.workspace("blog", "Do it.");
     env.run(["workspaces", "add", "blog"]);
     let daemon = env.daemon();
@@ -139,7 +139,7 @@ fn a_run_that_a_killed_daemon_did_not_record_is_recorded_by_the_next() {
         env.register(&[&site]);
         let daemon = env.daemon();
         env.wait_for_agents(1);
-        // As if it had been killed before it could.
+        // As if it had been killed before it could write.
         daemon.crash();
         env.register(&[&site]);
         if is_over {
@@ -147,7 +147,7 @@ fn a_run_that_a_killed_daemon_did_not_record_is_recorded_by_the_next() {
             env.wait_for_journal(1);
         }
         let daemon = env.daemon();
-        // Answered when it has begun.
+        // Answered once it has started.
         env.connect().refusal("beat", &json!({ "workspace": "/nowhere" }));
         if !is_over {
             gate.write_all(b".").unwrap();

@@ -1,4 +1,4 @@
-//! Clients that connect and say nothing.
+//! Clients that connect and send nothing.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn idle(env: &Env, count: usize) -> Vec<Socket> {
 
 #[test]
 fn a_hundred_idle_clients_do_not_make_the_daemon_unreachable() {
-    // As many files as a shell may have allowed it, or a service manager.
+    // As few file descriptors as a shell or service manager may allow.
     let env = Env::new();
     env.made_data();
     let run = env.program("sh", ["-c", "ulimit -n 64 && exec \"$0\" start --foreground", crate::env::MURMUR]);
@@ -26,9 +26,9 @@ fn a_hundred_idle_clients_do_not_make_the_daemon_unreachable() {
     assert_snapshot!(dropped["error"].as_str().unwrap(), @"too many clients are connected, and this one was idle the longest");
     assert_eq!(dropped["hint"], "connect again");
     assert_eq!(clients[0].hear(), None);
-    // The newest are the last to go.
+    // The newest are dropped last.
     clients[99].ask("ping", &json!({}));
-    // Beats find files to open as well.
+    // Beats still get file descriptors.
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
     assert_eq!(env.wait_for_journal(1)[0]["outcome"], "ok");
@@ -42,7 +42,7 @@ fn a_hundred_simultaneous_clients_leave_the_daemon_enough_file_descriptors() {
     let run = env.program("sh", ["-c", "ulimit -n 64 && exec \"$0\" start --foreground", crate::env::MURMUR]);
     let daemon = Daemon::new(run);
     env.connect().ask("ping", &json!({}));
-    // It finds all of them, and the heartbeat, when it goes on.
+    // It finds all of them, and the heartbeat, when it continues.
     kill(daemon.pid(), Signal::STOP);
     let clients = idle(&env, 100);
     let site = env.workspace("site", "Do it.");

@@ -1,4 +1,4 @@
-//! A folder of hosts full of sockets that are dead, or deaf, or of another time: whoever starts or asks is not kept.
+//! A hosts folder full of sockets that are dead, silent or of another version: they block nobody.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -20,7 +20,7 @@ use crate::env::Env;
 /// How much longer a start may take.
 const DELAY: Duration = Duration::from_secs(1);
 
-/// A socket whose listener takes no connection, and has no room for one.
+/// A socket whose listener accepts no connection and whose queue is full.
 fn deaf(path: &Path) -> (std::os::fd::OwnedFd, UnixStream) {
     let listener = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
     rustix::net::bind(&listener, &SocketAddrUnix::new(path).unwrap()).unwrap();
@@ -44,7 +44,7 @@ fn held(env: &Env, agent: &str) -> Held {
     Record::ours(card, env.data()).claim(&env.data().join("hosts"), |_| {}).unwrap()
 }
 
-/// A host of another version; it answers `ping`, and tells whoever asks for more that it was not to be asked.
+/// A host of another version; it answers `ping` and fails on any other request.
 fn serve_another_version(socket: &Path, agent: &'static str) {
     let listener = UnixListener::bind(socket).unwrap();
     std::thread::spawn(move || {
@@ -70,7 +70,7 @@ fn start(env: &Env) -> Duration {
     let since = Instant::now();
     let shown = env.run(["start"]);
     assert!(shown.starts_with("murmur is running (PID"), "{shown}");
-    // It does what it is there for.
+    // The daemon does its work.
     assert!(env.run(["status"]).starts_with("murmur 0.1.0 is running"));
     since.elapsed()
 }
@@ -85,7 +85,7 @@ fn dead_sockets_silent_hosts_and_other_versions_block_nothing() {
     for number in 0..100 {
         drop(UnixListener::bind(hosts.join(format!("dead-{number}.sock"))).unwrap());
     }
-    // Half of them have a host that lives.
+    // Half of them have a live host.
     let silent: Vec<_> = (0..20).map(|number| deaf(&hosts.join(format!("deaf-{number:02}.sock")))).collect();
     let records: Vec<_> = (0..10).map(|number| held(&env, &format!("deaf-{number:02}"))).collect();
     let _other = held(&env, "other");
@@ -119,7 +119,7 @@ fn dead_sockets_silent_hosts_and_other_versions_block_nothing() {
         assert!(shown.ends_with("[exit 0]"), "{shown}");
         assert_eq!(env.names(&hosts), names, "{command:?}");
     }
-    // It still answers, and is still named.
+    // It still answers, and is still listed.
     let listed = env.run(["host", "list"]);
     assert!(listed.contains("other     site     agent  incompatible"), "{listed}");
     drop((silent, records));

@@ -1,23 +1,23 @@
-//! A data folder that is really deleted, file by file as `rm -rf` does it, while beats run and hosts live.
+//! A data folder that is really deleted, file by file like `rm -rf`, while beats and hosts run.
 
 use serde_json::{Value, json};
 
 use super::{wait_until_begun, waits_at};
 use crate::env::{Daemon, Env, wait_for_end};
 
-/// Two beats that never end by themselves, begun by a daemon, and a hosted agent.
+/// Two beats that never end by themselves, started by a daemon, and a hosted agent.
 fn begun(env: &Env) -> (Daemon, Vec<Value>, i64) {
     let (pace, gate) = env.gate("gate");
     let [one, two] = ["one", "two"].map(|name| env.workspace(name, "Do it."));
     for workspace in [&one, &two] {
         workspace.plays(&waits_at(&pace));
     }
-    // Agents would go on if it were closed.
+    // Agents would continue if it were closed.
     std::mem::forget(gate);
     env.register(&[&one, &two]);
     let daemon = env.daemon();
     let agents = env.wait_for_agents(2);
-    // What it writes of these it has written.
+    // Its messages about these are written.
     env.wait(&env.data(), || (env.config().matches("\"lastRun\":\"").count() == 2).then_some(()));
     let host = live(env);
     (daemon, agents, host)
@@ -33,7 +33,7 @@ fn live(env: &Env) -> i64 {
     spawned["pid"].as_i64().unwrap()
 }
 
-/// Deletes the data folder as a person does.
+/// Deletes the data folder like a person.
 fn delete(env: &Env) {
     let shown = env.program("rm", [std::ffi::OsStr::new("-rf"), env.data().as_os_str()]).run();
     assert_eq!(shown, "[exit 0]");
@@ -49,7 +49,7 @@ fn nothing_is_recreated_and_the_daemon_its_beats_and_all_agents_end() {
     let why =
         format!("the daemon cannot continue: the data folder {} was moved or deleted", env.data().display());
     assert!(said.iter().any(|line| line.contains(&why)), "{said:#?}");
-    // What came of the beats is said where it still can be.
+    // The outcomes are reported where that is still possible.
     let lost = said.iter().filter(|line| line.contains("a journal line is lost: {")).count();
     assert_eq!(lost, 2, "{said:#?}");
     agents.iter().for_each(|agent| env.wait_until_dead(agent));
@@ -66,7 +66,7 @@ fn beats_of_an_earlier_daemon_end_too() {
     let daemon = env.daemon();
     wait_until_begun(&env);
     delete(&env);
-    // Beats hold the first daemon's stderr, and not this one's.
+    // Beats hold the first daemon's stderr, not this one's.
     assert_eq!(daemon.ended().0.code(), Some(1));
     agents.iter().for_each(|agent| env.wait_until_dead(agent));
     wait_for_end(host);
@@ -102,7 +102,7 @@ fn beats_of_an_earlier_daemon_end_in_a_moved_folder_and_keep_their_lines() {
     let lines = env.wait_for_journal(2);
     assert!(lines.iter().all(|line| line["outcome"] == "error"), "{lines:#?}");
     assert!(lines.iter().all(|line| line.get("stopped").is_none()), "{lines:#?}");
-    // A hosted agent went along with its folder.
+    // The hosted agent moved along with its folder.
     assert_eq!(env.ask("status", &Value::Null)["liveAgents"], json!(["live-1"]));
     env.murmur(["host", "stop", "live-1"]).output();
     wait_for_end(host);

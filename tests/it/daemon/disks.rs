@@ -1,5 +1,5 @@
-//! Disks that are full or read-only, for what is kept of agents or for their records: agents end as they would, and
-//! what is lost is told.
+//! Full or read-only disks for captures or records of agents: agents end as usual, and
+//! lost output is reported.
 
 use std::path::{Path, PathBuf};
 
@@ -8,26 +8,26 @@ use serde_json::{Value, json};
 
 use crate::env::{Daemon, Env, Run, Socket, result};
 
-/// Instructions for an agent that says far more than fits into the store, in turns or as a beat.
+/// Instructions for an agent that prints far more than fits into the store, in turns or as a beat.
 fn talks() -> Value {
     json!({ "live": "echo", "burst": "600:900" })
 }
 
-/// The store of captures.
+/// The capture store.
 fn store(env: &Env) -> PathBuf {
     let store = env.root().join("store");
     std::fs::create_dir_all(store.join("sessions")).unwrap();
     store
 }
 
-/// `murmur` in a namespace of its own, where `script` has mounted something first; `$1` is `folder`.
+/// `murmur` in its own namespace, in which `script` has mounted something; `$1` is `folder`.
 fn where_mounted(env: &Env, script: &str, folder: &Path, args: &[&str]) -> Run {
     let script = format!("{script} && shift && exec \"$@\"");
     let head = ["-rm", "sh", "-c", &script, "sh", folder.to_str().unwrap(), crate::env::MURMUR];
     env.program("unshare", head.into_iter().chain(args.iter().copied())).set("DERUN_STATE_ROOT", store(env))
 }
 
-/// Whether this user may mount something in a namespace of its own.
+/// Whether this user can mount in its own namespace.
 fn may_mount(env: &Env) -> bool {
     let may = where_mounted(env, FULL, &store(env), &["--version"]).output().status.success();
     if !may {
@@ -39,7 +39,7 @@ fn may_mount(env: &Env) -> bool {
 const FULL: &str = "mount -t tmpfs -o size=256k none \"$1\"";
 const READ_ONLY: &str = "mount --bind \"$1\" \"$1\" && mount -o remount,ro,bind \"$1\"";
 
-/// One beat of `site` under a daemon that finds `folder` as `script` makes it; its line, and what the daemon said.
+/// Runs one beat of `site` under a daemon that sees `folder` as `script` prepares it; returns its line and the daemon's messages.
 fn beat(env: &Env, script: &str, folder: &Path) -> (Value, Vec<String>) {
     let site = env.workspace("site", "Do it.");
     site.plays(&talks());
@@ -111,7 +111,7 @@ fn is_idle(event: &Value, turns: u64) -> bool {
     event["event_type"] == "state" && event["payload"] == json!({ "state": "idle", "turns": turns })
 }
 
-/// Starts a hosted agent where `script` has mounted something; a connection to it that follows.
+/// Starts a hosted agent where `script` has mounted something; returns a connection that follows it.
 fn live(env: &Env, script: &str, folder: &Path) -> Socket {
     env.made_data();
     let site = env.workspace("site", "");
@@ -191,7 +191,7 @@ fn no_line_is_lost_if_journal_and_records_are_on_a_full_disk() {
     let site = env.workspace("site", "Do it.");
     site.plays(&json!({ "stdout": result("HEARTBEAT_OK") }));
     env.made_data();
-    // All of the disk but what the record of the beat and that of its host take; then room again, and a second beat.
+    // Fill the disk except for the records of the beat and its host; then free space, and run a second beat.
     let script = format!(
         "mount -t tmpfs -o size=128k,mode=700 none \"$1\" && {{
         : >\"$1/heartbeats.jsonl\"; mkdir -m 700 \"$1/hosts\" \"$1/beats\" \"$1/locks\"
@@ -200,7 +200,7 @@ fn no_line_is_lost_if_journal_and_records_are_on_a_full_disk() {
         \"$2\" beat site; wc -l <\"$1/heartbeats.jsonl\"; ls \"$1/beats\" | wc -l; }}",
         "\"$3\""
     );
-    // Where there is no room for a line, no beat begins.
+    // Without space for a line, no beat begins.
     for (room, counts, began) in [
         ("0", ["0", "0", "1", "0"], 1),
         ("20480", ["1", "0", "2", "0"], 2),

@@ -1,4 +1,4 @@
-//! What is due beats, and what must not run at the same time does not.
+//! Due heartbeats run, and those that must not run at the same time don't.
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -19,7 +19,7 @@ fn a_due_heartbeat_runs_once() {
     daemon.stop();
     assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"ok","durationMs":[MS],"beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"model":"claude-opus-5-5","tokens":{"input":10,"output":20,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}"#);
     assert_snapshot!(env.config(), @r#"{"workspaces":[{"interval":"1h","path":"[ENV]/site","lastRun":"[TIME]"}]}"#);
-    // The next daemon knows that it ran: what is due for longest would come first.
+    // The next daemon knows that it ran: otherwise it would run first, as the longest due.
     let blog = env.workspace("blog", "Do it.");
     env.run(["workspaces", "add", "blog"]);
     let daemon = env.daemon();
@@ -38,7 +38,7 @@ fn a_heartbeat_with_an_interval_of_a_second_keeps_running() {
     daemon.stop();
     let at: Vec<jiff::Timestamp> =
         lines.iter().map(|line| line["ts"].as_str().unwrap().parse().unwrap()).collect();
-    // Each time is that of the agent's start, which may take longer for one than for the next.
+    // Each time is that of the agent's start, which may take longer for some than for others.
     let span = at[2].duration_since(at[0]).as_millis();
     assert!(at.is_sorted() && span > 1000, "{at:?}");
 }
@@ -94,7 +94,7 @@ fn named_heartbeats_run_one_at_a_time_per_workspace() {
     let daemon = env.daemon();
     for beat in 1..=3 {
         env.wait_for_agents(beat);
-        // A status is answered after everything that was to be started has been.
+        // A status is answered after everything due has been started.
         let status = env.murmur(["status", "--json"]).json();
         let heartbeats = status["heartbeats"].as_array().unwrap();
         let running = heartbeats.iter().filter(|heartbeat| !heartbeat["running"].is_null()).count();
@@ -166,7 +166,7 @@ fn a_manual_beat_and_a_due_one_never_run_together() {
     env.wait_for_agents(1);
     env.register(&[&site]);
     let daemon = env.daemon();
-    // It counts as a run: the daemon sees it, and nothing is due when it is over.
+    // It counts as a run: the daemon sees it, and nothing is due when it has ended.
     assert_snapshot!(env.run(["status"]), @"
     murmur 0.1.0 is running (PID [PID]), up [SPAN]
 
@@ -191,7 +191,7 @@ fn a_beat_can_be_requested_once_the_previous_one_has_its_line() {
     env.register(&[&site]);
     let daemon = env.daemon();
     let agent = env.wait_for_agents(1).remove(0);
-    // It takes none of what the beat has to tell, so that the beat's process does not end at once.
+    // It reads none of the beat's events, so that the beat's process doesn't end at once.
     let name = agent["env"]["MURMUR_AGENT_ID"].as_str().unwrap();
     let stream = UnixStream::connect(env.data().join(format!("hosts/{name}.sock"))).unwrap();
     let mut slow = Socket::new(stream);

@@ -1,4 +1,4 @@
-//! What is edited counts without a restart.
+//! Edits take effect without a restart.
 
 use insta::assert_snapshot;
 
@@ -24,7 +24,7 @@ fn an_added_workspace_runs() {
     registered [ENV]/blog
     [exit 0]
     ");
-    // As one step: the daemon would start the empty file that is there while it is written in place.
+    // In one step: while it is written in place, the daemon would see an empty file.
     std::fs::write(env.root().join("blog/new"), "Do it.").unwrap();
     std::fs::rename(env.root().join("blog/new"), env.root().join("blog/HEARTBEAT.md")).unwrap();
     let lines = env.wait_for_journal(2);

@@ -13,7 +13,7 @@ use super::rpc::register_idle;
 use super::waits_at;
 use crate::env::{Env, Socket, kill, wait_for_end};
 
-/// What is in the journal up to the byte that the event names: its line is the last of it.
+/// The journal up to the byte that the event names: it ends with the event's line.
 fn line_of(env: &Env, event: &Value) -> Value {
     let end = usize::try_from(event["payload"]["journalEnd"].as_u64().unwrap()).unwrap();
     let text = env.journal_text();
@@ -77,7 +77,7 @@ fn every_beat_has_one_start_event_and_one_end_event() {
         assert_eq!(ended["payload"], line);
         assert_eq!(ended["agent_id"], line["agent"]);
     }
-    // Another client gets the same, and no more after it has had enough.
+    // Another client gets the same, and nothing after it detaches.
     let mut second = env.connect();
     second.ask("attach", &json!({ "from": 2 }));
     let offsets: Vec<_> = (0..4).map(|_| second.hear().unwrap()["offset"].as_u64().unwrap()).collect();
@@ -138,7 +138,7 @@ fn events_no_longer_in_memory_are_a_gap() {
     let daemon = env.daemon();
     let mut events = env.connect();
     events.ask("attach", &json!({}));
-    // In parts of which none is more than is kept.
+    // In parts that are smaller than what is kept.
     for part in [0..600, 600..1200] {
         let many: Vec<String> = part.clone().map(foreign).collect();
         append(&env, &many.join("\n"));
@@ -153,14 +153,14 @@ fn events_no_longer_in_memory_are_a_gap() {
     daemon.stop();
 }
 
-/// `murmur log --follow --json`, and what it shows.
+/// `murmur log --follow --json` and its output.
 struct Follow {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
 impl Follow {
-    /// One that shows what comes after the journal's last line, which is there and shown.
+    /// A follower that starts after the journal's last line, which it has shown.
     fn new(env: &Env) -> Self {
         let mut child = env.murmur(["log", "--follow", "--json", "-n", "1"]).start();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -173,7 +173,7 @@ impl Follow {
         self.lines.next().unwrap().unwrap()
     }
 
-    /// Ends it; nothing was shown that was not looked at.
+    /// Ends it; all its output must have been checked.
     fn end(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -200,7 +200,7 @@ fn a_follower_shows_every_beat_once_across_daemons() {
     shown_once(&env, &mut follow);
     let daemon = env.daemon();
     shown_once(&env, &mut follow);
-    // A daemon that hangs keeps no line from being shown.
+    // A hanging daemon doesn't keep lines from being shown.
     kill(daemon.pid(), Signal::STOP);
     shown_once(&env, &mut follow);
     kill(daemon.pid(), Signal::CONT);
@@ -221,7 +221,7 @@ fn a_follower_attaches_and_attaches_again_to_the_next_daemon() {
     let mut follow = Follow::new(&env);
     for life in 1..=3 {
         let listener = UnixListener::bind(&path).unwrap();
-        // As the daemon does once it listens: who came before that is told to come again.
+        // Like a daemon once it listens: earlier clients are told to retry.
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         let mut client = Socket::new(listener.accept().unwrap().0);
         let asked = client.hear().unwrap();
@@ -231,7 +231,7 @@ fn a_follower_attaches_and_attaches_again_to_the_next_daemon() {
         client.say(format!("{answer}\n"));
         append(&env, &foreign(life));
         assert_eq!(follow.next(), foreign(life));
-        // The listener goes first: there is nobody to be asked until the next one comes.
+        // The listener goes first: nothing answers until the next daemon starts.
         drop(listener);
         std::fs::remove_file(&path).unwrap();
     }

@@ -1,4 +1,4 @@
-//! Data folders that are deep, open, full, or no folders at all.
+//! Data folders that are deep, open to others, full, or not folders.
 
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
@@ -19,7 +19,7 @@ fn a_data_folder_too_deep_for_a_socket_path_works() {
     assert_eq!(env.names(&deep), "beats\nbeats.reserve\nheartbeats\nhosts\njournal.reserve\nmurmur.log");
 }
 
-/// The modes of every socket, and of the folder that it is in, by its path in the data folder.
+/// The modes of every socket and its folder, by its path in the data folder.
 fn sockets(env: &Env) -> Vec<(String, u32, u32)> {
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
     let mut found = Vec::new();
@@ -76,7 +76,7 @@ fn a_folder_that_others_can_read_is_used_with_a_warning_and_private_sockets() {
     | warning: the data folder [ENV]/data is open to other users (mode 0755); run: chmod 700 [ENV]/data
     [exit 0]
     ");
-    // Closed, it has its socket where it always was.
+    // Once private, it has its socket in the usual place.
     std::fs::set_permissions(env.data(), PermissionsExt::from_mode(0o700)).unwrap();
     let daemon = env.daemon();
     assert_eq!(sockets(&env), [("murmur.sock".to_owned(), 0o600, 0o700)]);
@@ -106,7 +106,7 @@ fn a_data_folder_that_others_can_write_to_is_refused() {
         }
         assert!(env.run(["status"]).contains("problem: other users can write to "));
     }
-    // In a folder that others can look into, nothing else keeps them from what they can write to.
+    // If others can enter the folder, only its own mode protects a file in it.
     std::fs::set_permissions(env.data(), PermissionsExt::from_mode(0o755)).unwrap();
     std::fs::set_permissions(env.data().join("config.json"), PermissionsExt::from_mode(0o666)).unwrap();
     assert_snapshot!(env.run(["start"]), @"
@@ -254,7 +254,7 @@ fn without_home_the_data_folder_must_be_given() {
     env.register(&[&site]);
     let shown = env.murmur(["start"]).unset("HOME").run();
     assert!(shown.ends_with("[exit 0]"), "{shown}");
-    // HOME is where its login shell finds the agent; without it PATH has to do.
+    // HOME is where its login shell finds the agent; without it PATH must suffice.
     assert_eq!(env.wait_for_journal(1)[0]["outcome"], "ok");
     assert!(env.run(["stop"]).ends_with("[exit 0]"));
 }

@@ -1,4 +1,4 @@
-//! Journal lines that other processes keep while a daemon runs: it counts them as they are, says why they wait, and writes
+//! Journal lines that other processes keep while a daemon runs: it counts them, says why they wait, and writes
 //! them when it can.
 
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::env::{Daemon, Env, fake_claude, result};
 
-/// The journal, made with this mode.
+/// Creates the journal with this mode.
 fn journal(env: &Env, mode: u32) -> PathBuf {
     let path = env.made_data().join("heartbeats.jsonl");
     std::fs::write(&path, "").unwrap();
@@ -22,7 +22,7 @@ fn change(path: &Path, mode: u32) {
     std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
 }
 
-/// A workspace that nobody starts but a beat by hand.
+/// A workspace that is only run manually.
 fn workspace(env: &Env) {
     env.workspace("site", "Do it.").plays(&json!({ "stdout": result("HEARTBEAT_OK") }));
 }
@@ -48,7 +48,7 @@ fn a_line_that_a_manual_beat_kept_is_reported_and_written_by_the_running_daemon(
     ");
     daemon.says("1 journal line is not written yet: cannot write ");
     change(&journal, 0o600);
-    // It tries every 10 s.
+    // It retries every 10 s.
     assert_eq!(env.wait_for_journal(1)[0]["outcome"], "ok");
     let status = env.murmur(["status", "--json"]).json();
     assert_eq!((&status["waitingLines"], &status["waitingReason"]), (&json!(0), &json!(null)));
@@ -97,7 +97,7 @@ fn lines_written_by_another_process_are_not_counted() {
     env.unprivileged(["beat", "site"]).run();
     assert_eq!(waiting(), 2);
     change(&journal, 0o600);
-    // It writes what waits before it begins.
+    // It writes waiting lines before it starts beats.
     env.unprivileged(["beat", "site"]).run();
     assert_eq!((waiting(), env.journal().len()), (json!(0), 3));
     daemon.signal(Signal::TERM);

@@ -1,4 +1,4 @@
-//! `lastRun` in config.json: it only moves what is known forward, and comes back when it is overwritten.
+//! `lastRun` in config.json: it only moves forward, and is restored when it is overwritten.
 
 use insta::assert_snapshot;
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ fn entries(env: &Env) -> Vec<Value> {
     config["workspaces"].as_array().unwrap().clone()
 }
 
-/// Saves these entries and one more, whose beat says that they were read.
+/// Saves these entries and one more, whose beat shows that they were read.
 fn save(env: &Env, entries: &[Value], name: &str) {
     let marker = env.workspace(name, "Do it.");
     let mut all = entries.to_vec();
@@ -24,7 +24,7 @@ fn ran(env: &Env, name: &str) -> usize {
     env.journal().iter().filter(|line| line["workspace"] == path.to_str().unwrap()).count()
 }
 
-/// Five heartbeats, one of them named, that have run, and config.json as it was before.
+/// Five heartbeats, one of them named, that have run, and the earlier config.json.
 fn begun(env: &Env) -> (Vec<Value>, Daemon) {
     let workspaces: Vec<_> = (0..4).map(|n| env.workspace(&format!("w{n}"), "Do it.")).collect();
     workspaces[0].named("nightly", "Count.");
@@ -35,7 +35,7 @@ fn begun(env: &Env) -> (Vec<Value>, Daemon) {
     (stale, daemon)
 }
 
-/// Ends a daemon that has said something.
+/// Stops a daemon that has printed something.
 fn stop(daemon: Daemon) {
     daemon.signal(rustix::process::Signal::TERM);
     assert!(daemon.ended().0.success());
@@ -49,7 +49,7 @@ fn a_saved_stale_copy_of_config_json_runs_nothing_again() {
     assert_eq!(env.config().matches("\"lastRun\":\"").count(), 4, "{}", env.config());
     assert_eq!(env.config().matches("\"nightly\":\"").count(), 1, "{}", env.config());
     let daemon = env.daemon();
-    // One copy from before there was a lastRun, and one with older ones.
+    // One copy from before the first `lastRun`, and one with older ones.
     save(&env, &stale, "first");
     env.wait_for_journal(6);
     let old = "2020-02-03T10:00:00Z";
@@ -64,9 +64,9 @@ fn a_saved_stale_copy_of_config_json_runs_nothing_again() {
     env.wait_for_journal(7);
     stop(daemon);
     assert_eq!(env.journal().len(), 7, "{}", env.journal_text());
-    // What is use in the file again.
+    // The used values are in the file again.
     assert!(!env.config().contains(old), "{}", env.config());
-    // Whoever wants it to run says so.
+    // To run it, somebody has to ask.
     assert!(env.run(["beat", "w1"]).starts_with("ok "));
     assert_eq!(ran(&env, "w1"), 2);
 }
@@ -81,7 +81,7 @@ fn a_stale_copy_saved_without_a_daemon_runs_nothing_again() {
     env.wait_for_journal(6);
     daemon.crash();
     env.wait_for_no_beats();
-    // A daemon that was killed has written down nothing.
+    // A killed daemon has written nothing.
     save(&env, &stale, "second");
     let status = env.murmur(["status", "--json"]).json();
     for heartbeat in status["heartbeats"].as_array().unwrap().iter().take(5) {
@@ -91,7 +91,7 @@ fn a_stale_copy_saved_without_a_daemon_runs_nothing_again() {
     env.wait_for_journal(7);
     stop(daemon);
     assert_eq!(env.journal().len(), 7, "{}", env.journal_text());
-    // Without its own file murmur has the journal.
+    // Without its own file, murmur has the journal.
     std::fs::remove_file(env.data().join("last-runs.json")).unwrap();
     save(&env, &stale, "third");
     let daemon = env.daemon();

@@ -1,4 +1,4 @@
-//! A data folder, or a part of it, that is taken away from a daemon that runs.
+//! A data folder, or part of it, that is moved or deleted under a running daemon.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::waits_at;
 use crate::env::{Daemon, Env};
 
-/// Waits until it has ended by itself: with exit code 1, and saying why.
+/// Waits until it has ended by itself, with exit code 1 and a reason.
 fn assert_ended(daemon: Daemon, why: &str) {
     let (status, said) = daemon.ended();
     assert_eq!(status.code(), Some(1), "{said:#?}");
@@ -29,7 +29,7 @@ fn a_daemon_whose_data_folder_is_moved_exits_and_says_why() {
     std::fs::rename(env.data(), env.root().join("moved")).unwrap();
     assert_ended(daemon, &format!("the data folder {} was moved or deleted", env.data().display()));
     env.wait_until_dead(&agent);
-    // Nothing is made where it was, and the next daemon finds what there was.
+    // Nothing is created at the old path, and the next daemon finds everything.
     assert!(!env.data().exists());
     std::fs::rename(env.root().join("moved"), env.data()).unwrap();
     let daemon = env.daemon();
@@ -48,7 +48,7 @@ fn a_daemon_whose_data_folder_is_deleted_exits_and_another_can_start() {
     std::fs::rename(env.data(), env.root().join("deleted")).unwrap();
     std::fs::remove_dir_all(env.root().join("deleted")).unwrap();
     let next = env.daemon();
-    // The new folder may have the old one's number.
+    // The new folder may have the old one's inode number.
     let (ended, said) = daemon.ended();
     assert_eq!(ended.code(), Some(1), "{said:#?}");
     assert!(said.iter().any(|line| line.contains("was moved or deleted; murmur stops")), "{said:#?}");
@@ -69,7 +69,7 @@ fn a_daemon_that_loses_its_lock_or_socket_exits_and_its_beats_continue() {
         env.wait_for_agents(1);
         let lost = env.data().join(name);
         std::fs::remove_file(&lost).unwrap();
-        // Its beat holds its stderr, which does not end.
+        // Its beat holds its stderr, which doesn't end.
         daemon.says(&format!("the daemon cannot continue: {} was moved or deleted", lost.display()));
         let daemon = env.daemon();
         std::io::Write::write_all(&mut gate, b".").unwrap();

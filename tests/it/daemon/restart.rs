@@ -1,4 +1,4 @@
-//! The daemon goes, or is replaced; what it has started goes on.
+//! The daemon stops or is replaced; what it started continues.
 
 use std::io::Write;
 
@@ -95,7 +95,7 @@ fn a_hanging_daemon_is_killed_only_with_force() {
         );
         assert_eq!(shown, expected);
     }
-    // It was asked nothing but a ping: it goes on.
+    // It only got a ping and continues.
     kill(daemon.pid(), Signal::CONT);
     assert_eq!(ping(&env)["pid"], daemon.pid());
     daemon.stop();
@@ -141,7 +141,7 @@ fn a_hanging_daemon_does_not_block_stop() {
         daemon.pid()
     );
     assert_eq!(env.run(["stop"]), expected);
-    // It was told, and obeys when it can.
+    // It was told to stop, and does so when it can.
     kill(daemon.pid(), Signal::CONT);
     assert!(daemon.ended().0.success());
 }
@@ -227,7 +227,7 @@ fn a_daemon_that_is_still_starting_can_be_replaced() {
     let shown = env.run(["restart"]);
     assert!(shown.starts_with("murmur was restarted"), "{shown}");
     assert!(waits.hear().unwrap()["error"].as_str().unwrap().contains("is stopping"));
-    // One that is asked of the new one begins when the shell has answered.
+    // A beat requested from the new daemon starts once the shell has answered.
     waits = env.connect();
     waits.say(format!("{}\n", json!({ "msg_type": "beat", "id": "2", "payload": { "workspace": site.0 } })));
     assert_eq!(ping(&env)["foreground"], false);

@@ -1,4 +1,4 @@
-//! What is asked on the socket: the answers of docs/reference/daemon-protocol.md, and clients without manners.
+//! Requests on the socket: the responses of docs/reference/daemon-protocol.md, and misbehaving clients.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -18,7 +18,7 @@ pub(super) fn register_idle(env: &Env, most: usize, workspaces: &[&Workspace]) {
     env.configure(&json!({ "maxConcurrent": most, "workspaces": entries }).to_string());
 }
 
-/// The keys of a value, and of all that is in it; of a list, those of its first.
+/// The keys of a value and its contents; for a list, those of its first item.
 fn keys(value: &Value, at: &str, into: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -34,7 +34,7 @@ fn keys(value: &Value, at: &str, into: &mut Vec<String>) {
     }
 }
 
-/// The keys of a value and of all in it, sorted.
+/// The keys of a value and all its contents, sorted.
 pub(super) fn shape(value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     keys(value, "", &mut found);
@@ -71,7 +71,7 @@ fn every_documented_example_matches_the_daemon() {
             assert_eq!((shape(&event), &event["offset"]), (shape(&example), &example["offset"]));
         } else if example.get("success").is_none() {
             let msg_type = example["msg_type"].as_str().unwrap();
-            // What comes next is to come after these.
+            // Further events come after these.
             match msg_type {
                 "host.spawn" => {
                     heard.extend(["beat_started", "beat_ended"].map(|event| followed.event(event)))
@@ -105,7 +105,7 @@ fn a_requested_beat_counts_as_a_run() {
     site.named("nightly", "Count.");
     env.made_data();
     let daemon = env.daemon();
-    // Registered a moment ago, and asked for by another path.
+    // Registered a moment ago, and requested by another path.
     let now = sys::clock::rfc3339(sys::clock::now());
     let entry = json!({ "path": site.0, "interval": "1d", "lastRun": now, "lastRuns": { "nightly": now } });
     env.configure(&json!({ "workspaces": [entry] }).to_string());
@@ -144,7 +144,7 @@ fn a_refused_beat_comes_with_a_hint() {
     env.ask("beat", &json!({ "workspace": site.0 }));
     let busy = "a beat of [ENV]/site is already running; wait until it ends, see: murmur status";
     assert_eq!(refusal(site.path()), busy);
-    // One by hand counts as well.
+    // A manual one counts, too.
     let by_hand = env.murmur(["beat", "shop"]).start();
     env.wait_for_agents(2);
     assert_eq!(refusal(shop.path()), busy.replace("site", "shop"));
@@ -166,7 +166,7 @@ fn a_stopping_daemon_refuses_to_start_beats() {
     let env = Env::new();
     let [site, blog] = ["site", "blog"].map(|name| env.workspace(name, "Do it."));
     let (pace, mut gate) = env.gate("gate");
-    // It hears that it is to end, and takes its time.
+    // It is told to end, and takes its time.
     site.plays(
         &json!({ "stdout": crate::env::result("HEARTBEAT_OK"), "pace": pace, "faults": ["ignore-term"] }),
     );
@@ -223,7 +223,7 @@ fn misbehaving_clients_get_errors_and_do_not_block_others() {
             [&answer["error"], &answer["hint"]].map(|part| part.as_str().unwrap_or_default()).join(" ");
         assert!(said.contains(error), "{line}: {answer}");
     }
-    // Several at once come in their order, and what was begun is answered when it is whole.
+    // Several at once are answered in order, and an incomplete one once it is complete.
     client.say("{\"msg_type\":\"ping\",\"id\":\"1\"}\n{\"msg_type\":\"status\",\"id\":\"2\"}\n");
     assert_eq!([client.hear().unwrap()["id"].clone(), client.hear().unwrap()["id"].clone()], ["1", "2"]);
     waiting.say(",\"id\":\"late\"}\n");

@@ -1,4 +1,4 @@
-//! `murmur start` beside a daemon that dies at an inconvenient moment: it never says that one runs when none does.
+//! `murmur start` next to a daemon that dies at an inconvenient moment: it never claims that one runs if none does.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::env::{Env, show};
 
-/// Something that holds the daemon's lock and listens on its socket, as a daemon does.
+/// Holds the daemon's lock and listens on its socket, like a daemon.
 struct Impostor {
     lock: File,
     listener: UnixListener,
@@ -28,7 +28,7 @@ impl Impostor {
         Self { lock, listener }
     }
 
-    /// Takes the next connection and reads a `ping` from it; the client waits for the answer.
+    /// Accepts the next connection and reads a `ping`; the client waits for the response.
     fn hear_ping(&self) -> (UnixStream, Value) {
         let mut listener = [PollFd::new(&self.listener, PollFlags::IN)];
         let patience = Timespec { tv_sec: 20, tv_nsec: 0 };
@@ -41,7 +41,7 @@ impl Impostor {
         (stream, request)
     }
 
-    /// Ends as a killed daemon does: its socket's file stays.
+    /// Ends like a killed daemon: its socket's file remains.
     fn die(self) {
         self.lock.unlock().unwrap();
     }

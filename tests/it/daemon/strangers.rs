@@ -1,4 +1,4 @@
-//! Processes that have a number which a record names, and are somebody else: nobody signals them.
+//! Processes with a PID that a record names, but which are others: they are never signaled.
 
 use std::io::Read;
 use std::path::Path;
@@ -15,11 +15,11 @@ use sys::held::{Held, Lasting};
 
 use crate::env::Env;
 
-/// A process that goes on until it is dropped.
+/// A process that runs until it is dropped.
 struct Bystander(Child);
 
 impl Bystander {
-    /// One of these agents, as far as its environment says.
+    /// An agent with this id, according to its environment.
     fn new(env: &Env, agent: &str, data: &Path) -> Self {
         let run = env.program("cat", [] as [&str; 0]);
         let run = run.set("MURMUR_AGENT_ID", agent).set("MURMUR_DIR", data).stdin(Stdio::piped());
@@ -30,7 +30,7 @@ impl Bystander {
         self.0.id()
     }
 
-    /// That it still does what it did.
+    /// Checks that it is still running.
     fn assert_alive(mut self) {
         assert!(self.0.try_wait().unwrap().is_none(), "it is dead");
         let mut out = self.0.stdout.take().unwrap();
@@ -40,13 +40,13 @@ impl Bystander {
     }
 }
 
-/// When the process `pid` began, as records have it.
+/// When the process `pid` started, in the form of records.
 fn began(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     stat.rsplit(')').next().unwrap().split_whitespace().nth(19).unwrap().parse().unwrap()
 }
 
-/// A record of a dead host, whose number is now that of `pid`.
+/// A record of a dead host, whose PID is now that of another process.
 fn leave_host(env: &Env, agent: &str, pid: u32, kind: Kind) {
     let card = Card {
         agent_id: AgentId::parse(agent).unwrap(),
@@ -65,7 +65,7 @@ fn leave_host(env: &Env, agent: &str, pid: u32, kind: Kind) {
     drop(record.claim(&env.data().join("hosts"), |_| {}).unwrap());
 }
 
-/// A record of a beat whose process is dead, and whose number is now that of `pid`.
+/// A record of a beat whose process is dead, and whose PID is now that of another process.
 fn leave_beat(env: &Env, beat: &str, agent: &str, pid: u32, more: &Value) {
     let entry = json!({ "ts": "2026-02-03T10:00:00.000Z", "workspace": env.root().join("site"), "outcome": "error",
         "durationMs": 0, "error": "died", "beat": beat, "agent": agent });
@@ -83,7 +83,7 @@ fn a_reused_pid_is_never_signaled() {
     env.made_data();
     let elsewhere = env.root().join("elsewhere");
     let ids = ["live-1", "live-2", "beat-1", "beat-2"];
-    // The first of each was never an agent, the second is one of this name under another data folder.
+    // The first of each was never an agent, the second is one with this name under another data folder.
     let strangers =
         ["nobody", "live-2", "nobody", "beat-2"].map(|agent| Bystander::new(&env, agent, &elsewhere));
     for (round, commands) in [
@@ -115,7 +115,7 @@ fn a_reused_pid_is_never_signaled() {
             );
         }
     }
-    // Every beat was given its line.
+    // Every beat got its line.
     assert_eq!((env.journal().len(), env.names(&env.data().join("beats"))), (3 * ids.len(), String::new()));
     strangers.into_iter().for_each(Bystander::assert_alive);
 }

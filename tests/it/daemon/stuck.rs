@@ -1,4 +1,4 @@
-//! Agents that fell silent: journaled once a silence, by whichever daemon, and no beats.
+//! Agents that went silent: journaled once per silence, by any daemon, and not as beats.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -15,7 +15,7 @@ use crate::env::{Daemon, Env};
 
 const RUNNING: &str = "running";
 
-/// Writes the pulse of `agent` in `workspace`: that it was last heard of so many seconds ago, and `pid` is its process.
+/// Writes the pulse of `agent` in `workspace`: last heard from so many seconds ago, with the process `pid`.
 pub(super) fn pulse(env: &Env, agent: &str, workspace: &Path, seconds: i64, pid: u32, state: &str) {
     let at = sys::clock::now() - SignedDuration::from_secs(seconds);
     let pulse = json!({
@@ -32,7 +32,7 @@ pub(super) fn pulse(env: &Env, agent: &str, workspace: &Path, seconds: i64, pid:
 }
 
 const MINUTE: i64 = 60;
-/// Long enough to be stuck, by 7 s.
+/// Stuck for 7 s.
 const STUCK: i64 = 31 * MINUTE + 7;
 
 /// Sets how many seconds an agent may be quiet.
@@ -44,7 +44,7 @@ fn quiet(env: &Env, seconds: [u32; 3]) {
     std::fs::write(folder.join("config.toml"), text).unwrap();
 }
 
-/// A process that is there until the test ends it.
+/// A process that exists until the test ends it.
 fn process(env: &Env) -> Child {
     env.program("sleep", ["infinity"]).start()
 }
@@ -54,7 +54,7 @@ fn end(mut process: Child) {
     process.wait().unwrap();
 }
 
-/// Who was journaled, in the journal's order.
+/// The journaled agents, in order.
 fn who(lines: &[Value]) -> Vec<&str> {
     lines.iter().map(|line| line["agent"].as_str().unwrap()).collect()
 }
@@ -84,13 +84,13 @@ fn a_stuck_agent_is_journaled_once_across_daemons() {
     let line = env.journal().remove(0);
     let quiet = Duration::from_millis(line["durationMs"].as_u64().unwrap()).as_secs();
     assert!((31 * 60 + 7..32 * 60).contains(&quiet), "{line}");
-    // The next daemon knows; it tells of another, and so has looked.
+    // The next daemon knows; it reports another agent, so it has scanned.
     pulse(&env, "site-2", &site, STUCK, 0, RUNNING);
     let daemon = env.daemon();
     env.wait_for_journal(2);
     daemon.stop();
     assert_eq!(who(&env.journal()), ["site-1", "site-2"]);
-    // Once more for an agent that went on, and is silent again.
+    // Once more for an agent that continued and is silent again.
     pulse(&env, "site-1", &site, STUCK - MINUTE, 0, RUNNING);
     let daemon = env.daemon();
     env.wait_for_journal(3);
@@ -142,7 +142,7 @@ fn the_line_of_a_stuck_agent_is_not_a_beat() {
     let hours_ago = sys::clock::now() - SignedDuration::from_hours(2);
     let entry = json!({ "path": site.0, "interval": "1d", "lastRun": hours_ago.to_string() });
     env.configure(&json!({ "workspaces": [entry] }).to_string());
-    // Whatever began after its last change and is not in it was missed.
+    // Anything that started after its last change and isn't in it was missed.
     let config = File::options().write(true).open(env.data().join("config.json")).unwrap();
     config.set_modified((hours_ago + SignedDuration::from_mins(1)).into()).unwrap();
     let before = env.config();
@@ -176,7 +176,7 @@ fn the_line_of_a_stuck_agent_is_not_a_beat() {
         |env: &Env| env.murmur(["status", "--json"]).json()["heartbeats"][0]["last"]["outcome"].clone();
     assert_eq!(last(&env), "ok");
     daemon.stop();
-    // The next one makes up for no run that was none; it tells of another, and so has begun.
+    // The next one doesn't make up for a run that was none; it reports another agent, so it has started.
     pulse(&env, "blog-1", env.root(), STUCK, 0, RUNNING);
     let daemon = env.daemon();
     env.wait_for_journal(3);

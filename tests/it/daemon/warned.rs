@@ -1,10 +1,10 @@
-//! What `murmur start` warns of: what `murmur status` says is wrong.
+//! `murmur start` warns about what `murmur status` reports.
 
 use serde_json::{Value, json};
 
 use crate::env::{Disk, Env};
 
-/// Configurations that are wrong somewhere, as entries of the workspace `site`.
+/// Invalid configurations, as entries of the workspace `site`.
 fn wrong_entries(env: &Env) -> [Value; 5] {
     let site = env.root().join("site");
     [
@@ -16,7 +16,7 @@ fn wrong_entries(env: &Env) -> [Value; 5] {
     ]
 }
 
-/// The problems that status says, heartbeats' own too.
+/// The problems in the status, including those of heartbeats.
 fn problems(env: &Env) -> Vec<String> {
     let status = env.run(["status"]);
     let lines = status.lines().filter_map(|line| line.trim_start().strip_prefix("problem"));

@@ -1,4 +1,4 @@
-//! Of which claude the doctor knows, and what keeps it from working.
+//! The `claude` programs that the doctor finds, and what keeps them from working.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What the doctor says of files and folders in the data folder.
+//! What the doctor reports about files and folders in the data folder.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -34,7 +34,7 @@ fn folders_that_are_open_to_others_or_not_folders_are_named() {
     std::fs::remove_file(env.data().join("locks")).unwrap();
     let locks = folder("locks", 0);
     let found = finding(&env, "data folder");
-    // Root uses it all the same.
+    // Root can use it anyway.
     if !rustix::process::geteuid().is_root() {
         assert_eq!(
             found["found"],

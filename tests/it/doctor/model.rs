@@ -1,4 +1,4 @@
-//! What the doctor says where a model decides.
+//! What the doctor reports if a model decides.
 
 use serde_json::json;
 

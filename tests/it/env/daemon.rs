@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use super::{DEADLINE, Env, Run, kill};
 
-/// `murmur start --foreground`, which answers.
+/// A running `murmur start --foreground` that answers.
 pub(crate) struct Daemon {
     child: Child,
     lines: Receiver<String>,
@@ -22,7 +22,7 @@ impl Env {
 }
 
 impl Daemon {
-    /// Starts `run`, which is a daemon in the foreground, and returns when it listens.
+    /// Starts `run`, a foreground daemon, and returns when it listens.
     pub(crate) fn new(run: Run) -> Self {
         let mut child = run.start();
         let stderr = BufReader::new(child.stderr.take().unwrap());
@@ -37,7 +37,7 @@ impl Daemon {
         self.child.id().into()
     }
 
-    /// Waits until it says a line that contains `words`, and returns that.
+    /// Waits until it prints a line that contains `words`, and returns that line.
     pub(crate) fn says(&self, words: &str) -> String {
         let mut heard = Vec::new();
         loop {
@@ -53,13 +53,13 @@ impl Daemon {
         kill(self.pid(), signal);
     }
 
-    /// Waits until it has ended; how, and what it said that was not waited for.
+    /// Waits until it has ended; returns how, and the output that wasn't waited for.
     pub(crate) fn ended(mut self) -> (ExitStatus, Vec<String>) {
         let status = self.child.wait().unwrap();
         (status, self.lines.iter().collect())
     }
 
-    /// Ends it by SIGTERM: exit code 0, and nothing to say.
+    /// Ends it by SIGTERM: exit code 0 and no output.
     pub(crate) fn stop(self) {
         self.signal(Signal::TERM);
         let (status, said) = self.ended();
@@ -67,7 +67,7 @@ impl Daemon {
         assert!(matches!(&said[..], [last] if last.ends_with("murmur stopped")), "{said:#?}");
     }
 
-    /// Ends it as a crash does. Its beats go on, and hold its stderr.
+    /// Ends it like a crash. Its beats continue, and hold its stderr.
     pub(crate) fn crash(mut self) {
         self.signal(Signal::KILL);
         self.child.wait().unwrap();

@@ -1,4 +1,4 @@
-//! A small disk of a test's own, on which the data folder is: a tmpfs in a mount namespace that a process holds open.
+//! A small disk for a test, with the data folder: a tmpfs in a mount namespace that a process holds open.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Write};
@@ -8,16 +8,16 @@ use std::process::{Child, ChildStdin};
 
 use super::{Env, MURMUR, Run, Socket};
 
-/// It, until this drops.
+/// The disk, until this is dropped.
 pub(crate) struct Disk {
     holder: Child,
     _open: ChildStdin,
-    /// The data folder, as it is seen from outside.
+    /// The data folder, as seen from outside.
     view: PathBuf,
 }
 
 impl Disk {
-    /// Mounts one of `size`, as mount(8) has it. `None`, and a note, where nothing can be mounted.
+    /// Mounts one of `size`, in mount(8)'s form. `None`, with a note, if mounting is not possible.
     pub(crate) fn new(env: &Env, size: &str) -> Option<Self> {
         let data = env.made_data();
         let script =
@@ -53,7 +53,7 @@ impl Disk {
         Socket::new(UnixStream::connect(self.file("murmur.sock")).unwrap())
     }
 
-    /// Takes all the room that is left, also that in the journal's last block.
+    /// Takes all the free space, including the rest of the journal's last block.
     pub(crate) fn fill(&self) {
         if let Ok(mut journal) = File::options().append(true).open(self.file("heartbeats.jsonl")) {
             let rest = journal.metadata().unwrap().len().next_multiple_of(4096);
@@ -70,12 +70,12 @@ impl Disk {
         }
     }
 
-    /// Gives it back.
+    /// Frees it again.
     pub(crate) fn free(&self) {
         std::fs::remove_file(self.file("fill")).unwrap();
     }
 
-    /// How many lines the journal has.
+    /// The number of lines in the journal.
     pub(crate) fn lines(&self) -> usize {
         std::fs::read_to_string(self.file("heartbeats.jsonl"))
             .unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What a test puts on disk and what it finds there.
+//! Files that a test writes and reads.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -10,14 +10,14 @@ use sys::paths::DataDir;
 
 use super::Env;
 
-/// The most bytes of a file under [`Env::limited`]: sh counts in blocks of 512.
+/// The maximum file size under [`Env::limited`], in bytes: sh counts in blocks of 512.
 const LIMIT: usize = 256 * 512;
 
 /// A folder with a HEARTBEAT.md.
 pub(crate) struct Workspace(pub(crate) PathBuf);
 
 impl Env {
-    /// Makes the workspace `name` with these instructions; its agent plays the fixture `ok`.
+    /// Creates the workspace `name` with these instructions; its agent plays the fixture `ok`.
     pub(crate) fn workspace(&self, name: &str, heartbeat: &str) -> Workspace {
         let workspace = Workspace(self.root().join(name));
         std::fs::create_dir_all(&workspace.0).unwrap();
@@ -26,7 +26,7 @@ impl Env {
         workspace
     }
 
-    /// The data folder, made and private.
+    /// The data folder, created and private.
     pub(crate) fn made_data(&self) -> PathBuf {
         DirBuilder::new().recursive(true).mode(0o700).create(self.data()).unwrap();
         self.data()
@@ -37,7 +37,7 @@ impl Env {
         std::fs::write(self.made_data().join("config.json"), config).unwrap();
     }
 
-    /// Registers these workspaces, each due every hour, which is at once, since none has run.
+    /// Registers these workspaces, each with an interval of an hour, and so due at once, since none has run.
     pub(crate) fn register(&self, workspaces: &[&Workspace]) {
         let entries: Vec<Value> =
             workspaces.iter().map(|workspace| json!({ "path": workspace.0, "interval": "1h" })).collect();
@@ -48,8 +48,8 @@ impl Env {
         std::fs::read_to_string(self.data().join("config.json")).unwrap()
     }
 
-    /// The journal, to the letter.
-    /// Makes a journal that has reached [`LIMIT`] and has no beat's line in it.
+    /// The journal's text.
+    /// Creates a journal of size [`LIMIT`] without a beat's line.
     pub(crate) fn fill_journal(&self) {
         std::fs::write(self.made_data().join("heartbeats.jsonl"), "\n".repeat(LIMIT)).unwrap();
     }
@@ -63,7 +63,7 @@ impl Env {
         json_lines(&self.data().join("heartbeats.jsonl"))
     }
 
-    /// Makes what murmur knows of past beats long past. config.json stays as it is.
+    /// Makes all known past beats long past. config.json is not changed.
     pub(crate) fn age(&self) {
         let old = |mut line: Value| {
             line["ts"] = json!("2020-02-03T10:00:00.000Z");
@@ -79,7 +79,7 @@ impl Env {
         self.wait(&self.made_data(), || Some(self.journal()).filter(|lines| lines.len() >= count))
     }
 
-    /// The names in a folder, sorted, one a line.
+    /// The names in a folder, sorted, one per line.
     pub(crate) fn names(&self, folder: &Path) -> String {
         let entries = std::fs::read_dir(folder).unwrap();
         let mut names: Vec<String> =
@@ -88,7 +88,7 @@ impl Env {
         names.join("\n")
     }
 
-    /// Makes a FIFO on which agents wait: open to both sides, so that neither waits for the other to come.
+    /// Creates a FIFO on which agents wait: opened on both sides, so that neither blocks.
     pub(crate) fn gate(&self, name: &str) -> (String, std::fs::File) {
         let path = self.root().join(name);
         sys::fifo::make(&path).unwrap();
@@ -122,13 +122,13 @@ impl Workspace {
         std::fs::write(folder.join("HEARTBEAT.md"), text).unwrap();
     }
 
-    /// What its agent is to do (fake-claude/README.md).
+    /// The instructions for its agent (fake-claude/README.md).
     pub(crate) fn plays(&self, instructions: &Value) {
         std::fs::write(self.0.join(".fake-claude.json"), instructions.to_string()).unwrap();
     }
 }
 
-/// Whole lines of JSON; a file that does not exist has none.
+/// Complete lines of JSON; none if the file doesn't exist.
 pub(super) fn json_lines(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
@@ -139,7 +139,7 @@ pub(crate) fn fixture(name: &str) -> String {
     format!("{}/fixtures/claude/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A stream that is nothing but a result.
+/// A stream with only a result.
 pub(crate) fn result(text: &str) -> String {
     let result = json!({ "type": "result", "subtype": "success", "is_error": false, "result": text });
     format!("{result}\n")

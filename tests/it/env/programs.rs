@@ -1,12 +1,12 @@
-//! Where tests find the machine's own programs: `sh`, `git`, `less`. Nothing of the PATH of whoever runs the tests is taken:
-//! the agent that they have installed may stand there.
+//! The machine's own programs for tests: `sh`, `git`, `less`. Not from the PATH of whoever runs the tests:
+//! it may have their own agent.
 
 use crate::built::built;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// A PATH without any `claude`: what `MURMUR_TEST_PATH` says, or else the machine's own folders. With Nix those have nothing
-/// in them but `sh`, so that nix/checks.nix and nix/shell.nix set it.
+/// A PATH without any `claude`: `MURMUR_TEST_PATH`, or else the system's own folders. With Nix those contain only
+/// `sh`, so nix/checks.nix and nix/shell.nix set it.
 pub(crate) fn programs() -> &'static str {
     static PROGRAMS: LazyLock<String> = LazyLock::new(|| {
         let path = std::env::var("MURMUR_TEST_PATH").unwrap_or_else(|_| "/usr/bin:/bin".to_owned());

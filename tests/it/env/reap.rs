@@ -1,4 +1,4 @@
-//! Finding, ending and awaiting processes that are not children of the test.
+//! Finds, ends and awaits processes that are not children of the test.
 
 use super::fake_claude;
 use std::os::fd::OwnedFd;
@@ -29,7 +29,7 @@ fn wait(process: &OwnedFd) {
     }
 }
 
-/// Whether the process is dead in as many seconds, reaped or not.
+/// Whether the process is dead within so many seconds, reaped or not.
 pub(crate) fn ends_within(pid: i64, seconds: i64) -> bool {
     let patience = Timespec { tv_sec: seconds, tv_nsec: 0 };
     open(pid).is_none_or(|process| {
@@ -37,14 +37,14 @@ pub(crate) fn ends_within(pid: i64, seconds: i64) -> bool {
     })
 }
 
-/// Sends the signal, if the process is there.
+/// Sends the signal, if the process exists.
 pub(crate) fn kill(pid: i64, signal: Signal) {
     if let Some(process) = open(pid) {
         let _gone = pidfd_send_signal(&process, signal);
     }
 }
 
-/// Whether the process lives and is a fake-claude; a PID may be another's by now.
+/// Whether the process is alive and a fake-claude; the PID may have been reused.
 pub(crate) fn is_agent(pid: i64) -> bool {
     std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == Path::new(fake_claude()))
 }
@@ -68,7 +68,7 @@ pub(super) fn all(root: &Path) -> Vec<i64> {
     ours(root).into_iter().map(|(pid, _)| pid).collect()
 }
 
-/// The processes, each with a handle that stays its own.
+/// The processes, each with a handle that can't be reused.
 fn ours(root: &Path) -> Vec<(i64, OwnedFd)> {
     let mark = format!("FAKE_CLAUDE_LOG={}/", root.display());
     let entries = std::fs::read_dir("/proc").unwrap().flatten();

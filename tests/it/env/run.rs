@@ -1,7 +1,7 @@
-//! One run of `murmur`: everything it prints and how it ends.
+//! One run of `murmur`: its whole output and how it ends.
 //!
-//! Whatever runs to its end is asserted with assert_cmd and predicates, which say of a failure what was run and all that it
-//! printed; what goes on meanwhile is a [`Child`].
+//! Runs that end are checked with assert_cmd and predicates, which show the command and its output on a
+//! failure; a run in progress is a [`Child`].
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
@@ -15,23 +15,23 @@ use serde_json::Value;
 
 use super::{Env, MURMUR, programs};
 
-/// A run that is being put together.
+/// A run to configure.
 pub(crate) struct Run(Command);
 
 impl Env {
-    /// `murmur` with these arguments, started in the Env's folder with nothing but the Env in its environment.
+    /// `murmur` with these arguments, started in the Env's folder with only the Env in its environment.
     pub(crate) fn murmur<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Run {
         self.program(MURMUR, args)
     }
 
-    /// `murmur` where no file may be larger than `LIMIT`; with [`Env::fill_journal`], where the journal has no room.
+    /// `murmur` with a file size limit of `LIMIT`; with [`Env::fill_journal`], the journal is full.
     pub(crate) fn limited<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Run {
         let head = ["-c", "ulimit -f 256; exec \"$@\"", "sh", MURMUR].map(OsString::from);
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
         self.program("sh", head.into_iter().chain(args))
     }
 
-    /// `murmur` without what root may: a file's mode holds for it as for everybody.
+    /// `murmur` without root's privileges: file modes apply to it as to everybody.
     pub(crate) fn unprivileged<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Run {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned());
         if !rustix::process::getuid().is_root() {
@@ -41,13 +41,13 @@ impl Env {
         self.program("setpriv", head.into_iter().chain(args))
     }
 
-    /// Any program, started as `murmur` is.
+    /// Any program, started like `murmur`.
     pub(crate) fn program<A: AsRef<OsStr>>(&self, program: &str, args: impl IntoIterator<Item = A>) -> Run {
         let mut command = Command::new(program);
         command.args(args).env_clear().current_dir(self.root()).stdin(Stdio::null());
         command.env("HOME", self.home()).env("MURMUR_DIR", self.data()).env("SHELL", "/bin/sh");
         command.env("TZ", "UTC").env("FAKE_CLAUDE_LOG", self.agent_log());
-        // Tests run as root in some places, where the real claude wants this.
+        // Tests run as root in some places, where the real claude requires this.
         command.env("IS_SANDBOX", "1");
         command.env("PATH", format!("{}:{}", self.home().join("bin").display(), programs()));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -55,7 +55,7 @@ impl Env {
         Run(command)
     }
 
-    /// Runs `murmur` and shows all of it, as [`show`] does.
+    /// Runs `murmur` and shows everything, like [`show`].
     pub(crate) fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> String {
         self.murmur(args).run()
     }
@@ -97,7 +97,7 @@ impl Run {
         show(&self.output())
     }
 
-    /// Runs to the end, to be asserted.
+    /// Runs to the end, for assertions.
     #[track_caller]
     pub(crate) fn assert(mut self) -> Assert {
         self.0.assert()
@@ -108,38 +108,38 @@ impl Run {
         self.assert().get_output().clone()
     }
 
-    /// Runs to the end and succeeds, with nothing on stderr. Returns what is on stdout.
+    /// Runs to the end and succeeds, with nothing on stderr. Returns stdout.
     #[track_caller]
     pub(crate) fn quiet(self) -> String {
         quiet(self.assert())
     }
 
-    /// Runs to the end; stdout is one JSON value and there is nothing else.
+    /// Runs to the end; the output is one JSON value and nothing else.
     #[track_caller]
     pub(crate) fn json(self) -> Value {
         let run = self.assert().stderr(is_empty());
         serde_json::from_slice(&run.get_output().stdout).unwrap()
     }
 
-    /// Lets it run.
+    /// Starts it and returns.
     pub(crate) fn start(mut self) -> Child {
         self.0.spawn().unwrap()
     }
 }
 
-/// Waits until `child` has ended, to be asserted.
+/// Waits until `child` has ended, for assertions.
 pub(crate) fn ended(child: Child) -> Assert {
     child.wait_with_output().unwrap().assert()
 }
 
-/// That a run succeeded, with nothing on stderr. Returns what is on stdout.
+/// Checks that a run succeeded, with nothing on stderr. Returns stdout.
 #[track_caller]
 pub(crate) fn quiet(run: Assert) -> String {
     let run = run.success().stderr(is_empty());
     String::from_utf8(run.get_output().stdout.clone()).unwrap()
 }
 
-/// All that a run printed and how it ended: stdout, then stderr with a bar before each line, then the exit code.
+/// All output of a run and how it ended: stdout, then stderr with a bar before each line, then the exit code.
 pub(crate) fn show(output: &Output) -> String {
     let mut shown = String::from_utf8_lossy(&output.stdout).into_owned();
     if !shown.is_empty() && !shown.ends_with('\n') {

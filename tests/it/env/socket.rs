@@ -1,4 +1,4 @@
-//! The daemon's socket, as a client without manners sees it: bytes in, lines out.
+//! The daemon's socket, as a misbehaving client uses it: bytes in, lines out.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -19,7 +19,7 @@ impl Env {
         Socket::new(UnixStream::connect(self.data().join("murmur.sock")).unwrap())
     }
 
-    /// Asks on a connection of its own, and returns the payload.
+    /// Sends a request on its own connection, and returns the payload.
     pub(crate) fn ask(&self, msg_type: &str, payload: &Value) -> Value {
         self.connect().ask(msg_type, payload)
     }
@@ -32,7 +32,7 @@ impl Socket {
         Self { stream, lines }
     }
 
-    /// Writes as much as the other side takes.
+    /// Writes as much as the other side accepts.
     pub(crate) fn say(&mut self, bytes: impl AsRef<[u8]>) {
         let _it_may_have_heard_enough = self.stream.write_all(bytes.as_ref());
     }
@@ -41,7 +41,7 @@ impl Socket {
     pub(crate) fn hear(&mut self) -> Option<Value> {
         let mut line = String::new();
         match self.lines.read_line(&mut line) {
-            // What it did not read of ours makes an end an error.
+            // If it didn't read everything of ours, the end is an error.
             Ok(0) => None,
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => None,
             Ok(_) => Some(serde_json::from_str(&line).unwrap()),
@@ -49,7 +49,7 @@ impl Socket {
         }
     }
 
-    /// Asks and returns the answer, passing over events.
+    /// Sends a request and returns the response, skipping events.
     pub(crate) fn answer(&mut self, msg_type: &str, payload: &Value) -> Value {
         self.say(format!("{}\n", json!({ "msg_type": msg_type, "id": "x", "payload": payload })));
         loop {
@@ -60,14 +60,14 @@ impl Socket {
         }
     }
 
-    /// Asks and returns the payload.
+    /// Sends a request and returns the payload.
     pub(crate) fn ask(&mut self, msg_type: &str, payload: &Value) -> Value {
         let answer = self.answer(msg_type, payload);
         assert_eq!(answer["success"], true, "{answer}");
         answer["payload"].clone()
     }
 
-    /// Asks and returns why not.
+    /// Sends a request and returns the error.
     pub(crate) fn refusal(&mut self, msg_type: &str, payload: &Value) -> String {
         let answer = self.answer(msg_type, payload);
         assert_eq!(answer["success"], false, "{answer}");
@@ -75,7 +75,7 @@ impl Socket {
         answer["hint"].as_str().map_or_else(|| error.to_owned(), |hint| format!("{error}; {hint}"))
     }
 
-    /// The next event, of this type.
+    /// The next event, which must have this type.
     pub(crate) fn event(&mut self, event_type: &str) -> Value {
         let event = self.hear().unwrap();
         assert_eq!(event["event_type"], event_type, "{event}");

@@ -1,4 +1,4 @@
-//! Under the name of an ACP agent.
+//! fake-claude under the name of an ACP agent.
 
 use super::Agent;
 use serde_json::{Value, json};

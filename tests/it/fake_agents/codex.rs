@@ -1,4 +1,4 @@
-//! Under the name `codex`.
+//! fake-claude under the name `codex`.
 
 use super::Agent;
 use serde_json::{Value, json};

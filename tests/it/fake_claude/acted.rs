@@ -1,4 +1,4 @@
-//! fake-claude acting a script: what the model says, what its tools yield, and which settings count.
+//! fake-claude playing a script: the model's messages, tool results, and which settings count.
 
 use std::io::Write;
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Stage;
 use crate::env::programs;
 
-/// How it ended: its lines, its stderr and its code.
+/// How it ended: its lines, its stderr and its exit code.
 pub(super) struct Run {
     pub(super) lines: Vec<Value>,
     pub(super) stderr: String,
@@ -52,7 +52,7 @@ pub(super) fn text(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// One call, and then the end.
+/// One call, then the end.
 pub(super) fn one_call() -> Value {
     json!([[bash("toolu_01", "touch ran")], [text("HEARTBEAT_OK")]])
 }
@@ -62,7 +62,7 @@ pub(super) fn hook(command: &str) -> Value {
     hook_with(command, &json!({}))
 }
 
-/// The same, with more in its entry.
+/// The same, with more members in its entry.
 pub(super) fn hook_with(command: &str, more: &Value) -> Value {
     let mut entry = json!({"type": "command", "command": command, "timeout": 60});
     for (name, value) in more.as_object().unwrap() {
@@ -78,7 +78,7 @@ pub(super) fn says(decision: &Value) -> String {
     format!("echo '{}'", json!({"hookSpecificOutput": decision}))
 }
 
-/// fake-claude that acts `script`, with a home of its own.
+/// fake-claude playing `script`, with its own home.
 pub(super) fn command(stage: &Stage, script: &Value, settings: &Value, more: &[&str]) -> Command {
     let path = stage.path().join("script.json");
     std::fs::write(&path, script.to_string()).unwrap();

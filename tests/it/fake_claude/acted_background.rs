@@ -1,4 +1,4 @@
-//! fake-claude acting work that outlives its turn: commands in the background, and subagents.
+//! fake-claude playing work that outlives its turn: background commands and subagents.
 
 use serde_json::{Value, json};
 

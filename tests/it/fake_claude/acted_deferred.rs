@@ -1,4 +1,4 @@
-//! Calls that are put off, and sessions that are resumed; questions, which are calls like any other.
+//! Deferred calls and resumed sessions; also questions, which are ordinary calls.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! fake-claude acting what the API refuses: what is retried, and what is said in the end.
+//! fake-claude playing API errors: what is retried, and the final message.
 
 use serde_json::{Value, json};
 

@@ -1,11 +1,11 @@
-//! The events at which pulses are written, as fake-claude has them: failed turns, and hooks that stand in several places.
+//! The events that write pulses, as fake-claude fires them: failed turns, and hooks configured in several places.
 
 use serde_json::{Value, json};
 
 use super::Stage;
 use super::acted::{bash, beat, command, one_call, text};
 
-/// Settings with this hook at these events.
+/// Settings with this hook for these events.
 fn at(events: &[&str], command: &str) -> Value {
     let entry = json!([{"hooks": [{"type": "command", "command": command}]}]);
     let hooks: serde_json::Map<String, Value> =

@@ -1,4 +1,4 @@
-//! What hooks say and how they end, and what becomes of the tool: the rows that were measured on the real one.
+//! What hooks print and how they end, and the effect on the call: the cases measured on the real Claude Code.
 
 use std::fs::File;
 use std::io::{BufReader, Write};

@@ -1,4 +1,4 @@
-//! A live agent that is acted: it asks its host whether a tool may run, and fails closed.
+//! A live agent that plays a script: it asks its host whether a tool may run, and fails closed.
 
 use serde_json::{Value, json};
 

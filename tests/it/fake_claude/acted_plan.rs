@@ -1,4 +1,4 @@
-//! fake-claude acting plan mode, which exists only where somebody can be asked.
+//! fake-claude playing plan mode, which needs somebody to ask.
 
 use serde_json::{Value, json};
 

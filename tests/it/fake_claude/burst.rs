@@ -51,7 +51,7 @@ fn an_interrupt_ends_a_huge_burst() {
     let stage = Stage::new();
     let mut live = Live::start(&stage, &[ECHO, ("BURST", "1000000000")]);
     live.write(&[&user("one")]);
-    // Past init and the answer, so that the burst has begun.
+    // After init and the answer, so the burst has started.
     (0..3).for_each(|_| drop(live.line()));
     live.write(&[INTERRUPT]);
     assert_eq!(live.turn().1["subtype"], "error_during_execution");

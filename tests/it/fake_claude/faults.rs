@@ -25,7 +25,7 @@ fn it_exits_with_143_on_sigterm_and_129_on_sighup_like_claude_code() {
 fn hang_before_prints_no_line() {
     let stage = Stage::new();
     let (mut child, stdout) = start(stage.command(&[TWO, ("FAULT", "hang-before,stderr-flood:3")]));
-    // The flood says that it has come as far as its lines.
+    // The flood shows that it has reached its lines.
     child.0.stderr.take().unwrap().read_exact(&mut [0; 3]).unwrap();
     kill(child.0.id().into(), Signal::TERM);
     assert_eq!(std::io::read_to_string(stdout).unwrap(), "");

@@ -1,4 +1,4 @@
-//! fake-claude as a live agent: its turns, echoes, joined messages, what it refuses and how it ends.
+//! fake-claude as a live agent: turns, echoes, joined messages, refusals and exits.
 
 use std::io::{BufReader, Read, Write};
 use std::process::{ChildStdin, ChildStdout, Command};
@@ -18,7 +18,7 @@ pub(super) struct Live {
     pub(super) stdout: BufReader<ChildStdout>,
 }
 
-/// How it ended: the rest of its stdout and its stderr, and its code.
+/// How it ended: the rest of its stdout, its stderr, and its exit code.
 pub(super) type End = (String, String, Option<i32>);
 
 impl Live {
@@ -33,7 +33,7 @@ impl Live {
         Self { child: Running(child), stdin, stdout }
     }
 
-    /// Writes these lines at once.
+    /// Writes these lines in one write.
     pub(super) fn write(&mut self, lines: &[&str]) {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         self.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();

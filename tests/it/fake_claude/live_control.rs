@@ -1,4 +1,4 @@
-//! Control requests to a live agent, above all those that interrupt it.
+//! Control requests to a live agent, especially interrupts.
 
 use std::io::Write;
 
@@ -69,7 +69,7 @@ fn other_control_requests_are_answered_and_unknown_ones_refused() {
 fn an_interrupt_is_handled_before_the_next_recorded_line_is_due() {
     let stage = Stage::new();
     let mut recorded = Fixture::load(fixture("live").as_ref()).unwrap();
-    // Each line comes an hour after the one before, but the first two.
+    // Each line comes an hour after the previous one, except the first two.
     recorded.times =
         (0..).map(|number: u64| number.saturating_sub(1) * 3_600_000).take(recorded.times.len()).collect();
     let folder = stage.path().join("slow");

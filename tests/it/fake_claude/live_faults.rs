@@ -1,4 +1,4 @@
-//! Faults of a live agent: they spoil its first turn, or what comes after it.
+//! Faults of a live agent: they affect its first turn, or what follows it.
 
 use std::io::{BufRead, Read};
 use std::os::unix::process::ExitStatusExt;
@@ -56,7 +56,7 @@ fn hang_ignores_messages_and_a_closed_stdin() {
 fn hang_before_prints_no_line_of_a_turn_and_sigterm_ends_it() {
     let stage = Stage::new();
     let mut live = started(&stage, "hang-before,stderr-flood:3");
-    // The flood says that the turn has begun.
+    // The flood shows that the turn has started.
     live.child.0.stderr.as_mut().unwrap().read_exact(&mut [0; 3]).unwrap();
     kill(live.child.0.id().into(), Signal::TERM);
     assert_eq!(line(&mut live.stdout), "");

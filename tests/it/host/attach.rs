@@ -1,4 +1,4 @@
-//! Following from anywhere: each event once, in order, from wherever it is, during the agent's life and after it.
+//! Following from any event: each event once, in order, while the agent runs and afterward.
 
 use std::fs::File;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{ID, Live, assert_seamless, is_idle_after};
 use crate::env::Env;
 
-/// An agent that has done more than what a host has in memory, and is idle after a turn; how many events there are.
+/// An agent that has more events than a host keeps in memory, idle after a turn; returns the number of events.
 fn talkative(env: &Env) -> (Live<'_>, u64) {
     let agent = env.live(&json!({ "burst": "2500:10" }));
     let mut peer = agent.follow(Value::Null);
@@ -16,7 +16,7 @@ fn talkative(env: &Env) -> (Live<'_>, u64) {
     let events = peer.until(|event| is_idle_after(event, 1));
     let next = events.last().unwrap()["offset"].as_u64().unwrap() + 1;
     assert!(next > 2500);
-    // The host notices a closed connection some time later; this is over when it answers.
+    // The host notices a closed connection a bit later; it has, once it responds.
     assert_eq!(peer.result("detach", Value::Null), json!({}));
     (agent, next)
 }
@@ -128,7 +128,7 @@ proptest! {
         moments.sort_by_key(|(when, _)| *when);
         let mut peers = Vec::new();
         for (when, share) in moments {
-            // Attached while the burst goes on, at a share of what there is by then.
+            // Attached during the burst, at a fraction of its events so far.
             watching.until(|event| event["offset"].as_u64() >= Some(when));
             let next = agent.status()["stream_offset"].as_u64().unwrap();
             let from = (next as f64 * share) as u64;
@@ -146,7 +146,7 @@ proptest! {
     }
 }
 
-/// `PROPTEST_CASES`, or few: each is a process tree.
+/// `PROPTEST_CASES`, or few: each starts a process tree.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(4)
 }

@@ -1,4 +1,4 @@
-//! Turns: their states, messages that wait for them, and a beat, which has one.
+//! Turns: their states, queued messages, and a beat, which has one turn.
 
 use serde_json::{Value, json};
 
@@ -89,7 +89,7 @@ fn stop_drops_queued_messages_and_accepts_no_more() {
     let refused = agent.peer().refusal("send", json!({ "text": "three" }));
     assert_eq!(refused, "the agent is stopping; it takes no more messages");
     drop(gate);
-    // What runs is still answered; what waits in the agent's own queue is none.
+    // The running turn is still answered; messages in the agent's own queue are dropped.
     assert_eq!(stopping.answer()["payload"]["exit"], json!({ "code": 0 }));
     let rest = briefs(&events.rest());
     assert!(rest.contains(&"result turn 1: one".to_owned()), "{rest:?}");

@@ -1,4 +1,4 @@
-//! The files of hosts: whose they are, who may open them, and which names they can have.
+//! The files of hosts: their owner, their modes, and their names.
 
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -24,7 +24,7 @@ fn files_and_sockets_are_private() {
     }
     agent.stop();
     agent.wait_for_end();
-    // A log with nothing in it is none.
+    // An empty log is removed.
     assert_eq!(env.names(&env.hosts()), "site-1.json");
 }
 

@@ -1,4 +1,4 @@
-//! What is no client, or a rude one: it is told, or let go, and nobody else notices.
+//! Invalid and misbehaving clients: they get an error or are dropped, and nobody else notices.
 
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ fn a_line_over_1_mib_is_refused_and_one_of_1_mib_is_not() {
     assert!(peer.say(&longest));
     let answer = peer.answer();
     assert_eq!((&answer["success"], answer["id"].as_str().unwrap().len()), (&json!(true), (1 << 20) - 27));
-    // It may be gone before all is written.
+    // It may be disconnected before everything is written.
     peer.say("x".repeat(3 << 20));
     assert_eq!(peer.answer(), complaint("a line has more than 1048576 bytes"));
     assert_eq!(peer.line(), "");
@@ -120,7 +120,7 @@ fn a_disconnected_client_is_forgotten_at_any_point() {
     drop(busy);
     let mut staying = agent.follow(0);
     staying.until(|event| super::is_idle_after(event, 1));
-    // Its questions are answered, and nothing comes after them.
+    // Its requests are answered, and nothing follows.
     let mut silent = agent.follow(0);
     silent.say(PING);
     silent.fall_silent();

@@ -1,4 +1,4 @@
-//! A host that is killed: what is left of its agent is ended, what it did can still be seen, its id used again.
+//! A killed host: its agent's processes are killed, its events can still be seen, its id can be used again.
 
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixListener;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{ID, Live, is_idle_after};
 use crate::env::{Env, is_agent, kill, wait_for_end};
 
-/// An agent after a turn, with a child elsewhere; that child, and what a client saw so far.
+/// An agent after a turn, with a child in another session; that child, and a client's events so far.
 fn begun(env: &Env) -> (Live<'_>, i64, Vec<Value>) {
     env.site(&json!({ "faults": ["setsid-child"] }));
     let agent = Live::of(env, env.spawning(ID, &["--json", "--project", "site", "--role", "coding", "one"]));
@@ -21,7 +21,7 @@ fn begun(env: &Env) -> (Live<'_>, i64, Vec<Value>) {
     (agent, child, seen)
 }
 
-/// Kills the host, and waits until the agent is dead too.
+/// Kills the host and waits until the agent is dead, too.
 fn kill_host(agent: &Live<'_>) {
     let agent_pid = agent.agent_pid();
     kill(agent.pid, Signal::KILL);
@@ -71,7 +71,7 @@ fn discover_kills_leftovers_and_events_can_still_be_replayed() {
     Capture: [SESSION]
     [exit 0]
     ");
-    // It was no clean end, before as after.
+    // It was not a clean end, then as now.
     let again = env.murmur(["attach", ID, "--from", "0", "--json"]).output();
     assert_eq!(String::from_utf8_lossy(&again.stderr), "error: agent site-1: its host was killed\n");
     assert_eq!(again.stdout, before.stdout);
@@ -116,7 +116,7 @@ fn a_starting_daemon_removes_a_stale_socket_without_a_record() {
     std::fs::DirBuilder::new().mode(0o700).create(env.hosts()).unwrap();
     let bind = |name: &str| UnixListener::bind(env.hosts().join(name)).unwrap();
     drop(bind("dead-1.sock"));
-    // Somebody listens here, and this is no agent's name.
+    // Somebody listens here, and this is not an agent's name.
     let (_alive, foreign) = (bind("alive-1.sock"), "not an agent.sock");
     drop(bind(foreign));
     let daemon = env.daemon();
@@ -199,13 +199,13 @@ fn a_socket_without_a_process_is_removed() {
     agent.assert_answers();
 }
 
-/// Where the system tells (sys/anchor.rs).
+/// Where the system announces removals (sys/anchor.rs).
 #[cfg(target_os = "linux")]
 #[test]
 fn a_host_recreates_its_record_and_socket_without_a_daemon() {
     let env = Env::new();
     let agent = env.live(&json!({}));
-    // More than once, and also where the folder is moved.
+    // More than once, and also after the folder was moved.
     for round in 0..3 {
         if round == 1 {
             std::fs::rename(env.hosts(), env.root().join("hosts")).unwrap();
@@ -227,7 +227,7 @@ fn a_host_recreates_its_deleted_record_and_socket() {
     let env = Env::new();
     let agent = env.live(&json!({}));
     let daemon = env.daemon();
-    // By its first answer it has looked who is there.
+    // By its first response it has found all hosts.
     assert_eq!(env.ask("status", &Value::Null)["liveAgents"], json!(["site-1"]));
     let mut follower = agent.follow(0);
     follower.next().unwrap();
@@ -235,7 +235,7 @@ fn a_host_recreates_its_deleted_record_and_socket() {
         (env.names(&env.hosts()).contains("site-1.json\n") && env.names(&env.hosts()).contains("site-1.sock"))
             .then_some(())
     };
-    // The whole folder, and then the socket alone.
+    // The whole folder, and then only the socket.
     std::fs::remove_dir_all(env.hosts()).unwrap();
     env.wait(&env.data(), || env.hosts().exists().then_some(()));
     env.wait(&env.hosts(), is_back);
@@ -246,7 +246,7 @@ fn a_host_recreates_its_deleted_record_and_socket() {
     ");
     std::fs::remove_file(env.hosts().join("site-1.sock")).unwrap();
     env.wait(&env.hosts(), is_back);
-    // Who followed it follows it still.
+    // Its follower still follows it.
     agent.send("one");
     follower.until(|event| is_idle_after(event, 1));
     agent.stop();

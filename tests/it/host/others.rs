@@ -1,4 +1,4 @@
-//! Hosts that are not ours to speak with: of another version, or without an answer.
+//! Hosts that can't be used: of another version, or unresponsive.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixListener;
@@ -16,7 +16,7 @@ use sys::held::Held;
 use super::ID;
 use crate::env::Env;
 
-/// The record of a host that is this test, which holds it.
+/// The record of a host that is this test, which locks it.
 fn held(env: &Env) -> Held {
     env.made_data();
     let card = Card {
@@ -33,7 +33,7 @@ fn held(env: &Env) -> Held {
     Record::ours(card, env.data()).claim(&env.hosts(), |_| {}).unwrap()
 }
 
-/// Answers every question on the socket with `payload`.
+/// Answers every request on the socket with `payload`.
 fn serve(socket: &Path, payload: Value) {
     let listener = UnixListener::bind(socket).unwrap();
     std::thread::spawn(move || {
@@ -44,7 +44,7 @@ fn serve(socket: &Path, payload: Value) {
                 let asked: Value = serde_json::from_str(&line).unwrap();
                 let answer = json!({ "msg_type": asked["msg_type"], "id": asked["id"], "success": true,
                     "payload": payload });
-                // One that has heard enough leaves.
+                // A client that has read enough disconnects.
                 let _gone = writeln!(lines.get_mut(), "{answer}");
                 line.clear();
             }

@@ -1,12 +1,12 @@
-//! Turns that an agent begins by itself, as when a task in the background has ended, and the state that shows such tasks.
+//! Unprompted turns, for example after a background task, and the state that shows such tasks.
 
 use serde_json::{Value, json};
 
 use super::{ID, Live, briefs, is_idle_after};
 use crate::env::Env;
 
-/// A hosted agent that starts a command in the background, which ends after so many milliseconds or never, and that
-/// says so when it has ended.
+/// A hosted agent that starts a background command, which ends after so many milliseconds or never; the agent
+/// reports its end.
 fn building(env: &Env, ends_after_ms: Value) -> Live<'_> {
     let call = json!({ "type": "tool_use", "id": "toolu_1", "name": "Bash", "ends_after_ms": ends_after_ms,
         "input": { "command": "make", "description": "Build", "run_in_background": true } });

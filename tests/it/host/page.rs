@@ -1,4 +1,4 @@
-//! docs/reference/host-protocol.md and host-events.md: every example on them is true.
+//! docs/reference/host-protocol.md and host-events.md: every example on them is correct.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ fn examples() -> Vec<Value> {
     blocks.flat_map(str::lines).map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The page's questions, each with its answer.
+/// The page's requests, each with its response.
 fn questions() -> Vec<(Value, Value)> {
     let lines: Vec<Value> = examples().into_iter().filter(|line| line["msg_type"].is_string()).collect();
     assert_eq!(lines.len() % 2, 0);
@@ -33,7 +33,7 @@ fn events() -> Vec<Value> {
     examples().into_iter().filter(|line| line["event_type"].is_string()).collect()
 }
 
-/// The value with its types in place of its data. What may be `null` has no type.
+/// The value with its types instead of its data. What may be `null` has no type.
 fn shape(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields.iter().map(|(name, field)| (name.clone(), shape(field))).collect(),
@@ -45,21 +45,21 @@ fn shape(value: &Value) -> Value {
     }
 }
 
-/// That `event` has the keys and types of the page's example of its type.
+/// Checks that `event` has the keys and types of the page's example of its type.
 pub(super) fn assert_shape_of_example(event: &Value) {
     let shapes: Vec<Value> =
         events().iter().filter(|example| example["event_type"] == event["event_type"]).map(shape).collect();
     assert!(shapes.contains(&shape(event)), "{event} is on the page as {shapes:?}");
 }
 
-/// The words that the list under `head` explains.
+/// The words explained by the list under `head`.
 fn terms(head: &str) -> BTreeSet<String> {
     let list = PAGE.split(&format!("{head}\n\n")).nth(1).unwrap().lines().take_while(|line| !line.is_empty());
     let items = list.filter_map(|line| line.strip_prefix("- `"));
     items.map(|item| item.split('`').next().unwrap().to_owned()).collect()
 }
 
-/// An agent whose first turn has what the page's examples have.
+/// An agent whose first turn has the page's examples.
 fn exemplary(env: &Env) -> Live<'_> {
     let id = "00000000-0000-4000-8000-000000000001";
     let said = |message: &str, parent: Value, content: Value| {
@@ -113,7 +113,7 @@ fn every_documented_request_gets_the_documented_response() {
         let mut peer = agent.peer();
         assert!(peer.say(format!("{question}\n")));
         let real = peer.answer();
-        // That answer is a hook's, and this is none.
+        // That is a hook's request, and this is not a hook.
         if question["msg_type"] == "wait" && cfg!(target_os = "linux") {
             assert_eq!(real["error"], "only murmur-hook can send wait");
             continue;
@@ -163,7 +163,7 @@ fn every_documented_event_is_emitted_by_a_host() {
     }
 }
 
-/// The events of what an agent reports on its session, in the words of Claude Code 2.1.330.
+/// The events for an agent's session reports, in the form of Claude Code 2.1.330.
 fn reports() -> Vec<Value> {
     use murmur::host::event::Derived;
     use murmur_agent::parser::Parser;

@@ -1,4 +1,4 @@
-//! A client on a plain socket, which also can misbehave.
+//! A client on a plain socket, which can also misbehave.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// No answer takes as long.
+/// Longer than any response takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The client.
 pub(super) struct Peer {
     lines: BufReader<UnixStream>,
-    /// Events that came while an answer was waited for.
+    /// Events that arrived before an awaited response.
     early: VecDeque<String>,
     asked: u64,
 }
@@ -28,21 +28,21 @@ impl Peer {
         Self { lines: BufReader::new(stream), early: VecDeque::new(), asked: 0 }
     }
 
-    /// Writes these bytes; whether they were taken.
+    /// Writes these bytes; returns whether they were accepted.
     pub(super) fn say(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         self.lines.get_mut().write_all(bytes.as_ref()).is_ok()
     }
 
-    /// Says nothing more.
+    /// Closes the writing side.
     pub(super) fn fall_silent(&mut self) {
         self.lines.get_mut().shutdown(Shutdown::Write).unwrap();
     }
 
-    /// The next line from the socket; empty at its end.
+    /// The next line from the socket; empty at the end.
     pub(super) fn line(&mut self) -> String {
         let mut line = String::new();
         match self.lines.read_line(&mut line) {
-            // Who did not listen to all that was said leaves like this.
+            // The error if a client disconnects without having read everything.
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => String::new(),
             read => {
                 read.unwrap();
@@ -51,13 +51,13 @@ impl Peer {
         }
     }
 
-    /// The next line as JSON, an answer or an event; `None` at the end.
+    /// The next line as JSON, a response or an event; `None` at the end.
     pub(super) fn next(&mut self) -> Option<Value> {
         let line = self.early.pop_front().unwrap_or_else(|| self.line());
         (!line.is_empty()).then(|| serde_json::from_str(&line).unwrap())
     }
 
-    /// Asks; the whole answer.
+    /// Sends a request; returns the whole response.
     pub(super) fn ask(&mut self, msg_type: &str, payload: Value) -> Value {
         self.asked += 1;
         let id = self.asked.to_string();
@@ -67,7 +67,7 @@ impl Peer {
         answer
     }
 
-    /// The next answer; events before it come later.
+    /// The next response; events before it are returned later.
     pub(super) fn answer(&mut self) -> Value {
         loop {
             let line = self.line();
@@ -79,14 +79,14 @@ impl Peer {
         }
     }
 
-    /// Asks; what is answered.
+    /// Sends a request; returns the payload.
     pub(super) fn result(&mut self, msg_type: &str, payload: Value) -> Value {
         let answer = self.ask(msg_type, payload);
         assert_eq!(answer["success"], true, "{answer}");
         answer["payload"].clone()
     }
 
-    /// Asks; why not.
+    /// Sends a request; returns the error.
     pub(super) fn refusal(&mut self, msg_type: &str, payload: Value) -> String {
         let answer = self.ask(msg_type, payload);
         assert_eq!((&answer["success"], answer.get("payload")), (&json!(false), None), "{answer}");
@@ -99,7 +99,7 @@ impl Peer {
         self.result("attach", json!({ "from": from.into() }))
     }
 
-    /// The events up to the one for which `is_last`, that included.
+    /// The events up to and including the one for which `is_last`.
     pub(super) fn until(&mut self, is_last: impl Fn(&Value) -> bool) -> Vec<Value> {
         let mut events = Vec::new();
         loop {
@@ -118,7 +118,7 @@ impl Peer {
         std::iter::from_fn(|| self.next()).collect()
     }
 
-    /// The lines up to the end of the connection, to the byte.
+    /// The lines up to the end of the connection, as bytes.
     pub(super) fn rest_lines(&mut self) -> String {
         let mut text: String = self.early.drain(..).collect();
         loop {

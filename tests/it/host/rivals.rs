@@ -1,4 +1,4 @@
-//! Many at once who want the same: to be the host of one id, or to clean up.
+//! Concurrency: several processes want to become the host of one id, or to clean up.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! What the host outlives, and what ends it.
+//! What a host outlives, and what ends it.
 
 use rustix::process::{Pid, Signal, getpgid, getsid};
 use serde_json::{Value, json};

@@ -1,11 +1,11 @@
-//! The end of an agent: asked for, forced, or by itself. Whoever waits for it hears how it came.
+//! The end of an agent: requested, forced, or by itself. Everybody who waits for it learns how it ended.
 
 use serde_json::{Value, json};
 
 use super::{ID, Live, briefs, is_idle_after, is_state};
 use crate::env::{Env, is_agent};
 
-/// Stops the agent with `payload`; its last two events and how it ended.
+/// Stops the agent with `payload`; returns its last two events and how it ended.
 fn stopped(agent: &Live<'_>, payload: Value) -> (Vec<String>, Value) {
     let mut events = agent.follow(Value::Null);
     let state = agent.peer().result("stop", payload);
@@ -19,7 +19,7 @@ fn stopped(agent: &Live<'_>, payload: Value) -> (Vec<String>, Value) {
     (briefs(&rest), state["exit"].clone())
 }
 
-/// An agent at work on its first turn.
+/// An agent in its first turn.
 fn running<'a>(env: &'a Env, faults: &Value) -> (Live<'a>, std::fs::File) {
     let (pace, mut gate) = env.gate("gate");
     let agent = env.live(&json!({ "pace": pace, "faults": faults }));

@@ -1,4 +1,4 @@
-//! What the commands say (spec 3, CLI Commands), for people and for programs.
+//! The output of the commands (spec 3, CLI Commands), for people and for programs.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn idle(env: &Env) -> Live<'_> {
     agent
 }
 
-/// Keys, and of what differs from run to run no values.
+/// The keys, without values that differ between runs.
 fn keys(value: &Value) -> String {
     let names: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
     names.join(" ")

@@ -1,4 +1,4 @@
-//! Where the agent's output is kept, and what becomes of an agent whose output cannot be.
+//! The store of the agent's output, and agents whose output can't be stored.
 
 use std::io::{BufRead, BufReader, Write};
 
@@ -8,7 +8,7 @@ use super::{ID, Live, is_idle_after};
 use crate::env::{Env, Run};
 use crate::run::times::Arrivals;
 
-/// With a store that is none.
+/// With an unusable store.
 fn homeless(env: &Env, run: Run) -> Run {
     std::fs::write(env.root().join("no-store"), "").unwrap();
     run.set("DERUN_STATE_ROOT", env.root().join("no-store"))
@@ -54,7 +54,7 @@ fn a_failing_store_ends_the_capture_but_not_the_agent() {
     let mut live = agent.follow(Value::Null);
     agent.send("two");
     live.until(|event| is_idle_after(event, 2));
-    // What is gone is one gap; what is in memory is told.
+    // The lost events are one gap; those in memory are sent.
     let told = agent.follow(0).until(|event| is_idle_after(event, 2));
     assert_eq!((&told[0]["event_type"], &told[0]["offset"]), (&json!("gap"), &json!(0)));
     assert_eq!(told[1]["offset"], told[0]["payload"]["to"]);
@@ -109,7 +109,7 @@ fn agent_output_has_the_time_it_arrived() {
 fn if_the_disk_fills_up_kept_events_are_replayed_unchanged() {
     let env = Env::new();
     let site = env.site(&json!({ "burst": "200:1000" }));
-    // No file may be longer than 64 KiB; writing more is an error, as on a full disk.
+    // No file may be larger than 64 KiB; writing more is an error, as on a full disk.
     let script = "trap '' XFSZ; ulimit -f 128; exec \"$@\"";
     let spawn = ["host", "spawn", "--json", "--agent-id", ID, "--worktree", site.to_str().unwrap(), "one"];
     let shell = ["-c", script, "sh", crate::env::MURMUR].into_iter().chain(spawn);

@@ -1,4 +1,4 @@
-//! A folder that holds everything is not made a workspace by mistake.
+//! A very broad folder doesn't become a workspace by mistake.
 
 use insta::assert_snapshot;
 
@@ -30,14 +30,14 @@ fn the_home_folder_and_its_parents_need_force() {
     }
     let here = env.murmur(["init"]).at(&env.home()).run();
     assert!(here.ends_with("[exit 1]"), "{here}");
-    // By a link that is HOME itself.
+    // Through a link to HOME itself.
     let by_link = env.murmur(["init", "home"]).set("HOME", env.root().join("link")).run();
     assert!(by_link.ends_with("[exit 1]"), "{by_link}");
     for path in [env.home(), env.root().to_path_buf()] {
         assert!(!path.join("HEARTBEAT.md").exists() && !path.join("heartbeats").exists(), "{path:?}");
     }
     assert!(!env.data().join("config.json").exists());
-    // Its folders are as good as any.
+    // Its subfolders are fine.
     assert!(env.run(["init", "home/site"]).ends_with("[exit 0]"));
     assert_snapshot!(env.run(["init", "home", "--force"]), @"
     wrote [ENV]/home/HEARTBEAT.md; edit it: nothing runs until then

@@ -43,7 +43,7 @@ fn an_unedited_heartbeat_runs_once_it_is_edited() {
     }
     let site = env.workspace("site", "Do it.");
     env.run(["workspaces", "add", "site"]);
-    // The only one that is edited.
+    // The only edited one.
     let first = env.wait_for_journal(1).remove(0);
     assert_eq!(first["workspace"], site.path(), "{first}");
     let mut expected = vec![(true, false); 8];
@@ -62,7 +62,7 @@ fn an_unedited_heartbeat_runs_once_it_is_edited() {
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("the project's tests", "`cargo test`")).unwrap();
     assert_eq!(env.wait_for_journal(2)[1]["workspace"], tests.path());
-    // One that was never run is due at once; the others are as they were.
+    // A heartbeat that never ran is due at once; the others are unchanged.
     assert_eq!(heartbeats(&env)[2..4], [(false, true), (true, false)]);
     daemon.stop();
     assert_eq!(env.journal().len(), 2);
@@ -83,7 +83,7 @@ fn changed_settings_are_an_edit_but_a_changed_schedule_is_not() {
     };
     assert_eq!(unedited(), [true, true]);
     change(&named, "interval: 1h", "interval: 2h");
-    // As an editor or git may leave it.
+    // As an editor or git may save it.
     change(&own, "\n", "\r\n");
     assert_eq!(unedited(), [true, true]);
     change(&own, "maxTurns: 15", "maxTurns: 30");

@@ -1,4 +1,4 @@
-//! `--template`: what it can be, and that it never seems to have been applied where it was not.
+//! `--template`: its values, and that it is never silently ignored.
 
 use insta::assert_snapshot;
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::env::Env;
 
-/// What the status says of the heartbeat `name`.
+/// The status of the heartbeat `name`.
 fn standing(env: &Env, name: &str) -> Option<Value> {
     let status = env.murmur(["status", "--json"]).json();
     let mut heartbeats = status["heartbeats"].as_array().unwrap().clone().into_iter();
@@ -34,7 +34,7 @@ fn a_named_heartbeat_created_by_an_agent_needs_approval() {
     );
     let listed = env.run(["workspaces", "list"]);
     assert!(listed.contains(&format!("  not approved yet; review it, then run: {hint}\n")), "{listed}");
-    // Nor if the daemon is asked for it.
+    // Nor if the daemon is asked to run it.
     let answer = env.connect().answer("beat", &json!({ "workspace": site.path(), "name": "new" }));
     assert!(answer["error"].as_str().unwrap().contains("is not approved yet"), "{answer}");
     let approved = env.murmur(["workspaces", "approve", "site", "--name", "new"]).quiet();
@@ -62,7 +62,7 @@ fn an_agent_can_neither_approve_nor_run_unapproved_heartbeats() {
     ] {
         let refused = env.murmur(args).set("MURMUR_AGENT_ID", "site-1").run();
         assert!(refused.contains("and agents cannot "), "{args:?}: {refused}");
-        // Its parents are looked at as well.
+        // Parent processes are checked as well.
         let hidden = format!("env -u MURMUR_AGENT_ID {} {}; true", crate::env::MURMUR, args.join(" "));
         let refused = env.program("/bin/sh", ["-c", &hidden]).set("MURMUR_AGENT_ID", "site-1").run();
         assert!(refused.contains("and agents cannot "), "{args:?}: {refused}");
@@ -89,7 +89,7 @@ fn heartbeats_that_a_person_creates_or_runs_or_that_ran_before_are_approved() {
         ["old", "run", "made", "new"].map(approved),
         [json!(true), json!(true), json!(true), json!(false)]
     );
-    // One of the same name elsewhere is another.
+    // One with the same name in another workspace is different.
     let other = env.workspace("other", "Do it.");
     other.unapproved("made", "Do more.");
     env.register(&[&other]);

@@ -1,4 +1,4 @@
-//! A beat during which its own HEARTBEAT.md changed says so.
+//! A beat reports if its own HEARTBEAT.md changed while it ran.
 
 use serde_json::json;
 

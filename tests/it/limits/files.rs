@@ -1,4 +1,4 @@
-//! Which files hold: each is looked for by itself, and a project is known by its path.
+//! Which files apply: each is searched for independently, and a project is identified by its path.
 
 use serde_json::{Value, json};
 
@@ -15,12 +15,12 @@ fn write(folder: &std::path::Path, name: &str, text: &str) {
     std::fs::write(folder.join(name), text).unwrap();
 }
 
-/// A run in an environment whose data folder is the default one.
+/// A run in an environment with the default data folder.
 fn at_home(env: &Env, args: &[&str]) -> Run {
     env.murmur(args).unset("MURMUR_DIR")
 }
 
-/// What the hook says of a command in `folder`, to an agent that murmur did not start.
+/// The hook's answer to a command in `folder`, for an agent that murmur didn't start.
 fn hook_says(env: &Env, folder: &std::path::Path, command: &str) -> String {
     let input = json!({ "session_id": "s", "transcript_path": "/nowhere", "cwd": folder,
         "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": { "command": command },
@@ -44,14 +44,14 @@ fn an_empty_config_folder_does_not_hide_rules() {
     assert_eq!(check()["verdict"], "deny", "{}", check());
     let rules = at_home(&env, &["permission", "rules"]).quiet();
     assert!(rules.contains("/home/.config/murmur/permissions.toml:1  1. deny"), "{rules}");
-    // One of them does not bring the other along.
+    // One of them doesn't imply the other.
     write(&env.home().join(".murmur/config"), "config.toml", "permissions-checker = \"off\"\n");
     assert_eq!(check()["verdict"], "deny", "{}", check());
     let doctor = at_home(&env, &["doctor"]).run();
     for file in [".murmur/config/config.toml", ".config/murmur/permissions.toml"] {
         assert!(doctor.contains(file), "{file}: {doctor}");
     }
-    // Where both have the file, the data folder's counts.
+    // If both have the file, the data folder's counts.
     write(&env.home().join(".murmur/config"), "permissions.toml", &rule("allow", "make:*"));
     assert_eq!(check()["verdict"], "allow", "{}", check());
 }

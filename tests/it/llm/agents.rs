@@ -1,4 +1,4 @@
-//! A model decides on what agents do: the hook as it is called, and in a beat.
+//! A model decides on agents' calls: in the hook alone, and in a beat.
 
 use std::process::Output;
 
@@ -11,7 +11,7 @@ use crate::env::{Env, show};
 
 const HOOK: &str = env!("CARGO_BIN_EXE_murmur-hook");
 
-/// What the hook says about `command` where a model decides.
+/// The hook's answer to `command` if a model decides.
 fn hook(env: &Env, wait: u32, command: &str) -> Output {
     let input = env.root().join("hook.json");
     let call = json!({
@@ -58,7 +58,7 @@ fn a_hook_allows_only_calls_that_the_model_allows() {
     [exit 0]
     "#);
     assert_eq!(provider.asked().len(), 4);
-    // What the guard refuses no model is asked about.
+    // The model isn't asked about what the guard refuses.
     assert_snapshot!(show(&hook(&env, 20, "sudo make test")), @r#"
     {"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"`sudo make test` is refused: it raises privileges; work without them, or ask the user to run it"}}
     [exit 0]

@@ -1,5 +1,5 @@
-//! A provider of models that a test owns: speaks HTTP on a port of this machine, remembers what it was asked, and
-//! answers what the test says.
+//! A model provider for a test: speaks HTTP on a local port, records requests, and
+//! answers as instructed.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,20 +9,20 @@ use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 
-/// One question.
+/// One request.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) line: String,
-    /// Names are in small letters.
+    /// Names are lowercase.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Value,
 }
 
-/// What is done about it.
+/// How it answers.
 pub(crate) enum Reply {
-    /// These bytes are all that comes.
+    /// With exactly these bytes.
     Bytes(Vec<u8>),
-    /// Nothing, for as long as the other side waits.
+    /// Not at all, as long as the client waits.
     Silence,
 }
 
@@ -57,7 +57,7 @@ impl Provider {
         Self { address, asked, over, accepting: Some(accepting) }
     }
 
-    /// One that says the same to everybody.
+    /// A provider that always gives the same answer.
     pub(crate) fn always(bytes: impl Into<Vec<u8>>) -> Self {
         let bytes = bytes.into();
         Self::new(move |_| Reply::Bytes(bytes.clone()))
@@ -85,13 +85,13 @@ fn talk(mut stream: TcpStream, remember: &Mutex<Vec<Asked>>, decide: &Decide) {
     let Some(asked) = read(&stream) else { return };
     remember.lock().unwrap().push(asked.clone());
     match decide(&asked) {
-        // It may have heard enough.
+        // The client may have disconnected.
         Reply::Bytes(bytes) => drop(stream.write_all(&bytes)),
         Reply::Silence => drop(stream.read_to_end(&mut Vec::new())),
     }
 }
 
-/// What comes, if it is a question over HTTP.
+/// The request, if it is HTTP.
 fn read(stream: &TcpStream) -> Option<Asked> {
     let mut lines = BufReader::new(stream);
     let mut next = || {
@@ -110,12 +110,12 @@ fn read(stream: &TcpStream) -> Option<Asked> {
     Some(Asked { line, headers, body: serde_json::from_slice(&body).unwrap() })
 }
 
-/// An answer with this status and body.
+/// A response with this status and body.
 pub(crate) fn http(status: &str, more: &str, body: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n{more}\r\n{body}", body.len()).into_bytes()
 }
 
-/// Anthropic's answer in which a model says `text`.
+/// Anthropic's response in which a model says `text`.
 pub(crate) fn anthropic(text: &str) -> Vec<u8> {
     let body = json!({
         "id": "msg_1",
@@ -130,7 +130,7 @@ pub(crate) fn anthropic(text: &str) -> Vec<u8> {
     http("200 OK", "content-type: application/json\r\n", &body.to_string())
 }
 
-/// OpenAI's answer in which a model says `text`.
+/// OpenAI's response in which a model says `text`.
 pub(crate) fn openai(text: &str) -> Vec<u8> {
     let body = json!({
         "id": "chatcmpl-1",
@@ -144,7 +144,7 @@ pub(crate) fn openai(text: &str) -> Vec<u8> {
     http("200 OK", "content-type: application/json\r\n", &body.to_string())
 }
 
-/// What a model says that decides.
+/// A model's text with a decision.
 pub(crate) fn says(decision: &str, reason: &str) -> String {
     json!({ "decision": decision, "reason": reason }).to_string()
 }

@@ -1,4 +1,4 @@
-//! `--since` and `-n`: what they take, and what is said of anything else.
+//! `--since` and `-n`: accepted values, and errors for others.
 
 use insta::assert_snapshot;
 use jiff::civil::Date;
@@ -13,7 +13,7 @@ fn beat(at: &Zoned, workspace: &str) -> String {
     format!("{{\"ts\":\"{ts}\",\"workspace\":\"/{workspace}\",\"outcome\":\"ok\",\"durationMs\":1}}\n")
 }
 
-/// The workspaces of the lines that are shown for these arguments, where the clocks are those of Auckland.
+/// The workspaces of the lines shown for these arguments, in Auckland's time zone.
 fn shown(env: &Env, args: &[&str]) -> String {
     let output = env.murmur(["log", "--json"].iter().chain(args)).set("TZ", "Pacific/Auckland").output();
     assert!(output.status.success(), "{args:?}: {output:?}");

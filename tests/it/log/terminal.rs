@@ -1,4 +1,4 @@
-//! Colours: on a terminal only, and not where NO_COLOR says so.
+//! Colors: only on a terminal, and not with NO_COLOR.
 
 use std::io::Read;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::env::{Env, Run};
 
-/// What `run` writes on a terminal.
+/// The output of `run` on a terminal.
 pub(crate) fn on_a_terminal(run: Run) -> String {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&ours).unwrap();
@@ -17,7 +17,7 @@ pub(crate) fn on_a_terminal(run: Run) -> String {
     let theirs = std::fs::File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
     let mut child = run.stdout(Stdio::from(theirs)).start();
     let mut shown = Vec::new();
-    // The terminal's end is an error, once nobody has the other side.
+    // Reading the terminal fails once nobody has the other side.
     let _end = std::fs::File::from(ours).read_to_end(&mut shown);
     assert!(child.wait().unwrap().success());
     String::from_utf8(shown).unwrap().replace("\r\n", "\n").replace('\u{1b}', "^[")

@@ -1,4 +1,4 @@
-//! A client that writes its lines by hand and checks those that come back.
+//! A client that writes raw lines and checks the responses.
 
 use base64::Engine;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use super::state;
 use crate::env::{Env, MURMUR};
 
-/// A server and the pipes to it.
+/// A server and its pipes.
 pub(super) struct Client {
     child: Child,
     input: Option<ChildStdin>,
@@ -17,7 +17,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Starts a server, and shakes hands in the newest protocol that has that.
+    /// Starts a server and performs the handshake of the newest protocol that has one.
     pub(super) fn start(env: &Env) -> Self {
         let mut client = Self::raw(env);
         client.initialize("2025-11-25");
@@ -49,7 +49,7 @@ impl Client {
         writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    /// Writes without ending the line.
+    /// Writes without a newline.
     pub(super) fn part(&mut self, part: &str) {
         self.input.as_mut().unwrap().write_all(part.as_bytes()).unwrap();
     }
@@ -69,7 +69,7 @@ impl Client {
         self.asked
     }
 
-    /// Asks and waits for the answer.
+    /// Sends a request and waits for the response.
     pub(super) fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params);
         let answer = self.answer();
@@ -77,17 +77,17 @@ impl Client {
         answer
     }
 
-    /// Calls a tool, and does not wait.
+    /// Calls a tool without waiting.
     pub(super) fn begin(&mut self, tool: &str, arguments: Value) -> u64 {
         self.send("tools/call", json!({ "name": tool, "arguments": arguments }))
     }
 
-    /// Calls a tool that answers.
+    /// Calls a tool that succeeds.
     pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Value {
         self.call_all(tool, &[arguments]).remove(0)
     }
 
-    /// Calls a tool many times at once. The answers are in the order of the calls.
+    /// Calls a tool many times at once. The responses are in the order of the calls.
     pub(super) fn call_all(&mut self, tool: &str, calls: &[Value]) -> Vec<Value> {
         let first = self.asked + 1;
         for arguments in calls {
@@ -102,7 +102,7 @@ impl Client {
         answers
     }
 
-    /// Calls a tool that fails, and gives its words.
+    /// Calls a tool that fails; returns its message.
     pub(super) fn fail(&mut self, tool: &str, arguments: Value) -> String {
         let id = self.begin(tool, arguments);
         let answer = self.answer();
@@ -114,7 +114,7 @@ impl Client {
         error.to_owned()
     }
 
-    /// Ends the input, and gives what else was said and how it ended.
+    /// Closes stdin; returns the remaining output and how it ended.
     pub(super) fn end(mut self) -> (String, Option<i32>, String) {
         drop(self.input.take());
         let (mut rest, mut stderr) = (String::new(), String::new());
@@ -131,13 +131,13 @@ impl Drop for Client {
     }
 }
 
-/// The structured content of an answer.
+/// The structured content of a response.
 pub(super) fn content(answer: &Value) -> Value {
     assert_eq!(answer["result"]["isError"], false, "{answer}");
     answer["result"]["structuredContent"].clone()
 }
 
-/// The bytes of an answer's chunks.
+/// The bytes of a response's chunks.
 pub(super) fn bytes(answer: &Value) -> Vec<u8> {
     let chunk = |chunk: &Value| match chunk["encoding"].as_str().unwrap() {
         "text" => chunk["text"].as_str().unwrap().as_bytes().to_vec(),

@@ -1,4 +1,4 @@
-//! What the tools say when they cannot: words that clients may rely on.
+//! The errors of the tools, on whose wording clients may rely.
 
 use insta::assert_snapshot;
 use serde_json::json;

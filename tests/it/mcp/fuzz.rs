@@ -1,5 +1,5 @@
-//! Whatever a client sends, the server answers the next question, and answers nothing that is not one JSON object a
-//! line. Frames are garbage, torn or well-formed JSON of the wrong shape; `just fuzz` tries many more of them.
+//! Whatever a client sends, the server answers the next request, and writes only one JSON object per
+//! line. Messages are garbage, torn, or well-formed JSON of the wrong shape; `just fuzz` tries many more of them.
 
 use derun::mcp::state_root::StateRoot;
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Something where a tool's arguments belong; its waits are short.
+/// Something in place of a tool's arguments; its waits are short.
 fn call() -> impl Strategy<Value = Value> {
     let tools =
         ["derun_list_sessions", "derun_get_session", "derun_read_output", "derun_wait_output", "other"];
@@ -39,7 +39,7 @@ fn call() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A line of a client that means no good.
+/// A hostile client's line.
 fn frame() -> impl Strategy<Value = Vec<u8>> {
     let torn = |frame: Value, keep: prop::sample::Index| {
         let text = frame.to_string().into_bytes();
@@ -56,7 +56,7 @@ fn frame() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// Sends `frames` after a handshake, and then asks for the tools. Returns every line of the answers to that one.
+/// Sends `frames` after a handshake, and then requests the tools. Returns every line of the response to that.
 async fn converse(root: StateRoot, frames: Vec<Vec<u8>>) -> Vec<String> {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (input, output) = tokio::io::split(theirs);

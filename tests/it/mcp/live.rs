@@ -21,7 +21,7 @@ fn a_wait_ends_with_new_output_or_the_end_of_the_session() {
     let mut writer = session(&env, "s");
     let mut client = Client::start(&env);
     client.begin("derun_wait_output", wait("0"));
-    // Another question is answered while that one waits.
+    // Another request is answered while that one waits.
     client.begin("derun_list_sessions", json!({}));
     assert_eq!(content(&client.answer())["total_count"], 1);
     writer.started(7).unwrap();
@@ -76,7 +76,7 @@ fn a_wait_continues_until_a_character_is_complete() {
     client.begin("derun_wait_output", wait("0"));
     writer.append(Channel::Pty, b"\xac", clock::now()).unwrap();
     assert_eq!(text(&content(&client.answer())), "€");
-    // With no room for it, it comes in bytes, so that reading goes on.
+    // Without room for it, it comes as bytes, so that reading can continue.
     let narrow = client.call("derun_read_output", json!({ "session_id": "s", "max_bytes": 1 }));
     assert_eq!((&narrow["chunks"][0]["data_base64"], &narrow["next_cursor"]), (&json!("4g=="), &json!("1")));
     writer.append(Channel::Pty, b"\xe2", clock::now()).unwrap();

@@ -1,4 +1,4 @@
-//! The protocol itself: handshakes, lines that are wrong, and the end.
+//! The protocol itself: handshakes, invalid lines, and the end.
 
 use serde_json::{Value, json};
 
@@ -165,7 +165,7 @@ fn server_discover_does_not_initialize() {
 #[test]
 fn the_server_exits_when_nobody_reads_its_responses() {
     let env = Env::new();
-    // A socket is read by a thread that cannot be woken, a pipe is not.
+    // A thread that can't be woken reads a socket, but not a pipe.
     let (socket, ours) = std::os::unix::net::UnixStream::pair().unwrap();
     let (pipe, writer) = std::io::pipe().unwrap();
     for (input, mut ours) in [

@@ -62,7 +62,7 @@ fn the_default_prefix_is_in_home() {
     let run = script(&env, "install.sh", &[Path::new("--from"), &from]);
     let inherited = std::env::var_os("PATH").unwrap();
     let both = [bin.to_str().unwrap(), programs(), inherited.to_str().unwrap()].join(":");
-    // It is on the PATH: nothing is said of that.
+    // It is on the PATH, so nothing is printed about that.
     insta::assert_snapshot!(run.set("PATH", both).run());
     assert!(env.home().join(".local/bin/murmur-hook").exists());
 }
@@ -94,14 +94,14 @@ fn installed_files_belong_to_the_installer_and_everybody_can_run_them() {
     for (path, mode) in [("bin/murmur", 0o777), ("bin/murmur-hook", 0o4711), (page, 0o600)] {
         let path = from.join(path);
         let set = |mode| fs::set_permissions(&path, fs::Permissions::from_mode(mode));
-        // Where Nix builds, the kernel is told to let nobody make a set-id file.
+        // In a Nix build, the kernel refuses set-id files.
         set(mode).or_else(|_| set(mode & 0o777)).unwrap();
-        // Only root can give a file away.
+        // Only root can change an owner.
         if fs::metadata(env.root()).unwrap().uid() == 0 {
             chown(&path, Some(12345), Some(12345)).unwrap();
         }
     }
-    // Of a tarball that nobody else was to read.
+    // From a tarball that others can't read.
     let words = ["-c".as_ref(), "umask 077; exec bash \"$@\"".as_ref(), Path::new("bash")];
     let install = [&root().join("packaging/install.sh"), Path::new("--from"), &from, &prefix];
     let run = env.program("bash", [&words[..], &install[..]].concat());
@@ -204,7 +204,7 @@ fn programs_in_use_are_not_removed() {
     assert_eq!(tree(&prefix), "");
 }
 
-/// A unit, a launchd agent and settings write a path each in their own way.
+/// A unit, a launchd agent and settings each quote a path in their own way.
 #[test]
 fn programs_in_use_are_found_however_their_paths_are_quoted() {
     let env = Env::new();

@@ -1,4 +1,4 @@
-//! The Nix modules have an option for each key of a workspace that is not murmur's own to write.
+//! The Nix modules have an option for each key of a workspace that users write.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::root;
 
-/// The keys of a workspace that people write.
+/// The keys of a workspace that users write.
 fn keys() -> BTreeSet<String> {
     let schema = murmur_core::config::schema::schema().to_value();
     let properties = schema["$defs"]["WorkspaceEntry"]["properties"].as_object().unwrap();

@@ -1,4 +1,4 @@
-//! The workflow on GitHub calls recipes; whatever else it does is installing what they need.
+//! The workflow on GitHub runs recipes, and otherwise only installs what they need.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -66,7 +66,7 @@ fn every_job_runs_one_recipe_on_its_system() {
 #[test]
 fn windows_type_checks_and_tests_derun() {
     let workflow = workflow();
-    // Its own shell would not read .ci/versions.sh.
+    // Its default shell couldn't read .ci/versions.sh.
     assert_eq!(workflow["jobs"]["windows"]["defaults"]["run"]["shell"], "bash");
     let script = fs::read_to_string(root().join("tests/windows/check.sh")).unwrap();
     let (_, there) = script.split_once("MINGW* | MSYS* | CYGWIN*)\n").unwrap();
@@ -78,7 +78,7 @@ fn windows_type_checks_and_tests_derun() {
         "exit",
     ];
     assert_eq!(lines, expected);
-    // With other line ends, the shell there would not read the script.
+    // With other line ends, the shell there couldn't read the script.
     assert!(fs::read_to_string(root().join(".gitattributes")).unwrap().lines().any(|line| line == "* -text"));
 }
 
@@ -92,7 +92,7 @@ fn jobs_are_read_only_have_timeouts_and_pin_versions() {
         assert!(job["permissions"].is_null());
         for step in steps(job) {
             if let Some(uses) = step["uses"].as_str() {
-                // A tag can be moved; tests/deny.sh wants the version in a comment behind it.
+                // A tag can be moved; tests/deny.sh requires the version in a comment after it.
                 let commit = uses.split_once('@').map(|(_, commit)| commit);
                 let is_hash =
                     |text: &str| text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -152,7 +152,7 @@ fn jobs_use_one_rust_version_and_allow_user_namespaces() {
     let oldest = env!("CARGO_PKG_RUST_VERSION").split('.').map(|number| number.parse().unwrap()).collect();
     assert!(numbers.len() == 3 && numbers >= oldest, "{version}");
 
-    // tests/hermetic.sh makes one, and Nix its builds' own, which Ubuntu's AppArmor keeps everybody but root from.
+    // tests/hermetic.sh and Nix builds use user namespaces, which Ubuntu's AppArmor allows only root.
     for job in ["check", "flake"] {
         let allow = step(&jobs[job], "Allow user namespaces").unwrap();
         assert_eq!(allow["run"], "sudo sysctl --write kernel.apparmor_restrict_unprivileged_userns=0");

@@ -1,4 +1,4 @@
-//! No daemon runs while a request waits: what becomes of the request, who lists it, and what is said of it.
+//! No daemon runs while a request waits: what happens to the request, who lists it, and what is reported.
 
 use std::io::{BufRead, BufReader};
 
@@ -17,7 +17,7 @@ fn leave(env: &Env, daemon: Daemon) {
     assert!(daemon.ended().0.success());
 }
 
-/// What decided on each call of `request`.
+/// Who decided on each call of `request`.
 fn decided(env: &Env, request: &str) -> Vec<(String, Value)> {
     let decisions = env.decisions();
     assert!(decisions.iter().all(|line| line["request"] == request), "{decisions:#?}");

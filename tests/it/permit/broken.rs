@@ -1,4 +1,4 @@
-//! Files of rules and settings that cannot be read deny every call: who would meet that is told so first, with the place.
+//! Rules and settings that are not readable deny every call: users are warned first, with the position.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{bash, line};
 use crate::env::Env;
 
-/// What is wrong in its third line.
+/// The error is in its third line.
 const BROKEN: &str = "[[rules]]\ntool = \"Bash\"\naction = \"alow\"\n";
 
 #[test]
@@ -88,7 +88,7 @@ fn status_shows_invalid_rules_and_settings_first_with_and_without_a_daemon() {
     let daemon = env.daemon();
     assert_eq!(env.murmur(["status", "--json"]).json()["problems"], alone["problems"]);
     assert!(env.run(["status"]).starts_with("problem: every call is denied: "));
-    // As they are now, and not as they were.
+    // As they are now, not as they were.
     env.setting("permissions.toml", "");
     env.setting("config.toml", "");
     env.project_rules("blog", "");
@@ -134,7 +134,7 @@ fn invalid_rules_are_reported_before_an_open_data_folder() {
     ] {
         std::fs::set_permissions(&data, PermissionsExt::from_mode(0o755)).unwrap();
         let output = env.murmur(args).output();
-        // A beat says it as its outcome, on stdout; the others warn.
+        // A beat reports it as its outcome, on stdout; other commands warn.
         let shown = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         let (denied, open) = (shown.find("every call "), shown.find("is open to other users"));
         assert!(denied.is_some() && open.is_some() && denied < open, "{args:?}: {shown}");

@@ -1,4 +1,4 @@
-//! A person decides, through a beat: what is listed, whose answer counts, and for what.
+//! A person decides, in a beat: what is listed, whose answer counts, and for what.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdout};
@@ -12,7 +12,7 @@ use crate::env::{Env, MURMUR, kill};
 
 const MANUAL: &str = "permissionsChecker: manual";
 
-/// What `answer` is said to, once the call is asked about.
+/// The result of `answer` once the call is asked about.
 fn answered(env: &Env, answer: &[&str]) -> (String, Value, Told) {
     env.acting(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
@@ -224,7 +224,7 @@ fn an_agent_cannot_answer_its_own_requests() {
         [exit 1]
         "); }
     }
-    // Not either by a process that hides whose it is.
+    // Nor by a process that hides its origin.
     let hidden = format!("env -u MURMUR_AGENT_ID {MURMUR} permission respond {id} allow; true");
     let refused = env.program("/bin/sh", ["-c", &hidden]).set("MURMUR_AGENT_ID", text(&row, "agent")).run();
     assert!(refused.contains("agents cannot answer"), "{refused}");
@@ -233,7 +233,7 @@ fn an_agent_cannot_answer_its_own_requests() {
     daemon.stop();
 }
 
-/// Asks the daemon as the hook of an agent does, about this call.
+/// Asks the daemon about this call, like an agent's hook.
 fn asks(env: &Env, change: impl FnOnce(&mut Value), agent: &str) -> Child {
     let policy = json!({ "guard": true, "checker": "manual", "approval": "wait", "approvalWait": 50,
         "approvalExpiry": 1, "questions": "deny" });
@@ -262,7 +262,7 @@ fn an_answer_applies_to_one_call_only() {
     env.run(["permission", "respond", &id, "allow"]);
     let said = |hook: Child| String::from_utf8(hook.wait_with_output().unwrap().stdout).unwrap();
     assert!(said(first).contains("\"allow\""));
-    // Asked anew, it is a call of its own.
+    // A new request is a separate call.
     let again = asks(&env, |_| {}, "site-1");
     assert_eq!(text(&events.until("request_opened"), "id"), id);
     for id in ids.iter().chain([&id]) {

@@ -1,5 +1,5 @@
-//! Whatever goes wrong with the hook, the call is refused: by what the hook prints and how it ends, and by an agent that
-//! runs it as `'…/murmur-hook' PreToolUse || exit 2`, without `onFailure`, where all that is no refusal lets the call run.
+//! Whatever goes wrong with the hook, the call is denied: by the hook's output and exit code, and by an agent that
+//! runs it as `'…/murmur-hook' PreToolUse || exit 2`, without `onFailure`, and would run the call after anything else.
 
 use std::fs::File;
 use std::os::unix::net::UnixListener;
@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 use super::{HOOK, acts, bash, told_to_hook};
 use crate::env::{Env, Run, fake_claude, kill};
 
-/// Where nothing is asked, so that only what is wrong refuses a call.
+/// Asks nobody, so that only an error denies a call.
 fn nobody() -> Value {
     json!({ "guard": true, "checker": "off", "approval": "wait", "approvalWait": 1, "approvalExpiry": 1,
         "questions": "deny" })
 }
 
-/// Where a person is asked.
+/// Asks a person.
 fn person() -> Value {
     json!({ "guard": true, "checker": "manual", "approval": "wait", "approvalWait": 1, "approvalExpiry": 1,
         "questions": "deny" })
@@ -28,7 +28,7 @@ fn input() -> String {
     told_to_hook("Bash", &json!({ "command": "echo hi" })).to_string()
 }
 
-/// What the hook said in a call that it refused, in either way.
+/// The hook's message for a denied call, in either form.
 fn refusal(output: &Output) -> String {
     let (said, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if output.status.code() == Some(2) {
@@ -41,14 +41,14 @@ fn refusal(output: &Output) -> String {
     super::text(&answer, "permissionDecisionReason").to_owned()
 }
 
-/// What is specific in the one object, with its newline, that the hook printed.
+/// The specific part of the one object that the hook printed, with its newline.
 fn one_object(output: &Output) -> Value {
     let said = std::str::from_utf8(&output.stdout).unwrap();
     assert!(said.ends_with('\n') && said.lines().count() == 1, "{said:?}");
     serde_json::from_str::<Value>(said).unwrap()["hookSpecificOutput"].clone()
 }
 
-/// An agent with these words as its hook, of which `HOOK` stands for the executable and its event, makes one call.
+/// An agent with this hook command, in which `HOOK` stands for the executable and its event, makes one call.
 fn agent(env: &Env, hook: &str) -> Run {
     env.made_data();
     let site = env.workspace("site", "Do it.");
@@ -67,14 +67,14 @@ fn with_hook(words: &str) -> String {
     words.replace("HOOK", &format!("'{HOOK}' PreToolUse"))
 }
 
-/// The reason for which the hook refuses a call, where `hook` spoils it; the same for an agent's.
+/// The hook's reason for denying a call when `hook` breaks it; it must be the same for an agent's call.
 fn refused(env: &Env, hook: &str, policy: &str) -> String {
     env.made_data();
     let path = env.root().join("input");
     std::fs::write(&path, input()).unwrap();
     let direct = env.program("/bin/sh", ["-c", &with_hook(hook)]).stdin(File::open(path).unwrap());
     let reason = refusal(&direct.set("MURMUR_PERMISSIONS", policy).output());
-    // Where it is wrong differs with what the agent says besides.
+    // The position depends on what else the agent sends.
     let reason = reason.split(" at line ").next().unwrap().to_owned();
     agent(env, hook).set("MURMUR_PERMISSIONS", policy).output();
     let told = env.told_once();
@@ -140,7 +140,7 @@ fn an_invalid_environment_denies_every_call() {
 fn unreadable_settings_deny_every_call() {
     let env = Env::new();
     env.setting("config.toml", "permissions-checker = \"of\"\n");
-    // It counts for agents that murmur did not start; others were told before.
+    // It applies to agents that murmur didn't start; others got theirs at the start.
     assert_snapshot!(refused(&env, "HOOK", ""), @r#"[ENV]/data/config/config.toml:1:23: "of" is not known; write "off", "manual", "llm" or "deny"; murmur denies the call"#);
 }
 
@@ -157,7 +157,7 @@ fn an_answer_that_cannot_be_sent_or_recorded_is_a_denial() {
 fn a_full_disk_denies_the_call() {
     let (env, policy) = (Env::new(), nobody().to_string());
     env.made_data();
-    // No file may grow, which is what a full disk comes to.
+    // No file may grow, which has the effect of a full disk.
     let full = "trap '' XFSZ; ulimit -f 0; HOOK";
     assert_snapshot!(refused(&env, full, &policy), @"cannot write the decision to [ENV]/data/decisions.jsonl: File too large (os error 27); murmur allows only calls that it can record");
 }
@@ -239,7 +239,7 @@ fn a_beat_that_needs_the_daemon_warns_if_none_is_running() {
     }
 }
 
-/// A daemon that is there and says nothing.
+/// A daemon that listens but doesn't answer.
 fn stuck(env: &Env) -> UnixListener {
     UnixListener::bind(env.made_data().join("murmur.sock")).unwrap()
 }

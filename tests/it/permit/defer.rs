@@ -1,4 +1,4 @@
-//! A call that is put off: the beat ends, nothing runs, and it goes on when somebody has answered, hours or a reboot
+//! A deferred call: the beat ends, no process remains, and it resumes when somebody has answered, hours or a reboot
 //! later.
 
 use insta::assert_snapshot;
@@ -8,14 +8,14 @@ use sys::clock;
 use super::{bash, text};
 use crate::env::{Daemon, Env, Socket, Workspace, wait_for_end};
 
-/// What a beat does that waits a second for its answer, and is then put off.
+/// Instructions for a beat that waits a second for an answer and is then deferred.
 const DEFERS: &str = "permissionsChecker: manual\napproval: defer\napprovalWait: 1s";
 
-/// A beat that was put off.
+/// A deferred beat.
 struct PutOff<'a> {
     env: &'a Env,
     site: Workspace,
-    /// The daemon's events, behind the end of the beat.
+    /// The daemon's events after the end of the beat.
     events: Socket,
     /// The request.
     id: String,
@@ -24,7 +24,7 @@ struct PutOff<'a> {
 }
 
 impl<'a> PutOff<'a> {
-    /// A heartbeat that the daemon has begun since it was due, and that is now put off.
+    /// A heartbeat that the daemon started when it was due, and that is now deferred.
     fn new(env: &'a Env, frontmatter: &str, calls: &[Value]) -> (Self, Daemon) {
         let site = env.acting(frontmatter, calls);
         env.register(&[&site]);
@@ -41,7 +41,7 @@ impl<'a> PutOff<'a> {
         said.replace(text(&self.line, "agent"), "[AGENT]")
     }
 
-    /// What is in `approvals/`.
+    /// The contents of `approvals/`.
     fn kept(&self) -> String {
         self.env.names(&self.env.data().join("approvals")).replace(&self.id, "[REQUEST]")
     }
@@ -51,7 +51,7 @@ impl<'a> PutOff<'a> {
     }
 }
 
-/// That the beat went on with the answer, once, and that nothing is left of it.
+/// Checks that the beat resumed with the answer, once, and that nothing is left of it.
 fn is_over(put_off: &PutOff<'_>, line: &Value, denials: &Value) {
     let (env, before) = (put_off.env, &put_off.line);
     assert_eq!((&line["outcome"], &line["denials"], &line["waiting"]), (&json!("ok"), denials, &Value::Null));
@@ -72,7 +72,7 @@ fn a_beat_with_a_deferred_call_has_ended_and_waits() {
     assert_eq!((text(line, "outcome"), text(line, "waiting")), ("attention", put_off.id.as_str()));
     assert_snapshot!(text(line, "summary").replace(&put_off.id, "[REQUEST]"), @"waits for approval; answer with `murmur permission respond [REQUEST] allow` (or deny); Bash: git push");
     assert_eq!((put_off.kept().as_str(), env.told()), ("[REQUEST].json", vec![]));
-    // All that ran for the beat ends, and nothing is begun for it.
+    // All processes of the beat end, and none starts.
     env.alive().into_iter().filter(|pid| *pid != daemon.pid()).for_each(wait_for_end);
     assert_eq!((env.alive(), env.agents().len()), (vec![daemon.pid()], 1));
     let listed = env.run(["permission", "list"]);
@@ -94,7 +94,7 @@ fn a_beat_with_a_deferred_call_has_ended_and_waits() {
 fn a_heartbeat_with_a_waiting_beat_is_not_due() {
     let env = Env::new();
     let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
-    // Long past due, were it not for the answer that is waited for.
+    // Long overdue, if it weren't for the pending answer.
     daemon.stop();
     env.age();
     let mut config: Value = serde_json::from_str(&env.config()).unwrap();
@@ -195,7 +195,7 @@ fn a_daemon_killed_right_after_the_answer_leaves_the_beat_to_the_next() {
 fn an_answer_is_kept_while_the_beat_cannot_be_resumed() {
     let env = Env::new();
     let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
-    // Another agent has the workspace.
+    // Another agent holds the workspace.
     let (pace, gate) = env.gate("gate");
     put_off.site.plays(&json!({ "stdout": crate::env::result("HEARTBEAT_OK"), "pace": pace }));
     let by_hand = env.murmur(["beat", "site"]).start();

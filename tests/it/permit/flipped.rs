@@ -1,5 +1,5 @@
-//! A link on the path of a file that is written, changed between the decision and the write: what reached a folder that is
-//! protected is noticed when the call has run, unless the link is back by then.
+//! A link on the path of a written file, changed between the decision and the write: a write to a protected folder
+//! is noticed after the call, unless the link was restored by then.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{acts, call};
 use crate::env::Env;
 
-/// The answer of the hook, on `event`, to a call that writes `path`.
+/// The hook's answer on `event` to a call that writes `path`.
 fn hook(env: &Env, event: &str, path: &Path, site: &Path) -> String {
     let call = json!({ "session_id": "s", "transcript_path": "/nowhere", "cwd": site, "hook_event_name": event,
         "tool_name": "Write", "tool_input": { "file_path": path, "content": "x" }, "tool_use_id": "t1" });
@@ -24,7 +24,7 @@ fn hook(env: &Env, event: &str, path: &Path, site: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A workspace with a link to a folder of its own, and a rule that protects another.
+/// A workspace with a link to one of its folders, and a rule that protects another.
 fn linked(env: &Env) -> (crate::env::Workspace, std::path::PathBuf) {
     let site = env.workspace("site", "Do it.");
     let protected = env.root().join("protected");
@@ -69,7 +69,7 @@ fn a_breach_ends_the_run_as_an_error() {
     let path = site.0.join("link/x");
     let write = |id: &str| call(id, "Write", &json!({ "file_path": path, "content": "x" }));
     site.plays(&acts(&[write("t1"), write("t2")]));
-    // The user's own hook, which is run with murmur's, flips the link once murmur has decided.
+    // The user's own hook, which runs after murmur's, changes the link after the decision.
     let decided = env.data().join("decisions.jsonl");
     let script = format!(
         "until grep -q t1 {decided} 2>/dev/null; do :; done; rm -f {link}; ln -s {protected} {link}",

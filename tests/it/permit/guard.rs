@@ -1,4 +1,4 @@
-//! The guard, through a beat: what it refuses, what it lets be, and what it cannot tell.
+//! The guard, in a beat: what it refuses, what it allows, and what it doubts.
 
 use serde_json::json;
 
@@ -32,7 +32,7 @@ fn skip_turns_off_guard_and_deny_list() {
     assert_eq!(env.beaten()["denials"], json!(null));
     assert!(env.told_once().ran());
     assert!(!env.agents()[0]["argv"].to_string().contains("--disallowedTools"));
-    // All else holds: what is allowed is written down, and a rule denies.
+    // Everything else applies: allowed calls are recorded, and a rule denies.
     assert_eq!(env.decisions()[0]["verdict"], "allow");
     env.setting("permissions.toml", "[[rules]]\ntool = \"Bash\"\naction = \"deny\"\npattern = \"sudo:*\"\n");
     assert_eq!(env.beaten()["denials"], json!(["Bash"]));

@@ -1,5 +1,5 @@
-//! An agent's process that answers for a person, or directs murmur: an orphan in a session of its own, without anything in
-//! its environment. The kernel says whose it is.
+//! An agent's process that answers for a person or controls murmur: an orphan in its own session, with an empty
+//! environment. The kernel tells whose process it is.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,7 +13,7 @@ use crate::env::{Env, MURMUR, Socket, fake_claude};
 const MANUAL: &str = "permissionsChecker: manual";
 
 impl Env {
-    /// Has every agent begin an orphan of its own that runs what [`Self::has_run`] says.
+    /// Makes every agent start an orphan that runs the commands of [`Self::has_run`].
     fn infiltrated(&self) {
         let root = self.root().display();
         sys::fifo::make(&self.root().join("orders")).unwrap();
@@ -31,7 +31,7 @@ impl Env {
         fs::set_permissions(self.claude(), PermissionsExt::from_mode(0o755)).unwrap();
     }
 
-    /// Has the orphan run these commands; what each of them printed.
+    /// Makes the orphan run these commands; returns the output of each.
     fn has_run(&self, commands: &[String]) -> Vec<String> {
         let root = self.root().display().to_string();
         let mut orders = format!("cd {root}\n");
@@ -52,13 +52,13 @@ impl Env {
     }
 }
 
-/// A question on the socket `name` of the data folder.
+/// A request to the socket `name` in the data folder.
 fn asks(env: &Env, name: &str, msg_type: &str, payload: &Value) -> String {
     let line = json!({ "msg_type": msg_type, "id": "1", "payload": payload });
     format!("{} --fake-claude-ask {}/{name} <<'END'\n{line}\nEND", fake_claude(), env.data().display())
 }
 
-/// The same on so many connections, which are kept.
+/// The same on so many connections, which stay open.
 fn floods(env: &Env, msg_type: &str, payload: &Value, count: usize) -> String {
     sys::fifo::make(&env.root().join("flooded")).unwrap();
     let line = json!({ "msg_type": msg_type, "id": "1", "payload": payload });
@@ -70,7 +70,7 @@ fn floods(env: &Env, msg_type: &str, payload: &Value, count: usize) -> String {
     )
 }
 
-/// What is refused to an agent, asked by CLI and by socket, while its request `id` waits.
+/// Everything that is refused to an agent, through the CLI and the socket, while its request `id` waits.
 fn attacks(env: &Env, id: &str, host: &str) -> Vec<String> {
     let site = env.root().join("site");
     let socket = |msg_type: &str, payload: Value| asks(env, "murmur.sock", msg_type, &payload);
@@ -88,7 +88,7 @@ fn attacks(env: &Env, id: &str, host: &str) -> Vec<String> {
         socket("what.comes.later", json!({})),
         asks(env, &format!("hosts/{host}.sock"), "stop", &json!({})),
         asks(env, &format!("hosts/{host}.sock"), "send", &json!({ "text": "hello" })),
-        // These do not ask the daemon, or would go around it.
+        // These don't ask the daemon, or would bypass it.
         env.command("stop"),
         env.command("stop --force"),
         env.command("restart"),
@@ -108,7 +108,7 @@ fn assert_all_refused(env: &Env, row: &Value) {
     let (id, host) = (text(row, "id"), text(row, "agent"));
     let attacks = attacks(env, id, host);
     let mut commands = attacks.clone();
-    // What it may do all the same.
+    // What it may still do.
     commands.push(asks(env, "murmur.sock", "permission.list", &json!({})));
     commands.push(asks(env, "murmur.sock", "status", &json!({})));
     commands.push(asks(env, &format!("hosts/{host}.sock"), "status", &json!({})));
@@ -136,7 +136,7 @@ fn a_daemons_beat_can_neither_answer_requests_nor_control_agents() {
     let said = env.run(["permission", "respond", text(&row, "id"), "allow"]);
     assert!(said.starts_with("allowed Bash of "), "a person still can: {said}");
     env.wait_for_journal(1);
-    // Who that was is written down: this process has no terminal, or one of its own.
+    // Who answered is recorded: this process has no terminal, or its own.
     let decision = env.decisions().remove(0);
     assert_eq!(decision["by"], json!({ "kind": "person" }));
     let answered_by = &decision["answeredBy"];
@@ -246,10 +246,10 @@ fn an_answer_from_an_agent_posing_as_the_daemon_is_ignored() {
         socket = socket.display()
     );
     assert_eq!(env.has_run(&[squat]), [""]);
-    // Without an environment it may find no program that does this.
+    // Without an environment it may not find a program for this.
     fs::rename(&socket, env.data().join("murmur.sock.daemon")).unwrap();
     fs::rename(env.data().join("murmur.sock.mine"), &socket).unwrap();
-    // A person's answer comes where the request was asked.
+    // A person's answer reaches the place where the request was sent.
     let stream = UnixStream::connect(env.data().join("murmur.sock.daemon")).unwrap();
     Socket::new(stream).ask("permission.respond", &json!({ "id": id, "verdict": "deny" }));
     let line = env.wait_for_journal(1).remove(0);
@@ -274,7 +274,7 @@ fn an_agent_cannot_use_up_all_connections() {
     let said = env.has_run(&[floods(&env, "attach", &json!({}), 300)]).remove(0);
     let turned_away = said.lines().filter(|line| line.contains("too many clients are connected")).count();
     let followed = said.lines().filter(|line| line.contains(r#""success":true"#)).count();
-    // One that has not asked yet is idle, and may have made room for the next.
+    // One that hasn't sent a request yet is idle, and may have made room for the next.
     assert_eq!(followed + turned_away, 300, "{said}");
     assert!((100..=128).contains(&followed), "{followed} of 300");
     let status = env.run(["status"]);
@@ -283,7 +283,7 @@ fn an_agent_cannot_use_up_all_connections() {
     daemon.stop();
 }
 
-/// The bytes of memory that a process has for itself; 0 where the system does not say.
+/// A process's private memory, in bytes; 0 if the system doesn't report it.
 fn process_memory(pid: i64) -> usize {
     let Ok(status) = fs::read_to_string(format!("/proc/{pid}/status")) else { return 0 };
     let field = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
@@ -326,7 +326,7 @@ fn one_agents_long_requests_leave_room_for_others_and_are_listed_in_pages() {
     let greedy = hooks[96].hear().unwrap();
     let reason = text(&greedy["payload"], "reason");
     assert!(reason.starts_with("96 calls of this agent are already waiting for a person"), "{reason}");
-    // The 18 MB of the other twenty are in files without names.
+    // The 18 MB of the other twenty are in unnamed files.
     assert!(memory[1] < memory[0] + 5 * long.len(), "{memory:?}");
     // Each page is a line that any client can read.
     let mut requests = 0;

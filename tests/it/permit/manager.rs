@@ -1,4 +1,4 @@
-//! The manager, who has others do the work: it runs murmur, and nothing else.
+//! A manager directs other agents: it can only run murmur.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! How long a person has, and whose time that is.
+//! How long a person has, and whose timeout is paused.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::env::{Env, kill};
 
 const MANUAL: &str = "permissionsChecker: manual";
 
-/// Lets more than a second pass: the time of a beat that hangs.
+/// Lets more than a second pass: the timeout of a hanging beat.
 fn a_second_passes(env: &Env) {
     env.workspace("slow", "---\ntimeout: 1s\n---\nDo it.")
         .plays(&json!({ "stdout": "", "faults": ["hang"] }));

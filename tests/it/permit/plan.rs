@@ -1,11 +1,11 @@
-//! Plan mode: no beat enters it, whatever decides on its calls; a hosted agent enters and leaves it.
+//! Plan mode: no beat enters it, whatever the checker; a hosted agent enters and leaves it.
 
 use serde_json::{Value, json};
 
 use super::{Told, acts, bash, call, text};
 use crate::env::Env;
 
-/// What only that may run which a rule allows.
+/// Only calls that a rule allows may run.
 const TOUCH: &str = "[[rules]]\ntool = \"Bash\"\naction = \"allow\"\npattern = \"touch:*\"\n";
 
 #[test]
@@ -74,7 +74,7 @@ fn a_person_is_asked_once_about_a_call_in_plan_mode() {
     env.run(["host", "stop", "planner"]);
     daemon.stop();
     assert!(told.iter().all(Told::ran), "{told:#?}");
-    // Claude Code asks its hooks and its host as well, after the hook has allowed the call.
+    // Claude Code asks its hooks and its host again after the hook has allowed the call.
     let decided = env.decisions();
     let touched: Vec<&Value> = decided.iter().filter(|line| line["tool"] == "Bash").collect();
     assert!(touched.len() > 1, "{decided:#?}");

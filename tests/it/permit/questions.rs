@@ -1,4 +1,4 @@
-//! Questions: what a person reads, what is an answer, and what reaches the agent.
+//! Questions: what a person reads, which answers are valid, and what reaches the agent.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -111,7 +111,7 @@ fn an_invalid_answer_is_rejected_with_the_choices_and_the_agent_still_waits() {
     | hint: answer it: murmur question respond [REQUEST] '{"q1":"..."}', or deny it
     [exit 1]
     "#);
-    // To deny it is an answer.
+    // Denying it is an answer.
     env.run(["permission", "respond", text(&row, "id"), "deny", "--reason", "decide by yourself"]);
     assert_eq!(line(beat)["denials"], json!(["AskUserQuestion"]));
     assert_eq!(env.told_once().text, "PreToolUse:AskUserQuestion hook error: decide by yourself");
@@ -225,7 +225,7 @@ fn a_deferred_question_is_answered_later() {
     daemon.stop();
 }
 
-/// A hosted agent that is told to go, with these arguments more.
+/// A hosted agent that was told to go, with these additional arguments.
 fn hosted(env: &Env, script: &Value, more: &[&str]) {
     let site = env.workspace("site", "");
     site.plays(script);
@@ -247,7 +247,7 @@ fn a_person_answers_a_hosted_agents_questions() {
     daemon.stop();
 }
 
-/// What comes of a hosted agent's question that no hook decides, and that a person answers so.
+/// The result of a hosted agent's question that no hook decides and that a person answers like this.
 fn asked_on_its_output(answer: impl Fn(&Env, &Value)) -> crate::permit::Told {
     let env = Env::new();
     let daemon = env.daemon();

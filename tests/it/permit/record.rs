@@ -1,4 +1,4 @@
-//! decisions.jsonl: every decision, by whom, and no secret.
+//! decisions.jsonl: every decision, by whom, and without secrets.
 
 use std::os::unix::fs::PermissionsExt;
 

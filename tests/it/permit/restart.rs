@@ -1,4 +1,4 @@
-//! The daemon ends while a hook waits: the next one is asked the same, and its answer counts.
+//! The daemon ends while a hook waits: the next one gets the same request, and its answer counts.
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{bash, line, text};
 use crate::env::{Daemon, Env, kill};
 
-/// Has the daemon end as `end` does while a call waits, and a person answer the next one.
+/// Ends the daemon by `end` while a call waits; a person then answers through the next one.
 fn asked_again(end: impl FnOnce(&Env, Daemon)) {
     let env = Env::new();
     env.acting("permissionsChecker: manual", &[bash("t1", "git push")]);

@@ -1,4 +1,4 @@
-//! Rules, through a beat: which file counts, what a pattern covers, and rules that a person's answer makes.
+//! Rules, in a beat: which file counts, what a pattern covers, and rules added by a person's answer.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -55,7 +55,7 @@ fn permission_check_agrees_with_a_beat() {
       for a beat of [ENV]/site, project site
     [exit 0]
     "#);
-    // The deny list is a beat's.
+    // Only beats have the deny list.
     let hosted =
         env.murmur(["permission", "check", "--json", "Bash(curl x)", "--as", "hosted"]).at(&site.0).json();
     assert_eq!(hosted["verdict"], "ask", "{hosted}");
@@ -102,7 +102,7 @@ fn an_always_answer_adds_a_rule_that_decides_from_then_on() {
         assert!(own.file_name().to_str().unwrap().starts_with("site@"), "{own:?}");
         let rules = std::fs::read_to_string(own.path().join("permissions.toml")).unwrap();
         assert_eq!(rules, rule(verdict, "git push origin 'a b'"));
-        // Without a daemon, what had to be asked would be denied.
+        // Without a daemon, calls that need a person would be denied.
         site.plays(&super::acts(&[bash("t2", "git push origin 'a b'"), bash("t3", "git push")]));
         env.beaten();
         assert_eq!(ran(&env).iter().filter(|ran| **ran).count(), if runs { 2 } else { 0 });
@@ -156,7 +156,7 @@ fn a_rule_without_effect_is_not_added() {
     daemon.stop();
 }
 
-/// Today's answer is about this folder, and not about whatever has its name.
+/// The answer applies to this folder, not to others of its name.
 #[test]
 fn an_always_answer_does_not_apply_to_another_project_of_that_name() {
     let env = Env::new();

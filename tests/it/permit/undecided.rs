@@ -1,4 +1,4 @@
-//! A hook that is taken away while the agent runs: no call runs undecided without the run ending for it.
+//! A hook that is removed while the agent runs: a call that runs undecided ends the run.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{HOOK, acts, bash, line};
 use crate::env::{Env, MURMUR};
 
-/// murmur in a folder of its own, whose hook does this to itself once it has answered the first call.
+/// murmur in its own folder; its hook does this to itself once it has answered the first call.
 fn murmur(env: &Env, then: &str) -> PathBuf {
     let folder = env.root().join("programs");
     std::fs::create_dir_all(&folder).unwrap();
@@ -27,7 +27,7 @@ fn murmur(env: &Env, then: &str) -> PathBuf {
     murmur
 }
 
-/// The journal line of a beat whose agent makes two calls, with that hook, and how many of them ran.
+/// The journal line of a beat whose agent makes two calls with that hook, and how many of them ran.
 fn beaten(then: &str) -> (Value, usize) {
     let env = Env::new();
     env.acting("model: x", &[bash("t1", "echo one"), bash("t2", "echo two")]);
@@ -43,7 +43,7 @@ fn a_call_that_no_hook_decided_ends_the_run() {
     };
     let allows = r#"echo "{\\"hookSpecificOutput\\":{\\"hookEventName\\":\\"PreToolUse\\",\\"permissionDecision\\":\\"allow\\"}}""#;
     for then in [
-        // What a program that says nothing does in its place.
+        // What a program does in its place that prints nothing.
         String::new(),
         stub("exit 0"),
         stub("echo well"),
@@ -72,7 +72,7 @@ fn a_failing_hook_denies_the_call_and_the_beat_is_an_error() {
         let error = line["error"].as_str().unwrap_or_default();
         assert!(line["outcome"] == "error" && ran <= 1, "{then}: {line}");
         let failed = error.starts_with("murmur's hook failed: Bash(echo two): ");
-        // Where the record is gone before its first line was read, the first call has none.
+        // If the record is gone before its first line was read, the first call has none.
         assert!(failed || error == "a call ran without a decision: Bash(echo one)", "{then}: {error}");
     }
 }

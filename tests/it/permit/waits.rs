@@ -1,4 +1,4 @@
-//! An agent that waits for a person is shown as one: in the list, for programs, and as it comes and goes.
+//! An agent that waits for a person is shown as waiting: in the list, in JSON, and by `--watch`.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -111,7 +111,7 @@ fn an_agent_that_waits_for_a_person_is_not_stuck() {
     let daemon = env.daemon();
     let beat = env.beat();
     env.opened();
-    // Heard of later than the one that waits, so it is stuck when that would be.
+    // Last heard from after the waiting one, so it would be stuck by then, too.
     let hanging = env.program("sleep", ["infinity"]).start();
     let pulse = |name: &str| {
         let mut pulse = crate::agents::pulse(name, 0);
@@ -124,7 +124,7 @@ fn an_agent_that_waits_for_a_person_is_not_stuck() {
         lines.iter().map(|line| text(line, "agent").to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(stuck(1), ["hanging"]);
-    // The next daemon looks before the hook has found it.
+    // The next daemon scans before the hook has found it.
     daemon.crash();
     env.beats(&crate::agents::pulse("silent", 2730));
     let daemon = env.daemon();

@@ -1,4 +1,4 @@
-//! Agents that murmur starts leave pulses with nothing set up: a beat and a hosted agent.
+//! Agents that murmur starts leave pulses without any setup: a beat and a hosted agent.
 
 use std::path::Path;
 
@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use crate::env::Env;
 
-/// Instructions for an agent that makes one call that goes well and one that fails, and then says that all is well.
+/// Instructions for an agent that makes one call that succeeds and one that fails, and then answers ok.
 fn acts() -> Value {
     let bash = |id: &str, command: &str| json!([{ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": command } }]);
     let done = json!([{ "type": "text", "text": "HEARTBEAT_OK" }]);
     json!({ "script": [bash("t1", "echo hi"), bash("t2", "exit 3"), done] })
 }
 
-/// What each line of the agent's last actions is about.
+/// The essence of each line of the agent's last actions.
 fn steps(env: &Env, agent: &str) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let step = |pulse: &Value| {
@@ -22,7 +22,7 @@ fn steps(env: &Env, agent: &str) -> Vec<String> {
     env.activity(agent).iter().map(step).collect()
 }
 
-/// That every line of `agent`'s is about the process of the only agent there was, in `session`, at `site`.
+/// Checks that every line of `agent` has the process of the only agent, in `session`, at `site`.
 fn is_about(env: &Env, agent: &str, session: &Value, site: &Path) {
     for pulse in env.activity(agent) {
         assert_eq!(pulse["agent_id"], agent);
@@ -32,7 +32,7 @@ fn is_about(env: &Env, agent: &str, session: &Value, site: &Path) {
     }
 }
 
-/// The pulse of an agent that has ended: its last event, with the last call kept.
+/// The pulse of an ended agent: its last event, with the last call kept.
 fn ended(activity: &[Value]) -> Value {
     let mut pulse = activity[5].clone();
     for kept in ["tool_name", "last_action", "tool_use_id", "duration_ms"] {
@@ -73,7 +73,7 @@ fn a_hosted_agent_leaves_a_pulse_at_every_step() {
     let env = Env::new();
     let site = env.workspace("site", "");
     site.plays(&acts());
-    // There is nothing to watch before it is there.
+    // It can't be watched before it exists.
     let pulses = env.made_data().join("heartbeats");
     std::fs::create_dir(&pulses).unwrap();
     let settings = env.data().join("config");

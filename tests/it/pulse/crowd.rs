@@ -1,4 +1,4 @@
-//! Many hooks of one agent at once.
+//! Many concurrent hooks of one agent.
 
 use std::collections::HashSet;
 

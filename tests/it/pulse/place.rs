@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{HOOK, called, is_quiet};
 use crate::env::{Env, programs};
 
-/// The pulse of an agent that is at `cwd`.
+/// The pulse of an agent at `cwd`.
 fn at(env: &Env, cwd: &Path) -> Value {
     let mut told = called("Bash", &json!({ "command": "ls" }));
     told["cwd"] = cwd.to_str().unwrap().into();
@@ -30,7 +30,7 @@ fn no_agent_id_leads_outside_the_data_folder() {
     let pulses = sys::paths::DataDir::find(Some(&env.data()), None, None).unwrap();
     let found = murmur::pulse::folder::all(&pulses).unwrap();
     let mut ids: Vec<&str> = found.iter().map(|found| found.pulse.agent_id.as_str()).collect();
-    // No id is longer than 4 KiB.
+    // Ids have at most 4 KiB.
     let mut expected = [&names[..6], &[&long[..4096]]].concat();
     ids.sort_unstable();
     expected.sort_unstable();
@@ -65,7 +65,7 @@ fn an_agent_with_an_odd_id_sets_its_own_task() {
 fn no_pulse_exceeds_the_size_that_is_read() {
     let env = Env::new();
     let mut told = called("Bash", &json!({ "command": "ls" }));
-    // In JSON each of these is six letters.
+    // Each of these is an escape of six characters in JSON.
     told["cwd"] = "\u{1}".repeat(4096).into();
     let agent = "\u{1}".repeat(10_000);
     is_quiet(env.pulse_hook("PostToolUse", told.to_string()).set("MURMUR_AGENT_ID", &agent));
@@ -151,14 +151,14 @@ fn the_pid_is_the_agents_whatever_processes_are_between() {
     let env = Env::new();
     let told = env.root().join("told");
     std::fs::write(&told, called("Bash", &json!({ "command": "ls" })).to_string()).unwrap();
-    // The agent is a shell that has another's conversation in its environment, and says its own PID.
+    // The agent is a shell with another conversation in its environment; it prints its own PID.
     let between = "sh -c 'env sh -c \"\\\"$1\\\" PostToolUse <\\\"$2\\\"; true\" sh \"$@\"; true' sh";
     let script = format!("echo $$; CLAUDE_CODE_SESSION_ID=s1 {between} \"$@\"; true");
     let words = ["-c", &script, "sh", HOOK, told.to_str().unwrap()];
     let agent = env.program("/bin/sh", words).set("CLAUDE_CODE_SESSION_ID", "outer").output();
     let pid: u32 = String::from_utf8(agent.stdout).unwrap().trim().parse().unwrap();
     assert_eq!(env.pulse("claude-s1")["pid"], pid);
-    // Where Claude Code does not say which conversation it is, it is the first that is no shell.
+    // Without the conversation in the environment, it is the first that isn't a shell.
     let words = ["-c", "sh -c '\"$1\" PostToolUse <\"$2\"; true' sh \"$@\"; true", "sh", HOOK];
     is_quiet(env.program("/bin/sh", words.into_iter().chain([told.to_str().unwrap()])));
     assert_eq!(env.pulse("claude-s1")["pid"], std::process::id());
@@ -169,8 +169,8 @@ fn the_hook_starts_no_process() {
     let env = Env::new();
     let told = env.root().join("told");
     std::fs::write(&told, called("Bash", &json!({ "command": "ls" })).to_string()).unwrap();
-    // Among processes that are numbered from 1 on, the number of the next one says how many there were. A thread would
-    // have one as well.
+    // With processes numbered from 1 on, the number of the next one tells how many there were. A thread would
+    // count as well.
     let next = |command: &str| {
         let script = format!("{command} <\"$2\"; sh -c 'echo $$'; true");
         let words = ["-rpf", "--mount-proc", "sh", "-c", &script, "sh", HOOK, told.to_str().unwrap()];
@@ -185,7 +185,7 @@ fn the_hook_starts_no_process() {
         }
         _ => eprintln!("not proved by numbers: no processes can be numbered anew here"),
     }
-    // What is found by no name cannot be started by one.
+    // A program that isn't on the PATH can't be started by name.
     is_quiet(
         env.pulse_hook("Stop", json!({ "session_id": "s2" }).to_string()).set("PATH", "").unset("SHELL"),
     );

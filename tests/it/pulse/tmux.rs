@@ -1,4 +1,4 @@
-//! An agent in a tmux session that murmur did not start is called as the session is.
+//! An agent in a tmux session that murmur didn't start is named after the session.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{called, is_quiet};
 use crate::env::Env;
 use crate::run::needed;
 
-/// What a tmux server of the Env's own says to these words.
+/// The response of a tmux server in the Env to these arguments.
 fn tmux(env: &Env, words: &[&str]) -> String {
     let socket = env.root().join("tmux");
     let words = [&["-S", socket.to_str().unwrap(), "-f", "/dev/null"], words].concat();
@@ -40,7 +40,7 @@ fn the_tmux_session_of_the_pane_names_the_agent_even_after_a_rename() {
     tmux(&env, &["rename-session", "pan"]);
     is_quiet(hook());
     assert_eq!(env.pulse("pan")["agent_id"], "pan");
-    // What murmur itself calls an agent comes first.
+    // murmur's own name for an agent takes precedence.
     is_quiet(hook().set("MURMUR_AGENT_ID", "site-1"));
     assert_eq!(env.pulse("site-1")["agent_id"], "site-1");
     tmux(&env, &["kill-server"]);

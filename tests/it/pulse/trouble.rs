@@ -1,4 +1,4 @@
-//! Whatever goes wrong, the hook says nothing and ends well, and murmur.log says it once.
+//! Whatever goes wrong, the hook prints nothing and succeeds, and murmur.log reports it once.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ fn told() -> String {
     called("Bash", &json!({ "command": "ls" })).to_string()
 }
 
-/// The hook in a namespace of its own, where `script` has mounted something at `$1`, which is `folder`, first.
+/// The hook in its own namespace, in which `script` has mounted something at `$1`, which is `folder`.
 fn where_mounted(env: &Env, script: &str, folder: &Path) -> Run {
     let given = env.root().join("told");
     std::fs::write(&given, told()).unwrap();
@@ -21,7 +21,7 @@ fn where_mounted(env: &Env, script: &str, folder: &Path) -> Run {
     env.program("unshare", words)
 }
 
-/// Whether this user may mount something in a namespace of its own.
+/// Whether this user can mount in its own namespace.
 fn may_mount(env: &Env) -> bool {
     let may =
         env.program("unshare", ["-rm", "sh", "-c", "mount -t tmpfs none /mnt"]).output().status.success();
@@ -55,8 +55,8 @@ fn invalid_json_on_stdin_is_only_logged() {
 #[test]
 fn long_and_deeply_nested_input_works() {
     let env = Env::new();
-    // No more than what would overflow a stack: the hook has 2 s, however busy the machine is. Where nothing waits for it,
-    // `hook::pulse_event` reads far more.
+    // Just enough to overflow a stack: the hook has 2 s, however busy the machine is. `hook::pulse_event` reads far
+    // more, without a deadline.
     let deep = "[".repeat(1 << 17) + &"]".repeat(1 << 17);
     let long = "x".repeat(1 << 18);
     let told = format!(
@@ -79,7 +79,7 @@ fn the_hook_does_not_wait_for_a_blocking_file() {
     let env = Env::new();
     let pipe = env.root().join("pipe");
     sys::fifo::make(&pipe).unwrap();
-    // Opening a pipe that nobody writes to takes for ever, as does a disk that is gone.
+    // Opening a pipe without a writer blocks forever, like a disk that is gone.
     is_quiet(env.pulse_hook("PostToolUse", told()).set("TZ", format!(":{}", pipe.display())));
     assert!(!env.data().exists());
 }
@@ -109,7 +109,7 @@ fn huge_files_do_not_prevent_a_pulse() {
     let folder = env.made_data().join("agents/claude-s1");
     std::fs::create_dir_all(&folder).unwrap();
     for name in ["activity.jsonl", "current-task.json"] {
-        // A byte less than a step, so that the first line is followed by a look at the number of lines.
+        // A byte less than a step, so that the first line is followed by a check of the number of lines.
         std::fs::File::create(folder.join(name)).unwrap().set_len((10 << 40) - 1).unwrap();
     }
     is_quiet(env.pulse_hook("PostToolUse", told()));
@@ -125,7 +125,7 @@ fn on_a_full_disk_the_old_pulse_is_kept_and_the_failure_logged_once() {
         return;
     }
     let log = env.root().join("log-of-it");
-    // Full but for what the log needs; a pulse of before, and ten that find no room.
+    // Full except for what the log needs; an old pulse, and ten that don't fit.
     let script = format!(
         "mount -t tmpfs -o size=64k,mode=700 none \"$1\" && \"$2\" PostToolUse <\"$3\" && : >\"$1/murmur.log\" &&
         echo x >\"$1/murmur.log\" && cp \"$1\"/heartbeats/*.json \"$1/../before\" &&
@@ -165,7 +165,7 @@ fn unwritable_folders_are_logged() {
     cannot write pulse: cannot write [ENV]/data/agents/claude-s1/activity.jsonl: Read-only file system (os error 30)
     cannot write pulse: cannot write [ENV]/data/heartbeats/claude-s1.json: Read-only file system (os error 30) at path "[ENV]/data/heartbeats/.new-[RANDOM]"
     "#);
-    // Where there is no log either, nobody is told.
+    // Without a log, nothing is reported.
     is_quiet(where_mounted(&env, read_only, &env.data()));
 }
 

@@ -1,4 +1,4 @@
-//! What single commands had wrong: log, init, beat, help, demo.
+//! Regressions of single commands: log, init, beat, help, demo.
 
 use std::io::{BufRead, BufReader};
 
@@ -120,7 +120,7 @@ fn an_interrupted_demo_leaves_nothing_behind() {
         std::fs::create_dir(&temporary).unwrap();
         let mut demo = env.murmur(["demo"]).set("TMPDIR", &temporary).start();
         let mut lines = BufReader::new(demo.stdout.take().unwrap()).lines();
-        // Before it waits for anything: there is a folder, and no daemon yet.
+        // Before it waits for anything: there is a folder, but no daemon yet.
         lines.next().unwrap().unwrap();
         kill(demo.id().into(), signal);
         lines.for_each(drop);

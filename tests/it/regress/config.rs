@@ -1,4 +1,4 @@
-//! A config.json that is held or emptied stops nothing.
+//! A locked or emptied config.json blocks nothing.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -25,12 +25,12 @@ fn a_held_config_lock_blocks_neither_beats_nor_status() {
     env.wait_for_journal(1);
     assert_snapshot!(daemon.says("lastRun"), @"[TIME] cannot write lastRun: [ENV]/data/config.lock is held by another process; murmur retries");
     assert_snapshot!(problem(&env.run(["status"])), @"problem: cannot write lastRun: [ENV]/data/config.lock is held by another process; murmur retries");
-    // Beats go on.
+    // Beats continue.
     site.named("nightly", "Count.");
     assert_eq!(env.wait_for_journal(2)[1]["heartbeat"], "nightly");
     assert!(!env.config().contains("lastRun"));
     held.unlock().unwrap();
-    // An edit is a reason to try again soon.
+    // An edit is a reason to retry soon.
     site.heartbeat("Do it well.");
     wait_for_last_run(&env);
     env.wait(&env.data(), || env.config().contains("\"nightly\":\"").then_some(()));
@@ -119,7 +119,7 @@ fn an_emptied_config_is_reported_and_the_last_valid_one_stays_active() {
     env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1s" }] }).to_string());
     let daemon = env.daemon();
     env.wait_for_journal(1);
-    // Under the lock, so that no lastRun comes over it.
+    // Under the lock, so that no lastRun is written over it.
     let lock = File::create(env.data().join("config.lock")).unwrap();
     lock.lock().unwrap();
     env.configure("");

@@ -1,4 +1,4 @@
-//! Beats that must end and be told of, whatever their surroundings are.
+//! Beats that must end and be reported, whatever their environment.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -43,7 +43,7 @@ fn a_path_that_is_not_utf8_does_not_prevent_a_beat() {
     env.register(&[&site]);
     let profile = b"PATH=\"/odd/\xff:$HOME/bin:$PATH\"\n";
     std::fs::write(env.home().join(".profile"), profile).unwrap();
-    // The agent is nowhere but where the login shell says, and the daemon's own PATH is as odd.
+    // Only the login shell finds the agent, and the daemon's own PATH is just as odd.
     let own = OsString::from_vec([b"/own/\xfe:", programs().as_bytes()].concat());
     let daemon = Daemon::new(env.murmur(["start", "--foreground"]).set("PATH", &own));
     let line = env.wait_for_journal(1).remove(0);

@@ -1,4 +1,4 @@
-//! Folders that come step by step, are replaced, or come late.
+//! Folders that are created step by step, replaced, or created later.
 
 use std::process::Command;
 
@@ -64,7 +64,7 @@ fn a_replaced_workspace_is_still_watched() {
     assert_eq!((&line["outcome"], &line["heartbeat"]), (&json!("ok"), &json!(null)));
     assert!(env.agents()[2]["stdin"].as_str().unwrap().contains("After."));
     site.heartbeat("---\ninterval: 1d\n---\nAfter.");
-    // A folder in it is another one too.
+    // A folder in it is a different one, too.
     site.named("nightly", "---\ninterval: 1s\n---\nAfter.");
     env.wait(&env.data(), || {
         let nightly = env.journal().into_iter().filter(|line| line["heartbeat"] == "nightly").count();
@@ -76,7 +76,7 @@ fn a_replaced_workspace_is_still_watched() {
 #[test]
 fn a_workspace_created_later_runs() {
     let env = Env::new();
-    // Several steps away, and with a schedule that only its own file tells.
+    // Several steps away, and with a schedule only in its own file.
     let path = env.root().join("later/still/site");
     env.configure(&json!({ "workspaces": [{ "path": path }] }).to_string());
     let daemon = env.daemon();

@@ -1,4 +1,4 @@
-//! `murmur record` by its command line: the run is untouched, its fixture is clean.
+//! `murmur record` from the command line: the run is unchanged, its fixture contains no secrets.
 
 use fake_claude::replay::{End, Fixture};
 use insta::assert_snapshot;
@@ -8,7 +8,7 @@ use crate::env::{Env, result};
 
 const SECRET: &str = "sk-ant-api03-abcdefghij0123456789";
 
-/// The fixture `name` as it was saved, and that its text holds no secret.
+/// The saved fixture `name`; checks that its text contains no secret.
 fn saved(env: &Env, name: &str) -> Fixture {
     let saved = Fixture::load(&env.root().join("fixtures/claude").join(name)).unwrap();
     let text = String::from_utf8_lossy(&[&saved.stdout[..], &saved.stderr[..]].concat()).into_owned();
@@ -28,7 +28,7 @@ fn a_beat_is_recorded_and_passes_through() {
     let saved = saved(&env, "nightly");
     assert_eq!((saved.run.program.as_str(), saved.run.end), ("claude", End::Code(3)));
     assert!(String::from_utf8_lossy(&saved.stdin).contains("Look."));
-    // It is no beat: nothing is journalled.
+    // It isn't a beat: nothing is journaled.
     assert!(!env.data().join("heartbeats.jsonl").exists());
 }
 

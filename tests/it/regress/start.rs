@@ -1,4 +1,4 @@
-//! Starting while another daemon goes.
+//! Starting while another daemon exits.
 
 use std::fs::File;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -11,7 +11,7 @@ use crate::env::{Env, show};
 fn a_daemon_being_killed_does_not_count_as_running() {
     let env = Env::new();
     let data = env.made_data();
-    // For a moment a killed daemon still has its lock and its socket, its process is there, and it answers no more.
+    // For a moment, a killed daemon still has its lock, socket and process, but no longer answers.
     let lock = File::create(data.join("murmur.pid")).unwrap();
     lock.lock().unwrap();
     let socket = UnixListener::bind(data.join("murmur.sock")).unwrap();
@@ -19,7 +19,7 @@ fn a_daemon_being_killed_does_not_count_as_running() {
     let output = std::thread::scope(|scope| {
         let ended = scope.spawn(|| {
             let output = start.wait_with_output().unwrap();
-            // One that never asked leaves nobody waiting below.
+            // A client that never sent a request leaves nobody waiting below.
             drop(UnixStream::connect(data.join("murmur.sock")));
             output
         });

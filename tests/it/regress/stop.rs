@@ -1,4 +1,4 @@
-//! Whom `murmur stop` ends, and whom it does not.
+//! Which beats `murmur stop` ends, and which it doesn't.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -22,7 +22,7 @@ fn stop_ends_the_beats_of_a_killed_daemon_but_no_manual_ones() {
     daemon.crash();
     let by_hand = env.murmur(["beat", "shop"]).start();
     let agents = env.wait_for_agents(2);
-    // What beats here says that the next daemon is at work.
+    // A new beat shows that the next daemon is working.
     let blog = env.workspace("blog", "Do it.");
     env.register(&[&site, &blog]);
     let daemon = env.daemon();
@@ -70,7 +70,7 @@ fn a_stale_pid_file_with_a_live_pid_is_not_a_daemon() {
     let mut bystander = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let path = env.made_data().join("murmur.pid");
     std::fs::write(&path, format!("{}\n", bystander.id())).unwrap();
-    // A status that looks holds a shared lock for a moment; this one goes on looking.
+    // `status` holds a shared lock for a moment; this one keeps running.
     let looking = File::open(&path).unwrap();
     looking.lock_shared().unwrap();
     assert_snapshot!(env.run(["stop"]), @"
@@ -87,7 +87,7 @@ fn a_stale_pid_file_with_a_live_pid_is_not_a_daemon() {
         let shown = crate::env::show(&look.wait_with_output().unwrap());
         assert!(shown.starts_with("murmur is not running; ") && shown.ends_with("[exit 0]"), "{shown}");
     }
-    // It still answers, so that no signal came to it.
+    // It still answers, so it got no signal.
     let mut stdin = bystander.stdin.take().unwrap();
     writeln!(stdin, "alive").unwrap();
     let mut answer = String::new();

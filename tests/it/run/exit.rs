@@ -1,4 +1,4 @@
-//! The end of a command is the end of `murmur run`.
+//! `murmur run` ends like its command.
 
 use std::os::unix::process::ExitStatusExt;
 
@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use super::{By, Place, Shown, same, same_script};
 use crate::env::show;
 
-/// Signals that end what does not heed them.
+/// Signals that end a process by default.
 const DEADLY: [(&str, i32); 12] = [
     ("HUP", libc::SIGHUP),
     ("INT", libc::SIGINT),
@@ -41,7 +41,7 @@ fn every_exit_code_is_passed_through() {
 fn murmur_dies_by_the_commands_signal_without_a_core_dump() {
     let places = [By::Itself, By::Murmur].map(Place::new);
     for (name, number) in DEADLY {
-        // No shell: bash, which `sh` may be, ignores SIGQUIT.
+        // Not in a shell: bash, which `sh` may be, ignores SIGQUIT.
         let words = ["perl", "-e", r#"syswrite STDOUT, "last words\n"; kill shift, $$"#, name];
         for place in &places {
             let by = place.by;
@@ -82,7 +82,7 @@ fn a_missing_command_exits_with_127_and_a_nonexecutable_one_with_126() {
     assert_snapshot!(shown.text().replace('\r', ""), @"error: cannot run 'no-such-command': No such file or directory (os error 2)");
     assert_eq!(shown.code(), Some(127));
     assert_eq!(place.on_terminal(&["/etc/passwd"]).finish().code(), Some(126));
-    // As env(1) has it.
+    // Like env(1).
     for (word, code) in
         [("no-such-command", 127), ("/etc/passwd", 126), ("/etc", 126), ("/etc/passwd/x", 126)]
     {

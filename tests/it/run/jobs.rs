@@ -1,9 +1,9 @@
-//! A shell's job control: what it shows of a job is the same, whether or not murmur runs the command.
+//! A shell's job control: it shows the same for a job whether or not murmur runs the command.
 
 use super::terminal::Terminal;
 use super::{Place, same};
 
-/// What the shell shows when `does` is at it, with the numbers of processes left out.
+/// What the shell shows while `does` uses it, without process numbers.
 fn at_a_shell(place: &Place, does: impl Fn(&mut Terminal)) -> String {
     let mut shell = place.shell();
     let before = shell.look();
@@ -11,7 +11,7 @@ fn at_a_shell(place: &Place, does: impl Fn(&mut Terminal)) -> String {
     assert_eq!(shell.look(), before, "the terminal is not what it was");
     shell.send("exit\n");
     let text = shell.finish().text();
-    // When the shell says that a job in the background is over is the shell's affair.
+    // The shell chooses when to report that a background job has ended.
     let lines = text.split("\r\n").filter(|line| !line.starts_with("[1]+  Exit")).map(|line| {
         match line.strip_prefix("[1] ") {
             Some(pid) if pid.bytes().all(|byte| byte.is_ascii_digit()) => "[1] PID",
@@ -69,7 +69,7 @@ fn ctrl_backslash_quits_a_job_and_the_shell_reports_it() {
     assert!(shown.contains("^\\Quit") && shown.contains("\n131\n"), "{shown}");
 }
 
-/// Says when it goes on, and what it is told then.
+/// Prints when it is continued, and which signal it got.
 const GOES_ON: &str = r#"
     $| = 1; $SIG{CONT} = sub { syswrite STDOUT, "on\n" }; print "ready\n";
     while (1) { $line = <STDIN>; last if defined $line }
@@ -126,7 +126,7 @@ fn a_background_job_writes_and_can_be_brought_to_the_foreground() {
             let other = place.env.root().join("other");
             shell.line("mkfifo gate other");
             shell.line("$M sh -c 'read x < gate; echo one; read x < other; echo two; exit 5' &");
-            // The shell asks for nothing before the job has written, so that its prompt cannot come first.
+            // The shell shows no prompt before the job has written, so the prompt can't come first.
             shell.send("echo > gate; read line\n");
             shell.wait_for("one\r\n");
             shell.line("go on");

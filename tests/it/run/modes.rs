@@ -1,4 +1,4 @@
-//! The command's terminal is like the one murmur is in, and that one is as it was, whatever happened.
+//! The command's terminal is like murmur's own, and that is restored, whatever happens.
 
 use rustix::process::Signal;
 use rustix::termios::{InputModes, LocalModes, OutputModes, SpecialCodeIndex, Termios};
@@ -7,7 +7,7 @@ use super::terminal::Terminal;
 use super::{By, Place, same};
 use crate::env::{kill, wait_for_end};
 
-/// Says the size, and again whenever it is told that it has changed, until there are 50 rows.
+/// Prints the size, and again after every change, until there are 50 rows.
 const WATCH_SIZE: &str = r#"
     $SIG{WINCH} = sub { print $size = `stty size` };
     $| = 1; sigprocmask(SIG_BLOCK, POSIX::SigSet->new(28)); print `stty size`; sigsuspend(POSIX::SigSet->new) until $size =~ /^50 /
@@ -35,7 +35,7 @@ fn unusual_terminal() -> Terminal {
     terminal
 }
 
-/// Starts `words` by murmur on an unusual terminal, and waits until it has said "ready"; what the terminal was like.
+/// Starts `words` under murmur on an unusual terminal, and waits until it has printed "ready"; returns the terminal's settings.
 fn started(place: &Place, words: &[&str]) -> (Terminal, String) {
     let terminal = unusual_terminal();
     let before = terminal.look();

@@ -1,14 +1,14 @@
-//! Programs that are driven here and that not every machine has. `.ci/run` installs them where it may.
+//! Programs that tests need and that not every machine has. `.ci/run` installs them where it can.
 
 use std::path::Path;
 
 use crate::env::programs;
 
-/// The programs that some test cannot do without.
+/// The programs that some test needs.
 const NEEDED: [&str; 5] = ["vim", "less", "htop", "fish", "tmux"];
 
-/// Whether `program` can be driven here. A test of one that cannot says so and is decided to pass: what it would
-/// show of murmur, others show everywhere: `a_full_screen_program_works` for `murmur run`, `sys::tmux` for a session's name.
+/// Whether `program` is available. A test whose program is missing prints a note and passes: other tests cover the
+/// same: `a_full_screen_program_works` for `murmur run`, `sys::tmux` for a session's name.
 pub(crate) fn has(program: &str) -> bool {
     assert!(NEEDED.contains(&program), "{program} is to be named in NEEDED and in .ci/run");
     let is_there = programs().split(':').any(|folder| Path::new(folder).join(program).exists());

@@ -1,4 +1,4 @@
-//! Full-screen programs, as they are used: to the byte where the program draws as it is told, else the screen.
+//! Real full-screen programs: their bytes are compared if the output is deterministic, otherwise the screen.
 
 use std::num::NonZeroU16;
 
@@ -8,14 +8,14 @@ use super::terminal::{Session, Terminal};
 
 const ROWS: NonZeroU16 = NonZeroU16::new(50).unwrap();
 
-/// What a terminal that was sent `bytes` shows: characters, colours, cursor and modes.
+/// What a terminal shows after `bytes`: characters, colors, cursor and modes.
 fn screen(bytes: &[u8]) -> String {
     let mut parser = vt100::Parser::default();
     parser.process(bytes);
     parser.screen().state_formatted()
 }
 
-/// Uses the program twice. Sees that the bytes are the same, and so that what they show is.
+/// Uses the program both ways. Checks that the bytes, and so the screens, are equal.
 fn same_use(words: &[&str], uses: impl Fn(&mut Terminal)) -> Session {
     let session = same(|place| {
         std::fs::write(place.env.root().join("text"), "one\ntwo\n".repeat(60)).unwrap();
@@ -82,7 +82,7 @@ fn less_works() {
     }
 }
 
-/// Uses the program twice, and compares what the terminal shows when `uses` returns; then `ends` has it end.
+/// Uses the program both ways, and compares the terminal when `uses` returns; then `ends` quits it.
 fn same_screen(words: &[&str], uses: impl Fn(&mut Terminal), ends: &str) {
     let shown = same(|place| {
         let mut terminal = place.on_terminal(words);
@@ -99,7 +99,7 @@ fn same_screen(words: &[&str], uses: impl Fn(&mut Terminal), ends: &str) {
 fn htop_works() {
     if has("htop") {
         same(|place| {
-            // Tall enough for all of it. What htop shows of the machine is of the moment, its help is not.
+            // Tall enough for everything. htop's values differ every time, but its help doesn't.
             let terminal = Terminal::open();
             terminal.resize(50, 80);
             let words = [place.by.words(), &["htop"]].concat();

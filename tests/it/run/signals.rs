@@ -1,4 +1,4 @@
-//! Signals that somebody sends to murmur reach the command.
+//! Signals sent to murmur reach the command.
 
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use super::{By, Place};
 use crate::env::kill;
 
-/// Says which signal has come, until SIGTERM.
+/// Prints each signal it gets, until SIGTERM.
 const SAY: &str = r#"
     $| = 1;
     for my $name (qw(INT HUP QUIT USR1 USR2 WINCH TSTP CONT TERM)) { $SIG{$name} = sub { print "$name\n"; $over = $name eq "TERM" } }
@@ -92,7 +92,7 @@ fn a_signal_during_startup_is_not_lost_on_a_terminal() {
     assert_eq!(place.env.alive(), [0; 0]);
 }
 
-/// Gives way to others so often, so that each round sends its signal a little later in the start than the last.
+/// Yields so many times that each round sends its signal slightly later during startup.
 fn wait_a_little(round: u32) {
     for _ in 0..round * 40 {
         std::thread::yield_now();

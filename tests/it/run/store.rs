@@ -1,9 +1,9 @@
-//! A store that is of no use disturbs no command: it runs, its end stands, and only then is there a word about it.
+//! An unusable store disturbs no command: it runs and ends as usual, and only then is there a message.
 
 use super::{By, Place};
 use crate::env::MURMUR;
 
-/// Runs a command in a store made unusable by `before`, and returns what is said after it.
+/// Runs a command with a store made unusable by `before`, and returns the final message.
 fn disturbed(before: &str, command: &str) -> String {
     let place = Place::new(By::Murmur);
     let shown = place.script(&format!("{before}; {MURMUR} run -- {command}"));
@@ -31,7 +31,7 @@ fn an_unusable_store_is_reported_after_the_command() {
 
 #[test]
 fn a_session_removed_meanwhile_is_reported_after_the_command() {
-    // meta.json may be written once more while the folder goes.
+    // meta.json may be written once more while the folder is removed.
     let gone = "until rm -rf $DERUN_STATE_ROOT/sessions 2>/dev/null; do :; done";
     let said = disturbed("true", &format!("sh -c '{gone}; echo out; exit 3'"));
     assert_eq!(said.lines().count(), 1, "{said}");

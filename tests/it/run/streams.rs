@@ -1,4 +1,4 @@
-//! The command's streams, and all else that it inherits, are what they would be.
+//! The command's streams, and everything else it inherits, are as without murmur.
 
 use std::process::Stdio;
 

@@ -1,4 +1,4 @@
-//! A terminal with somebody at it: what is shown is waited for, and what is typed is sent when it was.
+//! A terminal with a user: waits for output, then types.
 
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -14,21 +14,21 @@ use rustix::termios::{OptionalActions, Termios, Winsize};
 
 use crate::env::Run;
 
-/// Nothing takes as long; what does, hangs.
+/// Longer than anything takes; what reaches it, hangs.
 const DEADLINE: Duration = Duration::from_secs(50);
 
-/// The terminal, 24 rows of 80 columns; with what was started there.
+/// A terminal of 24 rows and 80 columns, with the process started there.
 pub(crate) struct Terminal {
     ours: OwnedFd,
     theirs: OwnedFd,
     child: Option<Child>,
     shown: Vec<u8>,
-    /// How much of it was waited for already.
+    /// How much of it was already waited for.
     seen: usize,
     until: Instant,
 }
 
-/// All that was shown, and how what was started ended.
+/// Everything that was shown, and how the process ended.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Session {
     pub(crate) shown: Vec<u8>,
@@ -70,7 +70,7 @@ impl Terminal {
         terminal
     }
 
-    /// Starts `words` as a login would: leading a session whose terminal this is.
+    /// Starts `words` like a login: as the leader of a session with this terminal.
     pub(crate) fn start(mut self, program: impl FnOnce(&[&str]) -> Run, words: &[&str]) -> Self {
         let theirs = || Stdio::from(self.theirs.try_clone().unwrap());
         // setsid(1) becomes what it starts.
@@ -83,7 +83,7 @@ impl Terminal {
         self.child.as_ref().unwrap().id().into()
     }
 
-    /// All that was shown and waited for.
+    /// All output that was waited for.
     pub(crate) fn so_far(&self) -> &[u8] {
         &self.shown[..self.seen]
     }
@@ -92,7 +92,7 @@ impl Terminal {
         rustix::termios::tcgetattr(&self.theirs).unwrap()
     }
 
-    /// All of [`Self::modes`], to be compared.
+    /// All of [`Self::modes`], for comparison.
     pub(crate) fn look(&self) -> String {
         format!("{:?}", self.modes())
     }
@@ -114,7 +114,7 @@ impl Terminal {
         }
     }
 
-    /// Types a line when the shell asks for one, and waits until it asks for the next.
+    /// Types a line at the shell's prompt, and waits for the next prompt.
     pub(crate) fn line(&mut self, line: &str) {
         self.send(format!("{line}\n"));
         self.wait_for(format!("{line}\r\n"));
@@ -147,7 +147,7 @@ impl Terminal {
         self.shown.extend_from_slice(&block[..read]);
     }
 
-    /// Waits until what was started has ended, and reads all that it has left. Somebody may hold the terminal.
+    /// Waits until the process has ended, and reads its remaining output. Others may hold the terminal.
     pub(crate) fn ended(&mut self) -> ExitStatus {
         let pid = Pid::from_raw(i32::try_from(self.pid()).unwrap()).unwrap();
         let process = pidfd_open(pid, PidfdFlags::empty()).unwrap();
@@ -156,7 +156,7 @@ impl Terminal {
             let patience =
                 if is_over { Duration::ZERO } else { self.until.saturating_duration_since(Instant::now()) };
             let watched = [PollFd::new(&self.ours, PollFlags::IN), PollFd::new(&process, PollFlags::IN)];
-            // What was written before the end is there when this says that it has come.
+            // Everything written before the end has arrived once this is readable.
             let come = poll(&watched, patience);
             match (come[0], is_over) {
                 (true, _) => self.step(),
@@ -189,7 +189,7 @@ impl Drop for Terminal {
     }
 }
 
-/// Which of these have something.
+/// Which of these are readable.
 fn poll(watched: &[PollFd<'_>], patience: Duration) -> Vec<bool> {
     let mut watched = watched.to_vec();
     let patience = Timespec::try_from(patience).unwrap();

@@ -1,4 +1,4 @@
-//! When output came, as the index of its session says.
+//! The arrival times of output, according to the session's index.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -9,22 +9,22 @@ use sys::clock;
 
 use super::{By, Place};
 
-/// Writes a byte, and the next ones when the gate is opened for each.
+/// Writes a byte, and the next ones whenever the gate is opened.
 const WRITES: &str = "printf a; read x < gate; printf b; read x < gate; printf c";
 
-/// Between which times each of a session's bytes, or parts of so many bytes, came.
+/// The times between which each of a session's bytes, or groups of so many bytes, arrived.
 #[derive(Default)]
 pub(crate) struct Arrivals(Vec<(u64, Timestamp, Timestamp)>);
 
 impl Arrivals {
-    /// Waits until more has come; `wait` returns how many bytes that are.
+    /// Waits until more has arrived; `wait` returns the number of bytes.
     pub(crate) fn come(&mut self, wait: impl FnOnce() -> u64) {
         let before = clock::now();
         let length = wait();
         self.0.push((length, before, clock::now()));
     }
 
-    /// Checks the index in a session's folder: a line has the time of its first byte, and every byte came less than
+    /// Checks the index in a session's folder: a line has the time of its first byte, and every byte arrived less than
     /// 50 ms after that.
     pub(crate) fn are_in(&self, session: &Path) {
         let index = std::fs::read_to_string(session.join("index.jsonl")).unwrap();

@@ -1,22 +1,22 @@
-//! What a command writes comes through to the byte, and is kept to the byte.
+//! A command's output passes through and is recorded byte for byte.
 
 use derun::record::Channel;
 
 use super::{By, same};
 
-/// Writes this, 100 times over, with line ends that the terminal changes: every byte there is.
+/// Writes this 100 times, with line ends that the terminal changes: every byte value.
 const EVERY_BYTE: &str = r#"binmode STDOUT; for (1..100) { print map(chr, 0..255), "\n" }"#;
-/// Characters of all lengths, wide ones, combining ones and broken ones.
+/// Characters of all lengths: wide, combining and invalid ones.
 const UTF_8: &str = r#"for (1..3000) { print "h\303\251llo \342\202\254 \360\237\230\200 \344\270\255e\314\201 \303( \377\n" }"#;
 const PROGRESS: &str = r##"$| = 1; printf "\r%3d%% [%-50s]", $_ * 2, "#" x $_ for 0..50; print "\n""##;
-/// A mebibyte that does not repeat itself, in writes of odd sizes.
+/// A mebibyte without repetitions, in writes of odd sizes.
 const MEBIBYTE: &str = r#"
     $x = 1; $all = "";
     while (length $all < 1 << 20) { $x = ($x * 1103515245 + 12345) % 2147483648; $all .= pack "N", $x }
     for ($at = 0; $at < length $all; $at += $size) { $size = 1 + $at % 9973; syswrite STDOUT, substr $all, $at, $size }
 "#;
 
-/// Sees that `perl` on a terminal is the same, and kept as it was shown. Returns it.
+/// Checks that `perl` behaves the same on a terminal, and that its output is recorded as shown. Returns the output.
 fn comes_through(perl: &str) -> Vec<u8> {
     let shown = same(|place| {
         let session = place.on_terminal(&["perl", "-e", perl]).finish();
@@ -47,7 +47,7 @@ fn a_progress_bar_passes_through_a_terminal() {
 
 #[test]
 fn a_mebibyte_passes_through_a_terminal() {
-    // The terminal makes two bytes of every line end.
+    // The terminal turns every line end into two bytes.
     assert!(comes_through(MEBIBYTE).len() > 1 << 20);
 }
 

@@ -1,4 +1,4 @@
-//! A service that runs: its manager, a stand-in, starts the daemon when it is told to, and nobody else does.
+//! A running service: its manager, a stand-in, starts the daemon on request, and nobody else does.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{asked, unit, with_manager};
 use crate::env::{Env, MURMUR, kill, result};
 
-/// `systemctl`, which starts the daemon as the service, returns when that listens, and says which process it is.
+/// `systemctl`, which starts the daemon as the service, returns when it listens, and reports its PID.
 fn with_living_manager(env: &Env) {
     sys::fifo::make(&env.home().join("said")).unwrap();
     let start = format!(
@@ -25,7 +25,7 @@ fn ping(env: &Env) -> Value {
     env.ask("ping", &Value::Null)
 }
 
-/// What the manager was asked after the service had been installed.
+/// The requests to the manager after the service was installed.
 fn asked_since(env: &Env, before: &str) -> String {
     asked(env).strip_prefix(before).unwrap().to_owned()
 }
@@ -83,7 +83,7 @@ fn an_unreachable_service_manager_is_reported_before_anything_is_stopped() {
     [exit 1]
     ");
     kill(pid.as_i64().unwrap(), Signal::CONT);
-    // Whose it is cannot be told, but that it is somebody's.
+    // It is unknown who manages it, but somebody does.
     assert_snapshot!(env.run(["restart"]), @"
     | error: murmur (PID [PID]) runs in the foreground
     | hint: stop it without its agents, then start it again: murmur stop --leave-agents
@@ -101,7 +101,7 @@ fn a_running_service_can_be_reinstalled_but_another_daemon_cannot_become_one() {
     let pid = ping(&env)["pid"].clone();
     assert!(env.run(["service", "install"]).contains("murmur.service is up to date\n"));
     assert_eq!(ping(&env)["pid"], pid);
-    // It ends, and a daemon is started by hand, whose file is there.
+    // It ends, and a daemon is started manually although the service's file exists.
     env.run(["stop"]);
     std::fs::write(env.home().join("main"), "0\n").unwrap();
     env.run(["start"]);
@@ -119,7 +119,7 @@ fn a_running_service_can_be_reinstalled_but_another_daemon_cannot_become_one() {
         assert_eq!(std::fs::read_to_string(unit(&env)).unwrap(), found);
     }
     assert!(!asked_since(&env, &before).contains("enable"));
-    // It is murmur's own to restart.
+    // murmur itself can restart it.
     let shown = env.run(["restart"]);
     assert!(shown.starts_with("murmur was restarted"), "{shown}");
     assert!(!asked_since(&env, &before).contains("restart"));

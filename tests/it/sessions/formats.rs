@@ -1,4 +1,4 @@
-//! Every version of the files of a session that ever shipped still loads: `fixtures/captures/<version>/`.
+//! Every shipped version of a session's files still loads: `fixtures/captures/<version>/`.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 
 use super::Captures;
 
-/// A place whose sessions are the fixtures, each with its version as its id.
+/// An environment whose sessions are the fixtures, each with its version as its id.
 fn fixtures() -> (Captures, Vec<String>) {
     let place = Captures::new();
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/captures"));

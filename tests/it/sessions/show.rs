@@ -1,4 +1,4 @@
-//! `murmur show`: bytes as they were, live, as text, and what they do not say.
+//! `murmur show`: raw bytes, live output, plain text, and messages about what is missing.
 
 use std::io::Read;
 use std::process::Child;
@@ -12,14 +12,14 @@ use super::{Captures, began};
 use crate::env::Run;
 use crate::log::terminal::on_a_terminal;
 
-/// Reads what is expected to come next.
+/// Reads the expected output.
 fn expect(child: &mut Child, expected: &str) {
     let mut bytes = vec![0; expected.len()];
     child.stdout.as_mut().unwrap().read_exact(&mut bytes).unwrap();
     assert_eq!(String::from_utf8_lossy(&bytes), expected);
 }
 
-/// The child says nothing more and ends well.
+/// The child prints nothing more and succeeds.
 fn expect_end(child: Child) {
     let output = child.wait_with_output().unwrap();
     assert_eq!(crate::env::show(&output), "[exit 0]");

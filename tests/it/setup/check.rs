@@ -1,4 +1,4 @@
-//! `murmur setup hooks --check`: the installed hook is run once, and what is wrong is said.
+//! `murmur setup hooks --check`: runs the installed hook once, and reports problems.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use insta::{Settings, assert_snapshot};
 use super::{read, settings, setup, write};
 use crate::env::{Env, wait_for_end};
 
-/// Puts a stand-in where the settings have the hook; it runs `script`.
+/// Replaces the hook named in the settings with a stand-in that runs `script`.
 fn stand_in(env: &Env, script: &str) {
     let hook = env.root().join("bin/murmur-hook");
     write(&hook, format!("#!/bin/sh\n{script}\n"));
@@ -18,7 +18,7 @@ fn stand_in(env: &Env, script: &str) {
     write(&settings(env), text);
 }
 
-/// Writes a pulse as the hook does, and keeps what it was called with.
+/// Writes a pulse like the hook, and stores its arguments.
 const PULSES: &str = r#"cat > "$MURMUR_DIR/payload"; echo "$1 $CLAUDECODE $MURMUR_AGENT_ID" > "$MURMUR_DIR/called"
 mkdir -p "$MURMUR_DIR/heartbeats" "$MURMUR_DIR/agents/$MURMUR_AGENT_ID"
 pulse="{\"timestamp\":\"2026-01-21T10:30:45Z\",\"agent_id\":\"$MURMUR_AGENT_ID\"}"
@@ -76,7 +76,7 @@ fn reasons_for_a_missing_pulse_are_reported() {
     [exit 1]
     ");
     std::fs::remove_file(env.root().join("bin/murmur-hook")).unwrap();
-    // Each shell has its own words for it.
+    // The wording depends on the shell.
     let mut filtered = Settings::clone_current();
     filtered.add_filter(r"\(sh: .*murmur-hook: .*\)", "([SHELL])");
     filtered.bind(|| {
@@ -92,7 +92,7 @@ fn reasons_for_a_missing_pulse_are_reported() {
     | hint: check what it waits for
     [exit 1]
     ");
-    // It would go on for longer than anything is waited for here.
+    // It would run longer than any timeout here.
     for pid in env.alive() {
         wait_for_end(pid);
     }
@@ -148,7 +148,7 @@ fn a_data_folder_that_sessions_do_not_use_is_refused() {
     A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
     [exit 0]
     ");
-    // Where nothing names a folder, it is the one in the home folder.
+    // If nothing names a folder, it is the one in the home folder.
     assert_snapshot!(env.murmur(["setup", "hooks", "--check"]).unset("MURMUR_DIR").run(), @"
     A pulse arrived: the hook in [ENV]/home/.claude/settings.json took [MS] ms
     [exit 0]
@@ -201,7 +201,7 @@ fn from_a_folders_settings_only_setups_own_command_is_run() {
         assert_eq!(said, expected);
         assert!(!env.root().join("ran").exists());
     }
-    // The user's own settings are the user's own doing.
+    // The user's own settings are the user's responsibility.
     write(&settings(&env), read(&file));
     setup(&env, &["--check"]);
     assert!(env.root().join("ran").exists());

@@ -1,4 +1,4 @@
-//! The file: what cannot be changed stays, modes and links are kept, and many at once get along.
+//! The file: what can't be changed stays, modes and links are kept, and concurrent runs are safe.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
@@ -76,7 +76,7 @@ fn links_are_followed_and_kept() {
     assert_eq!(env.names(&env.root().join("dotfiles")), "claude.json\nclaude.json.murmur-backup");
     setup(&env, &["--remove"]);
     assert_eq!(read(&real), MINE);
-    // One that leads to a file that is not there yet makes it, and takes it away again.
+    // A link to a missing file creates the file, and removes it again.
     std::fs::remove_file(&real).unwrap();
     assert_snapshot!(setup(&env, &[]), @"
     Configured murmur's hooks in [ENV]/dotfiles/claude.json
@@ -136,7 +136,7 @@ fn an_unwritable_folder_is_named() {
     write(&settings(&env), MINE);
     let folder = env.home().join(".claude");
     std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o500)).unwrap();
-    // Root writes wherever it likes, so it is another user's file that it must not touch.
+    // Root can write anywhere, so the file that must not be touched is another user's.
     if rustix::process::geteuid().is_root() {
         std::os::unix::fs::chown(settings(&env), Some(65534), None).unwrap();
         let shown = setup(&env, &[]);
@@ -185,7 +185,7 @@ fn a_huge_file_is_handled_quickly() {
     let rules = entry.repeat((10 << 20) / entry.len());
     let huge = format!("{{\n  \"permissions\": {{ \"allow\": [\n{rules}    \"Bash(ls)\"\n  ] }}\n}}\n");
     write(&settings(&env), &huge);
-    // Seconds of the processor, which do not depend on what else runs. A debug build is many times slower than one for users.
+    // CPU seconds, which don't depend on other processes. A debug build is many times slower than a release build.
     let script = "ulimit -t 20 && exec \"$0\" setup hooks";
     let shown = env.program("sh", ["-c", script, crate::env::MURMUR]).run();
     assert!(shown.ends_with("[exit 0]"), "{shown}");

@@ -10,7 +10,7 @@ use std::path::Path;
 
 const PATH: &str = "settings.json";
 
-/// The events of which there are pulses, and some more.
+/// The events that have pulses, and some more.
 const EVENTS: [&str; 7] = [
     "SessionStart",
     "UserPromptSubmit",
@@ -25,7 +25,7 @@ fn wanted(folder: &str) -> Wanted {
     Wanted::of(&HookProgram::at(format!("{folder}/murmur-hook").into())).unwrap()
 }
 
-/// JSON with white space of its own.
+/// JSON with its own white space.
 #[derive(Debug, Clone)]
 enum Json {
     Leaf(String),
@@ -33,7 +33,7 @@ enum Json {
     Object(Vec<(String, Json)>),
 }
 
-/// How a whole file is laid out, and how much one place differs from that.
+/// The layout of a whole file, and how much single places differ from it.
 #[derive(Debug, Clone)]
 struct Layout {
     newline: &'static str,
@@ -41,9 +41,9 @@ struct Layout {
     colon: &'static str,
     comma: &'static str,
     pad: &'static str,
-    /// Objects and arrays deeper than this stand in one line.
+    /// Objects and arrays deeper than this are on one line.
     depth: usize,
-    /// Which places have odd white space, one after the other.
+    /// Which places have odd white space, in order.
     odd: Vec<bool>,
 }
 
@@ -140,7 +140,7 @@ fn foreign() -> impl Strategy<Value = Json> {
     })
 }
 
-/// A group of somebody else's, of whatever form.
+/// A foreign group, in any form.
 fn group() -> impl Strategy<Value = Json> {
     let command = key(&[
         "mine",
@@ -198,7 +198,7 @@ fn settings() -> impl Strategy<Value = String> {
     prop_oneof![30 => whole, 1 => blank.prop_map(str::to_owned)]
 }
 
-/// What the text says, of which lone halves of characters are made readable.
+/// The value of the text, with lone surrogates made readable.
 fn value(text: &str) -> Value {
     let body = text.trim_start_matches('\u{feff}').replace("\\ud800", "?");
     if body.trim().is_empty() { json!({}) } else { serde_json::from_str(&body).unwrap() }
@@ -214,7 +214,7 @@ fn pruned(mut value: Value) -> Value {
     value
 }
 
-/// That `after` is `before` and one group more at the end of each event.
+/// Checks that `after` is `before` with one more group at the end of each event.
 fn has_all_and_ours(before: &Value, after: &Value, folder: &str) -> Result<(), TestCaseError> {
     let mut left = after.clone();
     for event in EVENTS {
@@ -227,7 +227,7 @@ fn has_all_and_ours(before: &Value, after: &Value, folder: &str) -> Result<(), T
     Ok(())
 }
 
-/// Whether every byte of `one` but white space stands in `other`, in this order.
+/// Whether every byte of `one` except white space is in `other`, in this order.
 fn is_within(one: &str, other: &str) -> bool {
     let mut rest = other.bytes();
     one.bytes().filter(|byte| !byte.is_ascii_whitespace()).all(|byte| rest.any(|found| found == byte))
@@ -246,12 +246,12 @@ proptest! {
         let (twice, outcome) = set_up(&once, &wanted("/a b"), path).unwrap();
         prop_assert_eq!((&twice, outcome), (&once, Outcome::AlreadyConfigured));
         prop_assert_eq!(undo(&twice, Some(source.as_bytes()), path).unwrap(), Undone::Restored);
-        // Another version in between leads back as well.
+        // Another version in between is undone as well.
         let (moved, outcome) = set_up(&twice, &wanted("/c"), path).unwrap();
         prop_assert_eq!(outcome, Outcome::Updated);
         has_all_and_ours(&value(&source), &value(&moved), "/c")?;
         prop_assert_eq!(undo(&moved, Some(source.as_bytes()), path).unwrap(), Undone::Restored);
-        // Without the backup everything foreign is there.
+        // Without the backup, everything foreign is still there.
         let (out, outcome) = remove_hooks(&moved, path).unwrap();
         prop_assert_eq!(outcome, Outcome::Removed);
         prop_assert_eq!(pruned(value(&out)), pruned(value(&source)));
@@ -294,7 +294,7 @@ proptest! {
     }
 }
 
-/// Everything in one line.
+/// Everything on one line.
 static LINE: std::sync::LazyLock<Layout> = std::sync::LazyLock::new(|| Layout {
     newline: "",
     unit: "",

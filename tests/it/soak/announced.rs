@@ -1,4 +1,4 @@
-//! Beats that a daemon announced and whose process has not taken them over when the daemon dies.
+//! Beats that a daemon announced and whose process has not taken over when the daemon dies.
 
 use std::io::Write;
 use std::process::{Child, Stdio};
@@ -15,7 +15,7 @@ use sys::clock;
 use super::{Moments, times};
 use crate::env::{Env, MURMUR, Workspace, programs, result};
 
-/// When a heartbeat ran that is due every hour, and has been due for a minute.
+/// The last run of a heartbeat that is due every hour, and has been due for a minute.
 fn before() -> Timestamp {
     clock::now() - SignedDuration::from_mins(61)
 }
@@ -44,14 +44,14 @@ fn announce(env: &Env, site: &Workspace, before: Timestamp) -> Job {
     job
 }
 
-/// The process for it, which has not been told its job yet.
+/// Its process, which has not received its job yet.
 fn process(env: &Env) -> Child {
     let data = env.data();
     let args = ["--data-dir", data.to_str().unwrap(), "host", "serve", "--beat"];
     env.murmur(args).stdin(Stdio::piped()).start()
 }
 
-/// Tells it its job; what it says in the end.
+/// Sends it its job; returns its final output.
 fn tell(mut process: Child, job: &Job) -> Value {
     process.stdin.take().unwrap().write_all(&serde_json::to_vec(job).unwrap()).unwrap();
     let output = process.wait_with_output().unwrap();
@@ -69,7 +69,7 @@ fn the_next_daemon_withdraws_it_and_runs_the_heartbeat_once() {
     let daemon = env.daemon();
     let line = env.wait_for_journal(1).remove(0);
     assert_ne!(line["beat"], job.beat.as_str());
-    // It has nothing to begin any more.
+    // It has nothing left to start.
     assert_eq!(tell(late, &job), json!({ "beat": "busy" }));
     daemon.stop();
     assert_eq!((env.journal().len(), env.agents().len()), (1, 1));
@@ -128,7 +128,7 @@ fn exactly_one_beat_runs_whoever_is_first() {
     let mut moments = Moments::new(0x616e_6e6f_756e_6365);
     let site = env.workspace("site", "Do it.");
     let (mut taken, races) = (0, usize::try_from(times(12, 400)).unwrap());
-    // How long a daemon takes to begin.
+    // How long a daemon takes to start.
     let since = Instant::now();
     register(&env, &site, before());
     let daemon = env.daemon();
@@ -154,7 +154,7 @@ fn exactly_one_beat_runs_whoever_is_first() {
             env.wait_for_journal(race + 1);
             env.wait_for_no_beats();
             taken += usize::from(said["beat"] == "journalled");
-            // By now it would have begun another one.
+            // By now it would have started another one.
             env.ask("status", &Value::Null);
             daemon.stop();
         });

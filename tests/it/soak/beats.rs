@@ -1,4 +1,4 @@
-//! Heartbeats that come due all the time, and what has to be true of their beats in the end.
+//! Heartbeats that come due all the time, and what must be true of their beats in the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ fn is_rare(workspace: &str) -> bool {
     workspace.ends_with(['1', '4', '7'])
 }
 
-/// The agents of beats that have begun.
+/// The agents of beats that have started.
 pub(super) fn begun(env: &Env) -> Vec<Value> {
     let is_beat =
         |agent: &Value| agent["env"]["MURMUR_AGENT_ID"].as_str().is_some_and(|id| id.starts_with('w'));
@@ -38,21 +38,21 @@ pub(super) fn wait_for_more(env: &Env, more: usize) {
     env.wait(&env.root().join("log"), || (begun(env).len() >= until).then_some(()));
 }
 
-/// Waits until no beat is under way.
+/// Waits until no beat is running.
 pub(super) fn wait_for_none(env: &Env) {
     let beats = env.data().join("beats");
     let is_record = |name: &str| name.ends_with(".json") && !name.starts_with('.');
     env.wait(&beats, || (!env.names(&beats).lines().any(is_record)).then_some(()));
 }
 
-/// When a beat was decided on, in milliseconds: what its id, a UUIDv7, begins with.
+/// When a beat was decided on, in milliseconds: the beginning of its id, a UUIDv7.
 fn decided(beat: &str) -> u64 {
     let digits: String = beat.chars().filter(|digit| *digit != '-').take(12).collect();
     u64::from_str_radix(&digits, 16).unwrap()
 }
 
-/// Every agent of a beat began once and has one line, every line is of its own beat, and no heartbeat was run twice
-/// for one time at which it was due. How many there were.
+/// Checks that every agent of a beat started once and has one line, every line belongs to a beat, and no heartbeat ran
+/// twice for one due time. Returns their number.
 pub(super) fn check(env: &Env) -> usize {
     let journal = env.journal();
     let text = |line: &Value, name: &str| line[name].as_str().unwrap().to_owned();
@@ -79,7 +79,7 @@ pub(super) fn check(env: &Env) -> usize {
     journal.len()
 }
 
-/// Likewise, and each of them was well.
+/// The same, and each of them was ok.
 pub(super) fn check_all_well(env: &Env) -> usize {
     let count = check(env);
     let ill: Vec<_> = env.journal().into_iter().filter(|line| line["outcome"] != "ok").collect();

@@ -1,4 +1,4 @@
-//! Daemons that are killed, stopped and replaced while hosted agents work and beats come due: neither notices.
+//! Daemons that are killed, suspended and replaced while hosted agents work and beats come due: neither notices.
 
 use std::collections::BTreeMap;
 use std::process::Stdio;
@@ -12,23 +12,23 @@ use super::load::{Load, hosts};
 use super::{Moments, asked, beats, times};
 use crate::env::{Env, fixture};
 
-/// How long a daemon is stopped once, where rounds are asked for.
+/// How long a daemon is suspended each time, if rounds are requested.
 const STOPPED: Option<Duration> = Some(Duration::from_secs(30));
 
 /// How many beats may run at once.
 const MOST: usize = 3;
 
-/// Long enough for a machine that is busy with other things.
+/// Enough for a busy machine.
 fn env() -> Env {
     Env::for_as_long_as(Duration::from_secs(60 + times(0, 3600)))
 }
 
-/// How many agents work.
+/// The number of agents.
 fn crowd() -> usize {
     usize::try_from(times(6, 20)).unwrap().clamp(6, 20)
 }
 
-/// Everything that is under way beside the daemon.
+/// Everything that runs besides the daemon.
 struct Scene<'a> {
     env: &'a Env,
     load: Load<'a>,
@@ -47,7 +47,7 @@ impl<'a> Scene<'a> {
         Self { env, load, followers, faithful, moments: Moments::new(seed) }
     }
 
-    /// Waits for a random moment: some events later, or when some beats have begun.
+    /// Waits for a random moment: some events later, or when some beats have started.
     fn wait(&mut self) {
         match self.moments.below(5) {
             0 => {}
@@ -56,7 +56,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Ends it all, through a daemon that runs, and checks that nothing is missing.
+    /// Stops everything through a running daemon, and checks that nothing is missing.
     fn check(mut self, kind: &str) {
         let answered = self.load.fall_silent();
         self.load.assert_same();
@@ -88,7 +88,7 @@ fn nothing_is_lost_or_done_twice_however_often_the_daemon_is_killed() {
     let kills = times(50, 1000);
     for _ in 0..kills {
         if scene.moments.below(4) == 0 {
-            // Before it says anything.
+            // Before it prints anything.
             let run = env.murmur(["start", "--foreground"]).stdout(Stdio::null()).stderr(Stdio::null());
             let mut child = run.start();
             scene.load.wait(scene.moments.below(100));
@@ -129,7 +129,7 @@ fn a_suspended_daemon_misses_nothing_and_blocks_nobody() {
     beats::wait_for_more(&env, 2);
     scene.check("stopped daemon");
     assert!(daemon.ended().0.success());
-    // Every line was one event of that daemon, but of the beats that it left.
+    // Every line was one event of that daemon, except for the beats that it left running.
     let beat = |line: &Value| line["beat"].clone();
     let ends: Vec<Value> = ends.join().unwrap().iter().map(|event| beat(&event["payload"])).collect();
     let lines: Vec<Value> = env.journal().iter().map(beat).collect();

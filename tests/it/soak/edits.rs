@@ -1,4 +1,4 @@
-//! Scripts that edit config.json in every way there is, while murmur writes `lastRun` into it.
+//! Scripts that edit config.json in every possible way while murmur writes `lastRun` into it.
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -13,10 +13,10 @@ use sys::clock;
 use super::times;
 use crate::env::Env;
 
-/// How long one edit comes after the other: 80 a second.
+/// The interval between edits: 80 a second.
 const PACE: Duration = Duration::from_micros(12_500);
 
-/// How a script writes what it has changed.
+/// How a script writes its change.
 #[derive(Debug, Clone, Copy)]
 enum Way {
     Rename,
@@ -24,7 +24,7 @@ enum Way {
     Truncate,
 }
 
-/// Reads config.json, adds one to `edits`, and writes it; returns what it found.
+/// Reads config.json, adds one to `edits`, and writes it; returns the old value.
 fn edit_by_script(path: &Path, way: Way) -> u64 {
     let counted = |text: &str| {
         let mut config: Value = serde_json::from_str(text).unwrap();
@@ -61,7 +61,7 @@ fn no_edit_is_lost_while_last_runs_are_written() {
     let workspaces: Vec<_> = (0..3).map(|n| env.workspace(&format!("w{n}"), "Do it.")).collect();
     let entry = |path: &std::path::PathBuf| json!({ "path": path, "interval": "1s" });
     let mut entries: Vec<Value> = workspaces.iter().map(|workspace| entry(&workspace.0)).collect();
-    // Somebody runs beats of this one by hand.
+    // Somebody runs beats of this one manually.
     let hand = env.root().join("hand");
     entries.push(json!({ "path": hand, "interval": "1000h" }));
     env.configure(&json!({ "edits": 0, "maxConcurrent": 1, "workspaces": entries }).to_string());

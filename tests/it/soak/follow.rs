@@ -1,5 +1,5 @@
-//! Who follows an agent from its first event to its last, and finds each of them once: `murmur attach`, and a client
-//! of the daemon that comes again with its next number whenever the daemon goes.
+//! Followers of an agent from its first event to its last, which must get each of them once: `murmur attach`, and a client
+//! of the daemon that reattaches at its next event whenever the daemon is replaced.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -15,20 +15,20 @@ use serde_json::{Value, json};
 
 use crate::env::Env;
 
-/// All that an agent did, in short.
+/// Everything an agent did, summarized.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
     /// How many events there were.
     pub(super) events: u64,
-    /// How many turns came to their end.
+    /// How many turns ended.
     pub(super) results: u64,
-    /// What all lines were.
+    /// A hash of all lines.
     hash: u64,
     is_over: bool,
 }
 
 impl Told {
-    /// Takes the next event's line.
+    /// Adds the next event's line.
     fn take(&mut self, id: &str, line: &str) {
         let event: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line:?}"));
         assert!(!self.is_over, "{id}: after the end: {line}");
@@ -44,13 +44,13 @@ impl Told {
     }
 }
 
-/// A follower, at work.
+/// A running follower.
 pub(super) struct Follower {
     thread: JoinHandle<Told>,
     process: Option<Child>,
 }
 
-/// A follower through the daemon, which has to be told when there is one.
+/// A follower through the daemon, which must be told when there is one.
 pub(super) struct Faithful {
     follower: Follower,
     up: mpsc::Sender<u64>,
@@ -75,7 +75,7 @@ impl Follower {
         Self { thread, process: Some(process) }
     }
 
-    /// All that it saw, when the agent has ended.
+    /// Everything that it received, once the agent has ended.
     pub(super) fn told(self) -> Told {
         let told = self.thread.join().unwrap();
         if let Some(process) = self.process {
@@ -87,7 +87,7 @@ impl Follower {
 }
 
 impl Faithful {
-    /// `host.attach` of the daemon, again with its next number whenever there is another daemon.
+    /// The daemon's `host.attach`, again at its next event whenever there is another daemon.
     pub(super) fn new(env: &Env, id: &str) -> Self {
         let (up, coming) = mpsc::channel();
         let (tell, attached) = mpsc::channel();
@@ -114,12 +114,12 @@ impl Faithful {
         self.up.send(self.daemons).unwrap();
     }
 
-    /// Waits until it follows through the last daemon, which lives.
+    /// Waits until it follows through the last daemon, which is running.
     pub(super) fn is_there(&self) {
         while self.attached.recv_timeout(Duration::from_secs(60)).unwrap() < self.daemons {}
     }
 
-    /// All that it saw, when the agent has ended.
+    /// Everything that it received, once the agent has ended.
     pub(super) fn told(self) -> Told {
         self.follower.told()
     }
@@ -131,7 +131,7 @@ enum Left {
     Lagged,
 }
 
-/// Follows on one connection. `None` if there is no daemon, or it does not get as far as an answer.
+/// Follows on one connection. `None` if there is no daemon, or it doesn't respond.
 fn follow(socket: &Path, id: &str, told: &mut Told, attached: &mut impl FnMut()) -> Option<Left> {
     let mut stream = UnixStream::connect(socket).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();

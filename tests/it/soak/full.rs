@@ -1,4 +1,4 @@
-//! A disk that is full, has room again, and is full again: every beat that began has one line, whoever is killed.
+//! A disk that is full, has space again, and is full again: every beat that began has one line, whatever is killed.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -7,12 +7,12 @@ use sys::clock;
 use super::{Moments, parent, patience, times};
 use crate::env::{Disk, Env, Run, Workspace, fixture, kill, result, wait_for_end};
 
-/// How often the disk becomes full.
+/// How often the disk fills up.
 fn flips() -> u64 {
     times(4, 20)
 }
 
-/// No line is missing, none is there twice, and none waits.
+/// No line is missing or duplicated, and none waits.
 fn check(env: &Env, disk: &Disk) {
     let text = std::fs::read_to_string(disk.file("heartbeats.jsonl")).unwrap();
     let lines =
@@ -41,7 +41,7 @@ fn manual_beats_lose_no_line_while_the_disk_fills_and_empties() {
         for _ in 0..3 {
             let output = beat();
             let warned = String::from_utf8(output.stderr).unwrap();
-            // Before there was room once, no line can be kept, so that no beat begins.
+            // Before there was space once, no line can be kept, so no beat begins.
             assert_eq!(output.status.code(), Some(i32::from(flip == 0)), "{warned}");
             let expected = if flip == 0 {
                 "cannot reserve space for a beat's journal line"
@@ -69,7 +69,7 @@ fn killed_manual_beats_have_their_lines_on_a_full_disk() {
     site.plays(&json!({ "fixture": fixture("ok"), "faults": ["hang"] }));
     let beat = || disk.murmur(&env, &["beat", site.path()]);
     let mut moments = Moments::new(0x6675_6c6c);
-    // Takes what a full disk needs.
+    // Allocates the reserve for a full disk.
     assert!(!beat().output_when_killed(&env, 1));
     for flip in 0..flips() {
         let is_full = flip == 0 || moments.below(4) > 0;
@@ -87,7 +87,7 @@ fn killed_manual_beats_have_their_lines_on_a_full_disk() {
     check(&env, &disk);
 }
 
-/// Asks for a beat, and says why it did not begin, if it did not.
+/// Requests a beat; returns why it did not begin, if it didn't.
 fn ask(disk: &Disk, workspace: &str) -> Option<String> {
     let answer = disk.connect().answer("beat", &json!({ "workspace": workspace }));
     (answer["success"] != true).then(|| answer["error"].as_str().unwrap().to_owned())
@@ -105,13 +105,13 @@ fn register(disk: &Disk, workspaces: &[Workspace], instructions: &Value) {
     std::fs::create_dir(disk.file("beats")).unwrap();
 }
 
-/// Starts or stops the daemon, in order.
+/// Starts or stops the daemon in the normal way.
 fn tell(env: &Env, disk: &Disk, what: &str) {
     let output = disk.murmur(env, &[what]).output();
     assert!(output.status.success(), "{what}: {output:?}");
 }
 
-/// Starts the daemon and waits until it has taken what a full disk needs: the reserve is the last of it.
+/// Starts the daemon and waits until it has allocated everything for a full disk: the reserve comes last.
 fn start_with_reserve(env: &Env, disk: &Disk) {
     tell(env, disk, "start");
     let root = disk.file("");
@@ -142,7 +142,7 @@ fn a_daemon_started_on_a_full_disk_loses_no_line() {
                 _ => {}
             }
             let refused = ask(&disk, workspace.path());
-            // Before there was room once, no line can be kept, so that no beat begins.
+            // Before there was space once, no line can be kept, so no beat begins.
             if flip == 0 && is_full {
                 assert!(refused.unwrap().contains("its journal line could not be kept"));
                 continue;
@@ -236,7 +236,7 @@ fn a_host_that_cannot_write_does_not_change_the_outcome_and_status_names_the_dis
 
 /// A run that hangs until it is killed.
 trait Killed {
-    /// Kills it when `agents` agents have begun; whether it had ended by itself.
+    /// Kills it when `agents` agents have started; returns whether it had ended by itself.
     fn output_when_killed(self, env: &Env, agents: usize) -> bool;
 }
 

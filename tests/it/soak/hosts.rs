@@ -1,4 +1,4 @@
-//! Hosts that are killed at random moments, in the middle of what their agents do: somebody notices, and nothing of
+//! Hosts that are killed at random moments while their agents work: this is noticed, and nothing of
 //! them is left.
 
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ fn name(agent: &Value) -> &str {
     agent["env"]["MURMUR_AGENT_ID"].as_str().unwrap()
 }
 
-/// Kills `host`, and waits for the end of its agent, and of the child that this has elsewhere.
+/// Kills `host`, and waits for the end of its agent, and of the agent's child in another session.
 fn kill_host(host: i64, logged: &Value) {
     kill(host, Signal::KILL);
     let child = logged["children"][0].as_i64().unwrap();
@@ -31,7 +31,7 @@ fn logged(env: &Env, id: &str) -> Value {
     env.agents().into_iter().find(|agent| name(agent) == id).unwrap()
 }
 
-/// What `murmur host list --all` says of them.
+/// What `murmur host list --all` shows of them.
 fn list(env: &Env) -> Vec<Value> {
     env.murmur(["host", "list", "--all", "--json"]).json()["agents"].as_array().unwrap().clone()
 }
@@ -65,7 +65,7 @@ fn leftovers_of_a_killed_host_are_killed_and_reported() {
             live.insert(agent.id);
             load.add(&format!("live-more-{round}"), &["setsid-child"]);
         } else {
-            // Not for more to begin: as many as may run could run already.
+            // Not for more to start: the maximum may be running already.
             let running = |agent: &Value| !killed.contains(name(agent));
             let agents = env.wait(&env.root().join("log"), || {
                 Some(beats::begun(&env).into_iter().filter(running).collect::<Vec<_>>())
@@ -83,7 +83,7 @@ fn leftovers_of_a_killed_host_are_killed_and_reported() {
         live.iter().all(|id| is_told(&agents, id)).then_some(())
     });
     load.assert_same();
-    // Those that hang are ended with the daemon.
+    // Those that hang are stopped with the daemon.
     daemon.stop();
     beats::wait_for_none(&env);
     beats::check(&env);
@@ -114,7 +114,7 @@ fn without_a_daemon_discover_kills_and_reports_leftovers() {
         wait_for_end(agent.host);
         wait_for_end(agent.pid);
         assert!(is_agent(victim["children"][0].as_i64().unwrap()));
-        // Two at once are in nobody's way.
+        // Two at once don't conflict.
         let discover: Vec<Child> = (0..2).map(|_| env.murmur(["host", "discover"]).start()).collect();
         for child in discover {
             crate::env::ended(child).success();
@@ -125,7 +125,7 @@ fn without_a_daemon_discover_kills_and_reports_leftovers() {
     }
     load.fall_silent();
     load.assert_same();
-    // The youngest may be about to say that it began.
+    // The newest may be about to report its start.
     env.wait_for_agents(4 + usize::try_from(times(5, 100)).unwrap());
     assert_eq!(env.agents_alive().len(), 2 * load.agents.len());
 }

@@ -1,4 +1,4 @@
-//! Hosted agents that are never left in peace: they echo what a thread tells them, one after the other, without an end.
+//! Hosted agents that are always busy: they echo what a thread sends them, in an endless sequence.
 //!
 //! Their events are the clock of these tests: a random moment is a random number of events later.
 
@@ -15,10 +15,10 @@ use serde_json::{Value, json};
 
 use crate::env::{Env, Run};
 
-/// No answer takes as long.
+/// Longer than any answer takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// One agent: its id, and which processes it is.
+/// One agent: its id and its processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Agent {
     pub(super) id: String,
@@ -26,14 +26,14 @@ pub(super) struct Agent {
     pub(super) pid: i64,
 }
 
-/// What is told of agents while they work.
+/// The events of agents while they work.
 #[derive(Default)]
 struct Ticks {
     count: Mutex<u64>,
     more: Condvar,
 }
 
-/// The agents, and the thread that speaks with them.
+/// The agents, and the thread that sends them messages.
 pub(super) struct Load<'a> {
     env: &'a Env,
     pub(super) agents: Vec<Agent>,
@@ -65,7 +65,7 @@ impl Peer {
         self.lines.get_mut().write_all(line.as_bytes()).ok()
     }
 
-    /// The next whole line; `None` at the end, which may come in the middle of one.
+    /// The next complete line; `None` at the end, which may be in the middle of one.
     fn hear(&mut self) -> Option<Value> {
         let mut line = String::new();
         self.lines.read_line(&mut line).ok()?;
@@ -73,7 +73,7 @@ impl Peer {
     }
 }
 
-/// How the agent `id` is, as its host says.
+/// The state of the agent `id`, as reported by its host.
 pub(super) fn status(env: &Env, id: &str) -> Value {
     let mut peer = Peer::connect(&hosts(env), id).unwrap();
     peer.ask("status", &Value::Null).unwrap();
@@ -95,7 +95,7 @@ fn agent(env: &Env, id: &str) -> Agent {
 }
 
 impl<'a> Load<'a> {
-    /// As many agents as `count`, with `faults`, of which one at a time has something to do.
+    /// `count` agents with `faults`; one at a time has something to do.
     pub(super) fn new(env: &'a Env, count: usize, faults: &[&str]) -> Self {
         let instructions = json!({ "live": "echo", "faults": faults });
         let ids: Vec<String> = (0..count).map(|n| format!("live-{n}")).collect();
@@ -113,14 +113,14 @@ impl<'a> Load<'a> {
         Self { env, agents, ticks, is_over, come, speaking }
     }
 
-    /// Starts one more, and has it worked.
+    /// Starts one more, and gives it work.
     pub(super) fn add(&mut self, id: &str, faults: &[&str]) {
         spawning(self.env, id, &json!({ "live": "echo", "faults": faults })).assert().success();
         self.agents.push(agent(self.env, id));
         self.come.send(id.to_owned()).unwrap();
     }
 
-    /// Waits until so many events more have come from agents.
+    /// Waits for so many more events of agents.
     pub(super) fn wait(&self, more: u64) {
         let count = self.ticks.count.lock().unwrap();
         let until = *count + more;
@@ -137,13 +137,13 @@ impl<'a> Load<'a> {
         assert!(time.is_zero() || *count > before, "the agents do nothing any more");
     }
 
-    /// Says nothing more; how many messages each agent was sent and answered.
+    /// Stops sending; returns how many messages each agent got and answered.
     pub(super) fn fall_silent(&mut self) -> BTreeMap<String, u64> {
         self.is_over.store(true, Ordering::Relaxed);
         self.speaking.take().unwrap().join().unwrap()
     }
 
-    /// That every agent is the same process as in the beginning, under the same host.
+    /// Checks that every agent is the same process as in the beginning, under the same host.
     pub(super) fn assert_same(&self) {
         for known in &self.agents {
             assert_eq!(agent(self.env, &known.id), *known);
@@ -157,7 +157,7 @@ impl Drop for Load<'_> {
     }
 }
 
-/// Who tells the agents what to do.
+/// The thread that sends messages to the agents.
 struct Speaker {
     folder: PathBuf,
     ticks: Arc<Ticks>,
@@ -177,7 +177,7 @@ impl Speaker {
                     peers.push((id, peer));
                 }
             }
-            // One that was killed says nothing more.
+            // A killed agent sends nothing more.
             peers.retain_mut(|(id, peer)| {
                 let said = answered.entry(id.clone()).or_default();
                 let is_alive = self.turn(peer, *said).is_some();
@@ -188,7 +188,7 @@ impl Speaker {
         answered
     }
 
-    /// One message, and all that comes of it.
+    /// One message, and all its results.
     fn turn(&self, peer: &mut Peer, number: u64) -> Option<()> {
         peer.ask("send", &json!({ "text": format!("message {number}") }))?;
         loop {
@@ -199,7 +199,7 @@ impl Speaker {
             *self.ticks.count.lock().unwrap() += 1;
             self.ticks.more.notify_all();
             let is_idle = line["event_type"] == "state" && line["payload"]["state"] == "idle";
-            // Those that come first are told of before any message.
+            // Earlier ones are reported before any message.
             if is_idle && line["payload"]["turns"] == number + 1 {
                 return Some(());
             }

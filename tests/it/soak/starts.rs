@@ -1,4 +1,4 @@
-//! Two that want to be the daemon at once: one is, and the other says who.
+//! Two concurrent starts: one becomes the daemon, and the other reports which.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn of_two_concurrent_starts_one_wins_and_the_other_names_it() {
         if race % 2 == 0 {
             assert_eq!(env.run(["stop"]), format!("murmur stopped (PID {pid})\n[exit 0]"));
         } else {
-            // What a killed one leaves is in nobody's way.
+            // The leftovers of a killed one are in nobody's way.
             let pid = pid.as_i64().unwrap();
             crate::env::kill(pid, rustix::process::Signal::KILL);
             crate::env::wait_for_end(pid);

@@ -1,4 +1,4 @@
-//! What `murmur status` knows where the journal or the daemon is missing.
+//! What `murmur status` shows without the journal or the daemon.
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ fn a_last_run_that_only_config_json_knows_is_shown() {
 fn a_beat_that_only_the_journal_knows_is_shown() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
-    // Not registered yet, so that nobody notes when it ran.
+    // Not registered yet, so that nobody records its last run.
     env.run(["beat", "site"]);
     env.register(&[&site]);
     let shown = env.run(["status"]);

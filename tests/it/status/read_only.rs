@@ -1,4 +1,4 @@
-//! A data folder that nobody can write to, such as one of a backup: commands that only read work there.
+//! A read-only data folder, such as a backup: commands that only read work there.
 
 use serde_json::json;
 
@@ -7,14 +7,14 @@ use crate::env::{Env, MURMUR, Run, result};
 const READ_ONLY: &str =
     "mount --bind \"$1\" \"$1\" && mount -o remount,ro,bind \"$1\" && shift && exec \"$@\"";
 
-/// `murmur` in a namespace of its own, where the data folder is read-only.
+/// `murmur` in its own namespace, with a read-only data folder.
 fn read_only(env: &Env, args: &[&str]) -> Run {
     let data = env.data();
     let head = ["-rm", "sh", "-c", READ_ONLY, "sh", data.to_str().unwrap(), MURMUR];
     env.program("unshare", head.into_iter().chain(args.iter().copied()))
 }
 
-/// A data folder with a line that waits, and a journal that can be written.
+/// A data folder with a waiting line and a writable journal.
 fn with_a_line_that_waits(env: &Env) {
     let site = env.workspace("site", "Do it.");
     site.plays(&json!({ "stdout": result("HEARTBEAT_OK") }));

@@ -1,4 +1,4 @@
-//! What a timeout or a stop interrupted is named.
+//! Timeouts and stops name what they interrupted.
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ fn a_stop_names_the_tool_that_ran() {
     let mut beat = env.murmur(["beat", "site", "--verbose"]).start();
     let shown = beat.stdout.take().unwrap();
     std::io::Write::write_all(&mut gate, b".").unwrap();
-    // It has been seen when it is shown.
+    // It was read once it is shown.
     let mut shown = std::io::BufReader::new(shown);
     std::io::BufRead::read_line(&mut shown, &mut String::new()).unwrap();
     kill(beat.id().into(), Signal::TERM);
@@ -86,7 +86,7 @@ fn background(tasks: &Value) -> Value {
     json!({ "type": "system", "subtype": "background_tasks_changed", "tasks": tasks })
 }
 
-/// Two tasks that go on in the background.
+/// Two running background tasks.
 fn goes_on() -> String {
     let task =
         |id: &str| json!({ "task_id": id, "task_type": "local_bash", "description": format!("sleep {id}") });
@@ -172,7 +172,7 @@ fn unprompted_turns_count_toward_the_limit() {
     assert_eq!((&line["outOfTurns"], &line["backgroundEnded"]), (&json!(true), &Value::Null), "{line}");
     let line = beat("maxTurns: 3\n", &["m1", "m2", "m3"]);
     assert_eq!((&line["outcome"], &line["outOfTurns"]), (&json!("ok"), &Value::Null), "{line}");
-    // Nobody set the limit that is the default: it ends the beat, and the answers decide.
+    // Nobody set the default limit: it ends the beat, and the answers decide.
     let line = beat("", &["m1", "m2", "m3", "m4", "m5"]);
     assert_eq!((&line["outcome"], &line["outOfTurns"]), (&json!("ok"), &json!(true)), "{line}");
     assert_eq!(line["backgroundEnded"], 2, "{line}");
@@ -219,7 +219,7 @@ fn an_unfinished_unprompted_turn_is_an_error() {
     assert_eq!((&line["outcome"], &line["error"]), (&json!("error"), &json!(why)));
     let (_, _, line) = beat("", &(result("2 tests fail") + &unfinished), &[]);
     assert_eq!(line["error"], format!("{why}; before that, it had said: 2 tests fail"));
-    // It may say that it is up once more, and exit.
+    // It may report once more that it is running, and exit.
     let (_, _, line) = beat("", &(result("HEARTBEAT_OK") + &lines(&[init()])), &[]);
     assert_eq!(line["outcome"], "ok");
 }

@@ -1,4 +1,4 @@
-//! Streams that are cut, huge or no text.
+//! Streams that are torn, huge or not text.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 
 use crate::env::{Env, fixture};
 
-/// What a beat prints when its agent plays the fixture `ok` with these faults.
+/// The output of a beat whose agent plays the fixture `ok` with these faults.
 fn beat(env: &Env, faults: &[&str]) -> String {
     env.workspace("site", "Do it.").plays(&json!({ "fixture": fixture("ok"), "faults": faults }));
     env.run(["beat", "site"])
@@ -44,8 +44,8 @@ fn a_flood_on_stderr_blocks_nothing_and_its_end_explains_the_error() {
     assert!(error.ends_with("the last words"), "{error}");
 }
 
-/// The most memory that a verbose beat had, in KiB, when it had shown a line that starts with `mark` and had only
-/// its agent's result to come; and what it showed in all.
+/// The peak memory of a verbose beat, in KiB, once it has shown a line that starts with `mark` and only awaits
+/// its agent's result; and its output.
 fn peak(env: &Env, faults: &[&str], mark: &str) -> (i64, String) {
     let (pace, mut gate) = env.gate(mark);
     let instructions = json!({ "fixture": fixture("ok"), "faults": faults, "pace": pace });

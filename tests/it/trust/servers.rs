@@ -1,4 +1,4 @@
-//! Which MCP servers an agent gets: `mcp`, and what `requires` says of those that are left out.
+//! Which MCP servers an agent gets: `mcp`, and how `requires` explains omitted ones.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::write;
 use crate::env::Env;
 
-/// A trusted repository or another, with a server of its own, one of the user's, and one that the user has for it alone;
-/// the names of those that its agent got.
+/// A repository, trusted or not, with a server of its own, one of the user's, and one of the user's for this folder only;
+/// returns the names of those that its agent got.
 fn got(env: &Env, mcp: &Value, front: &str, trusted: bool) -> String {
     let site = env.workspace("site", &format!("{front}Do it."));
     site.plays(&json!({ "script": [[{ "type": "text", "text": "HEARTBEAT_OK" }]] }));

@@ -1,4 +1,4 @@
-//! What people are shown: by `murmur trust`, and wherever a workspace is.
+//! What people see: in `murmur trust`, and wherever a workspace is shown.
 
 use insta::assert_snapshot;
 use serde_json::json;
