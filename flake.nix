@@ -15,7 +15,7 @@
       ];
       perSystem = make: lib.genAttrs systems (system: make nixpkgs.legacyPackages.${system});
 
-      # What `package` is where a configuration does not say: the one of this flake.
+      # The default of `package`: this flake's.
       withPackage =
         module:
         { lib, pkgs, ... }:

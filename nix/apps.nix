@@ -1,4 +1,4 @@
-# What `nix run` runs.
+# The programs for `nix run`.
 { packages }:
 let
   app = package: program: description: {

@@ -13,7 +13,7 @@ rustPlatform.buildRustPackage (
       "--bin"
       program
     ]) programs;
-    # The tests are a check of their own, so that an edit of theirs builds no program again.
+    # The tests are a separate check, so that editing them rebuilds no program.
     doCheck = false;
     meta = {
       license = [

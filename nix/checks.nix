@@ -1,10 +1,10 @@
-# What `nix flake check` builds: of `just check` the format, the lints, the tests and the documentation of the code; and the
-# modules. Scripts, dependencies and packages are checked by `just check` alone.
+# What `nix flake check` builds: of `just check` the format, lints, tests and code documentation; and the
+# modules. Only `just check` covers scripts, dependencies and packages.
 { pkgs, packages }:
 let
   inherit (pkgs) lib rustPlatform;
 
-  # A run of cargo over the whole source. Nothing comes of it but that it went well.
+  # Runs cargo over the whole source. Only its success counts.
   check =
     name: command:
     pkgs.stdenv.mkDerivation {
@@ -28,8 +28,8 @@ in
 {
   fmt = check "fmt" "cargo fmt --check";
   clippy = check "clippy" "cargo clippy --locked --offline --all-targets -- --deny warnings";
-  # Without those that run the documentation, or hold the recipes, the workflow and the modules against the code: README.md,
-  # CONTRIBUTING.md, justfile and Nix's own files are not among the sources, so that an edit of them builds nothing.
+  # Without tests that run the documentation, or compare recipes, workflow and modules with the code: README.md,
+  # CONTRIBUTING.md, justfile and the Nix files are not among the sources, so that editing them rebuilds nothing.
   tests = check "tests" ''
     export MURMUR_TEST_PATH=${import ./programs.nix { inherit pkgs; }}
     cargo test --locked --offline -- --skip book:: --skip packaging::modules:: --skip packaging::workflow::

@@ -1,4 +1,4 @@
-# What stands where Claude Code stands in tests, and what stands where its model stands.
+# Replacements for Claude Code and its model in tests.
 { callPackage }:
 callPackage ./build.nix { } {
   pname = "fake-claude";
@@ -7,7 +7,7 @@ callPackage ./build.nix { } {
     "fake-model"
   ];
   meta = {
-    description = "Stands in for Claude Code and replays recorded runs of it";
+    description = "Replaces Claude Code in tests and replays recorded runs";
     mainProgram = "fake-claude";
   };
 }

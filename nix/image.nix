@@ -1,6 +1,6 @@
-# A container image: murmur's daemon, as a user that is not root, with all it keeps in one volume.
+# A container image: murmur's daemon, as a non-root user, with all its data in one volume.
 #
-# murmur is process 1. It reaps what agents leave behind, and ends in time when it is told to.
+# murmur is process 1. It reaps what agents leave behind, and ends in time when told to.
 {
   dockerTools,
   writeTextDir,
@@ -8,12 +8,12 @@
   coreutils,
   cacert,
   murmur,
-  # What agents need besides, and the agent itself.
+  # The agent and whatever else agents need.
   extraContents ? [ ],
 }:
 let
   user = "1000:1000";
-  # Its home as well: there is nowhere else to write.
+  # The data folder is also the home: nothing else is writable.
   data = "/data";
   seconds = count: count * 1000000000;
 in
@@ -22,7 +22,7 @@ dockerTools.buildLayeredImage {
   tag = murmur.version;
   contents = [
     murmur
-    # Claude Code runs hooks by `sh`.
+    # Claude Code runs hooks with `sh`.
     bash
     coreutils
     cacert

@@ -1,4 +1,4 @@
-# The hook. It runs at every call of a tool, so on Linux it has nothing to load first: linked statically, at a fixed
+# The hook. It runs for every tool call, so on Linux it loads no libraries: it is statically linked, at a fixed
 # address.
 {
   lib,
@@ -12,7 +12,7 @@ callPackage ./build.nix { } {
     RUSTFLAGS = "-C target-feature=+crt-static -C relocation-model=static";
   };
   meta = {
-    description = "Answers the hooks of Claude Code for murmur";
+    description = "Answers Claude Code's hooks for murmur";
     mainProgram = "murmur-hook";
   };
 }

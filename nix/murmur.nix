@@ -1,4 +1,4 @@
-# murmur with the names it is called by, and with the hook that every call of a tool runs.
+# murmur with its links, and with the hook that runs for every tool call.
 {
   lib,
   stdenv,
@@ -18,7 +18,7 @@ callPackage ./build.nix { } {
     if stdenv.buildPlatform.canExecute stdenv.hostPlatform then
       "bash ${../packaging/layout.sh} $out"
     else
-      # The rest is what murmur itself says, which cannot run here.
+      # The rest is printed by murmur itself, which can't run here.
       ''
         for name in mm derun murmur-host; do
           ln -s murmur $out/bin/$name

@@ -1,4 +1,4 @@
-# The packages, of any nixpkgs.
+# The packages, for any nixpkgs.
 { pkgs }:
 let
   inherit (pkgs) lib;

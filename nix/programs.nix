@@ -1,4 +1,4 @@
-# The PATH of what tests start (MURMUR_TEST_PATH): the folders in which they look otherwise have nothing in them with Nix.
+# The PATH for tests (MURMUR_TEST_PATH): with Nix, their default folders contain nothing.
 { pkgs }:
 pkgs.lib.makeBinPath [
   pkgs.bash

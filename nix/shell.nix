@@ -1,4 +1,4 @@
-# What `just check`, `install` and `dist` need, the dependencies included: nothing in it asks the network.
+# What `just check`, `install` and `dist` need, including the dependencies: nothing in it uses the network.
 {
   lib,
   mkShell,
@@ -57,18 +57,18 @@ mkShell {
     tmux
     vim
   ]
-  # A network of their own for the tests.
+  # A separate network for the tests.
   ++ lib.optionals stdenv.hostPlatform.isLinux [
     iproute2
     util-linux
   ];
-  # What is given away is static. The other one stands first, or what is not static would be linked with parts of this.
+  # Released programs are static. The other C library comes first, or programs that aren't static would use parts of this.
   buildInputs = lib.optionals stdenv.hostPlatform.isLinux [
     glibc.out
     glibc.static
   ];
   env.MURMUR_TEST_PATH = import ./programs.nix { inherit pkgs; };
-  # cargo reads the place of its sources from a file only, and writes locks beside it.
+  # cargo reads the location of its sources only from a file, and writes locks next to it.
   shellHook = ''
     export CARGO_HOME=''${XDG_CACHE_HOME:-$HOME/.cache}/murmur-develop
     mkdir -p "$CARGO_HOME"

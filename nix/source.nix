@@ -1,4 +1,4 @@
-# What the builds see of the repository: whatever else is edited rebuilds nothing.
+# The parts of the repository that builds see: editing anything else rebuilds nothing.
 { lib }:
 let
   inherit (lib.fileset) toSource unions;
@@ -7,7 +7,7 @@ let
     ../Cargo.lock
     ../Cargo.toml
     ../crates
-    # Its pages are documentation, as README.md is.
+    # Its pages are documentation, like README.md.
     (lib.fileset.difference ../fake-claude (unions [
       ../fake-claude/README.md
       ../fake-claude/testing.md
@@ -20,13 +20,13 @@ let
   ];
 in
 {
-  # What the programs are made of.
+  # The sources of the programs.
   program = toSource {
     root = ../.;
     fileset = program;
   };
 
-  # That, and what the tests, the lints and the documentation of the code read besides.
+  # Those, and what tests, lints and code documentation read as well.
   whole = toSource {
     root = ../.;
     fileset = unions [
@@ -37,7 +37,7 @@ in
       ../Containerfile
       ../benches
       ../clippy.toml
-      # Tests load its examples and hold its tables against the code.
+      # Tests load its examples and compare its tables with the code.
       ../docs
       ../fixtures
       ../packaging

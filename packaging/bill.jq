@@ -1,6 +1,6 @@
 # CycloneDX 1.5 (https://cyclonedx.org/docs/1.5/json) from what packaging/bill.sh has gathered.
 
-# Old packages separate the licences that one may choose from by a slash.
+# Old packages separate alternative licenses with a slash.
 def expression: gsub(" */ *"; " OR ");
 def purl: "pkg:cargo/\(.name)@\(.version | @uri)";
 # murmur's own crates are in no registry.
@@ -28,13 +28,13 @@ def reference: if .source == null and .name != "murmur" then "\(.name)@\(.versio
       licenses: [{expression: "GPL-3.0-or-later WITH GCC-exception-3.1"}],
       externalReferences: [{type: "website", url: "https://gcc.gnu.org/"}]
     } else empty end),
-    # Which versions of these Rust brings, it does not say.
+    # Rust doesn't report the versions of these.
     (if $triple | contains("-linux-musl") then {
-      "bom-ref": "musl", type: "library", name: "musl", description: "the one of Rust \($rust)",
+      "bom-ref": "musl", type: "library", name: "musl", description: "included in Rust \($rust)",
       licenses: [{expression: "MIT"}],
       externalReferences: [{type: "website", url: "https://musl.libc.org/"}]
     }, {
-      "bom-ref": "libunwind", type: "library", name: "libunwind", description: "LLVM's, the one of Rust \($rust)",
+      "bom-ref": "libunwind", type: "library", name: "libunwind", description: "LLVM's, included in Rust \($rust)",
       licenses: [{expression: "Apache-2.0 WITH LLVM-exception"}],
       externalReferences: [{type: "website", url: "https://llvm.org/"}]
     } else empty end)
@@ -58,7 +58,7 @@ def reference: if .source == null and .name != "murmur" then "\(.name)@\(.versio
       | {
           "bom-ref": purl, type: "library", name, version,
           hashes: [{alg: "SHA-256", content: $sum}],
-          licenses: [{expression: (.license // error("\(.name) \(.version) names no licence") | expression)}],
+          licenses: [{expression: (.license // error("\(.name) \(.version) names no license") | expression)}],
           purl: purl
         }
       + (if .repository then {externalReferences: [{type: "vcs", url: .repository}]} else {} end)

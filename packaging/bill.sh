@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# What the programs are made of: `packaging/bill.sh FOLDER` writes there murmur.cdx.json, a CycloneDX bill of materials,
-# and THIRD-PARTY.txt, the licences' texts. Both name what is linked into the programs on this machine, and nothing that
-# only builds or tests them: the crates, Rust's standard library, and on Linux the C library and the unwinder, which are
-# linked statically. Elsewhere those are the system's and not in the programs. The same Cargo.lock, toolchain and
+# The contents of the programs: `packaging/bill.sh FOLDER` writes murmur.cdx.json there, a CycloneDX bill of materials,
+# and THIRD-PARTY.txt, the texts of the licenses. Both list what is linked into the programs on this machine, but nothing
+# that only builds or tests them: the crates, Rust's standard library, and on Linux the C library and the unwinder, which
+# are statically linked. Elsewhere those belong to the system and not to the programs. The same Cargo.lock, toolchain and
 # SOURCE_DATE_EPOCH give the same bytes.
 #
-# A dependency without the text of its licence is an error.
+# A dependency without the text of its license is an error.
 set -euo pipefail
-# The bash of macOS does not know it.
+# The bash of macOS doesn't have this option.
 shopt -s inherit_errexit 2>/dev/null || true
 
 if [[ $# != 1 || -z ${SOURCE_DATE_EPOCH:-} ]]; then
@@ -36,36 +36,36 @@ case $triple in
   c=$(getconf GNU_LIBC_VERSION | sed 's/^glibc //')
   gcc=$(cc -dumpfullversion)
   [[ -f $(cc -print-file-name=libgcc_eh.a) ]] || {
-    echo "error: cc has no libgcc_eh.a, and packaging/bill.sh does not know what it links instead; use gcc" >&2
+    echo "error: cc has no libgcc_eh.a, so it is unknown which unwinder it links; use gcc" >&2
     exit 1
   }
   ;;
 *-linux-musl*)
-  # rustup's has its own musl and LLVM's unwinder; a distribution's may link others.
+  # rustup's Rust has its own musl and LLVM's unwinder; a distribution's may link others.
   [[ -f $(rustc --print sysroot)/lib/rustlib/$triple/lib/self-contained/libunwind.a ]] || {
-    echo "error: this Rust does not bring musl, and packaging/bill.sh does not know what it links; use the one of rustup" >&2
+    echo "error: this Rust does not include musl, so it is unknown which C library it links; use rustup's Rust" >&2
     exit 1
   }
   ;;
 *-linux-*)
-  echo "error: packaging/bill.sh does not know what C library is linked for $triple; name it there" >&2
+  echo "error: unknown C library for $triple; add it to packaging/bill.sh" >&2
   exit 1
   ;;
 esac
 
-# `name vVERSION` of each, without what only runs while others are compiled.
+# `name vVERSION` of each, without what only runs during compilation.
 cargo tree --locked --package murmur --edges normal,no-proc-macro --target "$triple" --prefix none --format '{p}' |
   sed 's/ (.*//' | sort -u >"$scratch/linked"
 cargo metadata --locked --format-version 1 --filter-platform "$triple" >"$scratch/metadata.json"
-# name, version and SHA-256 of each that comes from a registry.
+# Name, version and SHA-256 of each that comes from a registry.
 awk -F'"' '/^name = /{n=$2} /^version = /{v=$2} /^checksum = /{print n, v, $2}' Cargo.lock >"$scratch/checksums"
 
 jq -n --rawfile linked "$scratch/linked" --rawfile checksums "$scratch/checksums" \
   --slurpfile metadata "$scratch/metadata.json" --arg rust "$rust" --arg c "$c" --arg gcc "$gcc" --arg triple "$triple" \
   --argjson epoch "$SOURCE_DATE_EPOCH" --from-file packaging/bill.jq >"$out/murmur.cdx.json"
 
-# The files of a licence that a package brings, or the text of one of the licences that it names.
-texts() { # package's folder, its licence
+# The license files in a package, or the text of one of the licenses that it names.
+texts() { # package's folder, its license
   local found
   found=$(find "$1" -maxdepth 2 -type f \( -iname 'licen[sc]e*' -o -iname 'copying*' -o -iname 'unlicense*' \
     -o -iname 'notice*' -o -iname 'copyright*' \) ! -name '*.rs' | sort)
@@ -76,7 +76,7 @@ texts() { # package's folder, its licence
   fi
 }
 
-# One entry: what it is, its licence, the files with the text. A text that many have stands there once.
+# One entry: name, license, and the files with the text. A text that several share is included once.
 entry() {
   local file sum
   printf '%s: %s\n' "$1" "$2" >>"$scratch/list"
@@ -103,7 +103,7 @@ while IFS=$'\t' read -r name version license; do
   entry "$name $version" "$license" "${files[@]}"
 done <"$scratch/wanted"
 if [[ ${#without[@]} != 0 ]]; then
-  printf 'error: no text of the licence of %s; add it to packaging/licenses, and say so in packaging/bill.sh\n' "${without[@]}" >&2
+  printf 'error: no license text for %s; add it to packaging/licenses and packaging/bill.sh\n' "${without[@]}" >&2
   exit 1
 fi
 entry "the standard library of Rust $rust" "MIT OR Apache-2.0" LICENSE-APACHE
@@ -119,7 +119,7 @@ case $triple in
 esac
 
 {
-  echo "murmur's programs contain the work of others, under these licences. Their texts follow."
+  echo "murmur's programs contain third-party code under these licenses. Their texts follow."
   echo
   cat "$scratch/list"
   for of in "$scratch"/*.of; do

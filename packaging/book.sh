@@ -24,14 +24,14 @@ preprocess)
   if [[ ${2-} == supports ]]; then
     exit
   fi
-  # README.md is the first page. A link that leaves docs/ keeps its text; hidden command lines go, and so do the notes
-  # behind ```console.
+  # README.md is the first page. Links that leave docs/ become text; hidden command lines and the notes
+  # after ```console are removed.
   # shellcheck disable=SC2016
   jq --compact-output --rawfile readme README.md '
     def unlinked($places): gsub("\\[(?<text>[^\\]]*)\\]\\(" + $places + "[^)]*\\)"; .text);
     ($readme | gsub("\\]\\(docs/"; "](") | unlinked("(?:SUMMARY|CONTRIBUTING|CHANGELOG|LICENSE|fake-claude|fixtures|crates)")) as $first
     | .[1]
-    # Before 0.5 they are called sections.
+    # Before 0.5, items were called sections.
     | (if has("sections") then .sections else .items end) |= [{Chapter: {name: "murmur", content: $first, number: null, sub_items: [], path: "index.md",
         source_path: null, parent_names: []}}] + .
     | walk(if type == "object" and has("content") then .content |= (

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds what is given to others: `packaging/build.sh PREFIX` fills the folder as packaging/layout.sh says. The same
-# sources and toolchain give the same bytes, wherever the sources, cargo's folders and the target folder lie; `just
-# dist` tries it. CARGO_TARGET_DIR is respected; RUSTFLAGS are not, nor the flags in a config.toml of cargo's, because
-# what is given away is the same from everyone.
+# Builds a release: `packaging/build.sh PREFIX` fills the folder as packaging/layout.sh describes. The same
+# sources and toolchain give the same bytes, wherever the sources, cargo's folders and the target folder are; `just
+# dist` checks this. CARGO_TARGET_DIR is respected; RUSTFLAGS and the flags in cargo's config.toml are not, so that
+# everybody builds the same.
 #
-# On Linux the programs are static: they need no library, so they run in a container that has nothing else. The hook,
-# which runs at every call of a tool, is linked at a fixed address besides, and has nothing to relocate first.
+# On Linux the programs are static: they need no libraries, so they run in an otherwise empty container. The hook,
+# which runs for every tool call, is also linked at a fixed address, so that it needs no relocation.
 set -euo pipefail
 
 if [[ $# != 1 ]]; then
@@ -23,12 +23,12 @@ sysroot=$(rustc --print sysroot)
 target=${CARGO_TARGET_DIR:-target}/packaging
 mkdir -p "$target"
 target=$(cd "$target" && pwd -P)
-# Where cargo has not run yet there is none.
+# It doesn't exist before cargo's first run.
 mkdir -p "${CARGO_HOME:-$HOME/.cargo}"
 cargo_home=$(cd "${CARGO_HOME:-$HOME/.cargo}" && pwd -P)
 
-# Nothing of this machine's folders, and no symbols, stands in what is given away. Where the sources of the standard
-# library are installed, rustc names them instead of the name that they have elsewhere.
+# A release contains neither paths of this machine nor symbols. If the sources of the standard
+# library are installed, rustc uses their path instead of the one used elsewhere.
 flags=(
   "--remap-path-prefix=$PWD=murmur"
   "--remap-path-prefix=$cargo_home=cargo"
@@ -44,10 +44,10 @@ case $triple in
 *) at=() ;;
 esac
 
-# Flags that have spaces in them, as paths may, are told apart by this character.
+# Separates flags, which may contain spaces, as paths do.
 CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f' && echo "${flags[*]}")
 export CARGO_ENCODED_RUSTFLAGS
-# With `--target` the flags are not those of what runs while it is built.
+# With `--target`, the flags don't apply to programs that run during the build.
 cargo=(rustc --locked --release --package murmur --target "$triple" --target-dir "$target")
 cargo "${cargo[@]}" --bin murmur
 cargo "${cargo[@]}" --bin murmur-hook -- ${at[@]+"${at[@]}"}

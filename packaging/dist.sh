@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# What is given away, in target/dist: the tarball and SHA256SUMS (packaging/tarball.sh). All of it is made twice, from two
-# copies of the sources in different folders and with nothing else in common but cargo's downloads, and compared.
+# A release, in target/dist: the tarball and SHA256SUMS (packaging/tarball.sh). It is built twice, from two
+# copies of the sources in different folders that share only cargo's downloads, and compared.
 set -euo pipefail
-# The bash of macOS does not know it.
+# The bash of macOS doesn't have this option.
 shopt -s inherit_errexit 2>/dev/null || true
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -24,16 +24,16 @@ make() {
   SECONDS=0
   CARGO_TARGET_DIR=$2/made "$1/packaging/build.sh" "$2/prefix"
   "$1/packaging/tarball.sh" "$2/prefix" "$2/dist"
-  echo "made in $1 in $SECONDS s" >&2
-  # The next one needs the room.
+  echo "built in $1 in $SECONDS s" >&2
+  # Frees space for the next one.
   rm -rf "$2/made"
 }
 make "$first" "$work/one"
 make "$second" "$work/two"
 
 diff -r "$work/one/dist" "$work/two/dist"
-# Those of earlier versions do not stand in SHA256SUMS any more.
+# Those of earlier versions are no longer in SHA256SUMS.
 rm -f "$out"/murmur-*.tar.gz "$out/SHA256SUMS"
 mv -f "$work"/one/dist/* "$out"
-echo "Made twice, in different folders, and the same byte for byte:"
+echo "Built twice, in different folders, with identical results:"
 cat "$out/SHA256SUMS"

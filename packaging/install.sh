@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs what packaging/layout.sh describes: `packaging/install.sh [--from FOLDER] [PREFIX]`, in ~/.local without a
-# PREFIX, from the folder that this file is in without a FOLDER, as in a tarball. DESTDIR is put in front of the PREFIX.
+# Installs what packaging/layout.sh describes: `packaging/install.sh [--from FOLDER] [PREFIX]`. The default PREFIX is
+# ~/.local, and the default FOLDER is the one with this script, as in a tarball. DESTDIR is prepended to PREFIX.
 #
-# First everything is copied, then everything is renamed: a daemon or an agent that runs keeps the program it has, and
-# where there is no room nothing has changed. PREFIX/share/murmur/files names what is there because of this, one path a
-# line, with a `/` at the end of the folders that were made for it; packaging/uninstall.sh removes just that.
+# First everything is copied, then everything is renamed: a running daemon or agent keeps its program, and
+# without enough space nothing changes. PREFIX/share/murmur/files lists what was installed, one path per
+# line, with a `/` at the end of folders that were created; packaging/uninstall.sh removes exactly that.
 #
-# Whatever is installed is of whoever installs it, and everybody may run and read it, whatever it was in the FOLDER.
+# Installed files belong to whoever installs them, and everybody may read and run them, whatever their mode in FOLDER.
 set -euo pipefail
 umask 022
 
@@ -32,7 +32,7 @@ for program in murmur murmur-hook; do
 done
 use_prefix "$@"
 
-# Whether a path is of an earlier installation.
+# Whether a path belongs to an earlier installation.
 is_ours() {
   [[ -f $prefix/$list ]] && grep -qxF -- "$1" "$prefix/$list"
 }
@@ -42,7 +42,7 @@ while IFS= read -r path; do
   paths+=("$path")
 done < <(cd "$from" && find bin share \( -type f -o -type l \) ! -path "$list" ! -path bin/murmur ! -path bin/murmur-hook |
   LC_ALL=C sort)
-# Each is renamed by itself. These two belong together, so they are the last, and nothing is renamed between them.
+# Each is renamed separately. These two belong together, so they come last, in direct sequence.
 paths+=(bin/murmur-hook bin/murmur)
 
 for path in "${paths[@]}"; do
@@ -50,14 +50,14 @@ for path in "${paths[@]}"; do
   if [[ -d $there ]]; then
     fail "'$there' is a folder; move it away"
   elif [[ -e $there || -L $there ]] && ! is_ours "$path"; then
-    fail "'$there' is there already, and not from here; move it away, or choose another PREFIX"
+    fail "'$there' already exists and was not installed from here; move it away, or choose another PREFIX"
   fi
 done
 
 new=.murmur-new-$$
 trap 'for path in "${paths[@]}"; do rm -f "$prefix/${path%/*}/$new-${path##*/}"; done; rm -f "$prefix/$list$new"' EXIT
 
-# Makes a folder and remembers which ones were not there.
+# Creates a folder and remembers which parents it created.
 folders=()
 make() {
   if [[ ! -d $prefix/$1 ]]; then
@@ -73,7 +73,7 @@ make share/murmur
 for path in "${paths[@]}"; do
   make "${path%/*}"
   copy=$prefix/${path%/*}/$new-${path##*/}
-  # Without -R the one of BSD follows links.
+  # Without -R, BSD's chown follows links.
   cp -RP "$from/$path" "$copy"
   if [[ ! -L $copy ]]; then
     case $path in
@@ -82,14 +82,14 @@ for path in "${paths[@]}"; do
     esac
   fi
 done
-# Written before the first file is in its place: whatever happens now, uninstall.sh knows of every file.
+# Written before the first file is in place: whatever happens now, uninstall.sh knows every file.
 printf '%s\n' ${folders[@]+"${folders[@]}"} "${paths[@]}" ${before[@]+"${before[@]}"} | LC_ALL=C sort -u >"$prefix/$list$new"
 mv -f "$prefix/$list$new" "$prefix/$list"
 for path in "${paths[@]}"; do
   mv -f "$prefix/${path%/*}/$new-${path##*/}" "$prefix/$path"
 done
 
-# What only the earlier one had.
+# Files of the earlier installation only.
 for path in ${before[@]+"${before[@]}"}; do
   if [[ $path != */ && ! -e $from/$path && ! -L $from/$path ]]; then
     rm -f "$prefix/$path"
@@ -108,7 +108,7 @@ if [[ -n ${DESTDIR:-} ]]; then
   exit 0
 fi
 if [[ ${#before[@]} != 0 ]]; then
-  echo "What runs keeps the program it was started with; for the daemon: murmur restart"
+  echo "Running processes keep the old program; to update the daemon, run: murmur restart"
 fi
 case :$PATH: in
 *":$place/bin:"*) ;;

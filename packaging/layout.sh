@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# The layout that every package of murmur has, whoever makes it: `packaging/layout.sh PREFIX` takes a folder with
-# bin/murmur, and adds the other names of that program, completions for shells, and manual pages.
+# The layout of every package of murmur: `packaging/layout.sh PREFIX` takes a folder with
+# bin/murmur, and adds the other names of that program, shell completions, and manual pages.
 set -euo pipefail
 
 if [[ $# != 1 || ! -x $1/bin/murmur ]]; then
-  echo "usage: packaging/layout.sh PREFIX, where PREFIX/bin/murmur is" >&2
+  echo "usage: packaging/layout.sh PREFIX (with PREFIX/bin/murmur)" >&2
   exit 2
 fi
 prefix=$1
 share=$prefix/share
-# Neither reads nor makes a data folder.
+# Neither reads nor creates a data folder.
 murmur() {
   "$prefix/bin/murmur" "$@"
 }

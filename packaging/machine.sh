@@ -1,17 +1,17 @@
-# What the scripts that make and test packages ask the machine that they run on.
+# What the scripts that build and test packages need to know about the machine.
 # shellcheck shell=bash
 
-# What rustc says of itself: `rust_says host`, release or commit-hash.
+# What rustc reports about itself: `rust_says host`, release or commit-hash.
 rust_says() {
   rustc --version --verbose | sed -n "s/^$1: //p"
 }
 
-# As GNU's, which macOS does not have.
+# Like GNU's, which macOS doesn't have.
 sha256() {
   if command -v sha256sum >/dev/null 2>&1; then sha256sum "$@"; else shasum -a 256 "$@"; fi
 }
 
-# GNU's, which can sort, set times, and write both ids into one word; macOS has another.
+# GNU tar, which can sort, set times, and take both ids in one argument; macOS has another.
 gnu_tar() {
   if tar --version | grep -q GNU; then
     tar "$@"

@@ -1,4 +1,4 @@
-# The PREFIX that packaging/install.sh and packaging/uninstall.sh work in, and the list of what was installed there.
+# The PREFIX for packaging/install.sh and packaging/uninstall.sh, and the list of what was installed there.
 # shellcheck shell=bash
 
 fail() {
@@ -6,8 +6,8 @@ fail() {
   exit 1
 }
 
-# use_prefix [PREFIX]: sets $place, where it is once DESTDIR is gone, $prefix, where it is now, $list, and ${before[@]}, what
-# the list names. Nothing of that is outside the PREFIX, whatever stands in the list.
+# use_prefix [PREFIX]: sets $place, its final path without DESTDIR, $prefix, its current path, $list, and ${before[@]},
+# the paths in the list. None of them is outside the PREFIX, whatever the list contains.
 # shellcheck disable=SC2034
 use_prefix() {
   local path
@@ -19,7 +19,7 @@ use_prefix() {
   if [[ -f $prefix/$list ]]; then
     while IFS= read -r path; do
       case /$path in
-      //* | */../* | */..) fail "'$prefix/$list' names '$path', which is outside; take that line out" ;;
+      //* | */../* | */..) fail "'$prefix/$list' names '$path', which is outside '$prefix'; remove that line" ;;
       esac
       before+=("$path")
     done <"$prefix/$list"

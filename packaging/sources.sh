@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Copies the sources into an empty folder: `packaging/sources.sh FOLDER`. They are copied as the files are now, committed or
-# not; what git does not know is left out, and so is what was deleted.
+# Copies the sources into an empty folder: `packaging/sources.sh FOLDER`. They are copied in their current state, committed
+# or not, without files that git doesn't track and without deleted ones.
 set -euo pipefail
 
 if [[ $# != 1 ]]; then

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The tarball: `packaging/tarball.sh PREFIX FOLDER` packs what packaging/build.sh made in PREFIX, with documents, licences
+# The tarball: `packaging/tarball.sh PREFIX FOLDER` packs what packaging/build.sh built in PREFIX, with documents, licenses
 # and a bill of materials, into FOLDER/murmur-VERSION-TRIPLE.tar.gz, and writes FOLDER/SHA256SUMS. The same PREFIX and
-# SOURCE_DATE_EPOCH (without one, the time of the last commit) give the same bytes.
+# SOURCE_DATE_EPOCH (default: the time of the last commit) give the same bytes.
 set -euo pipefail
-# The bash of macOS does not know it.
+# The bash of macOS doesn't have this option.
 shopt -s inherit_errexit 2>/dev/null || true
 
 if [[ $# != 2 || ! -x $1/bin/murmur ]]; then
-  echo "usage: packaging/tarball.sh PREFIX FOLDER, where PREFIX/bin/murmur is" >&2
+  echo "usage: packaging/tarball.sh PREFIX FOLDER (with PREFIX/bin/murmur)" >&2
   exit 2
 fi
 prefix=$(cd "$1" && pwd)

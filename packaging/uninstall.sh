@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Removes what packaging/install.sh installed, and nothing else: `packaging/uninstall.sh [PREFIX]`, from ~/.local without
-# a PREFIX. What murmur was told and what it wrote, in ~/.murmur and elsewhere, stays.
+# Removes what packaging/install.sh installed, and nothing else: `packaging/uninstall.sh [PREFIX]` (default: ~/.local).
+# murmur's configuration and data, in ~/.murmur and elsewhere, stay.
 #
-# It refuses while the settings, the service or the daemon of whoever calls it, or calls sudo, use what it would remove.
+# It refuses while the settings, service or daemon of the user, or of the caller of sudo, use what it would remove.
 set -euo pipefail
 
 # shellcheck source=packaging/prefix.sh
@@ -18,31 +18,31 @@ elif [[ $# -gt 1 || ${1:-} == -* ]]; then
   exit 2
 fi
 use_prefix "$@"
-[[ -f $prefix/$list ]] || fail "murmur is not installed in '$prefix': there is no $list; name the PREFIX it was installed in"
+[[ -f $prefix/$list ]] || fail "murmur is not installed in '$prefix': $list not found; pass the PREFIX it was installed in"
 
-# A text without what JSON, systemd, launchd and shells put into a path to quote it.
+# A text without the quoting that JSON, systemd, launchd and shells use in paths.
 plain() {
   LC_ALL=C sed 's/&[a-z]*;//g' | LC_ALL=C tr -d $'\\\\"\'%$&<>'
 }
 named_in() {
   local program text
   [[ -f $1 ]] || return 1
-  text=$(plain <"$1") || fail "'$1' cannot be read; check its owner and mode"
+  text=$(plain <"$1") || fail "cannot read '$1'; check its owner and mode"
   for program in "$place/bin/murmur" "$real/bin/murmur"; do
     [[ $text != *"$(plain <<<"$program")"* ]] || return 0
   done
   return 1
 }
-# unused_by HOME CLAUDE CONFIG DATA [AS]: that whoever has these folders does not use this murmur. AS says who is to act on it.
+# unused_by HOME CLAUDE CONFIG DATA [AS]: fails if the user of these folders uses this murmur. AS says who must act.
 unused_by() {
   local unit as=${5:-}
-  # Hooks fail closed: without its program every call of a tool would be blocked.
+  # Hooks fail closed: without its program, every tool call would be blocked.
   ! named_in "$2/settings.json" || fail "'$2/settings.json' has hooks of this murmur; run \`murmur setup hooks --remove\`$as first"
   for unit in "$3/systemd/user/murmur.service" "$1/Library/LaunchAgents/murmur.plist"; do
     ! named_in "$unit" || fail "'$unit' starts this murmur; run \`murmur service uninstall\`$as first"
   done
   if [[ $(HOME=$1 MURMUR_DIR=$4 "$prefix/bin/murmur" status --json 2>/dev/null || true) == *'"daemon":{'* ]]; then
-    fail "the daemon runs; run \`murmur stop\`$as first"
+    fail "the daemon is running; run \`murmur stop\`$as first"
   fi
 }
 home_of() {
@@ -56,7 +56,7 @@ if [[ -z ${DESTDIR:-} ]]; then
   real=$(cd "$prefix" && pwd -P)
   unused_by "$HOME" "${CLAUDE_CONFIG_DIR:-$HOME/.claude}" "${XDG_CONFIG_HOME:-$HOME/.config}" "${MURMUR_DIR:-}"
   if [[ -n ${SUDO_USER:-} ]]; then
-    home=$(home_of "$SUDO_USER") || fail "the home of '$SUDO_USER', whose hooks may use this murmur, cannot be found; run it without sudo"
+    home=$(home_of "$SUDO_USER") || fail "cannot find the home of '$SUDO_USER', whose hooks may use this murmur; run this without sudo"
     unused_by "$home" "$home/.claude" "$home/.config" "" " as $SUDO_USER"
   fi
 fi
@@ -68,7 +68,7 @@ for path in ${before[@]+"${before[@]}"}; do
     count=$((count + 1))
   fi
 done
-# The deepest first; one that has something else in it stays.
+# Deepest first; a folder that contains anything else stays.
 folders=$(grep '/$' "$prefix/$list" | LC_ALL=C sort -r || true)
 rm -f "$prefix/$list"
 while IFS= read -r path; do

@@ -1,4 +1,4 @@
-# What test scripts claim, and how they say that it is not so.
+# Assertions for test scripts.
 # shellcheck shell=bash
 
 fail() {
@@ -6,7 +6,7 @@ fail() {
   exit 1
 }
 
-# Whether the first text is the second; the third says of what.
+# Fails unless both texts are equal; the third describes them.
 is() {
   [[ $1 == "$2" ]] || fail "$3 is
 $1
@@ -14,7 +14,7 @@ and should be
 $2"
 }
 
-# Whether the first text has the second in it.
+# Fails unless the first text contains the second.
 has() {
   [[ $1 == *"$2"* ]] || fail "it says
 $1

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# The dependencies as deny.toml wants them: licences, bans, sources, and known vulnerabilities. The advisory database is the
-# one on this machine (`just advisories` fetches it), else the part of it that is in .ci/advisories. Besides, what CI and the
-# container start from is named by digest.
+# Checks the dependencies against deny.toml: licenses, bans, sources, and known vulnerabilities. The advisory database is
+# this machine's (`just advisories` fetches it), else the part of it in .ci/advisories. Also checks that CI and the
+# container name their base by digest.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . .ci/versions.sh
 
 # A tag can be moved, a digest can't.
 if grep -rnE '^ *(- )?uses:' .github/workflows | grep -vE 'uses: [a-z0-9_/.-]+@[0-9a-f]{40} # v[0-9.]+$'; then
-  echo "error: an action that is not named by its commit; write: uses: OWNER/NAME@COMMIT # vVERSION" >&2
+  echo "error: action not pinned to a commit; write: uses: OWNER/NAME@COMMIT # vVERSION" >&2
   exit 1
 fi
 if grep -nE '^(ARG [A-Z]+=[^ ]*[/:]|FROM [^$])' Containerfile | grep -vE '@sha256:[0-9a-f]{64}$'; then
-  echo "error: a base image that is not named by its digest; write: NAME:TAG@sha256:DIGEST" >&2
+  echo "error: base image not pinned to a digest; write: NAME:TAG@sha256:DIGEST" >&2
   exit 1
 fi
 
@@ -20,7 +20,7 @@ if ! command -v cargo-deny >/dev/null 2>&1; then
   echo "error: cargo-deny is not installed; run: cargo install cargo-deny --locked --version $cargo_deny_version" >&2
   exit 1
 fi
-# An exception that is not needed any more goes.
+# An exception that is no longer needed is an error.
 cargo deny --locked check --hide-inclusion-graph -D unnecessary-skip -D unmatched-skip -D license-exception-not-encountered \
   bans licenses sources
 if compgen -G "${CARGO_HOME:-$HOME/.cargo}/advisory-dbs/*/*" >/dev/null; then
@@ -30,10 +30,10 @@ fi
 
 unknown=$(awk -F'"' '/^name = /{name=$2} /^source = /{print name}' Cargo.lock | sort -u | LC_ALL=C comm -23 - <(LC_ALL=C sort .ci/advisories/crates.txt))
 if [[ -n $unknown ]]; then
-  echo "error: .ci/advisories says nothing of ${unknown//$'\n'/, }; run: just snapshot-advisories" >&2
+  echo "error: .ci/advisories does not cover ${unknown//$'\n'/, }; run: just snapshot-advisories" >&2
   exit 1
 fi
-# cargo-deny wants a git repository, where it would have fetched one to.
+# cargo-deny requires a git repository, as if it had fetched one.
 work=${CARGO_TARGET_DIR:-$PWD/target}/advisories
 rm -rf "$work"
 database=$work/databases/advisory-db-3157b0e258782691

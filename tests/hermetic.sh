@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# `just test` with nothing in its environment and, where Linux lets us, without a network but for the loopback.
-# tests/hermetic.sh [ARGUMENT...], which are those of `just test`. What stays says where things are made and kept, where
-# tests find programs, and what a compiler of Nix or of macOS links with.
+# `just test` with an empty environment and, if Linux allows it, without a network except loopback.
+# tests/hermetic.sh [ARGUMENT...], which are those of `just test`. The remaining variables say where files are created and
+# kept, where tests find programs, and what a compiler of Nix or of macOS links with.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -13,10 +13,10 @@ for name in CARGO_TARGET_DIR CARGO_HOME RUSTUP_HOME MURMUR_TEST_PATH DEVELOPER_D
 done
 empty=(env -i "${kept[@]}")
 
-# What has to be fetched is fetched now.
+# Fetch what is needed now.
 "${empty[@]}" just test --no-run
 
-# Brings up the loopback, which is down in a network of one's own, and runs the rest without privileges for it.
+# Brings up loopback, which is down in a new network namespace, and runs the rest without privileges for it.
 inside='
 set -e
 if command -v ip >/dev/null; then
@@ -33,12 +33,12 @@ alone=()
 if [[ $(id -u) == 0 ]]; then
   alone=(unshare --net bash -c "$inside" bash)
 elif [[ $(uname) == Linux ]]; then
-  # One is oneself there as well, and may not what root may: tests see the difference.
+  # Keeps the user id, without root's privileges: some tests depend on them.
   alone=(unshare --user --map-current-user --keep-caps --net bash -c "$inside" bash setpriv --ambient-caps=-all --inh-caps=-all)
 fi
 why="only Linux has networks of one's own"
 if [[ ${#alone[@]} == 0 ]] || ! why=$("${alone[@]}" true 2>&1); then
-  echo "note: tested with an empty environment, but with the network; there is none of one's own: $why" >&2
+  echo "note: tests run with an empty environment, but with the network, since it cannot be isolated: $why" >&2
   alone=()
 fi
 exec ${alone[@]+"${alone[@]}"} "${empty[@]}" just test "$@"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles everything with the oldest Rust that Cargo.toml says will do. Exit code 69: rustup cannot fetch it here.
+# Compiles everything with the oldest Rust that Cargo.toml allows. Exit code 69: rustup can't fetch it here.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,6 +14,6 @@ if ! rustup run "$version" rustc --version >/dev/null 2>&1; then
     exit 69
   }
 fi
-# Not among what the newer one has made.
+# Separate from the output of the newer one.
 CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/msrv rustup run "$version" cargo check --locked --all-targets
 echo "Rust $version compiles everything"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every shell script that git knows, by its name or its first line, as shellcheck wants it.
+# Runs shellcheck on every tracked shell script, found by its name or its first line.
 set -euo pipefail
-# The bash of macOS does not know it.
+# The bash of macOS doesn't have this option.
 shopt -s inherit_errexit 2>/dev/null || true
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -12,10 +12,10 @@ fi
 
 scripts=()
 while IFS= read -r -d '' file; do
-  # What was deleted is still listed.
+  # Deleted files are still listed.
   [[ -f $file ]] || continue
   case $file in
-  # What others wrote, and what is only text here.
+  # Foreign scripts, and those that are only data here.
   fixtures/*) ;;
   *.sh | *.bash) scripts+=("$file") ;;
   *)
@@ -28,7 +28,7 @@ while IFS= read -r -d '' file; do
   esac
 done < <(git ls-files -z)
 if [[ ${#scripts[@]} -lt 20 ]]; then
-  echo "error: only ${#scripts[@]} shell scripts were found; there are more" >&2
+  echo "error: only ${#scripts[@]} shell scripts found; there should be more" >&2
   exit 1
 fi
 shellcheck "${scripts[@]}"

@@ -1,7 +1,7 @@
-//! Acts as an agent that speaks the Agent Client Protocol: `opencode` 1.18.33 with `acp`, JSON-RPC over stdin and stdout.
+//! Imitates an agent that speaks the Agent Client Protocol: `opencode` 1.18.33 with `acp`, JSON-RPC over stdin and stdout.
 //!
-//! Input: the arguments, the instructions and the client's messages. Output: the messages of the real one.
-//! `fake-claude/README.md` says in what it differs.
+//! Input: the arguments, the instructions and the client's messages. Output: the messages of the real agent.
+//! `fake-claude/README.md` lists the differences.
 
 mod call;
 mod config;
@@ -27,7 +27,7 @@ use config::Config;
 use session::Session;
 use sys::error::Failure;
 
-/// The version that it is, unless told otherwise.
+/// The version that it reports by default.
 const VERSION: &str = "1.18.33";
 
 /// The agent.
@@ -60,7 +60,7 @@ pub(crate) fn run(argv: &[String]) -> Result<ExitCode, Failure> {
         crate::print(&format!("{version}\n"));
         return Ok(ExitCode::SUCCESS);
     }
-    // The real one dies by it.
+    // The signal kills the real one.
     if instructions.faults.has(Fault::IgnoreTerm) || instructions.faults.has(Fault::SuccessAfterTerm) {
         ending::catch_term(&instructions.faults, 143)
             .map_err(|error| Failure::from(format!("cannot catch signals: {error}")))?;
@@ -109,7 +109,7 @@ impl Acp<'_> {
         }
     }
 
-    /// Takes in what happens next, at most until `due`.
+    /// Handles the next event, waiting at most until `due`.
     fn step(&mut self, due: Option<Instant>) -> Result<(), Halt> {
         match self.peer.hear(due) {
             Heard::Message(message) if message["method"].is_string() => self.hear(&message)?,
@@ -123,13 +123,13 @@ impl Acp<'_> {
         Ok(())
     }
 
-    /// The same within a turn, which may be cancelled.
+    /// The same within a turn, which may be canceled.
     fn wait(&mut self, due: Option<Instant>) -> Result<(), Halt> {
         self.step(due)?;
         if self.cancelled { Err(Halt::Interrupted) } else { Ok(()) }
     }
 
-    /// Lets this time pass.
+    /// Lets this time pass while handling events.
     fn pass(&mut self, time: Duration) -> Result<(), Halt> {
         let due = Instant::now() + time;
         while Instant::now() < due {

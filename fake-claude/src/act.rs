@@ -1,4 +1,4 @@
-//! Acts out a script instead of playing a recording: the script says what the model says, and the hooks and the
+//! Plays a script instead of a recording: the script has the model's messages, and the hooks and the
 //! host decide its tool calls. No tool is ever executed.
 //!
 //! Input: the instructions, the arguments and stdin. Output: the stream's lines, and how the process ends.

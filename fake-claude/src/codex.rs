@@ -1,7 +1,7 @@
-//! Acts as `codex` 0.169.0: `--version`, and `app-server`, JSON-RPC over stdin and stdout, one message per line.
+//! Imitates `codex` 0.169.0: `--version`, and `app-server`, JSON-RPC over stdin and stdout, one message per line.
 //!
-//! Input: the arguments, the instructions and the client's messages. Output: the messages of the real one, with its
-//! hooks run and nothing else. `fake-claude/README.md` says in what it differs.
+//! Input: the arguments, the instructions and the client's messages. Output: the messages of the real Codex; its
+//! hooks are run and nothing else. `fake-claude/README.md` lists the differences.
 
 mod approval;
 mod call;
@@ -28,7 +28,7 @@ use config::Config;
 use sys::error::Failure;
 use thread::Thread;
 
-/// The version that it is, unless told otherwise.
+/// The version that it reports by default.
 const VERSION: &str = "0.169.0";
 
 /// The agent.
@@ -51,10 +51,10 @@ struct Codex<'a> {
     hook: Option<HookEnd>,
     /// The id of the request to interrupt the turn.
     interrupt: Option<Value>,
-    /// The ids of the thread and turn that run.
+    /// The ids of the current thread and turn.
     running: Option<(String, String)>,
     asked: u64,
-    /// The request to the client that waits.
+    /// The pending request to the client.
     unanswered: Option<u64>,
 }
 
@@ -133,7 +133,7 @@ impl Codex<'_> {
         }
     }
 
-    /// Takes in what happens next, at most until `due`.
+    /// Handles the next event, waiting at most until `due`.
     fn step(&mut self, due: Option<Instant>) -> Result<(), Halt> {
         match self.peer.hear(due) {
             Heard::Message(message) if message["method"].is_string() => self.hear(&message)?,
@@ -154,7 +154,7 @@ impl Codex<'_> {
         if self.interrupt.is_some() { Err(Halt::Interrupted) } else { Ok(()) }
     }
 
-    /// Lets this time pass.
+    /// Lets this time pass while handling events.
     fn pass(&mut self, time: Duration) -> Result<(), Halt> {
         let due = Instant::now() + time;
         while Instant::now() < due {
@@ -203,7 +203,7 @@ impl Codex<'_> {
     }
 }
 
-/// Prints an error to stderr as Codex's log has it.
+/// Prints an error to stderr in the form of Codex's log.
 fn log_error(module: &str, text: &str) {
     crate::print_error(&format!(
         "\u{1b}[2m2026-01-01T00:00:00.000000Z\u{1b}[0m \u{1b}[31mERROR\u{1b}[0m \

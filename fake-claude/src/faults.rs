@@ -152,7 +152,7 @@ pub(crate) fn before(faults: &Faults, fixture: &mut Fixture) {
     hang_before(faults);
 }
 
-/// Hangs here if it is to hang before its lines.
+/// Hangs here if the fault applies before the lines.
 pub(crate) fn hang_before(faults: &Faults) {
     if faults.has(Fault::HangBefore) {
         hang();

@@ -53,7 +53,7 @@ pub(crate) struct Instructions {
     /// Generate turns that repeat the message.
     pub(crate) echo: bool,
     pub(crate) burst: Option<Burst>,
-    /// Act out this script, or the file of this name, instead of playing a recording.
+    /// Play this script, or the file of this name, instead of a recording.
     pub(crate) script: Option<Value>,
     pub(crate) version: Option<String>,
     /// The duration of one second of Claude Code's waiting time, in seconds.

@@ -1,7 +1,7 @@
 //! The tools of other agents, for scripts that name those of Claude Code.
 //!
-//! Pure. Input: a call as a script has it. Output: the call that the agent's own model would make. Other names stand for
-//! the agent's own tools and stay as they are.
+//! Pure. Input: a call in a script. Output: the call that the agent's own model would make. Other names are
+//! the agent's own tools and stay unchanged.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
-//! The other side of a JSON-RPC agent: lines from stdin, lines to stdout, the gate and the faults.
+//! The connection of a JSON-RPC agent: lines from stdin, lines to stdout, the gate and the faults.
 //!
-//! Input: stdin, the gate, and ends of hooks, each from a thread of its own, as one stream of events. Output: lines, one
+//! Input: stdin, the gate, and ends of hooks, each from its own thread, as one stream of events. Output: lines, one
 //! message each. Knows nothing about the methods.
 
 pub(crate) mod calls;
@@ -31,7 +31,7 @@ pub(crate) enum Heard {
     Message(Value),
     /// The gate releases a line.
     Released,
-    /// The gate is closed, and releases everything.
+    /// The gate is closed and releases everything.
     Open,
     /// A hook has ended.
     Hook(HookEnd),
@@ -49,7 +49,7 @@ pub(crate) struct HookEnd {
     pub(crate) stderr: String,
 }
 
-/// Why an agent stops what it does.
+/// Why an agent stops what it is doing.
 #[derive(Debug)]
 pub(crate) enum Halt {
     /// Stdin has ended, or a fault says so.
@@ -76,7 +76,7 @@ pub(crate) struct Peer {
     turns: usize,
 }
 
-/// What all of these agents do first: they follow faults, and write the log.
+/// What all of these agents do first: they apply faults, and write the log.
 pub(crate) fn begin(instructions: &Instructions, argv: &[String]) -> Result<(), Failure> {
     let children = child::start_all(&instructions.faults)?;
     log::append(instructions, argv, &[], &children)?;
@@ -109,7 +109,7 @@ impl Peer {
             let mut lines = io::stdin().lock();
             let mut line = Vec::new();
             while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-                // The real ones ignore what is no JSON.
+                // The real agents ignore lines that are not JSON.
                 if let Ok(message) = serde_json::from_slice(&line)
                     && stdin.send(Heard::Message(message)).is_err()
                 {
@@ -195,7 +195,7 @@ impl Peer {
         if self.faults.end().is_some() && self.faults.dies_at().is_none() { Err(Halt::End) } else { Ok(()) }
     }
 
-    /// Stdin has ended: the faults that come after the lines, if no turn was played.
+    /// Stdin has ended: applies the faults after the lines, if no turn was played.
     pub(crate) fn ended(&self) {
         if self.turns == 0 {
             faults::after(&self.faults);

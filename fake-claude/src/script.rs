@@ -52,7 +52,7 @@ impl Script {
         Ok(Self { turns: model::Script::parse(text).map_err(wrong)?, results, has_subagent })
     }
 
-    /// Returns what the model says after this number of messages.
+    /// The model's answer after this number of messages.
     pub(crate) fn after(&self, messages: usize) -> (Duration, Play<'_>) {
         self.turns.choose(&json!({"tools": ["any"]}), messages)
     }

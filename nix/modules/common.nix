@@ -1,4 +1,4 @@
-# What both modules make of their options.
+# What both modules derive from their options.
 {
   lib,
   pkgs,
@@ -11,7 +11,7 @@ let
   given = lib.filterAttrs (_: value: value != null);
 in
 rec {
-  # The text of config.json, without what murmur itself writes there.
+  # The text of config.json, without the keys that murmur itself writes.
   configJson = builtins.toJSON (
     optionalAttrs (cfg.maxConcurrent != null) { inherit (cfg) maxConcurrent; }
     // optionalAttrs (cfg.reserve != null) { inherit (cfg) reserve; }
@@ -20,7 +20,7 @@ rec {
     }
   );
 
-  # Puts it where murmur reads it. Its argument is murmur's folder.
+  # Puts it where murmur reads it. Its argument is murmur's data folder.
   prepare = pkgs.writeShellScript "murmur-prepare" ''
     PATH=${
       lib.makeBinPath [
@@ -32,7 +32,7 @@ rec {
     . ${./prepare.sh} ${pkgs.writeText "murmur-config.json" configJson} "$1"
   '';
 
-  # What no type of one option can say.
+  # What the type of a single option can't express.
   assertions =
     lib.concatLists (
       lib.mapAttrsToList (name: workspace: [
@@ -63,9 +63,9 @@ rec {
   description = "murmur: coding agents, unattended";
   documentation = [ "man:murmur(1)" ];
 
-  # Line by line what `murmur service install --print` prints, which a check holds it to (tests/nix/modules/unit.sh).
-  # Agents run on when the daemon is replaced: it lets go of them, and systemd ends nobody but it. So nothing may be
-  # taken from them at its end either, such as a private /tmp.
+  # Line by line what `murmur service install --print` prints; a check compares them (tests/nix/modules/unit.sh).
+  # Agents keep running when the daemon is replaced: it leaves them alone, and systemd stops only the daemon. So nothing
+  # may be taken from them when it stops either, such as a private /tmp.
   service = {
     Type = "notify";
     NotifyAccess = "main";
@@ -82,9 +82,9 @@ rec {
   }
   // optionalAttrs (cfg.environmentFiles != [ ]) { EnvironmentFile = cfg.environmentFiles; };
 
-  # What a service can give up without a change to the file system that it sees, where `murmur service install` gives up
-  # nothing: whoever runs that one is at the machine and expects of agents what they can do themselves. Agents need to
-  # make namespaces of their own, to write code and run it, and to trace their children.
+  # Restrictions that don't change the file system that the service sees. `murmur service install` has none:
+  # whoever runs it expects agents to be able to do what they can do themselves. Agents need to
+  # create namespaces, to write code and run it, and to trace their children.
   hardening = optionalAttrs cfg.hardening {
     NoNewPrivileges = true;
     RestrictRealtime = true;

@@ -1,4 +1,4 @@
-# services.murmur for Home Manager: a daemon of one user, by systemd or by launchd.
+# services.murmur for Home Manager: a daemon for one user, under systemd or launchd.
 {
   config,
   lib,
@@ -18,7 +18,7 @@ let
     ++ cfg.extraPackages
   );
 
-  # launchd reads no files of variables and runs nothing first.
+  # launchd reads no environment files and runs nothing before the program.
   launch = pkgs.writeShellScript "murmur-launch" ''
     set -euo pipefail
     for file in ${lib.escapeShellArgs cfg.environmentFiles}; do
@@ -72,7 +72,7 @@ in
         };
         RunAtLoad = true;
         KeepAlive.SuccessfulExit = false;
-        # Hosted agents go on. Beats do not: launchd stops the daemon by SIGTERM, which ends them.
+        # Hosted agents keep running. Beats don't: launchd stops the daemon with SIGTERM, which ends them.
         AbandonProcessGroup = true;
         ExitTimeOut = 60;
         ProcessType = "Background";

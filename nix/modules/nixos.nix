@@ -1,4 +1,4 @@
-# services.murmur for NixOS: a daemon of the whole machine, as a user of its own.
+# services.murmur for NixOS: a system-wide daemon with its own user.
 {
   config,
   lib,
@@ -13,11 +13,11 @@ let
   own = "murmur";
   state = "/var/lib/murmur";
   home = config.users.users.${cfg.user}.home or cfg.dataDir;
-  # Whether systemd makes the folder together with the service, and whether its user can make it where it is.
+  # Whether systemd creates the folder with the service, and whether its user could create it there.
   isState = cfg.dataDir == state;
   isAtHome = lib.hasPrefix "${home}/" cfg.dataDir;
 
-  # A path in a list of systemd's. One that does not exist is no reason not to start: its own beat says so.
+  # A path in a systemd list. A missing one doesn't prevent the start: its own beat reports it.
   listed = path: "\"-${lib.replaceStrings [ "\\" "\"" "%" ] [ "\\\\" "\\\"" "%%" ] path}\"";
   writable = [
     cfg.dataDir
@@ -28,7 +28,7 @@ let
 in
 {
   imports = [ ./options.nix ];
-  # The server of Mumble was called murmur as well.
+  # Mumble's server used to be called murmur, too.
   disabledModules = [ "services/networking/murmur.nix" ];
 
   options.services.murmur = {
@@ -47,7 +47,7 @@ in
     writablePaths = mkOption {
       type = types.listOf (types.strMatching "/[^[:cntrl:]]*");
       default = [ ];
-      description = "Further paths that agents may write to with hardening on; everything but these, the workspaces and the home is read-only.";
+      description = "Additional paths that agents may write to with hardening on; everything except these, the workspaces and the home is read-only.";
     };
   };
 
@@ -58,7 +58,7 @@ in
         message = "services.murmur.user is ${cfg.user}, whom users.users does not have; add them there";
       }
       {
-        # What NixOS gives whoever has no other.
+        # The fallback that NixOS gives users without their own.
         assertion = home != "/var/empty";
         message = "services.murmur.user is ${cfg.user}, whose home is /var/empty, where nobody can write; set users.users.${cfg.user}.home";
       }

@@ -1,4 +1,4 @@
-# The options that the modules of NixOS and of Home Manager share.
+# The options that the NixOS and Home Manager modules share.
 { lib, ... }:
 let
   inherit (lib) mkOption types;
@@ -22,7 +22,7 @@ in
     maxConcurrent = mkOption {
       type = types.nullOr types.ints.positive;
       default = null;
-      description = "The maximum number of beats at the same time; null for murmur's default.";
+      description = "The maximum number of beats at once; null for murmur's default.";
     };
 
     reserve = mkOption {
@@ -61,7 +61,7 @@ in
     hardening = mkOption {
       type = types.bool;
       default = true;
-      description = "Whether the service drops privileges that agents do not need.";
+      description = "Whether to drop privileges that agents don't need.";
     };
   };
 }

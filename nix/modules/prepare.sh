@@ -1,12 +1,12 @@
-# Puts the configured config.json ($1) into murmur's folder ($2), and keeps what murmur has written there: when each
-# workspace last ran. A config.json with a workspace that is configured no longer stays beside it, as config.json.before.
+# Puts the configured config.json ($1) into murmur's data folder ($2), and keeps what murmur wrote there: when each
+# workspace last ran. If a workspace is no longer configured, the old file stays next to it as config.json.before.
 # shellcheck shell=bash
 set -euo pipefail
 umask 077
 wanted=$1 folder=$2 config=$2/config.json
 
 mkdir -p "$folder"
-# murmur's own lock, so that no last run is lost that it writes in this moment.
+# murmur's own lock, so that a last run that it is just writing isn't lost.
 exec 9>>"$folder/config.lock"
 flock 9
 
@@ -17,7 +17,7 @@ if ! jq --slurp --exit-status 'length == 0 or (length == 1 and (.[0] | type) == 
   exit 1
 fi
 
-# The entries as they are, by $now; each wanted one takes over what is murmur's own.
+# The current entries, in $now; each configured one keeps murmur's own keys.
 jq --slurpfile now "$now" '
   def entry($path): [$now[0].workspaces[]? | select(.path? == $path)] | first // {};
   .workspaces |= map(. + (entry(.path) | { lastRun, lastRuns } | with_entries(select(.value != null))))

@@ -1,4 +1,4 @@
-# One workspace: the keys of an entry of config.json that are not murmur's own to write.
+# One workspace: the keys of an entry of config.json that users write.
 { lib, name, ... }:
 let
   inherit (lib) mkOption types;
@@ -31,13 +31,13 @@ in
     path = mkOption {
       type = shaped "absolute path" "/[^[:cntrl:]]*";
       example = "/srv/site";
-      description = "The folder. It need not exist yet; with hardening on, one made later is read-only until the service starts again.";
+      description = "The folder. It need not exist yet; with hardening on, one created later is read-only until the service restarts.";
     };
 
     name = mkOption {
       type = word;
       default = name;
-      description = "The name that lists show.";
+      description = "The display name.";
     };
 
     interval = optional interval "The time from one run to the next. Excludes cron.";

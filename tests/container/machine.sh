@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes a small root of this machine's own programs: `tests/container/machine.sh ROOT PROGRAM...` has a shell, what a
-# script needs, and the programs, which lie in /usr/local/bin, each with its libraries. It is what a base image from a
-# registry would be, where there is no registry.
+# Creates a small root from this machine's programs: `tests/container/machine.sh ROOT PROGRAM...` includes a shell, what
+# scripts need, and the programs, in /usr/local/bin, each with its libraries. It replaces a base image when there
+# is no registry.
 set -euo pipefail
 root=$1
 shift

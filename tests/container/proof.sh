@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Proves on the files of an image, `tests/container/proof.sh [--with-agents] ROOT`, that murmur does what process 1 of a
-# container must: it reaps, it ends in time when it is told to, and what a kill cost is in the journal when it runs again.
-# A copy of ROOT is the root of each container: read-only, with a volume at /data and nowhere else to write.
+# container must: it reaps, it ends in time when told to, and after a kill, missing lines are in the journal on restart.
+# A copy of ROOT is the root of each container: read-only, with a volume at /data as the only writable place.
 #
-# `--with-agents`, where ROOT has a shell and a fake-claude as `claude`: with agents and their children as well. Needs root.
+# `--with-agents`, if ROOT has a shell and a fake-claude as `claude`: also with agents and their children. Needs root.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -16,12 +16,12 @@ original=$(realpath "${1:?which folder has the files of the image}")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . tests/claims.sh
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/murmur-proof-XXXXXX")
-# Whose death is everybody's in the container, and what ends with it.
+# Its death ends everything in the container.
 first=
 container=
 finish() {
   if [[ -n $container ]]; then
-    # Before it said anything, nobody has looked for its process 1, which dies with its parent then.
+    # Without any output yet, nobody has looked for its process 1, which then dies with its parent.
     kill -KILL ${first:+"$first"} "$container" 2>/dev/null || true
   fi
   rm -rf "$scratch"
@@ -59,19 +59,19 @@ become() {
   ' become "$root" "$volume" "${environment[@]}" "$(type -P chroot)" --userspec 1000:1000 "$root" "$@"
 }
 
-# Runs a command in a container of its own, to its end.
+# Runs a command in its own container, to its end.
 run() {
   (become "$@")
 }
 
-# Begins a container. What it says is at $said, its process 1 is $first.
+# Starts a container. Its output is at $said, its process 1 is $first.
 begin() {
   first=
   exec {said}< <(become "$@" 2>&1)
   container=$!
 }
 
-# Reads what it says until a line has the text, which is then in $line.
+# Reads its output until a line contains the text; that line is then in $line.
 until_it_says() {
   local before=
   while IFS= read -r -t 30 line <&"$said"; do
@@ -82,7 +82,7 @@ until_it_says() {
     fi
     before+=$line$'\n'
   done
-  fail "the container does not say $1, but: $before"
+  fail "the container did not print $1, but: $before"
 }
 
 begin_daemon() {
@@ -90,28 +90,28 @@ begin_daemon() {
   until_it_says ' started (PID '
 }
 
-# Waits for the container's end, which has to come in time; its exit code is $code.
+# Waits for the container's end, which must come in time; its exit code is in $code.
 end() {
   local begun=$SECONDS
   code=0
   # shellcheck disable=SC2034
   wait "$container" || code=$?
   container=
-  # Its number may be another process's from now on.
+  # Its PID may be reused from now on.
   first=
   exec {said}<&-
   [[ $((SECONDS - begun)) -le 10 ]] || fail "it took $((SECONDS - begun)) s to end"
 }
 
-# Runs a command in the container that runs, as `podman exec` does: its parent is outside.
+# Runs a command in the running container, like `podman exec`: its parent is outside.
 inside() {
   "${environment[@]}" "$(type -P nsenter)" --target "$first" --mount --pid --root --wd --setgid 1000 --setuid 1000 "$@"
 }
 
-# Waits until the container has no such process, dead ones that nobody has reaped included.
+# Waits until the container has no such process, not even a zombie.
 reaped() {
   local look
-  # The kernel tells nobody that a process was reaped.
+  # The kernel doesn't announce that a process was reaped.
   for ((look = 0; look < 200; look++)); do
     [[ -e /proc/$first/root/proc/$1 ]] || return 0
     read -r -t 0.05 <&7 || true
@@ -125,7 +125,7 @@ empty_volume() {
   chmod 0700 "$volume"
 }
 
-# A workspace in which `claude` does what the JSON says, or replays the run that is named: then murmur itself is that.
+# A workspace in which `claude` does what the JSON says, or replays the named run: then murmur itself is `claude`.
 workspace() {
   mkdir -p "$volume/$1" "$volume/runs" "$volume/bin"
   echo "Look after it." >"$volume/$1/HEARTBEAT.md"
@@ -139,7 +139,7 @@ workspace() {
   chown -R 1000:1000 "$volume"
 }
 
-# Has the daemon run it.
+# Registers it with the daemon.
 due() {
   mkdir -m 0700 "$volume/.murmur"
   echo '{"workspaces":[{"path":"/data/site","interval":"1h","lastRun":null}]}' >"$volume/.murmur/config.json"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Type-checks the crate and its tests for macOS, on Linux: with the standard library that rustup has for it, and with
-# stand-ins for the C compiler, since nothing is linked. What it cannot show is whether it works there. Exit code 69: rustup
-# cannot fetch that library here.
+# Type-checks the crate and its tests for macOS, on Linux: with rustup's standard library for it, and with
+# stand-ins for the C compiler, since nothing is linked. It can't show whether the code works there. Exit code 69: rustup
+# can't fetch that library here.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -17,7 +17,7 @@ rustup target add "$triple" || {
 
 target=${CARGO_TARGET_DIR:-$PWD/target}/macos
 mkdir -p "$target/tools"
-# An object that is empty, and an archive that is.
+# An empty object file, and an empty archive.
 cat >"$target/tools/cc" <<'END'
 #!/bin/sh
 while [ $# -gt 1 ]; do

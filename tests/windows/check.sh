@@ -1,11 +1,11 @@
 #!/bin/sh
 # On Windows, in the shell that comes with Git: type-checks derun, and runs its tests.
 #
-# Elsewhere: type-checks derun for Windows, on Debian, without rustup: with Debian's own compiler, unpacked into a folder and
-# never installed, and a standard library built from Debian's sources. Runs its tests as well where
-# there are a linker (gcc-mingw-w64-x86-64) and wine64. crates/derun/README.md says what that shows and what it cannot.
+# Elsewhere: type-checks derun for Windows, on Debian, without rustup: with Debian's own compiler, unpacked into a folder but
+# not installed, and a standard library built from Debian's sources. Also runs its tests if
+# there are a linker (gcc-mingw-w64-x86-64) and wine64. crates/derun/README.md says what that shows and what it can't.
 #
-# Exit code 0 with a note: the compiler is not there and cannot be had. Everything else that goes wrong is an error.
+# Exit code 0 with a note: the compiler isn't available. Everything else that goes wrong is an error.
 set -eu
 
 cd "$(dirname "$0")/../.."
@@ -43,7 +43,7 @@ unpack() {
 
 if [ ! -x "$folder/root/usr/bin/rustc" ]; then
     if ! (unpack) >"$folder/unpack.log" 2>&1; then
-        echo "note: not checked for Windows: Debian's packages rustc-web and rust-web-src cannot be had ($folder/unpack.log)"
+        echo "note: not checked for Windows: Debian's packages rustc-web and rust-web-src are not available ($folder/unpack.log)"
         exit 0
     fi
 fi
@@ -51,7 +51,7 @@ fi
 export RUSTC="$folder/root/usr/bin/rustc"
 machine=$(uname -m)
 export LD_LIBRARY_PATH="$folder/root/usr/lib/$machine-linux-gnu"
-# The standard library is built from source, which is not stable; nothing of the crate needs that.
+# The standard library is built from source, an unstable feature; the crate itself needs none.
 export RUSTC_BOOTSTRAP=1
 export CARGO_TARGET_DIR="$folder/target"
 std=std,panic_unwind,panic_abort,test
@@ -63,7 +63,7 @@ cargo check --locked --package derun --target $triple -Zbuild-std=$std
 echo "derun type-checks for $triple"
 
 if [ -z "$linker" ] || [ -z "$wine" ]; then
-    echo "note: its tests were not run: that needs gcc-mingw-w64-x86-64 and wine64"
+    echo "note: its tests were not run: they need gcc-mingw-w64-x86-64 and wine64"
     exit 0
 fi
 export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_LINKER="$linker"
@@ -72,10 +72,10 @@ export WINEPREFIX="$folder/wine" WINEDEBUG=-all WINEDLLOVERRIDES=mscoree,mshtml=
 export WINEPATH="Z:$folder/dll"
 mkdir -p "$folder/dll"
 "$linker" -shared -o "$folder/dll/bcryptprimitives.dll" tests/windows/bcryptprimitives.c -ladvapi32
-# wine 8 says of a file that is not locked what Windows does not say, by which std's unlock fails after it unlocked.
+# Wine 8 reports an error for a file that isn't locked, unlike Windows; std's unlock then fails after unlocking.
 wrong=looking_keeps_nobody_from_taking
 cargo test --locked --package derun --package murmur-sys --lib --target $triple -Zbuild-std=$std -- --skip conpty --skip $wrong
-# What is in a pseudo console needs a console around it.
+# What runs in a pseudo console needs a console around it.
 if command -v script >/dev/null; then
     script --quiet --return --command "cargo test --locked --package derun --lib --target $triple -Zbuild-std=$std -- conpty" /dev/null \
         </dev/null

@@ -1,6 +1,6 @@
-//! A call: its updates, the question whether it may run, and its end. Nothing is executed.
+//! A call: its updates, the permission request, and its end. Nothing is executed.
 //!
-//! Input: the model's call. Output: updates and requests in OpenCode's order, and how the turn goes on.
+//! Input: the model's call. Output: updates and requests in OpenCode's order, and how the turn continues.
 
 use serde_json::{Value, json};
 
@@ -13,12 +13,12 @@ use crate::rpc::{Halt, calls};
 const REJECTED: &str = "The user rejected permission to use this specific tool call.";
 const FORBIDDEN: &str =
     "The user has specified a rule which prevents you from using this specific tool call.";
-/// More bytes of a command's output are left out.
+/// Output beyond this many bytes is omitted.
 const MOST_OUTPUT: usize = 51_200;
 const ABORTED: &str = "Tool execution aborted";
 
 impl Acp<'_> {
-    /// Makes a call. What `session/load` shows of it is added to `kept`.
+    /// Makes a call. Its part of the conversation for `session/load` is added to `kept`.
     pub(super) fn call(
         &mut self,
         id: &Value,
@@ -79,7 +79,7 @@ impl Acp<'_> {
         Ok(Next::Model)
     }
 
-    /// There is no such tool, which is another tool's result.
+    /// The tool doesn't exist; in OpenCode, that is the result of another tool.
     fn invalid(&mut self, id: &Value, tool: &str, kept: &mut Vec<Value>) -> Result<(), Halt> {
         let tools = self.config.tools().join(", ");
         let error = format!("Model tried to call unavailable tool '{tool}'. Available tools: {tools}.");
@@ -93,7 +93,7 @@ impl Acp<'_> {
         self.report_end(end, kept)
     }
 
-    /// After it was asked about a file, it asks the client to write it, and writes it itself.
+    /// After a permission request about a file, it asks the client to write it, and writes it itself.
     fn write(&mut self, shown: &Shown) -> Result<(), Halt> {
         let session = self.running.clone();
         let content = shown.asked.3.as_ref().map_or(Value::Null, |content| content[0]["newText"].clone());
@@ -198,7 +198,7 @@ impl Acp<'_> {
         self.report_end(end, kept)
     }
 
-    /// Tells of a call's end, also of one that was cancelled.
+    /// Reports a call's end, even if the turn was canceled.
     fn report_end(&mut self, mut end: Value, kept: &mut Vec<Value>) -> Result<(), Halt> {
         end["sessionUpdate"] = "tool_call_update".into();
         kept.push(end.clone());

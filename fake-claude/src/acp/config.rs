@@ -1,6 +1,6 @@
 //! OpenCode's configuration, from its variables: `OPENCODE_CONFIG_CONTENT` and `OPENCODE_PERMISSION`.
 //!
-//! Input: the environment. Output: the settings that matter here, and what the permissions say of a call.
+//! Input: the environment. Output: the settings that matter here, and the permission for a call.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ pub(super) struct Config {
     value: Value,
 }
 
-/// What the permissions say of a call.
+/// The permission for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     Allow,
@@ -42,7 +42,7 @@ impl Config {
         Self { value }
     }
 
-    /// What is said of a call of this tool about `subject`: a command, a path, an address.
+    /// The permission for a call of this tool with `subject`: a command, a path, an address.
     pub(super) fn action(&self, tool: &str, subject: &str) -> Action {
         let key = if matches!(tool, "write" | "edit" | "patch") { "edit" } else { tool };
         let rules = &self.value["permission"];
@@ -62,19 +62,19 @@ impl Config {
         }
     }
 
-    /// Whether there is no such tool: it is unknown, or denied altogether. `server_tool` is a server's.
+    /// Whether the tool doesn't exist: it is unknown, or denied completely. `server_tool` is an MCP server's.
     pub(super) fn lacks(&self, tool: &str) -> bool {
         let key = if matches!(tool, "write" | "edit" | "patch") { "edit" } else { tool };
         let known = TOOLS.contains(&tool) || tool.contains('_');
         !known || self.value["permission"][key] == "deny"
     }
 
-    /// The tools that there are.
+    /// The available tools.
     pub(super) fn tools(&self) -> Vec<&'static str> {
         TOOLS.into_iter().filter(|tool| !self.lacks(tool)).collect()
     }
 
-    /// Whether the model goes on after the user has rejected a call.
+    /// Whether the model continues after the user has rejected a call.
     pub(super) fn continues(&self) -> bool {
         self.value["experimental"]["continue_loop_on_deny"] == true
     }

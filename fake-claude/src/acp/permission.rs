@@ -1,4 +1,4 @@
-//! Asks the client whether a call may run. Only a clear yes is one.
+//! Asks the client whether a call may run. Only an unambiguous approval counts.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
-//! Answers the client's requests that are no prompts.
+//! Answers the client's requests except prompts.
 //!
-//! Input: a request or notification. Output: its answer, at once. What makes no sense is ignored, as there.
+//! Input: a request or notification. Output: its immediate response. Invalid input is ignored, as in OpenCode.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ const INTERNAL: i32 = -32603;
 const LOGIN: i32 = -32000;
 
 impl Acp<'_> {
-    /// Takes in a request or notification.
+    /// Handles a request or notification.
     pub(super) fn hear(&mut self, message: &Value) -> Result<(), Halt> {
         let (id, params) = (&message["id"], &message["params"]);
         let method = message["method"].as_str().unwrap_or_default();
@@ -64,7 +64,7 @@ impl Acp<'_> {
         )
     }
 
-    /// Whether a request about a session is refused for want of a login, as some agents do.
+    /// Whether a session request is refused because of a missing login, as by some agents.
     fn locked(&mut self, id: &Value) -> Result<bool, Halt> {
         let locked = self.instructions.faults.has(Fault::NotLoggedIn);
         if locked {

@@ -15,21 +15,21 @@ pub(super) struct Session {
     pub(super) cwd: String,
     pub(super) model: String,
     pub(super) mode: String,
-    /// The number of messages that the model has said.
+    /// The number of messages from the model.
     pub(super) messages: usize,
-    /// How many of them cost something: those that were not cancelled.
+    /// How many of them cost something: those that were not canceled.
     pub(super) paid: usize,
-    /// Whether the client has allowed a tool for ever.
+    /// Whether the client has always allowed a tool.
     pub(super) allowed: Vec<String>,
 }
 
-/// A new id that begins like this.
+/// A new id with this prefix.
 pub(super) fn unique(begin: &str) -> String {
     let id = uuid::Uuid::now_v7().simple().to_string();
     format!("{begin}_{}", &id[..26])
 }
 
-/// Where the session with this id is kept.
+/// The file of the session with this id.
 pub(super) fn place(home: &Path, id: &str) -> PathBuf {
     home.join("sessions").join(format!("{id}.jsonl"))
 }

@@ -14,7 +14,7 @@ pub(super) struct Shown {
     pub(super) input: Value,
     /// What the request for permission shows: title, locations, input, content.
     pub(super) asked: (String, Value, Value, Option<Value>),
-    /// What permissions are about.
+    /// What permissions apply to.
     pub(super) subject: String,
 }
 

@@ -1,6 +1,6 @@
-//! A turn: what the model says according to the script, message by message, until one without a call.
+//! A turn: the model's messages according to the script, until one without a call.
 //!
-//! Input: the prompt's request. Output: updates, and its answer.
+//! Input: the prompt's request. Output: updates, and its response.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::script::{ErrorTurn, Play};
 
 /// How many tokens each message of fake-model counts as.
 const TOKENS: [u64; 2] = [10, 20];
-/// Seconds before each new attempt.
+/// Delays before retries, in seconds.
 const WAITS: [f64; 5] = [2.0, 4.0, 8.0, 16.0, 30.0];
 
 /// How a turn ends.
@@ -24,7 +24,7 @@ pub(super) enum Outcome {
     Failed(String),
 }
 
-/// How the turn goes on after a call.
+/// How the turn continues after a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     Model,
@@ -111,7 +111,7 @@ impl Acp<'_> {
         }
     }
 
-    /// Says a message and makes its calls. Returns whether there are any, and whether one ends the turn.
+    /// Sends a message and makes its calls. Returns whether there are any, and whether one ends the turn.
     fn say(&mut self, content: &[Value], updates: &mut Vec<Value>) -> Result<(bool, bool), Halt> {
         let message = session::unique("msg");
         let (mut calls, mut ends) = (false, false);
@@ -167,7 +167,7 @@ impl Acp<'_> {
         json!({"used": used, "size": size, "cost": {"amount": amount, "currency": "USD"}})
     }
 
-    /// Waits before another attempt after so many failures. Returns how the turn ends if there is none.
+    /// Waits before a retry after so many failures. Returns how the turn ends if there is none.
     fn fail(&mut self, error: &ErrorTurn, failures: usize) -> Result<Option<Outcome>, Halt> {
         let retries = error.status == 429 || error.status >= 500;
         let wait = WAITS.get(failures).filter(|_| retries);
@@ -178,7 +178,7 @@ impl Acp<'_> {
         let named = error.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
         let wait = named.and_then(|(_, value)| value.parse().ok()).unwrap_or(*wait);
         match self.pass(Duration::from_secs_f64(wait * self.instructions.scale)) {
-            // It says that the turn ended.
+            // It reports the end of the turn.
             Err(Halt::Interrupted) => Ok(Some(Outcome::Ended)),
             passed => passed.map(|()| None),
         }

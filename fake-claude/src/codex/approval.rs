@@ -1,20 +1,20 @@
 //! Asks the client about a call.
 //!
-//! Input: a request. Output: its answer; without a good one, the call doesn't run.
+//! Input: a request. Output: the client's decision; without a valid one, the call doesn't run.
 
 use serde_json::{Value, json};
 
 use super::Codex;
 use crate::rpc::Halt;
 
-/// What the client says.
+/// The client's decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Approval {
     Given,
     Declined,
     /// Declined, and the turn ends.
     Cancelled,
-    /// An error, or no answer that can be understood.
+    /// An error, or an invalid answer.
     Broken,
 }
 

@@ -1,7 +1,7 @@
 //! A call: its hooks, its approval, and the item it becomes. Nothing is executed.
 //!
-//! Input: the model's call. Output: notifications and requests, in Codex's order: hooks first, so that nobody is
-//! asked about what they deny.
+//! Input: the model's call. Output: notifications and requests, in Codex's order: hooks first, so that the client is
+//! not asked about calls that they deny.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::rpc::{Halt, calls};
 
 /// Calls that Codex makes without asking a hook.
 const UNSEEN: [&str; 2] = ["write_stdin", "web_search"];
-/// Tools whose calls no item tells of.
+/// Tools whose calls have no item.
 const SILENT: [&str; 5] = ["view_image", "get_goal", "create_goal", "update_goal", "update_plan"];
 
 impl Codex<'_> {
@@ -60,7 +60,7 @@ impl Codex<'_> {
         Ok(())
     }
 
-    /// Runs a command and returns what it yields, if it may run.
+    /// Runs a command and returns its result, if it may run.
     fn command(&mut self, call: &str, input: &Value) -> Result<Option<Value>, Halt> {
         let command = text(&input["cmd"]);
         let cwd = self.thread().map(|thread| thread.cwd.clone()).unwrap_or_default();

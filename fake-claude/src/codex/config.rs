@@ -1,4 +1,4 @@
-//! Codex's arguments and configuration: `-c KEY=VALUE`, which goes before `config.toml` and `hooks.json`.
+//! Codex's arguments and configuration: `-c KEY=VALUE`, which overrides `config.toml` and `hooks.json`.
 //!
 //! Input: the arguments and Codex's folder. Output: the settings that matter here, or Codex's error message.
 
@@ -16,7 +16,7 @@ pub(super) struct Config {
     pub(super) flags: Value,
     /// Those of the user's file.
     user: Value,
-    /// Where hooks are: a path, its name for clients, and the hooks by event.
+    /// The sources of hooks: a path, its name for clients, and the hooks by event.
     pub(super) sources: Vec<(String, &'static str, Value)>,
 }
 
@@ -30,7 +30,7 @@ pub(super) fn parse(argv: &[String]) -> Result<Vec<String>, String> {
             "--enable" => words.extend(left.next().map(|name| format!("features.{name}=true"))),
             "--disable" => words.extend(left.next().map(|name| format!("features.{name}=false"))),
             "--listen" | "-m" | "--model" => drop(left.next()),
-            // Accepted there, and without effect.
+            // Codex accepts it, but it has no effect.
             "--dangerously-bypass-hook-trust" => {}
             "app-server" if !serves => serves = true,
             _ => {
@@ -45,7 +45,7 @@ pub(super) fn parse(argv: &[String]) -> Result<Vec<String>, String> {
 }
 
 impl Config {
-    /// Reads the configuration. Refuses what the real one refuses.
+    /// Reads the configuration. Rejects what Codex rejects.
     pub(super) fn read(words: &[String], home: &Path) -> Result<Self, String> {
         let mut flags = json!({});
         for word in words {
@@ -59,7 +59,7 @@ impl Config {
             Err(_) => json!({}),
         };
         let hooks = home.join("hooks.json");
-        // A file that is no JSON has no hooks.
+        // A file that isn't JSON has no hooks.
         let text = std::fs::read(&hooks).unwrap_or_default();
         let file: Value = serde_json::from_slice(&text).unwrap_or_default();
         let sources = vec![
@@ -107,7 +107,7 @@ impl Config {
     }
 }
 
-/// Parses `KEY=VALUE`; a value that is no TOML is text.
+/// Parses `KEY=VALUE`; a value that isn't TOML is text.
 fn flag(word: &str) -> Result<Value, String> {
     let parse = |text: &str| toml::from_str::<Value>(text).ok();
     let (key, value) =

@@ -1,6 +1,6 @@
-//! What Codex makes of a failed request to the model: whether it tries again, and its error.
+//! Codex's reaction to a failed request to the model: retries, and its error.
 //!
-//! Input: a scripted error, and how many came before it. Output: notifications, and the error that ends the turn.
+//! Input: a scripted error, and the number of errors before it. Output: notifications, and the error that ends the turn.
 
 use std::time::Duration;
 
@@ -70,7 +70,7 @@ impl Codex<'_> {
         self.end_with(text, info).map(Some)
     }
 
-    /// Tells that it tries again and waits, unless it has done so too often.
+    /// Reports a retry and waits, unless there were too many.
     fn reconnects(&mut self, number: u64, status: &Value, details: &str) -> Result<bool, Halt> {
         let most = self.config.provider("stream_max_retries").as_u64().unwrap_or(RETRIES);
         if number > most {

@@ -1,7 +1,7 @@
-//! Codex's hooks: which there are, which are trusted, and what they decide.
+//! Codex's hooks: their configuration, whether they are trusted, and their decisions.
 //!
-//! Input: the configuration, an event, and how a hook ended. Output: hooks, and decisions. Only a hook that denies denies:
-//! one that fails in any other way lets the call run, and one that isn't trusted doesn't run at all. Measured on 0.169.0.
+//! Input: the configuration, an event, and how a hook ended. Output: hooks, and decisions. A call is denied only by a hook's
+//! denial: a hook that fails in any other way lets it run, and an untrusted one doesn't run at all. Measured on 0.169.0.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -67,7 +67,7 @@ pub(super) fn all(config: &Config) -> Vec<Hook> {
     found
 }
 
-/// What Codex warns of: hooks of `SessionEnd`, which never run here, may not take long.
+/// Codex's warnings: hooks of `SessionEnd`, which never run here, may not take long.
 pub(super) fn warnings(config: &Config) -> Vec<String> {
     let clamped = all(config).into_iter().filter(|hook| hook.event == SESSION_END && hook.timeout > 3);
     clamped.map(|hook| format!("clamping SessionEnd hook timeout to 3s in {}", hook.path)).collect()
@@ -130,7 +130,7 @@ impl Hook {
     }
 }
 
-/// What a hook that ended says of a call.
+/// The decision of a hook that ended.
 fn verdict(end: Option<&HookEnd>, timeout: u64) -> (&'static str, Value, Option<String>) {
     let blocked =
         |reason: &str| ("blocked", json!([{"kind": "feedback", "text": reason}]), Some(reason.to_owned()));

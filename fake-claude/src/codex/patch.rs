@@ -1,4 +1,4 @@
-//! The changes in a patch, as Codex tells of them.
+//! The changes in a patch, in the form of Codex's items.
 //!
 //! Pure. Input: the patch's text. Output: its changes.
 

@@ -1,4 +1,4 @@
-//! Answers the client's requests that are no turns.
+//! Answers the client's requests except turns.
 //!
 //! Input: a request or notification. Output: its answer, at once, and what follows from it.
 
@@ -11,7 +11,7 @@ use crate::rpc::Halt;
 const INVALID: i32 = -32600;
 
 impl Codex<'_> {
-    /// Takes in a request or notification.
+    /// Handles a request or notification.
     pub(super) fn hear(&mut self, message: &Value) -> Result<(), Halt> {
         let (id, params) = (&message["id"], &message["params"]);
         let method = message["method"].as_str().unwrap_or_default();
@@ -177,7 +177,7 @@ impl Codex<'_> {
     }
 }
 
-/// Sets what the parameters of a thread or turn set.
+/// Applies the parameters of a thread or turn.
 pub(super) fn set(thread: &mut Thread, params: &Value) {
     if params["approvalPolicy"].is_string() {
         thread.approval = params["approvalPolicy"].clone();

@@ -1,6 +1,6 @@
 //! A thread, Codex's conversation, and its file: `sessions/2026/01/01/rollout-…-ID.jsonl` in Codex's folder.
 //!
-//! The file has the messages that were said, for `thread/resume`: one line for each.
+//! The file has the messages of the conversation, for `thread/resume`: one per line.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -17,11 +17,11 @@ pub(super) struct Thread {
     pub(super) path: PathBuf,
     pub(super) cwd: String,
     pub(super) model: String,
-    /// `approvalPolicy` and `sandbox`, as in answers.
+    /// `approvalPolicy` and `sandbox`, in the form of responses.
     pub(super) approval: Value,
     pub(super) sandbox: Value,
     pub(super) ephemeral: bool,
-    /// The number of messages that the model has said.
+    /// The number of messages from the model.
     pub(super) messages: usize,
     /// Before its first turn here: how it began, `startup` or `resume`.
     pub(super) source: Option<&'static str>,
@@ -34,7 +34,7 @@ pub(super) fn milliseconds() -> u64 {
     u64::try_from(sys::clock::now().as_millisecond()).unwrap_or_default()
 }
 
-/// A new id, with the time first, as Codex's are.
+/// A new id that starts with the time, like Codex's.
 pub(super) fn unique() -> String {
     uuid::Uuid::now_v7().to_string()
 }
@@ -70,7 +70,7 @@ impl Thread {
         file.and_then(|mut file| file.write_all(format!("{line}\n").as_bytes())).map_err(wrong)
     }
 
-    /// The name of a sandbox in answers.
+    /// The name of a sandbox in responses.
     pub(super) fn sandbox_of(name: &str) -> Value {
         match name {
             "danger-full-access" => json!({"type": "dangerFullAccess"}),
@@ -82,7 +82,7 @@ impl Thread {
         }
     }
 
-    /// The thread in answers.
+    /// The thread in responses.
     pub(super) fn shown(&self, version: &str, provider: &str, originator: &str) -> Value {
         let now = milliseconds() / 1000;
         json!({"id": self.id, "environments": [{"environmentId": "local", "cwd": self.cwd,
@@ -96,7 +96,7 @@ impl Thread {
             "daybreakEnabled": null, "turns": []})
     }
 
-    /// The answer to `thread/start` and `thread/resume`.
+    /// The response to `thread/start` and `thread/resume`.
     pub(super) fn opened(&self, version: &str, provider: &str, originator: &str) -> Value {
         json!({"thread": self.shown(version, provider, originator), "model": self.model, "modelProvider": provider,
             "serviceTier": null, "disabledPluginIds": [], "cwd": self.cwd, "runtimeWorkspaceRoots": [self.cwd],

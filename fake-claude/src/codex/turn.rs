@@ -1,4 +1,4 @@
-//! A turn: what the model says according to the script, message by message, until one without a call.
+//! A turn: the model's messages according to the script, until one without a call.
 //!
 //! Input: the request to start it. Output: its notifications, the last one `turn/completed`.
 
@@ -188,7 +188,7 @@ impl Codex<'_> {
             "hook_event_name": event.0, "model": thread.model, "permission_mode": mode})
     }
 
-    /// Tells of an item that has started or ended.
+    /// Reports an item that has started or ended.
     pub(super) fn item(&mut self, event: &str, item: &Value) -> Result<(), Halt> {
         let now = thread::milliseconds();
         let mut item = item.clone();
@@ -241,14 +241,14 @@ impl Codex<'_> {
         json!({"type": "text", "text": format!("turn {turn}: {text}")})
     }
 
-    /// Tells of tokens and limits after a message.
+    /// Reports tokens and limits after a message.
     fn counted(&mut self) -> Result<(), Halt> {
         let messages = self.thread().map_or(0, |thread| thread.messages);
         self.notify("thread/tokenUsage/updated", json!({"tokenUsage": usage(messages)}))?;
         self.limits(&Value::Null)
     }
 
-    /// Tells of the limits.
+    /// Reports the limits.
     pub(super) fn limits(&mut self, primary: &Value) -> Result<(), Halt> {
         let params = json!({"rateLimits": {"limitId": "codex", "limitName": null, "normalModelSlug": null,
             "primary": primary, "secondary": null, "credits": null, "individualLimit": null,

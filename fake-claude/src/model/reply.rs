@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sys::pause::pause;
 
-/// The number of messages that the model has said according to a request, here and in the Chat Completions API.
+/// The number of messages from the model in a request, here and in the Chat Completions API.
 pub(crate) fn messages_in(request: &Value) -> usize {
     let messages = request["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
     messages.iter().filter(|message| message["role"] == "assistant").count()

@@ -8,7 +8,7 @@ use fake_claude::native;
 use serde_json::{Value, json};
 use sys::pause::pause;
 
-/// The number of messages that the model has said according to a request. Its own ids tell them apart.
+/// The number of messages from the model in a request. Their own ids distinguish them.
 pub(crate) fn messages_in(request: &Value) -> usize {
     let items = request["input"].as_array().map(Vec::as_slice).unwrap_or_default();
     let own = items.iter().filter(|item| match item["type"].as_str() {

@@ -1,6 +1,6 @@
-//! What a command yields. None is ever executed.
+//! The simulated results of commands. None is ever executed.
 //!
-//! Pure. Input: a command and what the script says of it. Output: its text and exit code.
+//! Pure. Input: a command and its scripted result. Output: its text and exit code.
 
 use serde_json::{Value, json};
 
@@ -13,13 +13,13 @@ pub(crate) struct Yielded {
     pub(crate) exit: i32,
 }
 
-/// Returns what the script says of the call with this id, or nothing in particular.
+/// The scripted result of the call with this id, or an empty one.
 pub(crate) fn scripted(script: Option<&Script>, id: &Value) -> Scripted {
     let nothing = Scripted { text: None, is_error: false, ends: None };
     script.and_then(|script| script.result(id)).unwrap_or(nothing)
 }
 
-/// Returns what a command yields: what the script says, the words of `echo`, the code of `exit`.
+/// The result of a command: the scripted one, the words of `echo`, the code of `exit`.
 pub(crate) fn command(command: &str, scripted: &Scripted) -> Yielded {
     let last = command.rsplit([';', '&']).next().unwrap_or_default().trim();
     let failure = tools::failure("Bash", &json!({"command": last}));

@@ -1,8 +1,8 @@
-//! Replays a recorded conversation: answers get the ids of the client's own requests.
+//! Replays a recorded conversation: responses get the ids of the client's own requests.
 //!
-//! Input: a fixture, and what the client says. Output: the fixture's lines. A recorded answer waits for the client's
-//! request with the same method, the first for the first; what follows a recorded request to the client waits for the
-//! client's answer, whatever it is.
+//! Input: a fixture, and the client's messages. Output: the fixture's lines. A recorded response waits for the client's
+//! request with the same method, in order; whatever follows a recorded request to the client waits for the
+//! client's response, whatever it contains.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ use crate::ending;
 use crate::instructions::Instructions;
 use sys::error::Failure;
 
-/// Plays the fixture and ends as it did.
+/// Plays the fixture and ends as recorded.
 pub(crate) fn run(instructions: &Instructions, fixture: &Fixture) -> Result<ExitCode, Failure> {
     let mut replay =
         Replay { peer: Peer::open(instructions)?, requests: BTreeMap::new(), replies: Vec::new() };
@@ -31,9 +31,9 @@ pub(crate) fn run(instructions: &Instructions, fixture: &Fixture) -> Result<Exit
 
 struct Replay {
     peer: Peer,
-    /// The ids of requests that came, by method.
+    /// The ids of received requests, by method.
     requests: BTreeMap<String, VecDeque<Value>>,
-    /// The ids of answers that came.
+    /// The ids of received responses.
     replies: Vec<Value>,
 }
 
@@ -73,7 +73,7 @@ impl Replay {
                 self.step(None)?;
             }
         }
-        // It lives until its stdin ends.
+        // It runs until its stdin ends.
         loop {
             self.step(None)?;
         }

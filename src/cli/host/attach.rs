@@ -114,7 +114,7 @@ impl<W: Write> Follower<'_, W> {
                 }
                 // A beat's host removes its record; the journal names the session.
                 None => {
-                    let ran = self.ran.take().or(journalled(self.dir, self.agent)?);
+                    let ran = self.ran.take().or(journaled(self.dir, self.agent)?);
                     if ran.is_none() && !was_there {
                         bail!(failure!("no hosted agent {}", self.agent; "see: murmur host list --all"));
                     }
@@ -260,7 +260,7 @@ fn is_last(event: &Event) -> bool {
 }
 
 /// The capture session of the beat that ran this agent.
-fn journalled(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Option<(CaptureId, Backend)>> {
+fn journaled(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Option<(CaptureId, Backend)>> {
     let needle = format!("\"agent\":\"{agent}\"");
     let mut entries = Entries::new(Backward::open(&dir.journal())?.containing(&needle), None);
     while let Some(Found { entry, .. }) = entries.next_entry(|_| true)? {

@@ -1,6 +1,6 @@
-# What holds with agents, and with the shells of people who look in.
+# Tests with agents, and with shells of people who look inside.
 # shellcheck shell=bash disable=SC2016,SC2154
-said_once=$(run /bin/sh -c 'claude --help-faults' 2>&1) || fail "there is no shell or no fake-claude in $original: $said_once"
+said_once=$(run /bin/sh -c 'claude --help-faults' 2>&1) || fail "no shell or no fake-claude in $original: $said_once"
 
 # Hangs after its lines, the first of which waits until somebody opens the gate.
 hanging='{"fixture":"/data/runs/ok","pace":"gate:/data/gate","log":"/data/agents.log","faults":["hang"'
@@ -13,7 +13,7 @@ hangs() {
   timeout 30 bash -c ': >"$1"' gate "$volume/gate" || fail "the beat did not begin"
 }
 
-# Told to end while a beat runs, once or more often: it is in the journal, and all is over in time.
+# Stopped while a beat runs, once or repeatedly: the beat is in the journal, and everything ends in time.
 for times in 1 2; do
   hangs ',"setsid-child-clean-env"'
   for ((; times > 0; times--)); do
@@ -25,11 +25,11 @@ for times in 1 2; do
   no_daemon_is_left
 done
 
-# Killed with all it ran: when it runs again, the beat gets its line, once.
+# Killed with everything it ran: after a restart, the beat gets its line, once.
 hangs ''
 kill -KILL "$first"
 end
-[[ ! -s $volume/.murmur/heartbeats.jsonl ]] || fail "there is a line already"
+[[ ! -s $volume/.murmur/heartbeats.jsonl ]] || fail "the journal already has a line"
 for _again in 1 2; do
   begin_daemon
   inside /bin/murmur status --check >/dev/null
@@ -43,7 +43,7 @@ no_daemon_is_left
 hangs ',"setsid-child-clean-env"'
 orphan=$(inside /bin/sh -c '(sh -c "echo \$\$" &)')
 reaped "$orphan"
-# The agent's host is killed: what that leaves behind is nobody's any more.
+# The agent's host is killed: its leftovers have no owner.
 read -r agent child < <(jq --raw-output '"\(.pid) \(.children[0])"' "$volume/agents.log")
 read -r _ _ _ host _ <"/proc/$first/root/proc/$agent/stat"
 exec {log}< <(inside /bin/murmur log --follow --json)
@@ -59,7 +59,7 @@ end
 exec {log}<&-
 journal_has '"outcome":"error"'
 
-# A hosted agent has time to end.
+# A hosted agent gets time to end.
 empty_volume
 workspace site '{"live":"echo"}'
 begin_daemon
@@ -71,9 +71,9 @@ end
   fail "the host did not end: $(<"$volume/.murmur/hosts/site-1.json")"
 [[ ! -e $volume/.murmur/hosts/site-1.sock ]] || fail "the host left its socket"
 
-# Signals reach what runs as process 1, which ends by them as it would elsewhere.
+# Signals reach the command of process 1, which dies by them as it would elsewhere.
 begin /bin/murmur run -- /bin/sh -c 'echo begun; exec sleep 600'
 until_it_says begun
 kill -TERM "$first"
 end
-[[ $code == 143 ]] || fail "a command that was told to end ends with $code"
+[[ $code == 143 ]] || fail "a terminated command exited with $code"

@@ -1,10 +1,10 @@
-# What holds where there is nothing but murmur: no shell, no /etc, no /tmp.
+# Tests with nothing but murmur: no shell, no /etc, no /tmp.
 # shellcheck shell=bash disable=SC2016,SC2154
 empty_volume
 has "$(run /bin/murmur demo)" "no file and no process is left"
 [[ -z $(ls -A "$volume") ]] || fail "the demo left $(ls -A "$volume")"
 
-# One beat, as a job: its exit code, its line on stdout, and nothing else there.
+# One beat, as a job: its exit code, and only its line on stdout.
 workspace site ok
 workspace mailbox api-429
 line=$(run /bin/murmur beat /data/site --json 2>"$scratch/errors") ||
@@ -12,12 +12,12 @@ line=$(run /bin/murmur beat /data/site --json 2>"$scratch/errors") ||
 [[ $(jq --raw-output '.outcome' <<<"$line") == ok && ! -s $scratch/errors ]] || fail "$line $(<"$scratch/errors")"
 code=0
 line=$(run /bin/murmur beat /data/mailbox --json) || code=$?
-[[ $code == 1 && $(jq --raw-output '.outcome' <<<"$line") == error ]] || fail "an error ends with $code: $line"
+[[ $code == 1 && $(jq --raw-output '.outcome' <<<"$line") == error ]] || fail "a failed beat exited with $code: $line"
 has "$(stat --format '%u:%g %a' "$volume/.murmur" "$volume/.murmur/heartbeats.jsonl")" "1000:1000 700
 1000:1000 600"
 
 # The health check.
-if run /bin/murmur status --check >/dev/null; then fail "it is healthy where nobody runs"; fi
+if run /bin/murmur status --check >/dev/null; then fail "it is healthy without a daemon"; fi
 begin_daemon
 has "$(inside /bin/murmur status --check)" "is running"
 kill -TERM "$first"
@@ -25,7 +25,7 @@ end
 [[ $code == 0 ]] || fail "the daemon ends with $code"
 no_daemon_is_left
 
-# A volume that a cluster has given to the group, as `fsGroup` does.
+# A volume that a cluster has given to the group, like `fsGroup`.
 empty_volume
 chown 0:1000 "$volume"
 chmod 2770 "$volume"
@@ -36,7 +36,7 @@ kill -TERM "$first"
 end
 [[ $code == 0 ]] || fail "the daemon ends with $code"
 
-# A volume that belongs to somebody else.
+# A volume that belongs to another user.
 empty_volume
 chown 0:0 "$volume"
 code=0

@@ -1,6 +1,6 @@
-# What the command lines of every document can use besides murmur's programs (CONTRIBUTING.md, Documentation).
+# Functions for the command lines of every document, besides murmur's programs (CONTRIBUTING.md, Documentation).
 
-# fake NAME|- [KEY=VALUE...]: what `claude` plays from here on, a fixture or none, with the variables of fake-claude/README.md.
+# fake NAME|- [KEY=VALUE...]: what `claude` plays from now on, a fixture or none, with variables of fake-claude/README.md.
 fake() {
   local pair key
   {
@@ -20,13 +20,13 @@ fake() {
   } >"$BOOK_PLAYS.new" && mv "$BOOK_PLAYS.new" "$BOOK_PLAYS"
 }
 
-# fake_call TOOL INPUT: from here on the model makes this call, and then says HEARTBEAT_OK.
+# fake_call TOOL INPUT: from now on the model makes this call, and then says HEARTBEAT_OK.
 fake_call() {
   printf '[[{"type":"tool_use","id":"toolu_1","name":"%s","input":%s}],[{"type":"text","text":"HEARTBEAT_OK"}]]\n' \
     "$1" "$2" >"$BOOK_PLAYS.script" && fake - script="$BOOK_PLAYS.script"
 }
 
-# until_line PATTERN COMMAND...: runs a command that goes on by itself until it prints a line with PATTERN, and ends it.
+# until_line PATTERN COMMAND...: runs a command until it prints a line that matches PATTERN, and ends it.
 until_line() {
   local pattern=$1 line source pid found=1
   shift
@@ -44,7 +44,7 @@ until_line() {
   return "$found"
 }
 
-# pulse MINUTES AGENT TOOL ACTION TASK BRANCH WORKSPACE STATE: the agent was heard of so many minutes ago.
+# pulse MINUTES AGENT TOOL ACTION TASK BRANCH WORKSPACE STATE: the agent was last heard from so many minutes ago.
 pulse() {
   mkdir -p ~/.murmur/heartbeats && chmod 700 ~/.murmur
   printf '{"timestamp":"%s","agent_id":"%s","tool_name":"%s","last_action":"%s","current_task":"%s","git_branch":"%s","workspace":"%s","pid":0,"session_id":"s-%s","state":"%s"}\n' \

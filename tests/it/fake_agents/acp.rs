@@ -60,7 +60,7 @@ fn a_call_runs_only_if_it_is_clearly_allowed() {
 }
 
 #[test]
-fn a_cancelled_turn_leaves_the_session_usable() {
+fn a_canceled_turn_leaves_the_session_usable() {
     let mut agent = open(&command(), &ASK);
     let session = begin(&mut agent);
     agent.until(|message| message["method"] == "session/request_permission");

@@ -1,10 +1,10 @@
 {
-  description = "As much of nixpkgs as the flake asks for, made of the machine's own programs";
+  description = "The parts of nixpkgs that the flake uses, made from the machine's own programs";
 
   outputs =
     { self }:
     let
-      # nixpkgs' own, where tests/nix/run was given it.
+      # nixpkgs' own lib, if tests/nix/run was given it.
       lib = if builtins.pathExists ./nixpkgs-lib then import ./nixpkgs-lib else import ./lib;
       systems = [
         "x86_64-linux"
@@ -19,7 +19,7 @@
         system:
         import ./packages {
           inherit lib system;
-          # What this machine has and where, which tests/nix/run writes.
+          # This machine's programs and their locations, written by tests/nix/run.
           machine = import ./machine.nix;
         }
       );

@@ -1,4 +1,4 @@
-# The checks of the modules: what they make of settings, and that murmur itself takes it.
+# The checks of the modules: what they generate from settings, and that murmur accepts it.
 { pkgs, murmur }:
 let
   inherit (pkgs) lib;
@@ -45,7 +45,7 @@ in
     else
       throw (lib.concatStringsSep "\n" complaints);
 
-  # The options are the keys of config.json, and config.json is taken by murmur.
+  # The options are the keys of config.json, and murmur accepts the generated file.
   config-json = pkgs.runCommand "murmur-config-json" {
     nativeBuildInputs = [
       murmur
@@ -56,7 +56,7 @@ in
   } (builtins.readFile ./config-json.sh);
 }
 // lib.optionalAttrs pkgs.stdenv.hostPlatform.isLinux {
-  # The units are what murmur itself would write, which it says of systemd on Linux only.
+  # The units are what murmur itself would write; it prints systemd's only on Linux.
   unit = pkgs.runCommand "murmur-unit" {
     nativeBuildInputs = [
       murmur

@@ -1,10 +1,10 @@
-# What a module makes of settings: the parts of the system's configuration that it defines, or its errors.
+# What a module generates from settings: the parts of the system's configuration that it defines, or its errors.
 {
   pkgs,
   murmur,
   # "nixos" or "home-manager".
   kind,
-  # Configurations beside the settings.
+  # Further configuration.
   modules ? [ ],
 }:
 settings:
@@ -21,7 +21,7 @@ let
     default = [ ];
   };
 
-  # The options of the system around it, which take everything.
+  # The options of the surrounding system, which accept everything.
   system = {
     options = {
       assertions = several;

@@ -1,4 +1,4 @@
-# Workspaces in which every key stands, with every word that it can be.
+# Workspaces with every key and every possible value of an enumeration.
 let
   words = name: more: {
     path = "/srv/${name}";

@@ -1,4 +1,4 @@
-# Settings that are wrong, and what the error has to name. Each is one error, before anything is built.
+# Invalid settings, and what the error must name. Each is an error of evaluation.
 let
   site = more: {
     workspaces.site = {
@@ -11,7 +11,7 @@ let
     settings = site { ${key} = value; };
     says = option key;
   };
-  # The same of an option that is no workspace's.
+  # The same for an option outside workspaces.
   wrongOf = key: value: {
     settings.${key} = value;
     says = "services.murmur.${key}";

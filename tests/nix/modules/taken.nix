@@ -1,9 +1,9 @@
-# Settings that are right, and what has to come of them: of each part that is named, all of it.
+# Valid settings, and what must be generated from them: everything, of each named part.
 { pkgs, murmur }:
 let
   inherit (pkgs) lib;
   evaluate = kind: import ./evaluate.nix { inherit pkgs murmur kind; };
-  # Home Manager's, where there is systemd and where there is launchd.
+  # Home Manager, with systemd and with launchd.
   atHome =
     isLinux:
     import ./evaluate.nix {

@@ -1,12 +1,12 @@
-# Holds the units of the modules against the one that murmur itself writes: each line of that is in both, and what they
-# have besides is named here.
+# Compares the modules' units with the one that murmur itself writes: both contain each of its lines, and their
+# additional lines are listed here.
 # shellcheck shell=bash disable=SC2154
 export HOME=$PWD MURMUR_DIR=$PWD/data
-# What is set of these stands in the printed unit.
+# If set, these variables are in the printed unit.
 unset XDG_CONFIG_HOME XDG_STATE_HOME CLAUDE_CONFIG_DIR DERUN_STATE_ROOT
 murmur service install --print >printed
 
-# The keys and values of one section of what was printed. Program and folder stand in the modules by other means.
+# The keys and values of one section of the printed unit. The modules set program and folder by other means.
 section() {
   sed -n "/^\[$1]\$/,/^\[/{ /^[A-Z]/p }" printed | sed 's|^\(Exec[A-Za-z]*=\)"[^"]*" --data-dir "[^"]*" |\1murmur |'
 }
@@ -18,7 +18,7 @@ for unit in ofMachine ofUser; do
       is=$(jq --raw-output --arg part "$part" --arg key "$key" \
         '.[$part][$key] | if type == "array" then join(" ") else tostring end' "${!file}" | sed 's|^[^ ]*/bin/murmur |murmur |')
       if [[ $is != "$value" ]]; then
-        failed+="$unit: $key is $is and should be $value"$'\n'
+        failed+="$unit: $key is $is, expected $value"$'\n'
       fi
       echo "$key" >>"known-$unit"
     done < <(section "$part")
@@ -27,7 +27,7 @@ for unit in ofMachine ofUser; do
 done
 [[ $(wc -l <known-ofUser) -gt 10 ]] || failed+="printed is $(cat printed)"$'\n'
 
-# The folder and the PATH are variables, and config.json is put in place first. Of the system's service, systemd makes the
+# The folder and the PATH are variables, and config.json is installed first. For the system service, systemd creates the
 # folder and knows the user.
 declare -A more=(
   [ofUser]='Environment ExecStartPre NoNewPrivileges RestrictRealtime RestrictSUIDSGID'
@@ -36,7 +36,7 @@ declare -A more=(
 for unit in "${!more[@]}"; do
   is=$(comm -13 <(sort --unique "known-$unit") "has-$unit" | tr '\n' ' ')
   if [[ $is != "${more[$unit]} " ]]; then
-    failed+="$unit: it has besides $is"$'\n'
+    failed+="$unit: unexpected $is"$'\n'
   fi
 done
 

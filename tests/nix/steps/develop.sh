@@ -1,5 +1,5 @@
-# A developer's shell: `just` finds what it needs, and the dependencies come from the store. All is tested, or what
-# $MURMUR_NIX_TESTS says: arguments of `just test`.
+# A developer's shell: `just` finds what it needs, and the dependencies come from the store. Runs all tests, or those of
+# $MURMUR_NIX_TESTS: arguments for `just test`.
 # shellcheck shell=bash disable=SC2154,SC2016
 develop() {
   HOME=$scratch/home XDG_CACHE_HOME=$scratch/cache CARGO_TARGET_DIR=$target CARGO_INCREMENTAL=0 CARGO_NET_OFFLINE=true \

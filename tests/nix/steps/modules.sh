@@ -1,4 +1,4 @@
-# Each setting that is wrong is refused by an error that names its option.
+# Each invalid setting is refused with an error that names its option.
 # shellcheck shell=bash disable=SC2154
 refused=tests/nix/modules/refused.nix
 mapfile -t names < <(nix eval --json --file "$refused" --apply builtins.attrNames | jq --raw-output '.[]')
@@ -17,7 +17,7 @@ for name in "${names[@]}"; do
     in
     builtins.toJSON (evaluate (import $PWD/$refused).\"$name\".settings)
   " 2>&1); then
-    fail "$name: is taken and should be refused"
+    fail "$name: was accepted instead of refused"
   fi
   has "$said" "$says"
 done

@@ -1,4 +1,4 @@
-# The flake has what it says it has, for every system.
+# The flake has the documented outputs, for every system.
 # shellcheck shell=bash
 wanted='{
   "apps": ["default", "derun", "fake-claude", "fake-model", "murmur"],
@@ -16,8 +16,8 @@ for output in apps checks devShells packages; do
     if [[ $output == checks && $system == *-linux ]]; then
       should='["clippy","config-json","docs","fmt","modules","tests","unit"]'
     fi
-    [[ $names == "$should" ]] || fail "$output.$system is $names and should be $should"
+    [[ $names == "$should" ]] || fail "$output.$system is $names, expected $should"
   done
 done
 overlaid=$(on_flake eval --json .#overlays.default --apply 'overlay: builtins.attrNames (builtins.functionArgs (final: overlay final { }))')
-[[ $overlaid == '[]' ]] || fail "the overlay takes $overlaid"
+[[ $overlaid == '[]' ]] || fail "the overlay uses $overlaid"

@@ -1,4 +1,4 @@
-# The package: every name, and for every command a manual page and completions in each shell.
+# The package: every link, and for every command a manual page and completions in each shell.
 # shellcheck shell=bash disable=SC2154
 on_flake build .#murmur --out-link "$scratch/murmur"
 package=$scratch/murmur
@@ -10,7 +10,7 @@ has "$("$package/bin/derun" --help)" "Usage: derun"
 has "$(ldd "$(readlink -f "$package/bin/murmur-hook")" 2>&1 || true)" "not a dynamic executable"
 
 man=$package/share/man/man1
-# Without a macro of its own, a hyphen that is to stay one is written \-.
+# roff needs \- for a literal hyphen.
 has "$(cat "$man/murmur.1")" 'murmur \- Run Claude Code on a schedule, unattended'
 has "$(cat "$man/derun.1")" 'derun \- '
 mapfile -t commands < <("$package/bin/murmur" --help |
@@ -28,7 +28,7 @@ done
 has "$(cat "$package/share/zsh/site-functions/_derun")" "#compdef derun"
 has "$(cat "$package/share/fish/vendor_completions.d/derun.fish")" "complete -c derun"
 
-# As bash asks for them.
+# As bash requests them.
 # shellcheck source=/dev/null
 completed=$(
   . "$package/share/bash-completion/completions/mm"
@@ -37,4 +37,4 @@ completed=$(
   "$(complete -p mm | sed 's/.*-F \([^ ]*\).*/\1/')" mm wor mm
   echo "${COMPREPLY[*]}"
 )
-[[ $completed == workspaces ]] || fail "mm wor is completed to $completed"
+[[ $completed == workspaces ]] || fail "mm wor completes to $completed"

@@ -1,10 +1,10 @@
-# What no build reads changes no derivation, and what one reads changes those that read it.
+# Editing a file that no build reads changes no derivation, and editing any other changes those that read it.
 # shellcheck shell=bash disable=SC2154
 copy=$scratch/copy
 mkdir "$copy"
 git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents --target-directory "$copy"
 
-# Every derivation of the flake, one a line.
+# Every derivation of the flake, one per line.
 derivations() {
   local output
   for output in packages checks devShells; do
@@ -14,12 +14,12 @@ derivations() {
 }
 derivations >"$scratch/before"
 
-# Those that became others are $1, and no more.
+# Exactly the derivations in $1 changed.
 are_others() {
   local others
   derivations >"$scratch/after"
   others=$(comm -13 <(sort "$scratch/before") <(sort "$scratch/after") | cut -d ' ' -f 1 | tr '\n' ' ')
-  [[ $others == "$1" ]] || fail "built again is: $others
+  [[ $others == "$1" ]] || fail "rebuilt: $others
 and should be: $1"
 }
 

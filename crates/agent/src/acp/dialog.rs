@@ -325,7 +325,7 @@ impl Dialog for AcpDialog {
 }
 
 impl Asked {
-    /// The answer with the option of this kind. Without such an option, the request is cancelled, which denies the call.
+    /// The answer with the option of this kind. Without such an option, the request is canceled, which denies the call.
     fn answer(&self, kind: &str) -> Vec<u8> {
         let option = self.options.iter().find(|option| text_at(Some(option), &["kind"]) == kind);
         match option.and_then(|option| option.get("optionId")) {

@@ -114,7 +114,7 @@ impl Work {
     ) -> Result<T, ToolError> {
         let Ok(turn) = self.turns.acquire_owned().await else { return Err(ToolError::Ending) };
         let done = tokio::task::spawn_blocking(move || {
-            // A cancelled call keeps its permit until its thread is done.
+            // A canceled call keeps its permit until its thread is done.
             let _turn = turn;
             work(&self.root)
         });

@@ -147,13 +147,13 @@ fn uuid(bytes: &[u8], at: usize) -> bool {
     text.iter().enumerate().all(fits) && ends_word(bytes, at + 36)
 }
 
-/// Whether the text at `at` is that shape, in which `0` is any digit.
+/// Whether the text at `at` has that shape, in which `0` is any digit.
 fn fits(bytes: &[u8], at: usize, shape: &[u8]) -> bool {
     let fits = |(byte, shape): (&u8, &u8)| if *shape == b'0' { byte.is_ascii_digit() } else { byte == shape };
     bytes.get(at..at + shape.len()).is_some_and(|text| text.iter().zip(shape).all(fits))
 }
 
-/// What follows a key of Codex: times in seconds, numbers of processes, and the machine's name.
+/// The value after certain keys of Codex: times in seconds, PIDs, and the machine's name.
 fn keyed(bytes: &[u8], at: usize) -> Option<Replacement> {
     const TIMES: [&[u8]; 5] = [b"\"started", b"\"completed", b"\"created", b"\"updated", b"\"recency"];
     let (before, rest) = (&bytes[..at], &bytes[at..]);

@@ -1,4 +1,4 @@
-# What the flake uses of nixpkgs' lib, as far as it uses it.
+# The part of nixpkgs' lib that the flake uses.
 let
   inherit (builtins) attrNames filter listToAttrs;
   modules = import ./modules.nix { inherit lib; };

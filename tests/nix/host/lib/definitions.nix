@@ -1,4 +1,4 @@
-# Definitions that have conditions, are several in one, or give way to others.
+# Definitions with conditions or priorities, and merged ones.
 { lib }:
 let
   inherit (lib) concatMap filter mapAttrs;
@@ -18,8 +18,8 @@ rec {
     inherit content;
   };
 
-  # The definitions in `definition` of what is under it: its own properties become theirs, so that no condition has to
-  # be known for their names.
+  # The definitions in `definition` of its members: its own properties become theirs, so that no condition has to
+  # be evaluated for their names.
   push =
     definition:
     let
@@ -34,7 +34,7 @@ rec {
     else
       [ definition ];
 
-  # The values that `definitions` come to: those that give way do so.
+  # The values of `definitions`, after priorities.
   settle =
     definitions:
     let

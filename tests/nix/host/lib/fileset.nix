@@ -1,4 +1,4 @@
-# Sets of files: a path, or what says of a path whether it is in the set (`has`) or on the way to what is (`holds`).
+# Sets of files: a path, or functions that say whether a path is in the set (`has`) or a parent of one (`holds`).
 { lib }:
 let
   inherit (lib) any isAttrs;

@@ -1,4 +1,4 @@
-# Modules: options, definitions, and what becomes of them.
+# Modules: options, definitions, and their evaluation.
 { lib }:
 let
   inherit (lib)
@@ -80,7 +80,7 @@ in
     let
       arguments = {
         inherit config lib;
-        # In a submodule, what it is called where it is defined.
+        # In a submodule, its name where it is defined.
         name = lib.elemAt (lib.match "(.*\\.)?([^.]*)" prefix) 1;
       }
       // specialArgs;

@@ -1,4 +1,4 @@
-# Types of options: what each is called, whether it takes a value, and what becomes of its definitions.
+# Types of options: description, check, and merging of definitions.
 { lib }:
 let
   inherit (lib)
@@ -10,7 +10,7 @@ let
     isString
     ;
 
-  # One value, which no two definitions may disagree on.
+  # One value, on which all definitions must agree.
   plain = description: check: {
     inherit description check;
     merge =
@@ -78,7 +78,7 @@ let
     inherit checked;
   };
 
-  # What becomes of the definitions of the option at `place`.
+  # Merges the definitions of the option at `place`.
   checked =
     place: type: values:
     if lib.all type.check values then

@@ -8,7 +8,7 @@ let
   mkDerivation =
     arguments:
     let
-      # As nixpkgs does it: variables may stand in `env`, and these two are no variables.
+      # Like nixpkgs: variables may be in `env`, and these two are not variables.
       variables = removeAttrs arguments [
         "env"
         "meta"
@@ -21,7 +21,7 @@ let
       // arguments.env or { }
       // {
         inherit name system;
-        # `nix develop` goes by this variable.
+        # `nix develop` depends on this variable.
         outputs = [ "out" ];
         builder = machine.bash;
         args = [ ./builder.sh ];
@@ -65,7 +65,7 @@ in
 {
   inherit mkDerivation runCommand;
 
-  # A package of some of the machine's programs. One that it does not have is left out.
+  # A package of some of the machine's programs. Missing ones are left out.
   tool =
     name: programs:
     runCommand name { meta.mainProgram = name; } ''
@@ -101,7 +101,7 @@ in
       mode = "0555";
     };
 
-  # Its variables are what `nix develop` takes over.
+  # `nix develop` adopts its variables.
   mkShell =
     arguments:
     mkDerivation (

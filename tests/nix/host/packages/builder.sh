@@ -1,4 +1,4 @@
-# Builds a derivation by the phases that it has, as nixpkgs' own builder does.
+# Builds a derivation in its phases, like nixpkgs' own builder.
 # shellcheck shell=bash disable=SC2154
 set -euo pipefail
 export PATH=$machinePath
@@ -18,8 +18,8 @@ if [[ -n ${buildCommand:-} ]]; then
   exit
 fi
 
-# All in the same place, so that what cargo made there for another derivation is found again. cargo goes by the times of
-# files, and in the store all have the same one: a file that is what it was stays, and any other is new.
+# All in the same place, so that cargo's output for another derivation is found again. cargo compares the times of
+# files, and in the store all are equal: an unchanged file keeps its time, and any other is new.
 place=$machineTarget/source
 mkdir -p "$place"
 find "$place" ! -type f ! -type d -delete
@@ -29,7 +29,7 @@ sums() {
 work=$PWD
 sums "$place" >"$work/there"
 sums "$src" >"$work/wanted"
-# A name stands behind the 64 digits of its sum and two spaces.
+# The name follows the 64 digits of the checksum and two spaces.
 comm -z -23 "$work/there" "$work/wanted" | cut -z -c 67- | (cd "$place" && xargs --null --no-run-if-empty rm --force)
 comm -z -13 "$work/there" "$work/wanted" | cut -z -c 67- |
   tar --create --directory "$src" --null --files-from - | tar --extract --touch --directory "$place"

@@ -1,4 +1,4 @@
-# Has cargo take the dependencies from the store and nothing from anywhere else.
+# Makes cargo use only dependencies from the store.
 # shellcheck shell=bash disable=SC2154
 cargo_setup() {
   export CARGO_HOME=$machineTarget/cargo-home CARGO_TARGET_DIR=$machineTarget CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=none

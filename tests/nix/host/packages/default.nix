@@ -29,7 +29,7 @@ let
       make = more: function (builtins.intersectAttrs wanted pkgs // given // more);
       made = make { };
     in
-    # As nixpkgs does it: what is made can be made otherwise, so a set that is made has one attribute more.
+    # Like nixpkgs: results can be overridden, so a set has one attribute more.
     if lib.isAttrs made then made // { override = make; } else made;
 
   pkgs =
@@ -112,7 +112,7 @@ let
         "find"
         "xargs"
       ];
-      # Nothing is linked with it: the machine's own compiler knows its own.
+      # Nothing is linked with it: the machine's own compiler has its own.
       glibc = tool "glibc" [ ] // {
         static = tool "glibc-static" [ ];
       };

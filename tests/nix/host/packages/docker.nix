@@ -1,4 +1,4 @@
-# What nixpkgs' dockerTools offers: an image with a layer for each path in the store and one on top of them.
+# Part of nixpkgs' dockerTools: an image with a layer for each store path and one on top of them.
 { mkDerivation }:
 {
   buildLayeredImage =

@@ -1,10 +1,10 @@
-# Makes the archive that `docker load` takes.
+# Creates the archive for `docker load`.
 # shellcheck shell=bash disable=SC2154
 umask 022
 work=$PWD
 mkdir image top
 
-# A layer of the paths that are named, as they are: its digest is printed.
+# Creates a layer from the named paths, unchanged, and prints its digest.
 layer() {
   local archive=$work/image/layer.tar digest
   tar --create --sort name --mtime @1 --file "$archive" "$@"
@@ -14,14 +14,14 @@ layer() {
   echo "$digest"
 }
 
-# exportReferencesGraph says: a path, an empty line, how many it refers to, and these.
+# exportReferencesGraph contains: a path, an empty line, the number of its references, and these.
 mapfile -t paths < <(grep --no-filename "^$NIX_STORE/" closure-* | sort -u)
 layers=()
 for path in "${paths[@]}"; do
   layers+=("$(layer --owner 0 --group 0 --numeric-owner --directory / "${path#/}")")
 done
 
-# The machine's own programs are none of the store's, nor are their libraries. They come along as they are.
+# The machine's own programs and their libraries aren't in the store. They are included unchanged.
 for path in "${paths[@]}"; do
   find "$path" \( -type f -o -type l \) -path '*/bin/*' -print0
 done | while IFS= read -r -d '' program; do
@@ -36,7 +36,7 @@ while IFS= read -r file; do
 done <machine
 layers+=("$(layer --owner 0 --group 0 --numeric-owner --directory machine-root .)")
 
-# What the packages hold, at the root.
+# The packages' contents, at the root.
 for package in $contents; do
   (cd "$package" && find . -mindepth 1 \( -type f -o -type l \) -print0) | while IFS= read -r -d '' file; do
     mkdir -p "top/$(dirname "$file")"

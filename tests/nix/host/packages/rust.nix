@@ -1,4 +1,4 @@
-# What nixpkgs' rustPlatform offers, with the machine's own cargo.
+# Part of nixpkgs' rustPlatform, with the machine's own cargo.
 {
   lib,
   machine,
@@ -7,7 +7,7 @@
   pkgs,
 }:
 let
-  # The sources of the dependencies, from the archives that cargo has fetched, held against the lock file.
+  # The sources of the dependencies, from the archives that cargo has fetched, checked against the lock file.
   importCargoLock =
     { lockFile }:
     let
@@ -26,7 +26,7 @@ let
           fi
           archive=${machine.archives}/$crate.crate
           if [[ ! -e $archive ]]; then
-            echo "$archive is not there; run cargo fetch --locked" >&2
+            echo "$archive is missing; run cargo fetch --locked" >&2
             exit 1
           fi
           sha256sum --check --quiet <<<"$checksum  $archive"
@@ -43,7 +43,7 @@ let
   platform = target: {
     inherit cargoSetupHook importCargoLock;
 
-    # As a quick build: this is about what is built and where it goes, not about its speed.
+    # A quick build: this tests what is built and where it goes, not its speed.
     buildRustPackage =
       arguments:
       mkDerivation (
@@ -75,6 +75,6 @@ let
 in
 {
   rustPlatform = platform "";
-  # RUSTFLAGS are for the program alone and not for what builds it, where a target is named.
+  # RUSTFLAGS apply only to the program, not to build scripts, if a target is named.
   static.rustPlatform = platform "--target ${machine.triple}";
 }

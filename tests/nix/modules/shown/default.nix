@@ -1,5 +1,5 @@
-# The configurations that docs/guide/nix.md shows, evaluated: what its flakes have as outputs. They stand here as well, because
-# what is evaluated purely, as `nix flake check` does it, cannot import a text, nor a file made of one.
+# The configurations in docs/guide/nix.md, evaluated: the outputs of its flakes. They are repeated here because
+# pure evaluation, as in `nix flake check`, can't import a text, nor a file made from one.
 { pkgs, murmur }:
 let
   inherit (pkgs) lib;
@@ -11,8 +11,8 @@ let
   blocks = map (text: lib.head (builtins.split "```\n" text)) (builtins.tail parts);
   flakes = lib.filter (lib.hasPrefix "{\n  inputs.") blocks;
 
-  # The agent itself has no free licence, and none of its likes is needed to evaluate a module.
-  # What is shown is for Linux, and so wherever it is checked.
+  # The agent itself is unfree, and not needed to evaluate a module.
+  # The examples are for Linux, wherever they are checked.
   there = pkgs // {
     claude-code = pkgs.jq;
     stdenv = pkgs.stdenv // {
@@ -35,7 +35,7 @@ let
       legacyPackages.x86_64-linux = there;
     };
     home-manager.lib.homeManagerConfiguration = { pkgs, modules }: evaluate "home-manager" modules;
-    # The modules are there already.
+    # The modules are already there.
     murmur = {
       nixosModules.default = { };
       homeManagerModules.default = { };

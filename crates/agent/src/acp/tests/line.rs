@@ -241,7 +241,7 @@ fn responses_tell_how_turns_ended() {
         (
             "murmur-counted:1",
             json!({ "stopReason": "cancelled" }),
-            "end error_during_execution cancelled the turn was cancelled",
+            "end error_during_execution cancelled the turn was canceled",
         ),
         (
             "murmur-prompt:1",
