@@ -1,7 +1,8 @@
-//! `just bench [parse] [beat] [idle] [scan] [crowd] [log] [capture] [host] [hook] [guard]`: the figures in docs/design/performance.md, each with its floor in the same run.
+//! `just bench [parse] [beat] [idle] [scan] [crowd] [log] [capture] [host] [hook] [guard]`: the figures in
+//! docs/design/performance.md, each with its floor from the same run.
 //!
-//! Every time is a median of runs that alternate with those of the floor; on a busy machine read the ratios.
-//! Measured on Linux, with what only Linux has: inotify, /proc, clocks of other processes.
+//! Every time is a median of runs that alternate with runs of the floor; on a busy machine, read the ratios.
+//! Measured on Linux, with Linux-only interfaces: inotify, /proc, clocks of other processes.
 
 #[cfg(target_os = "linux")]
 #[path = "../tests/built.rs"]
@@ -34,7 +35,7 @@ use std::io::{self, Write};
 #[cfg(target_os = "linux")]
 type Section = fn(&mut table::Table) -> anyhow::Result<()>;
 
-/// Runs every section with tiny sizes, to see that it works: without figures.
+/// Runs every section with tiny sizes, to test that it works, without figures.
 #[cfg(target_os = "linux")]
 const TINY: &str = "--tiny";
 
@@ -64,7 +65,7 @@ fn main() -> anyhow::Result<()> {
     if args.first().is_some_and(|arg| arg == host::CHILD) {
         return host::child();
     }
-    // Cargo adds flags of its own.
+    // Cargo adds its own flags.
     let names: Vec<&str> = args.iter().map(String::as_str).filter(|arg| !arg.starts_with('-')).collect();
     if let Some(unknown) = names.iter().find(|name| SECTIONS.iter().all(|(known, _)| known != *name)) {
         anyhow::bail!(
@@ -87,7 +88,7 @@ fn main() -> anyhow::Result<()> {
         writeln!(io::stderr(), "measuring: {name}")?;
         let mut table = table::Table::default();
         let measured = section(&mut table);
-        // A section that fails takes neither its own first lines nor the other sections along.
+        // A failing section keeps its first rows and the other sections.
         if is_tiny {
             writeln!(out, "{name}: {} rows", table.len())?;
         } else {
@@ -103,6 +104,6 @@ fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Nothing is measured elsewhere.
+/// Nothing is measured on other systems.
 #[cfg(not(target_os = "linux"))]
 fn main() {}

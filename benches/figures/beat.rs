@@ -14,9 +14,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const ROUNDS: usize = 60;
-/// How many heartbeats of the daemon come due, one after the other.
+/// How many of the daemon's heartbeats come due, one after another.
 const DUE: Size<usize> = Size { full: 40, tiny: 3 };
-/// Milliseconds from one to the next.
+/// The interval between them, in milliseconds.
 const APART: i64 = 60;
 /// Milliseconds until the first: the daemon starts meanwhile.
 const START: i64 = 1500;
@@ -76,13 +76,13 @@ fn by_hand(table: &mut Table, name: &str, agent: &str) -> anyhow::Result<f64> {
     Ok(shell)
 }
 
-/// How long `command` takes that is told `prompt` and whose answer is read.
+/// How long `command` takes with `prompt` on stdin and its output read.
 fn talk(mut command: Command, workspace: &Path, prompt: &str) -> anyhow::Result<f64> {
     command.current_dir(workspace).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     milliseconds(|| {
         let mut child = command.spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
-            // It may not want to hear it.
+            // It may not read it.
             let _closed = stdin.write_all(prompt.as_bytes());
         }
         let output = child.wait_with_output()?;

@@ -1,7 +1,7 @@
-//! What it costs to have a command's output captured, and to read it again, over plain programs that do the same.
+//! The cost of capturing a command's output and of reading it again, over plain programs that do the same.
 
 mod floor;
-// Not part of this program: here to be formatted with it. See `floor.rs`.
+// Not part of this program: it is here to be formatted along. See `floor.rs`.
 mod pipe;
 #[cfg(any())]
 mod plain;

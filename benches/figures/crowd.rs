@@ -1,4 +1,4 @@
-//! 1,000 heartbeats that are due at once, with 4 and with 256 beats at a time: what each beat costs the daemon, and how
+//! 1,000 heartbeats that are due at once, with 4 and with 256 beats at a time: the daemon's cost per beat, and how
 //! long `status` takes meanwhile.
 
 use super::home::{Home, fixture};
@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 const HEARTBEATS: Size<usize> = Size { full: 1000, tiny: 8 };
-/// How many beats may run at once: few, and more than a machine has work for.
+/// How many beats may run at once: few, and more than a machine can handle.
 const SLOTS: [usize; 2] = [4, 256];
-/// The most CPU that a beat may cost the daemon, in milliseconds.
+/// The target for the daemon's CPU time per beat, in milliseconds.
 const MOST_CPU: f64 = 2.0;
-/// The most that `status` may take, in milliseconds.
+/// The target for the time of `status`, in milliseconds.
 const MOST_STATUS: f64 = 200.0;
 
 pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
@@ -51,7 +51,7 @@ fn with_slots(table: &mut Table, slots: usize) -> anyhow::Result<()> {
     let slowest = asked.iter().copied().fold(0.0, f64::max);
     let what = |what: &str| format!("daemon, 1,000 heartbeats due at once, {slots} at a time: {what}");
     table.add(Row {
-        what: what("CPU a beat, with `status` asked for all the time"),
+        what: what("CPU per beat, with constant `status` requests"),
         ours: ms(each),
         wanted: format!("<= {}", ms(MOST_CPU)),
         met: Some(each <= MOST_CPU),

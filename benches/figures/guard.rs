@@ -1,4 +1,4 @@
-//! The guard: a command of its corpora, and a megabyte of what is worst, over reading through as many bytes.
+//! The guard: a command of its corpora, and a megabyte of the worst input, over reading as many bytes.
 
 use super::measure::{Size, interleave, milliseconds, ms};
 use super::table::{Row, Table};
@@ -81,7 +81,7 @@ fn corpora() -> anyhow::Result<Vec<String>> {
     Ok(commands)
 }
 
-/// What takes longest, by kind.
+/// The slowest input, by kind.
 fn worst() -> Vec<(&'static str, String)> {
     let megabyte = |piece: &str| piece.repeat(MEGABYTE.get() / piece.len());
     let prose = megabyte("The quick (brown) fox's \"jumps\" over `the` $lazy dog; and then?\n");

@@ -1,4 +1,4 @@
-//! A murmur of its own, in a temporary folder: data folder, workspaces, a stub agent, and a daemon.
+//! A separate murmur in a temporary folder: data folder, workspaces, a stub agent, and a daemon.
 
 use anyhow::Context;
 use jiff::{SignedDuration, Timestamp};
@@ -11,7 +11,7 @@ use sys::atomic;
 use sys::clock;
 use tempfile::TempDir;
 
-/// The folder, gone when this is dropped.
+/// The folder, removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Home {
     folder: TempDir,
@@ -55,7 +55,7 @@ impl Home {
         self.path().join(format!("workspaces/{number:05}"))
     }
 
-    /// Makes and registers `count` workspaces that run every day. `last_run` says when they did last, by number.
+    /// Creates and registers `count` workspaces that run every day. `last_run` returns when they last ran, by number.
     pub(crate) fn register(
         &self,
         count: usize,
@@ -87,7 +87,7 @@ impl Home {
         Ok(())
     }
 
-    /// `program` in an environment that holds nothing but this home.
+    /// `program` in an environment with only this home.
     pub(crate) fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command.env_clear().env("HOME", self.path()).env("MURMUR_DIR", self.data());
@@ -100,7 +100,7 @@ impl Home {
         self.command(env!("CARGO_BIN_EXE_murmur"))
     }
 
-    /// Starts the daemon and returns when it says that it is up.
+    /// Starts the daemon and returns when it reports that it is running.
     pub(crate) fn daemon(&self) -> anyhow::Result<Daemon> {
         let mut command = self.murmur();
         command.args(["start", "--foreground", "--announce"]).stdout(Stdio::piped());
@@ -129,7 +129,7 @@ impl Drop for Daemon {
     }
 }
 
-/// Now, and so many milliseconds later.
+/// Now plus so many milliseconds.
 pub(crate) fn after(milliseconds: i64) -> anyhow::Result<Timestamp> {
     Ok(clock::now().checked_add(SignedDuration::from_millis(milliseconds))?)
 }

@@ -1,7 +1,7 @@
 //! One call of the hook, over a program that does nothing: start, read stdin, decide or write a pulse, answer, exit.
 //!
-//! The hook is linked statically, as the packages have it; the floor is a static program in C. Beside it, where bash and
-//! jq are installed, spec 2's own script, which writes a pulse as well (`peers/heartbeat-hook`, to the letter), and a hook
+//! The hook is statically linked, as in the packages; the floor is a static program in C. If bash and
+//! jq are installed, also spec 2's own script, which writes a pulse as well (`peers/heartbeat-hook`, verbatim), and a hook
 //! that does far less than decide.
 
 use super::measure::{Size, interleave, mib, milliseconds, ms};
@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 
 const ROUNDS: usize = 400;
 
-/// Says how many KiB its child had at most. Small itself, since a child begins with the memory of its parent.
+/// Prints its child's peak memory in KiB. Small itself, since a child begins with its parent's memory.
 const MEASURE: &str = r#"#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -31,7 +31,7 @@ int main(int count, char **words) {
 }
 "#;
 
-/// What is decided on: a line with a pipe, a list and a quoted word, as agents write them.
+/// The call to decide: a line with a pipe, a list and a quoted word, as agents write them.
 const COMMAND: &str = "cd src && grep -rn \"sudo\" . | head -20 && cargo test --quiet";
 
 pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
@@ -53,9 +53,9 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     made["tool_response"] = json!({ "stdout": "ok\n".repeat(200), "stderr": "", "interrupted": false });
     made["duration_ms"] = 12.into();
     let (call, made) = (call.to_string(), made.to_string());
-    // As murmur has made it for an agent.
+    // As murmur creates it for an agent.
     std::fs::DirBuilder::new().mode(0o700).create(at("data"))?;
-    // A repository to name the branch of, as agents have one.
+    // A repository with a branch, as agents usually have.
     std::fs::create_dir(at(".git"))?;
     std::fs::write(at(".git/HEAD"), "ref: refs/heads/main\n")?;
     let command = |program: &Path, words: &[&str]| {
@@ -97,7 +97,7 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
         met: Some(ours / idle <= most),
     };
     table.add(row("hook: a pulse, over a static program that does nothing", post, 1.75));
-    table.add(row("hook: a command that is decided on, guard, rules and record in it", pre, 2.0));
+    table.add(row("hook: decide a command (guard, rules and record)", pre, 2.0));
     if has_peer {
         for (what, took) in [
             ("hook: spec 2's own script of bash and jq, which writes a pulse", spec),
@@ -114,8 +114,8 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     }
     let floor = memory(&measure, &nothing(), &call)?;
     for (what, ours) in [
-        ("hook: the most memory, of a pulse", memory(&measure, &pulse(), &made)?),
-        ("hook: the most memory, of a decision", memory(&measure, &deciding(), &call)?),
+        ("hook: peak memory of a pulse", memory(&measure, &pulse(), &made)?),
+        ("hook: peak memory of a decision", memory(&measure, &deciding(), &call)?),
     ] {
         table.add(Row {
             what: what.to_owned(),
@@ -133,10 +133,10 @@ const POLICY: &str = r#"{"guard":true,"checker":"off","approval":"wait","approva
 
 const SESSION: &str = "00000000-0000-4000-8000-000000000001";
 
-/// What spec 2 would have written the pulse with. It starts jq, git and others; where one is missing it goes on without.
+/// The script in spec 2 that writes a pulse. It starts jq, git and others, and does without missing ones.
 const SCRIPT: &str = include_str!("peers/heartbeat-hook");
 
-/// The least that a hook of a shell can do.
+/// The minimum for a shell hook.
 const PEER: &str = r#"call=$(cat)
 tool=$(jq -r .tool_name <<< "$call")
 command=$(jq -r .tool_input.command <<< "$call")
@@ -144,12 +144,12 @@ case "$tool:$command" in Bash:*mkfs*) exit 2 ;; esac
 echo '{}'
 "#;
 
-/// The hook, as it is built with this program.
+/// The hook, built with this program.
 fn built_hook() -> anyhow::Result<PathBuf> {
     Ok(env!("CARGO_BIN_EXE_murmur-hook").into())
 }
 
-/// The hook, built as the packages build it.
+/// The hook, built like for packages.
 fn static_hook() -> anyhow::Result<PathBuf> {
     let version = Command::new("rustc").arg("-vV").output().context("rustc")?;
     let version = String::from_utf8(version.stdout)?;
@@ -168,7 +168,7 @@ fn static_hook() -> anyhow::Result<PathBuf> {
     Ok(into.join(target).join("release/murmur-hook"))
 }
 
-/// A static program of C.
+/// A static C program.
 fn compiled(folder: &Path, name: &str, source: &str) -> anyhow::Result<PathBuf> {
     let (file, program) = (folder.join(format!("{name}.c")), folder.join(name));
     std::fs::write(&file, source)?;
@@ -182,7 +182,7 @@ fn compiled(folder: &Path, name: &str, source: &str) -> anyhow::Result<PathBuf> 
 fn answer(mut command: Command, call: &str) -> anyhow::Result<String> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A program that does nothing does not read either.
+        // A program that does nothing doesn't read either.
         let _unread = stdin.write_all(call.as_bytes());
     }
     let mut said = String::new();
@@ -195,7 +195,7 @@ fn time(command: Command, call: &str) -> anyhow::Result<f64> {
     milliseconds(|| answer(command, call))
 }
 
-/// The most memory that `wanted` had, in bytes.
+/// The peak memory of `wanted`, in bytes.
 fn memory(measure: &Path, wanted: &Command, call: &str) -> anyhow::Result<u64> {
     let mut measuring = Command::new(measure);
     measuring.arg(wanted.get_program()).args(wanted.get_args()).env_clear();

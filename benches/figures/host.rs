@@ -1,4 +1,4 @@
-//! What an agent's host costs while it waits, while it is asked, while its agent says much, and when all is told again.
+//! The cost of an agent's host: idle, on requests, with much output, and on replays.
 
 mod burst;
 mod echo;

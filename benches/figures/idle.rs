@@ -1,4 +1,4 @@
-//! A daemon with 1,000 heartbeats of which none is due, over a process that waits.
+//! A daemon with 1,000 heartbeats, none of them due, over a process that waits.
 
 use super::home::Home;
 use super::measure::{Size, mib};
@@ -10,7 +10,7 @@ use sys::clock;
 
 const HEARTBEATS: Size<usize> = Size { full: 1000, tiny: 5 };
 const WINDOW: Size<Duration> = Size { full: Duration::from_secs(20), tiny: Duration::from_millis(50) };
-/// How long the daemon has to become still: it reads the configuration and asks the login shell.
+/// How long the daemon gets to become idle: it reads the configuration and runs the login shell.
 const SETTLE: Size<Duration> = Size { full: Duration::from_secs(3), tiny: Duration::from_millis(50) };
 
 pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
@@ -66,7 +66,7 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     knows_all(&home)
 }
 
-/// What was measured was a daemon that has them all.
+/// The measured daemon has all of them.
 fn knows_all(home: &Home) -> anyhow::Result<()> {
     let said = home.murmur().args(["status", "--json"]).stdout(Stdio::piped()).output()?;
     let status: serde_json::Value = serde_json::from_slice(&said.stdout)?;

@@ -1,4 +1,4 @@
-//! Waiting for journal lines without polling, and the time at which each came.
+//! Waits for journal lines without polling, and records when each arrived.
 
 use anyhow::Context;
 use jiff::Timestamp;
@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 use sys::watch::{Place, Watch};
 
-/// Waits until the journal at `path`, in a folder that exists, has `count` lines or `patience` is over, and returns
+/// Waits until the journal at `path`, in an existing folder, has `count` lines or `patience` is over, and returns
 /// when each was seen.
 pub(crate) fn lines(path: &Path, count: usize, patience: Duration) -> anyhow::Result<Vec<Timestamp>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -35,7 +35,7 @@ pub(crate) fn lines(path: &Path, count: usize, patience: Duration) -> anyhow::Re
     })
 }
 
-/// To the nanosecond, where murmur's own clock counts milliseconds.
+/// In nanoseconds; murmur's own clock counts milliseconds.
 fn now() -> anyhow::Result<Timestamp> {
     let now = clock_gettime(ClockId::Realtime);
     Ok(Timestamp::new(now.tv_sec, i32::try_from(now.tv_nsec)?)?)

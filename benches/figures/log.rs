@@ -13,9 +13,9 @@ use sys::clock;
 use sys::process::Exit;
 
 const LINES: Size<usize> = Size { full: 1_000_000, tiny: 2000 };
-/// One beat in so many fails.
+/// One in so many beats fails.
 const ERROR_EVERY: usize = 10_000;
-/// So many workspaces take turns.
+/// The beats alternate between so many workspaces.
 const WORKSPACES: usize = 100;
 const ROUNDS: usize = 21;
 const ELSEWHERE: &str = "/workspaces/elsewhere";
@@ -23,7 +23,7 @@ const ELSEWHERE: &str = "/workspaces/elsewhere";
 pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     let home = Home::new("#!/bin/sh\n")?;
     write_journal(&home)?;
-    // One that is registered and has no line: a name that nobody knows is an error.
+    // A registered workspace without a line: an unknown name would be an error.
     let config = serde_json::json!({ "workspaces": [{ "path": ELSEWHERE, "interval": "1d" }] });
     fs::write(home.data().join("config.json"), config.to_string())?;
     let time = |args: &[&str]| {
@@ -52,7 +52,7 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
         (" --since 2h", since),
         (" --workspace W, 1 line in 100", workspace),
         (" --outcome error, 1 line in 10,000", errors),
-        (" --workspace W, none: every line is looked at", nothing),
+        (" --workspace W, none: every line is read", nothing),
     ] {
         table.add(Row {
             what: format!("`murmur log{args}` of 1,000,000 lines, over `tail -n 20`"),

@@ -1,23 +1,23 @@
-//! Times, their medians, and how they are written.
+//! Times, their medians, and their format.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Whether everything is tiny: only to see that each section still works. Nothing is measured then.
+/// Whether everything is tiny, to test that each section works. Nothing is measured then.
 static IS_TINY: AtomicBool = AtomicBool::new(false);
 
-/// Makes every [`Size`] tiny from here on.
+/// Makes every [`Size`] tiny from now on.
 pub(crate) fn be_tiny() {
     IS_TINY.store(true, Ordering::Relaxed);
 }
 
-/// How much of something is measured.
+/// The size of a measurement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Size<T> {
     /// For figures.
     pub(crate) full: T,
-    /// To see that a section works.
+    /// For testing a section.
     pub(crate) tiny: T,
 }
 

@@ -1,4 +1,4 @@
-//! Reading 200 MB of an agent's output, over finding its newlines and over the least that serde can do.
+//! Reading 200 MB of an agent's output, over finding its newlines and over the minimum with serde.
 
 use super::measure::{Size, interleave, mib, milliseconds, ms};
 use super::proc::Process;
@@ -72,7 +72,7 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The bytes of events in these chunks, so that nothing is left out.
+/// The bytes of events in these chunks, so that nothing is optimized away.
 fn parse<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> usize {
     let (mut parser, mut events) = (Parser::default(), 0);
     for chunk in chunks {
@@ -85,7 +85,7 @@ fn parse<'a>(chunks: impl Iterator<Item = &'a [u8]>) -> usize {
     events
 }
 
-/// The least of a line.
+/// The minimum of a line.
 #[derive(Deserialize)]
 struct Least<'a> {
     #[serde(rename = "type")]

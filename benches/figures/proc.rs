@@ -1,9 +1,9 @@
-//! What Linux says of a process: memory, wake-ups, CPU time.
+//! What Linux reports about a process: memory, wake-ups, CPU time.
 
 use anyhow::Context;
 use std::fs;
 
-/// A process by its number; `self` is this one.
+/// A process by its PID; `self` is this one.
 #[derive(Debug, Clone)]
 pub(crate) struct Process(String);
 
@@ -24,7 +24,7 @@ impl Process {
         Ok(value.with_context(|| format!("no {field} in {file} of process {}", self.0))? << 10)
     }
 
-    /// How often its threads have been put on a CPU, by their own will or not.
+    /// How often its threads were scheduled, voluntarily or not.
     pub(crate) fn switches(&self) -> anyhow::Result<u64> {
         self.sum_of_threads("status", |text| {
             let counts = text.lines().filter_map(|line| line.split_once("ctxt_switches:"));

@@ -1,4 +1,4 @@
-//! 10,000 heartbeats, all due: reading them, deciding, and a daemon that works them off.
+//! 10,000 heartbeats, all due: reading them, deciding, and a daemon that runs them.
 
 use super::home::Home;
 use super::journal_watch;
@@ -14,12 +14,12 @@ use std::fs;
 use std::time::Duration;
 use sys::clock;
 
-/// Longer ago than any edit that is not trusted yet.
+/// Older than any edit that isn't trusted yet.
 const SETTLED: SignedDuration = SignedDuration::from_secs(60);
 const HEARTBEATS: Size<usize> = Size { full: 10_000, tiny: 20 };
 const CAP: usize = 4;
 const ROUNDS: usize = 5;
-/// How many of them the daemon is left to run, if it can in 20 s: the rest would be the same again.
+/// How many of them the daemon runs, if it can in 20 s: the rest would be the same.
 const BEATS: Size<usize> = Size { full: 1000, tiny: 8 };
 
 pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
@@ -30,7 +30,7 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     working(table, &home)
 }
 
-/// An agent that does nothing but write down when it begins and ends.
+/// An agent that only records when it starts and ends.
 fn agent() -> String {
     let said = super::home::fixture("ok").join("stdout");
     format!("#!/bin/sh\necho + >>\"$HOME/agents\"\ncat {}\necho - >>\"$HOME/agents\"\n", said.display())
@@ -46,7 +46,7 @@ fn reading(table: &mut Table, home: &Home) -> anyhow::Result<()> {
         [
             &mut || milliseconds(|| Ok(files.iter().filter(|file| fs::metadata(file).is_ok()).count())),
             &mut || milliseconds(|| Ok(files.iter().filter(|file| fs::read(file).is_ok()).count())),
-            // As some time after the last edit: what has just changed is read again, to be on the safe side.
+            // Like some time after the last edit: a recently changed file is read again, to be safe.
             &mut || milliseconds(|| Ok(known.load(&path, clock::now().checked_add(SETTLED)?)?)),
             &mut || milliseconds(|| Ok(Cache::new(TimeZone::UTC).load(&path, clock::now())?)),
         ],
@@ -105,7 +105,7 @@ fn working(table: &mut Table, home: &Home) -> anyhow::Result<()> {
         highest = highest.max(running);
     }
     table.add(Row {
-        what: "daemon with 10,000 due heartbeats: the most memory".to_owned(),
+        what: "daemon with 10,000 due heartbeats: peak memory".to_owned(),
         ours: mib(most),
         wanted: "<= 50 MiB".to_owned(),
         met: Some(most <= 50 << 20),

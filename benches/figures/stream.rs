@@ -1,15 +1,15 @@
-//! A long run's stream-json, made from the recorded lines: small lines, text with escapes and Unicode, tool results
-//! from 2 KB to 1 MB. The recorded lines come again and again with other ids.
+//! The stream-json of a long run, made from recorded lines: small lines, text with escapes and Unicode, tool results
+//! from 2 KB to 1 MB. The recorded lines are repeated with other ids.
 
 use super::home::fixture;
 use std::fs;
 
 /// The sizes of tool results in one round, in bytes of text.
 const RESULTS: [usize; 8] = [2 << 10, 2 << 10, 4 << 10, 8 << 10, 8 << 10, 16 << 10, 32 << 10, 128 << 10];
-/// In every so many rounds comes the recorded tool result of 1 MB.
+/// One in so many rounds contains the recorded tool result of 1 MB.
 const HUGE_EVERY: usize = 4;
 
-/// At least `size` bytes of it, in whole lines.
+/// At least `size` bytes of it, in complete lines.
 pub(crate) fn make(size: usize) -> anyhow::Result<Vec<u8>> {
     let (small, huge) = recorded()?;
     let mut stream = Vec::with_capacity(size + (2 << 20));
@@ -49,7 +49,7 @@ fn recorded() -> anyhow::Result<(Vec<String>, String)> {
     Ok((small, huge))
 }
 
-/// What a tool that prints source code or a log answers, as Claude Code writes it: the text, and once more beside it.
+/// The result of a tool that prints source code or a log, as Claude Code writes it: the text, and again next to it.
 fn tool_result(number: usize, size: usize) -> anyhow::Result<String> {
     let mut text = String::with_capacity(size + 100);
     let mut line = number;

@@ -1,8 +1,8 @@
-//! The table that is printed in the end.
+//! The table that is printed at the end.
 
 use std::io::{self, Write};
 
-/// One line of the table.
+/// One row of the table.
 #[derive(Debug, Default)]
 pub(crate) struct Row {
     pub(crate) what: String,
@@ -10,15 +10,15 @@ pub(crate) struct Row {
     pub(crate) ours: String,
     pub(crate) ratio: Option<f64>,
     pub(crate) wanted: String,
-    /// Whether it is as wanted, where something is wanted.
+    /// Whether it meets its target, if it has one.
     pub(crate) met: Option<bool>,
 }
 
-/// The lines of one section.
+/// The rows of one section.
 #[derive(Debug, Default)]
 pub(crate) struct Table(Vec<Row>);
 
-/// Prints what stands above the lines of all sections.
+/// Prints the header above the rows of all sections.
 pub(crate) fn print_head(out: &mut impl Write) -> io::Result<()> {
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZeroUsize::get);
     writeln!(out, "Measured on {cores} cores; medians of interleaved runs.\n")?;

@@ -20,7 +20,7 @@ fn has_namespaces() -> bool {
     tried.env("PATH", programs()).args(&UNSHARE[..6]).arg("true").stdout(Stdio::null()).stderr(Stdio::null());
     let has = tried.status().is_ok_and(|status| status.success());
     if !has {
-        eprintln!("there are no PID namespaces here: murmur was not tested as process 1");
+        eprintln!("murmur was not tested as process 1: PID namespaces are not available here");
     }
     has
 }

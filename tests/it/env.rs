@@ -197,7 +197,7 @@ impl Env {
             }
         };
         let found = runtime.block_on(async { tokio::time::timeout(DEADLINE, looking).await });
-        found.unwrap_or_else(|_| panic!("what was waited for never came to {}", folder.display()))
+        found.unwrap_or_else(|_| panic!("timed out waiting for a change in {}", folder.display()))
     }
 }
 

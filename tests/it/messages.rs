@@ -260,7 +260,7 @@ impl<'a> Locked<'a> {
         if is_installed && env.program("chattr", args).output().status.success() {
             return Some(Self(env, path.to_path_buf(), flag));
         }
-        eprintln!("not proved with a real file system: no flag can be set here");
+        eprintln!("not tested with a real file system: file flags cannot be set here");
         None
     }
 }

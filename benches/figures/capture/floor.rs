@@ -1,4 +1,4 @@
-//! What the capture is measured against: the floors of `plain.rs`, and the peers that are installed.
+//! The comparisons for captures: the floors of `plain.rs`, and other programs that are installed.
 
 use super::super::table::Row;
 use anyhow::Context;
@@ -10,7 +10,7 @@ use std::process::Command;
 pub(super) struct Plain(PathBuf);
 
 impl Plain {
-    /// Has it made in `folder`: with std alone it starts as fast as a Rust program can.
+    /// Compiles it in `folder`: with only std, it starts as fast as a Rust program can.
     pub(super) fn make(folder: &Path) -> anyhow::Result<Self> {
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/figures/capture/plain.rs");
         let plain = folder.join("plain");
@@ -27,20 +27,20 @@ impl Plain {
         &self.0
     }
 
-    /// `plain produce BYTES`, for a shell as well.
+    /// `plain produce BYTES`, also for a shell.
     pub(super) fn producer(&self, bytes: usize) -> [String; 3] {
         [self.0.display().to_string(), "produce".to_owned(), bytes.to_string()]
     }
 }
 
-/// What `run` returns, or no number where `program` is not installed.
+/// The result of `run`, or NaN if `program` is not installed.
 pub(super) fn peer(program: &str, run: impl FnOnce() -> anyhow::Result<f64>) -> anyhow::Result<f64> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_installed = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
     if is_installed { run() } else { Ok(f64::NAN) }
 }
 
-/// A row that compares `ours` with `theirs`, both milliseconds; `most` is the ratio that is wanted.
+/// A row that compares `ours` with `theirs`, both in milliseconds; `most` is the target ratio.
 pub(super) fn compare(
     what: &str,
     ours: f64,

@@ -1,8 +1,8 @@
 //! 1 GiB through pipes, to stdout, which is a file, and to the session.
 //!
 //! The floor is a loop that reads, writes to stdout and writes to a file, 64 KiB at a time. It leaves the file to the
-//! kernel; ours has it on the disk every second and in the end. So there are two rooms: a file system in memory, where
-//! only the work counts, and the disk, where the floor that is as durable waits for it as well.
+//! kernel; ours syncs it to disk every second and at the end. So there are two places: an in-memory file system, where
+//! only the work counts, and the disk, with a floor that syncs as well.
 
 use super::super::home::Home;
 use super::super::measure::{Size, interleave, time_of};
@@ -29,7 +29,7 @@ fn in_room(table: &mut Table, room: &str, home: &Home, plain: &Plain, folder: &P
     let sessions = folder.path().join("sessions");
     let source = folder.path().join("source");
     let producer = plain.producer(BYTES.get());
-    // What the run before left is gone before the next begins, and the disk has nothing else to do.
+    // The previous run's files are removed before the next begins, and the disk is idle.
     let run = |command: &mut Command| {
         for file in [&shown, &kept] {
             let _none = fs::remove_file(file);
@@ -83,7 +83,7 @@ fn in_room(table: &mut Table, room: &str, home: &Home, plain: &Plain, folder: &P
     let in_memory = room == "in memory";
     add("`cp`", copied, None);
     add("a plain loop", loops, in_memory.then_some(1.11));
-    add("a plain loop that syncs in the end", durable, (!in_memory).then_some(1.11));
+    add("a plain loop that syncs at the end", durable, (!in_memory).then_some(1.11));
     add("`cat \\| tee`", tee, in_memory.then_some(0.62));
     Ok(())
 }

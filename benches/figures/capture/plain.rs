@@ -1,7 +1,7 @@
-//! The floors of the capture's figures: a program of its own, std alone, which `floor.rs` has `rustc` make.
+//! The floors of the capture figures: a separate program with only std, which `floor.rs` compiles with `rustc`.
 //!
 //! `plain produce BYTES` writes so many bytes, in lines and blocks of 64 KiB. `plain keep FILE COMMAND…` runs a
-//! command, and puts what it writes on stdout and in a file; `plain keep-durably` has the file on the disk in the end.
+//! command, and copies its output to stdout and a file; `plain keep-durably` syncs the file at the end.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -23,9 +23,9 @@ fn main() -> io::Result<()> {
     }
 }
 
-/// Stdout without the buffer of std's.
+/// Stdout without std's buffer.
 fn stdout() -> ManuallyDrop<File> {
-    // SAFETY: 1 is open for as long as this process lives, and nobody closes it.
+    // SAFETY: descriptor 1 is open as long as this process lives, and nobody closes it.
     ManuallyDrop::new(unsafe { File::from_raw_fd(1) })
 }
 

@@ -1,4 +1,4 @@
-//! Reading what was captured, by the library: a session is opened by its id, and read from a cursor on.
+//! Reading captures through the library: opening a session by its id, and reading from a cursor.
 
 use super::super::measure::{Size, interleave, median, milliseconds};
 use super::super::table::Table;
@@ -8,11 +8,11 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use sys::clock;
 
-/// How much is read at once, and of the end.
+/// How much is read at once, from the start and from the end.
 pub(super) const PAGE: usize = 64 * 1024;
 pub(super) const TAIL: usize = 1000;
 const ROUNDS: usize = 11;
-/// Reads in a round.
+/// Reads per round.
 const READS: Size<usize> = Size { full: 200, tiny: 3 };
 
 pub(super) fn run(table: &mut Table, stored: &Stored) -> anyhow::Result<()> {
@@ -82,7 +82,7 @@ pub(super) fn run(table: &mut Table, stored: &Stored) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Milliseconds to the microsecond.
+/// Milliseconds, rounded to microseconds.
 pub(super) fn fine(milliseconds: f64) -> String {
     format!("{milliseconds:.3} ms")
 }

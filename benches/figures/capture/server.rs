@@ -1,4 +1,4 @@
-//! The same through `murmur mcp`: from a question written to its stdin to the answer's line on its stdout.
+//! The same through `murmur mcp`: from a request written to its stdin to the response's line on its stdout.
 
 use super::super::home::Home;
 use super::super::measure::{Size, interleave, median, milliseconds};
@@ -17,7 +17,7 @@ use sys::clock;
 use sys::pause::pause;
 
 const ROUNDS: usize = 11;
-/// Questions in a round.
+/// Requests per round.
 const READS: Size<usize> = Size { full: 100, tiny: 3 };
 
 pub(super) fn run(table: &mut Table, home: &Home, stored: &Stored) -> anyhow::Result<()> {
@@ -82,7 +82,7 @@ fn waits(server: &mut Server, stored: &Stored) -> anyhow::Result<Vec<f64>> {
     Ok(times)
 }
 
-/// A server, and what it says; it ends when this is dropped.
+/// A server and its output; it ends when this is dropped.
 struct Server {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -120,7 +120,7 @@ impl Server {
         Ok(self.stdin.as_mut().context("no stdin")?.write_all(line.as_bytes())?)
     }
 
-    /// Calls `tool`; none is a ping.
+    /// Calls `tool`; `None` is a ping.
     fn ask(&mut self, tool: &str, arguments: &Value) -> anyhow::Result<()> {
         if tool.is_empty() {
             return self.send("ping", &Value::Null);

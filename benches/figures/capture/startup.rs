@@ -1,4 +1,4 @@
-//! What the start of a capture costs a command that does nothing, `true`.
+//! The cost of starting a capture for a command that does nothing, `true`.
 
 use super::super::home::Home;
 use super::super::measure::{Size, interleave, ms, time_of};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 const ROUNDS: usize = 150;
-/// How many sessions are stored already, where some are.
+/// The number of stored sessions, if there are any.
 const STORED: Size<usize> = Size { full: 10_000, tiny: 5 };
 
 pub(super) fn run(table: &mut Table, home: &Home, plain: &Plain) -> anyhow::Result<()> {
@@ -40,7 +40,7 @@ pub(super) fn run(table: &mut Table, home: &Home, plain: &Plain) -> anyhow::Resu
             &mut || capture(&empty),
             &mut || capture(&full),
             &mut || {
-                // Long enough ago that it is time again.
+                // Long enough ago for another sweep.
                 let swept = fs::File::open(full.join("swept"))?;
                 swept.set_modified(SystemTime::UNIX_EPOCH)?;
                 capture(&full)
@@ -59,7 +59,7 @@ pub(super) fn run(table: &mut Table, home: &Home, plain: &Plain) -> anyhow::Resu
     Ok(())
 }
 
-/// Copies the session that is stored in `root` until there are enough.
+/// Copies the session stored in `root` until there are enough.
 fn fill(root: &Path) -> anyhow::Result<()> {
     let store = Store::open(root)?;
     let first = store.list()?.remove(0);
@@ -75,7 +75,7 @@ fn fill(root: &Path) -> anyhow::Result<()> {
             fs::write(sessions.join(&id).join(file.file_name().unwrap_or_default()), text)?;
         }
     }
-    // What waits to be written would make every sync that is measured wait as well.
+    // Pending writes would delay every measured sync.
     rustix::fs::sync();
     anyhow::ensure!(store.list()?.len() == STORED.get(), "a copied session cannot be read");
     Ok(())

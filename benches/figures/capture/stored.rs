@@ -1,4 +1,4 @@
-//! A store with a session of 100 MiB and one of 1 MiB, and one that goes on.
+//! A store with a session of 100 MiB, one of 1 MiB, and a running one.
 
 use derun::id::SessionId;
 use derun::record::{Channel, TransportMode};
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::clock;
 
-/// The bytes of `big` and `small`.
+/// The sizes of `big` and `small`, in bytes.
 pub(super) const BIG: u64 = 100 << 20;
 pub(super) const SMALL: u64 = 1 << 20;
 
@@ -43,7 +43,7 @@ impl Stored {
     }
 }
 
-/// Begins the session `id`, as of this process.
+/// Starts the session `id`, owned by this process.
 pub(super) fn begin(store: &Store, id: &str) -> anyhow::Result<Writer> {
     let new = NewSession {
         id: Some(SessionId::parse(id)?),
@@ -58,7 +58,7 @@ pub(super) fn begin(store: &Store, id: &str) -> anyhow::Result<Writer> {
     Ok(writer)
 }
 
-/// Cursors all over a session of `size`, where at least `room` bytes come after each.
+/// Cursors throughout a session of `size`, each followed by at least `room` bytes.
 pub(super) fn cursors(size: u64, room: u64, count: usize) -> impl Iterator<Item = u64> {
     (0..count as u64).map(move |number| number.wrapping_mul(313_373) * 11 % (size - room))
 }

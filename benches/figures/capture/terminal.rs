@@ -1,8 +1,8 @@
-//! 32 MiB from a pseudo terminal, to the one that we are in, and to the session.
+//! 32 MiB from a pseudo terminal, to our own terminal and to the session.
 //!
-//! Each subject is given a terminal whose other end a thread of this program empties, 64 KiB at a time. The raw reader
-//! does what ours cannot do without: it makes the terminal raw, has the command write to a pseudo terminal of its own,
-//! and reads from that; what it reads it also shows, and also keeps, in a file.
+//! Each subject gets a terminal whose other end a thread of this program drains, 64 KiB at a time. The raw reader
+//! does what ours must do as well: it makes the terminal raw, runs the command in its own pseudo terminal,
+//! and shows what it reads from that and writes it to a file.
 
 use super::super::home::Home;
 use super::super::measure::{Size, interleave, median, milliseconds, ms};
@@ -26,8 +26,8 @@ const BYTES: Size<usize> = Size { full: 32 << 20, tiny: 1 << 20 };
 const ROUNDS: usize = 9;
 const BLOCK: usize = 64 * 1024;
 
-/// Children of this program that stand on a terminal: `--on-terminal PATH COMMAND…` has a command lead a session on
-/// it; the others are raw readers.
+/// Children of this program on a terminal: with `--on-terminal PATH COMMAND…`, a command becomes the leader of a session
+/// on it; the others are raw readers.
 pub(crate) const CHILDREN: [&str; 4] = ["--on-terminal", "--raw-read", "--raw-show", "--raw-keep"];
 
 pub(crate) fn child(args: &[String]) -> anyhow::Result<()> {
@@ -75,7 +75,7 @@ fn raw(mut shown: Option<&mut File>, mut kept: Option<&mut File>, command: &[Str
     drop(theirs);
     let mut ours = File::from(ours);
     let mut block = vec![0; BLOCK];
-    // The end of a pseudo terminal is an error.
+    // At the end of a pseudo terminal, a read fails.
     while let Ok(read @ 1..) = ours.read(&mut block) {
         if let Some(kept) = &mut kept {
             kept.write_all(&block[..read])?;
@@ -103,7 +103,7 @@ fn run_on_terminal(home: &Home, args: &[OsString], least: u64) -> anyhow::Result
     let (ours, path) = open()?;
     let mut command = home.command(std::env::current_exe()?);
     command.arg("--on-terminal").arg(&path).args(args).env("TERM", "xterm");
-    // Held, so that the terminal does not end before anybody has come.
+    // Kept open, so that the terminal doesn't end before anybody has opened it.
     let held = rustix::fs::open(&path, OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())?;
     rustix::termios::tcsetwinsize(
         &held,

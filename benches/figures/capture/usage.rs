@@ -1,16 +1,16 @@
-//! The CPU time of a process that has ended, to the nanosecond: threads that ended before it are counted as well.
+//! The CPU time of an ended process, in nanoseconds, including threads that ended before it.
 
 use rustix::process::{Pid, WaitId, WaitIdOptions};
 use std::io;
 
-/// Waits until the child `pid` has ended, leaves it to be reaped, and returns its CPU time in milliseconds.
+/// Waits until the child `pid` has ended, leaves it a zombie, and returns its CPU time in milliseconds.
 pub(super) fn of_ended(pid: u32) -> anyhow::Result<f64> {
     let pid = i32::try_from(pid)?;
     let child = Pid::from_raw(pid).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let waiting = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     rustix::io::retry_on_intr(|| rustix::process::waitid(WaitId::Pid(child), waiting))?;
     let mut spent = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: both calls write to what they are given, which is valid for that.
+    // SAFETY: both calls write to their arguments, which are valid for that.
     #[expect(unsafe_code, reason = "rustix knows no clock of another process")]
     let done = unsafe {
         let mut clock = 0;

@@ -1,4 +1,4 @@
-//! From a byte that comes to a running session until whoever waits for it has it, by the library.
+//! From a byte written to a running session until a waiting reader has it, through the library.
 
 use super::super::home::Home;
 use super::super::measure::median;
@@ -16,7 +16,7 @@ use sys::clock;
 use sys::pause::pause;
 
 pub(super) const WAITS: usize = 300;
-/// Between one answer and the next byte: whoever waits is waiting by then.
+/// Between one answer and the next byte: long enough for the reader to wait.
 pub(super) const PAUSE: Duration = Duration::from_millis(3);
 
 pub(super) fn run(table: &mut Table, home: &Home) -> anyhow::Result<()> {

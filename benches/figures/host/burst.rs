@@ -1,12 +1,12 @@
 //! 20 MB at once, to a client that follows, over the same agent read by a plain loop; and with another client that
-//! takes nothing.
+//! reads nothing.
 
 use super::super::measure::{Size, interleave, milliseconds, ms};
 use super::super::table::{Row, Table};
 use super::live::{Live, Seen};
 
 const ROUNDS: usize = 9;
-/// Of some 1,200 bytes each.
+/// Of about 1,200 bytes each.
 const LINES: Size<u64> = Size { full: 17_000, tiny: 170 };
 
 pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {

@@ -1,4 +1,4 @@
-//! The floor of a question and its answer: a child that writes what it reads.
+//! The floor of a request and its response: a child that writes what it reads.
 
 use anyhow::Context;
 use std::io::{self, Read, Write};
@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 /// The argument that makes this program the child.
 pub(crate) const CHILD: &str = "host-echo";
 
-/// What is echoed at most at once, in bytes.
+/// The maximum echoed at once, in bytes.
 const MOST: usize = 4096;
 
 /// Echoes until stdin ends.
@@ -21,7 +21,7 @@ pub(crate) fn child() -> anyhow::Result<()> {
         if count == 0 {
             return Ok(());
         }
-        // What stands behind the last newline would wait for the next, as stdout is written in lines.
+        // Text after the last newline would wait for the next, since stdout is line-buffered.
         stdout.write_all(&buffer[..count])?;
         stdout.flush()?;
     }
@@ -48,7 +48,7 @@ impl Pipes {
         Ok(Self { child, stdin, stdout })
     }
 
-    /// There and back again.
+    /// A round trip.
     pub(super) fn ask(&mut self, line: &[u8]) -> anyhow::Result<()> {
         self.stdin.as_mut().context("no stdin")?.write_all(line)?;
         Ok(self.stdout.read_exact(&mut [0; MOST][..line.len()])?)
@@ -77,7 +77,7 @@ impl Socket {
         Ok(Self { child, stream })
     }
 
-    /// There and back again.
+    /// A round trip.
     pub(super) fn ask(&mut self, line: &[u8]) -> anyhow::Result<()> {
         self.stream.write_all(line)?;
         Ok(self.stream.read_exact(&mut [0; MOST][..line.len()])?)

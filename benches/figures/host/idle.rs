@@ -9,7 +9,7 @@ use std::time::Duration;
 use sys::pause::pause;
 
 const WINDOW: Size<Duration> = Size { full: Duration::from_secs(20), tiny: Duration::from_millis(50) };
-/// How long they have to become still: what an agent said is brought to the disk a second later.
+/// How long they get to become idle: an agent's output is synced to disk a second later.
 const SETTLE: Size<Duration> = Size { full: Duration::from_secs(3), tiny: Duration::from_millis(50) };
 /// 20 MB of it.
 const BURST: Size<&str> = Size { full: "17000", tiny: "170" };

@@ -1,21 +1,21 @@
-//! Reading lines as plainly as can be, and counting the events among them.
+//! Reads lines as simply as possible, and counts the events in them.
 
 use super::live::Seen;
 use std::io::Read;
 
-/// What is read at once, in bytes.
+/// How much is read at once, in bytes.
 const CHUNK: usize = 256 << 10;
 
-/// The lines of something.
+/// The lines of a reader.
 #[derive(Debug)]
 pub(super) struct Lines<R> {
     from: R,
     buffer: Vec<u8>,
     used: usize,
     filled: usize,
-    /// How many bytes of lines have been handed out.
+    /// How many bytes of lines were returned.
     taken: u64,
-    /// The number of the event that is next.
+    /// The number of the next event.
     next: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Reads up to the line that `is_last` knows, or to the one that says that we read too slowly, and counts the
+    /// Reads up to the line for which `is_last`, or to the one that says that we lag, and counts the
     /// events by their numbers.
     pub(super) fn until(&mut self, is_last: impl Fn(&[u8]) -> bool) -> anyhow::Result<Seen> {
         let mut seen = Seen::default();
@@ -65,7 +65,7 @@ impl<R: Read> Lines<R> {
                 let is_event = !has_lagged && !line.starts_with(br#"{"event_type":"gap""#);
                 seen.events += u64::from(is_event);
                 seen.said += u64::from(memchr::memmem::find(line, br#""text":"burst "#).is_some());
-                // A gap says its first number; what follows it tells how long it was.
+                // A gap has its first number; the event after it shows how long it was.
                 if is_event {
                     seen.lost += offset.abs_diff(next.unwrap_or(offset));
                     next = Some(offset + 1);

@@ -1,4 +1,4 @@
-//! A hosted agent, which is `fake-claude`, under a host of its own.
+//! A hosted agent, which is `fake-claude`, under its own host.
 
 use super::super::home::Home;
 use super::line::Lines;
@@ -15,7 +15,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// Every agent's id: each has a home of its own.
+/// The id of every agent: each has its own home.
 const ID: &str = "figures";
 
 /// The agent and its host, both ended when this is dropped.
@@ -25,7 +25,7 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// One that answers each message with a turn; with `burst`, as fake-claude takes it, in many lines.
+    /// An agent that answers each message with a turn; with `burst`, in fake-claude's form, of many lines.
     pub(super) fn start(burst: Option<&str>) -> anyhow::Result<Self> {
         let burst = burst.map_or_else(String::new, |burst| format!("FAKE_CLAUDE_BURST={burst} "));
         let fake = built("fake-claude")?;
@@ -35,12 +35,12 @@ impl Live {
         let said = command.stderr(Stdio::piped()).output()?;
         anyhow::ensure!(said.status.success(), "no host: {}", String::from_utf8_lossy(&said.stderr));
         let live = Self { home };
-        // Spawned is not idle yet: its first state is.
+        // A spawned agent is not idle yet: its first state is.
         live.client(Some(0))?.until_idle(0)?;
         Ok(live)
     }
 
-    /// A connection; with `from` it follows the events from there on.
+    /// A connection; with `from` it follows the events from there.
     pub(super) fn client(&self, from: Option<u64>) -> anyhow::Result<Client> {
         let stream = UnixStream::connect(self.home.data().join("hosts").join(format!("{ID}.sock")))?;
         let mut client = Client { lines: Lines::new(stream.try_clone()?), stream, turns: 0 };
@@ -57,7 +57,7 @@ impl Live {
         Ok(serde_json::from_value(answer["payload"].clone())?)
     }
 
-    /// The store that has its session.
+    /// The store with its session.
     pub(super) fn store(&self) -> PathBuf {
         self.home.path().join(".local/state/derun")
     }
@@ -81,19 +81,19 @@ impl Drop for Live {
 pub(super) struct Client {
     pub(super) lines: Lines<UnixStream>,
     stream: UnixStream,
-    /// How many turns it has seen the end of.
+    /// How many ended turns it has seen.
     turns: u64,
 }
 
 impl Client {
-    /// Asks, and leaves the answer to be read.
+    /// Sends a request and leaves the response to be read.
     pub(super) fn tell(&mut self, msg_type: &str, payload: &Value) -> anyhow::Result<()> {
         let mut line = json!({ "msg_type": msg_type, "id": "1", "payload": payload }).to_string();
         line.push('\n');
         Ok(self.stream.write_all(line.as_bytes())?)
     }
 
-    /// Has the agent take a turn, and reads until it is idle again. Returns the events.
+    /// Runs a turn, and reads until the agent is idle again. Returns the events.
     pub(super) fn turn(&mut self) -> anyhow::Result<Seen> {
         self.tell("send", &json!({ "text": "go" }))?;
         self.turns += 1;
@@ -107,7 +107,7 @@ impl Client {
         self.until(|line| line.ends_with(end.as_bytes()))
     }
 
-    /// Reads up to the line that `is_last` knows, and attaches again wherever it was too slow.
+    /// Reads up to the line for which `is_last`, and attaches again whenever it lagged.
     pub(super) fn until(&mut self, is_last: impl Fn(&[u8]) -> bool) -> anyhow::Result<Seen> {
         let mut all = Seen::default();
         loop {
@@ -119,16 +119,16 @@ impl Client {
     }
 }
 
-/// What came of a stream of events.
+/// The result of a stream of events.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     /// How many events there were,
     pub(super) events: u64,
-    /// and how many of those that there should have been were not.
+    /// and how many expected ones were missing.
     pub(super) lost: u64,
     /// How many of them are lines of a burst.
     pub(super) said: u64,
-    /// Where to attach again, if it read too slowly.
+    /// Where to attach again, if it lagged.
     pub(super) lagged: Option<u64>,
 }
 
@@ -148,7 +148,7 @@ impl Bare {
         Ok(Self { child, stdin, lines })
     }
 
-    /// Has it take a turn and reads all of it. Returns how many bytes that are.
+    /// Runs a turn and reads all of it. Returns the number of bytes.
     pub(super) fn turn(&mut self) -> anyhow::Result<u64> {
         self.stdin.write_all(&ClaudeDialog::default().send("go"))?;
         let before = self.lines.taken();
@@ -157,7 +157,7 @@ impl Bare {
     }
 }
 
-/// Whether `line` is the last of a turn: as the agent writes it, its keys in any order.
+/// Whether `line` is the last of a turn: as the agent writes it, with its keys in any order.
 fn is_result(line: &[u8]) -> bool {
     memchr::memmem::find(&line[..line.len().min(400)], br#""duration_api_ms""#).is_some()
 }
@@ -169,7 +169,7 @@ impl Drop for Bare {
     }
 }
 
-/// The bytes that the session `capture` of `store` has.
+/// The bytes of the session `capture` in `store`.
 pub(super) fn output(store: &Path, capture: &str) -> PathBuf {
     store.join("sessions").join(capture).join("output.bin")
 }

@@ -1,4 +1,4 @@
-//! A question and its answer on one connection, over an echo through pipes and through a socket.
+//! A request and its response on one connection, over an echo through pipes and through a socket.
 
 use super::super::measure::{Size, interleave, median, milliseconds};
 use super::super::table::{Row, Table};
@@ -7,9 +7,9 @@ use super::live::Live;
 use serde_json::Value;
 
 const ROUNDS: usize = 15;
-/// Questions in a round.
+/// Requests per round.
 const QUESTIONS: Size<usize> = Size { full: 200, tiny: 3 };
-/// As long as the question.
+/// As long as the request.
 const LINE: &[u8] = b"{\"id\":\"1\",\"msg_type\":\"ping\",\"payload\":null}\n";
 
 pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {

@@ -1,4 +1,4 @@
-//! A session of 1,000,000 events told again, from the first on, from the middle, and near its end.
+//! A session of 1,000,000 events replayed, from the first on, from the middle, and near its end.
 
 use super::super::measure::{Size, interleave, median, milliseconds, ms};
 use super::super::table::{Row, Table};
@@ -16,9 +16,9 @@ use std::sync::atomic::AtomicU64;
 
 const ROUNDS: usize = 3;
 const ATTACHES: Size<usize> = Size { full: 41, tiny: 3 };
-/// Of some 1,200 bytes each.
+/// Of about 1,200 bytes each.
 const LINES: Size<u64> = Size { full: 1_000_000, tiny: 1000 };
-/// What is read, or derived, at once.
+/// How much is read, or derived, at once.
 const PAGE: usize = 256 << 10;
 /// MB/s of the agent's bytes.
 const WANTED: f64 = 400.0;
@@ -38,7 +38,7 @@ pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
     };
     let file = output(&live.store(), capture.as_str());
     let bytes = file.metadata()?.len();
-    // Until all of it is on the disk, that takes a core and the page cache.
+    // Until everything is on disk, that takes a core and the page cache.
     rustix::fs::sync();
     let lost = Cell::new(0);
     let [floor, library, socket] = interleave(

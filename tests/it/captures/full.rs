@@ -22,7 +22,7 @@ fn may_mount(vault: &Vault) -> bool {
         vault.shell("exec unshare -rm mount -t tmpfs -o size=64k none \"$DERUN_STATE_ROOT\"").output();
     let may = mount.is_ok_and(|output| output.status.success());
     if !may {
-        eprintln!("not proved with a real file system: nothing can be mounted here");
+        eprintln!("not tested with a real file system: mounting is not possible here");
     }
     may
 }

@@ -31,7 +31,7 @@ fn where_mounted(env: &Env, script: &str, folder: &Path, args: &[&str]) -> Run {
 fn may_mount(env: &Env) -> bool {
     let may = where_mounted(env, FULL, &store(env), &["--version"]).output().status.success();
     if !may {
-        eprintln!("not proved with a real file system: nothing can be mounted here");
+        eprintln!("not tested with a real file system: mounting is not possible here");
     }
     may
 }
@@ -97,8 +97,9 @@ fn a_beat_without_a_host_record_runs_and_the_log_says_why() {
 fn until(socket: &mut Socket, is_last: impl Fn(&Value) -> bool) -> Vec<Value> {
     let mut events = Vec::new();
     loop {
-        let event =
-            socket.hear().unwrap_or_else(|| panic!("the last of these is not it: {:?}", events.last()));
+        let event = socket
+            .hear()
+            .unwrap_or_else(|| panic!("the last of these is not the expected one: {:?}", events.last()));
         let is_it = is_last(&event);
         events.push(event);
         if is_it {

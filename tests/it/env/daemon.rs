@@ -44,7 +44,7 @@ impl Daemon {
             match self.lines.recv_timeout(DEADLINE) {
                 Ok(line) if line.contains(words) => return line,
                 Ok(line) => heard.push(line),
-                Err(error) => panic!("the daemon never said {words:?} ({error}), but: {heard:#?}"),
+                Err(error) => panic!("the daemon never printed {words:?} ({error}), but: {heard:#?}"),
             }
         }
     }

@@ -27,7 +27,7 @@ impl Disk {
         let mut said = String::new();
         BufReader::new(holder.stdout.take().unwrap()).read_line(&mut said).unwrap();
         if said != "mounted\n" {
-            eprintln!("not proved with a real file system: nothing can be mounted here");
+            eprintln!("not tested with a real file system: mounting is not possible here");
             holder.wait().unwrap();
             return None;
         }

@@ -11,7 +11,7 @@ pub(crate) fn programs() -> &'static str {
     static PROGRAMS: LazyLock<String> = LazyLock::new(|| {
         let path = std::env::var("MURMUR_TEST_PATH").unwrap_or_else(|_| "/usr/bin:/bin".to_owned());
         if let Some(folder) = path.split(':').find(|folder| Path::new(folder).join("claude").exists()) {
-            panic!("tests would run the claude in {folder}; set MURMUR_TEST_PATH to folders that have none");
+            panic!("tests would run the claude in {folder}; set MURMUR_TEST_PATH to folders without one");
         }
         path
     });

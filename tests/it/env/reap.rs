@@ -24,7 +24,7 @@ fn wait(process: &OwnedFd) {
         match rustix::event::poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&patience)) {
             Err(rustix::io::Errno::INTR) => {}
             Ok(1..) => return,
-            other => panic!("a process that was to end does not: {other:?}"),
+            other => panic!("a process did not end: {other:?}"),
         }
     }
 }

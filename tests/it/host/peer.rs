@@ -103,8 +103,9 @@ impl Peer {
     pub(super) fn until(&mut self, is_last: impl Fn(&Value) -> bool) -> Vec<Value> {
         let mut events = Vec::new();
         loop {
-            let event =
-                self.next().unwrap_or_else(|| panic!("the last of these is not it: {:?}", events.last()));
+            let event = self
+                .next()
+                .unwrap_or_else(|| panic!("the last of these is not the expected one: {:?}", events.last()));
             let is_it = is_last(&event);
             events.push(event);
             if is_it {

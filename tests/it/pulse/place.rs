@@ -183,7 +183,7 @@ fn the_hook_starts_no_process() {
             assert_eq!(next("\"$1\" PostToolUse").unwrap(), none);
             assert_eq!(env.pulse("claude-s1")["last_action"], "ls");
         }
-        _ => eprintln!("not proved by numbers: no processes can be numbered anew here"),
+        _ => eprintln!("not tested by PIDs: PID namespaces are not available here"),
     }
     // A program that isn't on the PATH can't be started by name.
     is_quiet(

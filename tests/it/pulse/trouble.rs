@@ -26,7 +26,7 @@ fn may_mount(env: &Env) -> bool {
     let may =
         env.program("unshare", ["-rm", "sh", "-c", "mount -t tmpfs none /mnt"]).output().status.success();
     if !may {
-        eprintln!("not proved with a real file system: nothing can be mounted here");
+        eprintln!("not tested with a real file system: mounting is not possible here");
     }
     may
 }

@@ -135,7 +135,7 @@ impl Terminal {
             assert!(!patience.is_zero(), "{wanted:?} is never shown, but: {new:?}");
             match poll(&[PollFd::new(&self.ours, PollFlags::IN)], patience)[0] {
                 true => self.step(),
-                false => panic!("{wanted:?} is not shown in time, but: {new:?}"),
+                false => panic!("timed out waiting for {wanted:?}; shown: {new:?}"),
             }
         }
     }

@@ -95,7 +95,7 @@ impl Faithful {
         let thread = std::thread::spawn(move || {
             let mut told = Told::default();
             while !told.is_over {
-                let daemon = coming.recv_timeout(Duration::from_secs(60)).expect("no daemon comes any more");
+                let daemon = coming.recv_timeout(Duration::from_secs(60)).expect("no further daemon");
                 let mut attached = || {
                     let _nobody_waits = tell.send(daemon);
                 };

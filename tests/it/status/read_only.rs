@@ -30,7 +30,7 @@ fn read_only_commands_work_in_a_read_only_data_folder() {
     let env = Env::new();
     with_a_line_that_waits(&env);
     if !read_only(&env, &["--version"]).output().status.success() {
-        eprintln!("not proved with a real file system: nothing can be mounted here");
+        eprintln!("not tested with a real file system: mounting is not possible here");
         return;
     }
     insta::assert_snapshot!(read_only(&env, &["status"]).run(), @"
