@@ -128,7 +128,7 @@ pub enum SetupError {
     },
     /// Other programs kept changing it.
     #[error("{} changed {times} times while it was being changed", path.display())]
-    Restless {
+    KeepsChanging {
         /// The file.
         path: PathBuf,
         /// How many times.
@@ -150,7 +150,7 @@ impl Hinted for SetupError {
             }
             Self::Write { path, source } => uncommon(path, source)
                 .unwrap_or_else(|| "check its folder's owner, mode and free space".to_owned()),
-            Self::Restless { .. } => "stop the program that writes it, and try again".to_owned(),
+            Self::KeepsChanging { .. } => "stop the program that writes it, and try again".to_owned(),
             Self::Wrong(problem) => return problem.hint(),
         })
     }

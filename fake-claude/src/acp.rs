@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::ending;
 use crate::faults::Fault;
 use crate::instructions::Instructions;
-use crate::rpc::{self, Halt, Heard, Peer, replay};
+use crate::rpc::{self, Halt, Peer, RpcEvent, replay};
 use crate::script::Script;
 use config::Config;
 use session::Session;
@@ -112,13 +112,13 @@ impl Acp<'_> {
     /// Handles the next event, waiting at most until `due`.
     fn step(&mut self, due: Option<Instant>) -> Result<(), Halt> {
         match self.peer.hear(due) {
-            Heard::Message(message) if message["method"].is_string() => self.hear(&message)?,
-            Heard::Message(message) => self.replies.push(message),
-            Heard::End => {
+            RpcEvent::Message(message) if message["method"].is_string() => self.hear(&message)?,
+            RpcEvent::Message(message) => self.replies.push(message),
+            RpcEvent::End => {
                 self.peer.ended();
                 return Err(Halt::End);
             }
-            Heard::Hook(_) | Heard::Released | Heard::Open | Heard::Due => {}
+            RpcEvent::Hook(_) | RpcEvent::Released | RpcEvent::Open | RpcEvent::Due => {}
         }
         Ok(())
     }

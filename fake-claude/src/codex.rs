@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use crate::ending;
 use crate::instructions::Instructions;
-use crate::rpc::{self, Halt, Heard, HookEnd, Peer, replay};
+use crate::rpc::{self, Halt, HookEnd, Peer, RpcEvent, replay};
 use crate::script::Script;
 use config::Config;
 use sys::error::Failure;
@@ -136,14 +136,14 @@ impl Codex<'_> {
     /// Handles the next event, waiting at most until `due`.
     fn step(&mut self, due: Option<Instant>) -> Result<(), Halt> {
         match self.peer.hear(due) {
-            Heard::Message(message) if message["method"].is_string() => self.hear(&message)?,
-            Heard::Message(message) => self.replies.push(message),
-            Heard::Hook(end) => self.hook = Some(end),
-            Heard::End => {
+            RpcEvent::Message(message) if message["method"].is_string() => self.hear(&message)?,
+            RpcEvent::Message(message) => self.replies.push(message),
+            RpcEvent::Hook(end) => self.hook = Some(end),
+            RpcEvent::End => {
                 self.peer.ended();
                 return Err(Halt::End);
             }
-            Heard::Released | Heard::Open | Heard::Due => {}
+            RpcEvent::Released | RpcEvent::Open | RpcEvent::Due => {}
         }
         Ok(())
     }

@@ -26,7 +26,7 @@ use sys::error::Failure;
 
 /// Something that happened.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum RpcEvent {
     /// A line from the client.
     Message(Value),
     /// The gate releases a line.
@@ -67,8 +67,8 @@ impl From<Failure> for Halt {
 
 /// The client.
 pub(crate) struct Peer {
-    events: Receiver<Heard>,
-    pub(crate) sender: Sender<Heard>,
+    events: Receiver<RpcEvent>,
+    pub(crate) sender: Sender<RpcEvent>,
     /// The number of lines that the gate has released; `None` without one.
     released: Option<usize>,
     faults: Faults,
@@ -111,14 +111,14 @@ impl Peer {
             while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
                 // The real agents ignore lines that are not JSON.
                 if let Ok(message) = serde_json::from_slice(&line)
-                    && stdin.send(Heard::Message(message)).is_err()
+                    && stdin.send(RpcEvent::Message(message)).is_err()
                 {
                     return;
                 }
                 line.clear();
             }
             // Nobody listens any more at the end of main.
-            drop(stdin.send(Heard::End));
+            drop(stdin.send(RpcEvent::End));
         });
         let mut released = None;
         if let Pace::Gate(path) = &instructions.pace {
@@ -127,9 +127,9 @@ impl Peer {
             thread::spawn(move || {
                 let bytes = File::open(path).map(|file| BufReader::with_capacity(1, file).bytes());
                 for _ in bytes.into_iter().flatten().take_while(Result::is_ok) {
-                    drop(gate.send(Heard::Released));
+                    drop(gate.send(RpcEvent::Released));
                 }
-                drop(gate.send(Heard::Open));
+                drop(gate.send(RpcEvent::Open));
             });
         }
         let faults = Faults(instructions.faults.0.clone());
@@ -137,18 +137,18 @@ impl Peer {
     }
 
     /// Waits for the next event, at most until `due`.
-    pub(crate) fn hear(&mut self, due: Option<Instant>) -> Heard {
+    pub(crate) fn hear(&mut self, due: Option<Instant>) -> RpcEvent {
         let heard = match due {
-            None => self.events.recv().unwrap_or(Heard::End),
+            None => self.events.recv().unwrap_or(RpcEvent::End),
             Some(due) => match self.events.recv_timeout(due.saturating_duration_since(Instant::now())) {
                 Ok(heard) => heard,
-                Err(RecvTimeoutError::Timeout) => Heard::Due,
-                Err(RecvTimeoutError::Disconnected) => Heard::End,
+                Err(RecvTimeoutError::Timeout) => RpcEvent::Due,
+                Err(RecvTimeoutError::Disconnected) => RpcEvent::End,
             },
         };
         match (&heard, &mut self.released) {
-            (Heard::Released, Some(released)) => *released += 1,
-            (Heard::Open, released) => *released = None,
+            (RpcEvent::Released, Some(released)) => *released += 1,
+            (RpcEvent::Open, released) => *released = None,
             _ => {}
         }
         heard

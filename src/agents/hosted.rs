@@ -60,11 +60,11 @@ impl Hosted {
     /// Converts `seen`. Without a time in it, uses that of the agent's conversation in Claude Code's folder.
     #[must_use]
     pub fn of(seen: &HostInfo, claude: Option<&Path>) -> Self {
-        let card = match &seen.condition {
-            Condition::Up(status) => Some(&status.card),
-            _ => seen.record.as_ref().map(|record| &record.card),
+        let info = match &seen.condition {
+            Condition::Up(status) => Some(&status.info),
+            _ => seen.record.as_ref().map(|record| &record.info),
         };
-        let worktree = card.map(|card| card.worktree.clone()).unwrap_or_default();
+        let worktree = info.map(|info| info.worktree.clone()).unwrap_or_default();
         let time = |text: &str| text.parse::<Timestamp>().ok();
         let (standing, session_id, at) = match &seen.condition {
             Condition::Up(status) => {
@@ -84,7 +84,7 @@ impl Hosted {
             }
             Condition::Dead => (Standing::Dead, None, None),
         };
-        let started_at = card.and_then(|card| time(&card.started_at));
+        let started_at = info.and_then(|info| time(&info.started_at));
         Self { standing, worktree, session_id, started_at, at, task: None }
     }
 

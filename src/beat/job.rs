@@ -1,7 +1,7 @@
 //! The job of a beat: the resolved heartbeat, how to start its agent, and its journal line before the outcome is known.
 
 use crate::host;
-use crate::host::protocol::Card;
+use crate::host::protocol::AgentInfo;
 use crate::host::state;
 use crate::journal::entry::Entry;
 use crate::journal::unfinished::{Begun, Phase};
@@ -191,8 +191,8 @@ impl Job {
         }
     }
 
-    pub(super) fn card(&self, started: Timestamp) -> Card {
-        Card {
+    pub(super) fn info(&self, started: Timestamp) -> AgentInfo {
+        AgentInfo {
             agent_id: self.agent.clone(),
             kind: state::Kind::Beat,
             project: project(&self.workspace),

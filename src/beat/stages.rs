@@ -121,7 +121,7 @@ impl<'a> Beat<'a> {
             sink(&progress);
         };
         let mut registration =
-            Registration::begin(dir, job.card(self.started)).map_err(|error| error.failure());
+            Registration::begin(dir, job.info(self.started)).map_err(|error| error.failure());
         // A beat started by hand survives a moved data folder: its record moved along.
         let folder_gone =
             registration.as_ref().ok().map(|registration| registration.folder_gone(job.scheduled));
@@ -174,7 +174,7 @@ impl<'a> Beat<'a> {
     fn prepare(&self, captures: Option<PathBuf>) -> Result<Prepared, Failure> {
         let (agent, start) = prepare(self.job, self.dir, self.started)?;
         let spec = Spec {
-            card: self.job.card(self.started),
+            info: self.job.info(self.started),
             invocation: agent.invocation,
             conversation: agent.conversation,
             limits: Some(self.job.limits()),

@@ -47,7 +47,7 @@ pub(super) fn question(args: &Question, env: &UserEnv) -> anyhow::Result<ExitCod
 }
 
 /// Selects a project.
-struct Whose<'a> {
+struct ProjectSelection<'a> {
     /// The project from the command line.
     project: Option<&'a str>,
     /// The folder from the command line.
@@ -56,7 +56,7 @@ struct Whose<'a> {
     folder: &'a Path,
 }
 
-impl Whose<'_> {
+impl ProjectSelection<'_> {
     /// The project: from the command line, of the agent that runs this, or else of an agent in the folder.
     fn project(&self, env: &UserEnv) -> anyhow::Result<Project> {
         // The environment describes this folder, not another one.

@@ -7,8 +7,8 @@ use murmur_core::permit::request::Request;
 use murmur_rpc::caller::Caller;
 use sys::error::Failure;
 use sys::failure;
-use sys::held;
 use sys::paths::DataDir;
+use sys::process_lock;
 
 /// Checks that `caller` may send `request`. A process without a host, such as a person's own session, is trusted.
 pub(super) fn check(dir: &DataDir, request: &Request, caller: &Caller) -> Result<(), Failure> {
@@ -20,12 +20,12 @@ pub(super) fn check(dir: &DataDir, request: &Request, caller: &Caller) -> Result
         caller.host().map_err(|_| failure!("cannot determine which agent sent the request"; "try again"))?;
     let Some(host) = host else { return Ok(()) };
     let agent = AgentId::parse(&request.agent).map_err(|_| refused())?;
-    let found = held::look(&dir.hosts().join(agent.record())).filter(|found| found.is_held);
+    let found = process_lock::look(&dir.hosts().join(agent.record())).filter(|found| found.is_held);
     let record = found.and_then(|found| Record::parse(&found.text)).ok_or_else(refused)?;
     let beat = request.beat.as_ref().map(|beat| &beat.beat);
     let is_own = record.host.pid == host
-        && record.card.beat.as_ref() == beat
-        && is_same(&record.card.worktree, &request.workspace);
+        && record.info.beat.as_ref() == beat
+        && is_same(&record.info.worktree, &request.workspace);
     if is_own { Ok(()) } else { Err(refused()) }
 }
 

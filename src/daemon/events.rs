@@ -6,7 +6,7 @@
 use super::broker::BrokerEvent;
 use super::client::Attached;
 use super::hosts::HostChange;
-use crate::host::protocol::Card;
+use crate::host::protocol::AgentInfo;
 use crate::host::record::Record;
 use crate::journal::entry::{Entry, LineKind};
 use crate::journal::tail::{Position, Tail};
@@ -23,8 +23,8 @@ use std::sync::Arc;
 use sys::clock::rfc3339;
 use sys::error::Failure;
 use sys::failure;
-use sys::held;
 use sys::paths::DataDir;
+use sys::process_lock;
 
 /// How much of the journal is read at once, in bytes: little enough to keep clients served, and fewer events than the feed
 /// keeps, so fast readers see no gap.
@@ -78,7 +78,7 @@ pub struct Ended {
 #[derive(Debug, Serialize)]
 struct Host<'a> {
     #[serde(flatten)]
-    card: &'a Card,
+    info: &'a AgentInfo,
     /// The host's process id.
     pid: u32,
 }
@@ -178,16 +178,16 @@ impl Events {
     pub fn host(&self, folder: &Path, change: &HostChange) {
         match change {
             HostChange::Started(record) => {
-                let agent = record.card.agent_id.as_str();
-                self.push("host_started", agent, &Host { card: &record.card, pid: record.host.pid });
+                let agent = record.info.agent_id.as_str();
+                self.push("host_started", agent, &Host { info: &record.info, pid: record.host.pid });
             }
             HostChange::Ended(record) => {
-                let agent = &record.card.agent_id;
-                let found = held::look(&folder.join(agent.record()));
+                let agent = &record.info.agent_id;
+                let found = process_lock::look(&folder.join(agent.record()));
                 let last = found.and_then(|found| Record::parse(&found.text));
                 let result = last.filter(|last| last.host == record.host).and_then(|last| last.result);
                 let payload =
-                    serde_json::json!({ "agent_id": agent, "kind": record.card.kind, "result": result });
+                    serde_json::json!({ "agent_id": agent, "kind": record.info.kind, "result": result });
                 self.push("host_ended", agent.as_str(), &payload);
             }
         }

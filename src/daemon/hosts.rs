@@ -11,8 +11,8 @@ use murmur_core::id::AgentId;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use sys::held;
 use sys::identity::Identity;
+use sys::process_lock;
 use sys::watch::{Place, Watch};
 use sys::{atomic, clock};
 use tokio::sync::oneshot;
@@ -130,9 +130,9 @@ impl Hosts {
         let mut changes = Vec::new();
         let mut any_dead = false;
         let is_watched = |agent: &str| self.known.get(agent).is_some_and(|known| known.is_watched);
-        for found in held::all_but(&self.folder, is_watched)? {
+        for found in process_lock::all_but(&self.folder, is_watched)? {
             let Some(record) = Record::parse(&found.text) else { continue };
-            let agent = record.card.agent_id.clone();
+            let agent = record.info.agent_id.clone();
             if record.result.is_some() {
                 continue;
             }
@@ -185,8 +185,9 @@ impl Hosts {
 
     /// Whether the ended host of `agent` left its record unfinished or its socket behind.
     fn has_leftovers(&self, agent: &AgentId) -> bool {
-        let record = held::look(&self.folder.join(agent.record()));
-        let has_ended = |found: held::Found| Record::parse(&found.text).is_some_and(|it| it.result.is_some());
+        let record = process_lock::look(&self.folder.join(agent.record()));
+        let has_ended =
+            |found: process_lock::Found| Record::parse(&found.text).is_some_and(|it| it.result.is_some());
         record.is_some_and(|found| !has_ended(found)) || self.folder.join(agent.socket()).exists()
     }
 
@@ -209,8 +210,8 @@ impl Hosts {
     #[must_use]
     pub fn live(&self) -> Vec<AgentId> {
         let live =
-            self.known.values().map(|known| &known.record).filter(|record| record.card.kind == Kind::Live);
-        let mut live: Vec<AgentId> = live.map(|record| record.card.agent_id.clone()).collect();
+            self.known.values().map(|known| &known.record).filter(|record| record.info.kind == Kind::Live);
+        let mut live: Vec<AgentId> = live.map(|record| record.info.agent_id.clone()).collect();
         live.sort_unstable();
         live
     }

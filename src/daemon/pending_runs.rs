@@ -6,7 +6,7 @@ use murmur_core::config::edit::{self, EditError, LastRun};
 use std::collections::BTreeMap;
 use sys::clock;
 use sys::paths::DataDir;
-use sys::replace::{Care, Replaced};
+use sys::replace::{OpenWriters, Replaced};
 
 /// Runs that are not in config.json yet.
 #[derive(Debug, Default)]
@@ -36,14 +36,18 @@ impl PendingRuns {
     }
 
     /// Writes all runs. Returns them and the file that was replaced. On an error they stay pending.
-    pub fn flush(&mut self, dir: &DataDir, care: Care) -> Result<(Runs, Option<Replaced>), EditError> {
+    pub fn flush(
+        &mut self,
+        dir: &DataDir,
+        open_writers: OpenWriters,
+    ) -> Result<(Runs, Option<Replaced>), EditError> {
         let mut runs = Vec::with_capacity(self.runs.len());
         for (HeartbeatRef { workspace, name }, at) in &self.runs {
             runs.push(LastRun { workspace, name: name.as_deref(), at: *at });
         }
         let now = clock::now();
         let edit = |source: &str| edit::set_last_run(source, &runs, now);
-        let replaced = edit::apply_at_once(&dir.config(), &dir.config_lock(), care, edit)?;
+        let replaced = edit::apply_at_once(&dir.config(), &dir.config_lock(), open_writers, edit)?;
         Ok((std::mem::take(&mut self.runs), replaced))
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use sys::error::{Failure, Hinted};
 use sys::file::{is_full, room_hint};
 use sys::paths::DataDir;
-use sys::replace::{self, Care, Outcome, Replaced};
+use sys::replace::{self, OpenWriters, Outcome, Replaced};
 use sys::swap::write_beside;
 use sys::{clock, failure};
 use tokio::time::{Instant, sleep_until};
@@ -188,8 +188,8 @@ impl WriteBehind {
         let saved = last_runs::write(&self.dir, state, clock::now());
         let saved = saved
             .map_err(|error| failure!("cannot write {}", self.dir.last_runs().display()).because(&error));
-        let care = if self.busy_count < MAX_BUSY { Care::Full } else { Care::Less };
-        let flushed = match self.pending.flush(&self.dir, care) {
+        let open_writers = if self.busy_count < MAX_BUSY { OpenWriters::Refuse } else { OpenWriters::Ignore };
+        let flushed = match self.pending.flush(&self.dir, open_writers) {
             Ok((runs, replaced)) => {
                 self.busy_count = 0;
                 if let Some(replaced) = replaced {
@@ -215,7 +215,7 @@ impl WriteBehind {
     /// Whether the error is temporary: another program is writing config.json.
     fn is_temporary(&self, error: &EditError) -> bool {
         match error {
-            EditError::Open { .. } | EditError::Restless { .. } => true,
+            EditError::Open { .. } | EditError::KeepsChanging { .. } => true,
             EditError::Busy { .. } => self.busy_count < MAX_LOCKED,
             _ => false,
         }
@@ -239,7 +239,7 @@ impl WriteBehind {
             }
         };
         // Its last runs are older, and are corrected on reload.
-        match replace::replace(&config, Some(replaced.next()), &late, Care::Less) {
+        match replace::replace(&config, Some(replaced.next()), &late, OpenWriters::Ignore) {
             Ok(Outcome::Done(_)) => Ok(()),
             outcome => {
                 let beside = config.with_extension("json.other");

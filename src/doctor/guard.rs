@@ -23,7 +23,7 @@ const CHECK: Check = Check::HOOK;
 
 /// What would happen to a call.
 #[derive(Debug, PartialEq, Eq)]
-enum Fate {
+enum CallResult {
     /// The hook denies it.
     Denied,
     /// The hook failed, which blocks it too.
@@ -47,10 +47,10 @@ async fn closed(home: &Path, command: &str) -> Finding {
     let nobody = Policy::of_beat();
     let somebody = Policy { checker: Checker::Manual, approval_wait: Some(0), ..nobody };
     let tries = [
-        ("invalid input", "this is no call".to_owned(), nobody, [Fate::Blocked, Fate::Denied]),
-        ("`sudo true`", bash("sudo true"), nobody, [Fate::Denied, Fate::Denied]),
-        ("a call that nobody can approve", bash("true"), somebody, [Fate::Blocked, Fate::Denied]),
-        ("`true`", bash("true"), nobody, [Fate::Runs, Fate::Runs]),
+        ("invalid input", "this is no call".to_owned(), nobody, [CallResult::Blocked, CallResult::Denied]),
+        ("`sudo true`", bash("sudo true"), nobody, [CallResult::Denied, CallResult::Denied]),
+        ("a call that nobody can approve", bash("true"), somebody, [CallResult::Blocked, CallResult::Denied]),
+        ("`true`", bash("true"), nobody, [CallResult::Runs, CallResult::Runs]),
     ];
     for (what, stdin, policy, expected) in tries {
         let fate = match ask(home, command, &stdin, policy).await {
@@ -61,8 +61,10 @@ async fn closed(home: &Path, command: &str) -> Finding {
             return broken(
                 command,
                 &match fate {
-                    Fate::Runs => format!("{what} is not refused"),
-                    Fate::Denied | Fate::Blocked => format!("{what} is blocked without a decision"),
+                    CallResult::Runs => format!("{what} is not refused"),
+                    CallResult::Denied | CallResult::Blocked => {
+                        format!("{what} is blocked without a decision")
+                    }
                 },
             );
         }
@@ -83,13 +85,13 @@ fn bash(command: &str) -> String {
 }
 
 /// What Claude Code would do.
-fn fate(output: &Output) -> Fate {
+fn fate(output: &Output) -> CallResult {
     if output.status.code() == Some(2) {
-        return Fate::Blocked;
+        return CallResult::Blocked;
     }
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let is_denied = answer["hookSpecificOutput"]["permissionDecision"] == "deny";
-    if is_denied { Fate::Denied } else { Fate::Runs }
+    if is_denied { CallResult::Denied } else { CallResult::Runs }
 }
 
 async fn ask(home: &Path, command: &str, stdin: &str, policy: Policy) -> io::Result<Output> {

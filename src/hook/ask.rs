@@ -61,7 +61,7 @@ pub(super) enum AskError {
     Long(usize),
     /// A process of an agent listens on the daemon's socket.
     #[error("a process of the agent is listening on the daemon's socket")]
-    Squatter,
+    AgentListens,
     /// The agent has ended.
     #[error("the agent has ended")]
     Gone {
@@ -75,7 +75,7 @@ impl Hinted for AskError {
         match self {
             Self::Refused(why) => why.hint(),
             Self::Long(_) => Some("make it shorter".to_owned()),
-            Self::Squatter => Some("restart the daemon: murmur restart".to_owned()),
+            Self::AgentListens => Some("restart the daemon: murmur restart".to_owned()),
             Self::Unreachable(_) | Self::Silent | Self::Gone { .. } => None,
         }
     }
@@ -83,7 +83,7 @@ impl Hinted for AskError {
 
 /// How long to wait for a person.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct WaitLimits {
     /// Until when to wait before deferring the call, if that is possible.
     pub(super) hold: Instant,
     /// Until when to wait in any case.
@@ -131,7 +131,7 @@ pub(super) fn ask(
     };
     let last = until(request.wait);
     let is_held = request.wait.is_none() && request.may_defer();
-    let patience = Patience { hold: if is_held { until(Some(DEFER_AFTER)) } else { last }, last };
+    let patience = WaitLimits { hold: if is_held { until(Some(DEFER_AFTER)) } else { last }, last };
     let may_defer = || request.may_defer() && can_defer();
     // Kept open until the answer arrives: the beat's timeout is paused meanwhile.
     let mut host = None;
@@ -142,7 +142,7 @@ pub(super) fn ask(
         let SocketPath { folder, name } = &context.socket;
         let broken = match socket::connect_blocking(folder, name) {
             // The agent itself would be answering.
-            Ok(stream) if caller::is_agents_listener(&stream) => Broken::Over(AskError::Squatter),
+            Ok(stream) if caller::is_agents_listener(&stream) => Broken::Over(AskError::AgentListens),
             Ok(stream) => {
                 (was_reached, pause) = (true, MIN_PAUSE);
                 if request.whom == Whom::Person && host.is_none() {
@@ -213,7 +213,7 @@ fn pause_timeout(request: &Request, context: &HookContext) -> Option<UnixStream>
 fn converse(
     mut stream: UnixStream,
     question: &[u8],
-    patience: Patience,
+    patience: WaitLimits,
     may_defer: &impl Fn() -> bool,
 ) -> Result<AskOutcome, Broken> {
     stream.write_all(question)?;

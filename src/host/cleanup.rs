@@ -9,7 +9,7 @@ use murmur_core::id::AgentId;
 use serde::Serialize;
 use std::io;
 use std::path::Path;
-use sys::held::{self, Held};
+use sys::process_lock::{self, ProcessLock};
 use sys::{clock, process, socket};
 
 /// How long the record of an ended agent is kept.
@@ -29,15 +29,15 @@ pub struct Cleaned {
 /// agent with processes that can't be killed.
 pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
     let mut cleaned = Cleaned::default();
-    for found in held::all(folder)?.into_iter().filter(|found| !found.is_held) {
+    for found in process_lock::all(folder)?.into_iter().filter(|found| !found.is_held) {
         // Don't lock a record needlessly: a new host of that agent may want it.
         let ended = Record::parse(&found.text).and_then(|record| record.result);
         if ended.is_some_and(|result| !is_old(&result, now)) {
             continue;
         }
-        let Some(dead) = Held::take_over(&found.path)? else { continue };
+        let Some(dead) = ProcessLock::take_over(&found.path)? else { continue };
         let Some(mut record) = dead.read().ok().and_then(|text| Record::parse(&text)) else { continue };
-        let agent_id = record.card.agent_id.clone();
+        let agent_id = record.info.agent_id.clone();
         match &record.result {
             Some(result) if is_old(result, now) => {
                 let _none = std::fs::remove_file(folder.join(agent_id.log()));
@@ -47,7 +47,7 @@ pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
             None => {
                 reap(&record);
                 cleaned.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());
-                if record.card.kind == Kind::Beat {
+                if record.info.kind == Kind::Beat {
                     // The journal has the outcome of a beat.
                     dead.remove()?;
                 } else {
@@ -60,7 +60,7 @@ pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
     }
     for agent_id in sockets(folder)? {
         // Checked after the socket was found: a host creates its record first.
-        let is_stale = held::look(&folder.join(agent_id.record())).is_none_or(|found| !found.is_held);
+        let is_stale = process_lock::look(&folder.join(agent_id.record())).is_none_or(|found| !found.is_held);
         if is_stale && socket::is_stale(folder, &agent_id.socket()) {
             cleaned.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());
         }
@@ -74,5 +74,5 @@ fn is_old(result: &Ended, now: Timestamp) -> bool {
 
 /// Kills what is left of the agent of `record`, whose host is dead.
 pub(super) fn reap(record: &Record) {
-    process::kill_marked(&marks(record.card.agent_id.as_str(), Some(&record.data_dir)));
+    process::kill_marked(&marks(record.info.agent_id.as_str(), Some(&record.data_dir)));
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
-use sys::held::{self, Found};
+use sys::process_lock::{self, Found};
 use sys::unreadable::unreadable;
 use tokio::task::JoinSet;
 
@@ -78,9 +78,9 @@ impl HostInfo {
             }
             other => json!({ "state": other.word() }),
         };
-        let card = self.record.as_ref().map(|record| json!(record.card)).unwrap_or_default();
-        if let (Value::Object(object), Value::Object(card)) = (&mut object, card) {
-            object.extend(card);
+        let info = self.record.as_ref().map(|record| json!(record.info)).unwrap_or_default();
+        if let (Value::Object(object), Value::Object(info)) = (&mut object, info) {
+            object.extend(info);
         }
         object["agent_id"] = json!(self.agent_id);
         object["capture"] = json!(self.record.as_ref().and_then(|record| record.capture.as_ref()));
@@ -99,9 +99,9 @@ impl HostInfo {
 pub async fn scan(folder: &Path, patience: Duration) -> io::Result<Vec<HostInfo>> {
     let mut looking = JoinSet::new();
     let mut known = BTreeSet::new();
-    for found in held::all(folder)? {
+    for found in process_lock::all(folder)? {
         let Some(record) = Record::parse(&found.text) else { continue };
-        known.insert(record.card.agent_id.clone());
+        known.insert(record.info.agent_id.clone());
         let folder = folder.to_path_buf();
         looking.spawn(async move { look(&folder, found, record, patience).await });
     }
@@ -130,19 +130,19 @@ pub async fn scan(folder: &Path, patience: Duration) -> io::Result<Vec<HostInfo>
 
 /// Inspects the host of `agent_id`; `None` if there is no trace of it.
 pub async fn find(folder: &Path, agent_id: &AgentId, patience: Duration) -> Option<HostInfo> {
-    let found = held::look(&folder.join(agent_id.record()))?;
+    let found = process_lock::look(&folder.join(agent_id.record()))?;
     let record = Record::parse(&found.text)?;
     look(folder, found, record, patience).await
 }
 
 async fn look(folder: &Path, found: Found, record: Record, patience: Duration) -> Option<HostInfo> {
-    let agent_id = record.card.agent_id.clone();
+    let agent_id = record.info.agent_id.clone();
     let condition = match of_record(&record, found.is_held) {
         Some(condition) => condition,
         None => match ask(folder, &agent_id, patience).await {
             // It may have ended after its record was read.
             Err(AskError::Gone(_)) => {
-                let found = held::look(&folder.join(agent_id.record()))?;
+                let found = process_lock::look(&folder.join(agent_id.record()))?;
                 let record = Record::parse(&found.text)?;
                 let condition = of_record(&record, found.is_held).unwrap_or(Condition::Silent);
                 return Some(HostInfo { agent_id, record: Some(record), condition });
@@ -204,17 +204,17 @@ pub(super) fn sockets(folder: &Path) -> io::Result<Vec<AgentId>> {
 
 /// All agents with a record, running or ended.
 pub fn known(folder: &Path) -> io::Result<Vec<AgentId>> {
-    let records = held::all(folder)?.into_iter().filter_map(|found| Record::parse(&found.text));
-    Ok(records.map(|record| record.card.agent_id).collect())
+    let records = process_lock::all(folder)?.into_iter().filter_map(|found| Record::parse(&found.text));
+    Ok(records.map(|record| record.info.agent_id).collect())
 }
 
 /// Requests of agents in `folder` that wait for a person, according to their hosts. Hosts that don't answer, or that
 /// are too old to know the request, have none.
 pub async fn requests(folder: &Path, patience: Duration) -> Vec<Wait> {
     let mut asking = JoinSet::new();
-    let records = held::all(folder).unwrap_or_default().into_iter().filter(|found| found.is_held);
+    let records = process_lock::all(folder).unwrap_or_default().into_iter().filter(|found| found.is_held);
     for record in records.filter_map(|found| Record::parse(&found.text)) {
-        let (folder, agent) = (folder.to_path_buf(), record.card.agent_id);
+        let (folder, agent) = (folder.to_path_buf(), record.info.agent_id);
         asking.spawn(async move {
             let mut client = Client::connect(&folder, &agent.socket(), patience).await.ok()?;
             let Waits { mut requests } = client.answer_as(REQUESTS, Value::Null, patience).await.ok()?;
@@ -228,8 +228,8 @@ pub async fn requests(folder: &Path, patience: Duration) -> Vec<Wait> {
 
 /// Hosted agents whose hosts are alive, whether they answer or not.
 pub fn live(folder: &Path) -> io::Result<Vec<AgentId>> {
-    let records = held::all(folder)?.into_iter().filter(|found| found.is_held);
+    let records = process_lock::all(folder)?.into_iter().filter(|found| found.is_held);
     let records = records.filter_map(|found| Record::parse(&found.text));
-    let live = records.filter(|record| record.card.kind == Kind::Live && record.result.is_none());
-    Ok(live.map(|record| record.card.agent_id).collect())
+    let live = records.filter(|record| record.info.kind == Kind::Live && record.result.is_none());
+    Ok(live.map(|record| record.info.agent_id).collect())
 }

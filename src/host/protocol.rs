@@ -34,7 +34,7 @@ pub const LONGEST_GRACE: Duration = Duration::from_secs(3600);
 
 /// Properties of an agent that never change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Card {
+pub struct AgentInfo {
     /// Its id.
     pub agent_id: AgentId,
     /// Beat or live.
@@ -76,7 +76,7 @@ pub struct Pong {
 pub struct Status {
     /// The agent.
     #[serde(flatten)]
-    pub card: Card,
+    pub info: AgentInfo,
     /// Its state.
     #[serde(flatten)]
     pub state: State,

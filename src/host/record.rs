@@ -1,15 +1,15 @@
 //! `hosts/<agent>.json`: the agent's host process, and its result (docs/reference/host-protocol.md).
 
-use super::protocol::{Card, HOST_PROTOCOL_VERSION};
+use super::protocol::{AgentInfo, HOST_PROTOCOL_VERSION};
 use derun::id::SessionId as CaptureId;
 use murmur_core::id::AgentId;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
 use sys::error::Hinted;
-use sys::held::{Held, Lasting, look};
 use sys::identity::Identity;
 use sys::process::Exit;
+use sys::process_lock::{Durability, ProcessLock, look};
 
 /// The version of the file.
 const FORMAT: u32 = 1;
@@ -29,7 +29,7 @@ pub struct Record {
     pub data_dir: PathBuf,
     /// The agent.
     #[serde(flatten)]
-    pub card: Card,
+    pub info: AgentInfo,
     /// The capture session with its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<CaptureId>,
@@ -83,33 +83,35 @@ impl Hinted for ClaimError {
 }
 
 impl Record {
-    /// A record of this process as the host of `card`.
+    /// A record of this process as the host of `info`.
     #[must_use]
-    pub fn ours(card: Card, data_dir: PathBuf) -> Self {
+    pub fn ours(info: AgentInfo, data_dir: PathBuf) -> Self {
         Self {
             format: FORMAT,
             protocol_version: HOST_PROTOCOL_VERSION.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             host: Identity::ours(),
             data_dir,
-            card,
+            info,
             capture: None,
             result: None,
         }
     }
 
     /// Claims the record in `folder`. Calls `reap` with a dead host's record before it is removed.
-    pub fn claim(&self, folder: &Path, reap: impl Fn(&Self)) -> Result<Held, ClaimError> {
-        let agent = &self.card.agent_id;
+    pub fn claim(&self, folder: &Path, reap: impl Fn(&Self)) -> Result<ProcessLock, ClaimError> {
+        let agent = &self.info.agent_id;
         let failed = |source| ClaimError::Failed { agent: agent.clone(), source };
         let text = serde_json::to_vec(self).map_err(|error| failed(error.into()))?;
         let path = folder.join(agent.record());
         loop {
             // After a power failure no host is running either.
-            if let Some(held) = Held::create(folder, &agent.record(), &text, Lasting::No).map_err(failed)? {
+            if let Some(held) =
+                ProcessLock::create(folder, &agent.record(), &text, Durability::Unsynced).map_err(failed)?
+            {
                 return Ok(held);
             }
-            match Held::take_over(&path).map_err(failed)? {
+            match ProcessLock::take_over(&path).map_err(failed)? {
                 Some(dead) => {
                     let record = dead.read().ok().and_then(|text| Self::parse(&text));
                     if let Some(record) = record.filter(|record| record.result.is_none()) {
@@ -136,13 +138,13 @@ impl Record {
     }
 
     /// Records the capture session with the agent's output.
-    pub fn note_capture(&mut self, held: &Held, capture: CaptureId) -> io::Result<()> {
+    pub fn note_capture(&mut self, held: &ProcessLock, capture: CaptureId) -> io::Result<()> {
         self.capture = Some(capture);
         held.rewrite(&serde_json::to_vec(self)?)
     }
 
     /// Records the agent's result.
-    pub fn close(&mut self, held: &Held, result: Ended) -> io::Result<()> {
+    pub fn close(&mut self, held: &ProcessLock, result: Ended) -> io::Result<()> {
         self.result = Some(result);
         held.rewrite(&serde_json::to_vec(self)?)
     }

@@ -1,7 +1,7 @@
 //! A host's registration: its record and socket, from before the agent starts until it has ended.
 
 use super::cleanup::reap;
-use super::protocol::Card;
+use super::protocol::AgentInfo;
 use super::record::{ClaimError, Ended, Record};
 use derun::id::SessionId as CaptureId;
 use murmur_core::id::AgentId;
@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, SystemTime};
 use sys::anchor::{Anchor, FolderState};
 use sys::error::Hinted;
-use sys::held::{Held, Lasting};
 use sys::paths::DataDir;
 use sys::process::Signal;
+use sys::process_lock::{Durability, ProcessLock};
 use sys::{atomic, shell, socket};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
@@ -53,7 +53,7 @@ struct Presence {
     dir: DataDir,
     record: Record,
     /// `None` once the host has ended.
-    held: Option<Held>,
+    held: Option<ProcessLock>,
     listen: mpsc::Sender<UnixListener>,
     /// The data folder; `None` if it cannot be opened.
     anchor: Option<Anchor>,
@@ -104,12 +104,12 @@ impl Hinted for RegistrationError {
 }
 
 impl Registration {
-    /// Becomes the host of `card`, after killing anything that a dead host of that agent left running.
-    pub fn begin(dir: &DataDir, card: Card) -> Result<Self, RegistrationError> {
+    /// Becomes the host of `info`, after killing anything that a dead host of that agent left running.
+    pub fn begin(dir: &DataDir, info: AgentInfo) -> Result<Self, RegistrationError> {
         let folder = dir.hosts();
         require_private(&folder)?;
-        let agent = card.agent_id.clone();
-        let record = Record::ours(card, dir.root().to_path_buf());
+        let agent = info.agent_id.clone();
+        let record = Record::ours(info, dir.root().to_path_buf());
         let held = record.claim(&folder, reap)?;
         let first = match socket::listen(&folder, &agent.socket()) {
             Ok(listener) => listener,
@@ -170,7 +170,7 @@ impl Registration {
     pub fn close(self, result: Ended) -> io::Result<()> {
         let Some(held) = self.end() else { return Ok(()) };
         let mut presence = self.presence();
-        let log = presence.dir.hosts().join(presence.record.card.agent_id.log());
+        let log = presence.dir.hosts().join(presence.record.info.agent_id.log());
         // Most hosts log nothing.
         if log.metadata().is_ok_and(|found| found.len() == 0) {
             let _stays = std::fs::remove_file(log);
@@ -186,12 +186,12 @@ impl Registration {
     }
 
     /// Removes the socket, unless it belongs to another host.
-    fn end(&self) -> Option<Held> {
+    fn end(&self) -> Option<ProcessLock> {
         let mut presence = self.presence();
         let held = presence.held.take()?;
         if held.is_there() {
             // A socket that remains is stale, and the next cleanup removes it.
-            let _gone = socket::remove(&presence.dir.hosts(), &presence.record.card.agent_id.socket());
+            let _gone = socket::remove(&presence.dir.hosts(), &presence.record.info.agent_id.socket());
         }
         Some(held)
     }
@@ -243,14 +243,15 @@ impl Presence {
     /// Creates the record and the socket again if they were deleted or moved. The data folder is at its path.
     fn restore(&mut self) -> io::Result<()> {
         let Some(held) = &self.held else { return Ok(()) };
-        let (folder, agent) = (self.dir.hosts(), &self.record.card.agent_id);
+        let (folder, agent) = (self.dir.hosts(), &self.record.info.agent_id);
         if held.is_there() && folder.join(agent.socket()).symlink_metadata().is_ok() {
             return Ok(());
         }
         if !held.is_there() {
             atomic::create_private_subfolder(&folder)?;
             let text = serde_json::to_vec(&self.record)?;
-            let Some(held) = Held::create(&folder, &agent.record(), &text, Lasting::No)? else {
+            let Some(held) = ProcessLock::create(&folder, &agent.record(), &text, Durability::Unsynced)?
+            else {
                 // Another host has claimed the agent's id.
                 return Ok(());
             };

@@ -19,7 +19,7 @@ use super::event::{Own, Progress, Role};
 use super::limits::{Allowance, Limits};
 use super::pipes::{self, Pipes};
 use super::process::{self, Ending, Run};
-use super::protocol::{Card, GRACE};
+use super::protocol::{AgentInfo, GRACE};
 use super::registration::Listeners;
 use super::serve::{Command, Handlers};
 use super::state::{Effect, Input, Kind, Machine, State};
@@ -59,7 +59,7 @@ const REST: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Spec {
     /// Its properties.
-    pub card: Card,
+    pub info: AgentInfo,
     /// How to start it. Its stdin is a beat's prompt, or the first message to a hosted agent.
     pub invocation: Invocation,
     /// The conversation to begin or resume, for backends that are told on stdin.
@@ -101,25 +101,25 @@ pub async fn run(
     let stdin = child.stdin.take().map(pipes::feed);
     let command = std::iter::once(spec.invocation.program.display().to_string());
     let command = command.chain(spec.invocation.args.iter().cloned()).collect();
-    let dialect = backend::dialect(&spec.card.backend);
-    let agent = &spec.card.agent_id;
+    let dialect = backend::dialect(&spec.info.backend);
+    let agent = &spec.info.agent_id;
     let capture = Capture::begin(spec.captures.as_deref(), agent, dialect, command, &spec.invocation.cwd);
     if let Some(pid) = pid {
         capture.started(pid);
     }
     let first = String::from_utf8_lossy(&spec.invocation.stdin).into_owned();
-    let first_message = (spec.card.kind == Kind::Live && !first.is_empty()).then(|| first.clone());
+    let first_message = (spec.info.kind == Kind::Live && !first.is_empty()).then(|| first.clone());
     // At most one request is pending; others wait in their connections.
     let (commands, asked) = mpsc::channel(1);
     let (over, until_over) = watch::channel(false);
     let (control_requests, mut answers) =
-        ControlRequests::new(spec.hook.clone(), &spec.card.backend, &spec.invocation);
+        ControlRequests::new(spec.hook.clone(), &spec.info.backend, &spec.invocation);
     let serving = listeners.map(|Listeners { first, next }| {
-        let handlers = Handlers::new(&spec.card, capture.feed(), commands);
+        let handlers = Handlers::new(&spec.info, capture.feed(), commands);
         tokio::spawn(murmur_rpc::serve::serve(first, next, handlers, until_over))
     });
-    let dialog = backend::dialog(&spec.card.backend, spec.conversation.clone());
-    let coverage = match spec.card.backend.has(Capability::Hooks) {
+    let dialog = backend::dialog(&spec.info.backend, spec.conversation.clone());
+    let coverage = match spec.info.backend.has(Capability::Hooks) {
         true if dialog.is_decided_at_start() => Coverage::Started,
         true => Coverage::Every,
         false => Coverage::Some,
@@ -128,7 +128,7 @@ pub async fn run(
         spec,
         begun,
         pid,
-        machine: Machine::new(spec.card.kind, first_message),
+        machine: Machine::new(spec.info.kind, first_message),
         capture,
         stdin,
         control_requests,
@@ -138,16 +138,16 @@ pub async fn run(
         hooks: 0,
         wait_until: None,
         rest_at: None,
-        activity: Activity::new(spec.card.kind),
+        activity: Activity::new(spec.info.kind),
         turn_splitter: TurnSplitter::new(dialect),
         dialog,
-        audit: Audit::begin(spec.decisions.clone(), spec.card.agent_id.clone(), coverage),
+        audit: Audit::begin(spec.decisions.clone(), spec.info.agent_id.clone(), coverage),
         stderr: Vec::new(),
         stops: Vec::new(),
         sink,
     };
     host.capture.own(Own::State(State::Starting));
-    if spec.card.kind == Kind::Beat {
+    if spec.info.kind == Kind::Beat {
         host.capture.own(Own::Chat { role: Role::User, text: first.clone() });
     }
     host.open_dialog(&first);

@@ -1,7 +1,7 @@
 //! The host's socket: turns requests into commands to the loop that owns the agent.
 
 use super::protocol::{
-    Attach, Attached, Card, HOST_PROTOCOL_VERSION, Pong, REQUEST_TYPES, Send, Status, Stop, Wait, Waits,
+    AgentInfo, Attach, Attached, HOST_PROTOCOL_VERSION, Pong, REQUEST_TYPES, Send, Status, Stop, Wait, Waits,
 };
 use super::state::State;
 use murmur_agent::settings::HookProgram;
@@ -57,8 +57,8 @@ pub(super) struct Handlers {
 const OVER: &str = "the agent has ended";
 
 impl Handlers {
-    pub(super) fn new(card: &Card, feed: &Arc<Feed>, commands: mpsc::Sender<Command>) -> Self {
-        Self { agent_id: card.agent_id.clone(), feed: Arc::clone(feed), commands }
+    pub(super) fn new(info: &AgentInfo, feed: &Arc<Feed>, commands: mpsc::Sender<Command>) -> Self {
+        Self { agent_id: info.agent_id.clone(), feed: Arc::clone(feed), commands }
     }
 
     async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, Failure> {

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use sys::file::is_full;
-use sys::held::{Held, Lasting, SPARE_SIZE};
 use sys::paths::DataDir;
+use sys::process_lock::{Durability, ProcessLock, SPARE_SIZE};
 
 /// How many to keep, unless the disk is tiny.
 const COUNT: u64 = 8;
@@ -42,7 +42,7 @@ impl Spares {
         let count = share(&self.root, COUNT * SPARE_SIZE as u64) / SPARE_SIZE as u64;
         missing
             .take_while(|number| *number < count)
-            .try_for_each(|number| Held::create_spare(&self.folder, &file_name(number)))
+            .try_for_each(|number| ProcessLock::create_spare(&self.folder, &file_name(number)))
     }
 
     /// Creates the record `name` in `folder`, from a spare one if the disk is full. Returns `None` if `name` exists.
@@ -51,9 +51,9 @@ impl Spares {
         folder: &Path,
         name: &str,
         text: &[u8],
-        lasting: Lasting,
-    ) -> io::Result<Option<Held>> {
-        let full = match Held::create(folder, name, text, lasting) {
+        durability: Durability,
+    ) -> io::Result<Option<ProcessLock>> {
+        let full = match ProcessLock::create(folder, name, text, durability) {
             Err(error) if is_full(&error) => error,
             made => return made,
         };
@@ -62,7 +62,7 @@ impl Spares {
         }
         for number in 0..COUNT {
             // Skip spares that are not usable.
-            if let Ok(Some(held)) = Held::create_from(&self.place(number), folder, name, text) {
+            if let Ok(Some(held)) = ProcessLock::create_from(&self.place(number), folder, name, text) {
                 return Ok(Some(held));
             }
         }
@@ -70,7 +70,7 @@ impl Spares {
     }
 
     /// Removes `held`, or stores it for another beat if it was a spare.
-    pub fn release(&self, held: Held) -> io::Result<()> {
+    pub fn release(&self, held: ProcessLock) -> io::Result<()> {
         let place = (0..COUNT).map(|number| self.place(number)).find(|place| !place.exists());
         match place.filter(|_| held.is_spare()) {
             Some(place) if held.put_aside(&place).is_ok() => Ok(()),
@@ -100,10 +100,10 @@ mod tests {
         let count = || std::fs::read_dir(dir.spares()).unwrap().count() as u64;
         assert_eq!(count(), COUNT);
         std::fs::create_dir(dir.beats()).unwrap();
-        let taken: Vec<Held> = (0..COUNT)
+        let taken: Vec<ProcessLock> = (0..COUNT)
             .map(|number| {
                 let name = format!("{number}.json");
-                Held::create_from(&spares.place(number), &dir.beats(), &name, b"one").unwrap().unwrap()
+                ProcessLock::create_from(&spares.place(number), &dir.beats(), &name, b"one").unwrap().unwrap()
             })
             .collect();
         assert_eq!(count(), 0);
@@ -116,7 +116,8 @@ mod tests {
         }
         assert_eq!((count(), std::fs::read_dir(dir.beats()).unwrap().count()), (0, 0));
         spares.fill().unwrap();
-        let held = Held::create_from(&spares.place(3), &dir.beats(), "a.json", b"one").unwrap().unwrap();
+        let held =
+            ProcessLock::create_from(&spares.place(3), &dir.beats(), "a.json", b"one").unwrap().unwrap();
         assert_eq!(count(), COUNT - 1);
         spares.release(held).unwrap();
         assert_eq!(count(), COUNT);

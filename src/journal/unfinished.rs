@@ -20,9 +20,9 @@ use murmur_core::id::BeatId;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
-use sys::held::{self, Held, Lasting};
 use sys::paths::DataDir;
 use sys::process;
+use sys::process_lock::{self, Durability, ProcessLock};
 
 /// A beat's record: a beat whose line is not yet in the journal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -75,7 +75,7 @@ impl Begun {
 
 /// The record of a beat that this process runs.
 #[derive(Debug)]
-pub struct Record(Held);
+pub struct Record(ProcessLock);
 
 /// The file name of a beat's record.
 fn name(beat: &BeatId) -> String {
@@ -92,13 +92,13 @@ impl Record {
     pub fn create(dir: &DataDir, begun: &Begun) -> io::Result<Self> {
         let text = serde_json::to_vec(begun)?;
         let name = name_of(begun)?;
-        let held = Spares::new(dir).record(&dir.beats(), &name, &text, Lasting::Yes)?;
+        let held = Spares::new(dir).record(&dir.beats(), &name, &text, Durability::Synced)?;
         held.map(Self).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
     }
 
     /// Takes over the record of an announced beat. Returns `None` if it was withdrawn; the beat must not begin then.
     pub fn take_announced(dir: &DataDir, begun: &Begun) -> io::Result<Option<Self>> {
-        let Some(held) = Held::take_over(&dir.beats().join(name_of(begun)?))? else {
+        let Some(held) = ProcessLock::take_over(&dir.beats().join(name_of(begun)?))? else {
             return Ok(None);
         };
         held.rewrite(&serde_json::to_vec(begun)?)?;
@@ -135,7 +135,7 @@ fn over(entry: &Entry) -> io::Result<Vec<u8>> {
 }
 
 /// Moves the line of `entry` from its record to the reserve, which frees the record for another beat.
-fn keep_in_reserve(dir: &DataDir, entry: &Entry, record: Held) -> bool {
+fn keep_in_reserve(dir: &DataDir, entry: &Entry, record: ProcessLock) -> bool {
     let release = || {
         let _recovered_later = Spares::new(dir).release(record);
     };
@@ -171,13 +171,13 @@ pub fn announce(dir: &DataDir, begun: &Begun) -> io::Result<()> {
     let text = serde_json::to_vec(begun)?;
     // Needn't survive a power failure: the beat has not begun then.
     let name = name_of(begun)?;
-    let held = Spares::new(dir).record(&dir.beats(), &name, &text, Lasting::No)?;
+    let held = Spares::new(dir).record(&dir.beats(), &name, &text, Durability::Unsynced)?;
     held.map(drop).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
 }
 
 /// Withdraws an announced beat. Returns `false` if its process has taken it over, or if it has no record.
 pub fn withdraw(dir: &DataDir, beat: &BeatId) -> io::Result<bool> {
-    let Some(held) = Held::take_over(&dir.beats().join(name(beat)))? else { return Ok(false) };
+    let Some(held) = ProcessLock::take_over(&dir.beats().join(name(beat)))? else { return Ok(false) };
     let is_announced = serde_json::from_slice::<Begun>(&held.read()?).is_ok_and(|begun| begun.is_announced());
     if is_announced {
         Spares::new(dir).release(held)?;
@@ -222,7 +222,7 @@ pub fn survey(folder: &Path) -> io::Result<Survey> {
 /// Like [`survey`], without the beats whose ids are `known`, whose records it doesn't read.
 pub fn survey_except(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<Survey> {
     let mut survey = Survey::default();
-    for found in held::all_but(folder, known)? {
+    for found in process_lock::all_but(folder, known)? {
         match serde_json::from_slice::<Begun>(&found.text) {
             // Also while it is being taken over.
             Ok(begun) if begun.is_announced() => survey.announced.push(begun),
@@ -240,14 +240,14 @@ pub fn survey_except(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<
 pub fn signal(folder: &Path, begun: &Begun, signal: process::Signal) {
     let (Phase::Running { pid, .. }, Some(beat)) = (&begun.phase, &begun.entry.beat) else { return };
     let path = folder.join(name(beat));
-    process::signal_if(*pid, signal, || held::look(&path).is_some_and(|found| found.is_held));
+    process::signal_if(*pid, signal, || process_lock::look(&path).is_some_and(|found| found.is_held));
 }
 
 /// Whether an announced beat is over: its record is removed, or its dead process left only the journal line in it.
 #[must_use]
 pub fn is_over(dir: &DataDir, beat: &BeatId) -> bool {
     let path = dir.beats().join(name(beat));
-    match held::look(&path) {
+    match process_lock::look(&path) {
         Some(found) => {
             !found.is_held && serde_json::from_slice::<Begun>(&found.text).is_ok_and(|begun| begun.is_over())
         }
@@ -257,7 +257,7 @@ pub fn is_over(dir: &DataDir, beat: &BeatId) -> bool {
 
 /// Removes the record of a dead process whose line is kept elsewhere.
 pub fn discard(dir: &DataDir, beat: &BeatId) -> io::Result<()> {
-    match Held::take_over(&dir.beats().join(name(beat)))? {
+    match ProcessLock::take_over(&dir.beats().join(name(beat)))? {
         Some(held) => Spares::new(dir).release(held),
         None => Ok(()),
     }
@@ -291,7 +291,7 @@ pub fn recover(dir: &DataDir, now: Timestamp) -> io::Result<Waiting> {
     let mut waiting = Reserve::new(dir).drain(dir)?;
     for Dead { path, mut begun } in survey(&dir.beats())?.dead {
         // Whoever holds the lock recovers it; a removed record was recovered by another process.
-        let Some(record) = Held::take_over(&path)? else { continue };
+        let Some(record) = ProcessLock::take_over(&path)? else { continue };
         let is_final = begun.is_over();
         if let Phase::Running { data_dir, .. } = &begun.phase {
             // The agent died with its process, but processes that it started may still run.

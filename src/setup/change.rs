@@ -57,7 +57,7 @@ pub fn remove_hooks(source: &str, path: &Path) -> Result<(String, Outcome), Prob
 
 /// What happens to an installed hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Fate {
+enum HookChange {
     Keep,
     Replace(String),
     Remove,
@@ -140,27 +140,28 @@ fn settle_event(
     let mut fates = Vec::with_capacity(event.groups.len());
     for group in &event.groups {
         let fate = |hook: &super::tree::Hook<'_>| match wanted {
-            _ if !hook.is_ours => Fate::Keep,
+            _ if !hook.is_ours => HookChange::Keep,
             Some(wanted) if !is_there && group.matches_all() => {
                 is_there = true;
                 if hook.value().as_ref() == Some(wanted) {
-                    Fate::Keep
+                    HookChange::Keep
                 } else {
-                    Fate::Replace(like(hook.text, wanted))
+                    HookChange::Replace(like(hook.text, wanted))
                 }
             }
-            _ => Fate::Remove,
+            _ => HookChange::Remove,
         };
         fates.push(group.hooks.iter().flatten().map(fate).collect::<Vec<_>>());
     }
-    if fates.iter().flatten().all(|fate| *fate == Fate::Keep) && !event.groups.iter().any(Group::is_flat_ours)
+    if fates.iter().flatten().all(|fate| *fate == HookChange::Keep)
+        && !event.groups.iter().any(Group::is_flat_ours)
     {
         return Settled::Same;
     }
     let goes = |index: usize| {
         let hooks = fates.get(index).filter(|fates| !fates.is_empty());
         event.groups.get(index).is_some_and(Group::is_flat_ours)
-            || hooks.is_some_and(|fates| fates.iter().all(|fate| *fate == Fate::Remove))
+            || hooks.is_some_and(|fates| fates.iter().all(|fate| *fate == HookChange::Remove))
     };
     let spans: Vec<_> = event.groups.iter().map(|group| settings.span(group.text)).collect();
     let Some(ranges) = without(&spans, goes) else { return Settled::Empty };
@@ -171,9 +172,11 @@ fn settle_event(
         }
         let hooks = group.hooks.as_deref().unwrap_or_default();
         let spans: Vec<_> = hooks.iter().map(|hook| settings.span(hook.text)).collect();
-        splices.delete(without(&spans, |index| fates.get(index) == Some(&Fate::Remove)).unwrap_or_default());
+        splices.delete(
+            without(&spans, |index| fates.get(index) == Some(&HookChange::Remove)).unwrap_or_default(),
+        );
         for (fate, span) in fates.iter().zip(spans) {
-            if let Fate::Replace(text) = fate {
+            if let HookChange::Replace(text) = fate {
                 splices.replace(span, text.as_str());
             }
         }

@@ -131,7 +131,7 @@ pub fn change_watched<T>(
             Swap::Changed(now) => before = now,
         }
     }
-    Err(SetupError::Restless { path: real, times: TRIES })
+    Err(SetupError::KeepsChanging { path: real, times: TRIES })
 }
 
 /// Calls `decide` for the file at `real`, which is `before`, and its backup. An unreadable backup prevents any change.

@@ -75,7 +75,7 @@ impl Seen {
                 Event::Task(_) | Event::Background { .. } => &mut tasks,
                 _ => &mut main,
             };
-            events.push(normalised(event));
+            events.push(normalized(event));
         };
         let mut parser = Parser::default();
         parser.feed(&run.stdout, &mut sink);
@@ -95,7 +95,7 @@ impl Seen {
 
 /// An event without values that depend on the clock (delays are random, durations measured), and without the version,
 /// which is that of the recording.
-fn normalised(event: Event<'_>) -> String {
+fn normalized(event: Event<'_>) -> String {
     match event {
         Event::Session { id, model, permission_mode, mcp_servers, .. } => {
             let version = "".into();

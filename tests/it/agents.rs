@@ -41,7 +41,7 @@ fn with(mut value: Value, more: &Value) -> Value {
 
 impl Env {
     fn pulses(&self) -> PathBuf {
-        let folder = self.made_data().join("heartbeats");
+        let folder = self.create_data().join("heartbeats");
         std::fs::create_dir_all(&folder).unwrap();
         folder
     }

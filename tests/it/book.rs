@@ -85,12 +85,12 @@ fn every_document_has_a_test() {
 
 fn holds(page: &Page) {
     let env = Env::for_as_long_as(DEADLINE);
-    let wrong = wrongs(&env, page);
+    let wrong = mismatches(&env, page);
     assert!(wrong.is_empty(), "{wrong}");
 }
 
 /// The lines of a document that are wrong, each with the actual output; empty if all are right.
-fn wrongs(env: &Env, page: &Page) -> String {
+fn mismatches(env: &Env, page: &Page) -> String {
     let mut wrong = String::new();
     let is_run = |part: &Part| match part {
         Part::Block(block) => block.language == "console" && block.not_run.is_none(),
@@ -162,10 +162,10 @@ fn complain(wrong: &mut String, place: &str, written: &[String], ran: &Ran) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Env, Page, wrongs};
+    use super::{Env, Page, mismatches};
 
     fn of(text: &str) -> String {
-        wrongs(&Env::new(), &Page::parse("p.md", text).unwrap())
+        mismatches(&Env::new(), &Page::parse("p.md", text).unwrap())
     }
 
     #[test]

@@ -42,7 +42,7 @@ fn with_the_rules_of(heading: &str, env: &Env) {
     };
     let rules =
         cookbook().parts.into_iter().skip_while(|part| !has_heading(part)).find_map(is_rules).unwrap();
-    let folder = env.made_data().join("projects/site");
+    let folder = env.create_data().join("projects/site");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("permissions.toml"), rules).unwrap();
 }

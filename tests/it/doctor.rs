@@ -73,7 +73,7 @@ fn missing_and_outdated_parts_are_reported_with_hints() {
 fn broken_parts_are_failures() {
     let env = Env::new();
     std::fs::remove_file(env.claude()).unwrap();
-    env.made_data();
+    env.create_data();
     std::fs::create_dir(env.home().join(".claude")).unwrap();
     write(&env.home().join(".claude/settings.json"), "{\n  \"a\": 1,\n}", 0o600);
     write(&env.data().join("config.json"), "{ \"workspaces\": [,] }", 0o644);
@@ -128,7 +128,7 @@ fn a_last_run_in_the_future_is_reported_as_a_clock_problem() {
 #[test]
 fn unreadable_files_are_reported_with_cause_and_hint() {
     let env = Env::new();
-    std::fs::create_dir_all(env.made_data().join("config.json")).unwrap();
+    std::fs::create_dir_all(env.create_data().join("config.json")).unwrap();
     let config = finding(&env, "config.json");
     assert_eq!(config["level"], "fail");
     assert!(config["found"].as_str().unwrap().ends_with("/config.json is a folder, not a file"), "{config}");
@@ -176,7 +176,7 @@ fn every_check_and_hint_is_on_the_troubleshooting_page() {
 #[test]
 fn the_doctor_prints_all_of_its_checks() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     let object = env.murmur(["doctor", "--json"]).json();
     let printed: Vec<&str> =
         object["findings"].as_array().unwrap().iter().map(|one| one["check"].as_str().unwrap()).collect();
@@ -238,11 +238,11 @@ fn a_flat_hook_is_reported_with_the_command_that_fixes_it() {
 #[test]
 fn a_missing_home_is_a_finding() {
     let env = Env::new();
-    let homeless = || env.murmur(["doctor", "--json"]).unset("HOME").unset("MURMUR_DIR");
-    let object = homeless().json();
+    let without_home = || env.murmur(["doctor", "--json"]).unset("HOME").unset("MURMUR_DIR");
+    let object = without_home().json();
     assert_eq!(object["worst"], "fail");
     assert_eq!(object["findings"][0]["check"], "data folder");
-    assert_eq!(homeless().output().status.code(), Some(1));
+    assert_eq!(without_home().output().status.code(), Some(1));
 }
 
 #[test]

@@ -156,7 +156,7 @@ impl Env {
 
     /// Waits until no beat is running, under any daemon.
     pub(crate) fn wait_for_no_beats(&self) {
-        let beats = self.made_data().join("beats");
+        let beats = self.create_data().join("beats");
         self.wait(&beats, || self.names(&beats).is_empty().then_some(()));
     }
 

@@ -26,7 +26,7 @@ fn settle(env: &Env, name: &str, url: &str, more: &str) {
 }
 
 fn settings(env: &Env, text: &str) {
-    let folder = env.made_data().join("config");
+    let folder = env.create_data().join("config");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("config.toml"), text).unwrap();
 }
@@ -225,7 +225,7 @@ fn anthropic_gets_its_headers_and_the_call_as_data() {
     let env = Env::new();
     let daemon = env.daemon();
     let provider = Provider::always(anthropic(&says("allow", "ok")));
-    let path = env.made_data().join("key");
+    let path = env.create_data().join("key");
     std::fs::write(&path, format!("{KEY}\n")).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     settle(&env, "anthropic", &provider.url(), &format!("api-key-file = {path:?}"));
@@ -317,5 +317,5 @@ fn a_daemon_that_stops_does_not_wait_for_a_model() {
     socket.say(format!("{line}\n"));
     is_asked.recv().unwrap();
     ends_without_the_key(&env, daemon);
-    assert_eq!(socket.hear(), None);
+    assert_eq!(socket.receive(), None);
 }

@@ -25,7 +25,7 @@ pub(crate) fn journal(env: &Env) -> String {
         ago(600),
         ago(5),
     );
-    std::fs::write(env.made_data().join("heartbeats.jsonl"), &text).unwrap();
+    std::fs::write(env.create_data().join("heartbeats.jsonl"), &text).unwrap();
     text
 }
 
@@ -38,7 +38,7 @@ fn a_beat_stopped_by_a_person_is_shown_as_stopped() {
         )
     };
     let (failed, stopped) = (line(1, ""), line(2, ",\"stopped\":true"));
-    std::fs::write(env.made_data().join("heartbeats.jsonl"), format!("{failed}{stopped}")).unwrap();
+    std::fs::write(env.create_data().join("heartbeats.jsonl"), format!("{failed}{stopped}")).unwrap();
     assert_eq!(env.run(["log", "--outcome", "error", "--json"]), format!("{failed}[exit 0]"));
     assert_eq!(env.run(["log", "--outcome", "stopped", "--json"]), format!("{stopped}[exit 0]"));
     assert_eq!(env.run(["log", "--json"]), format!("{failed}{stopped}[exit 0]"));

@@ -185,7 +185,7 @@ fn every_command_reports_output_that_cannot_be_written() {
 fn an_unwritable_journal_is_reported_with_its_cause() {
     let env = Env::new();
     env.workspace("site", "Do it.");
-    let journal = env.made_data().join("heartbeats.jsonl");
+    let journal = env.create_data().join("heartbeats.jsonl");
     std::fs::remove_file(env.claude()).unwrap();
     let script = format!("#!/bin/sh\nmkdir '{}'\nexec '{}' \"$@\"\n", journal.display(), fake_claude());
     std::fs::write(env.claude(), script).unwrap();

@@ -48,13 +48,13 @@ fn acts(calls: &[Value]) -> Value {
 
 /// What the model was told about a call.
 #[derive(Debug, PartialEq, Eq)]
-struct Told {
+struct ToolResult {
     call: String,
     is_error: bool,
     text: String,
 }
 
-impl Told {
+impl ToolResult {
     /// Checks that the call ran, according to fake-claude.
     fn ran(&self) -> bool {
         !self.is_error
@@ -63,7 +63,7 @@ impl Told {
 
 impl Env {
     /// A workspace with this frontmatter, whose agent makes these calls.
-    fn acting(&self, frontmatter: &str, calls: &[Value]) -> Workspace {
+    fn workspace_calling(&self, frontmatter: &str, calls: &[Value]) -> Workspace {
         let site = self.workspace("site", &format!("---\n{frontmatter}\n---\nDo it."));
         site.plays(&acts(calls));
         site
@@ -83,13 +83,13 @@ impl Env {
     }
 
     /// What the model was told about its calls.
-    fn told(&self) -> Vec<Told> {
+    fn tool_results(&self) -> Vec<ToolResult> {
         let text = |block: &Value, key: &str| block[key].as_str().unwrap_or_default().to_owned();
         let lines = self.conversation();
         let blocks = lines.iter().filter_map(|line| line["message"]["content"].as_array()).flatten();
         let results = blocks.filter(|block| block["type"] == "tool_result");
         results
-            .map(|block| Told {
+            .map(|block| ToolResult {
                 call: text(block, "tool_use_id"),
                 is_error: block["is_error"] == true,
                 text: text(block, "content"),
@@ -98,7 +98,7 @@ impl Env {
     }
 
     /// Waits until the model was told about so many calls.
-    fn wait_for_told(&self, count: usize) -> Vec<Told> {
+    fn wait_for_tool_results(&self, count: usize) -> Vec<ToolResult> {
         // Its conversation is there before its first call.
         let folder = [".claude", "projects", ""].iter().fold(self.home(), |above, name| {
             self.wait(&above, || {
@@ -106,12 +106,12 @@ impl Env {
                 inner.find(|path| path.is_dir() && (name.is_empty() || path.ends_with(name)))
             })
         });
-        self.wait(&folder, || Some(self.told()).filter(|told| told.len() >= count))
+        self.wait(&folder, || Some(self.tool_results()).filter(|told| told.len() >= count))
     }
 
     /// What the model was told about its only call.
-    fn told_once(&self) -> Told {
-        let mut told = self.told();
+    fn only_tool_result(&self) -> ToolResult {
+        let mut told = self.tool_results();
         assert_eq!(told.len(), 1, "{told:#?}");
         told.remove(0)
     }
@@ -133,7 +133,7 @@ impl Env {
     }
 
     fn write_into(&self, folder: &str, name: &str, text: &str) {
-        let folder = self.made_data().join(folder);
+        let folder = self.create_data().join(folder);
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join(name), text).unwrap();
     }
@@ -170,7 +170,7 @@ impl Env {
     }
 
     /// Runs a manual beat to its end; returns its line.
-    fn beaten(&self) -> Value {
+    fn run_beat(&self) -> Value {
         line(self.beat())
     }
 }
@@ -179,7 +179,7 @@ impl Socket {
     /// The payload of the next event of this type.
     fn until(&mut self, event_type: &str) -> Value {
         loop {
-            let event = self.hear().unwrap();
+            let event = self.receive().unwrap();
             if event["event_type"] == event_type {
                 return event["payload"].clone();
             }

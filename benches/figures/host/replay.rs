@@ -31,7 +31,7 @@ pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
     let kept = StoredEvents {
         root: live.store(),
         session: capture.clone(),
-        agent_id: status.card.agent_id,
+        agent_id: status.info.agent_id,
         dialect: Dialect::StreamJson,
         limit: Arc::new(AtomicU64::new(u64::MAX)),
         is_over: false,

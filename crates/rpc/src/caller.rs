@@ -26,7 +26,7 @@ pub const MANAGER: &str = "manager";
 
 /// What a process is allowed to act as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum CallerRole {
     /// Not an agent's process: a person's, or started by a person.
     Person,
     /// A process of an agent that directs others, and of no other agent.
@@ -90,11 +90,11 @@ impl Caller {
 
     /// The current standing of the process. On systems other than Linux, everyone counts as a person.
     #[must_use]
-    pub fn standing(&self) -> Standing {
-        let Some(peer) = &self.peer else { return Standing::Unknown };
+    pub fn standing(&self) -> CallerRole {
+        let Some(peer) = &self.peer else { return CallerRole::Unknown };
         let standing = standing(peer.pid());
         // If it has ended, its PID may have belonged to another process.
-        if peer.is_there() { standing } else { Standing::Unknown }
+        if peer.is_there() { standing } else { CallerRole::Unknown }
     }
 
     /// Whether it runs one of these programs, under any name. Always true on systems other than Linux.
@@ -131,7 +131,7 @@ impl Caller {
     /// Fails unless a person or an agent that directs others is asking. `what` completes "agents cannot …".
     pub fn require_manager(&self, what: &str) -> Result<(), Failure> {
         match self.standing() {
-            Standing::Manager => Ok(()),
+            CallerRole::Manager => Ok(()),
             other => require_person(other, what),
         }
     }
@@ -158,31 +158,35 @@ pub fn require_no_agent_here(what: &str) -> Result<(), Failure> {
 /// Fails if an agent runs this process, unless it directs others. `what` completes "agents cannot …".
 pub fn require_manager_here(what: &str) -> Result<(), Failure> {
     match standing_here() {
-        Standing::Manager => Ok(()),
+        CallerRole::Manager => Ok(()),
         other => require_person(other, what),
     }
 }
 
-fn standing_here() -> Standing {
+fn standing_here() -> CallerRole {
     match standing(std::process::id()) {
         // For example in a container without /proc.
-        Standing::Unknown if ancestors::name(std::process::id()).is_none() => by_environment(),
+        CallerRole::Unknown if ancestors::name(std::process::id()).is_none() => by_environment(),
         found => found,
     }
 }
 
-fn by_environment() -> Standing {
+fn by_environment() -> CallerRole {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    if [AGENT_VARIABLE, HOST_VARIABLE].into_iter().any(is_set) { Standing::Agent } else { Standing::Person }
+    if [AGENT_VARIABLE, HOST_VARIABLE].into_iter().any(is_set) {
+        CallerRole::Agent
+    } else {
+        CallerRole::Person
+    }
 }
 
-fn require_person(standing: Standing, what: &str) -> Result<(), Failure> {
+fn require_person(standing: CallerRole, what: &str) -> Result<(), Failure> {
     match standing {
-        Standing::Person => Ok(()),
-        Standing::Manager | Standing::Agent => {
+        CallerRole::Person => Ok(()),
+        CallerRole::Manager | CallerRole::Agent => {
             Err(failure!("an agent started this, and agents cannot {what}"; "do it yourself, in a terminal"))
         }
-        Standing::Unknown => Err(
+        CallerRole::Unknown => Err(
             failure!("cannot determine whether an agent started this, and agents cannot {what}"; "try again, in a terminal"),
         ),
     }
@@ -214,24 +218,24 @@ fn owner(pid: u32) -> Owner {
 }
 
 #[cfg(target_os = "linux")]
-fn standing(pid: u32) -> Standing {
+fn standing(pid: u32) -> CallerRole {
     let (Some(lineage), Some(hosts)) = (ancestors::lineage(pid), hosts(pid)) else {
-        return Standing::Unknown;
+        return CallerRole::Unknown;
     };
     if !hosts.is_empty() {
         let is_managers = |host: &u32| is_manager(&ancestors::arguments(*host).unwrap_or_default());
-        return if hosts.iter().all(is_managers) { Standing::Manager } else { Standing::Agent };
+        return if hosts.iter().all(is_managers) { CallerRole::Manager } else { CallerRole::Agent };
     }
     // The daemon only starts agents through hosts; a host may have been killed.
     if lineage[1..].contains(&std::process::id()) {
-        return Standing::Agent;
+        return CallerRole::Agent;
     }
-    let mut standing = Standing::Person;
+    let mut standing = CallerRole::Person;
     for (pid, name) in lineage.iter().flat_map(|pid| [(*pid, AGENT_VARIABLE), (*pid, HOST_VARIABLE)]) {
         match ancestors::is_set(pid, name) {
-            Some(true) => return Standing::Agent,
+            Some(true) => return CallerRole::Agent,
             Some(false) => {}
-            None => standing = Standing::Unknown,
+            None => standing = CallerRole::Unknown,
         }
     }
     standing
@@ -253,8 +257,8 @@ fn is_manager(arguments: &[Vec<u8>]) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn standing(pid: u32) -> Standing {
-    if pid == std::process::id() { by_environment() } else { Standing::Person }
+fn standing(pid: u32) -> CallerRole {
+    if pid == std::process::id() { by_environment() } else { CallerRole::Person }
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -283,8 +287,8 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         // In this test, this process is the daemon.
-        assert_eq!(found, Standing::Agent);
-        assert_eq!(standing(std::process::id()), Standing::Person);
-        assert_eq!(standing(u32::MAX), Standing::Unknown);
+        assert_eq!(found, CallerRole::Agent);
+        assert_eq!(standing(std::process::id()), CallerRole::Person);
+        assert_eq!(standing(u32::MAX), CallerRole::Unknown);
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 
 /// The reason why an alarm fired. Check the clock in either case: the time may not have been reached yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Woke {
+pub enum WakeReason {
     /// The time was reached.
     Due,
     /// The clock was set.
@@ -14,7 +14,7 @@ pub enum Woke {
 
 #[cfg(target_os = "linux")]
 mod system {
-    use super::{Timestamp, Woke, io};
+    use super::{Timestamp, WakeReason, io};
     use rustix::fs::Timespec;
     use rustix::io::Errno;
     use rustix::time::{
@@ -59,9 +59,9 @@ mod system {
         }
 
         /// Waits until the alarm fires.
-        pub async fn woke(&mut self) -> io::Result<Woke> {
+        pub async fn woke(&mut self) -> io::Result<WakeReason> {
             if std::mem::take(&mut self.clock_set) {
-                return Ok(Woke::ClockSet);
+                return Ok(WakeReason::ClockSet);
             }
             loop {
                 let mut ready = self.timer.readable().await?;
@@ -69,11 +69,11 @@ mod system {
                 match rustix::io::read(ready.get_inner(), &mut count) {
                     Ok(_) => {
                         ready.clear_ready();
-                        return Ok(Woke::Due);
+                        return Ok(WakeReason::Due);
                     }
                     Err(Errno::CANCELED) => {
                         ready.clear_ready();
-                        return Ok(Woke::ClockSet);
+                        return Ok(WakeReason::ClockSet);
                     }
                     Err(Errno::AGAIN) => ready.clear_ready(),
                     Err(Errno::INTR) => {}
@@ -86,7 +86,7 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    use super::{Timestamp, Woke, io};
+    use super::{Timestamp, WakeReason, io};
     use std::time::Duration;
 
     /// An alarm based on a relative timer, which cannot detect clock changes. Callers notice them at their next
@@ -109,13 +109,13 @@ mod system {
         }
 
         /// Waits until the alarm fires.
-        pub async fn woke(&mut self) -> io::Result<Woke> {
+        pub async fn woke(&mut self) -> io::Result<WakeReason> {
             match self.0 {
                 Some(at) => tokio::time::sleep_until(at).await,
                 None => std::future::pending().await,
             }
             self.0 = None;
-            Ok(Woke::Due)
+            Ok(WakeReason::Due)
         }
     }
 }
@@ -130,6 +130,6 @@ mod tests {
     async fn an_alarm_in_the_past_fires_at_once() {
         let mut alarm = Alarm::new().unwrap();
         alarm.set(Some("1970-01-01T00:00:00Z".parse().unwrap())).unwrap();
-        assert_eq!(alarm.woke().await.unwrap(), Woke::Due);
+        assert_eq!(alarm.woke().await.unwrap(), WakeReason::Due);
     }
 }

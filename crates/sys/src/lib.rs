@@ -37,8 +37,6 @@ pub mod fifo;
 pub mod file;
 #[cfg_attr(windows, path = "windows/folder.rs")]
 pub mod folder;
-#[cfg(unix)]
-pub mod held;
 pub mod identity;
 #[cfg(unix)]
 pub mod inherited;
@@ -61,6 +59,8 @@ pub mod peer;
 pub mod pipe;
 #[cfg(unix)]
 pub mod process;
+#[cfg(unix)]
+pub mod process_lock;
 #[cfg(windows)]
 #[path = "windows/pseudo.rs"]
 pub mod pseudo;

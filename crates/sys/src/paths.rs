@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 pub enum PathsError {
     /// No variable names it.
     #[error("no data folder: neither HOME nor MURMUR_DIR is set")]
-    Homeless,
+    NoHome,
     /// It cannot be created or read.
     #[error("cannot use the data folder {}", .path.display())]
     Unusable {
@@ -73,7 +73,7 @@ pub enum PathsError {
 impl Hinted for PathsError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Homeless => "set one, or pass --data-dir".to_owned(),
+            Self::NoHome => "set one, or pass --data-dir".to_owned(),
             Self::Unusable { path, source } => usable(path, source),
             Self::NotAFolder { .. } => {
                 "choose another with --data-dir or MURMUR_DIR, or move that file away".to_owned()
@@ -120,7 +120,7 @@ impl DataDir {
     /// unset.
     ///
     /// # Errors
-    /// [`PathsError::Homeless`] if all are unset.
+    /// [`PathsError::NoHome`] if all are unset.
     pub fn find(
         explicit: Option<&Path>,
         murmur_dir: Option<&OsStr>,
@@ -131,7 +131,7 @@ impl DataDir {
             .map(Path::to_path_buf)
             .or_else(|| set(murmur_dir))
             .or_else(|| set(home).map(|home| home.join(".murmur")))
-            .ok_or(PathsError::Homeless)?;
+            .ok_or(PathsError::NoHome)?;
         let root =
             std::path::absolute(&root).map_err(|source| PathsError::Unusable { path: root, source })?;
         Ok(Self { root })

@@ -16,11 +16,11 @@ use std::path::{Path, PathBuf};
 
 /// The policy for a file that another program has open for writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Care {
+pub enum OpenWriters {
     /// Fail with [`io::ErrorKind::ResourceBusy`].
-    Full,
+    Refuse,
     /// Go ahead, because the program may never close it.
-    Less,
+    Ignore,
 }
 
 /// The result of a replacement.
@@ -66,9 +66,9 @@ impl Replaced {
 ///
 /// # Errors
 /// [`io::ErrorKind::InvalidInput`] if it is not a regular file.
-pub fn read(path: &Path, care: Care) -> io::Result<Option<Vec<u8>>> {
+pub fn read(path: &Path, open_writers: OpenWriters) -> io::Result<Option<Vec<u8>>> {
     let Some(file) = open(path)? else { return Ok(None) };
-    let lease = lease(&file, care)?;
+    let lease = lease(&file, open_writers)?;
     let read = all(&file);
     drop(lease);
     read.map(Some)
@@ -83,7 +83,12 @@ pub fn is_being_written(path: &Path) -> bool {
 /// Replaces the contents of the file at `path`, which may be a symlink, with `next` if they equal `expected`.
 /// `None` means that there is no file. The file keeps its mode and group; a new one gets 0600. The new contents
 /// are synced to disk first. On failure the file is unchanged.
-pub fn replace(path: &Path, expected: Option<&[u8]>, next: &[u8], care: Care) -> io::Result<Outcome> {
+pub fn replace(
+    path: &Path,
+    expected: Option<&[u8]>,
+    next: &[u8],
+    open_writers: OpenWriters,
+) -> io::Result<Outcome> {
     let path = &real(path)?;
     let staged = stage(path, next)?;
     let Some(expected) = expected else {
@@ -94,7 +99,7 @@ pub fn replace(path: &Path, expected: Option<&[u8]>, next: &[u8], care: Care) ->
         };
     };
     let Some(old) = open(path)? else { return Ok(Outcome::Changed) };
-    let lease = lease(&old, care)?;
+    let lease = lease(&old, open_writers)?;
     if all(&old)? != expected || !is_at(&old, path) {
         return Ok(Outcome::Changed);
     }
@@ -120,7 +125,7 @@ pub fn replace(path: &Path, expected: Option<&[u8]>, next: &[u8], care: Care) ->
     File::open(folder(path))?.sync_all()?;
     // Programs that wait for the lease find the file in its place.
     drop(lease);
-    if is_wanted && care == Care::Full {
+    if is_wanted && open_writers == OpenWriters::Refuse {
         Err(io::ErrorKind::ResourceBusy.into())
     } else {
         Ok(Outcome::Changed)
@@ -152,9 +157,9 @@ fn open(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-fn lease(file: &File, care: Care) -> io::Result<Taken<'_>> {
+fn lease(file: &File, open_writers: OpenWriters) -> io::Result<Taken<'_>> {
     match lease::take(file) {
-        Taken::Busy if care == Care::Full => Err(io::ErrorKind::ResourceBusy.into()),
+        Taken::Busy if open_writers == OpenWriters::Refuse => Err(io::ErrorKind::ResourceBusy.into()),
         taken => Ok(taken),
     }
 }
@@ -193,8 +198,13 @@ mod tests {
         (folder, path)
     }
 
-    fn replaced(path: &Path, expected: &str, next: &str, care: Care) -> Result<bool, io::ErrorKind> {
-        match replace(path, Some(expected.as_bytes()), next.as_bytes(), care) {
+    fn replaced(
+        path: &Path,
+        expected: &str,
+        next: &str,
+        open_writers: OpenWriters,
+    ) -> Result<bool, io::ErrorKind> {
+        match replace(path, Some(expected.as_bytes()), next.as_bytes(), open_writers) {
             Ok(outcome) => Ok(matches!(outcome, Outcome::Done(Some(_)))),
             Err(error) => Err(error.kind()),
         }
@@ -203,16 +213,16 @@ mod tests {
     #[test]
     fn only_the_expected_contents_are_replaced() {
         let (folder, path) = place("a");
-        assert_eq!(replaced(&path, "a", "b", Care::Full), Ok(true));
-        assert_eq!(replaced(&path, "a", "c", Care::Full), Ok(false));
+        assert_eq!(replaced(&path, "a", "b", OpenWriters::Refuse), Ok(true));
+        assert_eq!(replaced(&path, "a", "c", OpenWriters::Refuse), Ok(false));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "b");
         let (new, link) = (folder.path().join("new"), folder.path().join("link"));
-        assert!(matches!(replace(&new, None, b"n", Care::Full), Ok(Outcome::Done(None))));
-        assert!(matches!(replace(&new, None, b"o", Care::Full), Ok(Outcome::Changed)));
+        assert!(matches!(replace(&new, None, b"n", OpenWriters::Refuse), Ok(Outcome::Done(None))));
+        assert!(matches!(replace(&new, None, b"o", OpenWriters::Refuse), Ok(Outcome::Changed)));
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        assert_eq!(replaced(&link, "b", "c", Care::Full), Ok(true));
+        assert_eq!(replaced(&link, "b", "c", OpenWriters::Refuse), Ok(true));
         assert!(link.is_symlink());
-        assert_eq!(read(&link, Care::Full).unwrap(), Some(b"c".to_vec()));
+        assert_eq!(read(&link, OpenWriters::Refuse).unwrap(), Some(b"c".to_vec()));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3);
     }
 
@@ -221,17 +231,17 @@ mod tests {
     fn a_file_that_is_open_for_writing_is_not_replaced() {
         let (_folder, path) = place("a");
         let writer = File::options().write(true).open(&path).unwrap();
-        assert_eq!(replaced(&path, "a", "b", Care::Full), Err(io::ErrorKind::ResourceBusy));
-        assert_eq!(read(&path, Care::Full).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
+        assert_eq!(replaced(&path, "a", "b", OpenWriters::Refuse), Err(io::ErrorKind::ResourceBusy));
+        assert_eq!(read(&path, OpenWriters::Refuse).unwrap_err().kind(), io::ErrorKind::ResourceBusy);
         drop(writer);
-        assert_eq!(replaced(&path, "a", "b", Care::Full), Ok(true));
+        assert_eq!(replaced(&path, "a", "b", OpenWriters::Refuse), Ok(true));
     }
 
     #[test]
     fn late_writes_to_the_old_file_are_detected() {
         let (_folder, path) = place("a");
         let mut writer = File::options().write(true).open(&path).unwrap();
-        let Ok(Outcome::Done(Some(replaced))) = replace(&path, Some(b"a"), b"b", Care::Less) else {
+        let Ok(Outcome::Done(Some(replaced))) = replace(&path, Some(b"a"), b"b", OpenWriters::Ignore) else {
             panic!("not replaced")
         };
         assert_eq!(replaced.late_edit().unwrap(), None);

@@ -20,7 +20,7 @@ pub const PASSED_ON: [i32; 9] = [
 
 /// A received signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Came {
+pub struct ReceivedSignal {
     /// Its number.
     pub signal: i32,
     /// Its sender.
@@ -107,7 +107,7 @@ impl Signals {
     }
 
     /// Waits for the next signal.
-    pub fn next(&self) -> io::Result<Came> {
+    pub fn next(&self) -> io::Result<ReceivedSignal> {
         let mut told = [0; 2];
         (&self.came).read_exact(&mut told)?;
         let from = match told[1] {
@@ -115,7 +115,7 @@ impl Signals {
             1 => Sender::Us,
             _ => Sender::Kernel,
         };
-        Ok(Came { signal: i32::from(told[0]), from })
+        Ok(ReceivedSignal { signal: i32::from(told[0]), from })
     }
 }
 

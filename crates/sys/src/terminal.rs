@@ -22,11 +22,11 @@ pub fn is_same(one: impl AsFd, other: impl AsFd) -> bool {
 
 /// Our terminal and its original settings.
 #[derive(Debug, Clone)]
-pub struct Outer {
+pub struct OuterTerminal {
     modes: Termios,
 }
 
-impl Outer {
+impl OuterTerminal {
     /// Reads the settings of our terminal, which is stdin.
     pub fn look() -> io::Result<Self> {
         Ok(Self { modes: rustix::termios::tcgetattr(rustix::stdio::stdin())? })
@@ -107,7 +107,7 @@ const CLOSED_ON_EXEC: OpenptFlags = OpenptFlags::empty();
 
 impl Pseudo {
     /// Opens a pseudo terminal with the settings of `outer`.
-    pub fn open(outer: &Outer) -> io::Result<Self> {
+    pub fn open(outer: &OuterTerminal) -> io::Result<Self> {
         let ours = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | CLOSED_ON_EXEC)?;
         #[cfg(not(target_os = "linux"))]
         rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC)?;

@@ -16,7 +16,7 @@ use sys::process::{Signal, signal_group};
 use super::config::Config;
 use super::{Codex, thread};
 use crate::faults::Fault;
-use crate::rpc::{Halt, Heard, HookEnd};
+use crate::rpc::{Halt, HookEnd, RpcEvent};
 use sys::error::Failure;
 
 const DEFAULT_TIMEOUT: u64 = 600;
@@ -223,7 +223,7 @@ impl Codex<'_> {
                 },
                 Err(error) => HookEnd { code: None, stdout: String::new(), stderr: error.to_string() },
             };
-            drop(sender.send(Heard::Hook(end)));
+            drop(sender.send(RpcEvent::Hook(end)));
         });
         let due = Instant::now() + Duration::from_secs(hook.timeout);
         self.hook = None;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use fake_claude::replay::{Fixture, Pace, lines};
 use serde_json::Value;
 
-use super::{Halt, Heard, Peer};
+use super::{Halt, Peer, RpcEvent};
 use crate::ending;
 use crate::instructions::Instructions;
 use sys::error::Failure;
@@ -99,14 +99,14 @@ impl Replay {
 
     fn step(&mut self, due: Option<Instant>) -> Result<(), Halt> {
         match self.peer.hear(due) {
-            Heard::Message(message) => match message["method"].as_str() {
+            RpcEvent::Message(message) => match message["method"].as_str() {
                 Some(method) if !message["id"].is_null() => {
                     self.requests.entry(method.to_owned()).or_default().push_back(message["id"].clone());
                 }
                 None => self.replies.push(message["id"].clone()),
                 Some(_) => {}
             },
-            Heard::End => {
+            RpcEvent::End => {
                 self.peer.ended();
                 return Err(Halt::End);
             }

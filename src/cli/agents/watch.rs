@@ -75,7 +75,7 @@ struct Terminal {
 }
 
 /// The cause of a wakeup.
-enum Woke {
+enum WakeReason {
     Changed(io::Result<()>),
     Time,
     Resized,
@@ -122,7 +122,7 @@ impl Terminal {
                 (is_drawn, drawn_at) = (true, Instant::now());
             }
             match self.woke(change).await {
-                Woke::Changed(changed) => {
+                WakeReason::Changed(changed) => {
                     changed?;
                     let until = drawn_at + PACE;
                     while Instant::now() < until {
@@ -130,33 +130,33 @@ impl Terminal {
                         changed?;
                     }
                 }
-                Woke::Time => self.watched.follower.recheck(),
-                Woke::Resized => {}
-                Woke::Written(true) => continue,
-                Woke::Written(false) => return Ok(None),
-                Woke::Suspend => {
+                WakeReason::Time => self.watched.follower.recheck(),
+                WakeReason::Resized => {}
+                WakeReason::Written(true) => continue,
+                WakeReason::Written(false) => return Ok(None),
+                WakeReason::Suspend => {
                     self.screen.leave().await;
                     signals::stop_ourselves(rustix::process::Signal::TSTP.as_raw(), false);
                     self.screen = Screen::begin();
                 }
-                Woke::End(signal) => return Ok(Some(signal)),
+                WakeReason::End(signal) => return Ok(Some(signal)),
             }
             is_drawn = false;
         }
     }
 
-    async fn woke(&mut self, change: Duration) -> Woke {
+    async fn woke(&mut self, change: Duration) -> WakeReason {
         let [interrupt, terminate, hang_up] = &mut self.ends;
         tokio::select! {
             biased;
-            _ = interrupt.0.recv() => Woke::End(interrupt.1),
-            _ = terminate.0.recv() => Woke::End(terminate.1),
-            _ = hang_up.0.recv() => Woke::End(hang_up.1),
-            _ = self.suspend.recv() => Woke::Suspend,
-            _ = self.resized.recv() => Woke::Resized,
-            written = self.screen.written() => Woke::Written(written),
-            changed = self.watched.changed() => Woke::Changed(changed),
-            () = sleep(change.max(SECOND)) => Woke::Time,
+            _ = interrupt.0.recv() => WakeReason::End(interrupt.1),
+            _ = terminate.0.recv() => WakeReason::End(terminate.1),
+            _ = hang_up.0.recv() => WakeReason::End(hang_up.1),
+            _ = self.suspend.recv() => WakeReason::Suspend,
+            _ = self.resized.recv() => WakeReason::Resized,
+            written = self.screen.written() => WakeReason::Written(written),
+            changed = self.watched.changed() => WakeReason::Changed(changed),
+            () = sleep(change.max(SECOND)) => WakeReason::Time,
         }
     }
 

@@ -76,7 +76,7 @@ struct Follower<'a, W> {
 }
 
 /// Why following a connection ended.
-enum Left {
+enum FollowEnd {
     /// The agent has ended, and all events were shown.
     Ended,
     /// The connection was lost.
@@ -91,8 +91,8 @@ impl<W: Write> Follower<'_, W> {
             match seen.map(|seen| (seen.condition, seen.record)) {
                 Some((Condition::Up(status), _)) => {
                     was_there = true;
-                    self.ran = status.capture.clone().map(|capture| (capture, status.card.backend.clone()));
-                    if let Left::Ended = self.attached().await? {
+                    self.ran = status.capture.clone().map(|capture| (capture, status.info.backend.clone()));
+                    if let FollowEnd::Ended = self.attached().await? {
                         return Ok(());
                     }
                 }
@@ -125,15 +125,15 @@ impl<W: Write> Follower<'_, W> {
     }
 
     /// Shows events from the host until the agent or the connection ends.
-    async fn attached(&mut self) -> anyhow::Result<Left> {
+    async fn attached(&mut self) -> anyhow::Result<FollowEnd> {
         let connected = Client::connect(&self.dir.hosts(), &self.agent.socket(), PATIENCE).await;
-        let Ok(mut client) = connected else { return Ok(Left::Lost) };
+        let Ok(mut client) = connected else { return Ok(FollowEnd::Lost) };
         match client.attach(self.next, ANSWER).await {
             Ok(attached) => self.next = attached.get("from").and_then(Value::as_u64),
             Err(error @ AskError::Refused(_)) => {
                 return Err(error).with_context(|| format!("cannot attach to {}", self.agent));
             }
-            Err(_) => return Ok(Left::Lost),
+            Err(_) => return Ok(FollowEnd::Lost),
         }
         let dir = self.dir;
         let mut waiting = BTreeSet::new();
@@ -148,10 +148,10 @@ impl<W: Write> Follower<'_, W> {
                     continue;
                 }
             };
-            let Ok(line) = line else { return Ok(Left::Lost) };
+            let Ok(line) = line else { return Ok(FollowEnd::Lost) };
             let Ok(Line::Event(event)) = serde_json::from_slice::<Line>(line) else { continue };
             if event.event_type == LAGGED {
-                return Ok(Left::Lost);
+                return Ok(FollowEnd::Lost);
             }
             self.show(&event, line)?;
             let request = || event.payload.get("request").and_then(Value::as_str).map(str::to_owned);
@@ -167,7 +167,7 @@ impl<W: Write> Follower<'_, W> {
                 _ => {}
             }
             if is_last(&event) {
-                return Ok(Left::Ended);
+                return Ok(FollowEnd::Ended);
             }
         }
     }
@@ -241,7 +241,7 @@ async fn until(event: &mut Option<impl Future<Output = ()> + Unpin>) {
 /// The capture session of an agent with this record, and its backend.
 fn ran(record: Option<Record>) -> Option<(CaptureId, Backend)> {
     let record = record?;
-    Some((record.capture?, record.card.backend))
+    Some((record.capture?, record.info.backend))
 }
 
 async fn wait(record: Option<&Record>) {

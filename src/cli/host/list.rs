@@ -43,8 +43,8 @@ fn table(out: &mut impl Write, seen: &[HostInfo]) -> io::Result<()> {
 }
 
 fn row(seen: &HostInfo) -> [String; 4] {
-    let card = seen.record.as_ref().map(|record| &record.card);
-    let [project, role] = [card.map(|card| &card.project), card.map(|card| &card.role)]
+    let info = seen.record.as_ref().map(|record| &record.info);
+    let [project, role] = [info.map(|info| &info.project), info.map(|info| &info.role)]
         .map(|text| text.map_or_else(|| "?".to_owned(), |text| plain_line(text)));
     [seen.agent_id.to_string(), project, role, state(&seen.condition)]
 }
@@ -62,12 +62,12 @@ pub(super) fn status(agent: &AgentId, json: bool, env: &UserEnv) -> anyhow::Resu
         return Ok(ExitCode::SUCCESS);
     }
     writeln!(out, "Agent ID: {agent}")?;
-    let card = seen.record.as_ref().map(|record| &record.card);
-    if let Some(card) = card {
-        writeln!(out, "Project: {}\nRole: {}", plain_line(&card.project), plain_line(&card.role))?;
+    let info = seen.record.as_ref().map(|record| &record.info);
+    if let Some(info) = info {
+        writeln!(out, "Project: {}\nRole: {}", plain_line(&info.project), plain_line(&info.role))?;
     }
     writeln!(out, "State: {}", state(&seen.condition))?;
-    if let Some(issue) = card.and_then(|card| card.issue.as_deref()) {
+    if let Some(issue) = info.and_then(|info| info.issue.as_deref()) {
         writeln!(out, "Issue: #{}", plain_line(issue))?;
     }
     match &seen.condition {
@@ -99,12 +99,12 @@ pub(super) fn status(agent: &AgentId, json: bool, env: &UserEnv) -> anyhow::Resu
 fn live(out: &mut impl Write, status: &Status) -> io::Result<()> {
     writeln!(out, "Stream Offset: {}", status.stream_offset)?;
     writeln!(out, "Attached Clients: {}", status.attached_clients)?;
-    writeln!(out, "Worktree: {}", plain_line(&status.card.worktree.display().to_string()))?;
+    writeln!(out, "Worktree: {}", plain_line(&status.info.worktree.display().to_string()))?;
     if let Some(pid) = status.agent_pid {
         writeln!(out, "PID: {pid} (host {})", status.pid)?;
     }
     let lines = [
-        ("Beat", status.card.beat.as_ref().map(BeatId::as_str)),
+        ("Beat", status.info.beat.as_ref().map(BeatId::as_str)),
         ("Session", status.session_id.as_ref().map(SessionId::as_str)),
         ("Lost", status.lost.as_deref()),
     ];

@@ -120,7 +120,7 @@ pub(super) fn stop(args: &HostStop, env: &UserEnv) -> anyhow::Result<ExitCode> {
 async fn live(dir: &DataDir) -> anyhow::Result<Vec<AgentId>> {
     let seen = discover::scan(&dir.hosts(), PATIENCE).await?;
     let is_live = |seen: &HostInfo| {
-        seen.is_alive() && seen.record.as_ref().is_none_or(|record| record.card.kind == Kind::Live)
+        seen.is_alive() && seen.record.as_ref().is_none_or(|record| record.info.kind == Kind::Live)
     };
     Ok(seen.into_iter().filter(is_live).map(|seen| seen.agent_id).collect())
 }

@@ -9,7 +9,7 @@ use crate::daemon::launch::BeatReport;
 use crate::host::event::Progress;
 use crate::host::launch::StartReport;
 use crate::host::process::{Ending, undecided};
-use crate::host::protocol::Card;
+use crate::host::protocol::AgentInfo;
 use crate::host::record::Ended;
 use crate::host::registration::Registration;
 use crate::host::run::{self as host, Spec};
@@ -84,10 +84,10 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let folder = folder.map(|folder| folder.create()).transpose()?;
     runtime()?.block_on(async {
         let mut signals = Signals::take()?;
-        let mut registration = Registration::begin(&dir, spec.card.clone())?;
+        let mut registration = Registration::begin(&dir, spec.info.clone())?;
         // Best effort: readers can do without it. The task of an earlier agent with this id is cleared.
         let message = String::from_utf8_lossy(&spec.invocation.stdin);
-        let _untold = task::set(&dir, spec.card.agent_id.as_str(), &message);
+        let _untold = task::set(&dir, spec.info.agent_id.as_str(), &message);
         let folder_gone = registration.folder_gone(false);
         let stop = async {
             tokio::select! {
@@ -162,7 +162,7 @@ fn spec(
     let command = Settings::read(&user.settings.settings())?.command(&args.backend)?;
     let path = env.path();
     let program = find::find(&command.program, &path)?;
-    let card = Card {
+    let info = AgentInfo {
         agent_id: agent_id.clone(),
         kind: Kind::Live,
         project: project.clone(),
@@ -218,7 +218,7 @@ fn spec(
     };
     let agent = backend::prepare(&args.backend, plan)?;
     let spec = Spec {
-        card,
+        info,
         invocation: agent.invocation,
         conversation: agent.conversation,
         limits: None,

@@ -30,9 +30,9 @@ pub(super) async fn follow(
     printer: &Printer,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let bells = Arc::new(Bells::default());
+    let notifications = Arc::new(Notifications::default());
     let mut watch = Watch::new([&Place::new(dir.root(), &["heartbeats.jsonl", "murmur.sock"])]).ok();
-    let listening = tokio::spawn(listen(dir.clone(), Arc::clone(&bells)));
+    let listening = tokio::spawn(listen(dir.clone(), Arc::clone(&notifications)));
     let _ends_with_us = AbortOnDrop(listening);
     loop {
         let show = |line: &TailLine<'_>| show(line, filter, printer, out);
@@ -42,11 +42,11 @@ pub(super) async fn follow(
             continue;
         }
         tokio::select! {
-            () = bells.ended.notified() => {}
+            () = notifications.ended.notified() => {}
             changed = changed(&mut watch) => {
                 changed?;
                 // The change may be a daemon's new socket.
-                bells.changed.notify_one();
+                notifications.changed.notify_one();
             }
         }
     }
@@ -71,7 +71,7 @@ async fn changed(watch: &mut Option<Watch>) -> io::Result<()> {
 
 /// Notifications between the two sources.
 #[derive(Default)]
-struct Bells {
+struct Notifications {
     /// A daemon reported the end of a beat, or it started or ended.
     ended: Notify,
     /// Something changed in the folder: there may be a new daemon.
@@ -79,24 +79,24 @@ struct Bells {
 }
 
 /// Follows the events of the running daemon, and of later ones after it ends.
-async fn listen(dir: DataDir, bells: Arc<Bells>) {
+async fn listen(dir: DataDir, notifications: Arc<Notifications>) {
     loop {
         if let Ok(mut daemon) = client::connect(&dir).await
             && client::attach(&mut daemon, None).await.is_ok()
         {
             // Catch up on lines that were written while not connected.
-            bells.ended.notify_one();
+            notifications.ended.notify_one();
             while let Ok(event) = daemon.next_event().await {
-                bells.ended.notify_one();
+                notifications.ended.notify_one();
                 // The daemon disconnected us because we read too slowly.
                 if event.event_type == LAGGED && client::attach(&mut daemon, None).await.is_err() {
                     break;
                 }
             }
-            bells.ended.notify_one();
+            notifications.ended.notify_one();
         }
         // A socket may exist before the daemon listens; the daemon sets its mode afterwards, which is another change.
-        bells.changed.notified().await;
+        notifications.changed.notified().await;
     }
 }
 

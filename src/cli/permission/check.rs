@@ -3,7 +3,7 @@
 use super::super::args::PermissionCheck;
 use super::super::style::plain_line;
 use super::super::user_env::UserEnv;
-use super::{Whose, call_syntax, denied};
+use super::{ProjectSelection, call_syntax, denied};
 use crate::daemon::broker::model;
 use crate::hook::{evaluate, own};
 use anyhow::Context;
@@ -43,8 +43,9 @@ pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitC
     let permissions = if is_beat { heartbeat.permissions.clone() } else { Permissions::default() };
     let workspace = if is_beat { heartbeat.workspace.to_path_buf() } else { cwd.clone() };
     let policy = Policy::resolve(role, &asking, &heartbeat.asking, &heartbeat.tighter, guard);
-    let whose = Whose { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder: &workspace };
-    let project = whose.project(env)?;
+    let selection =
+        ProjectSelection { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder: &workspace };
+    let project = selection.project(env)?;
     let files = rule_files::read(super::files(&project, env)?);
     let mut call =
         Call { tool, input, place: CallPlace { cwd, workspace, home: env.home(), own: Own::default() } };

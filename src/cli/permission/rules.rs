@@ -3,7 +3,7 @@
 use super::super::args::PermissionRules;
 use super::super::style::plain_line;
 use super::super::user_env::UserEnv;
-use super::Whose;
+use super::ProjectSelection;
 use derun::cli::stdout::stdout;
 use murmur_agent::rule_files::{self, RulesFile};
 use murmur_core::permit::manager;
@@ -17,8 +17,8 @@ pub(super) fn run(args: &PermissionRules, env: &UserEnv) -> anyhow::Result<ExitC
     let cwd = env.workspace(args.cwd.as_deref().unwrap_or(Path::new(".")))?;
     let heartbeat = super::heartbeat_at(&cwd, env)?;
     let folder = heartbeat.as_ref().map_or(&*cwd, |heartbeat| &heartbeat.workspace);
-    let whose = Whose { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder };
-    let project = whose.project(env)?;
+    let selection = ProjectSelection { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder };
+    let project = selection.project(env)?;
     let denied = heartbeat.as_ref().map(|heartbeat| heartbeat.permissions.denied()).unwrap_or_default();
     let files = rule_files::read(super::files(&project, env)?)?;
     let there: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();

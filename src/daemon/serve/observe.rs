@@ -46,7 +46,7 @@ impl<L: FnMut(&str)> Runner<L> {
         match news {
             // Beats have events of their own.
             Ok(mut news) => {
-                news.retain(|news| news.record().card.kind == Kind::Live);
+                news.retain(|news| news.record().info.kind == Kind::Live);
                 news.iter().for_each(|news| self.events.host(&self.dir.hosts(), news));
             }
             Err(error) => (self.log)(&format!("cannot watch {}: {error}", self.dir.hosts().display())),

@@ -10,7 +10,7 @@ use crate::daemon::stuck_monitor::{self, StuckMonitor};
 use crate::daemon::watch_paths;
 use crate::daemon::write_behind::{Task, WriteBehind, at};
 use std::io;
-use sys::alarm::{Alarm, Woke};
+use sys::alarm::{Alarm, WakeReason};
 use sys::paths::DataDir;
 use sys::watch::Watch;
 use tokio::time::Instant;
@@ -59,8 +59,8 @@ impl Sources {
             lost = self.folder.lost(), if runs => Input::Event(Event::Lost(lost)),
             Exit { beat, report } = self.processes.next_exit() => Input::Event(Event::Exited { beat, report }),
             woke = self.alarm.woke(), if runs => Input::Event(match woke? {
-                Woke::Due => Event::Due,
-                Woke::ClockSet => Event::ClockSet,
+                WakeReason::Due => Event::Due,
+                WakeReason::ClockSet => Event::ClockSet,
             }),
             event = self.config.next_event(), if runs => match event {
                 ConfigEvent::Changed(result) => Input::ConfigChanged(result),

@@ -39,7 +39,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     fn status(&self) -> Status {
         let feed = self.capture.feed();
         Status {
-            card: self.spec.card.clone(),
+            info: self.spec.info.clone(),
             state: self.machine.state().clone(),
             pid: std::process::id(),
             agent_pid: self.pid,

@@ -13,7 +13,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     pub(super) fn open_dialog(&mut self, prompt: &str) {
         let opening = self.dialog.open();
         self.send_bytes(opening);
-        match self.spec.card.kind {
+        match self.spec.info.kind {
             Kind::Beat if self.dialog.outlives_turn() => {
                 let prompt = self.dialog.send(prompt);
                 self.send_bytes(prompt);

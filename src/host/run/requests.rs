@@ -41,7 +41,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     pub(super) fn unanswered(&mut self, at: Duration) -> Vec<Unanswered> {
         let mut unanswered = self.activity.unanswered(at);
         // An agent may only ask in its own name.
-        unanswered.retain(|one| one.request.agent == self.spec.card.agent_id.as_str());
+        unanswered.retain(|one| one.request.agent == self.spec.info.agent_id.as_str());
         unanswered.retain(|one| !self.audit.is_decided(&one.request.tool_use_id));
         unanswered
     }

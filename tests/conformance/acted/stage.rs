@@ -99,7 +99,7 @@ impl<'a> Stage<'a> {
         for line in BufReader::new(child.stdout.take().context("no stdout")?).lines() {
             // Text can't contain half of a surrogate pair.
             let line = serde_json::from_str(&line?).unwrap_or_else(|_| json!({"type": "unreadable"}));
-            host.hear(&line);
+            host.receive(&line);
             lines.push(line);
         }
         let mut stderr = String::new();
@@ -161,7 +161,7 @@ impl Host<'_> {
         }
     }
 
-    fn hear(&mut self, line: &Value) {
+    fn receive(&mut self, line: &Value) {
         match line["type"].as_str() {
             Some("control_request") => match self.answers.next() {
                 Some(answer) if answer != "close" => {

@@ -86,7 +86,7 @@ impl Protocol for Acp {
         vec![request("initialize", "initialize", &params)]
     }
 
-    fn hear(&mut self, line: &Value, state: &mut State) -> Option<Vec<Value>> {
+    fn receive(&mut self, line: &Value, state: &mut State) -> Option<Vec<Value>> {
         let method = line["method"].as_str().unwrap_or_default();
         let update = &line["params"]["update"];
         match (method, line["id"].as_str()) {

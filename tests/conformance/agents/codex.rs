@@ -100,7 +100,7 @@ impl Protocol for Codex {
         vec![json!({"id": "initialize", "method": "initialize", "params": {"clientInfo": client}})]
     }
 
-    fn hear(&mut self, line: &Value, state: &mut State) -> Option<Vec<Value>> {
+    fn receive(&mut self, line: &Value, state: &mut State) -> Option<Vec<Value>> {
         let method = line["method"].as_str().unwrap_or_default();
         match (method, line["id"].as_str()) {
             ("", Some("initialize")) => {

@@ -23,7 +23,7 @@ pub(super) trait Protocol: Send {
     /// The first messages.
     fn open(&mut self, state: &mut State) -> Vec<Value>;
     /// The messages to send after this line; `None` to end.
-    fn hear(&mut self, line: &Value, state: &mut State) -> Option<Vec<Value>>;
+    fn receive(&mut self, line: &Value, state: &mut State) -> Option<Vec<Value>>;
     /// The part of a line that is compared.
     fn shape(&self, line: &Value) -> Option<String>;
 }
@@ -114,7 +114,7 @@ impl Write for Talk {
             self.line.extend_from_slice(piece);
             if piece.ends_with(b"\n") {
                 let line: Value = serde_json::from_slice(&std::mem::take(&mut self.line)).unwrap_or_default();
-                let next = self.protocol.hear(&line, &mut self.state);
+                let next = self.protocol.receive(&line, &mut self.state);
                 self.say(next);
             }
         }

@@ -118,7 +118,7 @@ fn control_characters_are_not_shown() {
 fn thresholds_come_from_config_toml_and_an_invalid_one_hides_no_agent() {
     let env = Env::new();
     env.beats(&pulse("site-1", 450));
-    let config = env.made_data().join("config");
+    let config = env.create_data().join("config");
     std::fs::create_dir(&config).unwrap();
     for (text, health) in [("stuck = \"20m\"\nwarning = \"7m\"", "warning"), ("stale = \"10m\"", "active")] {
         std::fs::write(config.join("config.toml"), format!("[quiet]\n{text}\n")).unwrap();

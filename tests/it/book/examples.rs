@@ -110,7 +110,7 @@ fn murmur_accepts_every_toml() {
         let env = Env::new();
         let is_rules = toml::from_str::<Value>(&text)
             .is_ok_and(|value| value.get("rules").is_some() || value.get("manager").is_some());
-        let folder = env.made_data().join("config");
+        let folder = env.create_data().join("config");
         std::fs::create_dir_all(&folder).unwrap();
         let name = if is_rules { "permissions.toml" } else { "config.toml" };
         std::fs::write(folder.join(name), text).unwrap();

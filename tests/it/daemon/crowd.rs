@@ -16,16 +16,16 @@ fn idle(env: &Env, count: usize) -> Vec<Socket> {
 fn a_hundred_idle_clients_do_not_make_the_daemon_unreachable() {
     // As few file descriptors as a shell or service manager may allow.
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     let run = env.program("sh", ["-c", "ulimit -n 64 && exec \"$0\" start --foreground", crate::env::MURMUR]);
     let daemon = Daemon::new(run);
     let mut clients = idle(&env, 100);
     let status = env.run(["status"]);
     assert!(status.starts_with("murmur 0.1.0 is running"), "{status}");
-    let dropped = clients[0].hear().unwrap();
+    let dropped = clients[0].receive().unwrap();
     assert_snapshot!(dropped["error"].as_str().unwrap(), @"too many clients are connected, and this one was idle the longest");
     assert_eq!(dropped["hint"], "connect again");
-    assert_eq!(clients[0].hear(), None);
+    assert_eq!(clients[0].receive(), None);
     // The newest are dropped last.
     clients[99].ask("ping", &json!({}));
     // Beats still get file descriptors.
@@ -38,7 +38,7 @@ fn a_hundred_idle_clients_do_not_make_the_daemon_unreachable() {
 #[test]
 fn a_hundred_simultaneous_clients_leave_the_daemon_enough_file_descriptors() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     let run = env.program("sh", ["-c", "ulimit -n 64 && exec \"$0\" start --foreground", crate::env::MURMUR]);
     let daemon = Daemon::new(run);
     env.connect().ask("ping", &json!({}));
@@ -72,7 +72,7 @@ fn a_client_that_waits_for_events_or_a_response_is_not_idle() {
     let _clients = idle(&env, 300);
     let respond = json!({ "id": id, "verdict": "allow" });
     env.ask("permission.respond", &respond);
-    assert_eq!(asking.hear().unwrap()["payload"]["verdict"], "allow");
+    assert_eq!(asking.receive().unwrap()["payload"]["verdict"], "allow");
     follower.event("request_closed");
     env.connect().ask("beat", &json!({ "workspace": site.0 }));
     follower.event("beat_started");

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
-use murmur::host::protocol::Card;
+use murmur::host::protocol::AgentInfo;
 use murmur::host::record::Record;
 use murmur::host::state::Kind;
 use murmur_core::config::backend::Backend;
 use murmur_core::id::AgentId;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use serde_json::{Value, json};
-use sys::held::Held;
+use sys::process_lock::ProcessLock;
 
 use crate::env::Env;
 
@@ -29,8 +29,8 @@ fn deaf(path: &Path) -> (std::os::fd::OwnedFd, UnixStream) {
 }
 
 /// The record of a host that is this test.
-fn held(env: &Env, agent: &str) -> Held {
-    let card = Card {
+fn held(env: &Env, agent: &str) -> ProcessLock {
+    let info = AgentInfo {
         agent_id: AgentId::parse(agent).unwrap(),
         kind: Kind::Live,
         project: "site".to_owned(),
@@ -41,7 +41,7 @@ fn held(env: &Env, agent: &str) -> Held {
         beat: None,
         started_at: "2026-02-03T10:00:00Z".to_owned(),
     };
-    Record::ours(card, env.data()).claim(&env.data().join("hosts"), |_| {}).unwrap()
+    Record::ours(info, env.data()).claim(&env.data().join("hosts"), |_| {}).unwrap()
 }
 
 /// A host of another version; it answers `ping` and fails on any other request.
@@ -78,7 +78,7 @@ fn start(env: &Env) -> Duration {
 #[test]
 fn dead_sockets_silent_hosts_and_other_versions_block_nothing() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     let usual = start(&env);
     env.run(["stop"]);
     let hosts = env.data().join("hosts");

@@ -79,7 +79,7 @@ fn beats_and_agents_end_without_a_daemon_and_a_new_folder_is_left_alone() {
     let (daemon, agents, host) = begun(&env);
     daemon.crash();
     delete(&env);
-    env.made_data();
+    env.create_data();
     agents.iter().for_each(|agent| env.wait_until_dead(agent));
     wait_for_end(host);
     assert_eq!(env.names(&env.data()), "");

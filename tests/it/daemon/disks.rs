@@ -83,7 +83,7 @@ fn a_beat_without_a_host_record_runs_and_the_log_says_why() {
     if !may_mount(&env) {
         return;
     }
-    let hosts = env.made_data().join("hosts");
+    let hosts = env.create_data().join("hosts");
     std::fs::create_dir(&hosts).unwrap();
     std::fs::set_permissions(&hosts, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     let (line, said) = beat(&env, READ_ONLY, &hosts);
@@ -98,7 +98,7 @@ fn until(socket: &mut Socket, is_last: impl Fn(&Value) -> bool) -> Vec<Value> {
     let mut events = Vec::new();
     loop {
         let event = socket
-            .hear()
+            .receive()
             .unwrap_or_else(|| panic!("the last of these is not the expected one: {:?}", events.last()));
         let is_it = is_last(&event);
         events.push(event);
@@ -114,7 +114,7 @@ fn is_idle(event: &Value, turns: u64) -> bool {
 
 /// Starts a hosted agent where `script` has mounted something; returns a connection that follows it.
 fn live(env: &Env, script: &str, folder: &Path) -> Socket {
-    env.made_data();
+    env.create_data();
     let site = env.workspace("site", "");
     site.plays(&talks());
     let args = ["host", "spawn", "--agent-id", "live-1", "--worktree", site.path()];
@@ -172,7 +172,7 @@ fn a_hosted_agent_without_a_record_is_not_started() {
     if !may_mount(&env) {
         return;
     }
-    let hosts = env.made_data().join("hosts");
+    let hosts = env.create_data().join("hosts");
     std::fs::create_dir(&hosts).unwrap();
     std::fs::set_permissions(&hosts, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     let args = ["host", "spawn", "--agent-id", "live-1", "--worktree", site.path()];
@@ -191,7 +191,7 @@ fn no_line_is_lost_if_journal_and_records_are_on_a_full_disk() {
     }
     let site = env.workspace("site", "Do it.");
     site.plays(&json!({ "stdout": result("HEARTBEAT_OK") }));
-    env.made_data();
+    env.create_data();
     // Fill the disk except for the records of the beat and its host; then free space, and run a second beat.
     let script = format!(
         "mount -t tmpfs -o size=128k,mode=700 none \"$1\" && {{

@@ -9,7 +9,7 @@ use crate::env::Env;
 #[test]
 fn an_added_workspace_runs() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     let daemon = env.daemon();
     env.workspace("site", "Do it.");
     assert_snapshot!(env.run(["workspaces", "add", "site"]), @"

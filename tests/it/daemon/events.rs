@@ -80,14 +80,14 @@ fn every_beat_has_one_start_event_and_one_end_event() {
     // Another client gets the same, and nothing after it detaches.
     let mut second = env.connect();
     second.ask("attach", &json!({ "from": 2 }));
-    let offsets: Vec<_> = (0..4).map(|_| second.hear().unwrap()["offset"].as_u64().unwrap()).collect();
+    let offsets: Vec<_> = (0..4).map(|_| second.receive().unwrap()["offset"].as_u64().unwrap()).collect();
     assert_eq!(offsets, [2, 3, 4, 5]);
     second.ask("detach", &Value::Null);
     append(&env, &foreign(7));
     assert_eq!(events.event("beat_ended")["payload"]["durationMs"], 7);
     assert_eq!(second.answer("ping", &Value::Null)["success"], true);
     daemon.stop();
-    assert_eq!((events.hear(), second.hear()), (None, None));
+    assert_eq!((events.receive(), second.receive()), (None, None));
 }
 
 #[test]
@@ -104,13 +104,13 @@ fn the_last_beats_of_a_daemon_are_reported_before_it_exits() {
     events.event("beat_started");
     let ended = events.event("beat_ended");
     assert_eq!(ended["payload"]["beat"], line_of(&env, &ended)["beat"]);
-    assert_eq!(events.hear(), None);
+    assert_eq!(events.receive(), None);
 }
 
 #[test]
 fn a_moved_journal_and_lines_that_are_not_beats_cause_no_false_events() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     append(&env, &foreign(1));
     let daemon = env.daemon();
     let mut events = env.connect();
@@ -128,13 +128,13 @@ fn a_moved_journal_and_lines_that_are_not_beats_cause_no_false_events() {
     append(&env, &foreign(4));
     assert_eq!(line_of(&env, &events.event("beat_ended"))["own"], "4");
     daemon.stop();
-    assert_eq!(events.hear(), None);
+    assert_eq!(events.receive(), None);
 }
 
 #[test]
 fn events_no_longer_in_memory_are_a_gap() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     let daemon = env.daemon();
     let mut events = env.connect();
     events.ask("attach", &json!({}));
@@ -184,7 +184,7 @@ impl Follow {
 #[test]
 fn a_follower_shows_every_beat_once_across_daemons() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     append(&env, &foreign(0));
     let mut follow = Follow::new(&env);
     let mut next = 0;
@@ -215,7 +215,7 @@ fn a_follower_shows_every_beat_once_across_daemons() {
 #[test]
 fn a_follower_attaches_and_attaches_again_to_the_next_daemon() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     append(&env, &foreign(0));
     let path = env.data().join("murmur.sock");
     let mut follow = Follow::new(&env);
@@ -224,7 +224,7 @@ fn a_follower_attaches_and_attaches_again_to_the_next_daemon() {
         // Like a daemon once it listens: earlier clients are told to retry.
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         let mut client = Socket::new(listener.accept().unwrap().0);
-        let asked = client.hear().unwrap();
+        let asked = client.receive().unwrap();
         assert_eq!((&asked["msg_type"], &asked["payload"]), (&json!("attach"), &json!({ "from": null })));
         let payload = json!({ "startedAt": "", "next": 0, "journalInode": 0, "journalEnd": 0 });
         let answer = json!({ "msg_type": "attach", "id": asked["id"], "success": true, "payload": payload });

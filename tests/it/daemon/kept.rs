@@ -12,7 +12,7 @@ use crate::env::{Daemon, Env, fake_claude, result};
 
 /// Creates the journal with this mode.
 fn journal(env: &Env, mode: u32) -> PathBuf {
-    let path = env.made_data().join("heartbeats.jsonl");
+    let path = env.create_data().join("heartbeats.jsonl");
     std::fs::write(&path, "").unwrap();
     change(&path, mode);
     path
@@ -59,7 +59,7 @@ fn a_line_that_a_manual_beat_kept_is_reported_and_written_by_the_running_daemon(
 fn a_line_kept_because_the_journal_is_a_folder_is_reported_and_survives_a_stop() {
     let env = Env::new();
     workspace(&env);
-    let journal = env.made_data().join("heartbeats.jsonl");
+    let journal = env.create_data().join("heartbeats.jsonl");
     let daemon = env.daemon();
     std::fs::remove_file(env.claude()).unwrap();
     let script = format!("#!/bin/sh\nmkdir '{}'\nexec '{}' \"$@\"\n", journal.display(), fake_claude());

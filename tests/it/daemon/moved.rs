@@ -42,7 +42,7 @@ fn a_daemon_whose_data_folder_is_moved_exits_and_says_why() {
 #[test]
 fn a_daemon_whose_data_folder_is_deleted_exits_and_another_can_start() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     let daemon = env.daemon();
     // At once, not file by file.
     std::fs::rename(env.data(), env.root().join("deleted")).unwrap();

@@ -226,13 +226,13 @@ fn a_daemon_that_is_still_starting_can_be_replaced() {
     waits.say(format!("{}\n", json!({ "msg_type": "beat", "id": "1", "payload": { "workspace": site.0 } })));
     let shown = env.run(["restart"]);
     assert!(shown.starts_with("murmur was restarted"), "{shown}");
-    assert!(waits.hear().unwrap()["error"].as_str().unwrap().contains("is stopping"));
+    assert!(waits.receive().unwrap()["error"].as_str().unwrap().contains("is stopping"));
     // A beat requested from the new daemon starts once the shell has answered.
     waits = env.connect();
     waits.say(format!("{}\n", json!({ "msg_type": "beat", "id": "2", "payload": { "workspace": site.0 } })));
     assert_eq!(ping(&env)["foreground"], false);
     gate.write_all(b"\n\n\n").unwrap();
-    assert_eq!(waits.hear().unwrap()["success"], true);
+    assert_eq!(waits.receive().unwrap()["success"], true);
     env.wait_for_journal(1);
     assert!(env.run(["stop"]).ends_with("[exit 0]"));
 }

@@ -81,7 +81,7 @@ fn every_documented_example_matches_the_daemon() {
             }
             let mut client = env.connect();
             client.say(format!("{text}\n"));
-            asked.push(client.hear().unwrap());
+            asked.push(client.receive().unwrap());
             if msg_type == "attach" {
                 followed.ask("attach", &json!({ "from": 0 }));
             }
@@ -94,7 +94,7 @@ fn every_documented_example_matches_the_daemon() {
         }
     }
     assert_eq!(asked, [Value::Null; 0]);
-    assert_eq!(followed.hear(), None);
+    assert_eq!(followed.receive(), None);
     assert!(daemon.ended().0.success());
 }
 
@@ -103,7 +103,7 @@ fn a_requested_beat_counts_as_a_run() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     site.named("nightly", "Count.");
-    env.made_data();
+    env.create_data();
     let daemon = env.daemon();
     // Registered a moment ago, and requested by another path.
     let now = sys::clock::rfc3339(sys::clock::now());
@@ -189,7 +189,7 @@ fn a_stopping_daemon_refuses_to_start_beats() {
 #[test]
 fn misbehaving_clients_get_errors_and_do_not_block_others() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     let daemon = env.daemon();
     let silent: Vec<_> = (0..100).map(|_| env.connect()).collect();
     let mut half = env.connect();
@@ -199,8 +199,8 @@ fn misbehaving_clients_get_errors_and_do_not_block_others() {
     waiting.say("{\"msg_type\":\"ping\"");
     let mut long = env.connect();
     long.say(vec![b'x'; (1 << 20) + (64 << 10)]);
-    assert_eq!(long.hear().unwrap()["error"], "a line has more than 1048576 bytes");
-    assert_eq!(long.hear(), None);
+    assert_eq!(long.receive().unwrap()["error"], "a line has more than 1048576 bytes");
+    assert_eq!(long.receive(), None);
     let mut client = env.connect();
     for (line, error) in [
         ("not JSON", "invalid request"),
@@ -218,19 +218,22 @@ fn misbehaving_clients_get_errors_and_do_not_block_others() {
         (r#"{"msg_type":"stop","id":"1","payload":{"beats":"kill"}}"#, "unknown variant `kill`"),
     ] {
         client.say(format!("{line}\n"));
-        let answer = client.hear().unwrap();
+        let answer = client.receive().unwrap();
         let said =
             [&answer["error"], &answer["hint"]].map(|part| part.as_str().unwrap_or_default()).join(" ");
         assert!(said.contains(error), "{line}: {answer}");
     }
     // Several at once are answered in order, and an incomplete one once it is complete.
     client.say("{\"msg_type\":\"ping\",\"id\":\"1\"}\n{\"msg_type\":\"status\",\"id\":\"2\"}\n");
-    assert_eq!([client.hear().unwrap()["id"].clone(), client.hear().unwrap()["id"].clone()], ["1", "2"]);
+    assert_eq!(
+        [client.receive().unwrap()["id"].clone(), client.receive().unwrap()["id"].clone()],
+        ["1", "2"]
+    );
     waiting.say(",\"id\":\"late\"}\n");
-    assert_eq!(waiting.hear().unwrap()["id"], "late");
+    assert_eq!(waiting.receive().unwrap()["id"], "late");
     assert!(env.run(["status"]).starts_with("murmur 0.1.0 is running"));
     daemon.stop();
     for mut client in silent {
-        assert_eq!(client.hear(), None);
+        assert_eq!(client.receive(), None);
     }
 }

@@ -29,7 +29,7 @@ impl Impostor {
     }
 
     /// Accepts the next connection and reads a `ping`; the client waits for the response.
-    fn hear_ping(&self) -> (UnixStream, Value) {
+    fn receive_ping(&self) -> (UnixStream, Value) {
         let mut listener = [PollFd::new(&self.listener, PollFlags::IN)];
         let patience = Timespec { tv_sec: 20, tv_nsec: 0 };
         assert_eq!(rustix::event::poll(&mut listener, Some(&patience)).unwrap(), 1, "nobody asks");
@@ -66,7 +66,7 @@ fn a_daemon_that_dies_after_its_response_is_replaced() {
     let env = Env::new();
     let impostor = Impostor::new(&env);
     let start = env.murmur(["start"]).start();
-    let (stream, request) = impostor.hear_ping();
+    let (stream, request) = impostor.receive_ping();
     impostor.die();
     answer(&stream, &request);
     drop(stream);
@@ -78,7 +78,7 @@ fn a_daemon_that_dies_without_a_response_is_replaced() {
     let env = Env::new();
     let impostor = Impostor::new(&env);
     let start = env.murmur(["start"]).start();
-    let (stream, _) = impostor.hear_ping();
+    let (stream, _) = impostor.receive_ping();
     impostor.die();
     drop(stream);
     assert_started(&env, start);
@@ -91,7 +91,7 @@ fn start_waits_for_a_daemon_that_hangs_up_but_holds_the_lock() {
     let start = env.murmur(["start"]).start();
     // It hangs up three times and still holds the lock.
     for _ in 0..3 {
-        drop(impostor.hear_ping());
+        drop(impostor.receive_ping());
     }
     impostor.die();
     assert_started(&env, start);
@@ -102,7 +102,7 @@ fn a_daemon_that_answers_and_holds_the_lock_counts_as_running() {
     let env = Env::new();
     let impostor = Impostor::new(&env);
     let start = env.murmur(["start"]).start();
-    let (stream, request) = impostor.hear_ping();
+    let (stream, request) = impostor.receive_ping();
     answer(&stream, &request);
     let said = show(&start.wait_with_output().unwrap());
     assert_eq!(said, format!("murmur is already running (PID {})\n[exit 0]", std::process::id()));

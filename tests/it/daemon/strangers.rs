@@ -5,13 +5,13 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use jiff::Timestamp;
-use murmur::host::protocol::Card;
+use murmur::host::protocol::AgentInfo;
 use murmur::host::record::Record;
 use murmur::host::state::Kind;
 use murmur_core::config::backend::Backend;
 use murmur_core::id::AgentId;
 use serde_json::{Value, json};
-use sys::held::{Held, Lasting};
+use sys::process_lock::{Durability, ProcessLock};
 
 use crate::env::Env;
 
@@ -48,7 +48,7 @@ fn began(pid: u32) -> u64 {
 
 /// A record of a dead host, whose PID is now that of another process.
 fn leave_host(env: &Env, agent: &str, pid: u32, kind: Kind) {
-    let card = Card {
+    let info = AgentInfo {
         agent_id: AgentId::parse(agent).unwrap(),
         kind,
         project: "site".to_owned(),
@@ -59,7 +59,7 @@ fn leave_host(env: &Env, agent: &str, pid: u32, kind: Kind) {
         beat: None,
         started_at: "2026-02-03T10:00:00Z".to_owned(),
     };
-    let mut record = Record::ours(card, env.data());
+    let mut record = Record::ours(info, env.data());
     (record.host.pid, record.host.started) = (pid, began(pid));
     assert!(record.host.is_alive());
     drop(record.claim(&env.data().join("hosts"), |_| {}).unwrap());
@@ -72,15 +72,20 @@ fn leave_beat(env: &Env, beat: &str, agent: &str, pid: u32, more: &Value) {
     let mut begun = json!({ "pid": pid, "entry": entry, "over": false, "scheduled": true });
     begun.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let text = begun.to_string();
-    Held::create(&env.data().join("beats"), &format!("{beat}.json"), text.as_bytes(), Lasting::No)
-        .unwrap()
-        .unwrap();
+    ProcessLock::create(
+        &env.data().join("beats"),
+        &format!("{beat}.json"),
+        text.as_bytes(),
+        Durability::Unsynced,
+    )
+    .unwrap()
+    .unwrap();
 }
 
 #[test]
 fn a_reused_pid_is_never_signaled() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     let elsewhere = env.root().join("elsewhere");
     let ids = ["live-1", "live-2", "beat-1", "beat-2"];
     // The first of each was never an agent, the second is one with this name under another data folder.
@@ -123,7 +128,7 @@ fn a_reused_pid_is_never_signaled() {
 #[test]
 fn the_pid_in_a_beats_announcement_is_never_signaled_if_reused() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     let stranger = Bystander::new(&env, "site-1", &env.root().join("elsewhere"));
     let announced = json!({ "announced": true, "dataDir": env.data(), "before": Timestamp::UNIX_EPOCH });
     leave_beat(&env, "one", "site-1", stranger.pid(), &announced);

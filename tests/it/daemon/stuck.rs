@@ -24,7 +24,7 @@ pub(super) fn pulse(env: &Env, agent: &str, workspace: &Path, seconds: i64, pid:
         "current_task": "Mend the build", "git_branch": "main", "workspace": workspace, "pid": pid,
         "session_id": "00000000-0000-4000-8000-000000000001", "state": state,
     });
-    let folder = env.made_data().join("heartbeats");
+    let folder = env.create_data().join("heartbeats");
     std::fs::create_dir_all(&folder).unwrap();
     let new = folder.join(".new");
     std::fs::write(&new, pulse.to_string()).unwrap();
@@ -37,7 +37,7 @@ const STUCK: i64 = 31 * MINUTE + 7;
 
 /// Sets how many seconds an agent may be quiet.
 fn quiet(env: &Env, seconds: [u32; 3]) {
-    let folder = env.made_data().join("config");
+    let folder = env.create_data().join("config");
     std::fs::create_dir_all(&folder).unwrap();
     let [stale, warning, stuck] = seconds;
     let text = format!("[quiet]\nstale = \"{stale}s\"\nwarning = \"{warning}s\"\nstuck = \"{stuck}s\"\n");
@@ -200,7 +200,7 @@ fn the_line_of_a_stuck_agent_is_not_a_beat() {
 #[test]
 fn a_line_that_does_not_fit_is_kept_and_written_once() {
     let env = Env::new();
-    let journal = env.made_data().join("heartbeats.jsonl");
+    let journal = env.create_data().join("heartbeats.jsonl");
     env.fill_journal();
     pulse(&env, "site-1", env.root(), STUCK, 0, RUNNING);
     let daemon = Daemon::new(env.limited(["start", "--foreground"]));

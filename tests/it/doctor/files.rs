@@ -9,7 +9,7 @@ use crate::env::Env;
 fn folders_that_are_open_to_others_or_not_folders_are_named() {
     let env = Env::new();
     let folder = |name: &str, mode: u32| {
-        let path = env.made_data().join(name);
+        let path = env.create_data().join(name);
         std::fs::create_dir_all(&path).unwrap();
         std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
         path.display().to_string()
@@ -49,7 +49,7 @@ fn invalid_lines_are_reported_by_the_number_of_the_first() {
     let env = Env::new();
     let line = r#"{"ts":"2026-01-01T00:00:00Z","workspace":"/w","outcome":"ok","durationMs":0}"#;
     let journal = |text: &str| {
-        write(&env.made_data().join("heartbeats.jsonl"), text, 0o600);
+        write(&env.create_data().join("heartbeats.jsonl"), text, 0o600);
         finding(&env, "journal")["found"].as_str().unwrap().to_owned()
     };
     assert_eq!(journal(&format!("{line}\n\nx\n{line}\n")), "1 of 3 lines is not a journal line, line 3");
@@ -63,7 +63,7 @@ fn invalid_lines_are_reported_by_the_number_of_the_first() {
 fn a_journal_from_the_future_is_a_clock_problem_and_a_torn_line_is_counted() {
     let env = Env::new();
     let line = r#"{"ts":"2999-01-01T00:00:00Z","workspace":"/w","outcome":"ok","durationMs":0}"#;
-    write(&env.made_data().join("heartbeats.jsonl"), &format!("{line}\n{{\"ts\""), 0o600);
+    write(&env.create_data().join("heartbeats.jsonl"), &format!("{line}\n{{\"ts\""), 0o600);
     let clock = finding(&env, "clock");
     assert_eq!(clock["level"], "fail", "{clock}");
     assert!(clock["found"].as_str().unwrap().contains("behind the journal's newest line of 2999"), "{clock}");
@@ -77,7 +77,7 @@ fn a_journal_from_the_future_is_a_clock_problem_and_a_torn_line_is_counted() {
 #[test]
 fn a_pipe_in_place_of_a_file_is_reported_without_blocking() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     for name in ["config.json", "heartbeats.jsonl"] {
         sys::fifo::make(&env.data().join(name)).unwrap();
     }

@@ -8,7 +8,7 @@ use crate::env::Env;
 #[test]
 fn an_unusable_model_is_a_failure() {
     let env = Env::new();
-    let folder = env.made_data().join("config");
+    let folder = env.create_data().join("config");
     std::fs::create_dir_all(&folder).unwrap();
     let of = |text: &str| {
         write(&folder.join("config.toml"), &format!("permissions-checker = \"llm\"\n{text}"), 0o600);

@@ -19,7 +19,7 @@ pub(crate) struct Disk {
 impl Disk {
     /// Mounts one of `size`, in mount(8)'s form. `None`, with a note, if mounting is not possible.
     pub(crate) fn new(env: &Env, size: &str) -> Option<Self> {
-        let data = env.made_data();
+        let data = env.create_data();
         let script =
             format!("mount -t tmpfs -o size={size},mode=700 none \"$1\" && echo mounted && read -r _");
         let words = ["-rm", "sh", "-c", &script, "sh", data.to_str().unwrap()];

@@ -27,14 +27,14 @@ impl Env {
     }
 
     /// The data folder, created and private.
-    pub(crate) fn made_data(&self) -> PathBuf {
+    pub(crate) fn create_data(&self) -> PathBuf {
         DirBuilder::new().recursive(true).mode(0o700).create(self.data()).unwrap();
         self.data()
     }
 
     /// Writes config.json.
     pub(crate) fn configure(&self, config: &str) {
-        std::fs::write(self.made_data().join("config.json"), config).unwrap();
+        std::fs::write(self.create_data().join("config.json"), config).unwrap();
     }
 
     /// Registers these workspaces, each with an interval of an hour, and so due at once, since none has run.
@@ -51,7 +51,7 @@ impl Env {
     /// The journal's text.
     /// Creates a journal of size [`LIMIT`] without a beat's line.
     pub(crate) fn fill_journal(&self) {
-        std::fs::write(self.made_data().join("heartbeats.jsonl"), "\n".repeat(LIMIT)).unwrap();
+        std::fs::write(self.create_data().join("heartbeats.jsonl"), "\n".repeat(LIMIT)).unwrap();
     }
 
     pub(crate) fn journal_text(&self) -> String {
@@ -76,7 +76,7 @@ impl Env {
 
     /// Waits until the journal has `count` lines.
     pub(crate) fn wait_for_journal(&self, count: usize) -> Vec<Value> {
-        self.wait(&self.made_data(), || Some(self.journal()).filter(|lines| lines.len() >= count))
+        self.wait(&self.create_data(), || Some(self.journal()).filter(|lines| lines.len() >= count))
     }
 
     /// The names in a folder, sorted, one per line.

@@ -38,7 +38,7 @@ impl Socket {
     }
 
     /// The next line; `None` at the end.
-    pub(crate) fn hear(&mut self) -> Option<Value> {
+    pub(crate) fn receive(&mut self) -> Option<Value> {
         let mut line = String::new();
         match self.lines.read_line(&mut line) {
             // If it didn't read everything of ours, the end is an error.
@@ -53,7 +53,7 @@ impl Socket {
     pub(crate) fn answer(&mut self, msg_type: &str, payload: &Value) -> Value {
         self.say(format!("{}\n", json!({ "msg_type": msg_type, "id": "x", "payload": payload })));
         loop {
-            let line = self.hear().unwrap();
+            let line = self.receive().unwrap();
             if line.get("success").is_some() {
                 return line;
             }
@@ -77,7 +77,7 @@ impl Socket {
 
     /// The next event, which must have this type.
     pub(crate) fn event(&mut self, event_type: &str) -> Value {
-        let event = self.hear().unwrap();
+        let event = self.receive().unwrap();
         assert_eq!(event["event_type"], event_type, "{event}");
         event
     }

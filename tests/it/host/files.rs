@@ -31,7 +31,7 @@ fn files_and_sockets_are_private() {
 #[test]
 fn a_hosts_folder_that_others_can_write_to_is_refused() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     env.site(&json!({}));
     std::fs::create_dir(env.hosts()).unwrap();
     std::fs::set_permissions(env.hosts(), PermissionsExt::from_mode(0o777)).unwrap();

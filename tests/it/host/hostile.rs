@@ -123,7 +123,7 @@ fn a_disconnected_client_is_forgotten_at_any_point() {
     // Its requests are answered, and nothing follows.
     let mut silent = agent.follow(0);
     silent.say(PING);
-    silent.fall_silent();
+    silent.stop_sending();
     assert_eq!(silent.answer()["id"], "p");
     silent.rest();
     agent.assert_answers();
@@ -182,7 +182,7 @@ fn if_every_client_follows_events_one_more_is_rejected() {
     let mut refused = agent.peer();
     assert_eq!(refused.next(), Some(full));
     assert_eq!(refused.line(), "");
-    followers[7].fall_silent();
+    followers[7].stop_sending();
     while !followers[7].line().is_empty() {}
     agent.assert_answers();
 }

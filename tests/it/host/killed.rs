@@ -112,7 +112,7 @@ fn force_kills_an_unresponsive_host_and_its_agent() {
 #[test]
 fn a_starting_daemon_removes_a_stale_socket_without_a_record() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     std::fs::DirBuilder::new().mode(0o700).create(env.hosts()).unwrap();
     let bind = |name: &str| UnixListener::bind(env.hosts().join(name)).unwrap();
     drop(bind("dead-1.sock"));
@@ -173,7 +173,7 @@ fn ended_agents_are_removed_after_a_day() {
 #[test]
 fn a_socket_without_a_process_is_removed() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     let agent = env.live(&json!({}));
     for name in ["stale.sock", "another.sock"] {
         drop(UnixListener::bind(env.hosts().join(name)).unwrap());

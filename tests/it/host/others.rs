@@ -5,21 +5,21 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use insta::assert_snapshot;
-use murmur::host::protocol::Card;
+use murmur::host::protocol::AgentInfo;
 use murmur::host::record::Record;
 use murmur::host::state::Kind;
 use murmur_core::config::backend::Backend;
 use murmur_core::id::AgentId;
 use serde_json::{Value, json};
-use sys::held::Held;
+use sys::process_lock::ProcessLock;
 
 use super::ID;
 use crate::env::Env;
 
 /// The record of a host that is this test, which locks it.
-fn held(env: &Env) -> Held {
-    env.made_data();
-    let card = Card {
+fn held(env: &Env) -> ProcessLock {
+    env.create_data();
+    let info = AgentInfo {
         agent_id: AgentId::parse(ID).unwrap(),
         kind: Kind::Live,
         project: "site\u{1b}[31m\n".to_owned(),
@@ -30,7 +30,7 @@ fn held(env: &Env) -> Held {
         beat: None,
         started_at: "2026-02-03T10:00:00Z".to_owned(),
     };
-    Record::ours(card, env.data()).claim(&env.hosts(), |_| {}).unwrap()
+    Record::ours(info, env.data()).claim(&env.hosts(), |_| {}).unwrap()
 }
 
 /// Answers every request on the socket with `payload`.

@@ -60,7 +60,7 @@ fn terms(head: &str) -> BTreeSet<String> {
 }
 
 /// An agent whose first turn has the page's examples.
-fn exemplary(env: &Env) -> Live<'_> {
+fn example_agent(env: &Env) -> Live<'_> {
     let id = "00000000-0000-4000-8000-000000000001";
     let said = |message: &str, parent: Value, content: Value| {
         json!({ "type": "assistant", "parent_tool_use_id": parent,
@@ -103,7 +103,7 @@ fn exemplary(env: &Env) -> Live<'_> {
 #[test]
 fn every_documented_request_gets_the_documented_response() {
     let env = Env::new();
-    let agent = exemplary(&env);
+    let agent = example_agent(&env);
     let asked: BTreeSet<String> =
         questions().iter().map(|(question, _)| question["msg_type"].as_str().unwrap().to_owned()).collect();
     assert_eq!(asked, REQUEST_TYPES.into_iter().chain(["dance"]).map(str::to_owned).collect());
@@ -129,7 +129,7 @@ fn every_documented_request_gets_the_documented_response() {
 #[test]
 fn every_documented_event_is_emitted_by_a_host() {
     let env = Env::new();
-    let agent = exemplary(&env);
+    let agent = example_agent(&env);
     agent.stop();
     agent.wait_for_end();
     let mut told: Vec<Value> =
@@ -283,7 +283,7 @@ fn the_documented_record_is_valid_and_has_the_real_shape() {
     assert_eq!(serde_json::to_value(read).unwrap(), example);
     assert_eq!(example["protocol_version"], HOST_PROTOCOL_VERSION);
     let env = Env::new();
-    let agent = exemplary(&env);
+    let agent = example_agent(&env);
     let unended = without(&example, "result");
     assert_eq!(shape(&env.record(ID)), shape(&unended));
     agent.stop();

@@ -34,7 +34,7 @@ impl Peer {
     }
 
     /// Closes the writing side.
-    pub(super) fn fall_silent(&mut self) {
+    pub(super) fn stop_sending(&mut self) {
         self.lines.get_mut().shutdown(Shutdown::Write).unwrap();
     }
 

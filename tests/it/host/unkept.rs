@@ -9,7 +9,7 @@ use crate::env::{Env, Run};
 use crate::run::times::Arrivals;
 
 /// With an unusable store.
-fn homeless(env: &Env, run: Run) -> Run {
+fn without_home(env: &Env, run: Run) -> Run {
     std::fs::write(env.root().join("no-store"), "").unwrap();
     run.set("DERUN_STATE_ROOT", env.root().join("no-store"))
 }
@@ -18,7 +18,7 @@ fn homeless(env: &Env, run: Run) -> Run {
 fn an_agent_without_a_store_runs_and_reports_lost_output() {
     let env = Env::new();
     env.site(&json!({ "burst": "1500:10" }));
-    let agent = Live::of(&env, homeless(&env, env.spawning(ID, &["--json"])));
+    let agent = Live::of(&env, without_home(&env, env.spawning(ID, &["--json"])));
     let mut live = agent.follow(0);
     assert_eq!(live.next().unwrap()["event_type"], "lost");
     agent.send("one");
@@ -35,7 +35,7 @@ fn an_agent_without_a_store_runs_and_reports_lost_output() {
     assert_eq!((&status["capture"], status["lost"].is_string()), (&Value::Null, true), "{status}");
     assert_eq!(agent.stop()["exit"], json!({ "code": 0 }));
     agent.wait_for_end();
-    insta::assert_snapshot!(homeless(&env, env.murmur(["attach", ID, "--from", "0"])).run(), @"
+    insta::assert_snapshot!(without_home(&env, env.murmur(["attach", ID, "--from", "0"])).run(), @"
     | error: agent site-1 has ended, and its output was not captured
     [exit 1]
     ");

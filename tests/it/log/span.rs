@@ -38,7 +38,7 @@ fn days_begin_at_midnight_in_the_users_time_zone() {
         beat(&just_before(midnight(today)), "night"),
         beat(&midnight(today), "today"),
     ];
-    std::fs::write(env.made_data().join("heartbeats.jsonl"), text.concat()).unwrap();
+    std::fs::write(env.create_data().join("heartbeats.jsonl"), text.concat()).unwrap();
     assert_eq!(shown(&env, &["--since", "today"]), "today");
     assert_eq!(shown(&env, &["--since", "yesterday"]), "morning night today");
     assert_eq!(shown(&env, &["--since", "Yesterday"]), "morning night today");
@@ -55,7 +55,7 @@ fn days_begin_at_midnight_in_the_users_time_zone() {
 fn all_shows_more_than_the_default_twenty() {
     let env = Env::new();
     let now = sys::clock::now().to_zoned(TimeZone::UTC);
-    std::fs::write(env.made_data().join("heartbeats.jsonl"), beat(&now, "site").repeat(25)).unwrap();
+    std::fs::write(env.create_data().join("heartbeats.jsonl"), beat(&now, "site").repeat(25)).unwrap();
     assert_eq!(shown(&env, &["-n", "all"]).split(' ').count(), 25);
     assert_eq!(shown(&env, &[]).split(' ').count(), 20);
 }

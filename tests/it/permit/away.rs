@@ -27,7 +27,7 @@ fn decided(env: &Env, request: &str) -> Vec<(String, Value)> {
 #[test]
 fn a_request_that_times_out_without_a_daemon_is_denied_as_unanswered() {
     let env = Env::new();
-    env.acting(&format!("{MANUAL}\napprovalWait: 3s"), &[bash("t1", "git push")]);
+    env.workspace_calling(&format!("{MANUAL}\napprovalWait: 3s"), &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let beat = env.beat();
     let id = text(&env.opened(), "id").to_owned();
@@ -35,9 +35,9 @@ fn a_request_that_times_out_without_a_daemon_is_denied_as_unanswered() {
     let line = line(beat);
     assert_eq!((&line["outcome"], &line["error"]), (&json!("ok"), &Value::Null), "{line}");
     assert!(
-        env.told_once().text.contains("nobody answered in time, so the call is denied"),
+        env.only_tool_result().text.contains("nobody answered in time, so the call is denied"),
         "{:?}",
-        env.told()
+        env.tool_results()
     );
     assert_eq!(decided(&env, &id), [("deny".to_owned(), json!("nobody"))]);
 }
@@ -46,7 +46,7 @@ fn a_request_that_times_out_without_a_daemon_is_denied_as_unanswered() {
 fn a_request_that_times_out_without_a_daemon_is_deferred_and_resumed_by_the_next() {
     let env = Env::new();
     let frontmatter = format!("{MANUAL}\napproval: defer\napprovalWait: 3s");
-    let site = env.acting(&frontmatter, &[bash("t1", "git push")]);
+    let site = env.workspace_calling(&frontmatter, &[bash("t1", "git push")]);
     env.register(&[&site]);
     let daemon = env.daemon();
     let asked = env.opened();
@@ -74,7 +74,7 @@ fn a_request_that_times_out_without_a_daemon_is_deferred_and_resumed_by_the_next
 #[test]
 fn a_call_that_no_daemon_would_resume_is_not_deferred_without_one() {
     let env = Env::new();
-    env.acting(&format!("{MANUAL}\napproval: defer\napprovalWait: 3s"), &[bash("t1", "git push")]);
+    env.workspace_calling(&format!("{MANUAL}\napproval: defer\napprovalWait: 3s"), &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let beat = env.beat();
     let id = text(&env.opened(), "id").to_owned();
@@ -88,7 +88,7 @@ fn a_call_that_no_daemon_would_resume_is_not_deferred_without_one() {
 #[test]
 fn a_request_that_waits_is_listed_without_a_daemon() {
     let env = Env::new();
-    env.acting(MANUAL, &[bash("t1", "git push")]);
+    env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let beat = env.beat();
     let asked = env.opened();
@@ -124,7 +124,7 @@ fn a_question_that_waits_is_listed_without_a_daemon() {
     let env = Env::new();
     let questions = json!({ "questions": [{ "question": "Which?", "header": "Q", "multiSelect": false,
         "options": [{ "label": "A", "description": "" }, { "label": "B", "description": "" }] }] });
-    env.acting("model: x", &[call("t1", "AskUserQuestion", &questions)]);
+    env.workspace_calling("model: x", &[call("t1", "AskUserQuestion", &questions)]);
     let daemon = env.daemon();
     let beat = env.beat();
     let asked = env.opened();
@@ -138,7 +138,7 @@ fn a_question_that_waits_is_listed_without_a_daemon() {
 #[test]
 fn a_waiting_beat_reports_that_the_daemon_has_ended() {
     let env = Env::new();
-    env.acting(MANUAL, &[bash("t1", "git push")]);
+    env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let (reader, writer) = std::io::pipe().unwrap();
     let beat = env.murmur(["beat", "site", "--json"]).stderr(writer).start();
@@ -177,7 +177,7 @@ fn followers_of_a_waiting_agent_learn_that_the_daemon_has_ended() {
 #[test]
 fn watching_shows_an_agent_waiting_without_a_daemon_until_it_ends() {
     let env = Env::new();
-    env.acting(MANUAL, &[bash("t1", "git push")]);
+    env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let beat = env.beat();
     let agent = text(&env.opened(), "agent").to_owned();

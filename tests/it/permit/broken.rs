@@ -17,7 +17,7 @@ fn invalid_rules_prevent_beats_and_the_journal_names_the_position() {
         [("model: x", true), ("model: x", false), ("permissions: skip", true), ("permissions: skip", false)]
     {
         let env = Env::new();
-        let site = env.acting(frontmatter, &[bash("t1", "echo hi")]);
+        let site = env.workspace_calling(frontmatter, &[bash("t1", "echo hi")]);
         site.named("nightly", &format!("---\n{frontmatter}\n---\nDo it."));
         let file = match global {
             true => "config/permissions.toml",
@@ -26,7 +26,7 @@ fn invalid_rules_prevent_beats_and_the_journal_names_the_position() {
         env.setting("permissions.toml", if global { BROKEN } else { "" });
         env.project_rules("site", if global { "" } else { BROKEN });
         let named = line(env.murmur(["beat", "site", "--name", "nightly", "--json"]).start());
-        for line in [env.beaten(), named] {
+        for line in [env.run_beat(), named] {
             let place = format!("{}/{file}:3:10: ", env.data().display());
             let error = format!(
                 "every call would be denied: {place}\"alow\" is not known; write \"allow\", \"deny\" or \"pass\""
@@ -47,9 +47,9 @@ fn invalid_rules_prevent_beats_and_the_journal_names_the_position() {
 #[test]
 fn only_unreadable_rules_of_the_own_project_matter() {
     let env = Env::new();
-    env.acting("model: x", &[bash("t1", "echo hi")]);
+    env.workspace_calling("model: x", &[bash("t1", "echo hi")]);
     env.project_rules("blog", BROKEN);
-    assert_eq!(env.beaten()["outcome"], "ok");
+    assert_eq!(env.run_beat()["outcome"], "ok");
     std::fs::create_dir_all(env.data().join("projects/site/permissions.toml")).unwrap();
     assert_snapshot!(env.run(["beat", "site"]), @"
     error [S] every call would be denied: [ENV]/data/projects/site/permissions.toml: not readable: it is not a regular file; check its owner and mode

@@ -7,14 +7,14 @@ use insta::assert_snapshot;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use super::{Told, bash, line, text, told_to_hook};
+use super::{ToolResult, bash, line, text, told_to_hook};
 use crate::env::{Env, MURMUR, kill};
 
 const MANUAL: &str = "permissionsChecker: manual";
 
 /// The result of `answer` once the call is asked about.
-fn answered(env: &Env, answer: &[&str]) -> (String, Value, Told) {
-    env.acting(MANUAL, &[bash("t1", "git push")]);
+fn answered(env: &Env, answer: &[&str]) -> (String, Value, ToolResult) {
+    env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let beat = env.beat();
     let row = env.opened();
@@ -23,7 +23,7 @@ fn answered(env: &Env, answer: &[&str]) -> (String, Value, Told) {
     let line = line(beat);
     assert!(env.run(["permission", "list"]).starts_with("no permission requests\n"));
     daemon.stop();
-    (said, line, env.told_once())
+    (said, line, env.only_tool_result())
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_call_that_a_person_denies_does_not_run_and_the_agent_is_told_why() {
 fn requests_are_listed_with_the_whole_command() {
     let env = Env::new();
     let input = json!({ "command": "git push \\\n  origin main", "timeout": 5000 });
-    env.acting(MANUAL, &[super::call("t1", "Bash", &input)]);
+    env.workspace_calling(MANUAL, &[super::call("t1", "Bash", &input)]);
     let daemon = env.daemon();
     let beat = env.beat();
     let row = env.opened();
@@ -103,7 +103,7 @@ impl Watching {
 #[test]
 fn watching_shows_requests_as_they_open_and_close() {
     let env = Env::new();
-    env.acting(MANUAL, &[bash("t1", "git push"), bash("t2", "git pull")]);
+    env.workspace_calling(MANUAL, &[bash("t1", "git push"), bash("t2", "git pull")]);
     let daemon = env.daemon();
     let beat = env.beat();
     let first = env.opened();
@@ -123,7 +123,7 @@ fn watching_shows_requests_as_they_open_and_close() {
 #[test]
 fn the_first_answer_wins_and_others_are_errors() {
     let env = Env::new();
-    env.acting(MANUAL, &[bash("t1", "git push")]);
+    env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let beat = env.beat();
     let id = text(&env.opened(), "id").to_owned();
@@ -133,7 +133,7 @@ fn the_first_answer_wins_and_others_are_errors() {
     let outputs: Vec<_> = answers.into_iter().map(|answer| answer.wait_with_output().unwrap()).collect();
     let taken = outputs.iter().position(|output| output.status.success()).unwrap();
     line(beat);
-    assert_eq!(env.told_once().ran(), taken % 2 == 0);
+    assert_eq!(env.only_tool_result().ran(), taken % 2 == 0);
     assert_eq!(outputs.iter().filter(|output| output.status.success()).count(), 1);
     let errors = outputs.iter().filter(|output| !output.status.success());
     let said: Vec<_> =
@@ -164,14 +164,14 @@ fn the_first_answer_wins_and_others_are_errors() {
 #[test]
 fn a_call_that_nobody_answers_in_time_is_denied_and_no_longer_listed() {
     let env = Env::new();
-    env.acting(&format!("{MANUAL}\napprovalWait: 1s"), &[bash("t1", "git push")]);
+    env.workspace_calling(&format!("{MANUAL}\napprovalWait: 1s"), &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let beat = env.beat();
     let mut events = env.events();
     let id = text(&events.until("request_opened"), "id").to_owned();
     assert_eq!(text(&events.until("request_closed"), "how"), "expired");
     assert_eq!(line(beat)["denials"], json!(["Bash"]));
-    assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: nobody answered in time, so the call is denied; continue without it, or say what you need");
+    assert_snapshot!(env.only_tool_result().text, @"PreToolUse:Bash hook error: nobody answered in time, so the call is denied; continue without it, or say what you need");
     assert!(env.run(["permission", "list"]).starts_with("no permission requests\n"));
     let late = env.run(["permission", "respond", &id, "allow"]).replace(&id, "[ID]");
     assert_snapshot!(late, @"
@@ -185,7 +185,7 @@ fn a_call_that_nobody_answers_in_time_is_denied_and_no_longer_listed() {
 #[test]
 fn a_dead_agents_request_is_closed() {
     let env = Env::new();
-    env.acting(MANUAL, &[bash("t1", "git push")]);
+    env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let beat = env.beat();
     let mut events = env.events();
@@ -201,13 +201,13 @@ fn a_dead_agents_request_is_closed() {
     [exit 1]
     ");
     daemon.stop();
-    assert_eq!(env.told(), []);
+    assert_eq!(env.tool_results(), []);
 }
 
 #[test]
 fn an_agent_cannot_answer_its_own_requests() {
     let env = Env::new();
-    env.acting(MANUAL, &[bash("t1", "git push")]);
+    env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let beat = env.beat();
     let row = env.opened();

@@ -50,7 +50,7 @@ fn one_object(output: &Output) -> Value {
 
 /// An agent with this hook command, in which `HOOK` stands for the executable and its event, makes one call.
 fn agent(env: &Env, hook: &str) -> Run {
-    env.made_data();
+    env.create_data();
     let site = env.workspace("site", "Do it.");
     site.plays(&acts(&[bash("t1", "echo hi")]));
     let command = format!("{} || exit 2", with_hook(hook));
@@ -69,7 +69,7 @@ fn with_hook(words: &str) -> String {
 
 /// The hook's reason for denying a call when `hook` breaks it; it must be the same for an agent's call.
 fn refused(env: &Env, hook: &str, policy: &str) -> String {
-    env.made_data();
+    env.create_data();
     let path = env.root().join("input");
     std::fs::write(&path, input()).unwrap();
     let direct = env.program("/bin/sh", ["-c", &with_hook(hook)]).stdin(File::open(path).unwrap());
@@ -77,7 +77,7 @@ fn refused(env: &Env, hook: &str, policy: &str) -> String {
     // The position depends on what else the agent sends.
     let reason = reason.split(" at line ").next().unwrap().to_owned();
     agent(env, hook).set("MURMUR_PERMISSIONS", policy).output();
-    let told = env.told_once();
+    let told = env.only_tool_result();
     assert!(told.is_error && told.text.contains(&reason), "{reason}\n{told:?}");
     reason
 }
@@ -86,7 +86,7 @@ fn refused(env: &Env, hook: &str, policy: &str) -> String {
 fn a_harmless_call_runs() {
     let env = Env::new();
     agent(&env, "cat | HOOK").set("MURMUR_PERMISSIONS", nobody().to_string()).output();
-    assert!(env.told_once().ran());
+    assert!(env.only_tool_result().ran());
     let answer =
         one_object(&env.hook("PreToolUse", input()).set("MURMUR_PERMISSIONS", nobody().to_string()).output());
     assert_eq!(answer["permissionDecision"], "allow");
@@ -149,14 +149,14 @@ fn an_answer_that_cannot_be_sent_or_recorded_is_a_denial() {
     let policy = nobody().to_string();
     assert_snapshot!(refused(&Env::new(), "HOOK >/dev/full", &policy), @"cannot write murmur's answer: No space left on device (os error 28)");
     let env = Env::new();
-    std::fs::create_dir(env.made_data().join("decisions.jsonl")).unwrap();
+    std::fs::create_dir(env.create_data().join("decisions.jsonl")).unwrap();
     assert_snapshot!(refused(&env, "HOOK", &policy), @"cannot write the decision to [ENV]/data/decisions.jsonl: Is a directory (os error 21); murmur allows only calls that it can record");
 }
 
 #[test]
 fn a_full_disk_denies_the_call() {
     let (env, policy) = (Env::new(), nobody().to_string());
-    env.made_data();
+    env.create_data();
     // No file may grow, which has the effect of a full disk.
     let full = "trap '' XFSZ; ulimit -f 0; HOOK";
     assert_snapshot!(refused(&env, full, &policy), @"cannot write the decision to [ENV]/data/decisions.jsonl: File too large (os error 27); murmur allows only calls that it can record");
@@ -166,12 +166,12 @@ fn a_full_disk_denies_the_call() {
 fn unreadable_rules_deny_every_call() {
     for name in ["config/permissions.toml", "projects/site/permissions.toml"] {
         let (env, hook) = (Env::new(), "MURMUR_PROJECT=site HOOK");
-        let path = env.made_data().join(name);
+        let path = env.create_data().join(name);
         std::fs::create_dir_all(&path).unwrap();
         let reason = refused(&env, hook, &nobody().to_string());
         assert!(reason.contains("permissions.toml: not readable"), "{reason}");
         let env = Env::new();
-        let path = env.made_data().join(name);
+        let path = env.create_data().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, "rules = {").unwrap();
         let reason = refused(&env, hook, &nobody().to_string());
@@ -182,9 +182,9 @@ fn unreadable_rules_deny_every_call() {
 #[test]
 fn unreadable_settings_prevent_beats() {
     let env = Env::new();
-    env.acting("model: x", &[bash("t1", "echo hi")]);
+    env.workspace_calling("model: x", &[bash("t1", "echo hi")]);
     env.setting("config.toml", "permissions-checker = \"of\"\n");
-    let line = env.beaten();
+    let line = env.run_beat();
     assert_snapshot!(line["error"].as_str().unwrap(), @r#"[ENV]/data/config/config.toml:1:23: "of" is not known; write "off", "manual", "llm" or "deny""#);
     assert_eq!(env.agents().len(), 0);
 }
@@ -192,7 +192,7 @@ fn unreadable_settings_prevent_beats() {
 #[test]
 fn workspace_settings_cannot_disable_the_hook() {
     let env = Env::new();
-    let site = env.acting("model: x", &[bash("t1", "sudo ls")]);
+    let site = env.workspace_calling("model: x", &[bash("t1", "sudo ls")]);
     std::fs::create_dir(site.0.join(".claude")).unwrap();
     let settings = json!({ "disableAllHooks": true, "env": { "MURMUR_DIR": "/nowhere", "MURMUR_PERMISSIONS":
         "{\"guard\":false,\"checker\":\"off\",\"approval\":\"wait\",\"approvalWait\":1,\"approvalExpiry\":1,\"questions\":\"deny\"}" } });
@@ -200,14 +200,14 @@ fn workspace_settings_cannot_disable_the_hook() {
         std::fs::write(site.0.join(".claude").join(name), settings.to_string()).unwrap();
     }
     env.murmur(["trust", "site", "--yes"]).assert().success();
-    assert_eq!(env.beaten()["denials"], json!(["Bash"]));
+    assert_eq!(env.run_beat()["denials"], json!(["Bash"]));
     assert_eq!(env.decisions().len(), 1);
 }
 
 #[test]
 fn without_a_daemon_a_call_that_needs_a_person_is_denied() {
     let env = Env::new();
-    env.acting("permissionsChecker: manual", &[bash("t1", "echo hi")]);
+    env.workspace_calling("permissionsChecker: manual", &[bash("t1", "echo hi")]);
     assert_snapshot!(env.run(["beat", "site"]), @"
     error [S] 1 call denied  murmur's hook failed: Bash(echo hi): cannot reach murmur's daemon, so nobody can be asked: No such file or directory (os error 2); the call is denied
     | warning: the daemon is not running, so calls that need your approval are denied; run: murmur start
@@ -217,7 +217,7 @@ fn without_a_daemon_a_call_that_needs_a_person_is_denied() {
     [WHEN]  error [S]  [ENV]/site  1 call denied  murmur's hook failed: Bash(echo hi): cannot reach murmur's daemon, so nobody can be asked: No such file or directory (os error 2); the call is denied
     [exit 0]
     ");
-    assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: cannot reach murmur's daemon, so nobody can be asked: No such file or directory (os error 2); the call is denied");
+    assert_snapshot!(env.only_tool_result().text, @"PreToolUse:Bash hook error: cannot reach murmur's daemon, so nobody can be asked: No such file or directory (os error 2); the call is denied");
     assert_eq!(env.decisions()[0]["by"], json!({ "kind": "failure" }));
 }
 
@@ -230,7 +230,7 @@ fn a_beat_that_needs_the_daemon_warns_if_none_is_running() {
         ("model: x", None),
     ] {
         let env = Env::new();
-        env.acting(frontmatter, &[]);
+        env.workspace_calling(frontmatter, &[]);
         let said = env.murmur(["beat", "site"]).output().stderr;
         let expected = what.map(|what| {
             format!("warning: the daemon is not running, so {what} are denied; run: murmur start\n")
@@ -241,7 +241,7 @@ fn a_beat_that_needs_the_daemon_warns_if_none_is_running() {
 
 /// A daemon that listens but doesn't answer.
 fn stuck(env: &Env) -> UnixListener {
-    UnixListener::bind(env.made_data().join("murmur.sock")).unwrap()
+    UnixListener::bind(env.create_data().join("murmur.sock")).unwrap()
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn the_hook_gives_up_on_a_daemon_that_keeps_disconnecting() {
     let stuck = stuck(&env);
     std::thread::spawn(move || stuck.incoming().for_each(drop));
     agent(&env, "HOOK").set("MURMUR_PERMISSIONS", person().to_string()).output();
-    let told = env.told_once();
+    let told = env.only_tool_result();
     assert!(told.is_error && told.text.contains("nobody answered in time"), "{told:?}");
 }
 
@@ -275,7 +275,7 @@ fn a_killed_hook_denies() {
     let alive = env.alive();
     kill(*alive.iter().find(is_hook).unwrap(), Signal::KILL);
     crate::env::ended(agent).success();
-    let told = env.told_once();
+    let told = env.only_tool_result();
     assert!(told.is_error && told.text.starts_with("PreToolUse:Bash hook error: "), "{told:?}");
 }
 
@@ -285,7 +285,7 @@ fn a_hook_at_its_deadline_exits_and_denies() {
     let (_, _gate) = env.gate("gate");
     let hook = format!("HOOK <{}/gate", env.root().display());
     agent(&env, &hook).set("MURMUR_PERMISSIONS", nobody().to_string()).output();
-    let told = env.told_once();
+    let told = env.only_tool_result();
     assert!(told.is_error && told.text.starts_with("PreToolUse:Bash hook error: "), "{told:?}");
     assert!(!told.text.contains("timed out"), "{told:?}");
 }
@@ -329,7 +329,7 @@ fn unknown_events_are_denied_and_help_and_version_work() {
 #[test]
 fn permission_request_is_answered_in_its_own_form() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     let ask = |command: &str| {
         let input = told_to_hook("Bash", &json!({ "command": command })).to_string();
         env.hook("PermissionRequest", input).set("MURMUR_PERMISSIONS", nobody().to_string()).output()

@@ -26,7 +26,7 @@ struct PutOff<'a> {
 impl<'a> PutOff<'a> {
     /// A heartbeat that the daemon started when it was due, and that is now deferred.
     fn new(env: &'a Env, frontmatter: &str, calls: &[Value]) -> (Self, Daemon) {
-        let site = env.acting(frontmatter, calls);
+        let site = env.workspace_calling(frontmatter, calls);
         env.register(&[&site]);
         let daemon = env.daemon();
         let mut events = env.events();
@@ -61,7 +61,7 @@ fn is_over(put_off: &PutOff<'_>, line: &Value, denials: &Value) {
     let argv: Vec<String> = env.agents().iter().map(|agent| agent["argv"].to_string()).collect();
     let resume = format!("\"--resume\",{}", before["sessionId"]);
     assert_eq!(argv.iter().map(|argv| argv.contains(&resume)).collect::<Vec<_>>(), [false, true]);
-    assert_eq!((env.told().len(), put_off.kept()), (1, String::new()));
+    assert_eq!((env.tool_results().len(), put_off.kept()), (1, String::new()));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_beat_with_a_deferred_call_has_ended_and_waits() {
     let line = &put_off.line;
     assert_eq!((text(line, "outcome"), text(line, "waiting")), ("attention", put_off.id.as_str()));
     assert_snapshot!(text(line, "summary").replace(&put_off.id, "[REQUEST]"), @"waits for approval; answer with `murmur permission respond [REQUEST] allow` (or deny); Bash: git push");
-    assert_eq!((put_off.kept().as_str(), env.told()), ("[REQUEST].json", vec![]));
+    assert_eq!((put_off.kept().as_str(), env.tool_results()), ("[REQUEST].json", vec![]));
     // All processes of the beat end, and none starts.
     env.alive().into_iter().filter(|pid| *pid != daemon.pid()).for_each(wait_for_end);
     assert_eq!((env.alive(), env.agents().len()), (vec![daemon.pid()], 1));
@@ -132,7 +132,7 @@ fn a_beat_resumes_with_its_answer_after_a_killed_daemon() {
     let line = events.until("beat_ended");
     env.wait_for_no_approvals();
     is_over(&put_off, &line, &Value::Null);
-    assert!(env.told_once().ran());
+    assert!(env.only_tool_result().ran());
     assert_eq!(env.decisions()[1]["by"], json!({ "kind": "person" }));
     daemon.stop();
 }
@@ -145,7 +145,7 @@ fn a_beat_resumes_with_a_denial_and_its_reason() {
     let line = put_off.events.until("beat_ended");
     env.wait_for_no_approvals();
     is_over(&put_off, &line, &json!(["Bash"]));
-    assert_eq!(env.told_once().text, "PreToolUse:Bash hook error: not on a Friday");
+    assert_eq!(env.only_tool_result().text, "PreToolUse:Bash hook error: not on a Friday");
     daemon.stop();
 }
 
@@ -157,7 +157,7 @@ fn an_expired_request_is_a_denial() {
     let line = put_off.events.until("beat_ended");
     env.wait_for_no_approvals();
     is_over(&put_off, &line, &json!(["Bash"]));
-    assert_snapshot!(env.told_once().text, @"PreToolUse:Bash hook error: nobody answered in time; continue without it, or say what you need and why");
+    assert_snapshot!(env.only_tool_result().text, @"PreToolUse:Bash hook error: nobody answered in time; continue without it, or say what you need and why");
     daemon.stop();
 }
 
@@ -185,7 +185,7 @@ fn a_daemon_killed_right_after_the_answer_leaves_the_beat_to_the_next() {
         let line = env.wait_for_journal(2).remove(1);
         env.wait_for_no_approvals();
         is_over(&put_off, &line, &Value::Null);
-        assert!(env.told_once().ran());
+        assert!(env.only_tool_result().ran());
         daemon.stop();
         assert_eq!(env.journal().len(), 2);
     }
@@ -208,20 +208,20 @@ fn an_answer_is_kept_while_the_beat_cannot_be_resumed() {
     crate::env::ended(by_hand).success();
     let lines = env.wait_for_journal(3);
     assert_eq!((&lines[1]["resumes"], &lines[2]["resumes"]), (&Value::Null, &json!(put_off.id)));
-    assert!(env.told_once().ran());
+    assert!(env.only_tool_result().ran());
     daemon.stop();
 }
 
 #[test]
 fn two_calls_in_one_message_are_denied_instead_of_deferred() {
     let env = Env::new();
-    let site = env.acting(DEFERS, &[]);
+    let site = env.workspace_calling(DEFERS, &[]);
     let both = json!([bash("t1", "git push"), bash("t2", "git pull")]);
     site.plays(&json!({ "script": [both, [{ "type": "text", "text": "HEARTBEAT_OK" }]] }));
     let daemon = env.daemon();
-    let line = env.beaten();
+    let line = env.run_beat();
     assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(["Bash", "Bash"])));
-    assert_eq!(env.told().iter().map(|told| told.ran()).collect::<Vec<_>>(), [false, false]);
+    assert_eq!(env.tool_results().iter().map(|told| told.ran()).collect::<Vec<_>>(), [false, false]);
     assert!(!env.data().join("approvals").exists() || env.names(&env.data().join("approvals")).is_empty());
     daemon.stop();
 }
@@ -238,7 +238,7 @@ fn a_resumed_beat_can_be_deferred_again() {
     let line = put_off.events.until("beat_ended");
     assert_eq!((&line["resumes"], text(&line, "outcome")), (&second["id"], "ok"));
     env.wait_for_no_approvals();
-    let told = env.told();
+    let told = env.tool_results();
     assert_eq!(
         told.iter().map(|told| (told.call.as_str(), told.ran())).collect::<Vec<_>>(),
         [("t1", true), ("t2", true)]
@@ -249,9 +249,9 @@ fn a_resumed_beat_can_be_deferred_again() {
 #[test]
 fn a_manual_beat_that_no_daemon_would_resume_is_denied() {
     let env = Env::new();
-    env.acting(DEFERS, &[bash("t1", "git push")]);
+    env.workspace_calling(DEFERS, &[bash("t1", "git push")]);
     let daemon = env.daemon();
-    let line = env.beaten();
+    let line = env.run_beat();
     assert_eq!((&line["denials"], &line["waiting"]), (&json!(["Bash"]), &Value::Null));
     assert!(!env.data().join("approvals").exists());
     daemon.stop();
@@ -260,7 +260,7 @@ fn a_manual_beat_that_no_daemon_would_resume_is_denied() {
 #[test]
 fn a_manual_beat_of_a_named_heartbeat_is_resumed_by_the_daemon() {
     let env = Env::new();
-    let site = env.acting("model: x", &[bash("t1", "git push")]);
+    let site = env.workspace_calling("model: x", &[bash("t1", "git push")]);
     site.named("nightly", &format!("---\n{DEFERS}\ninterval: 1000h\n---\nCount."));
     let now = clock::rfc3339(clock::now());
     let entry =

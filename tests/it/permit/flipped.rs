@@ -81,7 +81,7 @@ fn a_breach_ends_the_run_as_an_error() {
         json!({ "hooks": { "PreToolUse": [{ "hooks": [{ "type": "command", "command": script }] }] } });
     fs::create_dir_all(env.home().join(".claude")).unwrap();
     fs::write(env.home().join(".claude/settings.json"), settings.to_string()).unwrap();
-    let line = env.beaten();
+    let line = env.run_beat();
     assert_eq!(line["outcome"], "error", "{line}");
     let error = line["error"].as_str().unwrap_or_else(|| panic!("{line}"));
     assert!(error.starts_with("a call wrote where it is not allowed, because a link changed"), "{error}");

@@ -9,9 +9,9 @@ use crate::env::Env;
 fn a_beat_can_make_allowed_calls_and_learns_why_others_are_denied() {
     let env = Env::new();
     env.workspace("site", "Do it.").plays(&acts(&[bash("t1", "echo hi"), bash("t2", "sudo ls")]));
-    let line = env.beaten();
+    let line = env.run_beat();
     assert_eq!((&line["outcome"], &line["denials"]), (&json!("attention"), &json!(["Bash"])));
-    let told = env.told();
+    let told = env.tool_results();
     assert!(told[0].ran() && told[0].text == "hi", "{told:?}");
     assert_eq!((told[1].call.as_str(), told[1].is_error), ("t2", true));
     let decisions = env.decisions();
@@ -29,20 +29,20 @@ fn skip_turns_off_guard_and_deny_list() {
     let site = env.workspace("site", "Do it.");
     site.plays(&acts(&[bash("t1", "sudo ls")]));
     env.configure(&json!({ "workspaces": [{ "path": site.0, "permissions": "skip" }] }).to_string());
-    assert_eq!(env.beaten()["denials"], json!(null));
-    assert!(env.told_once().ran());
+    assert_eq!(env.run_beat()["denials"], json!(null));
+    assert!(env.only_tool_result().ran());
     assert!(!env.agents()[0]["argv"].to_string().contains("--disallowedTools"));
     // Everything else applies: allowed calls are recorded, and a rule denies.
     assert_eq!(env.decisions()[0]["verdict"], "allow");
     env.setting("permissions.toml", "[[rules]]\ntool = \"Bash\"\naction = \"deny\"\npattern = \"sudo:*\"\n");
-    assert_eq!(env.beaten()["denials"], json!(["Bash"]));
+    assert_eq!(env.run_beat()["denials"], json!(["Bash"]));
 }
 
 #[test]
 fn frontmatter_cannot_turn_off_guard_or_deny_list() {
     let env = Env::new();
-    env.acting("permissions: skip", &[bash("t1", "sudo ls")]);
-    assert_eq!(env.beaten()["denials"], json!(["Bash"]));
+    env.workspace_calling("permissions: skip", &[bash("t1", "sudo ls")]);
+    assert_eq!(env.run_beat()["denials"], json!(["Bash"]));
     assert!(env.agents()[0]["argv"].to_string().contains("--disallowedTools"));
     assert_eq!(env.decisions()[0]["by"], json!({ "kind": "guard", "which": "sudo" }));
 }
@@ -51,8 +51,8 @@ fn frontmatter_cannot_turn_off_guard_or_deny_list() {
 fn doubtful_calls_are_denied_if_nobody_can_be_asked() {
     let env = Env::new();
     env.workspace("site", "Do it.").plays(&acts(&[bash("t1", "\"$TOOL\" --now")]));
-    assert_eq!(env.beaten()["denials"], json!(["Bash"]));
-    let (told, decisions) = (env.told_once(), env.decisions());
+    assert_eq!(env.run_beat()["denials"], json!(["Bash"]));
+    let (told, decisions) = (env.only_tool_result(), env.decisions());
     assert!(told.text.ends_with(super::text(&decisions[0], "reason")), "{told:?} {decisions:?}");
     assert!(told.text.contains("; nobody can be asked to approve it; "), "{told:?}");
     assert_eq!(decisions[0]["by"], json!({ "kind": "guard", "which": "doubt" }));
@@ -61,7 +61,7 @@ fn doubtful_calls_are_denied_if_nobody_can_be_asked() {
 #[test]
 fn doubtful_calls_are_asked_about_if_a_person_can_be_asked() {
     let env = Env::new();
-    env.acting("permissionsChecker: manual", &[bash("t1", "\"$TOOL\" --now")]);
+    env.workspace_calling("permissionsChecker: manual", &[bash("t1", "\"$TOOL\" --now")]);
     let daemon = env.daemon();
     let beat = env.beat();
     let row = env.opened();
@@ -70,6 +70,6 @@ fn doubtful_calls_are_asked_about_if_a_person_can_be_asked() {
     assert!(listed.contains(&format!("\n  the guard cannot determine what it does: {doubt}\n")), "{listed}");
     env.run(["permission", "respond", super::text(&row, "id"), "allow"]);
     assert_eq!(super::line(beat)["outcome"], "ok");
-    assert!(env.told_once().ran());
+    assert!(env.only_tool_result().ran());
     daemon.stop();
 }

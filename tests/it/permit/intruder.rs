@@ -14,7 +14,7 @@ const MANUAL: &str = "permissionsChecker: manual";
 
 impl Env {
     /// Makes every agent start an orphan that runs the commands of [`Self::has_run`].
-    fn infiltrated(&self) {
+    fn with_orphan(&self) {
         let root = self.root().display();
         sys::fifo::make(&self.root().join("orders")).unwrap();
         fs::create_dir(self.root().join("orphan")).unwrap();
@@ -127,9 +127,9 @@ fn assert_all_refused(env: &Env, row: &Value) {
 #[test]
 fn a_daemons_beat_can_neither_answer_requests_nor_control_agents() {
     let env = Env::new();
-    let site = env.acting(&format!("interval: 1h\n{MANUAL}"), &[bash("t1", "git push")]);
+    let site = env.workspace_calling(&format!("interval: 1h\n{MANUAL}"), &[bash("t1", "git push")]);
     env.register(&[&site]);
-    env.infiltrated();
+    env.with_orphan();
     let daemon = env.daemon();
     let row = env.opened();
     assert_all_refused(&env, &row);
@@ -148,8 +148,8 @@ fn a_daemons_beat_can_neither_answer_requests_nor_control_agents() {
 #[test]
 fn a_manual_beat_can_neither_answer_requests_nor_control_agents() {
     let env = Env::new();
-    env.acting(MANUAL, &[bash("t1", "git push")]);
-    env.infiltrated();
+    env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
+    env.with_orphan();
     let daemon = env.daemon();
     let beat = env.beat();
     let row = env.opened();
@@ -164,7 +164,7 @@ fn a_hosted_agent_cannot_answer_requests_and_a_manager_only_controls_agents() {
     let env = Env::new();
     let site = env.workspace("site", "");
     site.plays(&acts(&[bash("t1", "murmur host list")]));
-    env.infiltrated();
+    env.with_orphan();
     let daemon = env.daemon();
     for (agent, role) in [("worker", "worker"), ("boss", "manager")] {
         env.run(["host", "spawn", "--agent-id", agent, "--role", role, "--worktree", site.path(), "Go."]);
@@ -188,9 +188,9 @@ fn a_hosted_agent_cannot_answer_requests_and_a_manager_only_controls_agents() {
 #[test]
 fn an_agent_can_ask_only_for_itself_and_cannot_pause_a_timeout() {
     let env = Env::new();
-    let site = env.acting(&format!("interval: 1h\n{MANUAL}"), &[bash("t1", "git push")]);
+    let site = env.workspace_calling(&format!("interval: 1h\n{MANUAL}"), &[bash("t1", "git push")]);
     env.register(&[&site]);
-    env.infiltrated();
+    env.with_orphan();
     let daemon = env.daemon();
     let row = env.opened();
     let agent = text(&row, "agent").to_owned();
@@ -230,9 +230,9 @@ fn an_agent_can_ask_only_for_itself_and_cannot_pause_a_timeout() {
 fn an_answer_from_an_agent_posing_as_the_daemon_is_ignored() {
     let env = Env::new();
     let calls = [bash("t1", "git push"), bash("t2", "git push --force")];
-    let site = env.acting(&format!("interval: 1h\n{MANUAL}"), &calls);
+    let site = env.workspace_calling(&format!("interval: 1h\n{MANUAL}"), &calls);
     env.register(&[&site]);
-    env.infiltrated();
+    env.with_orphan();
     let daemon = env.daemon();
     let row = env.opened();
     let id = text(&row, "id").to_owned();
@@ -267,7 +267,7 @@ fn an_agent_cannot_use_up_all_connections() {
     let env = Env::new();
     let site = env.workspace("site", "");
     site.plays(&acts(&[bash("t1", "true")]));
-    env.infiltrated();
+    env.with_orphan();
     let daemon = env.daemon();
     env.run(["host", "spawn", "--agent-id", "worker", "--worktree", site.path(), "Go."]);
     // None of them is idle: each follows events.
@@ -323,7 +323,7 @@ fn one_agents_long_requests_leave_room_for_others_and_are_listed_in_pages() {
     ask("greedy", 96, "git push");
     ask("modest", 97, "git push");
     assert_eq!(text(&events.until("request_opened"), "agent"), "modest");
-    let greedy = hooks[96].hear().unwrap();
+    let greedy = hooks[96].receive().unwrap();
     let reason = text(&greedy["payload"], "reason");
     assert!(reason.starts_with("96 calls of this agent are already waiting for a person"), "{reason}");
     // The 18 MB of the other twenty are in unnamed files.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Told, acts, bash, call};
+use super::{ToolResult, acts, bash, call};
 use crate::env::Env;
 
 #[test]
@@ -23,9 +23,9 @@ fn a_manager_can_only_run_murmur() {
         ["host", "spawn", "--agent-id", "boss", "--role", "manager", "--worktree", site.path(), "Go."];
     env.run(spawn);
     env.wait_for_agents(1);
-    let told = env.wait_for_told(calls.len());
+    let told = env.wait_for_tool_results(calls.len());
     env.run(["host", "stop", "boss"]);
-    let ran: Vec<bool> = told.iter().map(Told::ran).collect();
+    let ran: Vec<bool> = told.iter().map(ToolResult::ran).collect();
     assert_eq!(ran, [true, false, false, false, false, false, true], "{told:#?}");
     assert!(
         told[1].text.contains("a manager may run only murmur:*; delegate the rest to another agent"),
@@ -75,7 +75,7 @@ fn a_manager_cannot_choose_programs_folders_or_settings() {
     site.plays(&acts(&calls));
     env.run(["host", "spawn", "--agent-id", "boss", "--role", "manager", "--worktree", site.path(), "Go."]);
     env.wait_for_agents(1);
-    let told = env.wait_for_told(calls.len());
+    let told = env.wait_for_tool_results(calls.len());
     env.run(["host", "stop", "boss"]);
     let ran: Vec<&str> =
         refused.iter().zip(&told).filter(|(_, told)| told.ran()).map(|(line, _)| *line).collect();

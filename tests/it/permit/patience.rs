@@ -18,7 +18,7 @@ fn a_second_passes(env: &Env) {
 #[test]
 fn a_beats_timeout_is_paused_while_a_person_is_asked() {
     let env = Env::new();
-    env.acting(&format!("{MANUAL}\ntimeout: 1s"), &[bash("t1", "git push")]);
+    env.workspace_calling(&format!("{MANUAL}\ntimeout: 1s"), &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let beat = env.beat();
     let row = env.opened();
@@ -28,14 +28,14 @@ fn a_beats_timeout_is_paused_while_a_person_is_asked() {
     let line = line(beat);
     assert_eq!((&line["outcome"], &line["timedOut"]), (&json!("ok"), &Value::Null), "{line}");
     assert!(line["durationMs"].as_u64().unwrap() > 1000, "{line}");
-    assert!(env.told_once().ran());
+    assert!(env.only_tool_result().ran());
     daemon.stop();
 }
 
 #[test]
 fn a_stop_names_the_open_request_and_records_it_as_unanswered() {
     let env = Env::new();
-    env.acting(MANUAL, &[bash("t1", "git push")]);
+    env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let mut events = env.events();
     let beat = env.beat();
@@ -58,7 +58,7 @@ fn a_stop_names_the_open_request_and_records_it_as_unanswered() {
 fn a_request_that_expires_after_its_beat_is_recorded() {
     let env = Env::new();
     let frontmatter = format!("{MANUAL}\napproval: defer\napprovalWait: 1s\napprovalExpiry: 1s");
-    let site = env.acting(&frontmatter, &[bash("t1", "git push")]);
+    let site = env.workspace_calling(&frontmatter, &[bash("t1", "git push")]);
     env.register(&[&site]);
     let daemon = env.daemon();
     let mut events = env.events();

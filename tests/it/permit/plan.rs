@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Told, acts, bash, call, text};
+use super::{ToolResult, acts, bash, call, text};
 use crate::env::Env;
 
 /// Only calls that a rule allows may run.
@@ -20,14 +20,17 @@ fn plan_mode_is_refused_to_beats_whatever_the_checker() {
     ] {
         let env = Env::new();
         env.setting("permissions.toml", TOUCH);
-        let site = env.acting(frontmatter, &[call("t1", "EnterPlanMode", &json!({})), bash("t2", "touch x")]);
+        let site = env.workspace_calling(
+            frontmatter,
+            &[call("t1", "EnterPlanMode", &json!({})), bash("t2", "touch x")],
+        );
         let mut entry = entry;
         entry["path"] = site.path().into();
         entry["interval"] = "1h".into();
         env.configure(&json!({ "workspaces": [entry] }).to_string());
-        let line = env.beaten();
-        let told = env.told();
-        let ran: Vec<bool> = told.iter().map(Told::ran).collect();
+        let line = env.run_beat();
+        let told = env.tool_results();
+        let ran: Vec<bool> = told.iter().map(ToolResult::ran).collect();
         assert_eq!(ran, [false, true], "{frontmatter} {entry}: {told:#?}");
         assert!(told[0].text.contains("plan mode is not available in a beat"), "{told:#?}");
         assert!(told[0].text.contains("do the work now"), "{told:#?}");
@@ -50,9 +53,9 @@ fn a_live_agent_enters_and_leaves_plan_mode_without_asking_anybody() {
     env.setting("config.toml", "permissions-checker = \"off\"\n");
     site.plays(&acts(&calls));
     env.run(["host", "spawn", "--agent-id", "planner", "--worktree", site.path(), "Go."]);
-    let told = env.wait_for_told(calls.len());
+    let told = env.wait_for_tool_results(calls.len());
     env.run(["host", "stop", "planner"]);
-    assert!(told.iter().all(Told::ran), "{told:#?}");
+    assert!(told.iter().all(ToolResult::ran), "{told:#?}");
     let decided = env.decisions();
     let planning = decided.iter().filter(|line| line["by"]["which"] == "plan-mode");
     assert!(planning.clone().all(|line| line["verdict"] == "allow"), "{decided:#?}");
@@ -70,10 +73,10 @@ fn a_person_is_asked_once_about_a_call_in_plan_mode() {
     env.run(["host", "spawn", "--agent-id", "planner", "--worktree", site.path(), "Go."]);
     let request = env.opened();
     env.run(["permission", "respond", text(&request, "id"), "allow"]);
-    let told = env.wait_for_told(calls.len());
+    let told = env.wait_for_tool_results(calls.len());
     env.run(["host", "stop", "planner"]);
     daemon.stop();
-    assert!(told.iter().all(Told::ran), "{told:#?}");
+    assert!(told.iter().all(ToolResult::ran), "{told:#?}");
     // Claude Code asks its hooks and its host again after the hook has allowed the call.
     let decided = env.decisions();
     let touched: Vec<&Value> = decided.iter().filter(|line| line["tool"] == "Bash").collect();
@@ -91,7 +94,7 @@ fn followers_do_not_see_requests_that_nobody_has_to_answer() {
         [call("t1", "EnterPlanMode", &json!({})), bash("t2", "ls"), call("t3", "ExitPlanMode", &json!({}))];
     site.plays(&acts(&calls));
     env.run(["host", "spawn", "--agent-id", "planner", "--worktree", site.path(), "Go."]);
-    env.wait_for_told(calls.len());
+    env.wait_for_tool_results(calls.len());
     env.run(["host", "stop", "planner"]);
     let events = env.run(["attach", "planner", "--from", "0", "--json"]);
     let has = |event_type: &str| events.contains(&format!("\"event_type\":\"{event_type}\""));

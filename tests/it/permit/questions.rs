@@ -17,7 +17,7 @@ fn two() -> Value {
 }
 
 fn asks(env: &Env, frontmatter: &str, input: &Value) -> Workspace {
-    env.acting(frontmatter, &[call("t1", "AskUserQuestion", input)])
+    env.workspace_calling(frontmatter, &[call("t1", "AskUserQuestion", input)])
 }
 
 fn respond(env: &Env, row: &Value, answers: &str) -> String {
@@ -49,7 +49,7 @@ fn a_person_answers_a_beats_questions() {
     [exit 0]
     ");
     assert_eq!(line(beat)["outcome"], "ok");
-    let told = env.told_once();
+    let told = env.only_tool_result();
     assert!(told.ran());
     assert_snapshot!(told.text, @r#"Your questions have been answered: "Which one?"="B", "Which days?"="Friday, Monday". You can now continue with these answers in mind."#);
     let lines = env.conversation();
@@ -114,7 +114,7 @@ fn an_invalid_answer_is_rejected_with_the_choices_and_the_agent_still_waits() {
     // Denying it is an answer.
     env.run(["permission", "respond", text(&row, "id"), "deny", "--reason", "decide by yourself"]);
     assert_eq!(line(beat)["denials"], json!(["AskUserQuestion"]));
-    assert_eq!(env.told_once().text, "PreToolUse:AskUserQuestion hook error: decide by yourself");
+    assert_eq!(env.only_tool_result().text, "PreToolUse:AskUserQuestion hook error: decide by yourself");
     daemon.stop();
 }
 
@@ -142,7 +142,7 @@ fn free_text_answers_a_question_with_choices() {
     [exit 0]
     ");
     assert_eq!(line(beat)["outcome"], "ok");
-    let told = env.told_once();
+    let told = env.only_tool_result();
     assert!(
         told.text.contains(r#""Which database?"="x", "Which checks?"="Lint, a spell check""#),
         "{told:?}"
@@ -154,8 +154,8 @@ fn free_text_answers_a_question_with_choices() {
 fn with_questions_deny_questions_are_denied_at_once() {
     let env = Env::new();
     asks(&env, "questions: deny", &two());
-    assert_eq!(env.beaten()["denials"], json!(["AskUserQuestion"]));
-    assert_snapshot!(env.told_once().text, @"PreToolUse:AskUserQuestion hook error: nobody can answer questions here; decide yourself, or stop and say what you need to know");
+    assert_eq!(env.run_beat()["denials"], json!(["AskUserQuestion"]));
+    assert_snapshot!(env.only_tool_result().text, @"PreToolUse:AskUserQuestion hook error: nobody can answer questions here; decide yourself, or stop and say what you need to know");
 }
 
 #[test]
@@ -163,8 +163,8 @@ fn unreadable_questions_are_denied_at_once() {
     for input in [json!({ "questions": [] }), json!({ "questions": [{ "header": "x" }] })] {
         let env = Env::new();
         asks(&env, "model: x", &input);
-        assert_eq!(env.beaten()["denials"], json!(["AskUserQuestion"]));
-        let told = env.told_once();
+        assert_eq!(env.run_beat()["denials"], json!(["AskUserQuestion"]));
+        let told = env.only_tool_result();
         assert!(told.text.contains("; ask again with "), "{told:?}");
     }
 }
@@ -174,8 +174,8 @@ fn a_question_that_times_out_gets_no_answer() {
     let env = Env::new();
     asks(&env, "approvalWait: 1s", &two());
     let daemon = env.daemon();
-    assert_eq!(env.beaten()["denials"], json!(["AskUserQuestion"]));
-    assert!(env.told_once().text.contains("nobody answered in time"));
+    assert_eq!(env.run_beat()["denials"], json!(["AskUserQuestion"]));
+    assert!(env.only_tool_result().text.contains("nobody answered in time"));
     daemon.stop();
 }
 
@@ -221,7 +221,7 @@ fn a_deferred_question_is_answered_later() {
     ");
     let line = events.until("beat_ended");
     assert_eq!((text(&line, "outcome"), &line["resumes"]), ("ok", &row["id"]));
-    assert!(env.told_once().text.contains("\"Which one?\"=\"A\""));
+    assert!(env.only_tool_result().text.contains("\"Which one?\"=\"A\""));
     daemon.stop();
 }
 
@@ -241,14 +241,14 @@ fn a_person_answers_a_hosted_agents_questions() {
     let row = env.opened();
     assert_eq!(text(&row, "agent"), "site-1");
     respond(&env, &row, r#"{"q1":"B","q2":[2]}"#);
-    let told = env.wait_for_told(1).remove(0);
+    let told = env.wait_for_tool_results(1).remove(0);
     assert!(told.ran() && told.text.contains("\"Which days?\"=\"Friday\""), "{told:?}");
     env.run(["host", "stop", "site-1"]);
     daemon.stop();
 }
 
 /// The result of a hosted agent's question that no hook decides and that a person answers like this.
-fn asked_on_its_output(answer: impl Fn(&Env, &Value)) -> crate::permit::Told {
+fn asked_on_its_output(answer: impl Fn(&Env, &Value)) -> crate::permit::ToolResult {
     let env = Env::new();
     let daemon = env.daemon();
     let mut play = acts(&[call("t1", "AskUserQuestion", &two())]);
@@ -258,7 +258,7 @@ fn asked_on_its_output(answer: impl Fn(&Env, &Value)) -> crate::permit::Told {
     let row = events.until("request_opened");
     assert_eq!((text(&row, "kind"), text(&row, "tool")), ("question", "AskUserQuestion"));
     answer(&env, &row);
-    let told = env.wait_for_told(1).remove(0);
+    let told = env.wait_for_tool_results(1).remove(0);
     assert_eq!(env.decisions().len(), 1);
     env.run(["host", "stop", "site-1"]);
     daemon.stop();

@@ -13,7 +13,7 @@ fn every_decision_is_one_private_line_that_names_who_decided() {
     let env = Env::new();
     let calls =
         [bash("t1", "git push"), bash("t2", "sudo ls"), call("t3", "Read", &json!({ "file_path": "/x" }))];
-    env.acting("permissionsChecker: manual", &calls);
+    env.workspace_calling("permissionsChecker: manual", &calls);
     env.setting("permissions.toml", "[[rules]]\ntool = \"Read\"\naction = \"allow\"\n");
     let daemon = env.daemon();
     let beat = env.beat();
@@ -62,7 +62,7 @@ fn secrets_are_masked_in_decisions() {
 #[test]
 fn concurrent_hooks_write_whole_lines() {
     let env = Env::new();
-    env.made_data();
+    env.create_data();
     let policy = r#"{"guard":true,"checker":"off","approval":"wait","approvalWait":1,"approvalExpiry":1,"questions":"deny"}"#;
     let long = "x".repeat(3000);
     let hooks: Vec<_> = (0..24)

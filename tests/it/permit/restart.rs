@@ -9,7 +9,7 @@ use crate::env::{Daemon, Env, kill};
 /// Ends the daemon by `end` while a call waits; a person then answers through the next one.
 fn asked_again(end: impl FnOnce(&Env, Daemon)) {
     let env = Env::new();
-    env.acting("permissionsChecker: manual", &[bash("t1", "git push")]);
+    env.workspace_calling("permissionsChecker: manual", &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let beat = env.beat();
     let first = env.opened();
@@ -24,7 +24,7 @@ fn asked_again(end: impl FnOnce(&Env, Daemon)) {
     assert_eq!(listed, json!({ "requests": [again] }));
     env.run(["permission", "respond", text(&first, "id"), "allow"]);
     assert_eq!(line(beat)["outcome"], "ok");
-    assert!(env.told_once().ran());
+    assert!(env.only_tool_result().ran());
     assert_eq!(env.decisions().len(), 1);
     daemon.stop();
 }
@@ -45,7 +45,7 @@ fn the_daemon_after_a_stopped_one_gets_the_same_request() {
 #[test]
 fn a_request_without_a_daemon_is_shown_and_recorded_when_its_beat_ends() {
     let env = Env::new();
-    env.acting("permissionsChecker: manual", &[bash("t1", "git push")]);
+    env.workspace_calling("permissionsChecker: manual", &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let (reader, writer) = std::io::pipe().unwrap();
     let beat = env.murmur(["beat", "site", "--json"]).stderr(writer).start();

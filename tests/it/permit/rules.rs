@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::json;
 
-use super::{Told, bash, call, line, text};
+use super::{ToolResult, bash, call, line, text};
 use crate::env::Env;
 
 fn rule(action: &str, pattern: &str) -> String {
@@ -12,23 +12,23 @@ fn rule(action: &str, pattern: &str) -> String {
 
 /// Which of the calls ran.
 fn ran(env: &Env) -> Vec<bool> {
-    env.told().iter().map(Told::ran).collect()
+    env.tool_results().iter().map(ToolResult::ran).collect()
 }
 
 #[test]
 fn project_rules_come_before_the_users() {
     let env = Env::new();
-    env.acting(
+    env.workspace_calling(
         "permissionsChecker: deny",
         &[bash("t1", "git push"), bash("t2", "git pull"), bash("t3", "make")],
     );
     env.project_rules("site", &(rule("allow", "git push") + &rule("deny", "git pull")));
     env.setting("permissions.toml", &(rule("deny", "git push") + &rule("allow", "git pull")));
-    assert_eq!(env.beaten()["denials"], json!(["Bash", "Bash"]));
+    assert_eq!(env.run_beat()["denials"], json!(["Bash", "Bash"]));
     assert_eq!(ran(&env), [true, false, false]);
     let by: Vec<_> = env.decisions().iter().map(|line| line["by"]["kind"].clone()).collect();
     assert_eq!(by, ["rule", "rule", "default"]);
-    assert_snapshot!(env.told()[1].text, @r#"PreToolUse:Bash hook error: rule 2 of [ENV]/data/projects/site/permissions.toml denies it ("git pull"); continue without it"#);
+    assert_snapshot!(env.tool_results()[1].text, @r#"PreToolUse:Bash hook error: rule 2 of [ENV]/data/projects/site/permissions.toml denies it ("git pull"); continue without it"#);
 }
 
 #[test]
@@ -36,10 +36,13 @@ fn permission_check_agrees_with_a_beat() {
     let env = Env::new();
     let lines = ["git push", "git pull", "curl -s x", "make", "sudo ls", "git push && make"];
     let calls: Vec<_> = lines.iter().enumerate().map(|(n, line)| bash(&format!("t{n}"), line)).collect();
-    let site = env.acting("maxTurns: 9\npermissions:\n  deny: [\"Bash(curl:*)\", \"Bash(git log)\"]", &calls);
+    let site = env.workspace_calling(
+        "maxTurns: 9\npermissions:\n  deny: [\"Bash(curl:*)\", \"Bash(git log)\"]",
+        &calls,
+    );
     env.project_rules("site", &rule("deny", "git push:*"));
     env.setting("permissions.toml", &(rule("allow", "git push") + &rule("deny", "git pull")));
-    env.beaten();
+    env.run_beat();
     let ran = ran(&env);
     assert_eq!(ran, [false, false, false, true, false, false]);
     for (line, runs) in lines.into_iter().zip(ran) {
@@ -76,12 +79,12 @@ fn deny_needs_one_command_of_a_line_and_allow_needs_all() {
     let env = Env::new();
     let lines = ["git log && git status", "git log && make", "git log; echo $(git push)", "git -C x push"];
     let calls: Vec<_> = lines.iter().enumerate().map(|(n, line)| bash(&format!("t{n}"), line)).collect();
-    env.acting("permissionsChecker: deny\nmaxTurns: 9", &calls);
+    env.workspace_calling("permissionsChecker: deny\nmaxTurns: 9", &calls);
     env.setting(
         "permissions.toml",
         &(rule("deny", "git push:*") + &rule("allow", "git:*") + &rule("allow", "echo:*")),
     );
-    env.beaten();
+    env.run_beat();
     assert_eq!(ran(&env), [true, false, false, true]);
     let by: Vec<_> = env.decisions().iter().map(|line| line["by"]["kind"].clone()).collect();
     assert_eq!(by, ["rule", "default", "rule", "rule"]);
@@ -91,7 +94,8 @@ fn deny_needs_one_command_of_a_line_and_allow_needs_all() {
 fn an_always_answer_adds_a_rule_that_decides_from_then_on() {
     for (verdict, runs) in [("allow", true), ("deny", false)] {
         let env = Env::new();
-        let site = env.acting("permissionsChecker: manual", &[bash("t1", "git push origin 'a b'")]);
+        let site =
+            env.workspace_calling("permissionsChecker: manual", &[bash("t1", "git push origin 'a b'")]);
         let daemon = env.daemon();
         let beat = env.beat();
         env.run(["permission", "respond", text(&env.opened(), "id"), verdict, "--always"]);
@@ -104,7 +108,7 @@ fn an_always_answer_adds_a_rule_that_decides_from_then_on() {
         assert_eq!(rules, rule(verdict, "git push origin 'a b'"));
         // Without a daemon, calls that need a person would be denied.
         site.plays(&super::acts(&[bash("t2", "git push origin 'a b'"), bash("t3", "git push")]));
-        env.beaten();
+        env.run_beat();
         assert_eq!(ran(&env).iter().filter(|ran| **ran).count(), if runs { 2 } else { 0 });
         let by: Vec<_> = env.decisions().iter().map(|line| line["by"]["kind"].clone()).collect();
         assert_eq!(by, ["person", "rule", "failure"]);
@@ -114,7 +118,7 @@ fn an_always_answer_adds_a_rule_that_decides_from_then_on() {
 #[test]
 fn an_always_answer_is_refused_if_no_pattern_matches_only_this_call() {
     let env = Env::new();
-    env.acting(
+    env.workspace_calling(
         "permissionsChecker: manual",
         &[bash("t1", "ls *.txt"), call("t2", "Glob", &json!({ "pattern": "x" }))],
     );
@@ -132,14 +136,14 @@ fn an_always_answer_is_refused_if_no_pattern_matches_only_this_call() {
     // It waits as before.
     env.run(["permission", "respond", text(&row, "id"), "allow"]);
     line(beat);
-    assert!(env.told()[0].ran());
+    assert!(env.tool_results()[0].ran());
     daemon.stop();
 }
 
 #[test]
 fn a_rule_without_effect_is_not_added() {
     let env = Env::new();
-    env.acting("permissionsChecker: manual", &[bash("t1", "git push")]);
+    env.workspace_calling("permissionsChecker: manual", &[bash("t1", "git push")]);
     env.project_rules("site", &rule("pass", "git:*"));
     let daemon = env.daemon();
     let beat = env.beat();
@@ -160,7 +164,7 @@ fn a_rule_without_effect_is_not_added() {
 #[test]
 fn an_always_answer_does_not_apply_to_another_project_of_that_name() {
     let env = Env::new();
-    let site = env.acting("permissionsChecker: manual", &[bash("t1", "git push")]);
+    let site = env.workspace_calling("permissionsChecker: manual", &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let beat = env.beat();
     let row = env.opened();

@@ -28,12 +28,12 @@ fn murmur(env: &Env, then: &str) -> PathBuf {
 }
 
 /// The journal line of a beat whose agent makes two calls with that hook, and how many of them ran.
-fn beaten(then: &str) -> (Value, usize) {
+fn run_beat(then: &str) -> (Value, usize) {
     let env = Env::new();
-    env.acting("model: x", &[bash("t1", "echo one"), bash("t2", "echo two")]);
+    env.workspace_calling("model: x", &[bash("t1", "echo one"), bash("t2", "echo two")]);
     let murmur = murmur(&env, then);
     let line = line(env.program(murmur.to_str().unwrap(), ["beat", "site", "--json"]).start());
-    (line, env.told().iter().filter(|told| told.ran()).count())
+    (line, env.tool_results().iter().filter(|told| told.ran()).count())
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn a_call_that_no_hook_decided_ends_the_run() {
         "printf '#!/bin/sh\\n' >stub; chmod +x stub; ln -sf \"$PWD/stub\" \"$0\"".to_owned(),
         "printf '#!/bin/sh\\n' >stub; chmod +x stub; cp --remove-destination stub \"$0\"".to_owned(),
     ] {
-        let (line, _) = beaten(&then);
+        let (line, _) = run_beat(&then);
         assert_eq!(line["outcome"], "error", "{then}: {line}");
         assert_eq!(line["error"], "a call ran without a decision: Bash(echo two)", "{then}");
     }
@@ -68,7 +68,7 @@ fn a_failing_hook_denies_the_call_and_the_beat_is_an_error() {
         "rm \"$MURMUR_DIR/decisions.jsonl\"; ln -s /dev/null \"$MURMUR_DIR/decisions.jsonl\"",
         "rm \"$MURMUR_DIR/decisions.jsonl\"; mkdir \"$MURMUR_DIR/decisions.jsonl\"",
     ] {
-        let (line, ran) = beaten(then);
+        let (line, ran) = run_beat(then);
         let error = line["error"].as_str().unwrap_or_default();
         assert!(line["outcome"] == "error" && ran <= 1, "{then}: {line}");
         let failed = error.starts_with("murmur's hook failed: Bash(echo two): ");
@@ -80,7 +80,7 @@ fn a_failing_hook_denies_the_call_and_the_beat_is_an_error() {
 #[test]
 fn a_removed_or_moved_record_does_not_end_an_honest_run() {
     for then in ["true", "cp \"$MURMUR_DIR/decisions.jsonl\" x; : >>\"$MURMUR_DIR/decisions.jsonl\""] {
-        let (line, ran) = beaten(then);
+        let (line, ran) = run_beat(then);
         assert_eq!((&line["outcome"], ran), (&json!("ok"), 2), "{then}: {line}");
     }
 }
@@ -106,8 +106,8 @@ fn a_hosted_agent_is_killed_too_and_its_record_says_why() {
 #[test]
 fn a_beat_with_a_refused_call_needs_attention() {
     let env = Env::new();
-    env.acting("model: x", &[bash("t1", "bash -c 'sudo ls'"), bash("t2", "x=sudo; $x ls")]);
-    let line = env.beaten();
+    env.workspace_calling("model: x", &[bash("t1", "bash -c 'sudo ls'"), bash("t2", "x=sudo; $x ls")]);
+    let line = env.run_beat();
     let summary = "HEARTBEAT_OK, but the guard refused Bash(bash -c 'sudo ls') and another call";
     assert_eq!((&line["outcome"], &line["summary"]), (&json!("attention"), &json!(summary)));
 }
@@ -115,7 +115,7 @@ fn a_beat_with_a_refused_call_needs_attention() {
 #[test]
 fn without_the_guard_calls_need_no_decision() {
     let env = Env::new();
-    env.acting("model: x", &[bash("t1", "echo one"), bash("t2", "echo two")]);
+    env.workspace_calling("model: x", &[bash("t1", "echo one"), bash("t2", "echo two")]);
     let workspaces = json!({ "workspaces": [{ "path": env.root().join("site"), "permissions": "skip" }] });
     env.configure(&workspaces.to_string());
     let murmur = murmur(&env, "");

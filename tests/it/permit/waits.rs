@@ -21,7 +21,7 @@ fn listed(env: &Env) -> Vec<(String, String)> {
 #[test]
 fn an_agent_waiting_for_approval_is_listed_first() {
     let env = Env::new();
-    env.acting(MANUAL, &[bash("t1", "git push")]);
+    env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
     env.beats(&crate::agents::pulse("stuck", 2730));
     let beat = env.beat();
@@ -40,7 +40,7 @@ fn an_agent_waiting_for_approval_is_listed_first() {
 #[test]
 fn an_agent_stopped_while_waiting_has_exited() {
     let env = Env::new();
-    env.acting(MANUAL, &[bash("t1", "git push")]);
+    env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let beat = env.beat();
     let agent = text(&env.opened(), "agent").to_owned();
@@ -53,7 +53,7 @@ fn an_agent_stopped_while_waiting_has_exited() {
 #[test]
 fn watching_shows_an_agent_wait_and_continue_even_if_the_daemon_starts_later() {
     let env = Env::new();
-    env.acting(MANUAL, &[bash("t1", "git push")]);
+    env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
     let mut child = env.murmur(["agents", "--watch", "--json"]).start();
     let mut lines = Lines::of(&mut child);
     let daemon = env.daemon();
@@ -73,8 +73,10 @@ fn watching_shows_an_agent_wait_and_continue_even_if_the_daemon_starts_later() {
 #[test]
 fn an_agent_with_a_deferred_call_is_waiting_even_without_a_daemon() {
     let env = Env::new();
-    let site = env
-        .acting("permissionsChecker: manual\napproval: defer\napprovalWait: 1s", &[bash("t1", "git push")]);
+    let site = env.workspace_calling(
+        "permissionsChecker: manual\napproval: defer\napprovalWait: 1s",
+        &[bash("t1", "git push")],
+    );
     env.register(&[&site]);
     let daemon = env.daemon();
     let line = env.events().until("beat_ended");
@@ -107,7 +109,7 @@ fn agents_are_shown_if_the_daemons_response_is_invalid() {
 fn an_agent_that_waits_for_a_person_is_not_stuck() {
     let env = Env::new();
     env.setting("config.toml", "[quiet]\nstale = \"1s\"\nwarning = \"2s\"\nstuck = \"3s\"\n");
-    env.acting(MANUAL, &[bash("t1", "git push")]);
+    env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let beat = env.beat();
     env.opened();

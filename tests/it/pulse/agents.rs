@@ -74,7 +74,7 @@ fn a_hosted_agent_leaves_a_pulse_at_every_step() {
     let site = env.workspace("site", "");
     site.plays(&acts());
     // It can't be watched before it exists.
-    let pulses = env.made_data().join("heartbeats");
+    let pulses = env.create_data().join("heartbeats");
     std::fs::create_dir(&pulses).unwrap();
     let settings = env.data().join("config");
     std::fs::create_dir(&settings).unwrap();

@@ -128,7 +128,7 @@ fn the_workspace_comes_from_murmur_then_claude_then_the_calls_folder() {
 #[test]
 fn the_pulse_has_the_agents_task() {
     let env = Env::new();
-    let dir = sys::paths::DataDir::find(Some(&env.made_data()), None, None).unwrap();
+    let dir = sys::paths::DataDir::find(Some(&env.create_data()), None, None).unwrap();
     murmur::pulse::task::set(&dir, "claude-s1", "Mend the build").unwrap();
     assert_eq!(at(&env, Path::new("/"))["current_task"], "Mend the build");
     std::fs::write(env.data().join("agents/claude-s1/current-task.json"), "{").unwrap();

@@ -106,7 +106,7 @@ fn without_proc_the_agents_process_is_unknown() {
 #[test]
 fn huge_files_do_not_prevent_a_pulse() {
     let env = Env::new();
-    let folder = env.made_data().join("agents/claude-s1");
+    let folder = env.create_data().join("agents/claude-s1");
     std::fs::create_dir_all(&folder).unwrap();
     for name in ["activity.jsonl", "current-task.json"] {
         // A byte less than a step, so that the first line is followed by a check of the number of lines.
@@ -134,7 +134,7 @@ fn on_a_full_disk_the_old_pulse_is_kept_and_the_failure_logged_once() {
         cmp \"$1\"/heartbeats/*.json \"$1/../before\" && ls -A \"$1/heartbeats\" && cat \"$1/murmur.log\" >{}",
         log.display()
     );
-    let data = env.made_data();
+    let data = env.create_data();
     let given = env.root().join("told");
     std::fs::write(&given, told()).unwrap();
     let words = ["-rm", "sh", "-c", &script, "sh", data.to_str().unwrap(), HOOK, given.to_str().unwrap()];
@@ -151,7 +151,7 @@ fn unwritable_folders_are_logged() {
     }
     let read_only = "mount --bind \"$1\" \"$1\" && mount -o remount,ro,bind \"$1\"";
     for name in ["heartbeats", "agents"] {
-        std::fs::create_dir_all(env.made_data().join(name)).unwrap();
+        std::fs::create_dir_all(env.create_data().join(name)).unwrap();
     }
     is_quiet(where_mounted(&env, read_only, &env.data().join("agents")));
     // The pulse itself could be written.
@@ -172,7 +172,7 @@ fn unwritable_folders_are_logged() {
 #[test]
 fn a_failure_of_many_hooks_is_logged_once() {
     let env = Env::new();
-    std::fs::create_dir_all(env.made_data().join("heartbeats/claude-s1.json")).unwrap();
+    std::fs::create_dir_all(env.create_data().join("heartbeats/claude-s1.json")).unwrap();
     let hooks: Vec<_> = (0..40).map(|_| env.pulse_hook("PostToolUse", told()).start()).collect();
     for hook in hooks {
         let output = hook.wait_with_output().unwrap();
@@ -199,7 +199,7 @@ fn planted_links_are_replaced_and_not_followed() {
     let other = env.root().join("other");
     std::fs::write(&other, "other").unwrap();
     for folder in ["heartbeats", "agents/claude-s1"] {
-        std::fs::create_dir_all(env.made_data().join(folder)).unwrap();
+        std::fs::create_dir_all(env.create_data().join(folder)).unwrap();
     }
     for path in ["heartbeats/claude-s1.json", "agents/claude-s1/activity.jsonl"] {
         std::os::unix::fs::symlink(&other, env.data().join(path)).unwrap();

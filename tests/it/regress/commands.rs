@@ -20,7 +20,7 @@ fn a_line_written_late_does_not_hide_a_newer_beat_before_it() {
         format!("{line}\n")
     };
     let text = [line(50, "first"), line(40, "second"), line(300, "late"), line(5, "last")].concat();
-    std::fs::write(env.made_data().join("heartbeats.jsonl"), text).unwrap();
+    std::fs::write(env.create_data().join("heartbeats.jsonl"), text).unwrap();
     assert_snapshot!(env.run(["log", "--since", "1h"]), @"
     [WHEN]  attention [S]  /w  first
     [WHEN]  attention [S]  /w  second

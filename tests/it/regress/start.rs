@@ -10,7 +10,7 @@ use crate::env::{Env, show};
 #[test]
 fn a_daemon_being_killed_does_not_count_as_running() {
     let env = Env::new();
-    let data = env.made_data();
+    let data = env.create_data();
     // For a moment, a killed daemon still has its lock, socket and process, but no longer answers.
     let lock = File::create(data.join("murmur.pid")).unwrap();
     lock.lock().unwrap();

@@ -68,7 +68,7 @@ fn stop_before_the_first_beat_ends_those_of_a_killed_daemon_too() {
 fn a_stale_pid_file_with_a_live_pid_is_not_a_daemon() {
     let env = Env::new();
     let mut bystander = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let path = env.made_data().join("murmur.pid");
+    let path = env.create_data().join("murmur.pid");
     std::fs::write(&path, format!("{}\n", bystander.id())).unwrap();
     // `status` holds a shared lock for a moment; this one keeps running.
     let looking = File::open(&path).unwrap();

@@ -58,7 +58,7 @@ impl<'a> Scene<'a> {
 
     /// Stops everything through a running daemon, and checks that nothing is missing.
     fn check(mut self, kind: &str) {
-        let answered = self.load.fall_silent();
+        let answered = self.load.stop_sending();
         self.load.assert_same();
         self.faithful.is_there();
         let listed = self.env.ask("host.list", &Value::Null);
@@ -116,7 +116,7 @@ fn a_suspended_daemon_misses_nothing_and_blocks_nobody() {
     let mut client = env.connect();
     client.ask("attach", &json!({ "from": 0 }));
     let ends = std::thread::spawn(move || {
-        let events = std::iter::from_fn(|| client.hear());
+        let events = std::iter::from_fn(|| client.receive());
         events.filter(|event| event["event_type"] == "beat_ended").collect::<Vec<_>>()
     });
     for round in 0..times(4, 40) {

@@ -77,7 +77,7 @@ fn leftovers_of_a_killed_host_are_killed_and_reported() {
         }
         env.wait_until_dead(&victim);
     }
-    load.fall_silent();
+    load.stop_sending();
     env.wait(&hosts(&env), || {
         let agents = list(&env);
         live.iter().all(|id| is_told(&agents, id)).then_some(())
@@ -123,7 +123,7 @@ fn without_a_daemon_discover_kills_and_reports_leftovers() {
         assert!(is_told(&list(&env), &agent.id), "{:#?}", list(&env));
         load.add(&format!("live-more-{round}"), &["setsid-child"]);
     }
-    load.fall_silent();
+    load.stop_sending();
     load.assert_same();
     // The newest may be about to report its start.
     env.wait_for_agents(4 + usize::try_from(times(5, 100)).unwrap());

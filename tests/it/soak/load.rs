@@ -66,7 +66,7 @@ impl Peer {
     }
 
     /// The next complete line; `None` at the end, which may be in the middle of one.
-    fn hear(&mut self) -> Option<Value> {
+    fn receive(&mut self) -> Option<Value> {
         let mut line = String::new();
         self.lines.read_line(&mut line).ok()?;
         line.ends_with('\n').then(|| serde_json::from_str(&line).unwrap())
@@ -77,7 +77,7 @@ impl Peer {
 pub(super) fn status(env: &Env, id: &str) -> Value {
     let mut peer = Peer::connect(&hosts(env), id).unwrap();
     peer.ask("status", &Value::Null).unwrap();
-    peer.hear().unwrap()["payload"].clone()
+    peer.receive().unwrap()["payload"].clone()
 }
 
 /// `murmur host spawn` of the agent `id`, which follows the instructions of its own folder.
@@ -138,7 +138,7 @@ impl<'a> Load<'a> {
     }
 
     /// Stops sending; returns how many messages each agent got and answered.
-    pub(super) fn fall_silent(&mut self) -> BTreeMap<String, u64> {
+    pub(super) fn stop_sending(&mut self) -> BTreeMap<String, u64> {
         self.is_over.store(true, Ordering::Relaxed);
         self.speaking.take().unwrap().join().unwrap()
     }
@@ -192,7 +192,7 @@ impl Speaker {
     fn turn(&self, peer: &mut Peer, number: u64) -> Option<()> {
         peer.ask("send", &json!({ "text": format!("message {number}") }))?;
         loop {
-            let line = peer.hear()?;
+            let line = peer.receive()?;
             if line["success"] == false {
                 panic!("refused: {line}");
             }

@@ -21,7 +21,7 @@ use super::problem::Problem;
 use sys;
 use sys::file::{is_full, room_hint};
 use sys::pause::pause;
-use sys::replace::{self, Care, Outcome, Replaced};
+use sys::replace::{self, OpenWriters, Outcome, Replaced};
 use sys::unreadable::uncommon;
 
 pub use workspaces::{NewWorkspace, add_workspace, remove_workspace};
@@ -66,7 +66,7 @@ pub enum EditError {
     },
     /// Other programs kept changing it.
     #[error("{} keeps changing", path.display())]
-    Restless {
+    KeepsChanging {
         /// The file.
         path: PathBuf,
     },
@@ -109,7 +109,7 @@ impl Hinted for EditError {
             Self::Write { path, source } => uncommon(path, source)
                 .unwrap_or_else(|| "check its folder's owner, mode and free space".to_owned()),
             Self::Open { .. } => "murmur retries".to_owned(),
-            Self::Restless { .. } => "stop the program that changes it".to_owned(),
+            Self::KeepsChanging { .. } => "stop the program that changes it".to_owned(),
             Self::Wrong(problem) => return problem.hint(),
         })
     }
@@ -138,13 +138,13 @@ pub fn apply(
     let _lock = sys::lock::lock(lock_path)
         .map_err(|source| EditError::Lock { path: lock_path.to_owned(), source })?;
     for _ in 0..LOOKS {
-        match change(path, Care::Full, &edit) {
+        match change(path, OpenWriters::Refuse, &edit) {
             Err(EditError::Open { .. }) => pause(LOOK),
             changed => return changed.map(|_| ()),
         }
     }
     // It is kept open but not written.
-    change(path, Care::Less, &edit).map(|_| ())
+    change(path, OpenWriters::Ignore, &edit).map(|_| ())
 }
 
 /// Does the same without waiting, and returns the replaced file.
@@ -154,13 +154,13 @@ pub fn apply(
 pub fn apply_at_once(
     path: &Path,
     lock_path: &Path,
-    care: Care,
+    open_writers: OpenWriters,
     edit: impl Fn(&str) -> Result<String, EditError>,
 ) -> Result<Option<Replaced>, EditError> {
     let lock = sys::lock::try_lock(lock_path)
         .map_err(|source| EditError::Lock { path: lock_path.to_owned(), source })?;
     match lock {
-        Some(_held) => change(path, care, &edit),
+        Some(_held) => change(path, open_writers, &edit),
         None => Err(EditError::Busy { path: lock_path.to_owned() }),
     }
 }
@@ -174,7 +174,7 @@ const TRIES: u32 = 100;
 
 fn change(
     path: &Path,
-    care: Care,
+    open_writers: OpenWriters,
     edit: &impl Fn(&str) -> Result<String, EditError>,
 ) -> Result<Option<Replaced>, EditError> {
     let read_failed = |source: io::Error| match source.kind() {
@@ -186,7 +186,7 @@ fn change(
         _ => EditError::Write { path: path.to_owned(), source },
     };
     for _ in 0..TRIES {
-        let before = replace::read(path, care).map_err(read_failed)?;
+        let before = replace::read(path, open_writers).map_err(read_failed)?;
         let text = super::file::text_of(before.as_deref().unwrap_or_default(), path)?;
         if !text.body().trim().is_empty() {
             text.object(text.body())?;
@@ -195,12 +195,14 @@ fn change(
         if after.as_bytes() == before.as_deref().unwrap_or_default() {
             return Ok(None);
         }
-        match replace::replace(path, before.as_deref(), after.as_bytes(), care).map_err(write_failed)? {
+        match replace::replace(path, before.as_deref(), after.as_bytes(), open_writers)
+            .map_err(write_failed)?
+        {
             Outcome::Done(replaced) => return Ok(replaced),
             Outcome::Changed => {}
         }
     }
-    Err(EditError::Restless { path: path.to_owned() })
+    Err(EditError::KeepsChanging { path: path.to_owned() })
 }
 
 /// Sets `lastRun` or `lastRuns.<name>` of these workspaces. Skips missing workspaces, and those with a later run, unless that is

@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use sys::signals::{self, Signals};
 use sys::spawn::{self, Change, CommandLine, NotStarted, Streams};
-use sys::terminal::{self, Outer};
+use sys::terminal::{self, OuterTerminal};
 
 /// A report of the leader.
 #[derive(Debug)]
@@ -82,7 +82,7 @@ pub(super) struct Leader<'a> {
     /// Our original signal settings.
     pub(super) signals: &'a Signals,
     /// Our terminal's original settings, restored if we are killed.
-    pub(super) outer: &'a Outer,
+    pub(super) outer: &'a OuterTerminal,
 }
 
 impl Leader<'_> {

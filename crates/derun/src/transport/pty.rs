@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use sys::pipe;
 use sys::signals::{self, Sender, Signals};
 use sys::spawn::{self, Change, CommandLine};
-use sys::terminal::{self, Outer, Pseudo};
+use sys::terminal::{self, OuterTerminal, Pseudo};
 
 /// How long to read from other processes that hold the terminal open after the command's end.
 const DRAIN: Duration = Duration::from_millis(250);
@@ -29,7 +29,7 @@ const DRAIN_BYTES: usize = 1 << 20;
 /// Our terminal: raw while we are in its foreground, and always restored at the end.
 #[derive(Debug)]
 pub(super) struct Screen {
-    outer: Outer,
+    outer: OuterTerminal,
     raw: Mutex<bool>,
 }
 
@@ -37,7 +37,7 @@ impl Screen {
     /// Makes the terminal raw if we are in its foreground; returns whether we are.
     pub(super) fn enter(&self) -> bool {
         let mut raw = self.raw.lock().unwrap_or_else(PoisonError::into_inner);
-        if !Outer::is_foreground() {
+        if !OuterTerminal::is_foreground() {
             return false;
         }
         if !*raw {
@@ -75,7 +75,7 @@ pub(super) fn run(
     started: impl FnOnce(),
 ) -> io::Result<Finished> {
     let signals = Signals::take()?;
-    let outer = Outer::look()?;
+    let outer = OuterTerminal::look()?;
     let Pseudo { ours, theirs } = Pseudo::open(&outer)?;
     let (reports, tell) = pipe::pair()?;
     let reports = File::from(reports);

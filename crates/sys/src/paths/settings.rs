@@ -46,7 +46,7 @@ impl SettingsDir {
     /// a relative `xdg_config_home`, as its specification requires.
     ///
     /// # Errors
-    /// [`PathsError::Homeless`] if all are unset.
+    /// [`PathsError::NoHome`] if all are unset.
     pub fn find(
         explicit: Option<&Path>,
         murmur_dir: Option<&OsStr>,
@@ -64,7 +64,7 @@ impl SettingsDir {
         let root = set(xdg_config_home)
             .filter(|folder| folder.is_absolute())
             .or_else(|| set(home).map(|home| home.join(".config")))
-            .ok_or(PathsError::Homeless)?;
+            .ok_or(PathsError::NoHome)?;
         let root =
             std::path::absolute(&root).map_err(|source| PathsError::Unusable { path: root, source })?;
         Ok(Self { root: own, further: Some(root.join("murmur")) })

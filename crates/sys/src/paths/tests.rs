@@ -9,7 +9,7 @@ fn the_argument_wins_over_the_variable_and_that_over_home() {
     assert_eq!(find(Some("/a"), Some("/b"), Some("/c")).unwrap(), Path::new("/a"));
     assert_eq!(find(None, Some("/b"), Some("/c")).unwrap(), Path::new("/b"));
     assert_eq!(find(None, Some(""), Some("/c")).unwrap(), Path::new("/c/.murmur"));
-    assert!(matches!(find(None, None, Some("")), Err(PathsError::Homeless)));
+    assert!(matches!(find(None, None, Some("")), Err(PathsError::NoHome)));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn settings_are_in_the_data_folder_if_that_is_not_the_default() {
     assert_eq!(serde_json::from_str::<SettingsDir>(&told).unwrap(), found);
     let older: SettingsDir = serde_json::from_str(r#""/h/.config/murmur""#).unwrap();
     assert_eq!(older, SettingsDir::at("/h/.config/murmur".into(), None));
-    assert!(matches!(find(None, None, None, None), Err(PathsError::Homeless)));
+    assert!(matches!(find(None, None, None, None), Err(PathsError::NoHome)));
 }
 
 #[test]

@@ -42,13 +42,13 @@ fn set_output_code_page(page: u32) {
 
 /// Our console in raw mode. The original settings are restored on drop.
 #[derive(Debug)]
-pub struct Outer {
+pub struct OuterTerminal {
     input: u32,
     output: u32,
     code_page: u32,
 }
 
-impl Outer {
+impl OuterTerminal {
     /// Switches to raw mode.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Outer {
     }
 }
 
-impl Drop for Outer {
+impl Drop for OuterTerminal {
     fn drop(&mut self) {
         let _gone = set_mode(io::stdin().as_handle(), self.input);
         let _gone = set_mode(io::stdout().as_handle(), self.output);

@@ -14,7 +14,7 @@ use sys::event::{self, Event};
 use sys::pipe::{Read, Reader, pipe as new_pipe};
 use sys::pseudo::{Process, Pseudo};
 use sys::spawn::{CommandLine, NotStarted};
-use sys::terminal::{self, Keys, Outer, Size};
+use sys::terminal::{self, Keys, OuterTerminal, Size};
 
 /// How often to check the size of the window: the console reports changes of its buffer, but not always of its
 /// window.
@@ -55,7 +55,7 @@ pub(super) fn run(
 ) -> io::Result<Finished> {
     control::take()?;
     let opened = terminal::size()
-        .and_then(|size| Ok((Outer::enter()?, Console::open(size, true)?)))
+        .and_then(|size| Ok((OuterTerminal::enter()?, Console::open(size, true)?)))
         .and_then(|opened| Ok((opened, File::from(io::stdout().as_handle().try_clone_to_owned()?))));
     let Ok(((outer, console), to)) = opened else {
         recorder.transport(TransportMode::Pipe);

@@ -20,40 +20,50 @@ pub const SPARE_SIZE: usize = 4 << 10;
 
 /// A lock file that this process holds.
 #[derive(Debug)]
-pub struct Held {
+pub struct ProcessLock {
     path: PathBuf,
     lock: Lock,
 }
 
 /// Whether the contents must survive a power failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lasting {
-    /// Yes: sync to disk.
-    Yes,
-    /// No: they are useless after a reboot.
-    No,
+pub enum Durability {
+    /// Sync to disk.
+    Synced,
+    /// They are useless after a reboot.
+    Unsynced,
 }
 
-impl Held {
+impl ProcessLock {
     /// Creates and locks `name` in `folder`. Creates `folder` as well, but not its parent. Returns `None` if the
     /// file exists already.
-    pub fn create(folder: &Path, name: &str, text: &[u8], lasting: Lasting) -> io::Result<Option<Self>> {
-        Self::create_sized(folder, name, padded(text.to_vec(), SIZE)?, lasting)
+    pub fn create(
+        folder: &Path,
+        name: &str,
+        text: &[u8],
+        durability: Durability,
+    ) -> io::Result<Option<Self>> {
+        Self::create_sized(folder, name, padded(text.to_vec(), SIZE)?, durability)
     }
 
     /// Creates the spare file `name` in `folder` for [`Self::create_from`]. An existing one stays as it is.
     pub fn create_spare(folder: &Path, name: &str) -> io::Result<()> {
-        Self::create_sized(folder, name, padded(Vec::new(), SPARE_SIZE)?, Lasting::No).map(drop)
+        Self::create_sized(folder, name, padded(Vec::new(), SPARE_SIZE)?, Durability::Unsynced).map(drop)
     }
 
-    fn create_sized(folder: &Path, name: &str, text: Vec<u8>, lasting: Lasting) -> io::Result<Option<Self>> {
+    fn create_sized(
+        folder: &Path,
+        name: &str,
+        text: Vec<u8>,
+        durability: Durability,
+    ) -> io::Result<Option<Self>> {
         atomic::create_private_subfolder(folder)?;
         let path = folder.join(name);
         // Lock and fill it before it gets its name, so that it is never mistaken for a dead process's file.
         let fill = |file: File| {
             let lock = lock::try_take(file)?.ok_or(io::ErrorKind::ResourceBusy)?;
             lock.file().write_all(&text)?;
-            if lasting == Lasting::Yes {
+            if durability == Durability::Synced {
                 lock.file().sync_data()?;
             }
             Ok::<Lock, io::Error>(lock)
@@ -256,20 +266,20 @@ mod tests {
     fn a_file_is_locked_until_its_process_is_dead() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.json");
-        let create = || Held::create(folder.path(), "a.json", b"one", Lasting::No).unwrap();
+        let create = || ProcessLock::create(folder.path(), "a.json", b"one", Durability::Unsynced).unwrap();
         let held = create().unwrap();
         assert!(create().is_none());
-        assert!(Held::take_over(&path).unwrap().is_none());
+        assert!(ProcessLock::take_over(&path).unwrap().is_none());
         assert!(all(folder.path()).unwrap()[0].is_held);
         held.rewrite(b"two").unwrap();
         drop(held);
         let found = all(folder.path()).unwrap().remove(0);
         assert!(!found.is_held);
         assert_eq!((found.text.trim_ascii_end(), found.text.len()), (&b"two"[..], SIZE));
-        let taken = Held::take_over(&path).unwrap().unwrap();
+        let taken = ProcessLock::take_over(&path).unwrap().unwrap();
         assert_eq!(taken.read().unwrap(), found.text);
         taken.remove().unwrap();
-        assert!(Held::take_over(&path).unwrap().is_none());
+        assert!(ProcessLock::take_over(&path).unwrap().is_none());
         assert!(all(folder.path()).unwrap().is_empty());
     }
 
@@ -293,7 +303,7 @@ mod tests {
     fn contents_that_are_too_long_are_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let long = vec![b'x'; SIZE];
-        let error = Held::create(folder.path(), "a.json", &long, Lasting::No).unwrap_err();
+        let error = ProcessLock::create(folder.path(), "a.json", &long, Durability::Unsynced).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
