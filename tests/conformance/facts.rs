@@ -65,6 +65,15 @@ impl Facts {
         for (what, said) in &facts.parts {
             facts.shown.extend(said.iter().map(|one| format!("{what} {one}")));
         }
+        for line in told.lines() {
+            let told: Value = serde_json::from_str(line).unwrap_or_default();
+            keys(
+                &mut facts.shown,
+                &format!("hook.{}", told["hook_event_name"].as_str().unwrap_or_default()),
+                &told,
+                1,
+            );
+        }
         let events = told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let events = events.filter_map(|told| Some(format!("told {}", told["hook_event_name"].as_str()?)));
         facts.shown.extend(events);
