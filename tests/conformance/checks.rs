@@ -151,6 +151,7 @@ fn recorded(part: &Part) -> Result<(Report, Facts)> {
         facts: facts.differences(&run::facts(&fake)),
         shapes: compare(&real, &fake).iter().map(ToString::to_string).collect(),
         needs: scenario.needs.clone(),
+        unknown: facts.unknown.clone(),
         ..Report::default()
     };
     Ok((report, facts))

@@ -3,7 +3,7 @@
 //! In come the lines of a run and what its hooks were told; out go facts, each a line, and what else the run shows, by which a
 //! capability is known. Texts that Claude Code itself writes, keys, ids and the order of independent lines are no facts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fake_claude::replay::End;
 use murmur::host::process::Ending;
@@ -20,6 +20,8 @@ const DEPTH: usize = 3;
 pub(crate) struct Facts {
     parts: Vec<(&'static str, Vec<String>)>,
     shown: BTreeSet<String>,
+    /// What murmur doesn't know of the lines, and how often it came.
+    pub(crate) unknown: BTreeMap<String, u64>,
 }
 
 impl Facts {
@@ -61,6 +63,7 @@ impl Facts {
                 ("hook", hooks(told)),
             ],
             shown: BTreeSet::new(),
+            unknown: parser.unknown().iter().map(|(name, count)| (name.to_owned(), count)).collect(),
         };
         for (what, said) in &facts.parts {
             facts.shown.extend(said.iter().map(|one| format!("{what} {one}")));

@@ -32,6 +32,8 @@ struct Judged {
     differences: Vec<String>,
     /// Checks whose facts are the same, and whose shapes are not.
     shapes: BTreeSet<String>,
+    /// What murmur doesn't know, and how often it came.
+    unknown: BTreeMap<String, u64>,
 }
 
 /// Judges versions.
@@ -114,16 +116,20 @@ fn judged(parts: &[(&Part, Report)], known: &mut Known) -> Result<Judged> {
         verdicts: BTreeMap::new(),
         differences: Vec::new(),
         shapes: BTreeSet::new(),
+        unknown: BTreeMap::new(),
     };
     for (part, report) in parts {
         let lacks = |need: &str| learn::lacks(known, need, version);
-        let differs = !report.facts.is_empty() || is_recorded && !report.shapes.is_empty();
+        for (name, count) in &report.unknown {
+            *judged.unknown.entry(name.clone()).or_default() += count;
+        }
+        let is_same = report.shapes.is_empty() && report.unknown.is_empty();
+        let differs = !report.facts.is_empty() || is_recorded && !is_same;
         let verdict = Verdict::of(differs, &report.needs, lacks);
         if verdict == Verdict::Differs {
             let name = format!("{version}: {}: {}", part.check, part.case);
-            let all =
-                if is_recorded { report.differences().collect() } else { Vec::from_iter(&report.facts) };
-            let shown = |what: &&String| format!("{name}: {}", what.chars().take(SHOWN).collect::<String>());
+            let all = if is_recorded { report.differences().collect() } else { report.facts.clone() };
+            let shown = |what: &String| format!("{name}: {}", what.chars().take(SHOWN).collect::<String>());
             judged.differences.extend(all.iter().map(shown));
         } else if report.facts.is_empty() && !report.shapes.is_empty() {
             judged.shapes.insert(part.check.clone());
@@ -159,6 +165,11 @@ fn advise(all: &[Judged]) -> bool {
     for judged in all.iter().filter(|judged| !judged.shapes.is_empty() && !judged.is_recorded) {
         let checks: Vec<&str> = judged.shapes.iter().map(String::as_str).collect();
         say(&format!("{}: the same facts in other shapes: {}", judged.version, checks.join(", ")));
+    }
+    for judged in all.iter().filter(|judged| !judged.unknown.is_empty()) {
+        let names = judged.unknown.iter().map(|(name, count)| format!("{name} ({count})"));
+        let names: Vec<String> = names.collect();
+        say(&format!("{}: murmur doesn't know {}", judged.version, names.join(", ")));
     }
     let differs = |judged: &&Judged| judged.verdicts.values().any(|verdict| *verdict == Verdict::Differs);
     let (bad, good): (Vec<&Judged>, Vec<&Judged>) = all.iter().partition(differs);

@@ -15,6 +15,7 @@ use choice::Choice;
 use compare::compare;
 use fake_claude::replay::Fixture;
 use known::{Known, Version};
+use murmur_agent::parser::{Dialect, Parser};
 use serde_json::Value;
 use verdict::Verdict;
 
@@ -149,4 +150,21 @@ fn a_version_agrees_or_lacks_something_or_differs() {
     assert_eq!(differs, Verdict::Differs);
     assert_eq!(agrees.and(lacking.clone()), lacking);
     assert_eq!(lacking.and(differs).to_string(), "differs");
+}
+
+#[test]
+fn murmur_knows_everything_in_the_recordings() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    for (folder, dialect) in
+        [("claude", Dialect::StreamJson), ("codex", Dialect::CodexAppServer), ("acp", Dialect::Acp)]
+    {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let Ok(output) = std::fs::read(entry.unwrap().path().join("stdout")) else { continue };
+            let mut parser = Parser::new(dialect);
+            parser.feed(&output, &mut |_| {});
+            parser.finish(&mut |_| {});
+            let unknown: Vec<(&str, u64)> = parser.unknown().iter().collect();
+            assert_eq!(unknown, [], "{folder}");
+        }
+    }
 }
