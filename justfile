@@ -49,9 +49,9 @@ bench-smoke *NAMES:
 fixtures *NAMES:
     cargo test --locked --test conformance -- record {{NAMES}}
 
-# compare fake-claude with the real Claude Code, 2.1.329 or $REAL_CLAUDE_VERSION, scenario by scenario; codex and acp are other agents
+# compare fake-claude with the real Claude Code: just conformance [CHECK...]; codex and acp are other agents, versions [VERSION...] judges many
 conformance *NAMES:
-    cargo test --locked --test conformance -- check {{NAMES}}
+    cargo test --locked --test conformance -- {{NAMES}}
 
 # run long tests, not part of check: many beats and captures, crashes and races at random moments
 soak ROUNDS="200":

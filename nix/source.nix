@@ -13,7 +13,8 @@ let
       ../fake-claude/testing.md
     ]))
     ../src
-    # The runs that the demo replays.
+    # What `murmur doctor` knows of versions, and the runs that the demo replays.
+    ../fixtures/claude-versions.json
     ../fixtures/claude/api-429
     ../fixtures/claude/attention
     ../fixtures/claude/ok

@@ -13,6 +13,7 @@ mod hint;
 mod processes;
 mod settings;
 mod trust;
+mod unknown;
 
 pub use agent::SANDBOX_VARIABLES;
 pub use credentials::VARIABLES as CREDENTIAL_VARIABLES;
@@ -67,6 +68,7 @@ pub async fn examine(environment: &Environment) -> Vec<Finding> {
         guard::examine(environment)
     );
     let mut findings = agent;
+    findings.extend(unknown::examine(environment));
     findings.push(credentials::examine(environment));
     findings.extend(settings::examine(environment, config.as_ref().ok()));
     findings.extend(config.as_ref().ok().and_then(|config| trust::examine(environment, config)));

@@ -3,7 +3,7 @@
 //! Lines are appended in one write each and read newest first. A beat has a record in `beats/` from its beginning until
 //! its line is written, so that a crash loses no line. For a full disk, spare records (`spares`) and space for lines
 //! (`reserve`) are allocated in advance. Deferred calls are in
-//! `approvals/`.
+//! `approvals/`. What agents wrote that murmur doesn't know is in unknown.json (`unknown`).
 
 pub mod append;
 pub mod decisions;
@@ -15,3 +15,4 @@ pub mod reserve;
 pub mod spares;
 pub mod tail;
 pub mod unfinished;
+pub mod unknown;

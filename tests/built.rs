@@ -3,7 +3,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
 /// The path of `program`, one of the two.
@@ -20,15 +20,18 @@ fn build() -> io::Result<PathBuf> {
     let [folder, target] = folders[..] else { return Err(io::Error::other("murmur is in no target folder")) };
     // Without Cargo, whoever runs the tests has built them.
     if let Some(cargo) = std::env::var_os("CARGO") {
+        // For fake-claude's own test Cargo builds them from the same dependencies as whatever is tested; `cargo build` would
+        // want those with fewer features, and compile them all again.
         let mut build = Command::new(cargo);
-        build.args(["build", "--quiet", "--locked", "--offline", "--package", "fake-claude", "--bins"]);
+        build.args(["test", "--no-run", "--quiet", "--locked", "--offline", "--test", "programs"]);
         if folder.ends_with("release") {
             build.arg("--release");
         }
-        let status =
-            build.arg("--target-dir").arg(target).current_dir(env!("CARGO_MANIFEST_DIR")).status()?;
-        if !status.success() {
-            return Err(io::Error::other(format!("cargo cannot build fake-claude: {status}")));
+        build.arg("--target-dir").arg(target).current_dir(env!("CARGO_MANIFEST_DIR"));
+        let ran = build.stdin(Stdio::null()).output()?;
+        if !ran.status.success() {
+            let said = String::from_utf8_lossy(&ran.stderr);
+            return Err(io::Error::other(format!("cargo cannot build fake-claude: {} {said}", ran.status)));
         }
     }
     Ok(folder.to_path_buf())

@@ -10,7 +10,7 @@ use crate::host::registration::Registration;
 use crate::host::run::{self as host, Spec};
 use crate::journal::entry::Entry;
 use crate::journal::unfinished::{Begun, Kept, Phase, Record, Unwritten};
-use crate::journal::{append, decisions, last_beat};
+use crate::journal::{append, decisions, last_beat, unknown};
 use crate::outcome::{self, Outcome};
 use crate::pulse::task;
 use crate::pulse::write::put_over;
@@ -212,6 +212,9 @@ impl<'a> Beat<'a> {
             Ok(run) => {
                 // Best effort: the beat's own line names the request, too.
                 let _best_effort = decisions::record_unanswered(dir, &run.unanswered);
+                // Best effort: it is only for the doctor.
+                let backend = job.backend.to_string();
+                let _best_effort = unknown::record(dir, &backend, &run.version, &run.unknown, clock::now());
                 let why = |name: &str| {
                     let server = left_out.iter().find(|server| server.name == name);
                     server.map(|server| server.why.clone())

@@ -1,10 +1,11 @@
 //! Claude Code: where it is, and which features it is too old for.
 
+mod lacks;
 mod root;
 mod version;
 
 use super::{Check, Environment, Finding, Hint};
-use crate::hook::MIN_DEFER_VERSION;
+use lacks::Versions;
 use murmur_agent::find::{self, CLAUDE};
 pub use root::VARIABLES as SANDBOX_VARIABLES;
 use secrets::mask;
@@ -21,15 +22,6 @@ const VERSION: Duration = Duration::from_secs(20);
 
 /// How many characters of a printed line are shown.
 const SHOWN: usize = 200;
-
-/// The oldest version that murmur was tested with.
-const OLDEST: [u32; 3] = [2, 1, 197];
-
-/// Features that need a newer Claude Code, and its version.
-const NEEDS: [([u32; 3], &str); 2] = [
-    (MIN_DEFER_VERSION, "deferred calls, which are denied instead"),
-    ([2, 1, 295], "blocking a call whose hook is killed or missing, which runs instead"),
-];
 
 pub(super) async fn examine(environment: &Environment) -> Vec<Finding> {
     let (shell, own) = (environment.shell.display(), &environment.path);
@@ -117,14 +109,16 @@ fn assess(program: &str, said: &str) -> Finding {
             .warn(format!("{program} reports {named:?}, which is not a version"), Hint::UPDATE_CLAUDE);
     };
     let found = format!("{program} is {}", dotted(version));
-    let lacks = NEEDS.iter().filter(|(since, _)| version < *since);
-    let lacks: Vec<String> = lacks.map(|(since, what)| format!("{what} ({})", dotted(*since))).collect();
-    let untried =
-        (version < OLDEST).then(|| format!("; murmur was tested with {} and newer", dotted(OLDEST)));
+    let versions = Versions::compiled_in();
+    let lacks = versions.lacks(version);
     if lacks.is_empty() {
         return check.ok(found);
     }
-    let found = format!("{found}, too old for {}{}", lacks.join(" and for "), untried.unwrap_or_default());
+    let lacks: Vec<String> =
+        lacks.iter().map(|lack| format!("{} (before {})", lack.without, dotted(lack.since))).collect();
+    let oldest = versions.oldest_tested().filter(|oldest| version < *oldest);
+    let untested = oldest.map(|oldest| format!("; murmur was tested with {} and newer", dotted(oldest)));
+    let found = format!("{found}, too old: {}{}", lacks.join("; "), untested.unwrap_or_default());
     check.warn(found, Hint::UPDATE_CLAUDE)
 }
 
@@ -161,13 +155,13 @@ mod tests {
     #[test]
     fn an_old_version_is_reported_with_what_it_lacks() {
         let found = |said| assess("/bin/claude", said).found;
-        let blocks = "blocking a call whose hook is killed or missing, which runs instead (2.1.295)";
-        assert_eq!(found("2.1.197 (Claude Code)"), format!("/bin/claude is 2.1.197, too old for {blocks}"));
+        let blocks = "a call runs if its hook is killed or missing (before 2.1.295)";
+        assert_eq!(found("2.1.197 (Claude Code)"), format!("/bin/claude is 2.1.197, too old: {blocks}"));
         assert_eq!(
             found("2.1.88"),
             format!(
-                "/bin/claude is 2.1.88, too old for deferred calls, which are denied instead \
-                 (2.1.89) and for {blocks}; murmur was tested with 2.1.197 and newer"
+                "/bin/claude is 2.1.88, too old: deferred calls are denied (before 2.1.89); pulses don't say how long a \
+                 call took (before 2.1.160); {blocks}; murmur was tested with 2.1.110 and newer"
             )
         );
     }

@@ -36,6 +36,7 @@ macro_rules! checks {
 checks! {
     LOGIN_PATH: "login PATH",
     CLAUDE: "claude",
+    OUTPUT: "agent output",
     CREDENTIALS: "credentials",
     CLAUDE_SETTINGS: "claude settings",
     DATA_FOLDER: "data folder",

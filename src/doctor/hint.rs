@@ -31,6 +31,7 @@ hints! {
     RUN_CLAUDE: "run it yourself and see what it waits for",
     SAME_CLAUDE: "remove one of them, or make both PATHs find the same one first",
     NOT_AS_ROOT: "run murmur as another user, or set IS_SANDBOX=1 if the machine is itself a sandbox",
+    UPDATE_MURMUR: "update murmur; report it if yours is the newest",
     LOG_IN: "run `claude` and log in with /login",
     TRY_A_BEAT: "run: murmur beat, to see whether it can log in",
     SETTINGS_JSON: "correct it; Claude Code allows neither comments nor trailing commas",

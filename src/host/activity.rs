@@ -31,6 +31,8 @@ pub(super) struct Activity {
     /// Its results: all of a beat's, the newest of a hosted agent's.
     pub(super) results: Vec<RunResult>,
     pub(super) session_id: Option<SessionId>,
+    /// The agent's version; empty if it doesn't say.
+    pub(super) version: String,
     pub(super) calls: Calls,
     /// API failures in a row.
     retries: Option<Retries>,
@@ -73,6 +75,7 @@ impl Activity {
             kind,
             results: Vec::new(),
             session_id: None,
+            version: String::new(),
             calls: Calls::default(),
             retries: None,
             waits: Vec::new(),
@@ -106,7 +109,10 @@ impl Activity {
                 self.turn = Turn::Ended(at);
                 Some(Input::TurnEnded)
             }
-            Event::Session { id, .. } => {
+            Event::Session { id, version, .. } => {
+                if self.version != **version {
+                    self.version = version.clone().into_owned();
+                }
                 if !id.is_empty() && self.session_id.as_ref().map(SessionId::as_str) != Some(&**id) {
                     self.session_id = Some(SessionId::new(id.clone()));
                 }

@@ -16,6 +16,7 @@ use derun::writer::End;
 use jiff::Timestamp;
 use murmur_agent::event::Event;
 use murmur_agent::parser::Dialect;
+use murmur_agent::unknown::Unknown;
 use murmur_core::id::AgentId;
 use murmur_rpc::feed::{Feed, Older};
 use std::fs::File;
@@ -130,6 +131,12 @@ impl Capture {
     #[must_use]
     pub fn session(&self) -> Option<&CaptureId> {
         self.session.as_ref()
+    }
+
+    /// What murmur doesn't know of the output so far.
+    #[must_use]
+    pub fn unknown(&self) -> &Unknown {
+        self.parser.unknown()
     }
 
     /// When the newest event was added.

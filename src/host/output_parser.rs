@@ -8,6 +8,7 @@ use derun::record::Channel;
 use memchr::{memchr, memrchr};
 use murmur_agent::event::Event;
 use murmur_agent::parser::{Dialect, Parser};
+use murmur_agent::unknown::Unknown;
 
 /// Longer stderr lines, in bytes, become several events.
 const LONGEST: usize = 64 << 10;
@@ -94,6 +95,12 @@ impl OutputParser {
         if !self.stderr.is_empty() {
             self.end_stderr(sink);
         }
+    }
+
+    /// What it has read so far and doesn't know.
+    #[must_use]
+    pub fn unknown(&self) -> &Unknown {
+        self.stdout.unknown()
     }
 
     /// Where unfinished lines start, once all bytes before `at` have been parsed.

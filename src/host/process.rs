@@ -4,6 +4,7 @@ use super::audit::Refusals;
 use derun::id::SessionId as CaptureId;
 use murmur_agent::event::RunResult;
 use murmur_agent::invocation::Invocation;
+use murmur_agent::unknown::Unknown;
 use murmur_core::id::SessionId;
 use murmur_core::permit::request::Request;
 use std::io;
@@ -148,6 +149,10 @@ pub struct Run {
     pub refusals: Refusals,
     /// Requests that waited for a person when it ended, without a recorded decision.
     pub unanswered: Vec<Unanswered>,
+    /// The agent's version; empty if it doesn't say.
+    pub version: String,
+    /// What murmur doesn't know of its output.
+    pub unknown: Unknown,
 }
 
 /// A request that waited for a person when its agent ended.

@@ -346,6 +346,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             sink(Progress::Agent(event), at);
         });
         let capture = self.capture.session().cloned();
+        let unknown = self.capture.unknown().clone();
         let lost = self.capture.lost().map(str::to_owned);
         let end = match exit {
             Exit::Code(code) => End::Exited(code),
@@ -361,7 +362,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let lost = lost.or(unsaid);
         let refusals = if self.spec.is_audited { self.audit.refusals() } else { Refusals::default() };
         let unfinished = self.activity.has_unfinished_turn();
-        let Activity { results, session_id, .. } = self.activity;
+        let Activity { results, session_id, version, .. } = self.activity;
         let run = Run {
             ending,
             exit,
@@ -374,6 +375,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             lost,
             refusals,
             unanswered,
+            version,
+            unknown,
         };
         (run, Drain::new(state, self.stops, serving, over))
     }

@@ -170,6 +170,7 @@ pub(crate) fn compare(part: &Part) -> Result<(Report, Facts)> {
         facts: real.facts.differences(&fake.facts),
         shapes: real.essences.iter().zip(&fake.essences).flat_map(|(real, fake)| real.minus(fake)).collect(),
         needs: case.needs,
+        unknown: real.facts.unknown.clone(),
         ..Report::default()
     };
     Ok((report, real.facts))

@@ -16,6 +16,10 @@ fn write(id: &str, path: &str, content: &str) -> Value {
     json!([{ "type": "tool_use", "id": id, "name": "Write", "input": input }])
 }
 
+fn read(id: &str, path: &str) -> Value {
+    json!([{ "type": "tool_use", "id": id, "name": "Read", "input": { "file_path": path } }])
+}
+
 fn done() -> Value {
     json!([{ "type": "text", "text": "HEARTBEAT_OK" }])
 }
@@ -73,10 +77,13 @@ fn changing_murmur(claude: &Path) -> Result<()> {
         (0..).zip(calls).map(|(at, text)| call(&format!("toolu_{at}"), text)).collect();
     script.push(write("toolu_w1", "~/.bashrc", "touch made"));
     script.push(write("toolu_w2", " ~/.ssh/authorized_keys ", "key"));
+    // Before 2.1.250, what was not read cannot be written, and no hook is asked.
+    script.push(read("toolu_r3", "../data/config.json"));
     script.push(write("toolu_w3", "../data/config.json", "{}"));
     script.push(write("toolu_w4", ".claude/settings.json", "{}"));
     script.push(done());
-    let refused = script.len() - 1;
+    // All but the reading and the last turn.
+    let refused = script.len() - 2;
     let place = place(claude, &script, &json!({ "maxTurns": 40 }))?;
     let config = fs::read(place.folder.path().join("data/config.json"))?;
     let hook = fs::read(place.folder.path().join("bin/murmur-hook"))?;

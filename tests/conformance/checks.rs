@@ -47,8 +47,8 @@ const OTHERS: [Other; 11] = [
     other("permits", &[], permits::a_person_decides),
     other("defers", &["defer"], permits::a_beat_waits_for_its_answer),
     other("fails-closed", &["onFailure"], permits::the_hook_fails_closed),
-    other("pulses", &[], pulses::of_a_session),
-    other("pulses-started", &[], pulses::of_what_murmur_starts),
+    other("pulses", &["hook-duration"], pulses::of_a_session),
+    other("pulses-started", &["hook-duration"], pulses::of_what_murmur_starts),
     other("plan-beat", &[], plan::a_beat_is_refused_it),
     other("plan-live", &[], plan::a_live_agent_leaves_it),
     other("trust", &[], trust::of_a_hostile_repository),
@@ -151,6 +151,7 @@ fn recorded(part: &Part) -> Result<(Report, Facts)> {
         facts: facts.differences(&run::facts(&fake)),
         shapes: compare(&real, &fake).iter().map(ToString::to_string).collect(),
         needs: scenario.needs.clone(),
+        unknown: facts.unknown.clone(),
         ..Report::default()
     };
     Ok((report, facts))

@@ -3,7 +3,7 @@
 //! Input: the lines of a run and what its hooks were told. Output: facts, one per line, and other properties of the run that
 //! show a capability. Texts of Claude Code itself, keys, ids and the order of independent lines are not facts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use fake_claude::replay::End;
 use murmur::host::process::Ending;
@@ -20,6 +20,8 @@ const DEPTH: usize = 3;
 pub(crate) struct Facts {
     parts: Vec<(&'static str, Vec<String>)>,
     shown: BTreeSet<String>,
+    /// What murmur doesn't know of the lines, and how often it came.
+    pub(crate) unknown: BTreeMap<String, u64>,
 }
 
 impl Facts {
@@ -61,9 +63,19 @@ impl Facts {
                 ("hook", hooks(told)),
             ],
             shown: BTreeSet::new(),
+            unknown: parser.unknown().iter().map(|(name, count)| (name.to_owned(), count)).collect(),
         };
         for (what, said) in &facts.parts {
             facts.shown.extend(said.iter().map(|one| format!("{what} {one}")));
+        }
+        for line in told.lines() {
+            let told: Value = serde_json::from_str(line).unwrap_or_default();
+            keys(
+                &mut facts.shown,
+                &format!("hook.{}", told["hook_event_name"].as_str().unwrap_or_default()),
+                &told,
+                1,
+            );
         }
         let events = told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let events = events.filter_map(|told| Some(format!("told {}", told["hook_event_name"].as_str()?)));

@@ -1,5 +1,5 @@
 //! What is known about Claude Code's versions: fixtures/claude-versions.json, and the table generated from it in
-//! fixtures/claude-versions.md.
+//! docs/reference/claude-code.md.
 //!
 //! `just conformance versions` writes both; `murmur doctor` has the file compiled in.
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) const FILE: &str = "fixtures/claude-versions.json";
-const PAGE: &str = "fixtures/claude-versions.md";
+pub(crate) const PAGE: &str = "docs/reference/claude-code.md";
 /// The markers around the generated part of the page.
 const MARKS: [&str; 2] = ["<!-- just conformance versions writes this -->\n", "<!-- until here -->\n"];
 
@@ -56,18 +56,12 @@ pub(crate) struct Capability {
     /// The beginning of what the run shows if the version has it.
     pub(crate) shows: String,
     #[serde(with = "words")]
-    has: BTreeSet<Version>,
+    pub(crate) has: BTreeSet<Version>,
     #[serde(with = "words")]
-    lacks: BTreeSet<Version>,
+    pub(crate) lacks: BTreeSet<Version>,
 }
 
 impl Capability {
-    fn learn(&mut self, version: Version, has: bool) {
-        self.has.remove(&version);
-        self.lacks.remove(&version);
-        (if has { &mut self.has } else { &mut self.lacks }).insert(version);
-    }
-
     /// The first or last version that has it, as far as measured.
     fn span(&self) -> String {
         let all: BTreeMap<Version, bool> = self
@@ -87,11 +81,14 @@ impl Capability {
             [] => "not measured".to_owned(),
             [(first, _, true)] => format!("{first} or older"),
             [(_, last, false)] => format!("after {last}, if at all"),
-            [(_, before, false), (first, _, true)] => format!("{first} ({before} lacks it)"),
-            [(_, last, true), (after, _, false)] => format!("up to {last} ({after} lacks it)"),
+            [(_, before, false), (first, _, true)] => format!("{first} (not {before})"),
+            [(_, last, true), (after, _, false)] => format!("up to {last} (not {after})"),
             _ => {
-                let with: Vec<String> = self.has.iter().map(Version::to_string).collect();
-                with.join(", ")
+                let list = |versions: &BTreeSet<Version>| {
+                    versions.iter().map(Version::to_string).collect::<Vec<_>>().join(", ")
+                };
+                let are_few = self.lacks.len() < self.has.len();
+                if are_few { format!("all but {}", list(&self.lacks)) } else { list(&self.has) }
             }
         }
     }
@@ -104,7 +101,7 @@ pub(crate) struct Known {
     format: u32,
     /// The versions with which all checks were run.
     #[serde(with = "words")]
-    tested: BTreeSet<Version>,
+    pub(crate) tested: BTreeSet<Version>,
     pub(crate) capabilities: Vec<Capability>,
 }
 
@@ -114,33 +111,6 @@ impl Known {
         let known: Self = serde_json::from_slice(&text).with_context(|| format!("reading {FILE}"))?;
         ensure!(known.format == 1, "{FILE}: format {} is unknown", known.format);
         Ok(known)
-    }
-
-    /// Records that all checks were run with a version.
-    pub(crate) fn add_tested(&mut self, version: Version) {
-        self.tested.insert(version);
-    }
-
-    /// Records whether a version has a capability.
-    pub(crate) fn learn(&mut self, name: &str, version: Version, has: bool) {
-        if let Some(capability) = self.capabilities.iter_mut().find(|capability| capability.name == name) {
-            capability.learn(version, has);
-        }
-    }
-
-    /// Whether a version has a capability, if it was measured.
-    pub(crate) fn has(&self, name: &str, version: Version) -> Option<bool> {
-        let capability = self.capabilities.iter().find(|capability| capability.name == name)?;
-        (capability.has.contains(&version) || capability.lacks.contains(&version))
-            .then(|| capability.has.contains(&version))
-    }
-
-    /// Writes the file, and its table into the page.
-    pub(crate) fn write(&self) -> Result<()> {
-        let text = serde_json::to_string_pretty(self)?;
-        std::fs::write(path(FILE), format!("{text}\n")).with_context(|| format!("writing {FILE}"))?;
-        let page = std::fs::read_to_string(path(PAGE)).with_context(|| format!("reading {PAGE}"))?;
-        std::fs::write(path(PAGE), self.page(&page)?).with_context(|| format!("writing {PAGE}"))
     }
 
     /// The page with this table.
@@ -156,18 +126,22 @@ impl Known {
         writeln!(table, "All checks were run with {}.\n", tested.join(", "))?;
         writeln!(
             table,
-            "| capability | first version | what it is | without it |\n| --- | --- | --- | --- |"
+            "| capability | first version | what it is | effect of lacking it |\n| --- | --- | --- | --- |"
         )?;
-        for one in &self.capabilities {
-            let without = one.without.as_deref().unwrap_or("murmur does the same");
+        let (lacked, all_have): (Vec<&Capability>, Vec<&Capability>) =
+            self.capabilities.iter().partition(|one| !one.lacks.is_empty());
+        for one in lacked {
+            let without = one.without.as_deref().unwrap_or_default();
             writeln!(table, "| {} | {} | {} | {without} |", one.name, one.span(), one.about)?;
         }
+        let all_have: Vec<&str> = all_have.iter().map(|one| one.name.as_str()).collect();
+        writeln!(table, "\nAll have {}.", all_have.join(", "))?;
         table.push('\n');
         Ok(table)
     }
 }
 
-fn path(name: &str) -> PathBuf {
+pub(crate) fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 

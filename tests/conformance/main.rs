@@ -19,6 +19,7 @@ mod compare;
 mod conversation;
 mod facts;
 mod known;
+mod learn;
 mod live;
 mod payloads;
 mod permits;

@@ -14,6 +14,8 @@ pub(crate) struct Report {
     pub(crate) shapes: Vec<String>,
     /// The capabilities that the part needs.
     pub(crate) needs: Vec<String>,
+    /// What murmur doesn't know of the real run, and how often it came.
+    pub(crate) unknown: BTreeMap<String, u64>,
     /// The capabilities that the part proves, and whether this version has them.
     pub(crate) capabilities: BTreeMap<String, bool>,
 }
@@ -26,7 +28,8 @@ impl Report {
     }
 
     /// All differences, those in facts last.
-    pub(crate) fn differences(&self) -> impl Iterator<Item = &String> {
-        self.shapes.iter().chain(&self.facts)
+    pub(crate) fn differences(&self) -> impl Iterator<Item = String> {
+        let unknown = self.unknown.keys().map(|name| format!("murmur doesn't know {name}"));
+        unknown.chain(self.shapes.iter().cloned()).chain(self.facts.iter().cloned())
     }
 }

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::report::Report;
-
-/// The result of a check.
+/// The verdict on a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// All facts are the same as those of fake-claude.
@@ -17,13 +15,15 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict on one part. `lacks` says whether the version lacks a capability; with `exactly`, other shapes count too.
-    pub(crate) fn of(report: &Report, lacks: impl Fn(&str) -> bool, exactly: bool) -> Self {
-        if report.facts.is_empty() && (report.shapes.is_empty() || !exactly) {
-            return Self::Ok;
+    /// The verdict on a part whose run differs from that of fake-claude, or does not. It needs what `needs` names, of which
+    /// `lacks` says whether the version lacks it.
+    pub(crate) fn of(differs: bool, needs: &[String], lacks: impl Fn(&str) -> bool) -> Self {
+        let missing: BTreeSet<String> = needs.iter().filter(|need| lacks(need)).cloned().collect();
+        match (differs, missing.is_empty()) {
+            (false, _) => Self::Ok,
+            (true, true) => Self::Differs,
+            (true, false) => Self::Lacks(missing),
         }
-        let missing: BTreeSet<String> = report.needs.iter().filter(|need| lacks(need)).cloned().collect();
-        if missing.is_empty() { Self::Differs } else { Self::Lacks(missing) }
     }
 
     /// The result of two parts.

@@ -13,6 +13,7 @@ use fake_claude::replay::ask_version;
 use crate::checks::{self, Claude};
 use crate::choice::is_exact;
 use crate::known::{self, Known, Version};
+use crate::learn;
 use crate::pool::{self, Part};
 use crate::report::Report;
 use crate::verdict::Verdict;
@@ -31,6 +32,8 @@ struct Judged {
     differences: Vec<String>,
     /// Checks whose facts are the same, but whose shapes differ.
     shapes: BTreeSet<String>,
+    /// What murmur doesn't know, and how often it came.
+    unknown: BTreeMap<String, u64>,
 }
 
 /// Checks versions.
@@ -52,23 +55,28 @@ pub(crate) fn judge(words: &[String]) -> Result<ExitCode> {
             parts.extend(checks::parts(check, claude, None)?);
         }
     }
-    let mut reports: Vec<Report> = Vec::new();
+    let (mut all, mut reports, mut wrong) = (Vec::new(), Vec::new(), None);
     pool::run(&parts, |at, report| {
+        reports.push((&parts[at], report));
+        // The last part of a version.
         if parts.get(at + 1).is_none_or(|next| next.claude != parts[at].claude) {
-            say(&format!("{}: all run, after {} s", parts[at].version, started.elapsed().as_secs()));
+            match judged(&std::mem::take(&mut reports), &mut known) {
+                Ok(judged) => {
+                    say(&format!("{}: all run after {} s", judged.version, started.elapsed().as_secs()));
+                    judged.differences.iter().for_each(|line| say(line));
+                    all.push(judged);
+                }
+                Err(error) => wrong = Some(error),
+            }
         }
-        reports.push(report);
     })?;
-    let mut all = Vec::new();
-    for claude in &claudes {
-        let own = parts.iter().zip(&reports).filter(|(part, _)| part.claude == claude.path);
-        let judged = judged(claude, &own.collect::<Vec<_>>(), &mut known)?;
-        if names.is_empty() {
-            known.add_tested(judged.version);
-        }
-        all.push(judged);
+    if let Some(error) = wrong {
+        return Err(error);
     }
-    known.write()?;
+    if names.is_empty() {
+        known.tested.extend(all.iter().map(|judged| judged.version));
+    }
+    learn::write(&known)?;
     table(&chosen, &all);
     Ok(code(advise(&all)))
 }
@@ -94,11 +102,12 @@ fn installed(named: &[String]) -> (Vec<Claude>, Vec<String>) {
     (claudes, missing)
 }
 
-fn judged(claude: &Claude, parts: &[(&Part, &Report)], known: &mut Known) -> Result<Judged> {
-    let version =
-        Version::parse(&claude.version).with_context(|| format!("{:?} is no version", claude.version))?;
+/// The verdicts on one version; `known` learns what it can do.
+fn judged(parts: &[(&Part, Report)], known: &mut Known) -> Result<Judged> {
+    let said = parts.first().map_or("", |(part, _)| &part.version);
+    let version = Version::parse(said).with_context(|| format!("{said:?} is no version"))?;
     for (name, has) in parts.iter().flat_map(|(_, report)| &report.capabilities) {
-        known.learn(name, version, *has);
+        learn::learn(known, name, version, *has);
     }
     let is_recorded = version.to_string() == real::VERSION;
     let mut judged = Judged {
@@ -107,15 +116,20 @@ fn judged(claude: &Claude, parts: &[(&Part, &Report)], known: &mut Known) -> Res
         verdicts: BTreeMap::new(),
         differences: Vec::new(),
         shapes: BTreeSet::new(),
+        unknown: BTreeMap::new(),
     };
     for (part, report) in parts {
-        let lacks = |need: &str| known.has(need, version) == Some(false);
-        let verdict = Verdict::of(report, lacks, is_recorded);
+        let lacks = |need: &str| learn::lacks(known, need, version);
+        for (name, count) in &report.unknown {
+            *judged.unknown.entry(name.clone()).or_default() += count;
+        }
+        let is_same = report.shapes.is_empty() && report.unknown.is_empty();
+        let differs = !report.facts.is_empty() || is_recorded && !is_same;
+        let verdict = Verdict::of(differs, &report.needs, lacks);
         if verdict == Verdict::Differs {
             let name = format!("{version}: {}: {}", part.check, part.case);
-            let all =
-                if is_recorded { report.differences().collect() } else { Vec::from_iter(&report.facts) };
-            let shown = |what: &&String| format!("{name}: {}", what.chars().take(SHOWN).collect::<String>());
+            let all = if is_recorded { report.differences().collect() } else { report.facts.clone() };
+            let shown = |what: &String| format!("{name}: {}", what.chars().take(SHOWN).collect::<String>());
             judged.differences.extend(all.iter().map(shown));
         } else if report.facts.is_empty() && !report.shapes.is_empty() {
             judged.shapes.insert(part.check.clone());
@@ -148,12 +162,14 @@ fn table(checks: &[String], all: &[Judged]) {
 
 /// Prints the differences and what to do; returns whether all agree.
 fn advise(all: &[Judged]) -> bool {
-    for judged in all {
-        judged.differences.iter().for_each(|line| say(line));
-    }
     for judged in all.iter().filter(|judged| !judged.shapes.is_empty() && !judged.is_recorded) {
         let checks: Vec<&str> = judged.shapes.iter().map(String::as_str).collect();
         say(&format!("{}: the same facts in other shapes: {}", judged.version, checks.join(", ")));
+    }
+    for judged in all.iter().filter(|judged| !judged.unknown.is_empty()) {
+        let names = judged.unknown.iter().map(|(name, count)| format!("{name} ({count})"));
+        let names: Vec<String> = names.collect();
+        say(&format!("{}: murmur doesn't know {}", judged.version, names.join(", ")));
     }
     let differs = |judged: &&Judged| judged.verdicts.values().any(|verdict| *verdict == Verdict::Differs);
     let (bad, good): (Vec<&Judged>, Vec<&Judged>) = all.iter().partition(differs);

@@ -44,6 +44,7 @@ documents! {
     backends = "docs/reference/backends.md",
     captures = "docs/guide/captures.md",
     claude_code = "fixtures/acted/README.md",
+    claude_versions = "docs/reference/claude-code.md",
     commands = "docs/reference/commands.md",
     comparison = "docs/guide/comparison.md",
     config = "docs/reference/config.md",

@@ -4,12 +4,20 @@
 mod choice;
 #[path = "../conformance/compare.rs"]
 mod compare;
+#[path = "../conformance/known.rs"]
+mod known;
+#[path = "../conformance/verdict.rs"]
+mod verdict;
 
 use std::path::{Path, PathBuf};
 
 use choice::Choice;
 use compare::compare;
 use fake_claude::replay::Fixture;
+use known::{Known, Version};
+use murmur_agent::parser::{Dialect, Parser};
+use serde_json::Value;
+use verdict::Verdict;
 
 use crate::fake_claude::fixture;
 
@@ -75,5 +83,88 @@ fn a_name_is_either_a_recorded_or_an_acted_scenario() {
         let path = entry.unwrap().path();
         let name = path.file_stem().unwrap();
         assert!(!root.join("claude").join(name).exists(), "{} has both", name.display());
+    }
+}
+
+#[test]
+fn the_page_on_versions_is_made_from_the_measurements() {
+    let page = std::fs::read_to_string(known::path(known::PAGE)).unwrap();
+    assert_eq!(Known::read().unwrap().page(&page).unwrap(), page, "run: just conformance versions");
+    let order = ["2.1.89 (Claude Code)", "2.1.110", "2.1.1000"].map(|text| Version::parse(text).unwrap());
+    assert!(order.is_sorted() && order[0].to_string() == "2.1.89");
+    assert_eq!(Version::parse("2.1"), None);
+}
+
+/// Everything that stands under `needs` in a file.
+fn needs(value: &Value) -> Vec<String> {
+    match value {
+        Value::Object(fields) => {
+            let own = fields.get("needs").and_then(Value::as_array).into_iter().flatten();
+            let own = own.filter_map(Value::as_str).map(str::to_owned);
+            own.chain(fields.values().flat_map(needs)).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(needs).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn what_a_scenario_needs_is_a_capability_and_what_proves_one_is_a_scenario() {
+    let known = Known::read().unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let read = |path: &Path| -> Value { serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap() };
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(root.join("acted")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    files.extend(
+        std::fs::read_dir(root.join("claude"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path().join("scenario.json")),
+    );
+    for path in files {
+        for need in needs(&read(&path)) {
+            assert!(known.capabilities.iter().any(|one| one.name == need), "{need} in {}", path.display());
+        }
+    }
+    for one in &known.capabilities {
+        match one.proof.as_deref().map(|proof| proof.split_once('/').ok_or(proof)) {
+            Some(Ok((file, case))) => {
+                let file = read(&root.join("acted").join(format!("{file}.json")));
+                assert!(file["cases"][case].is_object(), "{}", one.name);
+            }
+            Some(Err(scenario)) => assert!(root.join("claude").join(scenario).is_dir(), "{}", one.name),
+            None => assert!(one.probe.is_some(), "{}", one.name),
+        }
+    }
+}
+
+#[test]
+fn a_version_agrees_or_lacks_something_or_differs() {
+    let needs = ["defer".to_owned()];
+    let lacks = |need: &str| need == "defer";
+    let (agrees, lacking) = (Verdict::of(false, &needs, lacks), Verdict::of(true, &needs, lacks));
+    assert_eq!(agrees, Verdict::Ok);
+    assert_eq!(lacking.to_string(), "can't: defer");
+    // It has what is needed, and differs all the same.
+    let differs = Verdict::of(true, &needs, |_| false);
+    assert_eq!(differs, Verdict::Differs);
+    assert_eq!(agrees.and(lacking.clone()), lacking);
+    assert_eq!(lacking.and(differs).to_string(), "differs");
+}
+
+#[test]
+fn murmur_knows_everything_in_the_recordings() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    for (folder, dialect) in
+        [("claude", Dialect::StreamJson), ("codex", Dialect::CodexAppServer), ("acp", Dialect::Acp)]
+    {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let Ok(output) = std::fs::read(entry.unwrap().path().join("stdout")) else { continue };
+            let mut parser = Parser::new(dialect);
+            parser.feed(&output, &mut |_| {});
+            parser.finish(&mut |_| {});
+            let unknown: Vec<(&str, u64)> = parser.unknown().iter().collect();
+            assert_eq!(unknown, [], "{folder}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod claude;
 mod files;
 mod model;
+mod output;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

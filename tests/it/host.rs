@@ -15,6 +15,7 @@ mod slow;
 mod stop;
 mod texts;
 mod unkept;
+mod unknown;
 
 use std::path::PathBuf;
 

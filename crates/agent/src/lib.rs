@@ -5,6 +5,7 @@
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
 //! - `event`: what an agent does, whatever agent it is
+//! - `unknown`: counts what a parser doesn't know
 //! - `call`: a tool call of another backend, in the vocabulary that guard and rules know
 //! - `invocation`: the program, its arguments, environment and working folder
 //! - `settings`: the settings that make Claude Code call murmur's hooks
@@ -37,3 +38,4 @@ pub mod prompt;
 pub mod rule_files;
 pub mod settings;
 pub mod start;
+pub mod unknown;

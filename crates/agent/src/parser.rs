@@ -4,6 +4,7 @@
 //! are parsed in place; only a line that a chunk boundary cuts is copied. [`MAX_LINE`] bounds memory use.
 
 use super::event::{Event, MAX_LINE};
+use super::unknown::Unknown;
 use super::{acp, claude, codex};
 use memchr::memchr;
 
@@ -27,6 +28,7 @@ pub enum Dialect {
 pub struct Parser {
     dialect: Dialect,
     state: State,
+    unknown: Unknown,
 }
 
 #[derive(Debug)]
@@ -55,14 +57,14 @@ impl Dialect {
     }
 
     /// Passes the events of `line` (without its newline) to `sink`. A blank line has none; a line that is not a JSON object
-    /// has only [`Event::Garbled`].
-    fn parse(self, line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
+    /// has only [`Event::Garbled`]. Counts what is `unknown`.
+    fn parse(self, line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
         let line = line.trim_ascii();
         match self {
             _ if line.is_empty() => {}
-            Self::StreamJson => claude::parse(line, sink),
-            Self::CodexAppServer => codex::parse(line, sink),
-            Self::Acp => acp::parse(line, sink),
+            Self::StreamJson => claude::parse(line, sink, unknown),
+            Self::CodexAppServer => codex::parse(line, sink, unknown),
+            Self::Acp => acp::parse(line, sink, unknown),
         }
     }
 }
@@ -71,22 +73,28 @@ impl Parser {
     /// A parser for output in `dialect`.
     #[must_use]
     pub fn new(dialect: Dialect) -> Self {
-        Self { dialect, state: State::default() }
+        Self { dialect, state: State::default(), unknown: Unknown::default() }
+    }
+
+    /// What it has read so far and doesn't know.
+    #[must_use]
+    pub fn unknown(&self) -> &Unknown {
+        &self.unknown
     }
 
     /// Takes the next bytes and passes every event they complete to `sink`, in order.
     pub fn feed(&mut self, mut bytes: &[u8], sink: &mut impl FnMut(Event<'_>)) {
-        let dialect = self.dialect;
+        let (dialect, unknown) = (self.dialect, &mut self.unknown);
         while let Some(end) = memchr(b'\n', bytes) {
             let (piece, rest) = (&bytes[..end], &bytes[end + 1..]);
             bytes = rest;
             match &mut self.state {
                 State::Line(start) if start.is_empty() && piece.len() <= MAX_LINE => {
-                    dialect.parse(piece, sink);
+                    dialect.parse(piece, sink, unknown);
                 }
                 State::Line(start) if start.len() + piece.len() <= MAX_LINE => {
                     start.extend_from_slice(piece);
-                    dialect.parse(start, sink);
+                    dialect.parse(start, sink, unknown);
                     start.clear();
                     start.shrink_to(KEPT_CAPACITY);
                 }
@@ -110,7 +118,7 @@ impl Parser {
     /// Ends the stream; a last line without a newline counts like any other.
     pub fn finish(&mut self, sink: &mut impl FnMut(Event<'_>)) {
         match std::mem::take(&mut self.state) {
-            State::Line(last) => self.dialect.parse(&last, sink),
+            State::Line(last) => self.dialect.parse(&last, sink, &mut self.unknown),
             State::Skipping(bytes) => sink(Event::Oversized { bytes }),
         }
     }

@@ -292,6 +292,18 @@ impl DataDir {
         self.root.join("decisions.jsonl")
     }
 
+    /// What agents wrote lately that murmur doesn't know.
+    #[must_use]
+    pub fn unknown(&self) -> PathBuf {
+        self.root.join("unknown.json")
+    }
+
+    /// The lock for changes to [`Self::unknown`].
+    #[must_use]
+    pub fn unknown_lock(&self) -> PathBuf {
+        self.root.join("unknown.lock")
+    }
+
     /// The sockets and records of hosts.
     #[must_use]
     pub fn hosts(&self) -> PathBuf {

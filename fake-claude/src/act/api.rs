@@ -29,6 +29,8 @@ pub(super) struct ApiFailure {
     pub(super) cause: Option<(u16, Value)>,
     /// The usage limit that is reached.
     pub(super) limit: Option<UsageLimit>,
+    /// Whether the assistant's line has the cause: older versions only have it in `result`.
+    marks_cause: bool,
 }
 
 /// A subscription's usage limit, from the headers of a 429.
@@ -123,6 +125,7 @@ impl ApiFailure {
             terminal_reason: "api_error",
             cause: None,
             limit: None,
+            marks_cause: false,
         }
     }
 
@@ -140,7 +143,8 @@ impl ApiFailure {
                 ("Invalid API key · Fix external API key".into(), "authentication_failed")
             }
             401 | 403 => (format!("Failed to authenticate. {}", plain()), "authentication_failed"),
-            404 => (no_model(), "model_not_found"),
+            404 if version.is_at_least(160) => (no_model(), "model_not_found"),
+            404 => (no_model(), "invalid_request"),
             413 => {
                 terminal_reason = "image_error";
                 (TOO_LARGE.into(), "invalid_request")
@@ -163,13 +167,15 @@ impl ApiFailure {
         if !version.is_at_least(250) {
             terminal_reason = "completed";
         }
-        Self { text, kind, terminal_reason, cause: Some((status, error.error["type"].clone())), limit }
+        let cause = Some((status, error.error["type"].clone()));
+        let marks_cause = version.is_at_least(300);
+        Self { text, kind, terminal_reason, cause, limit, marks_cause }
     }
 
     /// The fields of the assistant's line.
     pub(super) fn marks(&self) -> Value {
         let mut marks = json!({"error": self.kind, "is_api_error_message": true});
-        if let Some((status, kind)) = &self.cause {
+        if let Some((status, kind)) = self.cause.as_ref().filter(|_| self.marks_cause) {
             marks["api_error_status"] = (*status).into();
             marks["api_error_type"] = kind.clone();
         }

@@ -97,7 +97,7 @@ impl Actor<'_> {
         let input = decision.get("updatedInput");
         match (decision["behavior"].as_str(), decision["message"].as_str()) {
             (Some("allow"), _) if input.is_none_or(Value::is_object) => {
-                if input.is_none() && !strict.is_empty() && !self.session.version.is_new() {
+                if input.is_none() && !strict.is_empty() && !self.session.version.is_at_least(250) {
                     return Approval::Refused(
                         "Tool permission request failed: ZodError: updatedInput".into(),
                     );

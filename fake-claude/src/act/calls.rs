@@ -145,7 +145,10 @@ impl Actor<'_> {
         let mut call = call.clone();
         if let Some(input) = verdict.input {
             if let Some(issue) = tools::invalid(&name(&call), &input) {
-                return Ok(CallResult::Refused { text: self.unfit(&call, &issue), denied: true });
+                return Ok(CallResult::Refused {
+                    text: self.unfit(&call, &issue),
+                    denied: self.session.version.is_at_least(160),
+                });
             }
             call["input"] = input;
         }

@@ -14,8 +14,8 @@ use crate::host::record::Ended;
 use crate::host::registration::Registration;
 use crate::host::run::{self as host, Spec};
 use crate::host::state::Kind;
-use crate::journal::decisions;
 use crate::journal::unfinished::{Kept, Unwritten};
+use crate::journal::{decisions, unknown};
 use crate::pulse::task;
 use crate::trust::{self, PrivateFile};
 use anyhow::{Context, bail};
@@ -119,6 +119,11 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
             && let Err(error) = decisions::record_unanswered(&dir, &run.unanswered)
         {
             let _full = writeln!(io::stderr(), "{ended_at} {}", Failure::of(&error).line());
+        }
+        if let Ok((run, _)) = &ran {
+            let backend = args.backend.to_string();
+            // Best effort: it is only for the doctor.
+            let _untold = unknown::record(&dir, &backend, &run.version, &run.unknown, clock::now());
         }
         // Log this before closing the record, which removes an empty log.
         if let Ok((run, _)) = &ran

@@ -7,6 +7,7 @@ use super::call::{Call, Fields};
 use super::message::{Message, text_at};
 use super::outcome;
 use crate::event::{Event, Json, PermissionRequest};
+use crate::unknown::Unknown;
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -16,11 +17,39 @@ const REVIEW: &str = "guardian_assessment:";
 /// What opencode shows instead of a call of a tool that the model does not have.
 const INVALID: &str = "invalid";
 
-/// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object.
-pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
+/// Updates of version 1 of the protocol that murmur doesn't read.
+const SKIPPED: [&str; 10] = [
+    "agent_thought_chunk",
+    "available_commands_update",
+    "compaction_summary_chunk",
+    "compaction_update",
+    "config_option_update",
+    "notice",
+    "plan",
+    "session_info_update",
+    "usage_update",
+    "user_message_chunk",
+];
+
+/// Its other requests and notifications, which the dialog answers or nobody needs.
+const OTHERS: [&str; 9] = [
+    "elicitation/complete",
+    "elicitation/create",
+    "fs/read_text_file",
+    "fs/write_text_file",
+    "terminal/create",
+    "terminal/kill",
+    "terminal/output",
+    "terminal/release",
+    "terminal/wait_for_exit",
+];
+
+/// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object. Counts unknown methods and
+/// updates, but not fields. Methods that begin with `_` are a program's own extensions.
+pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     match Message::read(line) {
         None => sink(Event::Garbled),
-        Some(Message::Update(update)) => emit_update(&update, sink),
+        Some(Message::Update(update)) => emit_update(&update, sink, unknown),
         Some(Message::Request { id, method, params }) if method == "session/request_permission" => {
             let nothing = Fields::new();
             let asked = params.get("toolCall").and_then(Value::as_object).unwrap_or(&nothing);
@@ -38,7 +67,12 @@ pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
             }
         }
         Some(Message::Response(own, response)) => outcome::emit(&own, &response, sink),
-        Some(Message::Request { .. } | Message::Notification { .. } | Message::Other) => {}
+        Some(Message::Request { method, .. } | Message::Notification { method, .. }) => {
+            if !method.starts_with('_') && !OTHERS.contains(&&*method) {
+                unknown.add(&[method.as_bytes()]);
+            }
+        }
+        Some(Message::Other) => {}
     }
 }
 
@@ -55,7 +89,7 @@ pub(super) fn request(id: &Value, said: &[&Fields]) -> PermissionRequest {
     }
 }
 
-fn emit_update(update: &Fields, sink: &mut impl FnMut(Event<'_>)) {
+fn emit_update(update: &Fields, sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     let text =
         |path: &[&str]| path.split_first().map_or("", |(first, rest)| text_at(update.get(*first), rest));
     match text(&["sessionUpdate"]) {
@@ -73,7 +107,9 @@ fn emit_update(update: &Fields, sink: &mut impl FnMut(Event<'_>)) {
             }
         }
         "current_mode_update" => sink(Event::PermissionMode { mode: text(&["currentModeId"]).into() }),
-        _ => {}
+        "agent_message_chunk" => {}
+        kind if SKIPPED.contains(&kind) => {}
+        kind => unknown.add(&[b"session/update/", kind.as_bytes()]),
     }
 }
 

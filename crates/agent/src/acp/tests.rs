@@ -41,6 +41,15 @@ fn events(lines: &[String]) -> Vec<String> {
     seen
 }
 
+/// What is unknown in `lines`.
+fn unknown(lines: &[String]) -> Vec<String> {
+    let mut parser = Parser::new(Dialect::Acp);
+    for line in lines {
+        parser.feed(format!("{line}\n").as_bytes(), &mut |_| {});
+    }
+    parser.unknown().iter().map(|(name, _)| name.to_owned()).collect()
+}
+
 /// An event in few words.
 fn short(event: &Event<'_>) -> String {
     match event {

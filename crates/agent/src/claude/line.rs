@@ -1,15 +1,16 @@
 //! Parses one line of stream-json into events. Strings without escapes are borrowed, not copied.
 
 use super::json::{Scanner, Text};
-use super::{rare, session};
+use super::{known, rare, session};
 use crate::event::{Event, Json};
+use crate::unknown::Unknown;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object.
-pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
+/// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object. Counts what is unknown.
+pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     match StreamLine::read(line) {
-        Some(parsed) => parsed.emit(line, sink),
+        Some(parsed) => parsed.emit(line, sink, unknown),
         None => sink(Event::Garbled),
     }
 }
@@ -25,6 +26,9 @@ struct StreamLine<'a> {
     model: Text<'a>,
     version: Text<'a>,
     error: Text<'a>,
+    is_attachment: bool,
+    /// Fields that no known line has.
+    unknown: Vec<&'a [u8]>,
 }
 
 impl<'a> StreamLine<'a> {
@@ -43,22 +47,42 @@ impl<'a> StreamLine<'a> {
                 b"model" => read.model = value.text_or_empty()?,
                 b"claude_code_version" => read.version = value.text_or_empty()?,
                 b"error" => read.error = value.text_or_empty()?,
-                _ => value.skip()?,
+                b"attachment" => {
+                    read.is_attachment = true;
+                    value.skip()?;
+                }
+                _ => {
+                    if !known::is_line_field(name) {
+                        read.unknown.push(name);
+                    }
+                    value.skip()?;
+                }
             }
             Some(())
         })?;
         scanner.is_at_end().then_some(read)
     }
 
-    fn emit(self, line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
-        match (self.kind.0, self.subtype.0) {
+    fn emit(self, line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
+        let kind = self.kind.0;
+        for field in &self.unknown {
+            let (slash, subtype): (&[u8], _) =
+                if kind == b"system" { (b"/", self.subtype.0) } else { (b"", b"") };
+            unknown.add(&[kind, slash, subtype, b".", field]);
+        }
+        match (kind, self.subtype.0) {
             (b"assistant" | b"user", _) => {
+                for field in &self.message.unknown {
+                    unknown.add(&[kind, b".message.", field]);
+                }
                 let (message, parent) = (self.message.id.decode(), self.parent.decode());
                 if !self.error.0.is_empty() {
                     sink(session::api_error(line));
                 }
                 let read = Scanner::new(self.message.content).elements(|block| {
-                    Block::read(block)?.emit(&message, &parent, sink);
+                    let block = Block::read(block)?;
+                    block.count(kind, unknown);
+                    block.emit(&message, &parent, sink);
                     Some(())
                 });
                 if read.is_none() {
@@ -73,11 +97,14 @@ impl<'a> StreamLine<'a> {
                 mcp_servers: session::mcp_servers(line),
             }),
             (b"system", b"api_retry") => sink(rare::retry(line)),
-            (b"system", subtype) => session::system(subtype, line, sink),
-            (b"rate_limit_event", _) => session::rate_limit(line, sink),
+            (b"system", subtype) => session::system(subtype, line, sink, unknown),
+            (b"rate_limit_event", _) => session::rate_limit(line, sink, unknown),
             (b"result", _) => sink(rare::result(line)),
-            (b"control_request" | b"control_cancel_request", _) => rare::control(line, sink),
-            _ => {}
+            (b"control_request" | b"control_cancel_request", _) => rare::control(line, sink, unknown),
+            (b"", _) if self.is_attachment => {}
+            (b"", _) => unknown.add(&[b"no-type"]),
+            (kind, _) if known::is_skipped_line(kind) => {}
+            (kind, _) => unknown.add(&[kind]),
         }
     }
 }
@@ -87,11 +114,13 @@ struct Message<'a> {
     id: Text<'a>,
     /// A string if the message is a replayed prompt, which is ignored.
     content: &'a [u8],
+    /// Fields that no known message has.
+    unknown: Vec<&'a [u8]>,
 }
 
 impl Default for Message<'_> {
     fn default() -> Self {
-        Self { id: Text::default(), content: b"[]" }
+        Self { id: Text::default(), content: b"[]", unknown: Vec::new() }
     }
 }
 
@@ -102,7 +131,12 @@ impl<'a> Message<'a> {
             match name {
                 b"id" => read.id = value.text_or_empty()?,
                 b"content" => read.content = value.raw()?,
-                _ => value.skip()?,
+                _ => {
+                    if !known::is_message_field(name) {
+                        read.unknown.push(name);
+                    }
+                    value.skip()?;
+                }
             }
             Some(())
         })?;
@@ -120,6 +154,8 @@ struct Block<'a> {
     tool_use_id: Text<'a>,
     content: Output<'a>,
     is_error: bool,
+    /// Fields that no known block has.
+    unknown: Vec<&'a [u8]>,
 }
 
 impl<'a> Block<'a> {
@@ -135,11 +171,27 @@ impl<'a> Block<'a> {
                 b"tool_use_id" => read.tool_use_id = value.text_or_empty()?,
                 b"content" => read.content = Output::read(value)?,
                 b"is_error" => read.is_error = value.raw()? == b"true",
-                _ => value.skip()?,
+                _ => {
+                    if !known::is_block_field(name) {
+                        read.unknown.push(name);
+                    }
+                    value.skip()?;
+                }
             }
             Some(())
         })?;
         Some(read)
+    }
+
+    /// Counts what is unknown of this block in a line of type `line`.
+    fn count(&self, line: &[u8], unknown: &mut Unknown) {
+        let is_read = matches!(self.kind.0, b"text" | b"tool_use" | b"tool_result");
+        if !is_read && !known::is_skipped_block(self.kind.0) {
+            unknown.add(&[line, b".content/", self.kind.0]);
+        }
+        for field in &self.unknown {
+            unknown.add(&[line, b".content/", self.kind.0, b".", field]);
+        }
     }
 
     fn emit(self, message: &str, parent: &str, sink: &mut impl FnMut(Event<'_>)) {

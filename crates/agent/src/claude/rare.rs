@@ -2,6 +2,7 @@
 
 use super::json::{Scanner, Text};
 use crate::event::{Event, PermissionRequest, RunResult, Tokens};
+use crate::unknown::Unknown;
 use murmur_core::id::SessionId;
 use serde::Deserialize;
 use serde_json::Value;
@@ -67,8 +68,8 @@ pub(super) fn retry(line: &[u8]) -> Event<'static> {
     read.map_or(Event::Garbled, |()| retry)
 }
 
-/// A permission request on the agent's stdout, or its cancellation. Ignores other control requests.
-pub(super) fn control(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
+/// A permission request on the agent's stdout, or its cancellation. Only counts other control requests.
+pub(super) fn control(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     #[derive(Deserialize)]
     struct Control {
         #[serde(rename = "type")]
@@ -100,7 +101,7 @@ pub(super) fn control(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
             })));
         }
         ("control_cancel_request", _) => sink(Event::PermissionRequestCancelled { request_id }),
-        _ => {}
+        _ => unknown.add(&[b"control_request/", subtype.as_bytes()]),
     }
 }
 

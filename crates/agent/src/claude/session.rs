@@ -3,12 +3,14 @@
 //! Every release adds fields; a field of an unexpected shape is ignored, and the rest of the line counts.
 
 use super::json::Scanner;
+use super::known;
 use super::rare::{number, owned};
 use crate::event::{ApiError, BackgroundTask, Compaction, Event, McpServer, RateLimit, Task, TaskStage};
+use crate::unknown::Unknown;
 use std::borrow::Cow;
 
 /// Passes on the events of a `system` line of this subtype, other than `init` and `api_retry`.
-pub(super) fn system(subtype: &[u8], line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
+pub(super) fn system(subtype: &[u8], line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     match subtype {
         b"task_started" => sink(task(TaskStage::Started, line)),
         b"task_progress" => sink(task(TaskStage::Progress, line)),
@@ -17,7 +19,8 @@ pub(super) fn system(subtype: &[u8], line: &[u8], sink: &mut impl FnMut(Event<'_
         b"background_tasks_changed" => background(line, sink),
         b"compact_boundary" => sink(compacted(line)),
         b"status" => status(line, sink),
-        _ => {}
+        _ if known::is_skipped_system(subtype) => {}
+        _ => unknown.add(&[b"system/", subtype]),
     }
 }
 
@@ -119,7 +122,7 @@ fn status(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
 }
 
 /// The state of a subscription's rate limits: the one that counts, and before it, from 2.1.330 on, those of other windows.
-pub(super) fn rate_limit(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
+pub(super) fn rate_limit(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     let mut limit = RateLimit::default();
     let mut windows: Vec<RateLimit> = Vec::new();
     let read = Scanner::new(line).members(|value, name| match name {
@@ -130,7 +133,12 @@ pub(super) fn rate_limit(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
                 b"resetsAt" => limit.resets_at = number::<f64>(value.raw()?).map(|seconds| seconds as i64),
                 b"utilization" => limit.utilization = number(value.raw()?),
                 b"unifiedWindows" => windows = unified_windows(value.raw()?),
-                _ => value.skip()?,
+                _ => {
+                    if !known::is_limit_field(name) {
+                        unknown.add(&[b"rate_limit_event.rate_limit_info.", name]);
+                    }
+                    value.skip()?;
+                }
             }
             Some(())
         }),

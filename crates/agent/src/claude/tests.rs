@@ -61,6 +61,41 @@ fn unknown_types_fields_and_shapes_are_skipped() {
 }
 
 #[test]
+fn unknown_types_and_fields_are_counted_and_known_ones_are_not() {
+    let lines = [
+        r#"{"type":"command_lifecycle","uuid":"u","session_id":"s"}"#,
+        r#"{"type":"system","subtype":"thinking_tokens","estimated_tokens":3}"#,
+        r#"{"attachment":{"deep":1}}"#,
+        r#"{"type":"assistant","message":{"id":"a","usage":{"new":1},"content":[{"type":"thinking","thinking":"hm","signature":"x"}]}}"#,
+        r#"{"type":"dawn","session_id":"s"}"#,
+        r#"{"type":"system","subtype":"dusk"}"#,
+        r#"{"type":"system","subtype":"dusk"}"#,
+        r#"{"x":7}"#,
+        r#"{"new":7,"type":"system","subtype":"init"}"#,
+        r#"{"type":"assistant","new":7,"message":{"id":"a","fresh":7,"content":[{"type":"song"},{"type":"text","text":"x","rhyme":7}]}}"#,
+        r#"{"type":"control_request","request_id":"1","request":{"subtype":"sing"}}"#,
+        r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","moon":"full","overageStatus":"x"}}"#,
+    ];
+    let mut parser = Parser::default();
+    parser.feed(lines.join("\n").as_bytes(), &mut |_| {});
+    parser.finish(&mut |_| {});
+    let seen: Vec<String> = parser.unknown().iter().map(|(name, count)| format!("{name} {count}")).collect();
+    insta::assert_snapshot!(seen.join("\n"), @r"
+    .x 1
+    assistant.content/song 1
+    assistant.content/text.rhyme 1
+    assistant.message.fresh 1
+    assistant.new 1
+    control_request/sing 1
+    dawn 1
+    no-type 1
+    rate_limit_event.rate_limit_info.moon 1
+    system/dusk 2
+    system/init.new 1
+    ");
+}
+
+#[test]
 fn a_result_keeps_its_other_fields_when_one_has_an_unexpected_shape() {
     let line = r#"{"type":"result","is_error":true,"result":["no"],"num_turns":"many","errors":["boom",3],"subtype":null}"#;
     insta::assert_snapshot!(of(line).join("\n"), @r#"Result(RunResult { subtype: "", is_error: true, text: None, errors: ["boom"], stop_reason: None, session_id: None, cost_usd: None, duration_ms: None, num_turns: None, denials: [], deferred_tool: None, api_error_status: None, origin: None, models: [], usage: None, total_usage: None })"#);

@@ -2,10 +2,11 @@
 //!
 //! Only calls that hooks see become tool calls, under the id that the hook gets (measured on 0.169.0, also in code mode).
 
-use super::command;
 use super::line::Line;
 use super::patch::{self, Change};
+use super::{command, known};
 use crate::event::{Event, Json};
+use crate::unknown::Unknown;
 use serde::Deserialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -64,8 +65,15 @@ pub(super) fn started(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Opti
 }
 
 /// `item/completed`: a message, or the result of a call.
-pub(super) fn completed(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
+pub(super) fn completed(
+    line: &Line<'_>,
+    sink: &mut impl FnMut(Event<'_>),
+    unknown: &mut Unknown,
+) -> Option<()> {
     let Params { item } = line.params()?;
+    if !known::ITEMS.contains(&&*item.kind) {
+        unknown.add(&[b"item/completed/", item.kind.as_bytes()]);
+    }
     if item.kind == "agentMessage" {
         let text = item.text.unwrap_or_default();
         sink(Event::Text { message: item.id.into(), parent: "".into(), text, is_chunk: false });

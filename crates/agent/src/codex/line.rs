@@ -1,8 +1,9 @@
 //! Parses one line of the app-server's output into events: a notification, or the response to one of murmur's requests,
 //! whose ids are strings that say what was asked. The app-server's own requests have no events: the dialog answers them.
 
-use super::{hooks, item, report, thread};
+use super::{hooks, item, known, report, thread};
 use crate::event::Event;
+use crate::unknown::Unknown;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -44,28 +45,36 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object.
-pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
+/// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object. Counts unknown methods and
+/// items, but not fields.
+pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     let text = String::from_utf8_lossy(line);
     let Some(line) = Line::read(&text) else { return sink(Event::Garbled) };
     match (line.method(), line.id) {
-        (Some(method), None) => notification(&method, &line, sink),
+        (Some(method), None) => notification(&method, &line, sink, unknown),
+        (Some(method), Some(_)) if !known::REQUESTS.contains(&&*method) => unknown.add(&[method.as_bytes()]),
+        (Some(_), Some(_)) => {}
         (None, Some(_)) => response(&line, sink),
-        _ => {}
+        (None, None) => unknown.add(&[b"no-method"]),
     }
 }
 
-fn notification(method: &str, line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) {
+fn notification(method: &str, line: &Line<'_>, sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     let read = match method {
         "item/started" => item::started(line, sink),
-        "item/completed" => item::completed(line, sink),
+        "item/completed" => item::completed(line, sink, unknown),
         "turn/completed" => report::turn(line, sink),
         "error" => report::error(line, sink),
         "thread/tokenUsage/updated" => report::usage(line, sink),
         "account/rateLimits/updated" => report::rate_limits(line, sink),
         "hook/completed" => report::hook(line, sink),
         "warning" => report::warning(line, sink),
-        _ => Some(()),
+        _ => {
+            if !known::NOTIFICATIONS.contains(&method) {
+                unknown.add(&[method.as_bytes()]);
+            }
+            Some(())
+        }
     };
     if read.is_none() {
         sink(Event::Garbled);

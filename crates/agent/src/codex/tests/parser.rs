@@ -3,12 +3,13 @@
 use super::{HOOKS, INITIALIZED, MCP_STARTED, TURN_STARTED, thread, turn_completed};
 use crate::codex::parse;
 use crate::event::{Event, RunResult};
+use crate::unknown::Unknown;
 
 /// The events of `lines`, as text.
 fn events(lines: &[&str]) -> Vec<String> {
     let mut seen = Vec::new();
     for line in lines {
-        parse(line.as_bytes(), &mut |event| seen.push(shown(&event)));
+        parse(line.as_bytes(), &mut |event| seen.push(shown(&event)), &mut Unknown::default());
     }
     seen
 }
@@ -29,11 +30,12 @@ fn shown(event: &Event<'_>) -> String {
 /// The only result in `line`.
 fn result(line: &str) -> RunResult {
     let mut results = Vec::new();
-    parse(line.as_bytes(), &mut |event| {
+    let mut sink = |event: Event<'_>| {
         if let Event::Result(result) = event {
             results.push(*result);
         }
-    });
+    };
+    parse(line.as_bytes(), &mut sink, &mut Unknown::default());
     assert_eq!(results.len(), 1, "{line}");
     results.remove(0)
 }
@@ -230,4 +232,23 @@ fn quoted_text_does_not_end_a_turn() {
     let quoted = r#"{"type":"agentMessage","id":"m","text":"{\"method\":\"turn/completed\",\"params\":{\"turn\":{\"status\":\"failed\"}}}"}"#;
     assert!(events(&[&item("completed", quoted)])[0].starts_with("text {"));
     assert!(!item("completed", quoted).contains("\"turn/completed\""));
+}
+
+#[test]
+fn unknown_methods_and_items_are_counted() {
+    let mut unknown = Unknown::default();
+    for line in [
+        r#"{"method":"thread/new","params":{}}"#,
+        r#"{"method":"item/new/requestApproval","id":3,"params":{}}"#,
+        r#"{"method":"turn/started","params":{"of":"tomorrow"}}"#,
+        r#"{"method":"item/fileChange/requestApproval","id":4,"params":{}}"#,
+        r#"{"id":9,"result":{}}"#,
+        &item("completed", r#"{"type":"newCall","id":"x"}"#),
+        &item("completed", r#"{"type":"reasoning","id":"x"}"#),
+        "{}",
+    ] {
+        parse(line.as_bytes(), &mut |_| {}, &mut unknown);
+    }
+    let names: Vec<&str> = unknown.iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["item/completed/newCall", "item/new/requestApproval", "no-method", "thread/new"]);
 }

@@ -1,0 +1,80 @@
+//! The names that Claude Code's output is known to have, whether murmur reads them or not: everything that the versions
+//! in fixtures/claude-versions.json wrote when they were tested. Anything else is counted (`crate::unknown`).
+
+/// Whether murmur knows lines of this type, which it skips.
+pub(super) fn is_skipped_line(kind: &[u8]) -> bool {
+    matches!(kind, b"attachment" | b"command_lifecycle" | b"control_response" | b"progress")
+}
+
+/// Whether murmur knows `system` lines of this subtype, which it skips.
+pub(super) fn is_skipped_system(subtype: &[u8]) -> bool {
+    matches!(subtype, b"hook_started" | b"hook_response" | b"permission_denied" | b"thinking_tokens")
+}
+
+/// Whether murmur knows blocks of this type, which it skips.
+pub(super) fn is_skipped_block(kind: &[u8]) -> bool {
+    matches!(kind, b"image" | b"redacted_thinking" | b"thinking")
+}
+
+/// Whether some line has this field, which murmur doesn't read in the first place.
+#[rustfmt::skip]
+pub(super) fn is_line_field(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"uuid" | b"timestamp" | b"tool_use_result" | b"tool_result_meta"
+        // Messages.
+        | b"agent_id" | b"api_error" | b"api_error_params" | b"api_error_status" | b"api_error_type" | b"isReplay"
+        | b"isSynthetic" | b"is_api_error_message" | b"sourceToolAssistantUUID" | b"toolUseResult" | b"subagent_type" | b"task_description" | b"thinking_display"
+        | b"thinking_duration_ms"
+        // The result.
+        | b"deferred_tool_use" | b"duration_api_ms" | b"duration_ms" | b"errors" | b"fast_mode_disabled_reason"
+        | b"fast_mode_state" | b"first_content_frame_ms" | b"is_error" | b"modelUsage"
+        | b"model_usage_since_last_result" | b"num_turns" | b"origin" | b"permission_denials" | b"queued_turn_count"
+        | b"result" | b"result_index" | b"safety_stops" | b"stop_reason" | b"subagent_stats" | b"terminal_reason"
+        | b"time_to_request_ms" | b"total_cost_usd" | b"ttft_ms" | b"ttft_stream_ms" | b"usage"
+        // `system`/`init`.
+        | b"additional_directories" | b"agents" | b"analytics_disabled" | b"apiKeySource" | b"capabilities" | b"cwd"
+        | b"mcp_servers" | b"memory_paths" | b"messaging_socket_path" | b"original_cwd" | b"output_style"
+        | b"per_turn_effort_active" | b"permissionMode" | b"plugins" | b"product_feedback_disabled"
+        | b"sandbox_enabled" | b"served_by_anthropic" | b"skills" | b"slash_commands" | b"terminal_slash_commands" | b"tools"
+        | b"ultrathink_available" | b"ultrathink_typed_raises" | b"view_mode"
+        // Other `system` lines.
+        | b"attempt" | b"compact_error" | b"compact_metadata" | b"compact_result" | b"decision_reason" | b"decision_reason_type"
+        | b"description" | b"error_status" | b"estimated_tokens" | b"estimated_tokens_delta" | b"is_backgrounded"
+        | b"last_tool_name" | b"max_retries" | b"output_file" | b"patch" | b"prompt" | b"retry_delay_ms" | b"run_id"
+        | b"spawn_depth" | b"status" | b"summary" | b"summary_is_report" | b"task_id" | b"task_type" | b"tasks"
+        | b"tool_name" | b"tool_use_id"
+        // Hooks.
+        | b"data" | b"exit_code" | b"hook_event" | b"hook_id" | b"hook_name" | b"outcome" | b"output"
+        | b"parentToolUseID" | b"stderr" | b"stdout" | b"toolUseID"
+        // Others.
+        | b"rate_limit_info" | b"request" | b"request_id" | b"response"
+    )
+}
+
+/// Whether messages have this field, which murmur doesn't read.
+pub(super) fn is_message_field(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"container"
+            | b"context_management"
+            | b"diagnostics"
+            | b"model"
+            | b"role"
+            | b"stop_details"
+            | b"stop_reason"
+            | b"stop_sequence"
+            | b"type"
+            | b"usage"
+    )
+}
+
+/// Whether blocks have this field, which murmur doesn't read.
+pub(super) fn is_block_field(name: &[u8]) -> bool {
+    matches!(name, b"cache_control" | b"citations" | b"data" | b"signature" | b"source" | b"thinking")
+}
+
+/// Whether `rate_limit_info` has this field, which murmur doesn't read.
+pub(super) fn is_limit_field(name: &[u8]) -> bool {
+    matches!(name, b"isUsingOverage" | b"overageDisabledReason" | b"overageStatus" | b"surpassedThreshold")
+}

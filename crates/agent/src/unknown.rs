@@ -1,0 +1,66 @@
+//! Counts what a parser doesn't know: types of lines, and their fields. Every release of an agent may add some; murmur
+//! skips them, but not silently.
+//!
+//! A name says where it was: `system/new` is a type, `assistant.new` a field.
+
+use std::collections::BTreeMap;
+
+/// How many names are counted. What comes later counts as [`OTHERS`].
+const NAMES: usize = 64;
+
+/// The name of everything beyond [`NAMES`].
+const OTHERS: &str = "others";
+
+/// The length of a name, in bytes; what is longer is cut.
+const LENGTH: usize = 80;
+
+/// How often each unknown type and field was seen, by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unknown(BTreeMap<String, u64>);
+
+impl Unknown {
+    /// Counts the name that consists of `parts`.
+    #[cold]
+    pub(crate) fn add(&mut self, parts: &[&[u8]]) {
+        // They end up in reports: an agent must not write anything else there.
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./$@:".contains(byte);
+        let plain = |byte: &u8| if is_plain(byte) { char::from(*byte) } else { '?' };
+        let name: String = parts.iter().copied().flatten().take(LENGTH).map(plain).collect();
+        let is_full = self.0.len() >= NAMES && !self.0.contains_key(&name);
+        *self.0.entry(if is_full { OTHERS.to_owned() } else { name }).or_default() += 1;
+    }
+
+    /// Whether nothing unknown was seen.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Each name and how often it was seen.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.0.iter().map(|(name, count)| (name.as_str(), *count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_counted_up_to_a_limit_and_kept_plain() {
+        let mut unknown = Unknown::default();
+        assert!(unknown.is_empty());
+        for number in 0..2 * NAMES {
+            unknown.add(&[b"kind/", number.to_string().as_bytes()]);
+        }
+        unknown.add(&[b"kind/", b"1"]);
+        unknown.add(&[b"\x1b[31m ", "ü".as_bytes()]);
+        let counts: BTreeMap<&str, u64> = unknown.iter().collect();
+        assert_eq!((counts["kind/0"], counts["kind/1"]), (1, 2));
+        assert_eq!(counts[OTHERS], NAMES as u64 + 1);
+        let mut strange = Unknown::default();
+        strange.add(&[b"\x1b[31m ", "ü".as_bytes(), &[b'x'; LENGTH]]);
+        let (name, _) = strange.iter().next().unwrap();
+        assert!(name.starts_with("??31m???xxx") && name.len() == LENGTH, "{name}");
+    }
+}

@@ -1,0 +1,180 @@
+//! `unknown.json`: what agents wrote in the last week that murmur doesn't know, for `murmur doctor`.
+//!
+//! It exists only once something unknown was seen. Input: the counts of a run. Output: counts by day, program, version and
+//! name.
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+use murmur_agent::unknown::Unknown;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io;
+use sys::paths::DataDir;
+use sys::{atomic, file, lock};
+
+/// The version of the file.
+const VERSION: u32 = 1;
+
+/// How many days before today are kept.
+const DAYS: i64 = 7;
+
+/// How many rows are kept. What else is new then is dropped.
+const ROWS: usize = 1000;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Contents {
+    version: u32,
+    seen: Vec<Row>,
+}
+
+/// How often something was seen on a day.
+#[derive(Debug, Serialize, Deserialize)]
+struct Row {
+    /// In UTC.
+    day: Date,
+    #[serde(flatten)]
+    what: Seen,
+    count: u64,
+}
+
+/// Something unknown.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Seen {
+    /// The backend that wrote it.
+    pub backend: String,
+    /// The backend's version; empty if it doesn't say.
+    #[serde(rename = "backendVersion")]
+    pub version: String,
+    /// A type of lines, such as `system/new`, or a field, such as `assistant.new`.
+    pub name: String,
+}
+
+impl Seen {
+    /// Whether it is a field of something that murmur knows or that has its own row.
+    #[must_use]
+    pub fn is_field(&self) -> bool {
+        self.name.rsplit('/').next().is_some_and(|last| last.contains('.'))
+    }
+}
+
+/// Adds the counts of a run that ended `now`. If another one is being added at this moment, these are not: they come again
+/// with the next run.
+pub fn record(
+    dir: &DataDir,
+    backend: &str,
+    version: &str,
+    unknown: &Unknown,
+    now: Timestamp,
+) -> io::Result<()> {
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let Some(_lock) = lock::try_lock(&dir.unknown_lock())? else { return Ok(()) };
+    let today = day(now);
+    let mut rows = read(dir, now)?;
+    for (name, count) in unknown.iter() {
+        let what = Seen { backend: backend.to_owned(), version: version.to_owned(), name: name.to_owned() };
+        let is_full = rows.len() >= ROWS;
+        match rows.iter_mut().find(|row| row.day == today && row.what == what) {
+            Some(row) => row.count = row.count.saturating_add(count),
+            None if is_full => {}
+            None => rows.push(Row { day: today, what, count }),
+        }
+    }
+    let mut bytes = serde_json::to_vec(&Contents { version: VERSION, seen: rows })?;
+    bytes.push(b'\n');
+    atomic::write(&dir.unknown(), &bytes)
+}
+
+/// How often each was seen in the week before `now`.
+///
+/// # Errors
+/// The file can't be read. An invalid one counts as empty.
+pub fn last_week(dir: &DataDir, now: Timestamp) -> io::Result<BTreeMap<Seen, u64>> {
+    let mut counts = BTreeMap::new();
+    for row in read(dir, now)? {
+        let count: &mut u64 = counts.entry(row.what).or_default();
+        *count = count.saturating_add(row.count);
+    }
+    Ok(counts)
+}
+
+/// The rows of the week before `now`.
+fn read(dir: &DataDir, now: Timestamp) -> io::Result<Vec<Row>> {
+    let bytes = file::read_regular(&dir.unknown())?.unwrap_or_default();
+    let contents = serde_json::from_slice::<Contents>(&bytes).ok();
+    let rows = contents.filter(|contents| contents.version == VERSION).map(|contents| contents.seen);
+    let first = day(now).saturating_sub(DAYS.days());
+    Ok(rows.into_iter().flatten().filter(|row| row.day >= first).collect())
+}
+
+fn day(at: Timestamp) -> Date {
+    at.to_zoned(TimeZone::UTC).date()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use murmur_agent::parser::Parser;
+    use std::path::Path;
+
+    fn data_dir(root: &Path) -> DataDir {
+        DataDir::find(Some(root), None, None).unwrap()
+    }
+
+    fn seen(output: &str) -> Unknown {
+        let mut parser = Parser::default();
+        parser.feed(output.as_bytes(), &mut |_| {});
+        parser.unknown().clone()
+    }
+
+    #[test]
+    fn counts_add_up_for_a_week() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = data_dir(root.path());
+        let now: Timestamp = "2026-02-03T10:00:00Z".parse().unwrap();
+        let after = |days: i64| now + (24 * days).hours();
+        record(&dir, "claude", "2.1.999", &Unknown::default(), now).unwrap();
+        assert!(!dir.unknown().exists(), "without anything unknown there is no file");
+        let both = seen("{\"type\":\"new\"}\n{\"type\":\"system\",\"subtype\":\"init\",\"x\":1}\n");
+        record(&dir, "claude", "2.1.999", &both, now).unwrap();
+        record(&dir, "claude", "2.1.999", &seen("{\"type\":\"new\"}\n"), after(1)).unwrap();
+        record(&dir, "codex", "", &seen("{\"type\":\"new\"}\n"), after(1)).unwrap();
+        let shown = |at: Timestamp| {
+            let week = last_week(&dir, at).unwrap();
+            let line = |(seen, count): (&Seen, &u64)| {
+                format!("{} {}: {} {} {count}", seen.backend, seen.version, seen.name, seen.is_field())
+            };
+            week.iter().map(line).collect::<Vec<_>>().join("\n")
+        };
+        insta::assert_snapshot!(shown(after(7)), @r"
+        claude 2.1.999: new false 2
+        claude 2.1.999: system/init.x true 1
+        codex : new false 1
+        ");
+        insta::assert_snapshot!(shown(after(8)), @r"
+        claude 2.1.999: new false 1
+        codex : new false 1
+        ");
+        assert_eq!(shown(after(9)), "");
+        // Old rows are gone once the file is written again.
+        record(&dir, "claude", "3", &seen("{\"type\":\"new\"}\n"), after(9)).unwrap();
+        insta::assert_snapshot!(std::fs::read_to_string(dir.unknown()).unwrap(), @r#"{"version":1,"seen":[{"day":"2026-02-12","backend":"claude","backendVersion":"3","name":"new","count":1}]}"#);
+    }
+
+    #[test]
+    fn an_invalid_file_is_replaced_and_a_taken_lock_is_not_waited_for() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = data_dir(root.path());
+        let now = Timestamp::UNIX_EPOCH;
+        std::fs::write(dir.unknown(), "{").unwrap();
+        assert!(last_week(&dir, now).unwrap().is_empty());
+        let taken = lock::lock(&dir.unknown_lock()).unwrap();
+        record(&dir, "claude", "1", &seen("{\"type\":\"new\"}\n"), now).unwrap();
+        assert!(last_week(&dir, now).unwrap().is_empty());
+        drop(taken);
+        record(&dir, "claude", "1", &seen("{\"type\":\"new\"}\n"), now).unwrap();
+        assert_eq!(last_week(&dir, now).unwrap().len(), 1);
+    }
+}
