@@ -2,7 +2,8 @@
 //! create its own files when it is started.
 
 use super::agent::{both_paths, first_line};
-use super::{Check, Environment, Finding, Hint, ask};
+use super::ask::{self, Question};
+use super::{Check, Environment, Finding, Hint};
 use murmur_agent::acp::{self, Introduction};
 use murmur_agent::find;
 use murmur_core::config::backend::{Backend, Command};
@@ -71,7 +72,8 @@ async fn one(backend: &Backend, command: Command, home: &Path, path: &OsStr, lim
     };
     let mut start = tokio::process::Command::new(&program);
     start.args(&command.args).env("PATH", path).envs(env).current_dir("/");
-    let answer = ask::question(start, &acp::hello(), |line| Introduction::read(line).is_some(), limit).await;
+    let question = Question { text: &acp::hello(), is_answer: |line| Introduction::read(line).is_some() };
+    let answer = ask::question(start, &question, limit).await;
     let program = program.display();
     match answer {
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
@@ -79,24 +81,22 @@ async fn one(backend: &Backend, command: Command, home: &Path, path: &OsStr, lim
             check.fail(format!("{program} did not introduce itself in {seconds} seconds"), Hint::RUN_AGENT)
         }
         Err(error) => check.fail(format!("cannot run {program}: {error}"), Hint::RUN_AGENT),
-        Ok(answer) => {
-            match answer.stdout.split(|byte| *byte == b'\n').find_map(Introduction::read) {
-                Some(Ok(introduction)) => met(&program.to_string(), &introduction),
-                Some(Err(why)) => check.fail(
-                    format!("{program}: {}", first_line(why.as_bytes()).unwrap_or_default()),
-                    Hint::UPDATE_AGENT,
-                ),
-                None => {
-                    let why = first_line(&answer.stderr).or_else(|| first_line(&answer.stdout));
-                    let why = why.map_or(String::new(), |line| format!(": {line}"));
-                    let ended = answer.status.map_or_else(
-                        || "printed something else".to_owned(),
-                        |status| format!("ended with {status}"),
-                    );
-                    check.fail(format!("{program} {ended} instead of introducing itself{why}"), Hint::RUN_AGENT)
-                }
+        Ok(answer) => match answer.stdout.split(|byte| *byte == b'\n').find_map(Introduction::read) {
+            Some(Ok(introduction)) => met(&program.to_string(), &introduction),
+            Some(Err(why)) => check.fail(
+                format!("{program}: {}", first_line(why.as_bytes()).unwrap_or_default()),
+                Hint::UPDATE_AGENT,
+            ),
+            None => {
+                let why = first_line(&answer.stderr).or_else(|| first_line(&answer.stdout));
+                let why = why.map_or(String::new(), |line| format!(": {line}"));
+                let ended = answer.status.map_or_else(
+                    || "printed something else".to_owned(),
+                    |status| format!("ended with {status}"),
+                );
+                check.fail(format!("{program} {ended} instead of introducing itself{why}"), Hint::RUN_AGENT)
             }
-        }
+        },
     }
 }
 
@@ -105,7 +105,7 @@ fn met(program: &str, introduction: &Introduction) -> Finding {
     let said = first_line(introduction.program.as_bytes());
     let said = said.unwrap_or_else(|| "an agent that does not say its version".to_owned());
     let sessions = first_line(introduction.sessions.join(", ").as_bytes());
-    let sessions = sessions.map_or_else(|| "none".to_owned(), |sessions| sessions);
+    let sessions = sessions.unwrap_or_else(|| "none".to_owned());
     let found = format!("{program} is {said}, protocol 1; session capabilities: {sessions}");
     if introduction.resumes() {
         Check::ACP.ok(found)
@@ -135,7 +135,9 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn an_agent_is_met_or_its_problem_is_told() {
         let response = |fields: &str| {
-            format!(r#"read hello; echo 'a note'; printf '%s\n' '{{"id":"murmur-initialize",{fields}}}'; cat"#)
+            format!(
+                r#"read hello; echo 'a note'; printf '%s\n' '{{"id":"murmur-initialize",{fields}}}'; cat"#
+            )
         };
         let limit = Duration::from_secs(60);
         let met = of(&response(r#""result":{"protocolVersion":1}"#), limit).await;
@@ -164,7 +166,8 @@ mod tests {
 
     #[test]
     fn agents_of_config_toml_are_asked_each_once() {
-        let settings = "agent = \"acp:goose\"\n[acp.mine]\ncommand = \"x\"\n[acp.goose]\ncommand = \"goose\"\n";
+        let settings =
+            "agent = \"acp:goose\"\n[acp.mine]\ncommand = \"x\"\n[acp.goose]\ncommand = \"goose\"\n";
         let settings = Settings::parse(settings.as_bytes(), Path::new("config.toml")).unwrap();
         let names: Vec<_> = names(&settings, None).into_iter().collect();
         assert_eq!(names, ["goose".into(), "mine".into()]);

@@ -40,23 +40,27 @@ pub(super) async fn version(program: &Path, path: &OsStr, limit: Duration) -> io
     run(command, None, limit).await
 }
 
-/// Runs `command`, writes `question` to its stdin, and reads until a whole line of its stdout `is_answer`, or it exits.
-/// Returns [`io::ErrorKind::TimedOut`] if neither happens within `limit`.
+/// What to ask a program on its stdin.
+#[derive(Debug)]
+pub(super) struct Question<'a> {
+    /// What to write.
+    pub(super) text: &'a [u8],
+    /// Whether a line of its stdout is the answer.
+    pub(super) is_answer: fn(&[u8]) -> bool,
+}
+
+/// Runs `command` and asks it `question`, until it answers or exits. Returns [`io::ErrorKind::TimedOut`] if it does neither
+/// within `limit`.
 pub(super) async fn question(
     mut command: Command,
-    question: &[u8],
-    is_answer: fn(&[u8]) -> bool,
+    question: &Question<'_>,
     limit: Duration,
 ) -> io::Result<Answer> {
     command.stdin(Stdio::piped());
-    run(command, Some((question, is_answer)), limit).await
+    run(command, Some(question), limit).await
 }
 
-async fn run(
-    mut command: Command,
-    question: Option<(&[u8], fn(&[u8]) -> bool)>,
-    limit: Duration,
-) -> io::Result<Answer> {
+async fn run(mut command: Command, question: Option<&Question<'_>>, limit: Duration) -> io::Result<Answer> {
     let number = u64::from_be_bytes(random::bytes()?);
     command.env(MARK, format!("{number:016x}"));
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
@@ -68,12 +72,12 @@ async fn run(
     };
     // Stays open until the answer: a program may exit when its stdin ends.
     let mut stdin = child.stdin.take();
-    let (most, is_answer) = question.map_or((MOST, None), |(_, is_answer)| (MOST_LINES, Some(is_answer)));
+    let (most, is_answer) = question.map_or((MOST, None), |asked| (MOST_LINES, Some(asked.is_answer)));
     let (mut said, mut complained) = (Vec::new(), Vec::new());
     let ended = timeout(limit, async {
-        if let (Some(stdin), Some((question, _))) = (&mut stdin, question) {
+        if let (Some(stdin), Some(question)) = (&mut stdin, question) {
             // It may not read it; then its exit or its silence is the answer.
-            let _not_read = stdin.write_all(question).await;
+            let _not_read = stdin.write_all(question.text).await;
         }
         tokio::select! {
             status = child.wait() => status.map(Some),
@@ -155,7 +159,8 @@ mod tests {
     async fn asked(folder: &Path, script: &str, limit: Duration) -> io::Result<Answer> {
         let mut command = Command::new(program(folder, script));
         command.env("PATH", std::env::var_os("PATH").unwrap());
-        question(command, b"hello\n", |line| line == b"yes", limit).await
+        let asked = Question { text: b"hello\n", is_answer: |line| line == b"yes" };
+        question(command, &asked, limit).await
     }
 
     /// Waits for the end of the process whose PID the script wrote.

@@ -37,6 +37,7 @@ checks! {
     LOGIN_PATH: "login PATH",
     CLAUDE: "claude",
     CREDENTIALS: "credentials",
+    ACP: "acp agents",
     CLAUDE_SETTINGS: "claude settings",
     DATA_FOLDER: "data folder",
     CONFIG: "config.json",

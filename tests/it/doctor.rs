@@ -1,5 +1,6 @@
 //! `murmur doctor`: a line a check, what to do, and nothing changed.
 
+mod acp;
 mod claude;
 mod files;
 mod model;
@@ -176,7 +177,7 @@ fn every_check_and_every_hint_stands_on_the_page_of_troubles() {
 #[test]
 fn the_doctor_prints_the_checks_that_it_says_it_has() {
     let env = Env::new();
-    env.made_data();
+    acp::uses_opencode(&env);
     let object = env.murmur(["doctor", "--json"]).json();
     let printed: Vec<&str> =
         object["findings"].as_array().unwrap().iter().map(|one| one["check"].as_str().unwrap()).collect();
