@@ -62,6 +62,19 @@ fn the_guard_refuses_calls_of_every_agent() {
 }
 
 #[test]
+fn the_limits_of_a_login_are_shown_and_followed() {
+    let env = Env::new();
+    let site = site(&env, "codex");
+    let primary = json!({ "usedPercent": 100, "windowDurationMins": 300, "resetsAt": 1_795_420_000 });
+    let secondary = json!({ "usedPercent": 40, "windowDurationMins": 10_080, "resetsAt": 1_795_420_000 });
+    let limits = json!({ "primary": primary, "secondary": secondary });
+    site.plays(&json!({ "script": [said("HEARTBEAT_OK")], "limits": limits }));
+    let shown = env.run(["beat", "-V", "site"]);
+    assert!(shown.contains("five_hour limit reached, 100 % used, resets at "), "{shown}");
+    assert!(!shown.contains("seven_day"), "{shown}");
+}
+
+#[test]
 fn a_heartbeat_is_held_to_what_its_agent_can_do() {
     let env = Env::new();
     let site = site(&env, "codex");

@@ -7,6 +7,7 @@ mod command;
 mod dialog;
 mod hooks;
 mod item;
+mod limits;
 mod line;
 mod patch;
 mod report;
