@@ -1,5 +1,7 @@
 //! `murmur record` by its command line: the run is untouched, its fixture is clean.
 
+mod agents;
+
 use fake_claude::replay::{End, Fixture};
 use insta::assert_snapshot;
 use serde_json::json;
