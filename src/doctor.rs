@@ -2,7 +2,9 @@
 //!
 //! In: the environment. Out: findings; nothing is changed. What could not be checked is never reported as ok.
 
+mod acp;
 mod agent;
+mod ask;
 mod config;
 mod credentials;
 mod files;
@@ -20,14 +22,19 @@ pub use credentials::VARIABLES as CREDENTIAL_VARIABLES;
 pub use finding::{Check, Finding, Level};
 pub use hint::Hint;
 use jiff::tz::TimeZone;
+use murmur_agent::find;
 use murmur_core::config::heartbeat::Cache;
 use murmur_core::config::settings::{Provider, Secret};
 pub use processes::ServiceFile;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::time::Duration;
 use sys::clock;
 use sys::paths::{DataDir, User};
+
+/// How long the login shell may take, as for the daemon.
+const LOGIN: Duration = Duration::from_secs(5);
 
 /// The environment to check.
 #[derive(Debug)]
@@ -58,18 +65,21 @@ pub struct Environment {
     pub service: Option<ServiceFile>,
 }
 
-/// Runs all checks. Starts the login shell, `claude --version` and the hook, and queries the daemon and hosts: takes about a
-/// second, and less than a minute if all of them hang.
+/// Runs all checks. Starts the login shell, `claude --version`, the ACP agents that are configured, and the hook, and queries
+/// the daemon and hosts: takes about a second, and less than a minute if all of them hang.
 pub async fn examine(environment: &Environment) -> Vec<Finding> {
     let config = Cache::new(environment.time_zone.clone()).load(&environment.dir.config(), clock::now());
-    let (agent, processes, guard) = tokio::join!(
-        agent::examine(environment),
+    let login = find::login_path(&environment.shell, OsStr::new(""), LOGIN).await;
+    let (agent, acp, processes, guard) = tokio::join!(
+        agent::examine(environment, &login),
+        acp::examine(environment, config.as_ref().ok(), &login),
         processes::examine(environment),
         guard::examine(environment)
     );
     let mut findings = agent;
     findings.extend(unknown::examine(environment));
     findings.push(credentials::examine(environment));
+    findings.extend(acp);
     findings.extend(settings::examine(environment, config.as_ref().ok()));
     findings.extend(config.as_ref().ok().and_then(|config| trust::examine(environment, config)));
     findings.extend(files::examine(environment, &config));

@@ -21,6 +21,7 @@ pub mod calls;
 pub mod capture;
 pub mod cleanup;
 mod control_requests;
+pub mod converse;
 pub mod discover;
 pub mod drain;
 pub mod event;

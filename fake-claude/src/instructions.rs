@@ -56,6 +56,8 @@ pub(crate) struct Instructions {
     /// Play this script, or the file of this name, instead of a recording.
     pub(crate) script: Option<Value>,
     pub(crate) version: Option<String>,
+    /// What Codex reports of the limits of a login: `primary` and `secondary`. Without it, nobody is logged in.
+    pub(crate) limits: Option<Value>,
     /// The duration of one second of Claude Code's waiting time, in seconds.
     pub(crate) scale: f64,
 }
@@ -74,6 +76,7 @@ struct Form {
     burst: Option<Count>,
     script: Option<Value>,
     version: Option<String>,
+    limits: Option<Value>,
     scale: Option<f64>,
 }
 
@@ -111,6 +114,7 @@ impl Instructions {
             burst: burst.transpose()?,
             script: file.script.or(env.script),
             version: file.version.or(env.version),
+            limits: file.limits,
             scale,
         };
         Ok(instructions)
@@ -156,6 +160,7 @@ fn from_environment() -> Result<Form, Failure> {
         burst: text("BURST").map(Count::Text),
         script: text("SCRIPT").map(Value::String),
         version: text("VERSION"),
+        limits: None,
         scale: text("SCALE").map(scale).transpose()?,
     })
 }

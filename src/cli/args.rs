@@ -366,7 +366,7 @@ impl From<OutcomeArg> for Ended {
     }
 }
 
-/// Record a run of Claude Code as a test fixture
+/// Record an agent's run as a test fixture
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:

@@ -25,6 +25,7 @@ use derun::cli::stdout::stdout;
 use murmur_agent::find;
 use murmur_agent::invocation::Invocation;
 use murmur_agent::rule_files::{self, Project};
+use murmur_agent::start::Prepared;
 use murmur_core::config::approval::ApprovalSettings;
 use murmur_core::config::cron::Crons;
 use murmur_core::config::edit;
@@ -145,15 +146,15 @@ pub(super) fn warn_if_nobody_answers(dir: &DataDir, policy: &Policy, asks: bool)
     }
 }
 
-/// The invocation that [`run`] would start.
-pub(super) fn plan(args: &Beat, env: &UserEnv) -> anyhow::Result<(Invocation, Start)> {
+/// The agent that [`run`] would start.
+pub(super) fn plan(args: &Beat, env: &UserEnv) -> anyhow::Result<(Job, Prepared, Start)> {
     let dir = env.read_data_dir()?;
     let workspace = env.workspace(&args.path)?;
     let heartbeat = resolve(&dir, env, &workspace, args.name.as_deref())?;
     let path = super::runtime()?.block_on(path(env));
     let job = Job::new(&heartbeat, beat::new_id(clock::now()), path.into(), env.user()?);
     let (agent, start) = beat::prepare(&job, &dir, clock::now())?;
-    Ok((agent.invocation, start))
+    Ok((job, agent, start))
 }
 
 /// The heartbeat to run. An unregistered workspace has the defaults; the next run doesn't matter here.

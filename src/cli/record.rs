@@ -2,22 +2,36 @@
 
 use super::args::{Beat, Record};
 use super::user_env::UserEnv;
+use crate::host::converse::{self, Partner, converse};
 use crate::trust::WrittenFile;
 use anyhow::Context;
-use fake_claude::replay::{RecordError, RecordPlan, Stdin, ask_version, record};
+use fake_claude::replay::{
+    RecordError, RecordPlan, Recorded, Stdin, Streams, ask_version, record, record_through,
+};
 use murmur_agent::find;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::io::{self, Stdout, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 use sys::failure;
+use tokio::sync::mpsc;
+
+/// How long an agent may take to end after its turn, before it is terminated, and then before it is killed.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How many chunks of output may wait to be read by murmur's side of a conversation; then the agent waits.
+const CHUNKS: usize = 64;
 
 pub(super) fn run(args: &Record, env: &UserEnv) -> anyhow::Result<ExitCode> {
-    let (plan, _kept) = match &args.beat {
-        Some(workspace) => plan_beat(args, workspace, env)?,
-        None => (plan_command(args, env)?, None),
+    let recorded = match &args.beat {
+        Some(workspace) => record_beat(args, workspace, env)?,
+        None => record(&plan_command(args, env)?),
     };
     // The command's output passes through unchanged, so print only how it ended.
-    let end = match record(&plan) {
+    let end = match recorded {
         Ok(recorded) => recorded.end,
         Err(RecordError::Refused { end, source }) => {
             super::complain(
@@ -49,15 +63,17 @@ fn plan_command(args: &Record, env: &UserEnv) -> anyhow::Result<RecordPlan> {
         env: Vec::new(),
         only_env: false,
         stdin: Stdin::Inherit,
+        grace: None,
     })
 }
 
-/// The invocation of a beat, exactly as `murmur beat` runs it.
-fn plan_beat(
+/// Records a beat's agent, started exactly as `murmur beat` does. An agent that is told what to do in a conversation has it
+/// with murmur.
+fn record_beat(
     args: &Record,
-    workspace: &std::path::Path,
+    workspace: &Path,
     env: &UserEnv,
-) -> anyhow::Result<(RecordPlan, Option<WrittenFile>)> {
+) -> anyhow::Result<Result<Recorded, RecordError>> {
     let name = args.heartbeat.clone();
     let beat = Beat {
         path: workspace.to_path_buf(),
@@ -67,23 +83,58 @@ fn plan_beat(
         dry_run: true,
         ignore_limits: false,
     };
-    let (invocation, start) = super::beat::plan(&beat, env)?;
-    let kept = start.file.map(|file| file.write()).transpose()?;
+    let (job, prepared, start) = super::beat::plan(&beat, env)?;
+    let _kept: Option<WrittenFile> = start.file.map(|file| file.write()).transpose()?;
+    let talks = converse::is_needed(&prepared, &job.backend);
+    let invocation = &prepared.invocation;
+    let own = invocation.env.iter().map(|(name, value)| (name.into(), value.clone()));
+    let further = invocation.program_env.iter().map(|(name, value)| (name.into(), value.clone()));
     let plan = RecordPlan {
         name: args.name.clone(),
         into: args.into.clone(),
         version: ask_version(&invocation.program),
-        program: invocation.program.into(),
-        argv: invocation.args.into_iter().map(OsString::from).collect(),
-        cwd: invocation.cwd,
-        env: invocation
-            .env
-            .into_iter()
-            .map(|(name, value)| (name.into(), value))
-            .chain(invocation.program_env.into_iter().map(|(name, value)| (name.into(), value)))
-            .collect(),
+        program: invocation.program.clone().into(),
+        argv: invocation.args.iter().map(OsString::from).collect(),
+        cwd: invocation.cwd.clone(),
+        env: own.chain(further).collect(),
         only_env: false,
-        stdin: Stdin::Bytes(invocation.stdin),
+        stdin: if talks { Stdin::Inherit } else { Stdin::Bytes(invocation.stdin.clone()) },
+        grace: talks.then_some(GRACE),
     };
-    Ok((plan, kept))
+    if !talks {
+        return Ok(record(&plan));
+    }
+    let decisions = env.read_data_dir()?.decisions();
+    let partner = Partner { agent: job.agent, backend: &job.backend, prepared: &prepared, decisions };
+    let (from, to) = io::pipe().context("cannot make a pipe")?;
+    let (heard, output) = mpsc::channel(CHUNKS);
+    let runtime = super::runtime()?;
+    let mut tee = Tee { stdout: io::stdout(), heard };
+    Ok(thread::scope(|scope| {
+        scope.spawn(move || runtime.block_on(converse(partner, output, to)));
+        let streams = Streams { stdin: from.as_fd(), stdout: &mut tee, stderr: &mut io::stderr() };
+        let recorded = record_through(&plan, streams);
+        // Both end the conversation, whichever side it waits for.
+        drop((tee, from));
+        recorded
+    }))
+}
+
+/// Passes an agent's output through, and to murmur's side of the conversation.
+struct Tee {
+    stdout: Stdout,
+    heard: mpsc::Sender<Vec<u8>>,
+}
+
+impl Write for Tee {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stdout.write_all(bytes)?;
+        // After its turn nobody listens.
+        let _over = self.heard.blocking_send(bytes.to_vec());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stdout.flush()
+    }
 }

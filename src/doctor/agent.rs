@@ -2,20 +2,17 @@
 
 mod lacks;
 mod root;
-mod version;
 
+use super::ask;
 use super::{Check, Environment, Finding, Hint};
 use lacks::Versions;
 use murmur_agent::find::{self, CLAUDE};
 pub use root::VARIABLES as SANDBOX_VARIABLES;
 use secrets::mask;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 use std::time::Duration;
-
-/// How long the login shell may take, as for the daemon.
-const LOGIN: Duration = Duration::from_secs(5);
 
 /// How long `claude --version` may take.
 const VERSION: Duration = Duration::from_secs(20);
@@ -23,18 +20,18 @@ const VERSION: Duration = Duration::from_secs(20);
 /// How many characters of a printed line are shown.
 const SHOWN: usize = 200;
 
-pub(super) async fn examine(environment: &Environment) -> Vec<Finding> {
+/// Examines Claude Code, which the daemon starts with the PATH `login`.
+pub(super) async fn examine(environment: &Environment, login: &OsStr) -> Vec<Finding> {
     let (shell, own) = (environment.shell.display(), &environment.path);
-    let login = find::login_path(&environment.shell, OsStr::new(""), LOGIN).await;
     let check = Check::LOGIN_PATH;
-    let (program, finding) = match (find::find(CLAUDE, &login), find::find(CLAUDE, own)) {
+    let (program, finding) = match (find::find(CLAUDE, login), find::find(CLAUDE, own)) {
         (Ok(program), here) => {
             let finding = both(&environment.shell, &program, here.ok().as_deref());
             (program, finding)
         }
         (Err(_), Ok(program)) => {
             let here = format!("; this PATH has {}", program.display());
-            let silent = broken(&environment.shell, &login, &here);
+            let silent = broken(&environment.shell, login, &here);
             let finds_none =
                 || check.warn(format!("{shell} does not find claude{here}"), Hint::LOGIN_SHELL_FINDS_NONE);
             (program, silent.unwrap_or_else(finds_none))
@@ -43,12 +40,17 @@ pub(super) async fn examine(environment: &Environment) -> Vec<Finding> {
         (Err(on_login), Err(own)) => {
             let is_missing = matches!(on_login, find::FindError::Missing { .. });
             let missing = Check::CLAUDE.failed(if is_missing { &own } else { &on_login });
-            return broken(&environment.shell, &login, "").into_iter().chain([missing]).collect();
+            return broken(&environment.shell, login, "").into_iter().chain([missing]).collect();
         }
     };
-    let path = std::env::join_paths(std::env::split_paths(&login).chain(std::env::split_paths(own)));
-    let version = version(&program, path.as_deref().unwrap_or(own)).await;
+    let version = version(&program, &both_paths(login, own)).await;
     vec![finding, root::over(environment, version)]
+}
+
+/// The folders of `login`, then those of `own`.
+pub(super) fn both_paths(login: &OsStr, own: &OsStr) -> OsString {
+    let folders = std::env::split_paths(login).chain(std::env::split_paths(own));
+    std::env::join_paths(folders).unwrap_or_else(|_| own.to_os_string())
 }
 
 /// The finding if the login shell finds `program` and this PATH `here`.
@@ -76,7 +78,7 @@ fn broken(shell: &Path, login: &OsStr, more: &str) -> Option<Finding> {
 
 async fn version(program: &Path, path: &OsStr) -> Finding {
     let check = Check::CLAUDE;
-    let answer = version::ask(program, path, VERSION).await;
+    let answer = ask::version(program, path, VERSION).await;
     let program = program.display();
     match answer {
         Ok(answer) => match answer.status {
@@ -94,7 +96,7 @@ async fn version(program: &Path, path: &OsStr) -> Finding {
 }
 
 /// The first nonblank line, shortened and without secrets and control characters.
-fn first_line(said: &[u8]) -> Option<String> {
+pub(super) fn first_line(said: &[u8]) -> Option<String> {
     let said = mask(&String::from_utf8_lossy(said));
     let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.chars().filter(|character| !character.is_control()).take(SHOWN).collect())

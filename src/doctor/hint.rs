@@ -34,6 +34,8 @@ hints! {
     UPDATE_MURMUR: "update murmur; report it if yours is the newest",
     LOG_IN: "run `claude` and log in with /login",
     TRY_A_BEAT: "run: murmur beat, to see whether it can log in",
+    RUN_AGENT: "run it yourself and see what it prints",
+    UPDATE_AGENT: "update it, or choose another agent",
     SETTINGS_JSON: "correct it; Claude Code allows neither comments nor trailing commas",
     FIX_FLAT: "run: murmur setup hooks --fix-flat, which rewrites it and nothing else",
     FIX_FLAT_OF_PROJECT: "run: cd DIR && murmur setup hooks --scope project --fix-flat",

@@ -74,6 +74,7 @@ impl Place {
                 Some(_) => Stdin::Inherit,
                 None => Stdin::Bytes(scenario.prompt()),
             },
+            grace: None,
         };
         let (stdin, to) = pipe()?;
         let mut host = Conversation::begin(scenario.messages.as_deref().unwrap_or_default(), to);

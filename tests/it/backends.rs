@@ -61,6 +61,81 @@ fn the_guard_refuses_calls_of_every_agent() {
     }
 }
 
+/// Codex's call of `apply_patch`.
+fn patch(files: &[&str]) -> Value {
+    let files: String = files.iter().map(|file| format!("*** Add File: {file}\n+one\n")).collect();
+    let input = json!({ "input": format!("*** Begin Patch\n{files}*** End Patch\n") });
+    json!([{ "type": "tool_use", "id": "call_1", "name": "apply_patch", "input": input }])
+}
+
+/// The decisions on calls: tool, verdict and reason.
+fn decisions(env: &Env) -> Vec<[String; 3]> {
+    let lines = std::fs::read_to_string(env.data().join("decisions.jsonl")).unwrap();
+    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines
+        .map(|line| ["tool", "verdict", "reason"].map(|key| line[key].as_str().unwrap().to_owned()))
+        .collect()
+}
+
+#[test]
+fn a_patch_is_refused_as_a_whole_for_one_file_that_is() {
+    let (env, line) = beat("codex", &json!([patch(&["a.txt", "b/c.txt"]), said("HEARTBEAT_OK")]));
+    assert_eq!(line["outcome"], "ok", "{line}");
+    assert_eq!(decisions(&env)[0][..2], ["apply_patch", "allow"]);
+    for files in [["a.txt", "/etc/cron.d/evil"], ["/etc/cron.d/evil", "a.txt"]] {
+        let (env, line) = beat("codex", &json!([patch(&files), said("HEARTBEAT_OK")]));
+        assert_eq!(line["outcome"], "attention", "{line}");
+        assert!(
+            line["summary"].as_str().unwrap().starts_with("HEARTBEAT_OK, but the guard refused "),
+            "{line}"
+        );
+        let [[tool, verdict, reason]] = &decisions(&env)[..] else { panic!("{line}") };
+        assert_eq!((tool.as_str(), verdict.as_str()), ("apply_patch", "deny"));
+        assert!(reason.contains("/etc/cron.d/evil") && !reason.contains("a.txt"), "{reason}");
+    }
+}
+
+#[test]
+fn the_deny_list_of_a_workspace_holds_for_every_agent() {
+    let denied = ["Bash(curl *)", "Write(secret/**)"];
+    let [curl, file] =
+        denied.map(|pattern| format!("{pattern:?} in the deny list forbids it; continue without it"));
+    let one_file = json!([{ "type": "tool_use", "id": "call_1", "name": "Write",
+        "input": { "file_path": "secret/key", "content": "x" } }]);
+    for (agent, call, tool, reason) in [
+        ("codex", call("curl http://127.0.0.1:1"), "Bash", &curl),
+        ("codex", call("ls && curl http://127.0.0.1:1"), "Bash", &curl),
+        ("codex", patch(&["a.txt", "secret/key"]), "apply_patch", &file),
+        ("codex", patch(&["secret/key"]), "Write", &file),
+        ("acp:opencode", call("curl http://127.0.0.1:1"), "Bash", &curl),
+        ("acp:opencode", one_file, "Write", &file),
+    ] {
+        let env = Env::new();
+        let site = site(&env, agent);
+        let entry =
+            json!({ "path": site.0, "interval": "30m", "agent": agent, "permissions": { "deny": denied } });
+        env.configure(&json!({ "workspaces": [entry] }).to_string());
+        site.plays(&json!({ "script": [call, said("HEARTBEAT_OK")] }));
+        env.run(["beat", "site"]);
+        let line = env.journal().pop().unwrap();
+        assert_eq!(line["outcome"], "ok", "{line}");
+        assert_eq!(decisions(&env), [[tool, "deny", reason].map(str::to_owned)], "{agent}");
+    }
+}
+
+#[test]
+fn the_limits_of_a_login_are_shown_and_followed() {
+    let env = Env::new();
+    let site = site(&env, "codex");
+    let primary = json!({ "usedPercent": 100, "windowDurationMins": 300, "resetsAt": 1_795_420_000 });
+    let secondary = json!({ "usedPercent": 40, "windowDurationMins": 10_080, "resetsAt": 1_795_420_000 });
+    let limits = json!({ "primary": primary, "secondary": secondary });
+    site.plays(&json!({ "script": [said("HEARTBEAT_OK")], "limits": limits }));
+    let shown = env.run(["beat", "-V", "site"]);
+    assert!(shown.contains("five_hour limit reached, 100 % used, resets at "), "{shown}");
+    assert!(!shown.contains("seven_day"), "{shown}");
+}
+
 #[test]
 fn a_heartbeat_that_needs_more_than_its_agent_can_do_is_an_error() {
     let env = Env::new();

@@ -1,5 +1,6 @@
 //! `murmur doctor`: one line per check, with hints, and without changes.
 
+mod acp;
 mod claude;
 mod files;
 mod model;
@@ -177,7 +178,7 @@ fn every_check_and_hint_is_on_the_troubleshooting_page() {
 #[test]
 fn the_doctor_prints_all_of_its_checks() {
     let env = Env::new();
-    env.create_data();
+    acp::uses_opencode(&env);
     let object = env.murmur(["doctor", "--json"]).json();
     let printed: Vec<&str> =
         object["findings"].as_array().unwrap().iter().map(|one| one["check"].as_str().unwrap()).collect();

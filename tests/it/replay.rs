@@ -25,6 +25,7 @@ fn shell(into: &Path, script: &str, stdin: &[u8]) -> RecordPlan {
         env: vec![("PATH".into(), programs().into()), ("SHOP_TOKEN".into(), "tiger-tiger".into())],
         only_env: true,
         stdin: Stdin::Bytes(stdin.into()),
+        grace: None,
     }
 }
 
@@ -96,6 +97,23 @@ fn a_death_by_signal_is_recorded() {
     let root = tempfile::tempdir().unwrap();
     let (_, _, recorded) = record_with(&shell(root.path(), "kill -9 $$", b""), std::io::stdin());
     assert_eq!(recorded.unwrap().end, End::Signal(9));
+}
+
+#[test]
+fn a_command_that_goes_on_after_its_input_is_ended_if_it_has_a_grace_period() {
+    let root = tempfile::tempdir().unwrap();
+    let grace = Some(std::time::Duration::from_millis(50));
+    for (name, script, end) in [
+        ("term", "cat; exec sleep 1000", End::Signal(15)),
+        ("kill", "trap '' TERM; cat; exec sleep 1000", End::Signal(9)),
+        ("none", "cat; exit 3", End::Code(3)),
+    ] {
+        let plan = shell(root.path(), script, b"");
+        let plan = RecordPlan { name: name.into(), stdin: Stdin::Inherit, grace, ..plan };
+        let (from, to) = std::io::pipe().unwrap();
+        drop(to);
+        assert_eq!(record_with(&plan, from).2.unwrap().end, end, "{name}");
+    }
 }
 
 #[test]

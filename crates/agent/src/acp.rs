@@ -5,6 +5,7 @@
 
 mod call;
 mod dialog;
+mod handshake;
 mod line;
 mod message;
 mod opencode;
@@ -18,5 +19,7 @@ mod tests;
 pub(super) const END_OF_TURN: &[u8] = br#""murmur-"#;
 
 pub use dialog::AcpDialog;
+pub use handshake::{Introduction, hello};
 pub(super) use line::parse;
+pub use start::environment;
 pub(super) use start::start;

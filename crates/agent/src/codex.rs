@@ -8,6 +8,7 @@ mod dialog;
 mod hooks;
 mod item;
 mod known;
+mod limits;
 mod line;
 mod patch;
 mod report;

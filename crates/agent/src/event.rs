@@ -228,12 +228,14 @@ pub enum Compaction {
     },
 }
 
-/// A subscription's rate limit.
+/// The state of one window of a subscription's rate limit. An agent reports each window by itself, whenever it likes; the last
+/// report on a window counts.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RateLimit {
-    /// `allowed`, `allowed_warning` or `rejected`.
+    /// `allowed`, `allowed_warning` or `rejected`, or what only newer backends say. Codex doesn't warn.
     pub status: String,
-    /// The limit's window, for example `five_hour`.
+    /// The limit's window: `five_hour`, `seven_day`, those with a suffix if the limit is only for some models
+    /// (`seven_day_opus`), or another one; empty if the backend doesn't say.
     pub window: String,
     /// When it resets, in seconds since 1970.
     pub resets_at: Option<i64>,

@@ -1,4 +1,4 @@
-//! Finds `claude`. Services start without the user's PATH, so this asks the login shell for it.
+//! Finds an agent's program. Services start without the user's PATH, so this asks the login shell for it.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
@@ -11,15 +11,17 @@ use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 use tokio::time::Instant;
 
-/// The agent's program.
+/// The program of Claude Code.
 pub const CLAUDE: &str = "claude";
 
-/// The agent's program can't be started.
+/// An agent's program can't be started.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum FindError {
     /// No folder on PATH has it.
-    #[error("claude not found on PATH ({})", .path.display())]
+    #[error("{program} not found on PATH ({})", .path.display())]
     Missing {
+        /// The program's name.
+        program: String,
         /// The PATH that was searched.
         path: PathBuf,
     },
@@ -34,8 +36,9 @@ pub enum FindError {
 impl Hinted for FindError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Missing { .. } => {
-                "install Claude Code, or add its folder to the PATH of your login shell".to_owned()
+            Self::Missing { program, .. } => {
+                let program = if program == CLAUDE { "Claude Code" } else { program };
+                format!("install {program}, or add its folder to the PATH of your login shell")
             }
             Self::NotExecutable { file, .. } => format!("run: chmod +x {}", shell::path(file)),
         })
@@ -60,7 +63,7 @@ pub fn find(program: &str, path: &OsStr) -> Result<PathBuf, FindError> {
     }
     Err(match not_executable {
         Some(file) => FindError::NotExecutable { file },
-        None => FindError::Missing { path: PathBuf::from(path) },
+        None => FindError::Missing { program: program.to_owned(), path: PathBuf::from(path) },
     })
 }
 
@@ -152,7 +155,11 @@ mod tests {
         assert_eq!(find(CLAUDE, &path), Err(FindError::NotExecutable { file: one.join(CLAUDE) }));
         executable(&two.join(CLAUDE), "");
         assert_eq!(find(CLAUDE, &path), Ok(two.join(CLAUDE)));
-        assert!(matches!(find("nothing", &path), Err(FindError::Missing { .. })));
+        let missing = find("goose", OsStr::new("/nonexistent")).unwrap_err();
+        assert_eq!(
+            missing.line(),
+            "goose not found on PATH (/nonexistent); install goose, or add its folder to the PATH of your login shell"
+        );
     }
 
     #[tokio::test(flavor = "current_thread")]

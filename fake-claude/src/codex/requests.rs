@@ -44,6 +44,10 @@ impl Codex<'_> {
                 let needs = self.config.provider("env_key").is_null();
                 self.reply(id, &json!({"account": null, "userId": null, "requiresOpenaiAuth": needs}))
             }
+            "account/rateLimits/read" if self.instructions.limits.is_some() => {
+                let limits = self.limits_of(&Value::Null);
+                self.reply(id, &limits)
+            }
             "account/rateLimits/read" | "account/usage/read" => {
                 self.refuse(id, INVALID, "codex account authentication required to read rate limits")
             }

@@ -248,13 +248,21 @@ impl Codex<'_> {
         self.limits(&Value::Null)
     }
 
-    /// Reports the limits.
+    /// Reports the limits: those of the login, or else this one.
     pub(super) fn limits(&mut self, primary: &Value) -> Result<(), Halt> {
-        let params = json!({"rateLimits": {"limitId": "codex", "limitName": null, "normalModelSlug": null,
-            "primary": primary, "secondary": null, "credits": null, "individualLimit": null,
-            "spendControlReached": null, "planType": null, "rateLimitReachedType": null}});
+        let params = self.limits_of(primary);
         let message = json!({"method": "account/rateLimits/updated", "params": params,
             "emittedAtMs": thread::milliseconds()});
         self.line(&message)
+    }
+
+    /// The limits, as they are told.
+    pub(super) fn limits_of(&self, primary: &Value) -> Value {
+        let login = self.instructions.limits.as_ref();
+        let window = |name: &str| login.map_or(Value::Null, |login| login[name].clone());
+        let primary = if primary.is_null() { window("primary") } else { primary.clone() };
+        json!({"rateLimits": {"limitId": "codex", "limitName": null, "normalModelSlug": null,
+            "primary": primary, "secondary": window("secondary"), "credits": null, "individualLimit": null,
+            "spendControlReached": null, "planType": null, "rateLimitReachedType": null}})
     }
 }

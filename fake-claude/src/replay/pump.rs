@@ -4,9 +4,9 @@
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::fixture::lines;
 
@@ -78,6 +78,19 @@ fn wait(from: BorrowedFd<'_>, gone: BorrowedFd<'_>) -> io::Result<(bool, bool)> 
         }
     }
     Ok((!fds[0].revents().is_empty(), !fds[1].revents().is_empty()))
+}
+
+/// Waits until `gone` ends, and at most for `limit`. Returns whether it ended.
+pub(super) fn ends_within(gone: BorrowedFd<'_>, limit: Duration) -> bool {
+    let deadline = Instant::now() + limit;
+    loop {
+        let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now())).ok();
+        match poll(&mut [PollFd::new(&gone, PollFlags::IN)], left.as_ref()) {
+            Ok(ready) => return ready > 0,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
 }
 
 /// Waits until one of `sources` is readable and returns its index; `None` if `gone` ends.

@@ -10,6 +10,7 @@ use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use thiserror::Error;
 
@@ -46,6 +47,9 @@ pub struct RecordPlan {
     pub only_env: bool,
     /// Its input.
     pub stdin: Stdin,
+    /// How long it may take to end after the end of its input, before it gets SIGTERM, and then before it gets SIGKILL; `None`
+    /// for as long as it likes. Only with [`Stdin::Inherit`].
+    pub grace: Option<Duration>,
 }
 
 /// The streams that the command's bytes pass through.

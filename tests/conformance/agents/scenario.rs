@@ -168,6 +168,7 @@ impl Stage {
             env,
             only_env: true,
             stdin: Stdin::Inherit,
+            grace: None,
         };
         let (stdin, to) = pipe()?;
         let mut talk = Talk::begin(protocol, scenario, &cwd, resume, to);

@@ -1,5 +1,7 @@
 //! `murmur record` from the command line: the run is unchanged, its fixture contains no secrets.
 
+mod agents;
+
 use fake_claude::replay::{End, Fixture};
 use insta::assert_snapshot;
 use serde_json::json;

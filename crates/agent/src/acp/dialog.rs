@@ -4,8 +4,9 @@
 //! at a time. Nothing is offered to the agent: it reads files and runs commands itself.
 
 use super::call::{Call, Fields};
+use super::handshake::hello;
 use super::line;
-use super::message::{Message, Own, object, text_at};
+use super::message::{Message, Own, encode, object, text_at};
 use super::outcome::{VERSION, model, model_option};
 use super::program::Program;
 use crate::dialog::{Conversation, Dialog, Verdict};
@@ -168,7 +169,7 @@ impl AcpDialog {
                 if loads { "session/load" } else { "session/resume" }
             }
         };
-        request(&Own::Session(resumed), method, &params)
+        Own::Session(resumed).request(method, &params)
     }
 
     /// What to set in a conversation that the agent has described as `begun`.
@@ -196,7 +197,7 @@ impl AcpDialog {
     fn next_setting(&mut self) -> Vec<u8> {
         let State::SettingUp { session, next } = &mut self.state else { return Vec::new() };
         match next.pop_front() {
-            Some((own, method, params)) => request(&own, method, &params),
+            Some((own, method, params)) => own.request(method, &params),
             None => {
                 self.state = State::Idle { session: std::mem::take(session) };
                 self.next_prompt()
@@ -211,7 +212,7 @@ impl AcpDialog {
         let own = Own::Prompt { number: self.prompts, is_counted: self.program.is_counted };
         let params = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] });
         self.state = State::Busy { session: session.clone(), prompt: self.prompts };
-        request(&own, "session/prompt", &params)
+        own.request("session/prompt", &params)
     }
 
     /// Remembers a request for permission, which is answered later.
@@ -264,9 +265,7 @@ impl AcpDialog {
 impl Dialog for AcpDialog {
     fn open(&mut self) -> Vec<u8> {
         self.state = State::Initializing;
-        let client = json!({ "name": "murmur", "version": env!("CARGO_PKG_VERSION") });
-        let params = json!({ "protocolVersion": VERSION, "clientCapabilities": {}, "clientInfo": client });
-        request(&Own::Initialize, "initialize", &params)
+        hello()
     }
 
     fn read(&mut self, output: &[u8]) -> Vec<u8> {
@@ -341,14 +340,4 @@ impl Asked {
     fn outcome(&self, outcome: &Value) -> Vec<u8> {
         encode(&json!({ "jsonrpc": "2.0", "id": self.id, "result": { "outcome": outcome } }))
     }
-}
-
-fn request(own: &Own, method: &str, params: &Value) -> Vec<u8> {
-    encode(&json!({ "jsonrpc": "2.0", "id": own.id(), "method": method, "params": params }))
-}
-
-fn encode(message: &Value) -> Vec<u8> {
-    let mut line = message.to_string().into_bytes();
-    line.push(b'\n');
-    line
 }

@@ -3,7 +3,7 @@
 //! Foreign input: what has another form than expected is [`Message::Other`].
 
 use memchr::memmem;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// The beginning of the ids of murmur's own requests. What follows says what was asked for, so that a response can be
 /// understood without its request.
@@ -41,6 +41,11 @@ impl Own {
             Self::Prompt { number, is_counted: true } => format!("{OWN_ID}counted:{number}"),
             Self::Prompt { number, is_counted: false } => format!("{OWN_ID}prompt:{number}"),
         }
+    }
+
+    /// The request, as a line.
+    pub(super) fn request(&self, method: &str, params: &Value) -> Vec<u8> {
+        encode(&json!({ "jsonrpc": "2.0", "id": self.id(), "method": method, "params": params }))
     }
 
     /// The request with this id.
@@ -111,6 +116,13 @@ impl Message {
             (None, None) => Self::Other,
         })
     }
+}
+
+/// A message as a line.
+pub(super) fn encode(message: &Value) -> Vec<u8> {
+    let mut line = message.to_string().into_bytes();
+    line.push(b'\n');
+    line
 }
 
 /// The object, or an empty one for anything else.

@@ -16,13 +16,7 @@ const NOT_AUTHENTICATED: i64 = -32000;
 pub(super) fn emit(own: &Own, response: &Result<Value, Value>, sink: &mut impl FnMut(Event<'_>)) {
     match (own, response) {
         (Own::Initialize, Ok(result)) => {
-            let version = result.get("protocolVersion").and_then(Value::as_u64);
-            if version != Some(VERSION) {
-                let version =
-                    version.map_or_else(|| "no version".to_owned(), |version| format!("version {version}"));
-                let why = format!(
-                    "the agent speaks {version} of the Agent Client Protocol; murmur speaks {VERSION}"
-                );
+            if let Some(why) = wrong_version(result) {
                 sink(failed(why, None));
             }
         }
@@ -65,6 +59,16 @@ pub(super) fn emit(own: &Own, response: &Result<Value, Value>, sink: &mut impl F
             ));
         }
     }
+}
+
+/// Why murmur can't speak the version of the protocol that a program chose; `None` if it can.
+pub(super) fn wrong_version(initialized: &Value) -> Option<String> {
+    let version = initialized.get("protocolVersion").and_then(Value::as_u64);
+    if version == Some(VERSION) {
+        return None;
+    }
+    let version = version.map_or_else(|| "no version".to_owned(), |version| format!("version {version}"));
+    Some(format!("the agent speaks {version} of the Agent Client Protocol; murmur speaks {VERSION}"))
 }
 
 /// The model that a conversation uses.
@@ -139,7 +143,7 @@ fn usage(result: &Value) -> Option<Tokens> {
 }
 
 /// What an error says.
-fn explained(error: &Value) -> String {
+pub(super) fn explained(error: &Value) -> String {
     let message = text_at(Some(error), &["message"]);
     let plain = message.strip_prefix("Internal error: ").unwrap_or(message);
     // gemini's is the API's own response.

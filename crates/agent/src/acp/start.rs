@@ -7,37 +7,52 @@ use crate::invocation::Invocation;
 use crate::settings::{DENY_VARIABLE, denied};
 use crate::start::{Plan, Prepared, RunKind};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use sys::error::{Failure, Hinted};
 
-/// Prepares the program called `name`.
-pub(crate) fn start(name: &str, plan: Plan<'_>) -> Result<Prepared, Failure> {
+/// The variables with which the program called `name` runs for the user with this `home`: what makes it ask about its calls,
+/// and what is `configured`.
+///
+/// # Errors
+/// What makes it ask would undo the user's own settings.
+pub fn environment(
+    name: &str,
+    configured: Vec<(String, String)>,
+    home: &Path,
+) -> Result<Vec<(String, OsString)>, Failure> {
     let program = Program::named(name);
-    let mut args = plan.args;
-    let mut program_env: Vec<(String, OsString)> =
+    let mut env: Vec<(String, OsString)> =
         program.env.iter().map(|(name, value)| ((*name).to_owned(), value.into())).collect();
     if name == program::OPENCODE {
         let variable = |wanted: &str| {
-            let configured = plan.env.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
+            let configured =
+                configured.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.clone());
             configured.or_else(|| std::env::var(wanted).ok()).filter(|value| !value.is_empty())
         };
         let settings = variable(program::OPENCODE_SETTINGS);
         let [xdg, named] =
             ["XDG_CONFIG_HOME", "OPENCODE_CONFIG"].map(|name| variable(name).map(PathBuf::from));
-        let files = opencode::files(&plan.guarded.user.home, xdg, named);
+        let files = opencode::files(home, xdg, named);
         opencode::check(&files, settings.as_deref(), variable("OPENCODE_PERMISSION").as_deref())?;
-        let env = program::opencode(settings.as_deref());
-        program_env.extend(env.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        let own = program::opencode(settings.as_deref());
+        env.extend(own.into_iter().map(|(name, value)| (name.to_owned(), value)));
     }
     // What makes a program ask can't be set otherwise.
-    let is_free = |name: &str| !program_env.iter().any(|(known, _)| known == name);
-    let configured: Vec<(String, OsString)> = plan
-        .env
+    let is_free = |name: &str| !env.iter().any(|(known, _)| known == name);
+    let free: Vec<(String, OsString)> = configured
         .into_iter()
         .filter(|(name, _)| is_free(name))
         .map(|(name, value)| (name, value.into()))
         .collect();
-    program_env.extend(configured);
+    env.extend(free);
+    Ok(env)
+}
+
+/// Prepares the program called `name`.
+pub(crate) fn start(name: &str, plan: Plan<'_>) -> Result<Prepared, Failure> {
+    let program = Program::named(name);
+    let mut args = plan.args;
+    let mut program_env = environment(name, plan.env, &plan.guarded.user.home)?;
     let mut model = plan.model.map(str::to_owned);
     match program.model {
         ModelBy::Dialog => {}

@@ -6,7 +6,9 @@
 
 use super::hooks;
 use super::line::Line;
-use super::thread::{ASK_ALWAYS, ASK_TO_LEAVE, CLEAN, HOOKS, INITIALIZE, INTERRUPT, THREAD, TURN, Thread};
+use super::thread::{
+    ASK_ALWAYS, ASK_TO_LEAVE, CLEAN, HOOKS, INITIALIZE, INTERRUPT, LIMITS, THREAD, TURN, Thread,
+};
 use crate::dialog::{Conversation, Dialog, Verdict};
 use crate::event::MAX_LINE;
 use crate::event::PermissionRequest;
@@ -175,13 +177,11 @@ impl CodexDialog {
                     // A later message continues this thread, also if it has to be loaded again.
                     self.conversation.resume = Some(thread.clone());
                     self.stage = Stage::Ready { thread, is_sandboxed: begun.is_sandboxed() };
-                    return self
-                        .queued
-                        .drain(..)
-                        .collect::<Vec<_>>()
-                        .iter()
-                        .flat_map(|text| self.start_turn(text))
-                        .collect();
+                    let queued = std::mem::take(&mut self.queued);
+                    let turns = queued.iter().flat_map(|text| self.start_turn(text));
+                    // Last, so that no turn waits for the answer. Without a ChatGPT login it is an error, which says nothing.
+                    let limits = request(LIMITS, "account/rateLimits/read", &Value::Null);
+                    return turns.chain(limits).collect();
                 }
             },
             TURN => {

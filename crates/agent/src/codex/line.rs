@@ -1,7 +1,7 @@
 //! Parses one line of the app-server's output into events: a notification, or the response to one of murmur's requests,
 //! whose ids are strings that say what was asked. The app-server's own requests have no events: the dialog answers them.
 
-use super::{hooks, item, known, report, thread};
+use super::{hooks, item, known, limits, report, thread};
 use crate::event::Event;
 use crate::unknown::Unknown;
 use serde::Deserialize;
@@ -66,7 +66,7 @@ fn notification(method: &str, line: &Line<'_>, sink: &mut impl FnMut(Event<'_>),
         "turn/completed" => report::turn(line, sink),
         "error" => report::error(line, sink),
         "thread/tokenUsage/updated" => report::usage(line, sink),
-        "account/rateLimits/updated" => report::rate_limits(line, sink),
+        "account/rateLimits/updated" => limits::updated(line, sink),
         "hook/completed" => report::hook(line, sink),
         "warning" => report::warning(line, sink),
         _ => {
@@ -91,6 +91,10 @@ fn response(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) {
     } else if id == thread::HOOKS && !hooks::will_run(line) {
         let text = "Codex would not run murmur's hooks; use a version that murmur was tested with";
         sink(report::failed(text.to_owned(), None));
+    } else if id == thread::LIMITS {
+        if limits::read(line, sink).is_none() {
+            sink(Event::Garbled);
+        }
     } else if id == thread::THREAD {
         match thread::Thread::read(line) {
             Some(started) => started.emit(sink),

@@ -1,8 +1,8 @@
-//! What the app-server reports besides items: the end of a turn, errors, tokens, limits, and hooks that failed.
+//! What the app-server reports besides items and limits: the end of a turn, errors, tokens, and hooks that failed.
 
 use super::hooks::SOURCE;
 use super::line::Line;
-use crate::event::{ApiError, Event, RateLimit, RunResult, Tokens};
+use crate::event::{ApiError, Event, RunResult, Tokens};
 use murmur_core::id::SessionId;
 use serde::Deserialize;
 use serde_json::Value;
@@ -177,48 +177,6 @@ pub(super) fn usage(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option
         cache_read: last.cached_input_tokens,
         cache_write: last.cache_write_input_tokens,
     }));
-    Some(())
-}
-
-/// `account/rateLimits/updated`: an event for each window that is known.
-pub(super) fn rate_limits(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Params {
-        rate_limits: Limits,
-    }
-    #[derive(Deserialize)]
-    struct Limits {
-        #[serde(default)]
-        primary: Option<Window>,
-        #[serde(default)]
-        secondary: Option<Window>,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Window {
-        used_percent: f64,
-        #[serde(default)]
-        window_duration_mins: Option<u64>,
-        #[serde(default)]
-        resets_at: Option<i64>,
-    }
-    let Params { rate_limits } = line.params()?;
-    for limit in [rate_limits.primary, rate_limits.secondary].into_iter().flatten() {
-        let window = match limit.window_duration_mins {
-            Some(300) => "five_hour".to_owned(),
-            Some(10_080) => "seven_day".to_owned(),
-            Some(minutes) => format!("{minutes}_minutes"),
-            None => String::new(),
-        };
-        let status = if limit.used_percent >= 100.0 { "rejected" } else { "allowed" };
-        sink(Event::RateLimit(Box::new(RateLimit {
-            status: status.to_owned(),
-            window,
-            resets_at: limit.resets_at,
-            utilization: Some(limit.used_percent / 100.0),
-        })));
-    }
     Some(())
 }
 

@@ -11,6 +11,7 @@ pub(super) const HOOKS: &str = "hooks";
 pub(super) const THREAD: &str = "thread";
 pub(super) const TURN: &str = "turn";
 pub(super) const INTERRUPT: &str = "interrupt";
+pub(super) const LIMITS: &str = "limits";
 pub(super) const CLEAN: &str = "clean";
 
 /// The policy with which Codex asks about every command, patch and MCP call. Others let most calls run unasked.

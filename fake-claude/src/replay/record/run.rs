@@ -17,7 +17,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level;
 
 use super::super::fixture::End;
-use super::super::pump::{Kept, pump, wait_for_any};
+use super::super::pump::{Kept, ends_within, pump, wait_for_any};
 use super::{RecordError, RecordPlan, Stdin, Streams};
 
 /// The recorded bytes.
@@ -38,14 +38,14 @@ pub(super) fn run(plan: &RecordPlan, streams: Streams<'_>) -> Result<Ran, Record
     let mut child =
         command(plan).spawn().map_err(|source| RecordError::Start { program: program(), source })?;
     let (to, out, err) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let pid = Pid::from_child(&child);
     let (stdin, stdout, stderr) = thread::scope(|scope| {
         let (gone, signals) = (&gone, &signals);
-        let stdin = scope.spawn(move || feed(plan, streams.stdin, to, gone, start));
+        let stdin = scope.spawn(move || feed(plan, streams.stdin, to, pid, gone, start));
         // A reader that ends early drops its pipe, as without a recorder.
         let keep = |from: Option<_>, to| from.map(|from| drain(from, to, gone, start)).unwrap_or_default();
         let stdout = scope.spawn(move || keep(out.map(Pipe::Out), streams.stdout));
         let stderr = scope.spawn(move || keep(err.map(Pipe::Err), streams.stderr));
-        let pid = Pid::from_child(&child);
         let passing = scope.spawn(move || signals.pass_on(pid, gone));
         let ended = rustix::process::waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
         drop(alive);
@@ -84,12 +84,24 @@ fn feed(
     plan: &RecordPlan,
     own: std::os::fd::BorrowedFd<'_>,
     to: Option<std::process::ChildStdin>,
+    pid: Pid,
     gone: &PipeReader,
     start: Instant,
 ) -> Vec<u8> {
     let Some(mut to) = to else { return Vec::new() };
     match &plan.stdin {
-        Stdin::Inherit => pump(own, &mut to, gone.as_fd(), false, start).bytes,
+        Stdin::Inherit => {
+            let bytes = pump(own, &mut to, gone.as_fd(), false, start).bytes;
+            drop(to);
+            for signal in [Signal::TERM, Signal::KILL] {
+                if plan.grace.is_none_or(|grace| ends_within(gone.as_fd(), grace)) {
+                    break;
+                }
+                // It is not reaped before this thread ends.
+                let _ = rustix::process::kill_process(pid, signal);
+            }
+            bytes
+        }
         Stdin::Bytes(bytes) => {
             // The command may not read its input.
             drop(to.write_all(bytes));

@@ -61,7 +61,8 @@ fn a_message_waits_for_the_handshake() {
     let turn = read(&mut dialog, &thread("untrusted", "dangerFullAccess"));
     let input = json!([{ "type": "text", "text": "Go." }]);
     let params = json!({ "threadId": "t1", "input": input, "approvalPolicy": "untrusted" });
-    assert_eq!(turn, [json!({ "method": "turn/start", "id": "turn", "params": params })]);
+    let limits = json!({ "method": "account/rateLimits/read", "id": "limits", "params": null });
+    assert_eq!(turn, [json!({ "method": "turn/start", "id": "turn", "params": params }), limits]);
 }
 
 #[test]

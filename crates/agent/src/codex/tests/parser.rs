@@ -187,6 +187,34 @@ fn limits_are_reported_by_window() {
 }
 
 #[test]
+fn limits_that_were_asked_for_are_the_same_events() {
+    let general = r#"{"limitId":"codex","primary":{"usedPercent":12,"windowDurationMins":300,"resetsAt":1795585745},"secondary":null}"#;
+    let spark = r#"{"limitId":"spark","primary":{"usedPercent":100,"windowDurationMins":10080},"secondary":{"usedPercent":1,"windowDurationMins":60}}"#;
+    // Those of a model that may not be in use don't count.
+    let line = format!(
+        r#"{{"id":"limits","result":{{"rateLimits":{general},"rateLimitsByLimitId":{{"codex":{general},"spark":{spark}}}}}}}"#
+    );
+    assert_eq!(
+        events(&[&line]),
+        [
+            r#"RateLimit(RateLimit { status: "allowed", window: "five_hour", resets_at: Some(1795585745), utilization: Some(0.12) })"#
+        ]
+    );
+    let line = format!(r#"{{"method":"account/rateLimits/updated","params":{{"rateLimits":{spark}}}}}"#);
+    assert_eq!(
+        events(&[&line]),
+        [
+            r#"RateLimit(RateLimit { status: "rejected", window: "seven_day_spark", resets_at: None, utilization: Some(1.0) })"#,
+            r#"RateLimit(RateLimit { status: "allowed", window: "60_minutes_spark", resets_at: None, utilization: Some(0.01) })"#,
+        ]
+    );
+    // Without a login.
+    let refused = r#"{"id":"limits","error":{"code":-32600,"message":"codex account authentication required to read rate limits"}}"#;
+    assert!(events(&[refused]).is_empty());
+    assert_eq!(events(&[r#"{"id":"limits","result":{}}"#]), ["Garbled"]);
+}
+
+#[test]
 fn a_call_that_a_hook_blocked_and_a_hook_that_failed_are_reported() {
     let line = r#"{"method":"hook/completed","params":{"threadId":"t1","turnId":"u1","run":{"id":"pre-tool-use:0:/<session-flags>/config.toml:call_A","eventName":"preToolUse","sourcePath":"/<session-flags>/config.toml","status":"blocked","entries":[{"kind":"feedback","text":"not allowed"}]}}}"#;
     let failed = line.replace("blocked", "failed").replace("not allowed", "hook exited with code 1");

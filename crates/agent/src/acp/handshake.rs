@@ -1,0 +1,110 @@
+//! The handshake: what murmur says first, and what a program says about itself.
+
+use super::message::{Message, Own, text_at};
+use super::outcome::{VERSION, explained, wrong_version};
+use serde_json::{Value, json};
+
+/// What a program says about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Introduction {
+    /// Its name and version; empty if it doesn't say.
+    pub program: String,
+    /// What it can do with sessions besides beginning them, sorted: `load`, `resume`, `list` and others.
+    pub sessions: Vec<String>,
+}
+
+impl Introduction {
+    /// Reads a line of a program's output after [`hello`]. `None` if it is something else.
+    ///
+    /// # Errors
+    /// The program refuses, or speaks another version of the protocol.
+    #[must_use]
+    pub fn read(line: &[u8]) -> Option<Result<Self, String>> {
+        match Message::read(line)? {
+            Message::Response(Own::Initialize, Ok(result)) => {
+                Some(wrong_version(&result).map_or_else(|| Ok(Self::of(&result)), Err))
+            }
+            Message::Response(Own::Initialize, Err(error)) => Some(Err(explained(&error))),
+            _ => None,
+        }
+    }
+
+    fn of(result: &Value) -> Self {
+        let said = |key: &str| text_at(Some(result), &["agentInfo", key]);
+        let name = Some(said("title")).filter(|title| !title.is_empty()).unwrap_or_else(|| said("name"));
+        let program = format!("{name} {}", said("version")).trim().to_owned();
+        let offered = &result["agentCapabilities"];
+        let named = offered["sessionCapabilities"].as_object().into_iter().flatten();
+        let named = named.filter(|(_, value)| !value.is_null() && **value != Value::Bool(false));
+        let mut sessions: Vec<String> = named.map(|(name, _)| name.clone()).collect();
+        sessions.extend((offered["loadSession"] == true).then(|| "load".to_owned()));
+        sessions.sort();
+        Self { program, sessions }
+    }
+
+    /// Whether it can resume a conversation.
+    #[must_use]
+    pub fn resumes(&self) -> bool {
+        self.sessions.iter().any(|name| name == "load" || name == "resume")
+    }
+}
+
+/// The first message to a program: the request that it introduce itself. Nothing is offered to it.
+#[must_use]
+pub fn hello() -> Vec<u8> {
+    let client = json!({ "name": "murmur", "version": env!("CARGO_PKG_VERSION") });
+    let params = json!({ "protocolVersion": VERSION, "clientCapabilities": {}, "clientInfo": client });
+    Own::Initialize.request("initialize", &params)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &Value) -> Option<Result<Introduction, String>> {
+        Introduction::read(line.to_string().as_bytes())
+    }
+
+    fn response(result: &Value) -> Value {
+        json!({ "jsonrpc": "2.0", "id": "murmur-initialize", "result": result })
+    }
+
+    #[test]
+    fn a_program_says_what_it_is_and_what_it_can_do() {
+        let sessions = json!({ "close": {}, "list": {}, "fork": null, "resume": false });
+        let offered = json!({ "loadSession": true, "sessionCapabilities": sessions });
+        let info = json!({ "name": "OpenCode", "version": "1.18.33" });
+        let read = |result: &Value| read(&response(result)).unwrap().unwrap();
+        let opencode =
+            read(&json!({ "protocolVersion": 1, "agentCapabilities": offered, "agentInfo": info }));
+        assert_eq!(opencode.program, "OpenCode 1.18.33");
+        assert_eq!(opencode.sessions, ["close", "list", "load"]);
+        assert!(opencode.resumes());
+        let bare = read(&json!({ "protocolVersion": 1 }));
+        assert_eq!((bare.program.as_str(), bare.sessions.len(), bare.resumes()), ("", 0, false));
+        let titled = json!({ "name": "@x/claude-agent-acp", "title": "Claude Agent", "version": "0.101.0" });
+        let titled = read(&json!({ "protocolVersion": 1, "agentInfo": titled }));
+        assert_eq!(titled.program, "Claude Agent 0.101.0");
+    }
+
+    #[test]
+    fn a_refusal_and_another_version_are_errors() {
+        let why = |line: &Value| read(line).unwrap().unwrap_err();
+        assert_eq!(
+            why(&response(&json!({ "protocolVersion": 2 }))),
+            "the agent speaks version 2 of the Agent Client Protocol; murmur speaks 1"
+        );
+        let refused = json!({ "id": "murmur-initialize", "error": { "code": -32603, "message": "no disk" } });
+        assert_eq!(why(&refused), "no disk");
+    }
+
+    #[test]
+    fn other_lines_are_none() {
+        for line in
+            [json!({ "id": "murmur-session", "result": {} }), json!({ "method": "session/update" }), json!(1)]
+        {
+            assert_eq!(read(&line), None, "{line}");
+        }
+        assert_eq!(Introduction::read(b"Loaded cached credentials."), None);
+    }
+}

@@ -1,0 +1,176 @@
+//! Agents that speak the Agent Client Protocol: whether those that are configured start and introduce themselves. A program may
+//! create its own files when it is started.
+
+use super::agent::{both_paths, first_line};
+use super::ask::{self, Question};
+use super::{Check, Environment, Finding, Hint};
+use murmur_agent::acp::{self, Introduction};
+use murmur_agent::find;
+use murmur_core::config::backend::{Backend, Command};
+use murmur_core::config::heartbeat::Resolved;
+use murmur_core::config::settings::Settings;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// How long an agent may take to introduce itself. The slowest that was measured needs 6 s on a busy machine.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Examines the agents of heartbeats and config.toml, all at once. The daemon starts them with the PATH `login`.
+pub(super) async fn examine(
+    environment: &Environment,
+    config: Option<&Resolved>,
+    login: &OsStr,
+) -> Vec<Finding> {
+    // The check of config.toml reports what is wrong with it.
+    let settings = Settings::read(&environment.user.settings.settings()).unwrap_or_default();
+    let path = both_paths(login, &environment.path);
+    let mut asking = JoinSet::new();
+    for name in names(&settings, config) {
+        let backend = Backend::Acp(name);
+        let command = settings.command(&backend).map_err(|error| Check::ACP.failed(&error));
+        let (home, path) = (environment.user.home.clone(), path.clone());
+        asking.spawn(async move {
+            let found = match command {
+                Ok(command) => one(&backend, command, &home, &path, LIMIT).await,
+                Err(finding) => finding,
+            };
+            (backend.to_string(), found.after(&format!("{backend}: ")))
+        });
+    }
+    let mut findings = asking.join_all().await;
+    findings.sort_by(|(one, _), (other, _)| one.cmp(other));
+    findings.into_iter().map(|(_, finding)| finding).collect()
+}
+
+/// The names of the agents that are configured or used.
+fn names(settings: &Settings, config: Option<&Resolved>) -> BTreeSet<Arc<str>> {
+    let heartbeats = config.into_iter().flat_map(|config| &config.heartbeats);
+    let used = heartbeats.filter_map(|heartbeat| heartbeat.backend.as_ref().map(|backend| &backend.value));
+    let used = used.chain(&settings.agent).filter_map(|backend| match backend {
+        Backend::Acp(name) => Some(Arc::clone(name)),
+        Backend::Claude | Backend::Codex => None,
+    });
+    used.chain(settings.acp.keys().map(|name| name.as_str().into())).collect()
+}
+
+/// The finding about one agent, which is started as for a beat, but outside all workspaces.
+async fn one(backend: &Backend, command: Command, home: &Path, path: &OsStr, limit: Duration) -> Finding {
+    let check = Check::ACP;
+    let Backend::Acp(name) = backend else { return check.ok("not an ACP agent") };
+    let program = match find::find(&command.program, path) {
+        Ok(program) => program,
+        Err(error) => return check.failed(&error),
+    };
+    let env: Vec<(String, OsString)> = match acp::environment(name, command.env, home) {
+        Ok(env) => env,
+        Err(error) => return check.failed(&error),
+    };
+    let mut start = tokio::process::Command::new(&program);
+    start.args(&command.args).env("PATH", path).envs(env).current_dir("/");
+    let question = Question { text: &acp::hello(), is_answer: |line| Introduction::read(line).is_some() };
+    let answer = ask::question(start, &question, limit).await;
+    let program = program.display();
+    match answer {
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+            let seconds = limit.as_secs();
+            check.fail(format!("{program} did not introduce itself in {seconds} seconds"), Hint::RUN_AGENT)
+        }
+        Err(error) => check.fail(format!("cannot run {program}: {error}"), Hint::RUN_AGENT),
+        Ok(answer) => match answer.stdout.split(|byte| *byte == b'\n').find_map(Introduction::read) {
+            Some(Ok(introduction)) => met(&program.to_string(), &introduction),
+            Some(Err(why)) => check.fail(
+                format!("{program}: {}", first_line(why.as_bytes()).unwrap_or_default()),
+                Hint::UPDATE_AGENT,
+            ),
+            None => {
+                let why = first_line(&answer.stderr).or_else(|| first_line(&answer.stdout));
+                let why = why.map_or(String::new(), |line| format!(": {line}"));
+                let ended = answer.status.map_or_else(
+                    || "printed something else".to_owned(),
+                    |status| format!("ended with {status}"),
+                );
+                check.fail(format!("{program} {ended} instead of introducing itself{why}"), Hint::RUN_AGENT)
+            }
+        },
+    }
+}
+
+/// The finding about a `program` that introduced itself.
+fn met(program: &str, introduction: &Introduction) -> Finding {
+    let said = first_line(introduction.program.as_bytes());
+    let said = said.unwrap_or_else(|| "an agent that does not say its version".to_owned());
+    let sessions = first_line(introduction.sessions.join(", ").as_bytes());
+    let sessions = sessions.unwrap_or_else(|| "none".to_owned());
+    let found = format!("{program} is {said}, protocol 1; session capabilities: {sessions}");
+    if introduction.resumes() {
+        Check::ACP.ok(found)
+    } else {
+        Check::ACP.ok(format!("{found}; conversations cannot be resumed"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Level;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// The finding about a script.
+    async fn of(script: &str, limit: Duration) -> (Level, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("agent");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let command = Command { program: "agent".to_owned(), args: vec!["x y".to_owned()], env: Vec::new() };
+        let path = both_paths(folder.path().as_os_str(), &std::env::var_os("PATH").unwrap());
+        let finding = one(&Backend::Acp("mine".into()), command, folder.path(), &path, limit).await;
+        (finding.level, finding.found.replace(&program.display().to_string(), "AGENT"))
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn an_agent_is_met_or_its_problem_is_told() {
+        let response = |fields: &str| {
+            format!(
+                r#"read hello; echo 'a note'; printf '%s\n' '{{"id":"murmur-initialize",{fields}}}'; cat"#
+            )
+        };
+        let limit = Duration::from_secs(60);
+        let met = of(&response(r#""result":{"protocolVersion":1}"#), limit).await;
+        let found = "AGENT is an agent that does not say its version, protocol 1; session capabilities: none; \
+                     conversations cannot be resumed";
+        assert_eq!(met, (Level::Ok, found.to_owned()));
+        let hostile = r#""result":{"protocolVersion":1,"agentInfo":{"name":"\u001b[31mX","version":"2\n3"},"agentCapabilities":{"loadSession":true}}"#;
+        let found = of(&response(hostile), limit).await.1;
+        assert_eq!(found, "AGENT is [31mX 2, protocol 1; session capabilities: load");
+        for (script, problem) in [
+            (
+                response(r#""result":{"protocolVersion":2}"#),
+                "AGENT: the agent speaks version 2 of the Agent Client Protocol; murmur speaks 1",
+            ),
+            (response(r#""error":{"code":-32603,"message":"no disk"}"#), "AGENT: no disk"),
+            (
+                "echo \"no such option: $1\" >&2; exit 2".to_owned(),
+                "AGENT ended with exit status: 2 instead of introducing itself: no such option: x y",
+            ),
+        ] {
+            assert_eq!(of(&script, limit).await, (Level::Fail, problem.to_owned()));
+        }
+        let silent = of("cat >/dev/null", Duration::from_millis(50)).await;
+        assert_eq!(silent, (Level::Fail, "AGENT did not introduce itself in 0 seconds".to_owned()));
+    }
+
+    #[test]
+    fn agents_of_config_toml_are_asked_each_once() {
+        let settings =
+            "agent = \"acp:goose\"\n[acp.mine]\ncommand = \"x\"\n[acp.goose]\ncommand = \"goose\"\n";
+        let settings = Settings::parse(settings.as_bytes(), Path::new("config.toml")).unwrap();
+        let names: Vec<_> = names(&settings, None).into_iter().collect();
+        assert_eq!(names, ["goose".into(), "mine".into()]);
+        assert!(super::names(&Settings::default(), None).is_empty());
+    }
+}

@@ -1,0 +1,84 @@
+//! murmur's side of the conversation with a beat's agent that another module runs, to record it: without limits, clients or a
+//! journal line. The agent's output goes in; what it calls for goes to its stdin, which is closed after the first turn.
+
+use super::audit::{Audit, Coverage};
+use super::control_requests::ControlRequests;
+use murmur_agent::backend;
+use murmur_agent::dialog::Verdict;
+use murmur_agent::event::Event;
+use murmur_agent::parser::Parser;
+use murmur_agent::start::Prepared;
+use murmur_core::config::backend::{Backend, Capability};
+use murmur_core::id::{AgentId, SessionId};
+use std::io::Write;
+use std::path::PathBuf;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+/// A beat's agent.
+#[derive(Debug)]
+pub struct Partner<'a> {
+    /// Its id.
+    pub agent: AgentId,
+    /// The program that runs it.
+    pub backend: &'a Backend,
+    /// How it was started, with the prompt as its stdin.
+    pub prepared: &'a Prepared,
+    /// Where the hook records its decisions.
+    pub decisions: PathBuf,
+}
+
+/// Whether an agent of `backend` takes part in a conversation, rather than being told everything at its start.
+#[must_use]
+pub fn is_needed(prepared: &Prepared, backend: &Backend) -> bool {
+    backend::dialog(backend, prepared.conversation.clone()).outlives_turn()
+}
+
+/// Talks with `partner` until the end of its turn or of its `output`. What it asks about is decided as in a beat. Blocks while
+/// the agent doesn't read what is written to `stdin`.
+pub async fn converse(partner: Partner<'_>, mut output: mpsc::Receiver<Vec<u8>>, mut stdin: impl Write) {
+    let Partner { agent, backend, prepared, decisions } = partner;
+    let mut dialog = backend::dialog(backend, prepared.conversation.clone());
+    let mut parser = Parser::new(backend::dialect(backend));
+    let (mut requests, mut answers) =
+        ControlRequests::new(prepared.hook.clone(), backend, &prepared.invocation);
+    let coverage = if backend.has(Capability::Hooks) { Coverage::Started } else { Coverage::Some };
+    let mut audit = Audit::begin(decisions, agent, coverage);
+    let mut session: Option<SessionId> = None;
+    let prompt = String::from_utf8_lossy(&prepared.invocation.stdin);
+    let mut next = [dialog.open(), dialog.send(&prompt)].concat();
+    loop {
+        // An agent that no longer reads ends by itself.
+        let _gone = stdin.write_all(&next);
+        let incomplete = requests.completes_at();
+        next = tokio::select! {
+            bytes = output.recv() => {
+                let Some(bytes) = bytes else { return };
+                let mut next = dialog.read(&bytes);
+                let mut is_over = false;
+                parser.feed(&bytes, &mut |event| {
+                    requests.see(&event, session.as_ref());
+                    match event {
+                        Event::Session { id, .. } => session = Some(SessionId::new(id)),
+                        Event::Result(_) => is_over = true,
+                        _ => {}
+                    }
+                });
+                if is_over {
+                    return;
+                }
+                requests.complete(&*dialog, Instant::now());
+                next.extend(dialog.repeat_decisions(&mut |call| audit.is_allowed(call)));
+                next
+            }
+            Some((request, verdict)) = answers.recv() => {
+                let denial = |reason| Verdict::Deny { reason };
+                dialog.answer(&request, &verdict.unwrap_or_else(denial))
+            }
+            () = sleep_until(incomplete.unwrap_or_else(Instant::now)), if incomplete.is_some() => {
+                requests.complete(&*dialog, Instant::now());
+                Vec::new()
+            }
+        };
+    }
+}
