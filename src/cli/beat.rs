@@ -86,6 +86,10 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
                 let what = "is not edited yet; the daemon won't start it until you edit it";
                 let _closed = writeln!(io::stderr(), "warning: {file} {what}");
             }
+            if !heartbeat.is_enabled() {
+                let _closed =
+                    writeln!(io::stderr(), "warning: \"enabled\" is false, so the daemon won't start it");
+            }
             for notice in sources::notices(&heartbeat, &asking(&job.user)) {
                 let _closed = writeln!(io::stderr(), "warning: {}", plain_line(&notice));
             }

@@ -10,9 +10,11 @@ pub(super) mod fixture;
 mod heartbeat_ref;
 mod held;
 mod last_run;
+mod paused;
 mod refusal;
 mod running;
 
+use super::pauses::Pauses;
 use crate::limits::Limits;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
@@ -44,6 +46,8 @@ pub struct Heartbeats {
     deferred: Vec<DeferredBeat>,
     /// The last runs of heartbeats that are not in the configuration, in case they come back.
     retired: LastRuns,
+    /// Which heartbeats a person has paused.
+    pauses: Pauses,
     max_concurrent: usize,
     stopping: bool,
     limits: Limits,
@@ -99,6 +103,7 @@ impl Heartbeats {
                     entry.ran(said.map(|at| at.min(now)));
                     corrections.extend(Correction::of(&entry).filter(|_| !is_later));
                 }
+                entry.pause(&self.pauses);
                 entry.counted_from(now)
             })
             .collect();
@@ -227,38 +232,6 @@ impl Heartbeats {
         Start { running, heartbeat, before, resumes: None, continues }
     }
 
-    /// Sets the beats that wait for an answer or to be resumed. Their heartbeats are not due meanwhile: another run would
-    /// send the same request again.
-    pub fn set_deferred(&mut self, deferred: Vec<DeferredBeat>) {
-        self.deferred = deferred;
-    }
-
-    /// A beat that can be resumed now.
-    fn resumable(&self, now: Timestamp) -> Option<(usize, DeferredBeat)> {
-        self.deferred.iter().filter(|deferred| self.is_to_resume(deferred)).find_map(|deferred| {
-            let index = self.place(&deferred.workspace, deferred.name.as_deref())?;
-            let entry = &self.entries[index];
-            let held = entry.held.as_ref().map(|held| held.until);
-            let may = entry.not_before.max(held).is_none_or(|at| at <= now) && !self.is_taken(entry);
-            may.then(|| (index, deferred.clone()))
-        })
-    }
-
-    fn is_to_resume(&self, deferred: &DeferredBeat) -> bool {
-        let mut running = self.running.all().iter().filter_map(|running| running.resumes.as_ref());
-        deferred.is_answered && !running.any(|id| *id == deferred.id)
-    }
-
-    /// The request that the last beat of `entry` waits for.
-    #[must_use]
-    pub fn waits_for(&self, entry: &Entry) -> Option<&RequestId> {
-        self.deferred.iter().find(|deferred| entry.is_of(deferred)).map(|deferred| &deferred.id)
-    }
-
-    fn is_deferred(&self, entry: &Entry) -> bool {
-        self.waits_for(entry).is_some()
-    }
-
     /// A beat of ours ended.
     pub fn ended(&mut self, beat: &BeatId) {
         while self.running.remove(beat).is_some() {}
@@ -322,14 +295,7 @@ impl Heartbeats {
             return None;
         }
         let due = self.queue.iter().find(|(_, place)| self.is_free(*place)).map(|(at, _)| *at);
-        // Retries a beat that could not be resumed at once.
-        let again =
-            self.deferred.iter().filter(|deferred| self.is_to_resume(deferred)).filter_map(|deferred| {
-                let entry = &self.entries[self.place(&deferred.workspace, deferred.name.as_deref())?];
-                let held = entry.held.as_ref().map(|held| held.until);
-                entry.not_before.max(held).filter(|_| !self.is_taken(entry))
-            });
-        due.into_iter().chain(again).min()
+        due.into_iter().chain(self.resumes_at()).min()
     }
 
     /// The heartbeat that has been due for longest and can start.

@@ -69,6 +69,8 @@ mod not_files;
 #[cfg(test)]
 mod packaging;
 #[cfg(test)]
+mod pause;
+#[cfg(test)]
 mod permission;
 #[cfg(test)]
 mod permit;

@@ -3,7 +3,7 @@
 //! Takes files, returns [`heartbeat::Heartbeat`]s and problems that a person can fix. Runs nothing and doesn't read the
 //! clock; the system's time zone is an argument. `docs/reference/config.md` is the user's view of it.
 //!
-//! - [`interval`], [`cron`], [`timing`]: the two kinds of schedule
+//! - [`interval`], [`cron`], [`timing`]: the two kinds of schedule; [`schedule_options`]: the other keys about it
 //! - [`permissions`], [`approval`], [`problem`]: types shared by the files
 //! - [`backend`]: the programs that run as agents, and what they can do
 //! - [`limit`]: which value applies if both the user's files and a HEARTBEAT.md set one
@@ -35,6 +35,7 @@ pub mod problem;
 pub mod quiet;
 pub mod requires;
 pub mod reserve;
+pub mod schedule_options;
 pub mod schema;
 pub mod settings;
 mod spelling;

@@ -32,6 +32,9 @@ impl<L: FnMut(&str)> Runner<L> {
             Effect::Then(event) => return Some(*event),
             Effect::Log(line) => (self.log)(&line),
 
+            Effect::ReadPauses => {
+                return self.pauses.changed(&self.dir, clock::now()).map(Event::PausesRead);
+            }
             Effect::Reload => return self.reload(),
             Effect::RememberRun(heartbeat, at) => self.write_behind.remember(heartbeat, at),
             Effect::ForgetRun(heartbeat) => self.write_behind.forget(&heartbeat),

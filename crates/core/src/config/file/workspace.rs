@@ -22,6 +22,7 @@ use crate::config::permissions::{self, Permissions};
 use crate::config::problem::{Position, Problem};
 use crate::config::requires::Requires;
 use crate::config::reserve::{OnLimit, Reserve};
+use crate::config::schedule_options::ScheduleKeys;
 use crate::config::schema::WorkspaceEntry;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
@@ -34,7 +35,7 @@ pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300)
 pub const DEFAULT_BACKGROUND_WAIT: Interval = Interval::from_secs(10).unwrap();
 
 /// The keys of an entry.
-pub(in crate::config) const KEYS: [&str; 22] = [
+pub(in crate::config) const KEYS: [&str; 23] = [
     "path",
     "name",
     "interval",
@@ -57,6 +58,7 @@ pub(in crate::config) const KEYS: [&str; 22] = [
     "lastRuns",
     "reserve",
     "onLimit",
+    "enabled",
 ];
 
 /// A valid entry.
@@ -90,6 +92,8 @@ pub struct Workspace {
     pub reserve: Option<Reserve>,
     /// What happens to a beat that a usage limit stopped.
     pub on_limit: Option<OnLimit>,
+    /// The other keys about its schedule.
+    pub options: Option<Box<ScheduleKeys>>,
     /// When the workspace's own heartbeat last ran.
     pub last_run: Option<Timestamp>,
     /// When the named heartbeats last ran, sorted by name.
@@ -117,6 +121,7 @@ impl Workspace {
             mcp: Mcp::default(),
             reserve: None,
             on_limit: None,
+            options: None,
             last_run: None,
             last_runs: Box::default(),
             place: Position { line: 1, column: 1 },
@@ -128,6 +133,7 @@ impl Workspace {
             problem,
             path: Some(Arc::clone(&self.path)),
             schedule: self.schedule.clone(),
+            options: self.options.clone(),
             last_run: self.last_run,
         }
     }
@@ -156,7 +162,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 entry,
                 "write an object such as {\"path\": \"/home/me/project\", \"interval\": \"30m\"}",
             );
-            return Err(Box::new(BadWorkspace { problem, path: None, schedule: None, last_run: None }));
+            return Err(Box::new(BadWorkspace::unknown(problem)));
         };
         let mut first: Option<Problem> = None;
         let mut keys = WorkspaceEntry::default();
@@ -187,6 +193,7 @@ impl<'a, 'b> Reader<'a, 'b> {
         let schedule = schedule.unwrap_or_default();
         let asking = keys.asking();
         let last_run = keys.last_run.map(|moment| moment.0);
+        let options = keys.options.boxed();
         match (path, first) {
             (Some(path), None) => Ok(Workspace {
                 path,
@@ -203,6 +210,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 mcp: keys.mcp.unwrap_or_default().0,
                 reserve: keys.reserve,
                 on_limit: keys.on_limit.map(|word| word.0),
+                options,
                 last_run,
                 last_runs: keys
                     .last_runs
@@ -220,7 +228,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                         failure!("\"path\" is wrong"; "write the folder's absolute path"),
                     )
                 });
-                Err(Box::new(BadWorkspace { problem, path, schedule, last_run }))
+                Err(Box::new(BadWorkspace { problem, path, schedule, options, last_run }))
             }
         }
     }
@@ -278,6 +286,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                     "write {}, or names with times such as {\"nightly\": \"2026-02-03T10:00:00Z\"}",
                 )?;
             }
+            "enabled" => keys.options.enabled = read(text, name, value, "write true or false")?,
             unknown => {
                 let problem = text.unknown_key(raw_key, unknown, &KEYS, "rules go into \"permissions\"");
                 if spelling::is_about_permission(unknown) {

@@ -19,10 +19,11 @@ use crate::config::permissions::{self, Permissions};
 use crate::config::problem::Position;
 use crate::config::requires::Requires;
 use crate::config::reserve::{OnLimit, Reserve};
+use crate::config::schedule_options::ScheduleKeys;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 21] = [
     "name",
     "description",
     "interval",
@@ -43,6 +44,7 @@ const KEYS: [&str; 20] = [
     "mcp",
     "reserve",
     "onLimit",
+    "enabled",
 ];
 
 /// An optional value of a type with rules of its own, and its position.
@@ -91,6 +93,8 @@ struct Keys {
     reserve: Given<Reserve>,
     #[serde(deserialize_with = "given")]
     on_limit: Given<Word<OnLimit>>,
+    #[serde(deserialize_with = "given")]
+    enabled: Option<bool>,
 }
 
 /// Makes a key without a value an error, rather than an absent key.
@@ -158,6 +162,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         mcp: checked("mcp", keys.mcp)?,
         reserve: checked("reserve", keys.reserve)?,
         on_limit: checked("onLimit", keys.on_limit)?.map(|word| word.0),
+        options: ScheduleKeys { enabled: keys.enabled }.boxed(),
     })
 }
 
@@ -225,6 +230,7 @@ fn accepted(key: &str) -> &'static str {
         "mcp" => Mcp::ACCEPTED,
         "reserve" => Reserve::ACCEPTED,
         "onLimit" => OnLimit::ACCEPTED,
+        "enabled" => "write true or false",
         _ => "write one line of text",
     }
 }
