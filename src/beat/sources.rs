@@ -83,6 +83,12 @@ impl Rows {
         if options.enabled.source != Source::Default {
             self.sourced("enabled", options.enabled);
         }
+        options.active_hours.iter().for_each(|hours| self.add("activeHours", &hours.value, hours.source));
+        options.except.iter().for_each(|except| self.add("except", &except.value, except.source));
+        let spans = [("jitter", options.jitter), ("startDeadline", options.start_deadline)];
+        spans.into_iter().for_each(|(key, span)| span.into_iter().for_each(|span| self.sourced(key, span)));
+        options.catch_up.into_iter().for_each(|catch_up| self.sourced("catchUp", catch_up));
+        self.choice("overlap", options.overlap);
     }
 
     fn choice<T: Choice>(&mut self, key: &'static str, value: Option<Sourced<T>>) {

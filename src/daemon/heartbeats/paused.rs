@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(state.wake_at(), Some(at("10:20:00")));
         let enabled = Sourced { value: false, source: Source::ConfigJson };
         let disabled = Heartbeat {
-            options: Some(Box::new(ScheduleOptions { enabled })),
+            options: Some(Box::new(ScheduleOptions { enabled, ..ScheduleOptions::default() })),
             ..heartbeat("/a", None, 30, None)
         };
         state.load(vec![disabled], NonZeroU32::MIN, at("10:20:00"));

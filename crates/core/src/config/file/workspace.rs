@@ -1,5 +1,7 @@
 //! One entry of `workspaces`. Each key is parsed by its own type, so that errors name the key and its position.
 
+mod schedule_keys;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -14,7 +16,7 @@ use super::{BadWorkspace, Text};
 use crate::config::approval::{Approval, ApprovalSettings, Checker, Choice, Questions};
 use crate::config::backend::Backends;
 use crate::config::checked::{Check, Checked};
-use crate::config::cron::Crons;
+use crate::config::cron::{Crons, zone_of};
 use crate::config::interval::Interval;
 use crate::config::json::{self, Object};
 use crate::config::mcp::{self, Mcp};
@@ -35,7 +37,7 @@ pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300)
 pub const DEFAULT_BACKGROUND_WAIT: Interval = Interval::from_secs(10).unwrap();
 
 /// The keys of an entry.
-pub(in crate::config) const KEYS: [&str; 23] = [
+pub(in crate::config) const KEYS: [&str; 29] = [
     "path",
     "name",
     "interval",
@@ -59,6 +61,12 @@ pub(in crate::config) const KEYS: [&str; 23] = [
     "reserve",
     "onLimit",
     "enabled",
+    "activeHours",
+    "except",
+    "jitter",
+    "catchUp",
+    "startDeadline",
+    "overlap",
 ];
 
 /// A valid entry.
@@ -193,7 +201,8 @@ impl<'a, 'b> Reader<'a, 'b> {
         let schedule = schedule.unwrap_or_default();
         let asking = keys.asking();
         let last_run = keys.last_run.map(|moment| moment.0);
-        let options = keys.options.boxed();
+        let zone = keys.tz.as_deref().and_then(|name| zone_of(name).ok());
+        let options = keys.options.boxed(zone.as_ref().unwrap_or(self.crons.zone()));
         match (path, first) {
             (Some(path), None) => Ok(Workspace {
                 path,
@@ -286,7 +295,9 @@ impl<'a, 'b> Reader<'a, 'b> {
                     "write {}, or names with times such as {\"nightly\": \"2026-02-03T10:00:00Z\"}",
                 )?;
             }
-            "enabled" => keys.options.enabled = read(text, name, value, "write true or false")?,
+            known if ScheduleKeys::NAMES.contains(&known) => {
+                schedule_keys::key(text, &mut keys.options, name, value)?;
+            }
             unknown => {
                 let problem = text.unknown_key(raw_key, unknown, &KEYS, "rules go into \"permissions\"");
                 if spelling::is_about_permission(unknown) {
