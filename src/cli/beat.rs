@@ -10,7 +10,7 @@ use super::style::{Colors, Style, plain_line, remarks, text_of};
 use super::user_env::UserEnv;
 use super::verbose;
 use crate::beat::sources::{self, Row};
-use crate::beat::{self, Job};
+use crate::beat::{self, Job, StopReason};
 use crate::daemon::{approved, instance};
 use crate::host::event::Progress;
 use crate::journal::append;
@@ -256,6 +256,7 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
             _ = terminate.recv() => {}
             _ = hang_up.recv() => {}
         }
+        StopReason::Asked
     };
     // Without a daemon, write the lines of killed beats and lines that could not be written before.
     let _later = unfinished::recover(dir, clock::now());

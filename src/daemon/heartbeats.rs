@@ -13,6 +13,7 @@ mod last_run;
 mod paused;
 mod refusal;
 mod running;
+mod timely;
 
 use super::pauses::Pauses;
 use crate::limits::Limits;
@@ -20,7 +21,7 @@ use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_core::id::{BeatId, SessionId};
 use murmur_core::permit::request::RequestId;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::num::NonZeroU32;
 use std::path::Path;
 
@@ -48,6 +49,10 @@ pub struct Heartbeats {
     retired: LastRuns,
     /// Which heartbeats a person has paused.
     pauses: Pauses,
+    /// Running beats that were told to end because their heartbeats are due again.
+    replaced: HashSet<BeatId>,
+    /// Whether any heartbeat has options.
+    have_options: bool,
     max_concurrent: usize,
     stopping: bool,
     limits: Limits,
@@ -110,6 +115,7 @@ impl Heartbeats {
         self.retired.extend(known.into_iter().filter_map(|(id, entry)| Some((id, entry.last_run?))));
         let ids = self.entries.iter().map(|entry| entry.heartbeat.id.clone());
         self.indices = ids.enumerate().map(|(place, id)| (id, place)).collect();
+        self.have_options = self.entries.iter().any(|entry| entry.heartbeat.options.is_some());
         self.queue_all();
         self.max_concurrent = usize::try_from(max_concurrent.get()).unwrap_or(usize::MAX);
         corrections
@@ -160,6 +166,7 @@ impl Heartbeats {
         if self.stopping {
             return started;
         }
+        self.settle(now);
         while may_resume
             && self.running.len() < self.max_concurrent
             && started.len() < most
@@ -260,6 +267,7 @@ impl Heartbeats {
             self.change(place, |entry| {
                 entry.set_last_run(before, now);
                 entry.not_before = now.checked_add(pause).ok();
+                entry.seen = true;
             });
         }
         Some(running)
@@ -291,11 +299,14 @@ impl Heartbeats {
     /// When to call [`Self::start_due`] again; `None` if only an event can change anything.
     #[must_use]
     pub fn wake_at(&self) -> Option<Timestamp> {
-        if self.stopping || self.running.len() >= self.max_concurrent {
+        if self.stopping {
             return None;
         }
+        if self.running.len() >= self.max_concurrent {
+            return self.overlaps_at();
+        }
         let due = self.queue.iter().find(|(_, place)| self.is_free(*place)).map(|(at, _)| *at);
-        due.into_iter().chain(self.resumes_at()).min()
+        due.into_iter().chain(self.resumes_at()).chain(self.overlaps_at()).min()
     }
 
     /// The heartbeat that has been due for longest and can start.

@@ -91,6 +91,8 @@ mod run;
 #[cfg(test)]
 mod scenarios;
 #[cfg(test)]
+mod schedule;
+#[cfg(test)]
 mod service;
 #[cfg(test)]
 mod sessions;

@@ -30,11 +30,12 @@ impl Entry {
     /// When it is due unless a start fails; `None` while it is paused until a person acts.
     #[must_use]
     pub fn next_run(&self) -> Option<Timestamp> {
-        match self.paused {
-            None => self.planned(),
-            Some(Hold::Until(until)) => self.planned().map(|next| next.max(until)),
-            Some(Hold::Open) => None,
-        }
+        let paused = match self.paused {
+            Some(Hold::Open) => return None,
+            Some(Hold::Until(until)) => Some(until),
+            None => None,
+        };
+        Some(self.planned()?).max(self.opens).max(paused)
     }
 
     /// When a beat of it may be resumed at the earliest; `None` if that needs a person.

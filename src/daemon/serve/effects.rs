@@ -112,6 +112,7 @@ impl<L: FnMut(&str)> Runner<L> {
 
             Effect::ReportStopping => self.is_stopping.store(true, std::sync::atomic::Ordering::Relaxed),
             Effect::EndBeats => self.end_beats(),
+            Effect::ReplaceBeat(beat) => self.replace_beat(&beat),
             Effect::KillBeats => self.sources.processes.signal(sys::process::Signal::KILL),
             Effect::FindHeld => return Some(Event::Held(self.held_beats())),
             Effect::FindOthers => return Some(Event::OthersRunning(self.are_others_running())),

@@ -284,6 +284,8 @@ pub enum Effect {
     ReportStopping,
     /// Tells all beats that daemons started to end.
     EndBeats,
+    /// Tells a running beat to end for the next run, unless a person started it.
+    ReplaceBeat(BeatId),
     /// Kills the beats of this daemon.
     KillBeats,
     /// Finds the beats that have records [`Event::Held`].

@@ -118,3 +118,54 @@ fn a_wrong_word_is_refused_with_what_is_accepted() {
         assert!(line.ends_with(CatchUp::ACCEPTED), "{line}");
     }
 }
+
+#[test]
+fn every_wrong_value_is_one_error_with_its_place_key_and_what_is_accepted() {
+    use crate::config::cron::Crons;
+    use crate::config::file::File;
+    use crate::config::frontmatter;
+    const JSON_SPAN: &str = "write a string such as \"5m\" or \"1h30m\"";
+    const YAML_SPAN: &str = "write an interval such as 30m or 1h30m";
+    const SPAN: &str = "write whole numbers with d, h, m or s, largest first, such as \"30m\" or \"1h30m\"";
+    let hours = [ActiveHours::ACCEPTED; 2];
+    let dates = [Except::ACCEPTED; 2];
+    let catch_up = [CatchUp::ACCEPTED; 2];
+    let words = [Overlap::ACCEPTED; 2];
+    let crons = Crons::new(TimeZone::UTC);
+    for (key, value, accepted) in [
+        ("enabled", "\"no\"", ["write true or false"; 2]),
+        ("enabled", "0", ["write true or false"; 2]),
+        ("activeHours", "\"9 to 5\"", hours),
+        ("activeHours", "\"Mon-Fri 08:00-20:00 Mars\"", hours),
+        ("activeHours", "[]", hours),
+        ("activeHours", "{}", hours),
+        ("except", "\"2026-12-24\"", dates),
+        ("except", "[\"24.12.2026\"]", dates),
+        ("except", "[\"2026-02-30\"]", dates),
+        ("except", "[[]]", dates),
+        ("jitter", "\"5 minutes\"", [SPAN; 2]),
+        ("jitter", "\"0s\"", ["write at least \"1s\""; 2]),
+        ("jitter", "[]", [JSON_SPAN, YAML_SPAN]),
+        ("catchUp", "\"twice\"", catch_up),
+        ("catchUp", "[\"once\"]", catch_up),
+        ("startDeadline", "\"soon\"", [SPAN; 2]),
+        ("startDeadline", "{}", [JSON_SPAN, YAML_SPAN]),
+        ("overlap", "\"kill\"", words),
+        ("overlap", "[]", words),
+    ] {
+        let text = format!(
+            "{{\"workspaces\": [\n{{\"path\": \"/a\", \"interval\": \"1h\", \"{key}\": {value}}},\n{{\"path\": \"/b\"}}]}}"
+        );
+        let file = File::parse(text.as_bytes(), std::path::Path::new("/config.json"), &crons).unwrap();
+        let column = text.lines().nth(1).unwrap().find(value).unwrap() + 1;
+        assert!(file.workspaces[1].is_ok(), "only that workspace is wrong");
+        let line = file.workspaces[0].as_ref().unwrap_err().problem.line();
+        let start = format!("/config.json:2:{column}: \"{key}\"");
+        assert!(line.starts_with(&start) && line.ends_with(accepted[0]), "{line}");
+        let text = format!("---\nname: x\n{key}: {value}\n---\nx");
+        let error = frontmatter::split(text.as_bytes(), &crons).unwrap_err();
+        assert_eq!(error.place().map(|place| place.line), Some(3), "{text}");
+        let line = error.line();
+        assert!(line.starts_with(&format!("\"{key}\"")) && line.ends_with(accepted[1]), "{line}");
+    }
+}
