@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use sys::error::Hinted;
 use sys::file::room_hint;
 use sys::paths::DataDir;
+use sys::process::Signal;
 use sys::{atomic, lock};
 
 use stages::Beat;
@@ -78,6 +79,19 @@ impl Hinted for BeatError {
     }
 }
 
+/// Why a beat is to end early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopReason {
+    /// Somebody stops it.
+    Asked,
+    /// Its heartbeat is due again, and `overlap` is `replace`.
+    Replaced,
+}
+
+/// Tells a beat's process that it is replaced. Processes ignore it by default, and nothing else sends it to one without a
+/// terminal.
+pub const REPLACE: Signal = Signal::WINCH;
+
 /// Runs `job` and writes its journal line. This process hosts the agent meanwhile. `captures` is the store for the
 /// agent's output, `stop` resolves to end the beat early, and `sink` receives the agent's progress.
 ///
@@ -87,7 +101,7 @@ pub async fn run(
     job: &Job,
     dir: &DataDir,
     captures: Option<PathBuf>,
-    stop: impl Future<Output = ()>,
+    stop: impl Future<Output = StopReason>,
     sink: impl FnMut(&Progress<'_>),
 ) -> Result<Report, BeatError> {
     let mut beat = Beat::begin(job, dir)?;

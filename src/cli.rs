@@ -19,6 +19,8 @@ mod init;
 mod limits;
 mod log;
 mod man;
+mod pause;
+mod pause_args;
 mod people_only;
 mod permission;
 mod permission_args;
@@ -158,5 +160,7 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Attach(args) => host::attach(&args, &env),
         Command::Agents(args) => agents::run(&args, &env),
         Command::Agent(args) => agent::run(&args, &env),
+        Command::Pause(args) => pause::run(&args, &env),
+        Command::Resume(args) => pause::resume(&args, &env),
     }
 }

@@ -21,6 +21,7 @@ pub mod hosts;
 pub mod instance;
 pub mod last_runs;
 pub mod launch;
+pub mod pauses;
 pub mod pending_runs;
 pub mod processes;
 pub mod rpc_handlers;

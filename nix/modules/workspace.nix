@@ -89,5 +89,21 @@ in
       "resume"
       "skip"
     ]) "What happens to a beat that a usage limit stopped.";
+    enabled = optional types.bool "Whether the daemon starts its heartbeats.";
+    activeHours = optional (types.either word (
+      types.listOf word
+    )) "When beats may start, such as \"Mon-Fri 08:00-20:00 Europe/Berlin\", or a list of these.";
+    except = optional (types.listOf word) "Dates on which no beat starts, such as \"2026-12-24\" or \"12-25\".";
+    jitter = optional interval "How much later than scheduled a beat may start.";
+    catchUp = optional (types.either (types.enum [
+      "once"
+      "skip"
+    ]) interval) "Whether missed runs are made up for, or within which time.";
+    startDeadline = optional interval "How late a beat may start.";
+    overlap = optional (types.enum [
+      "skip"
+      "queue"
+      "replace"
+    ]) "What happens when a heartbeat is due while its last beat runs.";
   };
 }

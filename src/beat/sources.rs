@@ -5,6 +5,7 @@ use murmur_core::config::file::DEFAULT_MAX_TURNS;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::config::limit::{Source, Sourced};
 use murmur_core::config::permissions::Permissions;
+use murmur_core::config::schedule_options::ScheduleOptions;
 use murmur_core::permit::policy::{Policy, Role};
 use std::fmt;
 
@@ -53,6 +54,9 @@ pub fn rows(heartbeat: &Heartbeat, settings: &ApprovalSettings) -> Vec<Row> {
         rows.sourced("reserve", reserve);
     }
     rows.choice("onLimit", Some(heartbeat.on_limit).filter(|chosen| chosen.source != Source::Default));
+    if let Some(options) = &heartbeat.options {
+        rows.options(options);
+    }
     rows.0
 }
 
@@ -73,6 +77,18 @@ impl Rows {
 
     fn sourced(&mut self, key: &'static str, value: Sourced<impl fmt::Display>) {
         self.add(key, &value.value, value.source);
+    }
+
+    fn options(&mut self, options: &ScheduleOptions) {
+        if options.enabled.source != Source::Default {
+            self.sourced("enabled", options.enabled);
+        }
+        options.active_hours.iter().for_each(|hours| self.add("activeHours", &hours.value, hours.source));
+        options.except.iter().for_each(|except| self.add("except", &except.value, except.source));
+        let spans = [("jitter", options.jitter), ("startDeadline", options.start_deadline)];
+        spans.into_iter().for_each(|(key, span)| span.into_iter().for_each(|span| self.sourced(key, span)));
+        options.catch_up.into_iter().for_each(|catch_up| self.sourced("catchUp", catch_up));
+        self.choice("overlap", options.overlap);
     }
 
     fn choice<T: Choice>(&mut self, key: &'static str, value: Option<Sourced<T>>) {

@@ -2,7 +2,7 @@
 
 use super::session::Session;
 use super::usage_limit;
-use super::{BeatError, Job, Report, cannot_start, deferred, lock_workspace, prepare, until};
+use super::{BeatError, Job, Report, StopReason, cannot_start, deferred, lock_workspace, prepare, until};
 use crate::host::drain::Drain;
 use crate::host::event::Progress;
 use crate::host::process::{Ending, Run};
@@ -59,6 +59,8 @@ pub(super) struct Hosted {
     left_out: Vec<OmittedServer>,
     /// Whether the data folder was moved or deleted when the agent was asked to stop.
     lost_folder: bool,
+    /// Whether it was asked to stop because its heartbeat was due again.
+    replaced: bool,
     heartbeat_changed: bool,
 }
 
@@ -105,7 +107,7 @@ impl<'a> Beat<'a> {
     pub(super) async fn host(
         &mut self,
         captures: Option<PathBuf>,
-        stop: impl Future<Output = ()>,
+        stop: impl Future<Output = StopReason>,
         mut sink: impl FnMut(&Progress<'_>),
     ) -> Hosted {
         let (job, dir) = (self.job, self.dir);
@@ -125,10 +127,10 @@ impl<'a> Beat<'a> {
         // A beat started by hand survives a moved data folder: its record moved along.
         let folder_gone =
             registration.as_ref().ok().map(|registration| registration.folder_gone(job.scheduled));
-        let lost_folder = Cell::new(false);
+        let (lost_folder, replaced) = (Cell::new(false), Cell::new(false));
         let stop = async {
             tokio::select! {
-                () = stop => {}
+                reason = stop => replaced.set(reason == StopReason::Replaced),
                 Some(()) = until(folder_gone) => {}
             }
             lost_folder
@@ -167,6 +169,7 @@ impl<'a> Beat<'a> {
             clients,
             left_out,
             lost_folder: lost_folder.get(),
+            replaced: replaced.get(),
             heartbeat_changed: Content::of(&job.file) != content,
         }
     }
@@ -229,6 +232,9 @@ impl<'a> Beat<'a> {
                 fill_in(entry, run);
                 // If the data folder is gone, the beat ended with it, or with its daemon; nobody stopped it.
                 entry.stopped &= !hosted.lost_folder;
+                if hosted.replaced && entry.stopped {
+                    note_replaced(entry);
+                }
                 entry.heartbeat_changed = hosted.heartbeat_changed;
             }
         }
@@ -290,6 +296,13 @@ struct Prepared {
     _file: Option<trust::WrittenFile>,
     /// Likewise.
     _folder: Option<RunFolder>,
+}
+
+/// Nobody stopped the beat: its heartbeat was due again.
+fn note_replaced(entry: &mut Entry) {
+    entry.stopped = false;
+    let how = entry.error.as_deref().and_then(|error| error.strip_prefix("stopped "));
+    entry.error = how.map(|how| format!("replaced by the next run {how}")).or_else(|| entry.error.take());
 }
 
 /// Fills in everything about `run` except the outcome.

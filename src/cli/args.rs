@@ -6,6 +6,7 @@ pub(super) use super::host_args::{
 };
 use super::init::Templates;
 use super::log::{count, since};
+pub(super) use super::pause_args::{Pause, Resume};
 pub(super) use super::permission_args::{
     Permission, PermissionCheck, PermissionCommand, PermissionRespond, PermissionRules, Question,
     QuestionCommand, QuestionRespond,
@@ -58,6 +59,8 @@ pub(super) enum Command {
     Start(Start),
     Stop(Stop),
     Restart(Restart),
+    Pause(Pause),
+    Resume(Resume),
     Status(Status),
     Limits(Limits),
     Log(Log),

@@ -10,7 +10,7 @@ use super::style::{Colors, Style, plain_line, remarks, text_of};
 use super::user_env::UserEnv;
 use super::verbose;
 use crate::beat::sources::{self, Row};
-use crate::beat::{self, Job};
+use crate::beat::{self, Job, StopReason};
 use crate::daemon::{approved, instance};
 use crate::host::event::Progress;
 use crate::journal::append;
@@ -86,6 +86,10 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
                 let file = plain_line(&heartbeat.file.to_string_lossy());
                 let what = "is not edited yet; the daemon won't start it until you edit it";
                 let _closed = writeln!(io::stderr(), "warning: {file} {what}");
+            }
+            if !heartbeat.is_enabled() {
+                let _closed =
+                    writeln!(io::stderr(), "warning: \"enabled\" is false, so the daemon won't start it");
             }
             for notice in sources::notices(&heartbeat, &asking(&job.user)) {
                 let _closed = writeln!(io::stderr(), "warning: {}", plain_line(&notice));
@@ -253,6 +257,7 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
             _ = terminate.recv() => {}
             _ = hang_up.recv() => {}
         }
+        StopReason::Asked
     };
     // Without a daemon, write the lines of killed beats and lines that could not be written before.
     let _later = unfinished::recover(dir, clock::now());

@@ -12,6 +12,7 @@ pub(super) fn check(command: &Command) -> Result<(), Failure> {
         Command::Start(_) => "start the daemon",
         Command::Stop(_) | Command::Restart(_) => "stop the daemon",
         Command::Beat(args) if !args.dry_run => "start beats",
+        Command::Pause(_) | Command::Resume(_) => "pause or resume heartbeats",
         Command::Init(_)
         | Command::Workspaces(super::args::Workspaces {
             command: WorkspacesCommand::Add { .. } | WorkspacesCommand::Remove { .. },

@@ -1,5 +1,7 @@
 //! `murmur status`: shows the daemon and every heartbeat, from the daemon if it answers, otherwise from files.
 
+mod paused;
+
 use super::args::Status as Args;
 use super::requests;
 use super::style::{Colors, Style, plain_line, text_of};
@@ -7,7 +9,7 @@ use super::user_env::UserEnv;
 use crate::daemon::broker::Broker;
 use crate::daemon::heartbeats::{Accounts, Heartbeats, LastRuns, Running, approve_hint};
 use crate::daemon::status::{self, AccountHold, HeartbeatStatus, HeldStatus, Last, Status};
-use crate::daemon::{approved, client, instance, last_runs};
+use crate::daemon::{approved, client, instance, last_runs, pauses};
 use crate::host::discover;
 use crate::journal::append;
 use crate::journal::read::{Backward, Entries, Found, raw_workspace};
@@ -122,7 +124,8 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
         writeln!(out, "{}", serde_json::to_string(&status)?)?;
     } else {
         let mut text = Vec::new();
-        print(&mut text, &status, advises, &mut trust, now)?;
+        paused::print(&mut text, &status.paused, env, now)?;
+        print(&mut text, &status, advises, &mut trust, (env, now))?;
         out.write_all(&text)?;
     }
     Ok(status.daemon.is_some())
@@ -131,6 +134,7 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
 /// The status without a daemon, from files.
 fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<Status> {
     let mut state = Heartbeats::default();
+    state.set_pauses(pauses::read(dir));
     let denied = rule_files::problems(dir, &env.settings_dir()?);
     let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
     let mut problems = denied.clone();
@@ -196,6 +200,7 @@ fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<St
         requests,
         holds: status::holds(state.limits(), now),
         heartbeats,
+        paused: state.pauses().active(now).cloned().collect(),
     })
 }
 
@@ -247,7 +252,7 @@ fn print(
     status: &Status,
     advises: bool,
     trust: &mut Workspaces,
-    now: Timestamp,
+    (env, now): (&UserEnv, Timestamp),
 ) -> anyhow::Result<()> {
     let style = Style::of_stdout();
     // Nothing else helps while every call is denied.
@@ -298,6 +303,9 @@ fn print(
     }
     for heartbeat in &status.heartbeats {
         print_heartbeat(out, style, heartbeat, status.daemon.is_some(), now)?;
+        if let Some(pause) = heartbeat.paused.as_ref().filter(|pause| pause.heartbeat.is_some()) {
+            writeln!(out, "  paused    {}", paused::line(pause, env, now))?;
+        }
         if let Some(untrusted) = trust.untrusted(heartbeat.workspace.as_ref()) {
             writeln!(out, "  trust     {}", untrusted.line())?;
         }
@@ -340,6 +348,7 @@ fn print_heartbeat(
         (Some(running), ..) => writeln!(out, "  running   since {}", ago(&running.since, now))?,
         (None, Some(id), ..) => writeln!(out, "  next      when request {id} is answered")?,
         (None, None, ..) if heartbeat.schedule.is_none() => writeln!(out, "  next      never")?,
+        (None, None, ..) if !heartbeat.enabled => writeln!(out, "  next      never: \"enabled\" is false")?,
         (None, None, ..) if !daemon => writeln!(out, "  next      not scheduled: the daemon is not running")?,
         (None, None, ..) if !heartbeat.approved => writeln!(out, "  next      when it is approved")?,
         (None, None, ..) if heartbeat.unedited => writeln!(out, "  next      when it is edited")?,
@@ -348,6 +357,9 @@ fn print_heartbeat(
         }
         (None, None, ..) if heartbeat.waiting => writeln!(out, "  next      due, waits for its turn")?,
         (None, None, Some(next), None) => writeln!(out, "  next      {}", ahead(next, now))?,
+        (None, None, None, None) if heartbeat.paused.is_some() => {
+            writeln!(out, "  next      when it is resumed")?;
+        }
         (None, None, None, None) => writeln!(out, "  next      never")?,
     }
     if heartbeat.unedited {

@@ -10,15 +10,18 @@ pub(super) mod fixture;
 mod heartbeat_ref;
 mod held;
 mod last_run;
+mod paused;
 mod refusal;
 mod running;
+mod timely;
 
+use super::pauses::Pauses;
 use crate::limits::Limits;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_core::id::{BeatId, SessionId};
 use murmur_core::permit::request::RequestId;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::num::NonZeroU32;
 use std::path::Path;
 
@@ -44,6 +47,12 @@ pub struct Heartbeats {
     deferred: Vec<DeferredBeat>,
     /// The last runs of heartbeats that are not in the configuration, in case they come back.
     retired: LastRuns,
+    /// Which heartbeats a person has paused.
+    pauses: Pauses,
+    /// Running beats that were told to end because their heartbeats are due again.
+    replaced: HashSet<BeatId>,
+    /// Whether any heartbeat has options.
+    have_options: bool,
     max_concurrent: usize,
     stopping: bool,
     limits: Limits,
@@ -99,12 +108,14 @@ impl Heartbeats {
                     entry.ran(said.map(|at| at.min(now)));
                     corrections.extend(Correction::of(&entry).filter(|_| !is_later));
                 }
+                entry.pause(&self.pauses);
                 entry.counted_from(now)
             })
             .collect();
         self.retired.extend(known.into_iter().filter_map(|(id, entry)| Some((id, entry.last_run?))));
         let ids = self.entries.iter().map(|entry| entry.heartbeat.id.clone());
         self.indices = ids.enumerate().map(|(place, id)| (id, place)).collect();
+        self.have_options = self.entries.iter().any(|entry| entry.heartbeat.options.is_some());
         self.queue_all();
         self.max_concurrent = usize::try_from(max_concurrent.get()).unwrap_or(usize::MAX);
         corrections
@@ -155,6 +166,7 @@ impl Heartbeats {
         if self.stopping {
             return started;
         }
+        self.settle(now);
         while may_resume
             && self.running.len() < self.max_concurrent
             && started.len() < most
@@ -227,38 +239,6 @@ impl Heartbeats {
         Start { running, heartbeat, before, resumes: None, continues }
     }
 
-    /// Sets the beats that wait for an answer or to be resumed. Their heartbeats are not due meanwhile: another run would
-    /// send the same request again.
-    pub fn set_deferred(&mut self, deferred: Vec<DeferredBeat>) {
-        self.deferred = deferred;
-    }
-
-    /// A beat that can be resumed now.
-    fn resumable(&self, now: Timestamp) -> Option<(usize, DeferredBeat)> {
-        self.deferred.iter().filter(|deferred| self.is_to_resume(deferred)).find_map(|deferred| {
-            let index = self.place(&deferred.workspace, deferred.name.as_deref())?;
-            let entry = &self.entries[index];
-            let held = entry.held.as_ref().map(|held| held.until);
-            let may = entry.not_before.max(held).is_none_or(|at| at <= now) && !self.is_taken(entry);
-            may.then(|| (index, deferred.clone()))
-        })
-    }
-
-    fn is_to_resume(&self, deferred: &DeferredBeat) -> bool {
-        let mut running = self.running.all().iter().filter_map(|running| running.resumes.as_ref());
-        deferred.is_answered && !running.any(|id| *id == deferred.id)
-    }
-
-    /// The request that the last beat of `entry` waits for.
-    #[must_use]
-    pub fn waits_for(&self, entry: &Entry) -> Option<&RequestId> {
-        self.deferred.iter().find(|deferred| entry.is_of(deferred)).map(|deferred| &deferred.id)
-    }
-
-    fn is_deferred(&self, entry: &Entry) -> bool {
-        self.waits_for(entry).is_some()
-    }
-
     /// A beat of ours ended.
     pub fn ended(&mut self, beat: &BeatId) {
         while self.running.remove(beat).is_some() {}
@@ -287,6 +267,7 @@ impl Heartbeats {
             self.change(place, |entry| {
                 entry.set_last_run(before, now);
                 entry.not_before = now.checked_add(pause).ok();
+                entry.seen = true;
             });
         }
         Some(running)
@@ -318,18 +299,14 @@ impl Heartbeats {
     /// When to call [`Self::start_due`] again; `None` if only an event can change anything.
     #[must_use]
     pub fn wake_at(&self) -> Option<Timestamp> {
-        if self.stopping || self.running.len() >= self.max_concurrent {
+        if self.stopping {
             return None;
         }
+        if self.running.len() >= self.max_concurrent {
+            return self.overlaps_at();
+        }
         let due = self.queue.iter().find(|(_, place)| self.is_free(*place)).map(|(at, _)| *at);
-        // Retries a beat that could not be resumed at once.
-        let again =
-            self.deferred.iter().filter(|deferred| self.is_to_resume(deferred)).filter_map(|deferred| {
-                let entry = &self.entries[self.place(&deferred.workspace, deferred.name.as_deref())?];
-                let held = entry.held.as_ref().map(|held| held.until);
-                entry.not_before.max(held).filter(|_| !self.is_taken(entry))
-            });
-        due.into_iter().chain(again).min()
+        due.into_iter().chain(self.resumes_at()).chain(self.overlaps_at()).min()
     }
 
     /// The heartbeat that has been due for longest and can start.

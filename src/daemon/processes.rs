@@ -77,6 +77,13 @@ impl Processes {
         self.beats.remove(beat);
     }
 
+    /// Sends `signal` to the process of `beat`; returns whether it has one.
+    #[must_use]
+    pub fn signal_one(&self, beat: &BeatId, signal: Signal) -> bool {
+        let pid = self.get(beat).and_then(|process| process.pid);
+        pid.inspect(|pid| process::signal(*pid, signal)).is_some()
+    }
+
     /// Sends `signal` to each of them.
     pub fn signal(&self, signal: Signal) {
         for pid in self.beats.values().filter_map(|process| process.pid) {

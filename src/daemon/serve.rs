@@ -21,9 +21,10 @@ use super::config_watcher::ConfigWatcher;
 use super::data_folder::{DataFolder, Lost};
 use super::events::Events;
 use super::hosts::Hosts;
+use super::pauses::PauseFile;
 use super::processes::Processes;
 use super::rpc_handlers::{Command, ReplyTo, RpcHandlers, StartedBeat};
-use super::state::{Event, State};
+use super::state::{Effect, Event, State};
 use super::stuck_monitor::{MonitorPaths, StuckMonitor};
 use super::watch_paths;
 use super::write_behind::{Task, WriteBehind};
@@ -140,6 +141,7 @@ struct Runner<L> {
     write_behind: WriteBehind,
     broker: Broker,
     events: Events,
+    pauses: PauseFile,
     /// The clients that requested beats, by the beat's id.
     requested: HashMap<BeatId, ReplyTo<StartedBeat>>,
     /// Whether clients are told that the daemon is stopping.
@@ -188,6 +190,7 @@ impl<L: FnMut(&str)> Runner<L> {
             write_behind: WriteBehind::new(dir.clone()),
             broker: requests::load_broker(&dir, &user),
             events,
+            pauses: PauseFile::default(),
             requested: HashMap::new(),
             is_stopping,
             limits_read: None,
@@ -241,13 +244,22 @@ impl<L: FnMut(&str)> Runner<L> {
     /// Starts due beats, and sets the alarm for the next ones.
     async fn start_due(&mut self) -> io::Result<()> {
         let is_lost = self.sources.folder.check().is_some();
+        if !is_lost {
+            // A pause counts from the moment it is written, before its file's watch is read.
+            self.carry_out(vec![Effect::ReadPauses]);
+        }
         let effects = if is_lost { Vec::new() } else { self.state.on(Event::Idle, clock::now()) };
         if !effects.is_empty() {
             self.carry_out(effects);
             // Let the tasks that serve clients run.
             tokio::task::yield_now().await;
         }
-        let times = [self.state.wake_at(), self.broker.wake_at(), self.sources.stuck_monitor.wake_at()];
+        let times = [
+            self.state.wake_at(),
+            self.broker.wake_at(),
+            self.sources.stuck_monitor.wake_at(),
+            self.pauses.wake_at(),
+        ];
         // Unread lines come first: an alarm that is always ready could starve them.
         let may_sleep = !self.state.has_unread() && !is_lost;
         self.sources.alarm.set(times.into_iter().flatten().min().filter(|_| may_sleep))

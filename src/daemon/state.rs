@@ -106,7 +106,10 @@ impl State {
     /// Handles `event` and returns what to do.
     pub fn on(&mut self, event: Event, now: Timestamp) -> Vec<Effect> {
         match event {
-            Event::Started => vec![Effect::Reload, Effect::ReadLimits, Effect::Survey, Effect::SurveyHosts],
+            Event::Started => {
+                let survey = [Effect::Survey, Effect::SurveyHosts];
+                [Effect::ReadPauses, Effect::Reload, Effect::ReadLimits].into_iter().chain(survey).collect()
+            }
             Event::PathFound => self.path_found(),
             Event::Idle => self.start_due(now),
             Event::Due => vec![Effect::ExpireRequests, Effect::ScanAgents],
@@ -121,6 +124,10 @@ impl State {
             // config.json may have been fixed.
             Event::Edited => vec![Effect::Reload, Effect::RetryRuns, Effect::ReleaseMemory],
             Event::Loaded(configuration) => self.loaded(configuration, now),
+            Event::PausesRead(pauses) => {
+                self.heartbeats.set_pauses(pauses);
+                Vec::new()
+            }
             Event::RunsWritten(runs) => {
                 for (HeartbeatRef { workspace, name }, at) in runs {
                     self.heartbeats.set_written(&workspace, name.as_deref(), at);

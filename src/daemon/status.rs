@@ -1,6 +1,7 @@
 //! The status that `murmur status` shows: the daemon, if one runs, and every heartbeat (docs/reference/json.md).
 
 use super::heartbeats::{Entry, Heartbeats, Running};
+use super::pauses::Pause;
 use crate::beat::sources;
 use crate::limits::Limits;
 use crate::outcome::Kind;
@@ -40,6 +41,9 @@ pub struct Status {
     pub holds: Vec<AccountHold>,
     /// Every heartbeat, in the order of config.json.
     pub heartbeats: Vec<HeartbeatStatus>,
+    /// What a person has paused: first all heartbeats, then single ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paused: Vec<Pause>,
 }
 
 /// An account on hold.
@@ -142,9 +146,15 @@ pub struct HeartbeatStatus {
     pub repository_untrusted: bool,
     /// Why it cannot run.
     pub problem: Option<String>,
+    /// Whether the daemon may start it, as the configuration says.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub enabled: bool,
+    /// Why it is paused, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<Pause>,
 }
 
-/// A daemon that omits the field requires no approval.
+/// A daemon that omits the field does not have it.
 fn yes() -> bool {
     true
 }
@@ -223,7 +233,8 @@ pub fn heartbeats(state: &Heartbeats, settings: &ApprovalSettings, now: Timestam
         let here = (!running.is_empty())
             .then(|| running.get(&(workspace.to_path_buf(), name.as_deref().map(str::to_owned))));
         let notices = sources::notices(&entry.heartbeat, settings);
-        HeartbeatStatus { notices, ..heartbeat(entry, here.flatten().copied(), waits_for, now) }
+        let paused = state.pauses().of(&entry.heartbeat.id).filter(|pause| pause.is_active(now)).cloned();
+        HeartbeatStatus { notices, paused, ..heartbeat(entry, here.flatten().copied(), waits_for, now) }
     };
     state.entries().iter().map(one).collect()
 }
@@ -246,11 +257,11 @@ fn heartbeat(
         last_run: entry.last_run.filter(|_| ahead.is_none()).map(rfc3339),
         last_run_ahead: ahead.map(rfc3339),
         last: None,
-        next_run: entry.planned().map(rfc3339),
+        next_run: entry.next_run().map(rfc3339),
         running: running.map(|running| Now { beat: running.beat.clone(), since: rfc3339(running.since) }),
         waiting: running.is_none()
             && waits_for.is_none()
-            && entry.planned().is_some_and(|next| next <= now)
+            && entry.next_run().is_some_and(|next| next <= now)
             && entry.held.as_ref().is_none_or(|held| held.until <= now),
         waits_for,
         held: entry
@@ -263,5 +274,7 @@ fn heartbeat(
         notices: Vec::new(),
         repository_untrusted: false,
         problem: heartbeat.problem.as_ref().map(Hinted::line),
+        enabled: heartbeat.is_enabled(),
+        paused: None,
     }
 }

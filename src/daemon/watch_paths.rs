@@ -5,10 +5,10 @@ use std::path::Path;
 use sys::paths::DataDir;
 use sys::watch::Place;
 
-/// config.json, approved.json, and every file and folder that defines `heartbeats` or may define new ones. Lazy, as there
+/// config.json, approved.json, paused.json, and every file and folder that defines `heartbeats` or may define new ones. Lazy, as there
 /// may be thousands.
 pub fn edits<'a>(dir: &DataDir, heartbeats: &'a [Heartbeat]) -> impl Iterator<Item = Place> + 'a {
-    let own = Place::new(dir.root(), &["config.json", "approved.json"]);
+    let own = Place::new(dir.root(), &["config.json", "approved.json", "paused.json"]);
     // config.json may be a symlink into another folder, such as a dotfiles repository.
     let real = dir.config().canonicalize().ok();
     let folder = real.as_deref().and_then(Path::parent).filter(|folder| *folder != dir.root());

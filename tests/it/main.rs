@@ -69,6 +69,8 @@ mod not_files;
 #[cfg(test)]
 mod packaging;
 #[cfg(test)]
+mod pause;
+#[cfg(test)]
 mod permission;
 #[cfg(test)]
 mod permit;
@@ -88,6 +90,8 @@ mod reports;
 mod run;
 #[cfg(test)]
 mod scenarios;
+#[cfg(test)]
+mod schedule;
 #[cfg(test)]
 mod service;
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! clock; the system's time zone is an argument. `docs/reference/config.md` is the user's view of it.
 //!
 //! - [`interval`], [`cron`], [`timing`]: the two kinds of schedule
+//! - [`active_hours`], [`except`], [`schedule_options`]: the other keys about a schedule
 //! - [`permissions`], [`approval`], [`problem`]: types shared by the files
 //! - [`backend`]: the programs that run as agents, and what they can do
 //! - [`limit`]: which value applies if both the user's files and a HEARTBEAT.md set one
@@ -18,11 +19,13 @@
 //! - [`edit`]: changes to config.json that leave every other byte alone
 //! - [`schema`]: the JSON Schema of config.json
 
+pub mod active_hours;
 pub mod approval;
 pub mod backend;
 mod checked;
 pub mod cron;
 pub mod edit;
+pub mod except;
 pub mod file;
 pub mod frontmatter;
 pub mod heartbeat;
@@ -35,6 +38,7 @@ pub mod problem;
 pub mod quiet;
 pub mod requires;
 pub mod reserve;
+pub mod schedule_options;
 pub mod schema;
 pub mod settings;
 mod spelling;

@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod tests;
+pub mod timely;
 
 use jiff::{SignedDuration, Timestamp};
 

@@ -217,6 +217,18 @@ impl DataDir {
         self.root.join("limits.lock")
     }
 
+    /// The heartbeats that the user has paused.
+    #[must_use]
+    pub fn paused(&self) -> PathBuf {
+        self.root.join("paused.json")
+    }
+
+    /// The lock for changes to [`Self::paused`].
+    #[must_use]
+    pub fn paused_lock(&self) -> PathBuf {
+        self.root.join("paused.lock")
+    }
+
     /// The daemon's record of when every heartbeat last ran.
     #[must_use]
     pub fn last_runs(&self) -> PathBuf {

@@ -4,7 +4,7 @@ use super::super::args::HostServe;
 use super::super::permission::heartbeat_at;
 use super::super::user_env::UserEnv;
 use super::super::{runtime, verbose};
-use crate::beat::{self, BeatError, Job};
+use crate::beat::{self, BeatError, Job, StopReason};
 use crate::daemon::launch::BeatReport;
 use crate::host::event::Progress;
 use crate::host::launch::StartReport;
@@ -267,10 +267,14 @@ fn run_beat(env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.data_dir()?;
     let said = runtime()?.block_on(async {
         let mut signals = Signals::take()?;
+        let mut replace = signal(SignalKind::from_raw(beat::REPLACE.as_raw()))?;
         let job = io::read_to_string(io::stdin())?;
         let job: Job = serde_json::from_str(&job).context("cannot read the job on stdin")?;
         let stop = async {
-            signals.terminate.recv().await;
+            tokio::select! {
+                _ = signals.terminate.recv() => StopReason::Asked,
+                _ = replace.recv() => StopReason::Replaced,
+            }
         };
         anyhow::Ok(
             match beat::run(&job, &dir, captures(), stop, |progress| note_version(progress, &job.backend))

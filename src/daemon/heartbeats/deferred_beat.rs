@@ -1,7 +1,10 @@
 //! Beats that wait for an answer.
 
+use super::{Entry, Heartbeats};
+use jiff::Timestamp;
 use murmur_core::id::{AgentId, SessionId};
 use murmur_core::permit::request::RequestId;
+use murmur_core::schedule::NEVER_RAN;
 use std::path::PathBuf;
 
 /// A beat that ended unfinished: one of its calls waits for an answer.
@@ -19,4 +22,47 @@ pub struct DeferredBeat {
     pub name: Option<String>,
     /// Whether it has been answered.
     pub is_answered: bool,
+}
+
+impl Heartbeats {
+    /// Sets the beats that wait for an answer or to be resumed. Their heartbeats are not due meanwhile: another run would
+    /// send the same request again.
+    pub fn set_deferred(&mut self, deferred: Vec<DeferredBeat>) {
+        self.deferred = deferred;
+    }
+
+    /// A beat that can be resumed now.
+    pub(super) fn resumable(&self, now: Timestamp) -> Option<(usize, DeferredBeat)> {
+        self.deferred.iter().filter(|deferred| self.is_to_resume(deferred)).find_map(|deferred| {
+            let index = self.place(&deferred.workspace, deferred.name.as_deref())?;
+            let entry = &self.entries[index];
+            let may = entry.resumes_from().is_some_and(|at| at <= now) && !self.is_taken(entry);
+            may.then(|| (index, deferred.clone()))
+        })
+    }
+
+    fn is_to_resume(&self, deferred: &DeferredBeat) -> bool {
+        let mut running = self.running.all().iter().filter_map(|running| running.resumes.as_ref());
+        deferred.is_answered && !running.any(|id| *id == deferred.id)
+    }
+
+    /// The request that the last beat of `entry` waits for.
+    #[must_use]
+    pub fn waits_for(&self, entry: &Entry) -> Option<&RequestId> {
+        self.deferred.iter().find(|deferred| entry.is_of(deferred)).map(|deferred| &deferred.id)
+    }
+
+    pub(super) fn is_deferred(&self, entry: &Entry) -> bool {
+        self.waits_for(entry).is_some()
+    }
+
+    /// When to retry a beat that could not be resumed at once.
+    pub(super) fn resumes_at(&self) -> Option<Timestamp> {
+        let waiting = self.deferred.iter().filter(|deferred| self.is_to_resume(deferred));
+        let later = waiting.filter_map(|deferred| {
+            let entry = &self.entries[self.place(&deferred.workspace, deferred.name.as_deref())?];
+            entry.resumes_from().filter(|at| *at > NEVER_RAN && !self.is_taken(entry))
+        });
+        later.min()
+    }
 }

@@ -1,6 +1,7 @@
 //! A heartbeat and its schedule.
 
 use super::{DeferredBeat, Held};
+use crate::daemon::pauses::Hold;
 use crate::limits::StoppedBeat;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
@@ -29,6 +30,12 @@ pub struct Entry {
     pub held: Option<Held>,
     /// The session of its last beat, if a usage limit stopped that.
     pub(super) stopped: Option<StoppedBeat>,
+    /// Until when a person has paused it.
+    pub(super) paused: Option<Hold>,
+    /// When it may start at the earliest, if it was due outside its active hours.
+    pub(super) opens: Option<Timestamp>,
+    /// Whether it was seen to be due, so that it was not missed.
+    pub(super) seen: bool,
 }
 
 impl Entry {
@@ -42,6 +49,9 @@ impl Entry {
             account: Account::default(),
             held: None,
             stopped: None,
+            paused: None,
+            opens: None,
+            seen: false,
         }
     }
 
@@ -61,13 +71,16 @@ impl Entry {
     }
 
     pub(super) fn count_from(&mut self, now: Timestamp) {
-        let starts = !self.heartbeat.unedited && self.is_approved();
+        let starts = !self.heartbeat.unedited && self.is_approved() && self.heartbeat.is_enabled();
+        self.opens = None;
         let Some(schedule) = self.heartbeat.schedule.as_ref().filter(|_| starts) else {
             self.next = None;
             return;
         };
         self.anchor = schedule::anchor(schedule, self.anchor, now);
-        self.next = schedule::next_run(schedule, self.anchor);
+        let next = self.counted();
+        self.seen &= next == self.next;
+        self.next = next;
     }
 
     /// Whether it may run: it was approved, or ran before approvals existed.
@@ -84,8 +97,7 @@ impl Entry {
 
     pub(super) fn due(&self) -> Option<Timestamp> {
         let next = if self.continues().is_some() { schedule::NEVER_RAN } else { self.next? };
-        let held = self.held.as_ref().map(|held| held.until);
-        [self.not_before, held].into_iter().flatten().chain([next]).max()
+        Some(next.max(self.resumes_from()?).max(self.opens.unwrap_or(schedule::NEVER_RAN)))
     }
 
     /// When it is to run next, as far as its schedule and a beat to continue decide.

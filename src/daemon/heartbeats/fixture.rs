@@ -59,6 +59,7 @@ pub(crate) fn heartbeat(
         problem: None,
         unedited: false,
         approved: true,
+        options: None,
         last_run: last_run.map(at),
     }
 }

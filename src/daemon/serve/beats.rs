@@ -1,7 +1,7 @@
 //! The effects on beats: their records, their processes, and the clients that requested them.
 
 use super::Runner;
-use crate::beat::{Job, Resumes};
+use crate::beat::{Job, REPLACE, Resumes};
 use crate::daemon::heartbeats::{DeferredBeat, Start};
 use crate::daemon::rpc_handlers::StartedBeat;
 use crate::daemon::state::{Event, Orphan, Recorded};
@@ -116,6 +116,18 @@ impl<L: FnMut(&str)> Runner<L> {
         let is_ours = |begun: &Begun| begun.entry.beat.as_ref().is_some_and(|beat| self.state.is_ours(beat));
         for begun in adopted.filter(|begun| !is_ours(begun)) {
             unfinished::signal(&self.dir.beats(), begun, Signal::TERM);
+        }
+    }
+
+    /// Tells one beat started by a daemon to end for the next run, with its grace period.
+    pub(super) fn replace_beat(&self, beat: &BeatId) {
+        if self.sources.processes.signal_one(beat, REPLACE) {
+            return;
+        }
+        let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
+        let is_it = |begun: &&Begun| begun.is_scheduled() && begun.entry.beat.as_ref() == Some(beat);
+        if let Some(begun) = survey.running.iter().find(is_it) {
+            unfinished::signal(&self.dir.beats(), begun, REPLACE);
         }
     }
 

@@ -20,7 +20,7 @@ impl<L: FnMut(&str)> Runner<L> {
         match command {
             Command::Status(to) => {
                 // Other processes keep and write lines too.
-                self.carry_out(vec![Effect::Survey]);
+                self.carry_out(vec![Effect::ReadPauses, Effect::Survey]);
                 drop(to.send(self.status()));
             }
             Command::Attach(from, to) => drop(to.send(self.events.attach(from, self.started))),
@@ -67,6 +67,7 @@ impl<L: FnMut(&str)> Runner<L> {
             requests: self.broker.waiting(),
             holds: status::holds(self.state.heartbeats().limits(), now),
             heartbeats: status::heartbeats(self.state.heartbeats(), &settings, now),
+            paused: self.state.heartbeats().pauses().active(now).cloned().collect(),
         }
     }
 

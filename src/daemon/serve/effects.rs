@@ -32,6 +32,9 @@ impl<L: FnMut(&str)> Runner<L> {
             Effect::Then(event) => return Some(*event),
             Effect::Log(line) => (self.log)(&line),
 
+            Effect::ReadPauses => {
+                return self.pauses.changed(&self.dir, clock::now()).map(Event::PausesRead);
+            }
             Effect::Reload => return self.reload(),
             Effect::RememberRun(heartbeat, at) => self.write_behind.remember(heartbeat, at),
             Effect::ForgetRun(heartbeat) => self.write_behind.forget(&heartbeat),
@@ -109,6 +112,7 @@ impl<L: FnMut(&str)> Runner<L> {
 
             Effect::ReportStopping => self.is_stopping.store(true, std::sync::atomic::Ordering::Relaxed),
             Effect::EndBeats => self.end_beats(),
+            Effect::ReplaceBeat(beat) => self.replace_beat(&beat),
             Effect::KillBeats => self.sources.processes.signal(sys::process::Signal::KILL),
             Effect::FindHeld => return Some(Event::Held(self.held_beats())),
             Effect::FindOthers => return Some(Event::OthersRunning(self.are_others_running())),

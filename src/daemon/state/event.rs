@@ -4,6 +4,7 @@ use crate::daemon::client::Beats;
 use crate::daemon::data_folder::Lost;
 use crate::daemon::heartbeats::{Accounts, DeferredBeat, HeartbeatRef, LastRuns, Start};
 use crate::daemon::launch::BeatReport;
+use crate::daemon::pauses::Pauses;
 use crate::daemon::pending_runs::Runs;
 use crate::journal::unfinished::Survey;
 use crate::limits::Limits;
@@ -35,6 +36,8 @@ pub enum Event {
     Edited,
     /// The configuration was read.
     Loaded(Configuration),
+    /// These heartbeats are paused.
+    PausesRead(Pauses),
     /// config.json has these last runs.
     RunsWritten(Runs),
     /// An earlier daemon saved these last runs.
@@ -192,6 +195,8 @@ pub enum Effect {
     /// Logs a line.
     Log(String),
 
+    /// Reads which heartbeats are paused, if that changed [`Event::PausesRead`].
+    ReadPauses,
     /// Reads the configuration [`Event::Loaded`].
     Reload,
     /// Plans to write a last run to config.json.
@@ -279,6 +284,8 @@ pub enum Effect {
     ReportStopping,
     /// Tells all beats that daemons started to end.
     EndBeats,
+    /// Tells a running beat to end for the next run, unless a person started it.
+    ReplaceBeat(BeatId),
     /// Kills the beats of this daemon.
     KillBeats,
     /// Finds the beats that have records [`Event::Held`].

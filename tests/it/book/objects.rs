@@ -36,7 +36,16 @@ const OBJECTS: [(&str, &str, &[&str]); 12] = [
     (
         "murmur status --json",
         "`murmur status --json`",
-        &["denied", "waitingReason", "lastRunAhead", "repositoryUntrusted", "holds", "held"],
+        &[
+            "denied",
+            "waitingReason",
+            "lastRunAhead",
+            "repositoryUntrusted",
+            "holds",
+            "held",
+            "paused",
+            "enabled",
+        ],
     ),
     ("murmur permission list --json", "`murmur permission list --json`", &["doubt", "expiresAt"]),
     ("murmur question list --json", "`murmur permission list --json`", EVERY_FIELD),

@@ -30,6 +30,13 @@ in
     mcp = [ "mail" ];
     reserve = "30%";
     onLimit = "skip";
+    enabled = false;
+    activeHours = [ "Mon-Fri 08:00-20:00 Europe/Berlin" ];
+    except = [ "2026-12-24" ];
+    jitter = "5m";
+    catchUp = "2h";
+    startDeadline = "1h";
+    overlap = "skip";
   };
   deny = words "deny" {
     permissions = { };
@@ -38,10 +45,16 @@ in
     questions = "deny";
     mcp = "project";
     onLimit = "resume";
+    enabled = true;
+    activeHours = "22:00-06:00";
+    catchUp = "skip";
+    overlap = "queue";
   };
   llm = words "llm" {
     permissions = "skip";
     permissionsChecker = "llm";
+    catchUp = "once";
+    overlap = "replace";
   };
   off = words "off" {
     permissionsChecker = "off";

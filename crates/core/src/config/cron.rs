@@ -137,6 +137,12 @@ impl Crons {
         Self { zone, known: RefCell::default() }
     }
 
+    /// The default zone.
+    #[must_use]
+    pub fn zone(&self) -> &TimeZone {
+        &self.zone
+    }
+
     /// Parses an expression in the zone called `zone`, or in the default zone.
     pub fn get(&self, text: &str, zone: Option<&str>) -> Result<Cron, CronError> {
         let zone = zone.map_or_else(|| Ok(self.zone.clone()), zone_of)?;

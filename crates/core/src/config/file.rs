@@ -18,6 +18,7 @@ use super::cron::Crons;
 use super::json::{self, Member, Object};
 use super::problem::{Position, Problem};
 use super::reserve::Reserve;
+use super::schedule_options::ScheduleKeys;
 use super::spelling;
 use super::timing::Schedule;
 use jiff::Timestamp;
@@ -54,8 +55,17 @@ pub struct BadWorkspace {
     pub path: Option<Arc<Path>>,
     /// Its schedule, if it is readable.
     pub schedule: Option<Schedule>,
+    /// The other keys about its schedule, as far as they are readable.
+    pub options: Option<Box<ScheduleKeys>>,
     /// Its last run, if it is readable.
     pub last_run: Option<Timestamp>,
+}
+
+impl BadWorkspace {
+    /// An entry of which nothing else counts.
+    fn unknown(problem: Problem) -> Self {
+        Self { problem, path: None, schedule: None, options: None, last_run: None }
+    }
 }
 
 /// Why config.json as a whole is not usable.
@@ -185,7 +195,7 @@ fn refuse_duplicates(entries: &mut [Result<Workspace, Box<BadWorkspace>>], text:
         }
         let what = twice(path, lines.0, "and only that entry counts");
         let problem = Problem::at(text.path, lines.1, what);
-        *entry = Err(Box::new(BadWorkspace { problem, path: None, schedule: None, last_run: None }));
+        *entry = Err(Box::new(BadWorkspace::unknown(problem)));
     }
 }
 

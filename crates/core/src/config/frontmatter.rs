@@ -19,6 +19,7 @@ use super::permissions::Permissions;
 use super::problem::Position;
 use super::requires::Requires;
 use super::reserve::{OnLimit, Reserve};
+use super::schedule_options::ScheduleKeys;
 use super::timing::Schedule;
 
 /// Maximum size of the YAML, in bytes.
@@ -55,6 +56,8 @@ pub struct Frontmatter {
     pub reserve: Option<Reserve>,
     /// What happens to a beat that a usage limit stopped.
     pub on_limit: Option<OnLimit>,
+    /// The other keys about its schedule.
+    pub options: Option<Box<ScheduleKeys>>,
 }
 
 /// Why the frontmatter is not valid.

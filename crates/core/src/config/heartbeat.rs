@@ -27,6 +27,7 @@ use super::permissions::Permissions;
 use super::problem::Problem;
 use super::requires::Requires;
 use super::reserve::{OnLimit, Reserve};
+use super::schedule_options::ScheduleOptions;
 use super::timing::Schedule;
 
 pub use cache::Cache;
@@ -130,8 +131,18 @@ pub struct Heartbeat {
     pub unedited: bool,
     /// Whether a person has approved it, as far as is known here. A workspace's own heartbeat is approved with its workspace.
     pub approved: bool,
+    /// The other settings of its schedule, if any is set.
+    pub options: Option<Box<ScheduleOptions>>,
     /// When it last ran.
     pub last_run: Option<Timestamp>,
+}
+
+impl Heartbeat {
+    /// Whether the daemon may start it.
+    #[must_use]
+    pub fn is_enabled(&self) -> bool {
+        self.options.as_ref().is_none_or(|options| options.enabled.value)
+    }
 }
 
 /// A resolved configuration.

@@ -18,6 +18,7 @@ use super::mcp;
 use super::permissions::Permissions;
 use super::requires::Requires;
 use super::reserve::{OnLimit, Reserve};
+use super::schedule_options::ScheduleKeys;
 
 /// murmur's configuration: which workspaces have heartbeats, and when.
 #[derive(Debug, JsonSchema)]
@@ -94,6 +95,8 @@ pub(super) struct WorkspaceEntry {
     pub(super) reserve: Option<Reserve>,
     /// What happens to a beat that a usage limit stopped. Default: resume.
     pub(super) on_limit: Option<Word<OnLimit>>,
+    #[serde(flatten)]
+    pub(super) options: ScheduleKeys,
 }
 
 impl WorkspaceEntry {

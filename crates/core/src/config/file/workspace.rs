@@ -1,5 +1,7 @@
 //! One entry of `workspaces`. Each key is parsed by its own type, so that errors name the key and its position.
 
+mod schedule_keys;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -14,7 +16,7 @@ use super::{BadWorkspace, Text};
 use crate::config::approval::{Approval, ApprovalSettings, Checker, Choice, Questions};
 use crate::config::backend::Backends;
 use crate::config::checked::{Check, Checked};
-use crate::config::cron::Crons;
+use crate::config::cron::{Crons, zone_of};
 use crate::config::interval::Interval;
 use crate::config::json::{self, Object};
 use crate::config::mcp::{self, Mcp};
@@ -22,6 +24,7 @@ use crate::config::permissions::{self, Permissions};
 use crate::config::problem::{Position, Problem};
 use crate::config::requires::Requires;
 use crate::config::reserve::{OnLimit, Reserve};
+use crate::config::schedule_options::ScheduleKeys;
 use crate::config::schema::WorkspaceEntry;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
@@ -34,7 +37,7 @@ pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300)
 pub const DEFAULT_BACKGROUND_WAIT: Interval = Interval::from_secs(10).unwrap();
 
 /// The keys of an entry.
-pub(in crate::config) const KEYS: [&str; 22] = [
+pub(in crate::config) const KEYS: [&str; 29] = [
     "path",
     "name",
     "interval",
@@ -57,6 +60,13 @@ pub(in crate::config) const KEYS: [&str; 22] = [
     "lastRuns",
     "reserve",
     "onLimit",
+    "enabled",
+    "activeHours",
+    "except",
+    "jitter",
+    "catchUp",
+    "startDeadline",
+    "overlap",
 ];
 
 /// A valid entry.
@@ -90,6 +100,8 @@ pub struct Workspace {
     pub reserve: Option<Reserve>,
     /// What happens to a beat that a usage limit stopped.
     pub on_limit: Option<OnLimit>,
+    /// The other keys about its schedule.
+    pub options: Option<Box<ScheduleKeys>>,
     /// When the workspace's own heartbeat last ran.
     pub last_run: Option<Timestamp>,
     /// When the named heartbeats last ran, sorted by name.
@@ -117,6 +129,7 @@ impl Workspace {
             mcp: Mcp::default(),
             reserve: None,
             on_limit: None,
+            options: None,
             last_run: None,
             last_runs: Box::default(),
             place: Position { line: 1, column: 1 },
@@ -128,6 +141,7 @@ impl Workspace {
             problem,
             path: Some(Arc::clone(&self.path)),
             schedule: self.schedule.clone(),
+            options: self.options.clone(),
             last_run: self.last_run,
         }
     }
@@ -156,7 +170,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 entry,
                 "write an object such as {\"path\": \"/home/me/project\", \"interval\": \"30m\"}",
             );
-            return Err(Box::new(BadWorkspace { problem, path: None, schedule: None, last_run: None }));
+            return Err(Box::new(BadWorkspace::unknown(problem)));
         };
         let mut first: Option<Problem> = None;
         let mut keys = WorkspaceEntry::default();
@@ -187,6 +201,8 @@ impl<'a, 'b> Reader<'a, 'b> {
         let schedule = schedule.unwrap_or_default();
         let asking = keys.asking();
         let last_run = keys.last_run.map(|moment| moment.0);
+        let zone = keys.tz.as_deref().and_then(|name| zone_of(name).ok());
+        let options = keys.options.boxed(zone.as_ref().unwrap_or(self.crons.zone()));
         match (path, first) {
             (Some(path), None) => Ok(Workspace {
                 path,
@@ -203,6 +219,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 mcp: keys.mcp.unwrap_or_default().0,
                 reserve: keys.reserve,
                 on_limit: keys.on_limit.map(|word| word.0),
+                options,
                 last_run,
                 last_runs: keys
                     .last_runs
@@ -220,7 +237,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                         failure!("\"path\" is wrong"; "write the folder's absolute path"),
                     )
                 });
-                Err(Box::new(BadWorkspace { problem, path, schedule, last_run }))
+                Err(Box::new(BadWorkspace { problem, path, schedule, options, last_run }))
             }
         }
     }
@@ -277,6 +294,9 @@ impl<'a, 'b> Reader<'a, 'b> {
                     value,
                     "write {}, or names with times such as {\"nightly\": \"2026-02-03T10:00:00Z\"}",
                 )?;
+            }
+            known if ScheduleKeys::NAMES.contains(&known) => {
+                schedule_keys::key(text, &mut keys.options, name, value)?;
             }
             unknown => {
                 let problem = text.unknown_key(raw_key, unknown, &KEYS, "rules go into \"permissions\"");

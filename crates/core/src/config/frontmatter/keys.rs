@@ -8,10 +8,12 @@ use serde::de::{Deserialize, Deserializer};
 use serde_saphyr::{Error, Location, MergeKeyPolicy, Spanned};
 
 use super::{Frontmatter, FrontmatterError};
+use crate::config::active_hours::ActiveHours;
 use crate::config::approval::{Approval, ApprovalSettings, Checker, Choice, Questions, Word};
 use crate::config::backend::Backend;
 use crate::config::checked::Checked;
-use crate::config::cron::Crons;
+use crate::config::cron::{Crons, zone_of};
+use crate::config::except::Except;
 use crate::config::file::is_word;
 use crate::config::interval::Interval;
 use crate::config::mcp::Mcp;
@@ -19,10 +21,11 @@ use crate::config::permissions::{self, Permissions};
 use crate::config::problem::Position;
 use crate::config::requires::Requires;
 use crate::config::reserve::{OnLimit, Reserve};
+use crate::config::schedule_options::{CatchUp, Overlap, ScheduleKeys};
 use crate::config::spelling;
 use crate::config::timing::Schedule;
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 27] = [
     "name",
     "description",
     "interval",
@@ -43,6 +46,13 @@ const KEYS: [&str; 20] = [
     "mcp",
     "reserve",
     "onLimit",
+    "enabled",
+    "activeHours",
+    "except",
+    "jitter",
+    "catchUp",
+    "startDeadline",
+    "overlap",
 ];
 
 /// An optional value of a type with rules of its own, and its position.
@@ -91,6 +101,20 @@ struct Keys {
     reserve: Given<Reserve>,
     #[serde(deserialize_with = "given")]
     on_limit: Given<Word<OnLimit>>,
+    #[serde(deserialize_with = "given")]
+    enabled: Option<bool>,
+    #[serde(deserialize_with = "given")]
+    active_hours: Given<ActiveHours>,
+    #[serde(deserialize_with = "given")]
+    except: Given<Except>,
+    #[serde(deserialize_with = "given")]
+    jitter: Given<Interval>,
+    #[serde(deserialize_with = "given")]
+    catch_up: Given<CatchUp>,
+    #[serde(deserialize_with = "given")]
+    start_deadline: Given<Interval>,
+    #[serde(deserialize_with = "given")]
+    overlap: Given<Word<Overlap>>,
 }
 
 /// Makes a key without a value an error, rather than an absent key.
@@ -137,6 +161,16 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         let place = place.map_or(Location::UNKNOWN, |found| found.referenced);
         wrong(place, error.failure().after(format_args!("{:?}: ", error.key())))
     })?;
+    let zone = tz.and_then(|name| zone_of(&name.value).ok());
+    let options = ScheduleKeys {
+        enabled: keys.enabled,
+        active_hours: checked("activeHours", keys.active_hours)?,
+        except: checked("except", keys.except)?,
+        jitter: checked("jitter", keys.jitter)?,
+        catch_up: checked("catchUp", keys.catch_up)?,
+        start_deadline: checked("startDeadline", keys.start_deadline)?,
+        overlap: checked("overlap", keys.overlap)?,
+    };
     Ok(Frontmatter {
         name: keys.name.map(|name| name.value.into()),
         description: keys.description.map(|description| description.value.into()),
@@ -158,6 +192,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         mcp: checked("mcp", keys.mcp)?,
         reserve: checked("reserve", keys.reserve)?,
         on_limit: checked("onLimit", keys.on_limit)?.map(|word| word.0),
+        options: options.boxed(zone.as_ref().unwrap_or(crons.zone())),
     })
 }
 
@@ -210,9 +245,8 @@ fn describe(error: &Error, yaml: &str) -> FrontmatterError {
 
 fn accepted(key: &str) -> &'static str {
     match key {
-        "interval" | "timeout" | "backgroundWait" | "approvalWait" | "approvalExpiry" => {
-            "write an interval such as 30m or 1h30m"
-        }
+        "interval" | "jitter" | "startDeadline" | "timeout" | "backgroundWait" | "approvalWait"
+        | "approvalExpiry" => "write an interval such as 30m or 1h30m",
         "cron" => "write five fields in quotes, such as \"0 9 * * MON-FRI\"",
         "tz" => "write an IANA name such as Europe/Berlin",
         "maxTurns" => "write a whole number of at least 1",
@@ -225,6 +259,11 @@ fn accepted(key: &str) -> &'static str {
         "mcp" => Mcp::ACCEPTED,
         "reserve" => Reserve::ACCEPTED,
         "onLimit" => OnLimit::ACCEPTED,
+        "enabled" => "write true or false",
+        "activeHours" => ActiveHours::ACCEPTED,
+        "except" => Except::ACCEPTED,
+        "catchUp" => CatchUp::ACCEPTED,
+        "overlap" => Overlap::ACCEPTED,
         _ => "write one line of text",
     }
 }

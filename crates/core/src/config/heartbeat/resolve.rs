@@ -20,6 +20,7 @@ use crate::config::permissions::Permissions;
 use crate::config::problem::Problem;
 use crate::config::requires::Requires;
 use crate::config::reserve::OnLimit;
+use crate::config::schedule_options::ScheduleOptions;
 
 /// The contents of a workspace's folder.
 #[derive(Debug)]
@@ -153,6 +154,7 @@ fn heartbeat(
     let model = notices.own("model", workspace.model.clone().map(Sourced::user), model);
     let reserve = notices.higher("reserve", workspace.reserve.map(Sourced::user), front.reserve);
     let on_limit = notices.stricter("onLimit", workspace.on_limit.map(Sourced::user), front.on_limit);
+    let options = ScheduleOptions::of(workspace.options.as_deref(), front.options.as_deref(), &mut notices);
     let permissions = front.permissions.as_ref();
     if permissions == Some(&Permissions::Skip) && workspace.permissions != Permissions::Skip {
         notices
@@ -201,6 +203,7 @@ fn heartbeat(
         problem,
         unedited,
         approved: name.is_none(),
+        options,
         last_run,
         file,
     }
@@ -275,6 +278,7 @@ pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
         problem: Some(entry.problem.clone()),
         unedited: false,
         approved: true,
+        options: ScheduleOptions::of(entry.options.as_deref(), None, &mut Notices::default()),
         last_run: entry.last_run,
     })
 }

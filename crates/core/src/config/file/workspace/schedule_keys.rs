@@ -1,0 +1,23 @@
+//! The keys of an entry about its schedule, besides `interval`, `cron` and `tz`.
+
+use super::{Text, checked, read};
+use crate::config::active_hours::ActiveHours;
+use crate::config::approval::Choice;
+use crate::config::except::Except;
+use crate::config::problem::Problem;
+use crate::config::schedule_options::{CatchUp, Overlap, ScheduleKeys};
+
+/// Reads one of [`ScheduleKeys::NAMES`].
+pub(super) fn key(text: &Text<'_>, keys: &mut ScheduleKeys, name: &str, value: &str) -> Result<(), Problem> {
+    const SPAN: &str = "write a string such as \"5m\" or \"1h30m\"";
+    match name {
+        "enabled" => keys.enabled = read(text, name, value, "write true or false")?,
+        "activeHours" => keys.active_hours = checked(text, name, value, ActiveHours::ACCEPTED)?,
+        "except" => keys.except = checked(text, name, value, Except::ACCEPTED)?,
+        "jitter" => keys.jitter = checked(text, name, value, SPAN)?,
+        "catchUp" => keys.catch_up = checked(text, name, value, CatchUp::ACCEPTED)?,
+        "startDeadline" => keys.start_deadline = checked(text, name, value, SPAN)?,
+        _ => keys.overlap = checked(text, name, value, Overlap::ACCEPTED)?,
+    }
+    Ok(())
+}

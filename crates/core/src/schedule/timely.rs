@@ -1,0 +1,150 @@
+//! When a heartbeat with `jitter`, `activeHours`, `except`, `catchUp` or `startDeadline` runs. Pure.
+//!
+//! [`planned`] is when it runs next, from the anchor alone. [`judge`] decides what to do with a run whose time has come: the
+//! daemon may see it late. A heartbeat without these keys runs as [`next_run`](super::next_run) says.
+
+use super::NEVER_RAN;
+use crate::config::heartbeat::HeartbeatId;
+use crate::config::interval::Interval;
+use crate::config::schedule_options::{CatchUp, ScheduleOptions};
+use crate::config::timing::Schedule;
+use jiff::{SignedDuration, Timestamp};
+
+#[cfg(test)]
+mod tests;
+
+/// How late the daemon may see a run that does not count as missed.
+const GRACE: SignedDuration = SignedDuration::from_secs(60);
+
+/// How many runs to look at for one within active hours. Each is on another day or in another span of one.
+const MOST: usize = 1000;
+
+/// What becomes of a run whose time has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It starts as soon as it can.
+    Start,
+    /// It must not start before this time; `None` if it never may.
+    Wait(Option<Timestamp>),
+    /// It is left out. The next one counts from here.
+    Skip(Timestamp),
+}
+
+/// How much later than its schedule says a heartbeat runs: less than `jitter`, and always the same for an id.
+#[must_use]
+pub fn offset(jitter: Interval, id: &HeartbeatId) -> SignedDuration {
+    // FNV-1a, with the mixer of SplitMix64. It must never change: every heartbeat would run at another time.
+    let mut hash = id.as_str().bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^= hash >> 31;
+    let millis = u128::from(jitter.as_secs()) * 1000;
+    // Less than the jitter, which fits.
+    let offset = (u128::from(hash) * millis) >> 64;
+    SignedDuration::from_millis(i64::try_from(offset).unwrap_or_default())
+}
+
+/// Returns the next run after the anchor, like [`next_run`](super::next_run). An interval that ends outside active hours waits for them; a time
+/// of a cron expression outside them is left out.
+#[must_use]
+pub fn planned(
+    schedule: &Schedule,
+    options: &ScheduleOptions,
+    id: &HeartbeatId,
+    anchor: Option<Timestamp>,
+) -> Option<Timestamp> {
+    let offset = offset_of(options, id);
+    let Some(anchor) = anchor else { return Some(NEVER_RAN) };
+    match schedule {
+        Schedule::Every(_) => opening(options, offset, anchor.checked_add(period(schedule, offset)).ok()?),
+        Schedule::Cron(cron) => {
+            let mut after = anchor.checked_sub(offset).ok()?;
+            for _ in 0..MOST {
+                let time = cron.next_after(after)?;
+                let opens = options.from(time)?;
+                if opens == time {
+                    // Jitter does not lead out of active hours.
+                    let later = time.checked_add(offset).ok();
+                    let run = later.filter(|later| options.from(*later) == Some(*later)).unwrap_or(time);
+                    if run > anchor {
+                        return Some(run);
+                    }
+                }
+                // The very start of active hours may be a time of the expression.
+                after = time.max(opens.checked_sub(SignedDuration::from_nanos(1)).ok()?);
+            }
+            None
+        }
+    }
+}
+
+/// Decides on a run that was `due` at this time. `is_first` is whether the daemon sees it for the first time.
+#[must_use]
+pub fn judge(
+    schedule: &Schedule,
+    options: &ScheduleOptions,
+    id: &HeartbeatId,
+    (due, is_first): (Timestamp, bool),
+    now: Timestamp,
+) -> Verdict {
+    let late = now.duration_since(due);
+    if due > NEVER_RAN {
+        let missed = match options.catch_up.map(|catch_up| catch_up.value) {
+            None | Some(CatchUp::Once) => false,
+            Some(CatchUp::Skip) => late > GRACE,
+            Some(CatchUp::Within(most)) => late > most.signed(),
+        };
+        let too_late = options.start_deadline.is_some_and(|most| late > most.value.signed());
+        if is_first && missed || too_late {
+            return Verdict::Skip(skipped(schedule, options, id, due, now));
+        }
+    }
+    match opening(options, offset_of(options, id), now) {
+        Some(at) if at <= now => Verdict::Start,
+        at => Verdict::Wait(at),
+    }
+}
+
+/// Returns what the next run counts from if the one that was `due` is left out: an interval keeps its rhythm.
+#[must_use]
+pub fn skipped(
+    schedule: &Schedule,
+    options: &ScheduleOptions,
+    id: &HeartbeatId,
+    due: Timestamp,
+    now: Timestamp,
+) -> Timestamp {
+    match schedule {
+        Schedule::Every(_) => {
+            let period = period(schedule, offset_of(options, id)).as_nanos().max(1);
+            let passed = now.duration_since(due).as_nanos().max(0);
+            let since = SignedDuration::from_nanos(i64::try_from(passed % period).unwrap_or_default());
+            now.checked_sub(since).unwrap_or(now)
+        }
+        Schedule::Cron(_) => now,
+    }
+}
+
+fn offset_of(options: &ScheduleOptions, id: &HeartbeatId) -> SignedDuration {
+    options.jitter.map_or(SignedDuration::ZERO, |jitter| offset(jitter.value, id))
+}
+
+/// The time between two runs of an interval.
+fn period(schedule: &Schedule, offset: SignedDuration) -> SignedDuration {
+    match schedule {
+        Schedule::Every(interval) => interval.signed().saturating_add(offset),
+        Schedule::Cron(_) => offset,
+    }
+}
+
+/// The first moment at or after `at` at which the heartbeat may start. Not all start at the first moment of active hours.
+fn opening(options: &ScheduleOptions, offset: SignedDuration, at: Timestamp) -> Option<Timestamp> {
+    let opens = options.from(at)?;
+    if opens == at {
+        return Some(at);
+    }
+    let later = opens.checked_add(offset).ok().filter(|later| options.from(*later) == Some(*later));
+    Some(later.unwrap_or(opens))
+}

@@ -1,0 +1,170 @@
+//! `murmur pause` and `murmur resume`: change which heartbeats the daemon may start, whether one runs or not.
+
+pub(super) mod until;
+
+use super::pause_args::{Pause as PauseArgs, Resume as ResumeArgs};
+use super::style::plain_line;
+use super::user_env::UserEnv;
+use crate::daemon::pauses::{self, Pause, Pauses};
+use crate::journal::unfinished;
+use anyhow::bail;
+use derun::cli::stdout::stdout;
+use jiff::Timestamp;
+use murmur_core::config::heartbeat::{Cache, Heartbeat, HeartbeatId};
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use sys::error::Failure;
+use sys::paths::DataDir;
+use sys::text::Shown;
+use sys::{clock, failure, shell, spelling};
+
+pub(super) fn run(args: &PauseArgs, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.own_data_dir()?;
+    let reason = args.reason.as_deref().map(plain_line).filter(|reason| !reason.is_empty());
+    let now = clock::now();
+    // Nobody needs its nanoseconds.
+    let since = Timestamp::from_second(now.as_second()).ok();
+    let paused: Vec<Option<HeartbeatId>> = match args.all {
+        true => vec![None],
+        false => chosen(args.name.as_deref(), &dir, env, now)?.into_iter().map(Some).collect(),
+    };
+    pauses::change(&dir, now, |pauses| {
+        for id in &paused {
+            let heartbeat = id.as_ref().map(ToString::to_string);
+            pauses.add(Pause { heartbeat, since, until: args.until, reason: reason.clone() });
+        }
+    })?;
+    let mut out = Shown(stdout().lock());
+    let until = args.until.map(|until| format!(" until {}", local(until, env))).unwrap_or_default();
+    for id in &paused {
+        let (what, name) = shown(id.as_ref());
+        writeln!(out, "paused {what}{until}; to end that, run: murmur resume {name}")?;
+    }
+    let survey = unfinished::survey(&dir.beats()).unwrap_or_default();
+    let running = survey.running.iter().filter(|begun| {
+        let id = HeartbeatId::new(Path::new(&begun.entry.workspace), begun.entry.heartbeat.as_deref());
+        paused.iter().any(|paused| paused.as_ref().is_none_or(|paused| *paused == id))
+    });
+    match running.count() {
+        0 => {}
+        1 => writeln!(out, "1 beat is running and goes on")?,
+        many => writeln!(out, "{many} beats are running and go on")?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn resume(args: &ResumeArgs, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.own_data_dir()?;
+    let now = clock::now();
+    let mut out = Shown(stdout().lock());
+    if args.all {
+        let was_paused = pauses::change(&dir, now, |pauses| {
+            let was_paused = pauses.active(now).next().is_some();
+            pauses.clear();
+            was_paused
+        })?;
+        writeln!(out, "{}", if was_paused { "resumed all heartbeats" } else { "nothing is paused" })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let ids = chosen(args.name.as_deref(), &dir, env, now)?;
+    let (resumed, all): (Vec<bool>, bool) = pauses::change(&dir, now, |pauses: &mut Pauses| {
+        let resumed =
+            ids.iter().map(|id| pauses.remove(Some(id.as_str())).is_some_and(|was| was.is_active(now)));
+        (resumed.collect(), pauses.active(now).any(|pause| pause.heartbeat.is_none()))
+    })?;
+    for (id, was_paused) in ids.iter().zip(resumed) {
+        let (what, _) = shown(Some(id));
+        match (was_paused, all) {
+            (true, false) => writeln!(out, "resumed {what}")?,
+            (false, false) => writeln!(out, "{what} is not paused")?,
+            (_, true) => {
+                writeln!(out, "{what} is still paused, as all are; to resume all, run: murmur resume --all")?
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is paused, and how it is named on the command line.
+pub(super) fn shown(id: Option<&HeartbeatId>) -> (String, String) {
+    match id {
+        None => ("all heartbeats".to_owned(), "--all".to_owned()),
+        Some(id) => (plain_line(id.as_str()), plain_line(&shell::path(Path::new(id.as_str())))),
+    }
+}
+
+/// A time for people.
+pub(super) fn local(at: Timestamp, env: &UserEnv) -> String {
+    at.to_zoned(env.time_zone()).strftime("%F %T").to_string()
+}
+
+/// The heartbeats called `name`, or those of the current folder.
+fn chosen(
+    name: Option<&str>,
+    dir: &DataDir,
+    env: &UserEnv,
+    now: Timestamp,
+) -> anyhow::Result<Vec<HeartbeatId>> {
+    let loaded = Cache::new(env.time_zone()).load(&dir.config(), now)?;
+    // A heartbeat that is no longer configured can still be resumed.
+    let pauses = pauses::read(dir);
+    let old = pauses.active(now).filter_map(|pause| pause.heartbeat.as_deref()).map(HeartbeatId::parse);
+    if let Some(id) = old.into_iter().find(|id| Some(id.as_str()) == name)
+        && loaded.heartbeats.iter().all(|heartbeat| heartbeat.id != id)
+    {
+        return Ok(vec![id]);
+    }
+    let known = &loaded.heartbeats;
+    let path = Path::new(name.unwrap_or("."));
+    let real = path.canonicalize().ok();
+    let is_there = |heartbeat: &&Heartbeat| {
+        let workspace = &heartbeat.workspace;
+        **workspace == *path || real.is_some() && (workspace.canonicalize().ok() == real)
+    };
+    let ids = |found: Vec<&Heartbeat>| found.into_iter().map(|heartbeat| heartbeat.id.clone()).collect();
+    let Some(name) = name else {
+        let found: Vec<&Heartbeat> = known.iter().filter(is_there).collect();
+        if found.is_empty() {
+            bail!(failure!("this folder is not a registered workspace"; "name a heartbeat, or use --all"));
+        }
+        return Ok(ids(found));
+    };
+    let found = named(name, known)?;
+    if !found.is_empty() {
+        return Ok(ids(found));
+    }
+    let found: Vec<&Heartbeat> = known.iter().filter(is_there).collect();
+    if found.is_empty() {
+        bail!(unknown(name, known));
+    }
+    Ok(ids(found))
+}
+
+/// The heartbeat with this name, title or id. A workspace's path, which is the id of its own heartbeat, stands for all of its
+/// heartbeats.
+fn named<'a>(name: &str, known: &'a [Heartbeat]) -> Result<Vec<&'a Heartbeat>, Failure> {
+    let is_it = |heartbeat: &&Heartbeat| match &heartbeat.name {
+        Some(own) => **own == *name || *heartbeat.title == *name || heartbeat.id.as_str() == name,
+        None => *heartbeat.title == *name,
+    };
+    let found: Vec<&Heartbeat> = known.iter().filter(is_it).collect();
+    if found.len() > 1 {
+        let ids: Vec<String> = found.iter().map(|heartbeat| plain_line(heartbeat.id.as_str())).collect();
+        return Err(
+            failure!("{} heartbeats are called {name:?}", found.len(); "use one of: {}", ids.join(", ")),
+        );
+    }
+    Ok(found)
+}
+
+fn unknown(name: &str, known: &[Heartbeat]) -> Failure {
+    let failure = failure!("no heartbeat or workspace {name:?}");
+    let names =
+        known.iter().flat_map(|heartbeat| heartbeat.name.as_deref().into_iter().chain([&*heartbeat.title]));
+    let names: Vec<&str> = names.collect();
+    failure.hint(match spelling::nearest(name, &names) {
+        Some(meant) => format!("did you mean {}?", shell::word(meant)),
+        None => "see: murmur workspaces list".to_owned(),
+    })
+}

@@ -1,0 +1,37 @@
+//! What is paused, as `murmur status` shows it.
+
+use crate::cli::pause::{local, shown};
+use crate::cli::style::plain_line;
+use crate::cli::user_env::UserEnv;
+use crate::daemon::pauses::Pause;
+use derun::cli::span::span;
+use jiff::Timestamp;
+use murmur_core::config::heartbeat::HeartbeatId;
+use std::io::{self, Write};
+
+/// How many single pauses are listed before anything else; each heartbeat shows its own as well.
+const MOST: usize = 5;
+
+/// Prints what is paused, one line each.
+pub(super) fn print(out: &mut impl Write, paused: &[Pause], env: &UserEnv, now: Timestamp) -> io::Result<()> {
+    let (all, single): (Vec<&Pause>, Vec<&Pause>) =
+        paused.iter().partition(|pause| pause.heartbeat.is_none());
+    let listed = if single.len() > MOST { &[] } else { single.as_slice() };
+    for pause in all.iter().chain(listed) {
+        let id = pause.heartbeat.as_deref().map(HeartbeatId::parse);
+        let (what, name) = shown(id.as_ref());
+        writeln!(out, "paused: {what}, {}; to end that, run: murmur resume {name}", line(pause, env, now))?;
+    }
+    if listed.len() < single.len() {
+        writeln!(out, "paused: {} heartbeats; to end that, run: murmur resume NAME", single.len())?;
+    }
+    Ok(())
+}
+
+/// Since when, until when and why.
+pub(super) fn line(pause: &Pause, env: &UserEnv, now: Timestamp) -> String {
+    let since = pause.since.map(|since| format!("since {} ago", span(now.duration_since(since))));
+    let until = pause.until.map(|until| format!("until {}", local(until, env)));
+    let reason = pause.reason.as_deref().map(plain_line);
+    since.into_iter().chain(until).chain(reason).collect::<Vec<_>>().join(", ")
+}

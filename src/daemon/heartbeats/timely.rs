@@ -1,0 +1,102 @@
+//! Due heartbeats that may not start now: outside active hours, too late, or while their last beat runs.
+
+use super::{Entry, Heartbeats, Running};
+use jiff::Timestamp;
+use murmur_core::config::schedule_options::Overlap;
+use murmur_core::id::BeatId;
+use murmur_core::schedule::timely::{self, Verdict};
+
+impl Heartbeats {
+    /// Decides on every due heartbeat whose options may keep it from starting now.
+    pub(super) fn settle(&mut self, now: Timestamp) {
+        if !self.have_options {
+            return;
+        }
+        let due = self.queue.range(..=(now, usize::MAX)).map(|(_, place)| *place);
+        let due: Vec<usize> = due
+            .filter(|place| self.entries[*place].heartbeat.options.is_some())
+            .filter(|place| !self.is_deferred(&self.entries[*place]))
+            .collect();
+        for place in due {
+            let runs = self.own_beat(&self.entries[place]).is_some();
+            self.change(place, |entry| entry.settle(runs, now));
+        }
+    }
+
+    /// The running beats to end because their heartbeats are due again. Each is returned once.
+    pub fn replace(&mut self, now: Timestamp) -> Vec<BeatId> {
+        self.settle(now);
+        let due = self.overlapping().filter(|(at, overlap, _)| *overlap == Overlap::Replace && *at <= now);
+        let beats: Vec<BeatId> = due.map(|(.., running)| running.beat.clone()).collect();
+        self.replaced.retain(|beat| self.running.all().iter().any(|running| running.beat == *beat));
+        self.replaced.extend(beats.iter().cloned());
+        beats
+    }
+
+    /// When a heartbeat is due while its last beat runs, and something is to be done about that.
+    pub(super) fn overlaps_at(&self) -> Option<Timestamp> {
+        self.overlapping().map(|(at, ..)| at).min()
+    }
+
+    /// Running beats that can't be waited for, and when their heartbeats are due.
+    fn overlapping(&self) -> impl Iterator<Item = (Timestamp, Overlap, &Running)> {
+        let running = self.running.all().iter().filter(|_| self.have_options);
+        let running = running.filter(|running| !self.replaced.contains(&running.beat));
+        running.filter_map(|running| {
+            let entry = &self.entries[self.place(&running.workspace, running.name.as_deref())?];
+            let overlap = entry.overlap().filter(|overlap| *overlap != Overlap::Queue)?;
+            let waits = self.is_deferred(entry) || entry.continues().is_some();
+            Some((entry.due().filter(|_| !waits)?, overlap, running))
+        })
+    }
+
+    /// The running beat of a heartbeat.
+    fn own_beat(&self, entry: &Entry) -> Option<&Running> {
+        self.running.all().iter().find(|running| entry.is(&running.workspace, running.name.as_deref()))
+    }
+}
+
+impl Entry {
+    fn overlap(&self) -> Option<Overlap> {
+        Some(self.heartbeat.options.as_ref()?.overlap?.value)
+    }
+
+    /// When it runs next, as its schedule and options say.
+    pub(super) fn counted(&self) -> Option<Timestamp> {
+        let heartbeat = &self.heartbeat;
+        let schedule = heartbeat.schedule.as_ref()?;
+        match &heartbeat.options {
+            Some(options) => timely::planned(schedule, options, &heartbeat.id, self.anchor),
+            None => murmur_core::schedule::next_run(schedule, self.anchor),
+        }
+    }
+
+    /// Decides whether it may start now that it is due. `runs` is whether its last beat does.
+    fn settle(&mut self, runs: bool, now: Timestamp) {
+        let heartbeat = &self.heartbeat;
+        let (Some(schedule), Some(options), Some(next)) =
+            (&heartbeat.schedule, &heartbeat.options, self.next)
+        else {
+            return;
+        };
+        let verdict = match self.overlap() {
+            Some(Overlap::Skip) if runs && next <= now => {
+                Verdict::Skip(timely::skipped(schedule, options, &heartbeat.id, next, now))
+            }
+            _ => timely::judge(schedule, options, &heartbeat.id, (next, !self.seen), now),
+        };
+        self.seen = true;
+        match verdict {
+            Verdict::Start => {}
+            Verdict::Wait(Some(opens)) => self.opens = Some(opens),
+            Verdict::Wait(None) => self.next = None,
+            Verdict::Skip(from) => {
+                self.anchor = Some(from);
+                self.count_from(now);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

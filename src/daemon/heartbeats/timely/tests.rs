@@ -1,0 +1,162 @@
+use super::super::fixture::{at, beat, heartbeat};
+use super::*;
+use murmur_core::config::cron::Crons;
+use murmur_core::config::file::File;
+use murmur_core::config::heartbeat::{Heartbeat, resolve_registered};
+use std::num::NonZeroU32;
+use std::path::Path;
+
+/// A heartbeat of `/a` that is due every 30 minutes, with these other keys.
+fn with(keys: &str, last_run: Option<&str>) -> Heartbeat {
+    let crons = Crons::new(jiff::tz::TimeZone::UTC);
+    let config = format!(r#"{{"workspaces":[{{"path":"/a","interval":"30m",{keys}}}]}}"#);
+    let file = File::parse(config.as_bytes(), Path::new("/config.json"), &crons).unwrap();
+    let found = resolve_registered(&file, Path::new("/a"), &crons).unwrap().remove(0);
+    Heartbeat { options: found.options, ..heartbeat("/a", None, 30, last_run) }
+}
+
+fn state(max_concurrent: u32, heartbeats: &[Heartbeat], now: &str) -> Heartbeats {
+    let mut state = Heartbeats::default();
+    state.load(heartbeats.to_vec(), NonZeroU32::new(max_concurrent).unwrap(), at(now));
+    state
+}
+
+/// The workspaces of the beats that start. Their ids are the time.
+fn starts(state: &mut Heartbeats, now: &str) -> Vec<String> {
+    let started = state.start_due(at(now), true, usize::MAX, || BeatId::new(now));
+    started.iter().map(|start| start.running.workspace.display().to_string()).collect()
+}
+
+#[test]
+fn outside_its_active_hours_a_due_heartbeat_waits_for_them() {
+    let hours = with(r#""activeHours":"08:00-20:00""#, None);
+    let mut state = state(4, &[hours.clone(), heartbeat("/b", None, 30, None)], "06:00:00");
+    assert_eq!(starts(&mut state, "06:00:00"), ["/b"], "one that never ran");
+    state.ended(&beat("06:00:00"));
+    assert_eq!(state.entries()[0].next_run(), Some(at("08:00:00")));
+    assert_eq!(starts(&mut state, "07:59:59"), ["/b"]);
+    state.ended(&beat("07:59:59"));
+    assert_eq!(state.wake_at(), Some(at("08:00:00")));
+    assert_eq!(starts(&mut state, "08:00:00"), ["/a"]);
+    state.ended(&beat("08:00:00"));
+    // A clock that was set back does not let it run before.
+    state.clock_set(at("06:00:00"));
+    assert_eq!(starts(&mut state, "07:00:00"), ["/b"]);
+    state.ended(&beat("07:00:00"));
+    // An edit applies at once.
+    let edited = with(r#""activeHours":"07:00-20:00""#, None);
+    state.load(vec![edited], NonZeroU32::MIN, at("07:00:00"));
+    assert_eq!(starts(&mut state, "07:00:00"), ["/a"]);
+}
+
+#[test]
+fn a_run_that_could_not_start_in_its_active_hours_waits_for_the_next() {
+    let mut state = state(
+        1,
+        &[
+            with(r#""activeHours":"08:00-20:00""#, Some("19:00:00")),
+            heartbeat("/b", None, 30, Some("18:59:00")),
+        ],
+        "19:00:00",
+    );
+    assert_eq!(starts(&mut state, "19:30:00"), ["/b"]);
+    state.ended(&beat("19:30:00"));
+    assert!(starts(&mut state, "20:00:00") == ["/b"], "its active hours are over");
+    state.ended(&beat("20:00:00"));
+    let tomorrow = at("08:00:00") + jiff::SignedDuration::from_hours(24);
+    assert_eq!(state.entries()[0].next_run(), Some(tomorrow));
+}
+
+#[test]
+fn a_missed_run_is_skipped_and_a_run_that_waited_its_turn_is_not() {
+    // Suspended from 10:20 to 11:10.
+    let skip = with(r#""catchUp":"skip""#, Some("10:00:00"));
+    let mut state = state(1, &[skip.clone(), heartbeat("/b", None, 120, Some("08:00:00"))], "10:00:00");
+    assert_eq!(starts(&mut state, "10:20:00"), ["/b"]);
+    assert_eq!(state.entries()[0].next, Some(at("10:30:00")));
+    state.ended(&beat("10:20:00"));
+    assert!(starts(&mut state, "11:10:00").is_empty());
+    assert_eq!(state.wake_at(), Some(at("11:30:00")));
+    // An edit of something else does not bring the missed run back.
+    state.load(vec![skip, heartbeat("/b", None, 120, Some("08:00:00"))], NonZeroU32::MIN, at("11:11:00"));
+    assert!(starts(&mut state, "11:11:00").is_empty());
+    // Another beat runs when it is due.
+    assert!(state.start_now(Path::new("/b"), None, at("11:20:00"), beat("b")).is_ok());
+    assert!(starts(&mut state, "11:30:00").is_empty());
+    state.ended(&beat("b"));
+    assert_eq!(starts(&mut state, "11:50:00"), ["/a"]);
+}
+
+#[test]
+fn what_was_missed_in_a_pause_is_caught_up_with_as_far_as_it_says() {
+    use crate::daemon::pauses::{Pause, Pauses};
+    for (keys, expected) in [
+        (r#""catchUp":"once""#, 1),
+        (r#""catchUp":"skip""#, 0),
+        (r#""catchUp":"1h""#, 0),
+        (r#""catchUp":"3h""#, 1),
+    ] {
+        let mut state = state(1, &[with(keys, Some("10:00:00"))], "10:00:00");
+        state.set_pauses(Pauses::new(vec![Pause::default()]));
+        assert!(starts(&mut state, "12:00:00").is_empty());
+        state.set_pauses(Pauses::default());
+        assert_eq!(starts(&mut state, "12:40:00").len(), expected, "{keys}");
+    }
+}
+
+#[test]
+fn a_run_that_waited_beyond_its_deadline_is_skipped() {
+    let mut state = state(
+        1,
+        &[with(r#""startDeadline":"10m""#, Some("10:00:00")), heartbeat("/b", None, 120, Some("08:00:00"))],
+        "10:00:00",
+    );
+    assert_eq!(starts(&mut state, "10:00:00"), ["/b"]);
+    assert!(starts(&mut state, "10:30:00").is_empty());
+    state.ended(&beat("10:00:00"));
+    assert!(starts(&mut state, "10:41:00").is_empty());
+    assert_eq!(state.wake_at(), Some(at("11:00:00")));
+    assert_eq!(starts(&mut state, "11:05:00"), ["/a"]);
+}
+
+#[test]
+fn a_heartbeat_that_is_due_while_its_beat_runs_queues_skips_or_replaces() {
+    for (keys, at_ten_thirty, after) in [
+        (r#""overlap":"queue""#, &[][..], "10:45:00"),
+        (r#""jitter":"1s""#, &[], "10:45:00"),
+        (r#""overlap":"skip""#, &[], "11:00:00"),
+        (r#""overlap":"replace""#, &["10:00:00"], "10:45:00"),
+    ] {
+        let mut state = state(1, &[with(keys, None)], "10:00:00");
+        assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
+        assert!(state.replace(at("10:29:59")).is_empty());
+        let is_queued = !keys.contains("skip") && !keys.contains("replace");
+        // Even though `maxConcurrent` is reached.
+        assert_eq!(state.wake_at(), (!is_queued).then(|| at("10:30:00")), "{keys}");
+        let told: Vec<String> = state.replace(at("10:30:01")).iter().map(ToString::to_string).collect();
+        assert_eq!(told, at_ten_thirty, "{keys}");
+        assert!(starts(&mut state, "10:30:01").is_empty(), "{keys}");
+        assert!(state.replace(at("10:30:02")).is_empty(), "only once");
+        assert_ne!(state.wake_at(), Some(at("10:30:00")), "it would wake up for ever");
+        state.ended(&beat("10:00:00"));
+        let early = starts(&mut state, "10:45:00");
+        assert_eq!(early.len(), usize::from(after == "10:45:00"), "{keys}");
+        if early.is_empty() {
+            assert_eq!(state.wake_at(), Some(at(after)), "{keys}");
+            assert_eq!(starts(&mut state, after), ["/a"]);
+        }
+    }
+}
+
+#[test]
+fn another_heartbeats_beat_is_neither_replaced_nor_a_reason_to_skip() {
+    for keys in [r#""overlap":"skip""#, r#""overlap":"replace""#] {
+        let named = Heartbeat { last_run: Some(at("10:00:00")), ..with(keys, Some("10:00:00")) };
+        let other = heartbeat("/a", Some("other"), 600, None);
+        let mut state = state(4, &[named, other], "10:00:00");
+        assert_eq!(starts(&mut state, "10:00:00"), ["/a"], "the other one");
+        assert!(state.replace(at("10:30:00")).is_empty() && starts(&mut state, "10:30:00").is_empty());
+        state.ended(&beat("10:00:00"));
+        assert_eq!(starts(&mut state, "10:31:00"), ["/a"]);
+    }
+}
