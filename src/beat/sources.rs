@@ -2,7 +2,9 @@
 
 use murmur_core::config::approval::{ApprovalSettings, Choice};
 use murmur_core::config::file::DEFAULT_MAX_TURNS;
+use murmur_core::config::gate::Gates;
 use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::config::interval::Interval;
 use murmur_core::config::limit::{Source, Sourced};
 use murmur_core::config::permissions::Permissions;
 use murmur_core::permit::policy::{Policy, Role};
@@ -53,6 +55,10 @@ pub fn rows(heartbeat: &Heartbeat, settings: &ApprovalSettings) -> Vec<Row> {
         rows.sourced("reserve", reserve);
     }
     rows.choice("onLimit", Some(heartbeat.on_limit).filter(|chosen| chosen.source != Source::Default));
+    let Gates { when, verify } = &heartbeat.gates;
+    let (gates, verifiers) = heartbeat.gates_by_user;
+    rows.programs("when", when.0.iter().map(|gate| (&gate.condition, gate.timeout)), gates);
+    rows.programs("verify", verify.0.iter().map(|verifier| (&verifier.argv, verifier.timeout)), verifiers);
     rows.0
 }
 
@@ -73,6 +79,19 @@ impl Rows {
 
     fn sourced(&mut self, key: &'static str, value: Sourced<impl fmt::Display>) {
         self.add(key, &value.value, value.source);
+    }
+
+    /// Adds one row each; the first `user` are from config.json and the rest from the frontmatter.
+    fn programs<'a>(
+        &mut self,
+        key: &'static str,
+        all: impl Iterator<Item = (&'a (impl fmt::Display + 'a), Interval)>,
+        user: usize,
+    ) {
+        for (index, (what, timeout)) in all.enumerate() {
+            let source = if index < user { Source::ConfigJson } else { Source::Heartbeat };
+            self.add(key, &format_args!("{what}, at most {timeout}"), source);
+        }
     }
 
     fn choice<T: Choice>(&mut self, key: &'static str, value: Option<Sourced<T>>) {

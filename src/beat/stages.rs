@@ -1,8 +1,10 @@
-//! The stages of a beat: begin, host, conclude, journal. Each takes the result of the one before.
+//! The stages of a beat: begin, ask gates, host, conclude, verify, journal. Each takes the result of the one before.
 
 use super::session::Session;
 use super::usage_limit;
-use super::{BeatError, Job, Report, cannot_start, deferred, lock_workspace, prepare, until};
+use super::{BeatError, Job, Report, cannot_start, deferred, lock_workspace, prepare, stopped, until};
+use crate::gate::Told;
+use crate::gate::seen::Seen;
 use crate::host::drain::Drain;
 use crate::host::event::Progress;
 use crate::host::process::{Ending, Run};
@@ -28,22 +30,25 @@ use sys::error::{Failure, Hinted};
 use sys::file::is_full;
 use sys::paths::DataDir;
 use sys::{clock, lock};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// A beat that has begun: its workspace is locked and its record is on disk.
 pub(super) struct Beat<'a> {
-    job: &'a Job,
-    dir: &'a DataDir,
+    pub(super) job: &'a Job,
+    pub(super) dir: &'a DataDir,
     /// Held while the beat runs in the workspace.
     workspace_lock: lock::Lock,
     /// The data folder, also after it was moved.
     folder: Option<Anchor>,
-    clock: Instant,
+    pub(super) clock: Instant,
     started: jiff::Timestamp,
     begun: Begun,
     record: io::Result<Record>,
     /// Its journal line, as far as it is known.
-    entry: Entry,
+    pub(super) entry: Entry,
+    /// What its gates saw.
+    pub(super) seen: Seen,
 }
 
 /// How the agent's process ended, or why it never ran.
@@ -65,7 +70,8 @@ pub(super) struct Hosted {
 /// A beat whose journal line is complete.
 pub(super) struct Concluded {
     conversation: Option<Conversation>,
-    registration: Result<Registration, Failure>,
+    /// `None` if no agent started.
+    registration: Option<Result<Registration, Failure>>,
     clients: Option<Drain>,
 }
 
@@ -98,14 +104,16 @@ impl<'a> Beat<'a> {
             let source = io::Error::new(source.kind(), source.to_string());
             return Err(BeatError::Full { path: dir.beats(), source });
         }
-        Ok(Self { job, dir, workspace_lock, folder, clock: Instant::now(), started, begun, record, entry })
+        let (clock, seen) = (Instant::now(), Seen::default());
+        Ok(Self { job, dir, workspace_lock, folder, clock, started, begun, record, entry, seen })
     }
 
-    /// Runs the agent until it ends, and serves its clients meanwhile.
+    /// Runs the agent until it ends, with what its gates have `told`, and serves its clients meanwhile.
     pub(super) async fn host(
         &mut self,
+        told: &[Told],
         captures: Option<PathBuf>,
-        stop: impl Future<Output = ()>,
+        stop: watch::Receiver<bool>,
         mut sink: impl FnMut(&Progress<'_>),
     ) -> Hosted {
         let (job, dir) = (self.job, self.dir);
@@ -128,7 +136,7 @@ impl<'a> Beat<'a> {
         let lost_folder = Cell::new(false);
         let stop = async {
             tokio::select! {
-                () = stop => {}
+                () = stopped(stop.clone()) => {}
                 Some(()) = until(folder_gone) => {}
             }
             lost_folder
@@ -138,7 +146,7 @@ impl<'a> Beat<'a> {
         let content = Content::of(&job.file);
         let mut clients = None;
         let (mut left_out, mut untrusted) = (Vec::new(), false);
-        let ended = match self.prepare(captures) {
+        let ended = match self.prepare(captures, told) {
             Err(problem) => Err(Outcome::Error(problem.line())),
             Ok(prepared) => {
                 (left_out, untrusted) = (prepared.left_out, prepared.untrusted);
@@ -171,8 +179,8 @@ impl<'a> Beat<'a> {
         }
     }
 
-    fn prepare(&self, captures: Option<PathBuf>) -> Result<Prepared, Failure> {
-        let (agent, start) = prepare(self.job, self.dir, self.started)?;
+    fn prepare(&self, captures: Option<PathBuf>, told: &[Told]) -> Result<Prepared, Failure> {
+        let (agent, start) = prepare(self.job, self.dir, self.started, told)?;
         let spec = Spec {
             info: self.job.info(self.started),
             invocation: agent.invocation,
@@ -234,8 +242,20 @@ impl<'a> Beat<'a> {
         }
         usage_limit::record(dir, job, session.limits(), reached, entry, self.started);
         session.fill_in(entry);
-        entry.duration_ms = u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Concluded { conversation, registration, clients }
+        self.time();
+        Concluded { conversation, registration: Some(registration), clients }
+    }
+
+    /// Completes the journal line of a beat that starts no agent.
+    pub(super) fn conclude_without_agent(&mut self, outcome: Outcome) -> Concluded {
+        self.entry.set_outcome(outcome);
+        self.time();
+        Concluded { conversation: None, registration: None, clients: None }
+    }
+
+    /// Sets how long the beat has taken so far.
+    pub(super) fn time(&mut self) {
+        self.entry.duration_ms = u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX);
     }
 
     /// Writes the journal line, unlocks the workspace and disconnects clients.
@@ -270,8 +290,9 @@ impl<'a> Beat<'a> {
         };
         // After the line is written, so that the beat is known as running until then.
         let unreachable = match registration {
-            Ok(registration) => registration.remove().err().map(|error| error.line()),
-            Err(error) => Some(error.line()),
+            Some(Ok(registration)) => registration.remove().err().map(|error| error.line()),
+            Some(Err(error)) => Some(error.line()),
+            None => None,
         };
         if let Some(clients) = clients {
             clients.finish().await;

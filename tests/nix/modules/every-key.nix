@@ -30,6 +30,12 @@ in
     mcp = [ "mail" ];
     reserve = "30%";
     onLimit = "skip";
+    when = [
+      { run = "./changed.sh"; }
+      { changed = [ "src/**" ]; }
+    ];
+    verify = "./check.sh";
+    gates = "workspace";
   };
   deny = words "deny" {
     permissions = { };
@@ -38,6 +44,13 @@ in
     questions = "deny";
     mcp = "project";
     onLimit = "resume";
+    when = [
+      "./changed.sh"
+      "--since"
+      "1d"
+    ];
+    verify.run = "./check.sh";
+    gates = "config";
   };
   llm = words "llm" {
     permissions = "skip";

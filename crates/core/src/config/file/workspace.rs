@@ -15,6 +15,7 @@ use crate::config::approval::{Approval, ApprovalSettings, Checker, Choice, Quest
 use crate::config::backend::Backends;
 use crate::config::checked::{Check, Checked};
 use crate::config::cron::Crons;
+use crate::config::gate::{GateSource, Gates, Verify, When};
 use crate::config::interval::Interval;
 use crate::config::json::{self, Object};
 use crate::config::mcp::{self, Mcp};
@@ -34,7 +35,7 @@ pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300)
 pub const DEFAULT_BACKGROUND_WAIT: Interval = Interval::from_secs(10).unwrap();
 
 /// The keys of an entry.
-pub(in crate::config) const KEYS: [&str; 22] = [
+pub(in crate::config) const KEYS: [&str; 25] = [
     "path",
     "name",
     "interval",
@@ -57,6 +58,9 @@ pub(in crate::config) const KEYS: [&str; 22] = [
     "lastRuns",
     "reserve",
     "onLimit",
+    "when",
+    "verify",
+    "gates",
 ];
 
 /// A valid entry.
@@ -94,6 +98,10 @@ pub struct Workspace {
     pub last_run: Option<Timestamp>,
     /// When the named heartbeats last ran, sorted by name.
     pub last_runs: Box<[(Box<str>, Timestamp)]>,
+    /// What must hold before a beat starts its agent, and succeed after it.
+    pub gates: Gates,
+    /// Who may define gates.
+    pub gate_source: GateSource,
     /// The position of the entry in config.json.
     pub place: Position,
 }
@@ -119,6 +127,8 @@ impl Workspace {
             on_limit: None,
             last_run: None,
             last_runs: Box::default(),
+            gates: Gates::default(),
+            gate_source: GateSource::default(),
             place: Position { line: 1, column: 1 },
         }
     }
@@ -187,6 +197,8 @@ impl<'a, 'b> Reader<'a, 'b> {
         let schedule = schedule.unwrap_or_default();
         let asking = keys.asking();
         let last_run = keys.last_run.map(|moment| moment.0);
+        let gates = Gates { when: keys.when.unwrap_or_default(), verify: keys.verify.unwrap_or_default() };
+        let gate_source = keys.gates.map(|word| word.0).unwrap_or_default();
         match (path, first) {
             (Some(path), None) => Ok(Workspace {
                 path,
@@ -210,6 +222,8 @@ impl<'a, 'b> Reader<'a, 'b> {
                     .flatten()
                     .filter_map(|(name, at)| Some((name.into(), at?.0)))
                     .collect(),
+                gates,
+                gate_source,
                 place,
             }),
             (path, first) => {
@@ -278,6 +292,9 @@ impl<'a, 'b> Reader<'a, 'b> {
                     "write {}, or names with times such as {\"nightly\": \"2026-02-03T10:00:00Z\"}",
                 )?;
             }
+            "when" => keys.when = checked(text, name, value, When::ACCEPTED)?,
+            "verify" => keys.verify = checked(text, name, value, Verify::ACCEPTED)?,
+            "gates" => keys.gates = checked(text, name, value, GateSource::ACCEPTED)?,
             unknown => {
                 let problem = text.unknown_key(raw_key, unknown, &KEYS, "rules go into \"permissions\"");
                 if spelling::is_about_permission(unknown) {

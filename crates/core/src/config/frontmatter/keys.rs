@@ -13,6 +13,7 @@ use crate::config::backend::Backend;
 use crate::config::checked::Checked;
 use crate::config::cron::Crons;
 use crate::config::file::is_word;
+use crate::config::gate::{Gates, Verify, When};
 use crate::config::interval::Interval;
 use crate::config::mcp::Mcp;
 use crate::config::permissions::{self, Permissions};
@@ -22,7 +23,7 @@ use crate::config::reserve::{OnLimit, Reserve};
 use crate::config::spelling;
 use crate::config::timing::Schedule;
 
-const KEYS: [&str; 20] = [
+const KEYS: [&str; 22] = [
     "name",
     "description",
     "interval",
@@ -43,6 +44,8 @@ const KEYS: [&str; 20] = [
     "mcp",
     "reserve",
     "onLimit",
+    "when",
+    "verify",
 ];
 
 /// An optional value of a type with rules of its own, and its position.
@@ -91,6 +94,10 @@ struct Keys {
     reserve: Given<Reserve>,
     #[serde(deserialize_with = "given")]
     on_limit: Given<Word<OnLimit>>,
+    #[serde(deserialize_with = "given")]
+    when: Given<When>,
+    #[serde(deserialize_with = "given")]
+    verify: Given<Verify>,
 }
 
 /// Makes a key without a value an error, rather than an absent key.
@@ -158,6 +165,10 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         mcp: checked("mcp", keys.mcp)?,
         reserve: checked("reserve", keys.reserve)?,
         on_limit: checked("onLimit", keys.on_limit)?.map(|word| word.0),
+        gates: Gates {
+            when: checked("when", keys.when)?.unwrap_or_default(),
+            verify: checked("verify", keys.verify)?.unwrap_or_default(),
+        },
     })
 }
 
@@ -225,6 +236,8 @@ fn accepted(key: &str) -> &'static str {
         "mcp" => Mcp::ACCEPTED,
         "reserve" => Reserve::ACCEPTED,
         "onLimit" => OnLimit::ACCEPTED,
+        "when" => When::ACCEPTED,
+        "verify" => Verify::ACCEPTED,
         _ => "write one line of text",
     }
 }
