@@ -130,7 +130,7 @@ fn answered(finished: Finished, name: String, limit: Interval) -> Result<Answer,
         }
         Ending::Exited(Exit::Code(NOTHING_TO_DO)) => Ok(Answer::Skip(match finished.output.last_line() {
             line if line.is_empty() => format!("{name} exited with code {NOTHING_TO_DO}"),
-            line => first_characters(&mask(&line), SUMMARY),
+            line => line,
         })),
         Ending::Stopped(after) => Err(Problem::Stopped(after)),
         ending => {

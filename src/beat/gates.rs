@@ -4,7 +4,7 @@ use super::job::{Job, check};
 use super::stages::Beat;
 use crate::gate::seen::Seen;
 use crate::gate::{self, Answer, Place, Problem, Told};
-use crate::outcome::{Kind, Outcome};
+use crate::outcome::{Kind, Outcome, SUMMARY, first_characters};
 use secrets::mask;
 use sys::error::Failure;
 use sys::paths::DataDir;
@@ -29,7 +29,9 @@ impl Beat<'_> {
         for gate in &job.when {
             match gate::ask(gate, &place, &before, &mut self.seen).await {
                 Ok(Answer::Pass(text)) => told.push(text),
-                Ok(Answer::Skip(why)) => return Err(Outcome::Skipped(why)),
+                Ok(Answer::Skip(why)) => {
+                    return Err(Outcome::Skipped(first_characters(&mask(&why), SUMMARY)));
+                }
                 Err(problem) => return Err(self.outcome_of(problem, &gate.condition.to_string())),
             }
         }

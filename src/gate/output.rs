@@ -67,10 +67,11 @@ impl Output {
         let text = mask(&format!("{}\n{}", stdout.trim(), stderr.trim()));
         let text = text.trim();
         let surplus = text.chars().count().saturating_sub(most);
-        let cut = text.char_indices().nth(surplus).map_or("", |(start, _)| &text[start..]);
+        let start = text.char_indices().nth(surplus).map_or(text.len(), |(start, _)| start);
+        let (before, cut) = text.split_at(start);
         // Begin with a whole line, if there is one.
         match cut.split_once('\n') {
-            Some((_, whole)) if surplus > 0 && !whole.trim().is_empty() => whole.trim().to_owned(),
+            Some((_, whole)) if !before.is_empty() && !before.ends_with('\n') => whole.trim().to_owned(),
             _ => cut.trim().to_owned(),
         }
     }
@@ -120,9 +121,14 @@ mod tests {
     #[test]
     fn the_end_is_cut_at_a_line_if_possible() {
         let output = of(&[(Channel::Stdout, b"first\n"), (Channel::Stderr, b"second\nthird\n")]);
-        for (most, expected) in
-            [(100, "first\nsecond\nthird"), (14, "second\nthird"), (13, "third"), (3, "ird"), (0, "")]
-        {
+        for (most, expected) in [
+            (100, "first\nsecond\nthird"),
+            (14, "second\nthird"),
+            (12, "second\nthird"),
+            (11, "third"),
+            (3, "ird"),
+            (0, ""),
+        ] {
             assert_eq!(output.end(most), expected, "{most}");
         }
         let flood = "x".repeat(3 * END);
