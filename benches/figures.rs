@@ -1,5 +1,5 @@
-//! `just bench [parse] [beat] [idle] [scan] [crowd] [log] [capture] [host] [hook] [guard]`: the figures in
-//! docs/design/performance.md, each with its floor from the same run.
+//! `just bench [parse] [beat] [idle] [scan] [crowd] [log] [capture] [host] [hook] [guard] [gate]`: the
+//! figures in docs/design/performance.md, each with its floor from the same run.
 //!
 //! Every time is a median of runs that alternate with runs of the floor; on a busy machine, read the ratios.
 //! Measured on Linux, with Linux-only interfaces: inotify, /proc, clocks of other processes.
@@ -12,6 +12,7 @@ mod figures {
     pub(crate) mod beat;
     pub(crate) mod capture;
     pub(crate) mod crowd;
+    pub(crate) mod gate;
     pub(crate) mod guard;
     pub(crate) mod home;
     pub(crate) mod hook;
@@ -28,7 +29,7 @@ mod figures {
 }
 
 #[cfg(target_os = "linux")]
-use figures::{beat, capture, crowd, guard, hook, host, idle, log, measure, parse, scan, table};
+use figures::{beat, capture, crowd, gate, guard, hook, host, idle, log, measure, parse, scan, table};
 #[cfg(target_os = "linux")]
 use std::io::{self, Write};
 
@@ -40,7 +41,7 @@ type Section = fn(&mut table::Table) -> anyhow::Result<()>;
 const TINY: &str = "--tiny";
 
 #[cfg(target_os = "linux")]
-const SECTIONS: [(&str, Section); 10] = [
+const SECTIONS: [(&str, Section); 11] = [
     ("parse", parse::run),
     ("beat", beat::run),
     ("idle", idle::run),
@@ -51,6 +52,7 @@ const SECTIONS: [(&str, Section); 10] = [
     ("host", host::run),
     ("hook", hook::run),
     ("guard", guard::run),
+    ("gate", gate::run),
 ];
 
 #[cfg(target_os = "linux")]

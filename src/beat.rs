@@ -3,6 +3,7 @@
 //! Every failure is an `error` outcome in the journal, except that another beat already runs in the workspace. Must not
 //! know who starts beats, or when.
 
+mod gates;
 mod job;
 mod session;
 pub mod sources;
@@ -18,11 +19,13 @@ use murmur_core::permit::request::RequestId;
 use secrets::mask;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use sys::error::Hinted;
 use sys::file::room_hint;
 use sys::paths::DataDir;
 use sys::process::Signal;
 use sys::{atomic, lock};
+use tokio::sync::watch;
 
 use stages::Beat;
 
@@ -105,9 +108,35 @@ pub async fn run(
     sink: impl FnMut(&Progress<'_>),
 ) -> Result<Report, BeatError> {
     let mut beat = Beat::begin(job, dir)?;
-    let hosted = beat.host(captures, stop, sink).await;
-    let ended = beat.conclude(hosted);
-    Ok(beat.journal(ended).await)
+    let (tell, should_stop) = watch::channel(false);
+    let stop_reason = beat.stop_reason();
+    let stages = async {
+        let concluded = match beat.ask_gates(&should_stop).await {
+            Ok(told) => {
+                let hosted = beat.host(&told, captures, should_stop.clone(), sink).await;
+                let concluded = beat.conclude(hosted);
+                beat.verify(&should_stop).await;
+                concluded
+            }
+            Err(outcome) => beat.conclude_without_agent(outcome),
+        };
+        beat.journal(concluded).await
+    };
+    let mut stages = pin!(stages);
+    tokio::select! {
+        report = &mut stages => Ok(report),
+        reason = stop => {
+            stop_reason.set(Some(reason));
+            tell.send_replace(true);
+            Ok(stages.await)
+        }
+    }
+}
+
+/// Waits until `stop` is true.
+async fn stopped(mut stop: watch::Receiver<bool>) {
+    // The sender outlives the beat.
+    let _never = stop.wait_for(|is_stopped| *is_stopped).await;
 }
 
 /// Waits for `event`; `None` if there is nothing to wait for.

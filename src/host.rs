@@ -29,7 +29,7 @@ pub mod launch;
 pub mod ledger;
 pub mod limits;
 pub mod output_parser;
-mod pipes;
+pub mod pipes;
 pub mod process;
 pub mod protocol;
 pub mod record;

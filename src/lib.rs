@@ -34,6 +34,7 @@
 //! - `agents`: all agents, from hosts, pulses and Claude Code's own session files
 //! - `outcome`: pure: how a run ended and its results → ok, attention or error
 //! - `journal`: heartbeats.jsonl, records of beats that are not yet in it, deferred calls, last-beat files
+//! - `gate`: runs what decides whether a beat starts its agent (`when`) and whether its success counts (`verify`)
 //! - `beat`: one beat from prompt to journal line
 //! - `hook`: answers Claude Code's hooks: applies `permit`, asks the daemon, and fails closed
 //! - `setup`: adds murmur's hooks to Claude Code's settings files and removes them, changing nothing else
@@ -52,6 +53,7 @@ pub mod beat;
 pub mod cli;
 pub mod daemon;
 pub mod doctor;
+pub mod gate;
 pub mod hook;
 pub mod host;
 pub mod journal;

@@ -25,6 +25,9 @@ let
   word = shaped "text that is not empty, has no control characters and does not start with \"-\"" (
     "[^-[:cntrl:]][^[:cntrl:]]*"
   );
+  gate = types.either word (
+    types.either (types.listOf types.anything) (types.attrsOf types.anything)
+  );
 in
 {
   options = {
@@ -105,5 +108,11 @@ in
       "queue"
       "replace"
     ]) "What happens when a heartbeat is due while its last beat runs.";
+    when = optional gate "What must hold before a beat starts its agent: a program or a condition, or several.";
+    verify = optional gate "A program that must succeed after a beat that reports success, or several.";
+    gates = optional (types.enum [
+      "config"
+      "workspace"
+    ]) "Who may define when and verify: this configuration alone, or each HEARTBEAT.md too.";
   };
 }

@@ -1,5 +1,6 @@
 //! The job of a beat: the resolved heartbeat, how to start its agent, and its journal line before the outcome is known.
 
+use crate::gate::Told;
 use crate::host;
 use crate::host::protocol::AgentInfo;
 use crate::host::state;
@@ -17,6 +18,7 @@ use murmur_agent::settings::{GuardedAgent, HookProgram};
 use murmur_agent::start::{Plan, Prepared, RunKind};
 use murmur_core::config::backend::Backend;
 use murmur_core::config::file::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS};
+use murmur_core::config::gate::{Gate, Verifier};
 use murmur_core::config::heartbeat::{self, Heartbeat};
 use murmur_core::config::mcp::Mcp;
 use murmur_core::config::permissions::Permissions;
@@ -27,6 +29,7 @@ use murmur_core::permit::policy::{Policy, Role};
 use murmur_core::permit::request::BeatOf;
 use murmur_core::usage_limit::Account;
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::clock;
@@ -94,6 +97,12 @@ pub struct Job {
     /// The account that the agent uses.
     #[serde(default)]
     pub account: Account,
+    /// What must hold before the agent starts.
+    #[serde(default)]
+    pub when: Box<[Gate]>,
+    /// What must succeed after it reports success.
+    #[serde(default)]
+    pub verify: Box<[Verifier]>,
 }
 
 /// A conversation to resume with an answer.
@@ -148,6 +157,8 @@ impl Job {
             announced: false,
             resumes: None,
             continues: None,
+            when: heartbeat.gates.when.0.clone(),
+            verify: heartbeat.gates.verify.0.clone(),
         }
     }
 
@@ -182,6 +193,29 @@ impl Job {
         self.name.clone().unwrap_or_else(folder)
     }
 
+    /// The variables of its agent, for the programs of its gates.
+    pub(super) fn environment(&self, dir: &DataDir) -> Result<Vec<(&'static str, OsString)>, Failure> {
+        let beat = BeatOf { beat: self.beat.clone(), heartbeat: self.name.clone() };
+        let guarded = self.guarded(dir, &project(&self.workspace), &beat).environment();
+        let mut variables = guarded.map_err(|error| error.failure())?;
+        variables.push(("PATH", self.path.clone().into()));
+        Ok(variables)
+    }
+
+    fn guarded<'a>(&'a self, dir: &'a DataDir, project: &'a str, beat: &'a BeatOf) -> GuardedAgent<'a> {
+        GuardedAgent {
+            agent: &self.agent,
+            dir: dir.root(),
+            socket_name: dir.socket_name(),
+            project,
+            workspace: &self.workspace,
+            user: &self.user,
+            policy: &self.policy,
+            beat: Some(beat),
+            allow: &[],
+        }
+    }
+
     /// Its limits on time and turns.
     pub(super) fn limits(&self) -> host::limits::Limits {
         host::limits::Limits {
@@ -206,28 +240,23 @@ impl Job {
     }
 }
 
-/// Returns how to start `job` at `at`, with its repository's files if they are trusted.
-pub fn prepare(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Prepared, Start), Failure> {
+/// Checks that an agent may do anything at all.
+pub(super) fn check(job: &Job, dir: &DataDir) -> Result<(), Failure> {
     if let Some(problem) = &job.problem {
         return Err(problem.clone());
     }
-    let project = project(&job.workspace);
+    rule_files::check(dir, &job.user.settings, &Project::of(&job.workspace))
+}
+
+/// Returns how to start `job` at `at`, with its repository's files if they are trusted. `told` goes into the prompt.
+pub fn prepare(job: &Job, dir: &DataDir, at: Timestamp, told: &[Told]) -> Result<(Prepared, Start), Failure> {
     // Check the rules first: without them the agent may do nothing.
-    rule_files::check(dir, &job.user.settings, &Project::of(&job.workspace))?;
+    check(job, dir)?;
+    let project = project(&job.workspace);
     let hook =
         HookProgram::find().map_err(|error| Failure::new("cannot find murmur's hook").because(&error))?;
     let beat = BeatOf { beat: job.beat.clone(), heartbeat: job.name.clone() };
-    let guarded = GuardedAgent {
-        agent: &job.agent,
-        dir: dir.root(),
-        socket_name: dir.socket_name(),
-        project: &project,
-        workspace: &job.workspace,
-        user: &job.user,
-        policy: &job.policy,
-        beat: Some(&beat),
-        allow: &[],
-    };
+    let guarded = job.guarded(dir, &project, &beat);
     let start = trust::start(dir, &job.user.home, &job.agent, &job.workspace, &job.mcp)?;
     let continues = job.continues.as_ref().filter(|session| session.is_argument());
     // A resumed session needs no prompt: it makes the deferred call again.
@@ -243,7 +272,11 @@ pub fn prepare(job: &Job, dir: &DataDir, at: Timestamp) -> Result<(Prepared, Sta
         None => {
             let instructions =
                 heartbeat::load_body(&job.workspace, &job.file).map_err(|problem| problem.failure())?;
-            prompt::beat(&job.workspace, at, &instructions).into_bytes()
+            let mut prompt = prompt::beat(&job.workspace, at, &instructions);
+            for Told { gate, text } in told.iter().filter(|told| !told.text.is_empty()) {
+                prompt::append_output(&mut prompt, gate, text);
+            }
+            prompt.into_bytes()
         }
     };
     let command = Settings::read(&job.user.settings.settings())

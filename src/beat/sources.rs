@@ -2,7 +2,9 @@
 
 use murmur_core::config::approval::{ApprovalSettings, Choice};
 use murmur_core::config::file::DEFAULT_MAX_TURNS;
+use murmur_core::config::gate::Gates;
 use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::config::interval::Interval;
 use murmur_core::config::limit::{Source, Sourced};
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::schedule_options::ScheduleOptions;
@@ -57,6 +59,10 @@ pub fn rows(heartbeat: &Heartbeat, settings: &ApprovalSettings) -> Vec<Row> {
     if let Some(options) = &heartbeat.options {
         rows.options(options);
     }
+    let Gates { when, verify } = &heartbeat.gates;
+    let (gates, verifiers) = heartbeat.gates_by_user;
+    rows.programs("when", when.0.iter().map(|gate| (&gate.condition, gate.timeout)), gates);
+    rows.programs("verify", verify.0.iter().map(|verifier| (&verifier.argv, verifier.timeout)), verifiers);
     rows.0
 }
 
@@ -89,6 +95,19 @@ impl Rows {
         spans.into_iter().for_each(|(key, span)| span.into_iter().for_each(|span| self.sourced(key, span)));
         options.catch_up.into_iter().for_each(|catch_up| self.sourced("catchUp", catch_up));
         self.choice("overlap", options.overlap);
+    }
+
+    /// Adds one row each; the first `user` are from config.json and the rest from the frontmatter.
+    fn programs<'a>(
+        &mut self,
+        key: &'static str,
+        all: impl Iterator<Item = (&'a (impl fmt::Display + 'a), Interval)>,
+        user: usize,
+    ) {
+        for (index, (what, timeout)) in all.enumerate() {
+            let source = if index < user { Source::ConfigJson } else { Source::Heartbeat };
+            self.add(key, &format_args!("{what}, at most {timeout}"), source);
+        }
     }
 
     fn choice<T: Choice>(&mut self, key: &'static str, value: Option<Sourced<T>>) {

@@ -1,8 +1,12 @@
-//! The stages of a beat: begin, host, conclude, journal. Each takes the result of the one before.
+//! The stages of a beat: begin, ask gates, host, conclude, verify, journal. Each takes the result of the one before.
 
 use super::session::Session;
 use super::usage_limit;
-use super::{BeatError, Job, Report, StopReason, cannot_start, deferred, lock_workspace, prepare, until};
+use super::{
+    BeatError, Job, Report, StopReason, cannot_start, deferred, lock_workspace, prepare, stopped, until,
+};
+use crate::gate::Told;
+use crate::gate::seen::Seen;
 use crate::host::drain::Drain;
 use crate::host::event::Progress;
 use crate::host::process::{Ending, Run};
@@ -22,28 +26,34 @@ use murmur_core::config::heartbeat::Content;
 use std::cell::Cell;
 use std::io;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 use sys::anchor::{Anchor, FolderState};
 use sys::error::{Failure, Hinted};
 use sys::file::is_full;
 use sys::paths::DataDir;
 use sys::{clock, lock};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// A beat that has begun: its workspace is locked and its record is on disk.
 pub(super) struct Beat<'a> {
-    job: &'a Job,
-    dir: &'a DataDir,
+    pub(super) job: &'a Job,
+    pub(super) dir: &'a DataDir,
     /// Held while the beat runs in the workspace.
     workspace_lock: lock::Lock,
     /// The data folder, also after it was moved.
     folder: Option<Anchor>,
-    clock: Instant,
+    pub(super) clock: Instant,
     started: jiff::Timestamp,
     begun: Begun,
     record: io::Result<Record>,
     /// Its journal line, as far as it is known.
-    entry: Entry,
+    pub(super) entry: Entry,
+    /// What its gates saw.
+    pub(super) seen: Seen,
+    /// Why it is to end early, once that is known.
+    stop_reason: Rc<Cell<Option<StopReason>>>,
 }
 
 /// How the agent's process ended, or why it never ran.
@@ -59,15 +69,14 @@ pub(super) struct Hosted {
     left_out: Vec<OmittedServer>,
     /// Whether the data folder was moved or deleted when the agent was asked to stop.
     lost_folder: bool,
-    /// Whether it was asked to stop because its heartbeat was due again.
-    replaced: bool,
     heartbeat_changed: bool,
 }
 
 /// A beat whose journal line is complete.
 pub(super) struct Concluded {
     conversation: Option<Conversation>,
-    registration: Result<Registration, Failure>,
+    /// `None` if no agent started.
+    registration: Option<Result<Registration, Failure>>,
     clients: Option<Drain>,
 }
 
@@ -100,14 +109,33 @@ impl<'a> Beat<'a> {
             let source = io::Error::new(source.kind(), source.to_string());
             return Err(BeatError::Full { path: dir.beats(), source });
         }
-        Ok(Self { job, dir, workspace_lock, folder, clock: Instant::now(), started, begun, record, entry })
+        let (clock, seen) = (Instant::now(), Seen::default());
+        Ok(Self {
+            job,
+            dir,
+            workspace_lock,
+            folder,
+            clock,
+            started,
+            begun,
+            record,
+            entry,
+            seen,
+            stop_reason: Rc::default(),
+        })
     }
 
-    /// Runs the agent until it ends, and serves its clients meanwhile.
+    /// Why the beat is to end early, once that is known.
+    pub(super) fn stop_reason(&self) -> Rc<Cell<Option<StopReason>>> {
+        Rc::clone(&self.stop_reason)
+    }
+
+    /// Runs the agent until it ends, with what its gates have `told`, and serves its clients meanwhile.
     pub(super) async fn host(
         &mut self,
+        told: &[Told],
         captures: Option<PathBuf>,
-        stop: impl Future<Output = StopReason>,
+        stop: watch::Receiver<bool>,
         mut sink: impl FnMut(&Progress<'_>),
     ) -> Hosted {
         let (job, dir) = (self.job, self.dir);
@@ -127,10 +155,10 @@ impl<'a> Beat<'a> {
         // A beat started by hand survives a moved data folder: its record moved along.
         let folder_gone =
             registration.as_ref().ok().map(|registration| registration.folder_gone(job.scheduled));
-        let (lost_folder, replaced) = (Cell::new(false), Cell::new(false));
+        let lost_folder = Cell::new(false);
         let stop = async {
             tokio::select! {
-                reason = stop => replaced.set(reason == StopReason::Replaced),
+                () = stopped(stop.clone()) => {}
                 Some(()) = until(folder_gone) => {}
             }
             lost_folder
@@ -140,7 +168,7 @@ impl<'a> Beat<'a> {
         let content = Content::of(&job.file);
         let mut clients = None;
         let (mut left_out, mut untrusted) = (Vec::new(), false);
-        let ended = match self.prepare(captures) {
+        let ended = match self.prepare(captures, told) {
             Err(problem) => Err(Outcome::Error(problem.line())),
             Ok(prepared) => {
                 (left_out, untrusted) = (prepared.left_out, prepared.untrusted);
@@ -169,13 +197,12 @@ impl<'a> Beat<'a> {
             clients,
             left_out,
             lost_folder: lost_folder.get(),
-            replaced: replaced.get(),
             heartbeat_changed: Content::of(&job.file) != content,
         }
     }
 
-    fn prepare(&self, captures: Option<PathBuf>) -> Result<Prepared, Failure> {
-        let (agent, start) = prepare(self.job, self.dir, self.started)?;
+    fn prepare(&self, captures: Option<PathBuf>, told: &[Told]) -> Result<Prepared, Failure> {
+        let (agent, start) = prepare(self.job, self.dir, self.started, told)?;
         let spec = Spec {
             info: self.job.info(self.started),
             invocation: agent.invocation,
@@ -232,21 +259,33 @@ impl<'a> Beat<'a> {
                 fill_in(entry, run);
                 // If the data folder is gone, the beat ended with it, or with its daemon; nobody stopped it.
                 entry.stopped &= !hosted.lost_folder;
-                if hosted.replaced && entry.stopped {
-                    note_replaced(entry);
-                }
                 entry.heartbeat_changed = hosted.heartbeat_changed;
             }
         }
         usage_limit::record(dir, job, session.limits(), reached, entry, self.started);
         session.fill_in(entry);
-        entry.duration_ms = u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Concluded { conversation, registration, clients }
+        self.time();
+        Concluded { conversation, registration: Some(registration), clients }
+    }
+
+    /// Completes the journal line of a beat that starts no agent.
+    pub(super) fn conclude_without_agent(&mut self, outcome: Outcome) -> Concluded {
+        self.entry.set_outcome(outcome);
+        self.time();
+        Concluded { conversation: None, registration: None, clients: None }
+    }
+
+    /// Sets how long the beat has taken so far.
+    pub(super) fn time(&mut self) {
+        self.entry.duration_ms = u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX);
     }
 
     /// Writes the journal line, unlocks the workspace and disconnects clients.
     pub(super) async fn journal(self, concluded: Concluded) -> Report {
         let Self { job, dir, workspace_lock, folder, record, mut entry, .. } = self;
+        if entry.stopped && self.stop_reason.get() == Some(StopReason::Replaced) {
+            note_replaced(&mut entry);
+        }
         let Concluded { conversation, registration, clients } = concluded;
         let is_deleted = folder.is_some_and(|folder| folder.state() == FolderState::Deleted);
         if !is_deleted {
@@ -276,8 +315,9 @@ impl<'a> Beat<'a> {
         };
         // After the line is written, so that the beat is known as running until then.
         let unreachable = match registration {
-            Ok(registration) => registration.remove().err().map(|error| error.line()),
-            Err(error) => Some(error.line()),
+            Some(Ok(registration)) => registration.remove().err().map(|error| error.line()),
+            Some(Err(error)) => Some(error.line()),
+            None => None,
         };
         if let Some(clients) = clients {
             clients.finish().await;

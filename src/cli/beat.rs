@@ -63,7 +63,7 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let mut job = Job::new(&heartbeat, beat::new_id(clock::now()), path(env).await.into(), env.user()?);
         job.verbose = args.verbose;
         if args.dry_run {
-            let (agent, start) = beat::prepare(&job, &dir, clock::now())?;
+            let (agent, start) = beat::prepare(&job, &dir, clock::now(), &[])?;
             if let Some(untrusted) = start.standing.failure(&job.workspace) {
                 writeln!(stdout(), "{}", untrusted.line())?;
             }
@@ -157,7 +157,7 @@ pub(super) fn plan(args: &Beat, env: &UserEnv) -> anyhow::Result<(Job, Prepared,
     let heartbeat = resolve(&dir, env, &workspace, args.name.as_deref())?;
     let path = super::runtime()?.block_on(path(env));
     let job = Job::new(&heartbeat, beat::new_id(clock::now()), path.into(), env.user()?);
-    let (agent, start) = beat::prepare(&job, &dir, clock::now())?;
+    let (agent, start) = beat::prepare(&job, &dir, clock::now(), &[])?;
     Ok((job, agent, start))
 }
 

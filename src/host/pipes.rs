@@ -12,7 +12,8 @@ use tokio::sync::mpsc;
 const CHUNK: usize = 64 << 10;
 
 /// stdout and stderr, each until it is closed.
-pub(super) struct Pipes {
+#[derive(Debug)]
+pub struct Pipes {
     stdout: Option<Receiver>,
     stderr: Option<Receiver>,
     /// The last bytes read; freed while there is nothing to read.
@@ -21,7 +22,7 @@ pub(super) struct Pipes {
 
 impl Pipes {
     /// Takes the pipes of `child`, even if this fails.
-    pub(super) fn of(child: &mut Child) -> io::Result<Self> {
+    pub fn of(child: &mut Child) -> io::Result<Self> {
         let receiver = |pipe: io::Result<OwnedFd>| Receiver::from_owned_fd(pipe?);
         let stdout = child.stdout.take().map(|pipe| receiver(pipe.into_owned_fd())).transpose()?;
         let stderr = child.stderr.take().map(|pipe| receiver(pipe.into_owned_fd())).transpose()?;
@@ -29,12 +30,12 @@ impl Pipes {
     }
 
     /// Whether there may be more output.
-    pub(super) fn is_open(&self) -> bool {
+    pub fn is_open(&self) -> bool {
         self.stdout.is_some() || self.stderr.is_some()
     }
 
     /// The next bytes; empty when one of the pipes has just been closed. Cancel safe.
-    pub(super) async fn next(&mut self) -> (Channel, &[u8]) {
+    pub async fn next(&mut self) -> (Channel, &[u8]) {
         let Self { stdout, stderr, buffer } = self;
         let channel = loop {
             buffer.clear();

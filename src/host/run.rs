@@ -47,10 +47,10 @@ use tokio::time::{Instant, timeout};
 use turn_splitter::TurnSplitter;
 
 /// How long a killed process tree may take to disappear.
-const REAPING: Duration = Duration::from_secs(2);
+pub const REAPING: Duration = Duration::from_secs(2);
 
 /// How long output may still arrive after the last process that could write it is gone.
-const DRAIN: Duration = Duration::from_secs(1);
+pub const DRAIN: Duration = Duration::from_secs(1);
 
 /// After this long without a turn, an agent is expected to stay idle.
 const REST: Duration = Duration::from_secs(1);

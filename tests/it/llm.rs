@@ -1,7 +1,7 @@
 //! A model decides: tests ask the daemon like a hook. Providers are local.
 
 mod agents;
-mod provider;
+pub(crate) mod provider;
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Condvar, Mutex};

@@ -43,6 +43,8 @@ mod fake_model;
 #[cfg(test)]
 mod file_size;
 #[cfg(test)]
+mod gates;
+#[cfg(test)]
 mod generated;
 #[cfg(test)]
 mod hints;

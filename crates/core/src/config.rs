@@ -13,6 +13,7 @@
 //! - [`frontmatter`]: the YAML at the top of HEARTBEAT.md
 //! - [`requires`], [`mcp`]: the MCP servers that a heartbeat requires, and those that it may use
 //! - [`reserve`]: what a heartbeat leaves of its account's usage limits, and what it does when one is reached
+//! - [`gate`]: what decides whether a beat starts its agent, and whether its success counts
 //! - [`toml_text`]: strict TOML with positions in its errors
 //! - [`heartbeat`]: config.json and frontmatter, combined with the files in the workspace's folder
 //! - [`template`]: what `murmur init` writes, and whether a HEARTBEAT.md is still an unedited template
@@ -28,6 +29,7 @@ pub mod edit;
 pub mod except;
 pub mod file;
 pub mod frontmatter;
+pub mod gate;
 pub mod heartbeat;
 pub mod interval;
 pub mod json;

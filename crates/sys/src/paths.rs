@@ -380,6 +380,12 @@ impl DataDir {
         self.root.join("setup.lock")
     }
 
+    /// What a heartbeat's gates saw when its last beat succeeded.
+    #[must_use]
+    pub fn gates(&self, workspace: &Path, name: Option<&str>) -> PathBuf {
+        self.root.join(format!("gates-{}.json", slug(workspace, name)))
+    }
+
     /// The conversation of a heartbeat's last verbose beat.
     #[must_use]
     pub fn last_beat(&self, workspace: &Path, name: Option<&str>) -> PathBuf {

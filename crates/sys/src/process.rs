@@ -177,6 +177,18 @@ pub async fn end_all_children(patience: Duration) -> Result<(), usize> {
     }
 }
 
+/// Waits until this process has no child left, adopted orphans included, and reaps them. Must not be called while
+/// somebody else waits for a child. Cancel safe.
+pub async fn all_children_ended() {
+    let mut died = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::child()).ok();
+    while any_child() {
+        match &mut died {
+            Some(died) => _ = died.recv().await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
 /// Kills every process of ours, except this one, that has all of `marks` (`NAME=value`) in its environment,
 /// repeatedly until none are left. This reaches the rest of a process tree whose root died. Does nothing except on
 /// Linux.

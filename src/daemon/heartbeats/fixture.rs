@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use murmur_core::config::approval::ApprovalSettings;
+use murmur_core::config::gate::Gates;
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_core::config::interval::Interval;
 use murmur_core::config::limit::{Notices, Source, Sourced};
@@ -48,6 +49,8 @@ pub(crate) fn heartbeat(
         requires: Requires::default(),
         required_by_user: 0,
         mcp: Mcp::default(),
+        gates: Gates::default(),
+        gates_by_user: (0, 0),
         permissions: Permissions::default(),
         denied_by_user: 0,
         notices: Notices::default(),

@@ -104,7 +104,9 @@ fn read(stream: &TcpStream) -> Option<Asked> {
     while let Some((name, value)) = next()?.split_once(": ") {
         headers.push((name.to_ascii_lowercase(), value.to_owned()));
     }
-    let (_, length) = headers.iter().find(|(name, _)| name == "content-length")?;
+    let Some((_, length)) = headers.iter().find(|(name, _)| name == "content-length") else {
+        return line.starts_with("GET ").then_some(Asked { line, headers, body: Value::Null });
+    };
     let mut body = vec![0; length.parse().unwrap()];
     lines.read_exact(&mut body).unwrap();
     Some(Asked { line, headers, body: serde_json::from_slice(&body).unwrap() })

@@ -37,6 +37,12 @@ in
     catchUp = "2h";
     startDeadline = "1h";
     overlap = "skip";
+    when = [
+      { run = "./changed.sh"; }
+      { changed = [ "src/**" ]; }
+    ];
+    verify = "./check.sh";
+    gates = "workspace";
   };
   deny = words "deny" {
     permissions = { };
@@ -49,6 +55,13 @@ in
     activeHours = "22:00-06:00";
     catchUp = "skip";
     overlap = "queue";
+    when = [
+      "./changed.sh"
+      "--since"
+      "1d"
+    ];
+    verify.run = "./check.sh";
+    gates = "config";
   };
   llm = words "llm" {
     permissions = "skip";

@@ -13,6 +13,7 @@ use sys::error::{Failure, Hinted};
 use super::approval::ApprovalSettings;
 use super::backend::Backend;
 use super::cron::Crons;
+use super::gate::Gates;
 use super::interval::Interval;
 use super::mcp::Mcp;
 use super::permissions::Permissions;
@@ -58,6 +59,8 @@ pub struct Frontmatter {
     pub on_limit: Option<OnLimit>,
     /// The other keys about its schedule.
     pub options: Option<Box<ScheduleKeys>>,
+    /// What must hold before a beat starts its agent, and succeed after it.
+    pub gates: Gates,
 }
 
 /// Why the frontmatter is not valid.

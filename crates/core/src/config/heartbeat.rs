@@ -20,6 +20,7 @@ use super::approval::ApprovalSettings;
 use super::backend::Backend;
 use super::cron::Crons;
 use super::file::{BadWorkspace, File, Workspace};
+use super::gate::Gates;
 use super::interval::Interval;
 use super::limit::{Notices, Source, Sourced};
 use super::mcp::Mcp;
@@ -125,6 +126,10 @@ pub struct Heartbeat {
     pub reserve: Option<Sourced<Reserve>>,
     /// What happens to a beat that a usage limit stopped.
     pub on_limit: Sourced<OnLimit>,
+    /// What must hold before a beat starts its agent, and succeed after it. The user's come first.
+    pub gates: Gates,
+    /// How many gates and verifiers are the user's.
+    pub gates_by_user: (usize, usize),
     /// Why it can't run. A beat that comes due then ends at once with this error.
     pub problem: Option<Problem>,
     /// Whether its file is an unedited template, which the daemon does not start.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::approval::{Approval, ApprovalSettings, Checker, Questions, Word};
 use super::backend::Backends;
+use super::gate::{GateSource, Verify, When};
 use super::interval::Interval;
 use super::mcp;
 use super::permissions::Permissions;
@@ -97,6 +98,13 @@ pub(super) struct WorkspaceEntry {
     pub(super) on_limit: Option<Word<OnLimit>>,
     #[serde(flatten)]
     pub(super) options: ScheduleKeys,
+    /// What must hold before a beat starts its agent: a program that exits with 0 (run the beat) or 78 (skip it), changed
+    /// files, new commits or a changed page. Of a list, all must hold.
+    pub(super) when: Option<When>,
+    /// A program that must succeed after a beat that reports success. Of a list, all must succeed.
+    pub(super) verify: Option<Verify>,
+    /// Who may define `when` and `verify`. Default: "config".
+    pub(super) gates: Option<Word<GateSource>>,
 }
 
 impl WorkspaceEntry {

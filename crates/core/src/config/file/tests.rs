@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::config::approval::{Approval, ApprovalSettings, Checker, Questions};
+use crate::config::gate::{GateSource, Gates};
 use crate::config::interval::Interval;
 use crate::config::permissions::Permissions;
 use jiff::tz::TimeZone;
@@ -50,7 +51,8 @@ fn every_key_is_read() {
     let workspace = entry(
         r#""path": "\/a", "name": "A", "cron": "0 9 * * *", "tz": "Europe/Berlin", "timeout": "1m", "backgroundWait": "1s", "model": "opus",
            "permissions": "skip", "permissionsChecker": "manual", "approval": "defer", "approvalWait": "30s",
-           "approvalExpiry": null, "questions": "deny", "requires": ["mail", "web"], "mcp": ["mail"], "lastRuns": {"b": "2026-02-03T10:00:00.5Z", "a": null}"#,
+           "approvalExpiry": null, "questions": "deny", "requires": ["mail", "web"], "mcp": ["mail"],
+           "when": "./changed.sh", "verify": {"run": "./check.sh"}, "gates": "workspace", "lastRuns": {"b": "2026-02-03T10:00:00.5Z", "a": null}"#,
     )
     .unwrap();
     assert_eq!(workspace.schedule.as_ref().unwrap().to_string(), "cron 0 9 * * * Europe/Berlin");
@@ -58,6 +60,8 @@ fn every_key_is_read() {
     assert_eq!((workspace.timeout.unwrap().as_secs(), &workspace.permissions), (60, &Permissions::Skip));
     assert_eq!(workspace.background_wait.unwrap().as_secs(), 1);
     assert_eq!(workspace.requires.0.iter().map(|name| &**name).collect::<Vec<_>>(), ["mail", "web"]);
+    let Gates { when, verify } = &workspace.gates;
+    assert_eq!((when.0.len(), verify.0.len(), workspace.gate_source), (1, 1, GateSource::Workspace));
     assert!(workspace.mcp.has_name("mail") && !workspace.mcp.has_name("web"));
     let asking = ApprovalSettings {
         checker: Some(Checker::Manual),
@@ -231,6 +235,18 @@ fn an_invalid_entry_is_reported_with_position_value_and_accepted_values() {
         (
             r#""path": "/a", "mcp": "all""#,
             r#":2:25: "mcp": "all" is not known; write "none", "project", or a list of the names of MCP servers, such as ["mail"]"#,
+        ),
+        (
+            r#""path": "/a", "when": "./a b""#,
+            r#":2:26: "when": "./a b" has spaces, and no shell splits it; write a list, such as ["./changed.sh", "--since", "1d"]"#,
+        ),
+        (
+            r#""path": "/a", "verify": 1"#,
+            r#":2:28: "verify" is 1; write a program such as "./check.sh", a list of a program and its arguments, {"run": …, "timeout": "10m"}, or a list of these objects"#,
+        ),
+        (
+            r#""path": "/a", "gates": "heartbeat""#,
+            r#":2:27: "gates": "heartbeat" is not known; write "config" or "workspace""#,
         ),
         (
             r#""path": "/a", "requires": ["-x"]"#,

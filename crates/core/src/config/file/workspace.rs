@@ -1,26 +1,26 @@
 //! One entry of `workspaces`. Each key is parsed by its own type, so that errors name the key and its position.
 
 mod schedule_keys;
+mod value;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use sys::error::{Failure, Hinted};
+use sys::error::Hinted;
 use sys::failure;
 
 use jiff::Timestamp;
-use serde::de::DeserializeOwned;
 
 use super::{BadWorkspace, Text};
 use crate::config::approval::{Approval, ApprovalSettings, Checker, Choice, Questions};
 use crate::config::backend::Backends;
-use crate::config::checked::{Check, Checked};
 use crate::config::cron::{Crons, zone_of};
+use crate::config::gate::{GateSource, Gates, Verify, When};
 use crate::config::interval::Interval;
 use crate::config::json::{self, Object};
 use crate::config::mcp::{self, Mcp};
-use crate::config::permissions::{self, Permissions};
+use crate::config::permissions::Permissions;
 use crate::config::problem::{Position, Problem};
 use crate::config::requires::Requires;
 use crate::config::reserve::{OnLimit, Reserve};
@@ -28,6 +28,9 @@ use crate::config::schedule_options::ScheduleKeys;
 use crate::config::schema::WorkspaceEntry;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
+pub(super) use value::checked;
+pub(in crate::config) use value::is_word;
+use value::{path, permissions, read, word};
 
 /// The default for how many turns a beat may take.
 pub const DEFAULT_MAX_TURNS: NonZeroU32 = NonZeroU32::new(3).unwrap();
@@ -37,7 +40,7 @@ pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300)
 pub const DEFAULT_BACKGROUND_WAIT: Interval = Interval::from_secs(10).unwrap();
 
 /// The keys of an entry.
-pub(in crate::config) const KEYS: [&str; 29] = [
+pub(in crate::config) const KEYS: [&str; 32] = [
     "path",
     "name",
     "interval",
@@ -67,6 +70,9 @@ pub(in crate::config) const KEYS: [&str; 29] = [
     "catchUp",
     "startDeadline",
     "overlap",
+    "when",
+    "verify",
+    "gates",
 ];
 
 /// A valid entry.
@@ -106,6 +112,10 @@ pub struct Workspace {
     pub last_run: Option<Timestamp>,
     /// When the named heartbeats last ran, sorted by name.
     pub last_runs: Box<[(Box<str>, Timestamp)]>,
+    /// What must hold before a beat starts its agent, and succeed after it.
+    pub gates: Gates,
+    /// Who may define gates.
+    pub gate_source: GateSource,
     /// The position of the entry in config.json.
     pub place: Position,
 }
@@ -132,6 +142,8 @@ impl Workspace {
             options: None,
             last_run: None,
             last_runs: Box::default(),
+            gates: Gates::default(),
+            gate_source: GateSource::default(),
             place: Position { line: 1, column: 1 },
         }
     }
@@ -203,6 +215,8 @@ impl<'a, 'b> Reader<'a, 'b> {
         let last_run = keys.last_run.map(|moment| moment.0);
         let zone = keys.tz.as_deref().and_then(|name| zone_of(name).ok());
         let options = keys.options.boxed(zone.as_ref().unwrap_or(self.crons.zone()));
+        let gates = Gates { when: keys.when.unwrap_or_default(), verify: keys.verify.unwrap_or_default() };
+        let gate_source = keys.gates.map(|word| word.0).unwrap_or_default();
         match (path, first) {
             (Some(path), None) => Ok(Workspace {
                 path,
@@ -227,6 +241,8 @@ impl<'a, 'b> Reader<'a, 'b> {
                     .flatten()
                     .filter_map(|(name, at)| Some((name.into(), at?.0)))
                     .collect(),
+                gates,
+                gate_source,
                 place,
             }),
             (path, first) => {
@@ -298,6 +314,9 @@ impl<'a, 'b> Reader<'a, 'b> {
             known if ScheduleKeys::NAMES.contains(&known) => {
                 schedule_keys::key(text, &mut keys.options, name, value)?;
             }
+            "when" => keys.when = checked(text, name, value, When::ACCEPTED)?,
+            "verify" => keys.verify = checked(text, name, value, Verify::ACCEPTED)?,
+            "gates" => keys.gates = checked(text, name, value, GateSource::ACCEPTED)?,
             unknown => {
                 let problem = text.unknown_key(raw_key, unknown, &KEYS, "rules go into \"permissions\"");
                 if spelling::is_about_permission(unknown) {
@@ -330,67 +349,4 @@ impl<'a, 'b> Reader<'a, 'b> {
 fn clean(path: &str) -> PathBuf {
     let plain = !path.contains("//") && !path.contains("/.") && (path.len() == 1 || !path.ends_with('/'));
     if plain { PathBuf::from(path) } else { Path::new(path).components().collect() }
-}
-
-/// Parses a value; `null` is `None`.
-fn read<T: DeserializeOwned>(
-    text: &Text<'_>,
-    key: &str,
-    value: &str,
-    accepted: &str,
-) -> Result<Option<T>, Problem> {
-    serde_json::from_str(value).map_err(|_| text.wrong(key, value, accepted))
-}
-
-/// Parses a value of a type with rules of its own, whose errors have a hint.
-pub(super) fn checked<T: Check>(
-    text: &Text<'_>,
-    key: &str,
-    value: &str,
-    accepted: &str,
-) -> Result<Option<T>, Problem> {
-    let read: Option<Checked<T>> = read(text, key, value, accepted)?;
-    let own =
-        |wrong: Failure| Problem::at(text.path, text.place(value), wrong.after(format_args!("{key:?}: ")));
-    read.map(|Checked(value)| value.map_err(own)).transpose()
-}
-
-fn permissions(text: &Text<'_>, value: &str) -> Result<Permissions, Problem> {
-    if value == "null" {
-        return Err(text.wrong("permissions", value, permissions::ACCEPTED));
-    }
-    let read: Option<Permissions> = checked(text, "permissions", value, permissions::ACCEPTED)?;
-    read.ok_or_else(|| text.wrong("permissions", value, permissions::ACCEPTED))
-}
-
-fn path(text: &Text<'_>, value: &str) -> Result<String, Problem> {
-    let accepted = "write the folder's absolute path, such as \"/home/me/project\"";
-    let path: String =
-        read(text, "path", value, accepted)?.ok_or_else(|| text.wrong("path", value, accepted))?;
-    if path.starts_with('~') {
-        return Err(text.wrong_since(
-            "path",
-            value,
-            ", and `~` is not expanded",
-            "write your home folder's absolute path instead",
-        ));
-    }
-    if !path.starts_with('/') || path.contains('\0') {
-        return Err(text.wrong_since("path", value, ", which is not absolute", accepted));
-    }
-    Ok(path)
-}
-
-/// A string that may become an argument or a title: not empty, not an option, no control characters.
-fn word(text: &Text<'_>, key: &str, value: &str) -> Result<Option<String>, Problem> {
-    let accepted = "write a non-empty string without control characters that does not start with '-'";
-    let word: Option<String> = read(text, key, value, accepted)?;
-    if word.as_deref().is_some_and(|word| !is_word(word)) {
-        return Err(text.wrong(key, value, accepted));
-    }
-    Ok(word)
-}
-
-pub(in crate::config) fn is_word(word: &str) -> bool {
-    !word.trim().is_empty() && !word.starts_with('-') && !word.chars().any(char::is_control)
 }

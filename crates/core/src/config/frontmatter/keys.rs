@@ -15,6 +15,7 @@ use crate::config::checked::Checked;
 use crate::config::cron::{Crons, zone_of};
 use crate::config::except::Except;
 use crate::config::file::is_word;
+use crate::config::gate::{Gates, Verify, When};
 use crate::config::interval::Interval;
 use crate::config::mcp::Mcp;
 use crate::config::permissions::{self, Permissions};
@@ -25,7 +26,7 @@ use crate::config::schedule_options::{CatchUp, Overlap, ScheduleKeys};
 use crate::config::spelling;
 use crate::config::timing::Schedule;
 
-const KEYS: [&str; 27] = [
+const KEYS: [&str; 29] = [
     "name",
     "description",
     "interval",
@@ -53,6 +54,8 @@ const KEYS: [&str; 27] = [
     "catchUp",
     "startDeadline",
     "overlap",
+    "when",
+    "verify",
 ];
 
 /// An optional value of a type with rules of its own, and its position.
@@ -115,6 +118,10 @@ struct Keys {
     start_deadline: Given<Interval>,
     #[serde(deserialize_with = "given")]
     overlap: Given<Word<Overlap>>,
+    #[serde(deserialize_with = "given")]
+    when: Given<When>,
+    #[serde(deserialize_with = "given")]
+    verify: Given<Verify>,
 }
 
 /// Makes a key without a value an error, rather than an absent key.
@@ -193,6 +200,10 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         reserve: checked("reserve", keys.reserve)?,
         on_limit: checked("onLimit", keys.on_limit)?.map(|word| word.0),
         options: options.boxed(zone.as_ref().unwrap_or(crons.zone())),
+        gates: Gates {
+            when: checked("when", keys.when)?.unwrap_or_default(),
+            verify: checked("verify", keys.verify)?.unwrap_or_default(),
+        },
     })
 }
 
@@ -264,6 +275,8 @@ fn accepted(key: &str) -> &'static str {
         "except" => Except::ACCEPTED,
         "catchUp" => CatchUp::ACCEPTED,
         "overlap" => Overlap::ACCEPTED,
+        "when" => When::ACCEPTED,
+        "verify" => Verify::ACCEPTED,
         _ => "write one line of text",
     }
 }

@@ -102,7 +102,15 @@ fn invalid_settings_are_errors_with_position_and_accepted_values() {
         ("intervall: 5m", "2:1: key \"intervall\" is not known; did you mean \"interval\"?"),
         (
             "name: x\nfoo: 1",
-            "3:1: key \"foo\" is not known; use one of name, description, interval, cron, tz, timeout, backgroundWait, maxTurns, model, agent, permissions, permissionsChecker, approval, approvalWait, approvalExpiry, questions, requires, mcp, reserve, onLimit, enabled, activeHours, except, jitter, catchUp, startDeadline, overlap",
+            "3:1: key \"foo\" is not known; use one of name, description, interval, cron, tz, timeout, backgroundWait, maxTurns, model, agent, permissions, permissionsChecker, approval, approvalWait, approvalExpiry, questions, requires, mcp, reserve, onLimit, enabled, activeHours, except, jitter, catchUp, startDeadline, overlap, when, verify",
+        ),
+        (
+            "when: ./a b",
+            "2:7: \"when\": \"./a b\" has spaces, and no shell splits it; write a list, such as [\"./changed.sh\", \"--since\", \"1d\"]",
+        ),
+        (
+            "verify:\n- changed: src",
+            "3:3: \"verify\": \"changed src\" verifies nothing; write a program such as \"./check.sh\", a list of a program and its arguments, {\"run\": …, \"timeout\": \"10m\"}, or a list of these objects",
         ),
         ("permission: skip", "2:1: key \"permission\" is not known; did you mean \"permissions\"?"),
         ("maxTurns: many", "2:11: \"maxTurns\" has a wrong value; write a whole number of at least 1"),

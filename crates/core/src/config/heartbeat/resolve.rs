@@ -14,6 +14,7 @@ use crate::config::backend::{Backend, Backends, Capability, check_keys};
 use crate::config::cron::Crons;
 use crate::config::file::{BadWorkspace, DEFAULT_BACKGROUND_WAIT, DEFAULT_TIMEOUT, Workspace};
 use crate::config::frontmatter::Frontmatter;
+use crate::config::gate::Gates;
 use crate::config::limit::{MAX_TIME, MAX_TURNS, Notices, Source, Sourced};
 use crate::config::mcp::Mcp;
 use crate::config::permissions::Permissions;
@@ -169,6 +170,8 @@ fn heartbeat(
         Some(Problem::with(&file, failure))
     });
     let backend = backend.unwrap_or_default();
+    let gates = workspace.gates.joined(&front.gates, workspace.gate_source, &mut notices);
+    let problem = problem.or_else(|| Some(Problem::with(&file, gates.clone().err()?)));
     let title = front.name.as_deref().or(name).or(workspace.name.as_deref());
     Heartbeat {
         id: HeartbeatId::new(&workspace.path, name),
@@ -197,6 +200,8 @@ fn heartbeat(
             .map_or_else(|| workspace.requires.clone(), |more| workspace.requires.joined(more)),
         required_by_user: workspace.requires.0.len(),
         notices,
+        gates: gates.unwrap_or_default(),
+        gates_by_user: (workspace.gates.when.0.len(), workspace.gates.verify.0.len()),
         mcp: front.mcp.as_ref().map_or_else(|| workspace.mcp.clone(), |own| workspace.mcp.narrowed(own)),
         reserve,
         on_limit: on_limit.unwrap_or(Sourced::default(OnLimit::default())),
@@ -275,6 +280,8 @@ pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
         mcp: Mcp::default(),
         reserve: None,
         on_limit: Sourced::default(OnLimit::default()),
+        gates: Gates::default(),
+        gates_by_user: (0, 0),
         problem: Some(entry.problem.clone()),
         unedited: false,
         approved: true,

@@ -1,6 +1,7 @@
 //! The keys of an entry about its schedule, besides `interval`, `cron` and `tz`.
 
-use super::{Text, checked, read};
+use super::Text;
+use super::value::{checked, read};
 use crate::config::active_hours::ActiveHours;
 use crate::config::approval::Choice;
 use crate::config::except::Except;

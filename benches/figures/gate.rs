@@ -1,0 +1,40 @@
+//! What a gate adds to a beat, over the gate's own program; and a beat that a gate skips.
+
+use super::home::{Home, fixture};
+use super::measure::{interleave, ms, time_of};
+use super::table::{Row, Table};
+use serde_json::{Value, json};
+
+const ROUNDS: usize = 60;
+/// The most that a gate may add, in milliseconds.
+const WANTED: f64 = 3.0;
+
+pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
+    let home = Home::new(&format!("#!/bin/sh\nexec cat {}\n", fixture("ok").join("stdout").display()))?;
+    home.register(3, |_| None)?;
+    let path = home.data().join("config.json");
+    let mut config: Value = serde_json::from_slice(&std::fs::read(&path)?)?;
+    config["workspaces"][1]["when"] = json!(["true"]);
+    config["workspaces"][2]["when"] = json!(["sh", "-c", "exit 78"]);
+    std::fs::write(&path, config.to_string())?;
+    let beat = |number: usize| {
+        let mut command = home.murmur();
+        command.arg("beat").arg(home.workspace(number));
+        time_of(&mut command)
+    };
+    let [program, without, with, skipped] = interleave(
+        ROUNDS,
+        [&mut || time_of(&mut home.command("true")), &mut || beat(0), &mut || beat(1), &mut || beat(2)],
+    )?;
+    let added = with - without;
+    table.add(Row {
+        what: "a gate that runs `true`: what it adds to a beat".to_owned(),
+        floor: ms(program),
+        ours: ms(added),
+        wanted: format!("<= {WANTED} ms more"),
+        met: Some(added - program <= WANTED),
+        ..Row::default()
+    });
+    table.add(Row { what: "a beat that a gate skips".to_owned(), ours: ms(skipped), ..Row::default() });
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! A beat's gates, before its agent starts, and its verifiers, after the agent reported success.
+
+use super::job::{Job, check};
+use super::stages::Beat;
+use crate::gate::seen::Seen;
+use crate::gate::{self, Answer, Place, Problem, Told};
+use crate::outcome::{Kind, Outcome, SUMMARY, first_characters};
+use secrets::mask;
+use sys::error::Failure;
+use sys::paths::DataDir;
+use tokio::sync::watch;
+
+impl Beat<'_> {
+    /// Asks the gates, in order, until one says that there is nothing to do. Returns what they tell the agent.
+    ///
+    /// # Errors
+    /// The outcome, if no agent starts.
+    pub(super) async fn ask_gates(&mut self, stop: &watch::Receiver<bool>) -> Result<Vec<Told>, Outcome> {
+        let (job, dir) = (self.job, self.dir);
+        // A beat that resumes or continues another one, which has passed them.
+        if job.when.is_empty() || job.resumes.is_some() || job.continues.is_some() {
+            return Ok(Vec::new());
+        }
+        let failed = |failure: Failure| Outcome::Error(failure.line());
+        check(job, dir).map_err(failed)?;
+        let place = place(job, dir, stop).map_err(failed)?;
+        let before = Seen::read(&dir.gates(&job.workspace, job.name.as_deref()));
+        let mut told = Vec::new();
+        for gate in &job.when {
+            match gate::ask(gate, &place, &before, &mut self.seen).await {
+                Ok(Answer::Pass(text)) => told.push(text),
+                Ok(Answer::Skip(why)) => {
+                    return Err(Outcome::Skipped(first_characters(&mask(&why), SUMMARY)));
+                }
+                Err(problem) => return Err(self.outcome_of(problem, &gate.condition.to_string())),
+            }
+        }
+        Ok(told)
+    }
+
+    /// Runs the verifiers of a beat that reports success, in order, until one fails. Then remembers what the gates saw, unless
+    /// the beat failed and should see it again.
+    pub(super) async fn verify(&mut self, stop: &watch::Receiver<bool>) {
+        if self.entry.outcome == Kind::Ok
+            && !self.job.verify.is_empty()
+            && let Some(outcome) = self.unverified(stop).await
+        {
+            self.entry.set_outcome(outcome);
+            self.time();
+        }
+        if matches!(self.entry.outcome, Kind::Ok | Kind::Attention) {
+            let path = self.dir.gates(&self.job.workspace, self.job.name.as_deref());
+            // On a full disk, the next beat sees the same again.
+            let _best_effort = self.seen.write(&path);
+        }
+    }
+
+    /// The outcome, if it isn't a success after all.
+    async fn unverified(&mut self, stop: &watch::Receiver<bool>) -> Option<Outcome> {
+        let place = match place(self.job, self.dir, stop) {
+            Ok(place) => place,
+            Err(failure) => return Some(Outcome::Error(failure.line())),
+        };
+        for verifier in &self.job.verify {
+            match gate::verify(verifier, &place).await {
+                Ok(None) => {}
+                Ok(Some(why)) => return Some(Outcome::Attention(why)),
+                Err(problem) => return Some(self.outcome_of(problem, &verifier.to_string())),
+            }
+        }
+        self.time();
+        None
+    }
+
+    fn outcome_of(&mut self, problem: Problem, name: &str) -> Outcome {
+        match problem {
+            Problem::Failed(what) => Outcome::Error(what),
+            Problem::Stopped(after) => {
+                self.entry.stopped = true;
+                Outcome::Error(mask(&format!("stopped after {}s, in {name}", after.as_secs())))
+            }
+        }
+    }
+}
+
+fn place<'a>(job: &'a Job, dir: &DataDir, stop: &watch::Receiver<bool>) -> Result<Place<'a>, Failure> {
+    let env = job.environment(dir)?;
+    Ok(Place { workspace: &job.workspace, path: &job.path, env, stop: stop.clone() })
+}

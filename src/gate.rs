@@ -1,0 +1,201 @@
+//! Runs what decides whether a beat starts its agent (`when`) and whether its success counts (`verify`).
+//!
+//! Programs are started without a shell, under this process, and nothing of them is left running. What they print is data:
+//! it can get into the prompt and the journal, and never decides anything else. Built-in conditions compare what they see
+//! with what they saw when a beat last succeeded ([`seen`]).
+
+mod apart;
+mod changed;
+mod commits;
+mod output;
+mod page;
+mod program;
+pub mod seen;
+
+use crate::outcome::{SUMMARY, first_characters};
+use murmur_core::config::gate::{Condition, Gate, Verifier};
+use murmur_core::config::interval::Interval;
+use program::{Ending, Finished};
+use secrets::mask;
+use seen::Seen;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use sys::error::{Failure, one_line};
+use sys::failure;
+use sys::process::Exit;
+use sys::signals;
+use tokio::sync::watch;
+
+/// The exit code with which a gate says that there is nothing to do.
+const NOTHING_TO_DO: i32 = 78;
+
+/// Maximum length of an error that quotes a program's output, in characters.
+const QUOTE: usize = 2000;
+
+/// Where gates run.
+#[derive(Debug)]
+pub struct Place<'a> {
+    /// The workspace, their working folder.
+    pub workspace: &'a Path,
+    /// The PATH on which they are found.
+    pub path: &'a Path,
+    /// The variables to set in their environment.
+    pub env: Vec<(&'static str, OsString)>,
+    /// Turns true when the beat should end.
+    pub stop: watch::Receiver<bool>,
+}
+
+impl Place<'_> {
+    /// Waits until the beat should end.
+    fn stopped(&self) -> impl Future<Output = ()> + use<> {
+        let mut stop = self.stop.clone();
+        async move {
+            if stop.wait_for(|is_stopped| *is_stopped).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+/// What a gate that lets the beat start has to tell the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// The gate, on one line.
+    pub gate: String,
+    /// The text, which may be empty.
+    pub text: String,
+}
+
+/// The answer of a gate.
+#[derive(Debug)]
+pub enum Answer {
+    /// The beat may start.
+    Pass(Told),
+    /// There is nothing to do, and why.
+    Skip(String),
+}
+
+/// Why a gate or verifier has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// It failed, and how.
+    Failed(String),
+    /// The beat was stopped after this long.
+    Stopped(Duration),
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(mask(&failure.line()))
+    }
+}
+
+/// Asks `gate`. What it sees is compared with `seen`, and noted in `now`.
+///
+/// # Errors
+/// It gives no answer.
+pub async fn ask(gate: &Gate, place: &Place<'_>, seen: &Seen, now: &mut Seen) -> Result<Answer, Problem> {
+    let limit = gate.timeout;
+    let name = one_line(&gate.condition.to_string());
+    let answer = match &gate.condition {
+        Condition::Run(argv) => {
+            let program = program::find(argv.program(), place)
+                .map_err(|failure| Problem::from(failure.after("when: ")))?;
+            let finished = program::run(&program, argv.args(), place, limit).await;
+            return answered(finished, name, limit);
+        }
+        Condition::Changed(paths) => changed::ask(paths, &name, place, limit, seen, now).await,
+        Condition::NewCommits => commits::ask(&name, place, limit, seen, now).await,
+        Condition::Url(url) => page::ask(url, &name, place, limit, seen, now).await,
+    };
+    answer.map_err(|problem| problem.in_gate(&name))
+}
+
+impl Problem {
+    /// Says which gate it was.
+    fn in_gate(self, name: &str) -> Self {
+        match self {
+            Self::Failed(what) => Self::Failed(mask(&format!("when: {name}: {what}"))),
+            stopped @ Self::Stopped(_) => stopped,
+        }
+    }
+}
+
+/// The answer of a gate's program.
+fn answered(finished: Finished, name: String, limit: Interval) -> Result<Answer, Problem> {
+    match finished.ending {
+        Ending::Exited(Exit::Code(0)) => {
+            Ok(Answer::Pass(Told { gate: mask(&name), text: finished.output.text() }))
+        }
+        Ending::Exited(Exit::Code(NOTHING_TO_DO)) => Ok(Answer::Skip(match finished.output.last_line() {
+            line if line.is_empty() => format!("{name} exited with code {NOTHING_TO_DO}"),
+            line => line,
+        })),
+        Ending::Stopped(after) => Err(Problem::Stopped(after)),
+        ending => {
+            let how = described(&ending, limit);
+            let end = finished.output.end(QUOTE);
+            Err(Problem::Failed(joined(&format!("when: {name} {how}"), &end)))
+        }
+    }
+}
+
+/// Runs `verifier`. Returns why the beat's success doesn't count, or `None` if it does.
+///
+/// # Errors
+/// It gives no answer.
+pub async fn verify(verifier: &Verifier, place: &Place<'_>) -> Result<Option<String>, Problem> {
+    let limit = verifier.timeout;
+    let name = one_line(&verifier.to_string());
+    let program = program::find(verifier.argv.program(), place)
+        .map_err(|failure| Problem::from(failure.after("verify: ")))?;
+    let finished = program::run(&program, verifier.argv.args(), place, limit).await;
+    match finished.ending {
+        Ending::Exited(Exit::Code(0)) => Ok(None),
+        Ending::Exited(_) => {
+            let what = format!("verify: {name} {}", described(&finished.ending, limit));
+            let what = mask(&what);
+            let room = SUMMARY.saturating_sub(what.chars().count() + 2);
+            Ok(Some(first_characters(&joined(&what, &finished.output.end(room)), SUMMARY)))
+        }
+        Ending::Stopped(after) => Err(Problem::Stopped(after)),
+        ending => {
+            let what = format!("verify: {name} {}", described(&ending, limit));
+            Err(Problem::Failed(joined(&what, &finished.output.end(QUOTE))))
+        }
+    }
+}
+
+/// `what` and the end of the output, if there is any.
+fn joined(what: &str, end: &str) -> String {
+    let what = mask(what);
+    if end.is_empty() { what } else { format!("{what}: {end}") }
+}
+
+/// How a program ended, as the end of a sentence.
+fn described(ending: &Ending, limit: Interval) -> String {
+    let processes =
+        |count: usize| if count == 1 { "1 process".to_owned() } else { format!("{count} processes") };
+    match ending {
+        Ending::Exited(Exit::Code(code)) => format!("exited with code {code}"),
+        Ending::Exited(Exit::Signal(signal)) => format!("was killed by {}", signals::name(*signal)),
+        Ending::TimedOut => format!("timed out after {limit}"),
+        Ending::LeftRunning(count) => {
+            format!("exited, but left {} running, killed after {limit}", processes(*count))
+        }
+        Ending::Unkillable(count) => format!("left {} that could not be killed", processes(*count)),
+        Ending::Stopped(after) => format!("was stopped after {}s", after.as_secs()),
+        Ending::NotStarted(failure) => format!("cannot be started: {}", failure.line()),
+    }
+}
+
+/// Says that `program` can't be used.
+fn unusable(file: &Path, what: &str, hint: String) -> Failure {
+    failure!("{} {what}", file.display()).hint(hint)
+}
+
+/// A path without `.` and doubled slashes.
+fn clean(path: &Path) -> PathBuf {
+    path.components().collect()
+}
