@@ -179,6 +179,12 @@ fn every_check_and_hint_is_on_the_troubleshooting_page() {
 fn the_doctor_prints_all_of_its_checks() {
     let env = Env::new();
     acp::uses_opencode(&env);
+    env.create_data();
+    // Without anything unknown there is nothing to say about it.
+    let unknown =
+        json!({ "day": "9999-01-01", "backend": "claude", "backendVersion": "", "name": "new", "count": 1 });
+    let unknown = json!({ "version": 1, "seen": [unknown] });
+    write(&env.data().join("unknown.json"), &unknown.to_string(), 0o600);
     let object = env.murmur(["doctor", "--json"]).json();
     let printed: Vec<&str> =
         object["findings"].as_array().unwrap().iter().map(|one| one["check"].as_str().unwrap()).collect();
