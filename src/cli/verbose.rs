@@ -83,11 +83,14 @@ pub(super) fn summary(out: &mut impl Write, style: Style, entry: &Entry) -> io::
                 for call in tool_calls {
                     let failed = if call.is_error { " failed" } else { "" };
                     let took = call.duration_ms.map(|ms| format!(" {ms} ms")).unwrap_or_default();
-                    let lines = call.output.as_deref().map_or(0, |output| output.lines().count());
+                    let lines = call.output.as_deref().map(|output| match output.lines().count() {
+                        1 => "1 line".to_owned(),
+                        count => format!("{count} lines"),
+                    });
+                    let lines = lines.unwrap_or_else(|| "no result".to_owned());
                     let input = short(call.input.get(), INPUT);
                     let name = plain_line(&call.name);
-                    let plural = if lines == 1 { "" } else { "s" };
-                    let told = style.dim(format_args!("→{failed} {lines} line{plural}{took}"));
+                    let told = style.dim(format_args!("→{failed} {lines}{took}"));
                     writeln!(out, "     [tool] {name}({input}) {told}")?;
                 }
             }

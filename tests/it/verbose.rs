@@ -24,6 +24,18 @@ fn a_denied_tool_is_shown_as_failed() {
 }
 
 #[test]
+fn a_call_without_a_result_is_shown_as_one() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let call = json!({ "type": "assistant", "message": { "id": "m", "content": [
+        { "type": "tool_use", "id": "t", "name": "Bash", "input": { "command": "ls" } },
+    ] } });
+    site.plays(&json!({ "stdout": format!("{call}\n{}", result("HEARTBEAT_OK")) }));
+    let shown = env.run(["beat", "site", "-V"]);
+    assert!(shown.contains("[tool] Bash({\"command\":\"ls\"}) → no result\n"), "{shown}");
+}
+
+#[test]
 fn a_subagents_actions_are_indented() {
     let env = Env::new();
     assert_snapshot!("subagent", shown(&env, "subagent"));
