@@ -235,7 +235,7 @@ fn a_wrong_name_or_time_is_said_with_what_is_accepted() {
 fn a_file_that_is_not_readable_pauses_everything_and_says_so() {
     let env = Env::new();
     configured(&env);
-    std::fs::write(env.made_data().join("paused.json"), "{").unwrap();
+    std::fs::write(env.create_data().join("paused.json"), "{").unwrap();
     let daemon = env.daemon();
     let shown = env.run(["status"]);
     assert_snapshot!(shown.lines().next().unwrap(), @"paused: all heartbeats, [ENV]/data/paused.json is not a list of pauses that this murmur can read; to end that, run: murmur resume --all");
