@@ -133,7 +133,7 @@ fn every_wrong_value_is_one_error_with_its_place_key_and_what_is_accepted() {
     let words = [Overlap::ACCEPTED; 2];
     let crons = Crons::new(TimeZone::UTC);
     for (key, value, accepted) in [
-        ("enabled", "\"no\"", ["write true or false"; 2]),
+        ("enabled", "\"maybe\"", ["write true or false"; 2]),
         ("enabled", "0", ["write true or false"; 2]),
         ("activeHours", "\"9 to 5\"", hours),
         ("activeHours", "\"Mon-Fri 08:00-20:00 Mars\"", hours),
