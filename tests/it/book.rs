@@ -61,7 +61,7 @@ documents! {
     journal = "docs/reference/journal.md",
     json = "docs/reference/json.md",
     mcp = "docs/reference/mcp.md",
-    nix = "docs/guide/nix.md",
+    nix = "nix/README.md",
     notifications = "docs/guide/notifications.md",
     performance = "docs/design/performance.md",
     permissions = "docs/reference/permissions.md",

@@ -203,6 +203,7 @@ pub(crate) fn documents() -> Vec<String> {
         "CONTRIBUTING.md",
         "fake-claude/README.md",
         "fake-claude/testing.md",
+        "nix/README.md",
         "fixtures/acted/README.md",
         "fixtures/agents.md",
         "crates/derun/README.md",

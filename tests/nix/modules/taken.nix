@@ -195,7 +195,7 @@ in
     };
   };
 
-  "what docs/guide/nix.md shows for NixOS" = {
+  "what nix/README.md shows for NixOS" = {
     got =
       let
         all = shown.nixosConfigurations.machine;
@@ -214,7 +214,7 @@ in
     };
   };
 
-  "what docs/guide/nix.md shows for Home Manager" = {
+  "what nix/README.md shows for Home Manager" = {
     got =
       let
         all = shown.homeConfigurations.me;

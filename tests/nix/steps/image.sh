@@ -15,7 +15,7 @@ tar --extract --file "$scratch/image" --directory "$scratch/archive"
 manifest=$scratch/archive/manifest.json
 config=$scratch/archive/$(jq --raw-output '.[0].Config' "$manifest")
 has "$(jq --raw-output '.[0].RepoTags[0]' "$manifest")" "murmur:$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)"
-# The configuration is that of the Containerfile's image, except for what docs/guide/nix.md lists.
+# The configuration is that of the Containerfile's image, except for what nix/README.md lists.
 configured=$(jq --sort-keys '.config | .Env |= sort | del(.Labels["org.opencontainers.image.version"])' "$config")
 wanted=$(jq --sort-keys '
   .Env = (.Env | map(if startswith("PATH=") then "PATH=/bin" else . end) + ["SSL_CERT_FILE=/etc/ssl/certs/ca-bundle.crt"] | sort)

@@ -1,4 +1,4 @@
-# The configurations in docs/guide/nix.md, evaluated: the outputs of its flakes. They are repeated here because
+# The configurations in nix/README.md, evaluated: the outputs of its flakes. They are repeated here because
 # pure evaluation, as in `nix flake check`, can't import a text, nor a file made from one.
 { pkgs, murmur }:
 let
@@ -7,7 +7,7 @@ let
     ./nixos.nix
     ./home-manager.nix
   ];
-  parts = lib.filter lib.isString (builtins.split "```nix\n" (builtins.readFile ../../../../docs/guide/nix.md));
+  parts = lib.filter lib.isString (builtins.split "```nix\n" (builtins.readFile ../../../../nix/README.md));
   blocks = map (text: lib.head (builtins.split "```\n" text)) (builtins.tail parts);
   flakes = lib.filter (lib.hasPrefix "{\n  inputs.") blocks;
 
@@ -43,7 +43,7 @@ let
   };
 in
 if flakes != map builtins.readFile files then
-  throw "docs/guide/nix.md shows other configurations than ${toString ./.}"
+  throw "nix/README.md shows other configurations than ${toString ./.}"
 else
   lib.foldl' (
     all: file:
