@@ -167,7 +167,8 @@ fn a_thread_that_would_not_ask_gets_no_message() {
     assert_eq!(messages(&dialog.send("Go."))[0]["method"], "hooks/list");
     assert_eq!(read(&mut dialog, HOOKS)[0]["method"], "thread/start");
     let turn = read(&mut dialog, &thread("untrusted", "dangerFullAccess"));
-    assert_eq!(turn.len(), 1);
+    let methods: Vec<&Value> = turn.iter().map(|message| &message["method"]).collect();
+    assert_eq!(methods, ["turn/start", "account/rateLimits/read"]);
 }
 
 #[test]
