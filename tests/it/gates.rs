@@ -199,6 +199,25 @@ fn a_stopped_beat_stops_its_gate() {
 }
 
 #[test]
+fn a_replaced_beat_stops_its_gate() {
+    let env = Env::new();
+    let slow = env.workspace("slow", "Do it.");
+    slow.script("slow.sh", "sleep 600");
+    let entry = json!({ "path": slow.path(), "interval": "1s", "overlap": "replace", "when": "./slow.sh" });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+    let daemon = env.daemon();
+    let line = env.wait_for_journal(1)[0].clone();
+    daemon.stop();
+    assert_eq!((&line["outcome"], &line["stopped"]), (&json!("error"), &Value::Null));
+    let error = line["error"].as_str().unwrap();
+    assert!(
+        error.starts_with("replaced by the next run after ") && error.ends_with("s, in ./slow.sh"),
+        "{error}"
+    );
+    assert_eq!(env.alive(), [0; 0]);
+}
+
+#[test]
 fn what_a_killed_beats_gate_left_behind_is_ended_by_the_daemon() {
     let env = Env::new();
     let site = site(&env, "Do it.", json!({ "when": "./slow.sh" }));
