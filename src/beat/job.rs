@@ -18,7 +18,7 @@ use murmur_agent::settings::{GuardedAgent, HookProgram};
 use murmur_agent::start::{Plan, Prepared, RunKind};
 use murmur_core::config::backend::Backend;
 use murmur_core::config::file::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS};
-use murmur_core::config::gate::{Gate, Verifier};
+use murmur_core::config::gate::{Condition, Gate, Verifier};
 use murmur_core::config::heartbeat::{self, Heartbeat};
 use murmur_core::config::mcp::Mcp;
 use murmur_core::config::permissions::Permissions;
@@ -196,13 +196,32 @@ impl Job {
     /// The variables of its agent, for the programs of its gates.
     pub(super) fn environment(&self, dir: &DataDir) -> Result<Vec<(&'static str, OsString)>, Failure> {
         let beat = BeatOf { beat: self.beat.clone(), heartbeat: self.name.clone() };
-        let guarded = self.guarded(dir, &project(&self.workspace), &beat).environment();
+        let guarded = self.guarded(dir, &project(&self.workspace), &beat, &[]).environment();
         let mut variables = guarded.map_err(|error| error.failure())?;
         variables.push(("PATH", self.path.clone().into()));
         Ok(variables)
     }
 
-    fn guarded<'a>(&'a self, dir: &'a DataDir, project: &'a str, beat: &'a BeatOf) -> GuardedAgent<'a> {
+    /// The files in the workspace, or elsewhere, that its gates run: programs and arguments that are paths.
+    fn gate_files(&self) -> Vec<PathBuf> {
+        let gates = self.when.iter().filter_map(|gate| match &gate.condition {
+            Condition::Run(argv) => Some(argv),
+            Condition::Changed(_) | Condition::NewCommits | Condition::Url(_) => None,
+        });
+        let argvs = gates.chain(self.verify.iter().map(|verifier| &verifier.argv));
+        let words = argvs
+            .flat_map(|argv| std::iter::once(argv.program()).chain(argv.args().iter().map(|arg| &**arg)));
+        let path = |word: &str| self.workspace.join(word).components().collect();
+        words.filter(|word| word.contains('/') || self.workspace.join(word).is_file()).map(path).collect()
+    }
+
+    fn guarded<'a>(
+        &'a self,
+        dir: &'a DataDir,
+        project: &'a str,
+        beat: &'a BeatOf,
+        gates: &'a [PathBuf],
+    ) -> GuardedAgent<'a> {
         GuardedAgent {
             agent: &self.agent,
             dir: dir.root(),
@@ -213,6 +232,7 @@ impl Job {
             policy: &self.policy,
             beat: Some(beat),
             allow: &[],
+            gates,
         }
     }
 
@@ -256,7 +276,8 @@ pub fn prepare(job: &Job, dir: &DataDir, at: Timestamp, told: &[Told]) -> Result
     let hook =
         HookProgram::find().map_err(|error| Failure::new("cannot find murmur's hook").because(&error))?;
     let beat = BeatOf { beat: job.beat.clone(), heartbeat: job.name.clone() };
-    let guarded = job.guarded(dir, &project, &beat);
+    let gates = job.gate_files();
+    let guarded = job.guarded(dir, &project, &beat, &gates);
     let start = trust::start(dir, &job.user.home, &job.agent, &job.workspace, &job.mcp)?;
     let continues = job.continues.as_ref().filter(|session| session.is_argument());
     // A resumed session needs no prompt: it makes the deferred call again.

@@ -3,7 +3,7 @@
 
 use murmur_agent::find::{self, CLAUDE};
 use murmur_agent::invocation::DIR_VARIABLE;
-use murmur_agent::settings::{HOME_VARIABLE, SETTINGS_VARIABLE};
+use murmur_agent::settings::{GATES_VARIABLE, HOME_VARIABLE, SETTINGS_VARIABLE};
 use murmur_core::permit::policy::Policy;
 use shell_guard::call::Own;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,11 @@ pub fn find(dir: &DataDir, user: &User, policy: &Policy, command: Option<&str>) 
         (SETTINGS_VARIABLE, user.settings.root().to_path_buf()),
         (HOME_VARIABLE, user.home.clone()),
     ];
-    Own { paths, processes, is_manager: policy.manager, variables }
+    let gates = std::env::var(GATES_VARIABLE).unwrap_or_default();
+    let gates: Vec<PathBuf> = gates.lines().map(PathBuf::from).collect();
+    let real = gates.iter().filter_map(|path| path.canonicalize().ok());
+    let gates = real.chain(gates.iter().cloned()).collect();
+    Own { paths, processes, is_manager: policy.manager, gates, variables }
 }
 
 /// The folder that the agent's program is installed in.

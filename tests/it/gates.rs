@@ -250,3 +250,27 @@ fn a_beat_that_resumes_asks_no_gate_and_is_verified() {
     assert_eq!(std::fs::read_to_string(site.0.join("ran")).unwrap(), "asked\nverified\n");
     daemon.stop();
 }
+
+#[test]
+fn an_agent_can_read_the_programs_of_gates_and_not_change_them() {
+    let env = Env::new();
+    let entry = json!({ "when": "./changed.sh", "verify": ["sh", "check.sh"], "maxTurns": 9 });
+    let site = site(&env, "Look after it.", entry);
+    site.script("changed.sh", "exit 0");
+    site.script("check.sh", "exit 0");
+    let call = |id: &str, tool: &str, input: Value| json!([{ "type": "tool_use", "id": id, "name": tool, "input": input }]);
+    let write = json!({ "file_path": format!("{}/check.sh", site.path()), "content": "exit 0" });
+    let script = json!([
+        call("toolu_01", "Bash", json!({ "command": "cat changed.sh" })),
+        call("toolu_02", "Bash", json!({ "command": "echo exit 0 > changed.sh" })),
+        call("toolu_03", "Write", write),
+        [{ "type": "text", "text": "HEARTBEAT_OK" }],
+    ]);
+    site.plays(&json!({ "script": script }));
+    env.run(["beat", "site"]);
+    let line = env.journal().pop().unwrap();
+    let summary = line["summary"].as_str().unwrap_or_else(|| panic!("{line}"));
+    let refused = "HEARTBEAT_OK, but the guard refused Bash(echo exit 0 > changed.sh) and another call";
+    assert_eq!(summary, refused);
+    assert_eq!(line["denials"], json!(["Bash", "Write"]));
+}

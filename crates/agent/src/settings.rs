@@ -38,6 +38,9 @@ pub const BEAT_VARIABLE: &str = "MURMUR_BEAT";
 /// The variable with the heartbeat's name, if it has one.
 pub const HEARTBEAT_VARIABLE: &str = "MURMUR_HEARTBEAT";
 
+/// The variable with the programs of the user's gates, one absolute path per line, if there are any.
+pub const GATES_VARIABLE: &str = "MURMUR_GATES";
+
 /// The variable in which the hooks of another backend than Claude Code name it.
 pub const BACKEND_VARIABLE: &str = "MURMUR_BACKEND";
 /// The variable with the deny list, as a JSON list of patterns, for backends that don't have one.
@@ -176,6 +179,8 @@ pub struct GuardedAgent<'a> {
     pub beat: Option<&'a BeatOf>,
     /// Patterns that Claude Code itself should allow.
     pub allow: &'a [String],
+    /// Programs that the user has run before or after it, without a guard.
+    pub gates: &'a [PathBuf],
 }
 
 impl GuardedAgent<'_> {
@@ -208,6 +213,10 @@ impl GuardedAgent<'_> {
         let heartbeat = self.beat.and_then(|beat| beat.heartbeat.clone());
         variables.push((BEAT_VARIABLE, self.beat.map(|beat| beat.beat.to_string()).unwrap_or_default()));
         variables.push((HEARTBEAT_VARIABLE, heartbeat.unwrap_or_default()));
+        if !self.gates.is_empty() {
+            let gates: Result<Vec<&str>, NotUtf8> = self.gates.iter().map(|gate| text(gate)).collect();
+            variables.push((GATES_VARIABLE, gates?.join("\n")));
+        }
         Ok(variables)
     }
 
@@ -277,6 +286,7 @@ mod tests {
             policy: &POLICY,
             beat: None,
             allow: &[],
+            gates: &[],
         };
         let hook = HookProgram { program: "/opt/it's/murmur-hook".into(), subcommand: "" };
         let settings = guarded.settings(&hook).unwrap();

@@ -36,6 +36,8 @@ pub struct Own {
     pub processes: Vec<u32>,
     /// Whether the agent manages other agents with `murmur host`.
     pub is_manager: bool,
+    /// Programs that the user has run before or after the agent, without a guard: absolute paths. The agent may read them.
+    pub gates: Vec<PathBuf>,
     /// Variables that murmur sets for each agent, with the directories they name.
     pub variables: Vec<(&'static str, PathBuf)>,
 }

@@ -199,6 +199,7 @@ fn spec(
         policy: &policy,
         beat: None,
         allow: &allow,
+        gates: &[],
     };
     let hook = HookProgram::find().context("cannot find murmur's hook")?;
     check_extra_args(&args.args)?;

@@ -10,6 +10,7 @@ use super::path;
 use crate::call::Own;
 use crate::shell::field::matches;
 use crate::shell::{Field, Scope};
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 pub(crate) use files::TABLE;
@@ -26,12 +27,22 @@ pub(super) enum Change {
     Control(String, &'static str),
 }
 
+/// The entry of [`Own::gates`], which no allow rule names.
+const GATE: &str = "a gate of a heartbeat";
+
 /// Returns the first protected file among `touched`. murmur's own files come first.
 pub(super) fn find_change(accesses: &[Access], scope: &Scope, own: &Own) -> Option<Change> {
     let forms = |access: &Access| forms(&access.path, scope);
-    let is_own = |access: &&Access| forms(access).iter().any(|names| is_own(names, access.kind, own, scope));
-    if let Some(access) = accesses.iter().find(is_own) {
+    let is_in = |access: &Access, paths: &[PathBuf]| {
+        forms(access).iter().any(|names| is_among(names, access.kind, paths, scope))
+    };
+    if let Some(access) = accesses.iter().find(|access| is_in(access, &own.paths)) {
         return Some(Change::Own(access.path.to_string()));
+    }
+    // Not `Tree`: unpacking into the workspace or checking out a branch is common, and rarely names them.
+    let changes = |kind| matches!(kind, AccessKind::Write | AccessKind::Replace | AccessKind::Remove);
+    if let Some(access) = accesses.iter().find(|access| changes(access.kind) && is_in(access, &own.gates)) {
+        return Some(Change::Control(access.path.to_string(), GATE));
     }
     accesses.iter().filter(|access| access.kind.writes()).find_map(|access| {
         let entry = forms(access).iter().find_map(|names| entry(names, access.kind, scope))?;
@@ -41,7 +52,7 @@ pub(super) fn find_change(accesses: &[Access], scope: &Scope, own: &Own) -> Opti
 
 /// Whether `path` is murmur's own or inside a directory of murmur's.
 pub(super) fn is_own_path(path: &Field, scope: &Scope, own: &Own) -> bool {
-    forms(path, scope).iter().any(|names| is_own(names, AccessKind::Write, own, scope))
+    forms(path, scope).iter().any(|names| is_among(names, AccessKind::Write, &own.paths, scope))
 }
 
 /// Whether `pattern`, of an allow rule, names the files of `entry`. `~/.bashrc` does; `/**` doesn't.
@@ -67,9 +78,9 @@ fn names(path: &str) -> Vec<String> {
     path.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-fn is_own(found: &[String], kind: AccessKind, own: &Own, scope: &Scope) -> bool {
+fn is_among(found: &[String], kind: AccessKind, paths: &[PathBuf], scope: &Scope) -> bool {
     let workspace = scope.workspace().map(|workspace| names(workspace.marked())).unwrap_or_default();
-    own.paths.iter().any(|path| {
+    paths.iter().any(|path| {
         let path = names(&path.to_string_lossy());
         // A workspace inside murmur's data directory belongs to the agent.
         let is_within =

@@ -15,6 +15,7 @@ fn own() -> Own {
         "/opt/claude",
     ];
     Own {
+        gates: vec!["/home/user/project/check.sh".into()],
         paths: paths.map(Into::into).to_vec(),
         processes: vec![4711],
         is_manager: false,
@@ -301,4 +302,31 @@ fn a_manager_may_only_direct_other_agents() {
         Finding::Clear
     );
     assert!(matches!(inspect("murmur stop", &place), Finding::Refused { .. }));
+}
+
+#[test]
+fn programs_of_gates_are_read_and_run_but_not_changed() {
+    for line in [
+        "echo exit 0 > check.sh",
+        "cp other.sh /home/user/project/check.sh",
+        "sed -i s/1/0/ ./check.sh",
+        "rm check.sh",
+        "mv check.sh old.sh",
+        "chmod -x check.sh",
+        "ln -sf /bin/true check.sh",
+        "tee check.sh",
+        "python3 -c \"open('check.sh', 'w')\"",
+    ] {
+        assert!(matches!(inspect(line, &place()), Finding::Controlled { .. }), "{line}");
+    }
+    for line in
+        ["cat check.sh", "./check.sh", "sh check.sh --all", "echo exit 0 > checks.sh", "grep -n x check.sh"]
+    {
+        assert_eq!(inspect(line, &place()), Finding::Clear, "{line}");
+    }
+    for tool in ["Edit", "Write", "MultiEdit"] {
+        let input = json!({ "file_path": "/home/user/project/check.sh" });
+        let call = Call { tool: tool.to_owned(), input, place: place() };
+        assert!(matches!(inspect_call(&call), Finding::Controlled { .. }), "{tool}");
+    }
 }
