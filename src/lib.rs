@@ -1,12 +1,13 @@
 //! murmur runs coding agents unattended and reports honestly how each run went.
 //!
 //! A *workspace* is a folder with a `HEARTBEAT.md`. A *heartbeat* is one of its scheduled prompts, and a *beat* is
-//! one run of a heartbeat. A beat ends with an *outcome* (`ok`, `attention` or `error`) and one line in the journal.
+//! one run of a heartbeat. A beat ends with an *outcome* (`ok`, `attention`,
+//! `error`, `limited` or `skipped`) and one line in the journal.
 //!
 //! # How data flows
 //!
-//! `config` → `schedule` (what is due) → `agent` (prompt and invocation) → a process → bytes → events →
-//! `outcome` → `journal`. `beat` has this flow on one screen, `daemon` decides when a beat runs, and `cli` is the entry
+//! `config` → `schedule` (what is due) → `gate` (whether there is anything to do) → `agent` (prompt and invocation) →
+//! a process → bytes → events → `outcome` → `journal`. `beat` has this flow on one screen, `daemon` decides when a beat runs, and `cli` is the entry
 //! point.
 //!
 //! # The map
@@ -21,7 +22,8 @@
 //!
 //! Three are the lower layers of murmur, each of which uses only those above it:
 //!
-//! - `murmur_core` (crates/core): ids; configuration; schedules; permissions; `permit::deny_list` builds the deny list for Claude Code
+//! - `murmur_core` (crates/core): ids; configuration; schedules; permissions; `permit::deny_list` builds the deny list for
+//!   Claude Code, and `usage_limit` turns a reached limit into a hold
 //! - `murmur_agent` (crates/agent): prompt, invocation, rule files, events, the stream parser
 //! - `murmur_rpc` (crates/rpc): JSON lines on a Unix socket: requests, responses, and a feed of numbered events
 //!
@@ -32,7 +34,7 @@
 //! - `pulse`: the last action of each agent, in a small file: written by hooks, read by commands that show agents
 //! - `host`: the process that owns one agent: lifecycle, events and their replay, socket, and cleanup of dead hosts
 //! - `agents`: all agents, from hosts, pulses and Claude Code's own session files
-//! - `outcome`: pure: how a run ended and its results → ok, attention or error
+//! - `outcome`: pure: how a run ended and its results → ok, attention, error or limited
 //! - `journal`: heartbeats.jsonl, records of beats that are not yet in it, deferred calls, last-beat files
 //! - `gate`: runs what decides whether a beat starts its agent (`when`) and whether its success counts (`verify`)
 //! - `beat`: one beat from prompt to journal line

@@ -1,6 +1,7 @@
 //! limits.json: what agents reported of their accounts' usage limits, and the beats that a limit stopped.
 //!
-//! Beats and hosts write it, under a lock, when their agent reports a limit; the daemon reads it. Accounts without usage
+//! Beats write it, under a lock, when their agent reports a limit; the daemon reads it and `daemon::heartbeats::held`
+//! applies it. Accounts without usage
 //! limits, such as those with an API key, have no entry.
 
 use jiff::Timestamp;
@@ -50,7 +51,7 @@ pub struct LimitReached {
     pub account: Account,
     /// The limit, such as `five_hour`.
     pub window: String,
-    /// When it starts anew, if the agent reported that, RFC 3339.
+    /// When it resets, if the agent reported that, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resets_at: Option<String>,
     /// Until when the account is on hold, if it is, RFC 3339.
@@ -105,7 +106,7 @@ impl Reports {
         self.0.is_empty()
     }
 
-    /// The limit that is reached; of several, the one that starts anew last.
+    /// The limit that is reached; of several, the one that resets last.
     #[must_use]
     pub fn rejected(&self) -> Option<&RateLimit> {
         self.0.iter().filter(|limit| limit.status == "rejected").max_by_key(|limit| limit.resets_at)

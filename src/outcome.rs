@@ -1,7 +1,9 @@
-//! Decides whether a beat is `ok`, `attention` or `error`, from how the run ended and what the agent answered. Pure.
+//! Decides whether a beat is `ok`, `attention`, `error` or `limited`, from how the run ended and what the agent answered.
+//! Pure.
 //!
 //! [`conclude`] is the entry. `answer` finds alerts in the agent's text; [`refusals`] and [`servers`] can make an
-//! outcome worse. Journal lines about stuck agents are `attention` too (`daemon::stuck`).
+//! outcome worse. Gates decide on `skipped`, and verifiers turn `ok` into `attention` (`beat::gates`). Journal lines about
+//! stuck agents are `attention` too (`daemon::stuck`).
 
 mod answer;
 mod interrupted;

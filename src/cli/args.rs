@@ -219,7 +219,7 @@ pub(super) enum WorkspacesCommand {
 /// Run one beat now
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Exits with 0 for ok and attention, and with 1 for error.
+Exits with 1 for error, or if the beat could not run; otherwise with 0.
 
 Examples:
   murmur beat                   run HEARTBEAT.md in this folder
@@ -242,7 +242,7 @@ pub(super) struct Beat {
     /// Show the prompt, arguments and environment without running anything
     #[arg(long, conflicts_with_all = ["json", "verbose"])]
     pub(super) dry_run: bool,
-    /// Run even if a usage limit of its account is reached
+    /// Run even while its account is on hold
     #[arg(long)]
     pub(super) ignore_limits: bool,
 }
@@ -250,7 +250,7 @@ pub(super) struct Beat {
 /// Show the usage limits of your accounts
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Shows what agents last reported. While an account is on hold, no heartbeat that uses it starts.")]
+Shows what agents last reported. While an account is on hold, the daemon starts no heartbeat that uses it.")]
 pub(super) struct Limits {
     /// Print output as JSON
     #[arg(long)]

@@ -39,7 +39,7 @@ pub(super) fn run(args: &PauseArgs, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let until = args.until.map(|until| format!(" until {}", local(until, env))).unwrap_or_default();
     for id in &paused {
         let (what, name) = shown(id.as_ref());
-        writeln!(out, "paused {what}{until}; to end that, run: murmur resume {name}")?;
+        writeln!(out, "paused {what}{until}; to resume, run: murmur resume {name}")?;
     }
     let survey = unfinished::survey(&dir.beats()).unwrap_or_default();
     let running = survey.running.iter().filter(|begun| {
@@ -48,8 +48,8 @@ pub(super) fn run(args: &PauseArgs, env: &UserEnv) -> anyhow::Result<ExitCode> {
     });
     match running.count() {
         0 => {}
-        1 => writeln!(out, "1 beat is running and goes on")?,
-        many => writeln!(out, "{many} beats are running and go on")?,
+        1 => writeln!(out, "1 beat is running and continues")?,
+        many => writeln!(out, "{many} beats are running and continue")?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -4,14 +4,14 @@ use super::pause::until;
 use clap::{Args as ClapArgs, ValueHint};
 use jiff::Timestamp;
 
-/// Pause heartbeats, so that the daemon does not start them
+/// Pause scheduled heartbeats
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Running beats go on. A paused heartbeat still runs with murmur beat.
+Running beats continue. `murmur beat` still runs a paused heartbeat.
 
 Examples:
   murmur pause                          pause the heartbeats of this folder
-  murmur pause nightly --until 18:00    pause one heartbeat for some time
+  murmur pause nightly --until 18:00    pause one heartbeat until 18:00
   murmur pause --all --reason 'release day'")]
 pub(super) struct Pause {
     /// Heartbeat's name or id, or workspace folder [default: this folder]
@@ -20,10 +20,10 @@ pub(super) struct Pause {
     /// Pause all heartbeats
     #[arg(long, conflicts_with = "name")]
     pub(super) all: bool,
-    /// Resume by itself at this time: 18:00, 2h, tomorrow or 2026-11-22
+    /// Resume automatically: at 18:00, after 2h, tomorrow or on 2026-11-22
     #[arg(long, value_name = "WHEN", value_parser = until::parse)]
     pub(super) until: Option<Timestamp>,
-    /// Reason to show in the status
+    /// Reason, shown by murmur status
     #[arg(long, value_name = "TEXT")]
     pub(super) reason: Option<String>,
 }
@@ -31,17 +31,17 @@ pub(super) struct Pause {
 /// Resume paused heartbeats
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-A heartbeat that came due while it was paused runs once.
+A heartbeat that came due while it was paused runs once, unless its catchUp says otherwise.
 
 Examples:
   murmur resume              resume the heartbeats of this folder
   murmur resume nightly      resume one heartbeat
-  murmur resume --all        resume everything, including single heartbeats")]
+  murmur resume --all        resume all heartbeats, also those paused one by one")]
 pub(super) struct Resume {
     /// Heartbeat's name or id, or workspace folder [default: this folder]
     #[arg(value_hint = ValueHint::DirPath)]
     pub(super) name: Option<String>,
-    /// Resume everything
+    /// Resume all heartbeats
     #[arg(long, conflicts_with = "name")]
     pub(super) all: bool,
 }

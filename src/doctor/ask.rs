@@ -156,6 +156,7 @@ mod tests {
     }
 
     /// Asks a script for a line of `yes`.
+    #[cfg(target_os = "linux")]
     async fn asked(folder: &Path, script: &str, limit: Duration) -> io::Result<Answer> {
         let mut command = Command::new(program(folder, script));
         command.env("PATH", std::env::var_os("PATH").unwrap());

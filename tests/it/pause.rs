@@ -26,7 +26,7 @@ fn a_pause_survives_restarts_and_is_shown_first() {
     let env = Env::new();
     configured(&env);
     assert_snapshot!(env.run(["pause", "--all", "--reason", "release day"]), @"
-    paused all heartbeats; to end that, run: murmur resume --all
+    paused all heartbeats; to resume, run: murmur resume --all
     [exit 0]
     ");
     for _ in 0..2 {
@@ -36,7 +36,7 @@ fn a_pause_survives_restarts_and_is_shown_first() {
         assert!(
             shown.starts_with("paused: all heartbeats, since ")
                 && shown.contains(
-                    "ago, release day; to end that, run: murmur resume --all\nmurmur 0.1.0 is running"
+                    "ago, release day; to resume, run: murmur resume --all\nmurmur 0.1.0 is running"
                 ),
             "{shown}"
         );
@@ -101,18 +101,18 @@ fn the_status_says_what_is_paused_with_and_without_a_daemon() {
     }
     env.run(["beat", "site", "--name", "nightly"]);
     assert_snapshot!(env.run(["pause", "nightly", "--reason", "moving"]), @"
-    paused [ENV]/site::heartbeats/nightly/HEARTBEAT.md; to end that, run: murmur resume [ENV]/site::heartbeats/nightly/HEARTBEAT.md
+    paused [ENV]/site::heartbeats/nightly/HEARTBEAT.md; to resume, run: murmur resume [ENV]/site::heartbeats/nightly/HEARTBEAT.md
     [exit 0]
     ");
     assert_snapshot!(env.run(["pause", "blog", "--until", "2999-12-31 18:00"]), @"
-    paused [ENV]/blog until [WHEN]; to end that, run: murmur resume [ENV]/blog
+    paused [ENV]/blog until [WHEN]; to resume, run: murmur resume [ENV]/blog
     [exit 0]
     ");
     let alone = env.murmur(["status", "--json"]).json();
     let daemon = env.daemon();
     assert_snapshot!(env.run(["status"]), @"
-    paused: [ENV]/site::heartbeats/nightly/HEARTBEAT.md, since [SPAN] ago, moving; to end that, run: murmur resume [ENV]/site::heartbeats/nightly/HEARTBEAT.md
-    paused: [ENV]/blog, since [SPAN] ago, until [WHEN]; to end that, run: murmur resume [ENV]/blog
+    paused: [ENV]/site::heartbeats/nightly/HEARTBEAT.md, since [SPAN] ago, moving; to resume, run: murmur resume [ENV]/site::heartbeats/nightly/HEARTBEAT.md
+    paused: [ENV]/blog, since [SPAN] ago, until [WHEN]; to resume, run: murmur resume [ENV]/blog
     murmur 0.1.0 is running (PID [PID]), up [SPAN]
 
     site  [ENV]/site
@@ -152,12 +152,12 @@ fn a_heartbeat_is_found_by_name_path_and_folder() {
     assert_eq!(env.run(["pause", path.to_str().unwrap()]), shown);
     assert_eq!(env.murmur(["pause"]).at(&path).run(), shown);
     assert_snapshot!(shown, @"
-    paused [ENV]/site; to end that, run: murmur resume [ENV]/site
-    paused [ENV]/site::heartbeats/nightly/HEARTBEAT.md; to end that, run: murmur resume [ENV]/site::heartbeats/nightly/HEARTBEAT.md
+    paused [ENV]/site; to resume, run: murmur resume [ENV]/site
+    paused [ENV]/site::heartbeats/nightly/HEARTBEAT.md; to resume, run: murmur resume [ENV]/site::heartbeats/nightly/HEARTBEAT.md
     [exit 0]
     ");
     assert_snapshot!(env.run(["pause", "site"]), @"
-    paused [ENV]/site; to end that, run: murmur resume [ENV]/site
+    paused [ENV]/site; to resume, run: murmur resume [ENV]/site
     [exit 0]
     ");
     assert_snapshot!(env.murmur(["resume"]).at(&path).run(), @"
@@ -238,7 +238,7 @@ fn a_file_that_is_not_readable_pauses_everything_and_says_so() {
     std::fs::write(env.create_data().join("paused.json"), "{").unwrap();
     let daemon = env.daemon();
     let shown = env.run(["status"]);
-    assert_snapshot!(shown.lines().next().unwrap(), @"paused: all heartbeats, [ENV]/data/paused.json is not a list of pauses that this murmur can read; to end that, run: murmur resume --all");
+    assert_snapshot!(shown.lines().next().unwrap(), @"paused: all heartbeats, [ENV]/data/paused.json is not a list of pauses that this murmur can read; to resume, run: murmur resume --all");
     assert!(env.agents().is_empty());
     env.murmur(["resume", "--all"]).assert().success();
     env.wait_for_journal(3);

@@ -60,7 +60,7 @@ pub struct Window {
     /// The used part, from 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub utilization: Option<f64>,
-    /// When it starts anew.
+    /// When it resets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resets_at: Option<Timestamp>,
     /// When this was reported.
@@ -73,7 +73,7 @@ pub struct Window {
 pub struct Hold {
     /// The limit that was reached, such as `five_hour`.
     pub window: String,
-    /// When that limit starts anew.
+    /// When that limit resets.
     pub resets_at: Timestamp,
     /// When the hold ends.
     pub until: Timestamp,
@@ -133,7 +133,7 @@ pub struct Reserved {
     pub window: String,
     /// The used part, from 0 to 1.
     pub utilization: f64,
-    /// When that limit starts anew.
+    /// When that limit resets.
     pub until: Timestamp,
 }
 
@@ -145,7 +145,7 @@ impl Usage {
         self.hold.as_ref().filter(|hold| now < hold.until && hold.resets_at.duration_since(now) <= MAX_AHEAD)
     }
 
-    /// The limit that leaves less than `reserve`, if any; the one that starts anew last.
+    /// The limit that leaves less than `reserve`, if any; the one that resets last.
     #[must_use]
     pub fn reserved_until(&self, reserve: Reserve, now: Timestamp) -> Option<Reserved> {
         let full = |(window, known): (&String, &Window)| {

@@ -20,10 +20,10 @@ pub(super) fn print(out: &mut impl Write, paused: &[Pause], env: &UserEnv, now: 
     for pause in all.iter().chain(listed) {
         let id = pause.heartbeat.as_deref().map(HeartbeatId::parse);
         let (what, name) = shown(id.as_ref());
-        writeln!(out, "paused: {what}, {}; to end that, run: murmur resume {name}", line(pause, env, now))?;
+        writeln!(out, "paused: {what}, {}; to resume, run: murmur resume {name}", line(pause, env, now))?;
     }
     if listed.len() < single.len() {
-        writeln!(out, "paused: {} heartbeats; to end that, run: murmur resume NAME", single.len())?;
+        writeln!(out, "paused: {} heartbeats; to resume, run: murmur resume NAME", single.len())?;
     }
     Ok(())
 }

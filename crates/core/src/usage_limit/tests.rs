@@ -54,7 +54,7 @@ fn a_hold_ends_by_itself() {
 }
 
 #[test]
-fn a_reserve_is_kept_until_the_limit_starts_anew() {
+fn a_reserve_is_kept_until_the_limit_resets() {
     let window = |utilization: Option<f64>, resets_at: Option<&str>| Window {
         status: "allowed".to_owned(),
         utilization,
@@ -68,7 +68,7 @@ fn a_reserve_is_kept_until_the_limit_starts_anew() {
         (window(Some(0.71), soon), window(Some(0.2), later), soon),
         (window(Some(0.71), soon), window(Some(0.8), later), later),
         (window(Some(0.10), soon), window(Some(0.8), later), later),
-        // Started anew meanwhile, or not known.
+        // Has reset meanwhile, or not known.
         (window(Some(0.99), Some(NOW)), window(None, later), None),
         (window(Some(0.99), None), window(Some(0.0), None), None),
         (window(Some(0.99), Some("2027-02-05T12:00:00Z")), window(None, None), None),
