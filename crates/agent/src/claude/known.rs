@@ -8,7 +8,16 @@ pub(super) fn is_skipped_line(kind: &[u8]) -> bool {
 
 /// Whether murmur knows `system` lines of this subtype, which it skips.
 pub(super) fn is_skipped_system(subtype: &[u8]) -> bool {
-    matches!(subtype, b"hook_started" | b"hook_response" | b"permission_denied" | b"thinking_tokens")
+    matches!(
+        subtype,
+        b"hook_response"
+            | b"hook_started"
+            | b"informational"
+            | b"notification"
+            | b"permission_denied"
+            | b"thinking_tokens"
+            | b"ui_invalidate"
+    )
 }
 
 /// Whether murmur knows blocks of this type, which it skips.
@@ -44,6 +53,8 @@ pub(super) fn is_line_field(name: &[u8]) -> bool {
         | b"last_tool_name" | b"max_retries" | b"output_file" | b"patch" | b"prompt" | b"retry_delay_ms" | b"run_id"
         | b"spawn_depth" | b"status" | b"summary" | b"summary_is_report" | b"task_id" | b"task_type" | b"tasks"
         | b"tool_name" | b"tool_use_id"
+        | b"command_uuid" | b"content" | b"event" | b"hook_no_verdict" | b"key" | b"level" | b"priority" | b"state"
+        | b"tag" | b"text"
         // Hooks.
         | b"data" | b"exit_code" | b"hook_event" | b"hook_id" | b"hook_name" | b"outcome" | b"output"
         | b"parentToolUseID" | b"stderr" | b"stdout" | b"toolUseID"
