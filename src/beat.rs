@@ -112,8 +112,8 @@ pub async fn run(
     let stop_reason = beat.stop_reason();
     let stages = async {
         let concluded = match beat.ask_gates(&should_stop).await {
-            Ok(told) => {
-                let hosted = beat.host(&told, captures, should_stop.clone(), sink).await;
+            Ok(outputs) => {
+                let hosted = beat.host(&outputs, captures, should_stop.clone(), sink).await;
                 let concluded = beat.conclude(hosted);
                 beat.verify(&should_stop).await;
                 concluded
@@ -131,12 +131,6 @@ pub async fn run(
             Ok(stages.await)
         }
     }
-}
-
-/// Waits until `stop` is true.
-async fn stopped(mut stop: watch::Receiver<bool>) {
-    // The sender outlives the beat.
-    let _never = stop.wait_for(|is_stopped| *is_stopped).await;
 }
 
 /// Waits for `event`; `None` if there is nothing to wait for.

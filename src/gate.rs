@@ -33,9 +33,9 @@ const NOTHING_TO_DO: i32 = 78;
 /// Maximum length of an error that quotes a program's output, in characters.
 const QUOTE: usize = 2000;
 
-/// Where gates run.
+/// What gates and verifiers need to run.
 #[derive(Debug)]
-pub struct Place<'a> {
+pub struct GateContext<'a> {
     /// The workspace, their working folder.
     pub workspace: &'a Path,
     /// The PATH on which they are found.
@@ -46,21 +46,19 @@ pub struct Place<'a> {
     pub stop: watch::Receiver<bool>,
 }
 
-impl Place<'_> {
-    /// Waits until the beat should end.
-    fn stopped(&self) -> impl Future<Output = ()> + use<> {
-        let mut stop = self.stop.clone();
-        async move {
-            if stop.wait_for(|is_stopped| *is_stopped).await.is_err() {
-                std::future::pending::<()>().await;
-            }
+/// Waits until `stop` is true.
+pub fn stopped(stop: &watch::Receiver<bool>) -> impl Future<Output = ()> + use<> {
+    let mut stop = stop.clone();
+    async move {
+        if stop.wait_for(|is_stopped| *is_stopped).await.is_err() {
+            std::future::pending::<()>().await;
         }
     }
 }
 
-/// What a gate that lets the beat start has to tell the agent.
+/// The output of a gate that lets the beat start, for the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct GateOutput {
     /// The gate, on one line.
     pub gate: String,
     /// The text, which may be empty.
@@ -69,9 +67,9 @@ pub struct Told {
 
 /// The answer of a gate.
 #[derive(Debug)]
-pub enum Answer {
-    /// The beat may start.
-    Pass(Told),
+pub enum GateAnswer {
+    /// The beat may start; holds the output for the agent.
+    Pass(String),
     /// There is nothing to do, and why.
     Skip(String),
 }
@@ -95,19 +93,24 @@ impl From<Failure> for Problem {
 ///
 /// # Errors
 /// It gives no answer.
-pub async fn ask(gate: &Gate, place: &Place<'_>, seen: &Seen, now: &mut Seen) -> Result<Answer, Problem> {
+pub async fn ask(
+    gate: &Gate,
+    context: &GateContext<'_>,
+    seen: &Seen,
+    now: &mut Seen,
+) -> Result<GateAnswer, Problem> {
     let limit = gate.timeout;
     let name = one_line(&gate.condition.to_string());
     let answer = match &gate.condition {
         Condition::Run(argv) => {
-            let program = program::find(argv.program(), place)
+            let program = program::find(argv.program(), context)
                 .map_err(|failure| Problem::from(failure.after("when: ")))?;
-            let finished = program::run(&program, argv.args(), place, limit).await;
-            return answered(finished, name, limit);
+            let finished = program::run(&program, argv.args(), context, limit).await;
+            return answered(finished, &name, limit);
         }
-        Condition::Changed(paths) => changed::ask(paths, &name, place, limit, seen, now).await,
-        Condition::NewCommits => commits::ask(&name, place, limit, seen, now).await,
-        Condition::Url(url) => page::ask(url, &name, place, limit, seen, now).await,
+        Condition::Changed(paths) => changed::ask(paths, &name, context, limit, seen, now).await,
+        Condition::NewCommits => commits::ask(&name, context, limit, seen, now).await,
+        Condition::Url(url) => page::ask(url, &name, context, limit, seen, now).await,
     };
     answer.map_err(|problem| problem.in_gate(&name))
 }
@@ -123,15 +126,15 @@ impl Problem {
 }
 
 /// The answer of a gate's program.
-fn answered(finished: Finished, name: String, limit: Interval) -> Result<Answer, Problem> {
+fn answered(finished: Finished, name: &str, limit: Interval) -> Result<GateAnswer, Problem> {
     match finished.ending {
-        Ending::Exited(Exit::Code(0)) => {
-            Ok(Answer::Pass(Told { gate: mask(&name), text: finished.output.text() }))
+        Ending::Exited(Exit::Code(0)) => Ok(GateAnswer::Pass(finished.output.text())),
+        Ending::Exited(Exit::Code(NOTHING_TO_DO)) => {
+            Ok(GateAnswer::Skip(match finished.output.last_line() {
+                line if line.is_empty() => format!("{name} exited with code {NOTHING_TO_DO}"),
+                line => line,
+            }))
         }
-        Ending::Exited(Exit::Code(NOTHING_TO_DO)) => Ok(Answer::Skip(match finished.output.last_line() {
-            line if line.is_empty() => format!("{name} exited with code {NOTHING_TO_DO}"),
-            line => line,
-        })),
         Ending::Stopped(after) => Err(Problem::Stopped(after)),
         ending => {
             let how = described(&ending, limit);
@@ -145,12 +148,12 @@ fn answered(finished: Finished, name: String, limit: Interval) -> Result<Answer,
 ///
 /// # Errors
 /// It gives no answer.
-pub async fn verify(verifier: &Verifier, place: &Place<'_>) -> Result<Option<String>, Problem> {
+pub async fn verify(verifier: &Verifier, context: &GateContext<'_>) -> Result<Option<String>, Problem> {
     let limit = verifier.timeout;
     let name = one_line(&verifier.to_string());
-    let program = program::find(verifier.argv.program(), place)
+    let program = program::find(verifier.argv.program(), context)
         .map_err(|failure| Problem::from(failure.after("verify: ")))?;
-    let finished = program::run(&program, verifier.argv.args(), place, limit).await;
+    let finished = program::run(&program, verifier.argv.args(), context, limit).await;
     match finished.ending {
         Ending::Exited(Exit::Code(0)) => Ok(None),
         Ending::Exited(_) => {

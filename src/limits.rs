@@ -112,7 +112,7 @@ impl Reports {
         self.0.iter().filter(|limit| limit.status == "rejected").max_by_key(|limit| limit.resets_at)
     }
 
-    /// The hold that follows for `account`, or why there is none; `None` if no limit is reached.
+    /// The resulting hold for `account`, or why it isn't put on hold; `None` if no limit is reached.
     #[must_use]
     pub fn hold(&self, account: &Account, now: Timestamp) -> Option<Result<Hold, UnknownReset>> {
         let limit = self.rejected()?;
@@ -149,7 +149,7 @@ fn time(limit: &RateLimit) -> Option<Timestamp> {
     limit.resets_at.and_then(|seconds| Timestamp::from_second(seconds).ok())
 }
 
-/// What a limit that stopped a beat is called in its summary, and what happens next.
+/// The summary of a beat that a limit stopped.
 #[must_use]
 pub fn summary(limit: &RateLimit, hold: &Result<Hold, UnknownReset>) -> String {
     let name = spoken(&limit.window);

@@ -3,10 +3,10 @@
 use super::job::{Job, check};
 use super::stages::Beat;
 use crate::gate::seen::Seen;
-use crate::gate::{self, Answer, Place, Problem, Told};
+use crate::gate::{self, GateAnswer, GateContext, GateOutput, Problem};
 use crate::outcome::{Kind, Outcome, SUMMARY, first_characters};
 use secrets::mask;
-use sys::error::Failure;
+use sys::error::{Failure, one_line};
 use sys::paths::DataDir;
 use tokio::sync::watch;
 
@@ -15,7 +15,10 @@ impl Beat<'_> {
     ///
     /// # Errors
     /// The outcome, if no agent starts.
-    pub(super) async fn ask_gates(&mut self, stop: &watch::Receiver<bool>) -> Result<Vec<Told>, Outcome> {
+    pub(super) async fn ask_gates(
+        &mut self,
+        stop: &watch::Receiver<bool>,
+    ) -> Result<Vec<GateOutput>, Outcome> {
         let (job, dir) = (self.job, self.dir);
         // A beat that resumes or continues another one, which has passed them.
         if job.when.is_empty() || job.resumes.is_some() || job.continues.is_some() {
@@ -23,19 +26,22 @@ impl Beat<'_> {
         }
         let failed = |failure: Failure| Outcome::Error(failure.line());
         check(job, dir).map_err(failed)?;
-        let place = place(job, dir, stop).map_err(failed)?;
+        let context = context(job, dir, stop).map_err(failed)?;
         let before = Seen::read(&dir.gates(&job.workspace, job.name.as_deref()));
-        let mut told = Vec::new();
+        let mut outputs = Vec::new();
         for gate in &job.when {
-            match gate::ask(gate, &place, &before, &mut self.seen).await {
-                Ok(Answer::Pass(text)) => told.push(text),
-                Ok(Answer::Skip(why)) => {
+            match gate::ask(gate, &context, &before, &mut self.seen).await {
+                Ok(GateAnswer::Pass(text)) => {
+                    let gate = mask(&one_line(&gate.condition.to_string()));
+                    outputs.push(GateOutput { gate, text });
+                }
+                Ok(GateAnswer::Skip(why)) => {
                     return Err(Outcome::Skipped(first_characters(&mask(&why), SUMMARY)));
                 }
                 Err(problem) => return Err(self.outcome_of(problem, &gate.condition.to_string())),
             }
         }
-        Ok(told)
+        Ok(outputs)
     }
 
     /// Runs the verifiers of a beat that reports success, in order, until one fails. Then remembers what the gates saw, unless
@@ -57,12 +63,12 @@ impl Beat<'_> {
 
     /// The outcome, if it isn't a success after all.
     async fn unverified(&mut self, stop: &watch::Receiver<bool>) -> Option<Outcome> {
-        let place = match place(self.job, self.dir, stop) {
-            Ok(place) => place,
+        let context = match context(self.job, self.dir, stop) {
+            Ok(context) => context,
             Err(failure) => return Some(Outcome::Error(failure.line())),
         };
         for verifier in &self.job.verify {
-            match gate::verify(verifier, &place).await {
+            match gate::verify(verifier, &context).await {
                 Ok(None) => {}
                 Ok(Some(why)) => return Some(Outcome::Attention(why)),
                 Err(problem) => return Some(self.outcome_of(problem, &verifier.to_string())),
@@ -83,7 +89,11 @@ impl Beat<'_> {
     }
 }
 
-fn place<'a>(job: &'a Job, dir: &DataDir, stop: &watch::Receiver<bool>) -> Result<Place<'a>, Failure> {
+fn context<'a>(
+    job: &'a Job,
+    dir: &DataDir,
+    stop: &watch::Receiver<bool>,
+) -> Result<GateContext<'a>, Failure> {
     let env = job.environment(dir)?;
-    Ok(Place { workspace: &job.workspace, path: &job.path, env, stop: stop.clone() })
+    Ok(GateContext { workspace: &job.workspace, path: &job.path, env, stop: stop.clone() })
 }

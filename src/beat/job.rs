@@ -1,6 +1,6 @@
 //! The job of a beat: the resolved heartbeat, how to start its agent, and its journal line before the outcome is known.
 
-use crate::gate::Told;
+use crate::gate::GateOutput;
 use crate::host;
 use crate::host::protocol::AgentInfo;
 use crate::host::state;
@@ -268,8 +268,13 @@ pub(super) fn check(job: &Job, dir: &DataDir) -> Result<(), Failure> {
     rule_files::check(dir, &job.user.settings, &Project::of(&job.workspace))
 }
 
-/// Returns how to start `job` at `at`, with its repository's files if they are trusted. `told` goes into the prompt.
-pub fn prepare(job: &Job, dir: &DataDir, at: Timestamp, told: &[Told]) -> Result<(Prepared, Start), Failure> {
+/// Returns how to start `job` at `at`, with its repository's files if they are trusted. `outputs` goes into the prompt.
+pub fn prepare(
+    job: &Job,
+    dir: &DataDir,
+    at: Timestamp,
+    outputs: &[GateOutput],
+) -> Result<(Prepared, Start), Failure> {
     // Check the rules first: without them the agent may do nothing.
     check(job, dir)?;
     let project = project(&job.workspace);
@@ -294,7 +299,7 @@ pub fn prepare(job: &Job, dir: &DataDir, at: Timestamp, told: &[Told]) -> Result
             let instructions =
                 heartbeat::load_body(&job.workspace, &job.file).map_err(|problem| problem.failure())?;
             let mut prompt = prompt::beat(&job.workspace, at, &instructions);
-            for Told { gate, text } in told.iter().filter(|told| !told.text.is_empty()) {
+            for GateOutput { gate, text } in outputs.iter().filter(|outputs| !outputs.text.is_empty()) {
                 prompt::append_output(&mut prompt, gate, text);
             }
             prompt.into_bytes()

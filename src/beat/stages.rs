@@ -2,11 +2,9 @@
 
 use super::session::Session;
 use super::usage_limit;
-use super::{
-    BeatError, Job, Report, StopReason, cannot_start, deferred, lock_workspace, prepare, stopped, until,
-};
-use crate::gate::Told;
+use super::{BeatError, Job, Report, StopReason, cannot_start, deferred, lock_workspace, prepare, until};
 use crate::gate::seen::Seen;
+use crate::gate::{GateOutput, stopped};
 use crate::host::drain::Drain;
 use crate::host::event::Progress;
 use crate::host::process::{Ending, Run};
@@ -130,10 +128,10 @@ impl<'a> Beat<'a> {
         Rc::clone(&self.stop_reason)
     }
 
-    /// Runs the agent until it ends, with what its gates have `told`, and serves its clients meanwhile.
+    /// Runs the agent until it ends, with the `outputs` of its gates, and serves its clients meanwhile.
     pub(super) async fn host(
         &mut self,
-        told: &[Told],
+        outputs: &[GateOutput],
         captures: Option<PathBuf>,
         stop: watch::Receiver<bool>,
         mut sink: impl FnMut(&Progress<'_>),
@@ -158,7 +156,7 @@ impl<'a> Beat<'a> {
         let lost_folder = Cell::new(false);
         let stop = async {
             tokio::select! {
-                () = stopped(stop.clone()) => {}
+                () = stopped(&stop) => {}
                 Some(()) = until(folder_gone) => {}
             }
             lost_folder
@@ -168,7 +166,7 @@ impl<'a> Beat<'a> {
         let content = Content::of(&job.file);
         let mut clients = None;
         let (mut left_out, mut untrusted) = (Vec::new(), false);
-        let ended = match self.prepare(captures, told) {
+        let ended = match self.prepare(captures, outputs) {
             Err(problem) => Err(Outcome::Error(problem.line())),
             Ok(prepared) => {
                 (left_out, untrusted) = (prepared.left_out, prepared.untrusted);
@@ -201,8 +199,8 @@ impl<'a> Beat<'a> {
         }
     }
 
-    fn prepare(&self, captures: Option<PathBuf>, told: &[Told]) -> Result<Prepared, Failure> {
-        let (agent, start) = prepare(self.job, self.dir, self.started, told)?;
+    fn prepare(&self, captures: Option<PathBuf>, outputs: &[GateOutput]) -> Result<Prepared, Failure> {
+        let (agent, start) = prepare(self.job, self.dir, self.started, outputs)?;
         let spec = Spec {
             info: self.job.info(self.started),
             invocation: agent.invocation,

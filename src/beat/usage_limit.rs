@@ -1,4 +1,4 @@
-//! A usage limit that the agent reported: whether it stopped the beat, and what other beats have to know.
+//! Usage limits that the agent reported: whether one stopped the beat, and what to record for other beats.
 
 use super::Job;
 use crate::journal::entry::Entry;

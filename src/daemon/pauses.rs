@@ -1,13 +1,13 @@
 //! `paused.json`: the heartbeats that a person has paused. The daemon does not start them until they are resumed.
 //!
-//! A file that is not readable pauses everything: what it should pause is not known.
+//! An unreadable file pauses everything, because the pauses in it are unknown.
 
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::HeartbeatId;
 use serde::{Deserialize, Serialize};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use sys::error::Failure;
+use sys::file::Stamp;
 use sys::paths::DataDir;
 use sys::unreadable::unwritable;
 use sys::{atomic, failure, file, lock};
@@ -33,7 +33,7 @@ pub struct Pause {
     pub since: Option<Timestamp>,
     /// When it ends; `None` if it ends only when a person resumes.
     pub until: Option<Timestamp>,
-    /// Why, as the person said.
+    /// The reason that the person gave.
     pub reason: Option<String>,
 }
 
@@ -51,14 +51,14 @@ impl Pause {
 
 /// Until when a heartbeat is held, from the shortest to the longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Hold {
+pub enum PausedUntil {
     /// Until this time.
     Until(Timestamp),
     /// Until a person acts.
     Open,
 }
 
-impl Hold {
+impl PausedUntil {
     fn of(pause: &Pause) -> Self {
         pause.until.map_or(Self::Open, Self::Until)
     }
@@ -91,13 +91,13 @@ impl Pauses {
     /// The longest pause of a heartbeat, which may have ended.
     #[must_use]
     pub fn of(&self, id: &HeartbeatId) -> Option<&Pause> {
-        self.0.iter().filter(|pause| pause.is_of(id)).max_by_key(|pause| Hold::of(pause))
+        self.0.iter().filter(|pause| pause.is_of(id)).max_by_key(|pause| PausedUntil::of(pause))
     }
 
     /// Until when a heartbeat is held.
     #[must_use]
-    pub fn hold(&self, id: &HeartbeatId) -> Option<Hold> {
-        self.of(id).map(Hold::of)
+    pub fn hold(&self, id: &HeartbeatId) -> Option<PausedUntil> {
+        self.of(id).map(PausedUntil::of)
     }
 
     /// Adds `pause`, in place of an earlier one of the same heartbeat.
@@ -163,19 +163,15 @@ pub fn change<T>(dir: &DataDir, now: Timestamp, change: impl FnOnce(&mut Pauses)
 /// The file, as the daemon follows it.
 #[derive(Debug, Default)]
 pub struct PauseFile {
-    seen: Option<Stamp>,
+    /// What was last read; the inner one is `None` if there was no file.
+    seen: Option<Option<Stamp>>,
     retry_at: Option<Timestamp>,
 }
-
-/// What tells one version of the file from another; `None` if it is missing.
-type Stamp = Option<(u64, u64, u64, (i64, i64))>;
 
 impl PauseFile {
     /// Returns the pauses if the file may have changed since the last call.
     pub fn changed(&mut self, dir: &DataDir, now: Timestamp) -> Option<Pauses> {
-        let found = std::fs::metadata(dir.paused()).ok();
-        let stamp =
-            found.map(|found| (found.dev(), found.ino(), found.size(), (found.mtime(), found.mtime_nsec())));
+        let stamp = Stamp::of(&dir.paused());
         if self.seen == Some(stamp) && self.retry_at.is_none_or(|at| now < at) {
             return None;
         }
@@ -214,21 +210,21 @@ mod tests {
     #[test]
     fn the_longest_pause_holds_a_heartbeat() {
         let site = HeartbeatId::new(Path::new("/site"), None);
-        let until = |text| Some(Hold::Until(at(text)));
+        let until = |text| Some(PausedUntil::Until(at(text)));
         for (pauses, expected) in [
             (vec![], None),
             (vec![pause(Some("/blog"), None)], None),
             (vec![pause(Some("/site::heartbeats/x/HEARTBEAT.md"), None)], None),
             (vec![pause(Some("/site"), Some("10:00:00"))], until("10:00:00")),
             (vec![pause(None, Some("11:00:00")), pause(Some("/site"), Some("10:00:00"))], until("11:00:00")),
-            (vec![pause(None, Some("11:00:00")), pause(Some("/site"), None)], Some(Hold::Open)),
-            (vec![pause(None, None), pause(Some("/site"), Some("10:00:00"))], Some(Hold::Open)),
+            (vec![pause(None, Some("11:00:00")), pause(Some("/site"), None)], Some(PausedUntil::Open)),
+            (vec![pause(None, None), pause(Some("/site"), Some("10:00:00"))], Some(PausedUntil::Open)),
         ] {
             assert_eq!(Pauses(pauses.clone()).hold(&site), expected, "{pauses:?}");
         }
-        assert!(Hold::Until(at("10:00:00")).is_over(at("10:00:00")));
-        assert!(!Hold::Until(at("10:00:00")).is_over(at("09:59:59")));
-        assert!(!Hold::Open.is_over(at("23:00:00")));
+        assert!(PausedUntil::Until(at("10:00:00")).is_over(at("10:00:00")));
+        assert!(!PausedUntil::Until(at("10:00:00")).is_over(at("09:59:59")));
+        assert!(!PausedUntil::Open.is_over(at("23:00:00")));
     }
 
     #[test]
@@ -258,12 +254,12 @@ mod tests {
         {
             std::fs::write(dir.paused(), text).unwrap();
             let pauses = read(&dir);
-            assert_eq!(pauses.hold(&HeartbeatId::parse("/any")), Some(Hold::Open), "{text}");
+            assert_eq!(pauses.hold(&HeartbeatId::parse("/any")), Some(PausedUntil::Open), "{text}");
             let reason = pauses.0[0].reason.clone().unwrap();
             assert!(reason.contains("paused.json is not a list"), "{reason}");
             // A change of one heartbeat leaves it at that.
             change(&dir, at("09:00:00"), |pauses| pauses.remove(Some("/a"))).unwrap();
-            assert_eq!(read(&dir).hold(&HeartbeatId::parse("/any")), Some(Hold::Open), "{text}");
+            assert_eq!(read(&dir).hold(&HeartbeatId::parse("/any")), Some(PausedUntil::Open), "{text}");
         }
         assert!(change(&dir, at("09:00:00"), Pauses::clear).unwrap());
         assert_eq!(read(&dir), Pauses::default());

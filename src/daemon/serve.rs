@@ -44,6 +44,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use sys::alarm::Alarm;
+use sys::file::Stamp;
 use sys::paths::{DataDir, User};
 use sys::watch::Watch;
 use sys::{clock, memory};
@@ -146,8 +147,8 @@ struct Runner<L> {
     requested: HashMap<BeatId, ReplyTo<StartedBeat>>,
     /// Whether clients are told that the daemon is stopping.
     is_stopping: Arc<AtomicBool>,
-    /// The identity of limits.json when it was last read.
-    limits_read: Option<limits::FileIdentity>,
+    /// limits.json when it was last read.
+    limits_read: Option<Stamp>,
     /// Whether work since the last sleep may have left memory to release.
     is_dirty: bool,
 }

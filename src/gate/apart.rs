@@ -1,6 +1,6 @@
 //! Blocking work in a thread of its own, within a time limit.
 
-use super::{Place, Problem};
+use super::{GateContext, Problem, stopped};
 use murmur_core::config::interval::Interval;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,21 +26,21 @@ impl Drop for Cancel {
 
 /// Runs `work` for at most `limit`. The thread doesn't keep this process alive.
 pub(super) async fn run<T: Send + 'static>(
-    place: &Place<'_>,
+    context: &GateContext<'_>,
     limit: Interval,
     work: impl FnOnce(&Cancel) -> T + Send + 'static,
 ) -> Result<T, Problem> {
     let begun = Instant::now();
     let cancel = Cancel::default();
-    let (tell, told) = oneshot::channel();
+    let (tell, outputs) = oneshot::channel();
     let given = cancel.clone();
     std::thread::spawn(move || _ = tell.send(work(&given)));
     tokio::select! {
-        done = timeout(limit.duration(), told) => match done {
+        done = timeout(limit.duration(), outputs) => match done {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(_)) => Err(Problem::Failed("failed unexpectedly".to_owned())),
             Err(_) => Err(Problem::Failed(format!("timed out after {limit}"))),
         },
-        () = place.stopped() => Err(Problem::Stopped(begun.elapsed())),
+        () = stopped(&context.stop) => Err(Problem::Stopped(begun.elapsed())),
     }
 }

@@ -4,7 +4,7 @@
 
 use super::apart::{self, Cancel};
 use super::seen::Seen;
-use super::{Answer, Place, Problem, Told};
+use super::{GateAnswer, GateContext, Problem};
 use murmur_core::config::gate::Patterns;
 use murmur_core::config::interval::Interval;
 use std::collections::BTreeMap;
@@ -27,23 +27,23 @@ type Files = BTreeMap<String, String>;
 pub(super) async fn ask(
     paths: &[Box<str>],
     name: &str,
-    place: &Place<'_>,
+    context: &GateContext<'_>,
     limit: Interval,
     seen: &Seen,
     now: &mut Seen,
-) -> Result<Answer, Problem> {
-    let (patterns, workspace) = (Patterns::new(paths)?, place.workspace.to_path_buf());
-    let files = apart::run(place, limit, move |cancel| look(&workspace, &patterns, cancel)).await??;
+) -> Result<GateAnswer, Problem> {
+    let (patterns, workspace) = (Patterns::new(paths)?, context.workspace.to_path_buf());
+    let files = apart::run(context, limit, move |cancel| look(&workspace, &patterns, cancel)).await??;
     let before = seen.files.get(name);
     let text = before.map(|before| changes(before, &files));
     let is_empty = files.is_empty();
     now.files.insert(name.to_owned(), files);
     Ok(match text {
         Some(text) if text.is_empty() && is_empty => {
-            Answer::Skip(format!("no file matches {}", paths.join(", ")))
+            GateAnswer::Skip(format!("no file matches {}", paths.join(", ")))
         }
-        Some(text) if text.is_empty() => Answer::Skip(format!("nothing changed in {}", paths.join(", "))),
-        text => Answer::Pass(Told { gate: name.to_owned(), text: text.unwrap_or_default() }),
+        Some(text) if text.is_empty() => GateAnswer::Skip(format!("nothing changed in {}", paths.join(", "))),
+        text => GateAnswer::Pass(text.unwrap_or_default()),
     })
 }
 

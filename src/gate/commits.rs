@@ -4,20 +4,20 @@
 
 use super::program::{self, Ending};
 use super::seen::Seen;
-use super::{Answer, Place, Problem, QUOTE, Told, described};
+use super::{GateAnswer, GateContext, Problem, QUOTE, described};
 use murmur_core::config::interval::Interval;
 use sys::process::Exit;
 
 pub(super) async fn ask(
     name: &str,
-    place: &Place<'_>,
+    context: &GateContext<'_>,
     limit: Interval,
     seen: &Seen,
     now: &mut Seen,
-) -> Result<Answer, Problem> {
-    let git = program::find("git", place)?;
+) -> Result<GateAnswer, Problem> {
+    let git = program::find("git", context)?;
     let args = ["rev-parse", "--verify", "HEAD"];
-    let finished = program::run(&git, &args, place, limit).await;
+    let finished = program::run(&git, &args, context, limit).await;
     match finished.ending {
         Ending::Exited(Exit::Code(0)) => {}
         Ending::Stopped(after) => return Err(Problem::Stopped(after)),
@@ -30,10 +30,8 @@ pub(super) async fn ask(
     let before = seen.commits.get(name);
     now.commits.insert(name.to_owned(), head.clone());
     Ok(match before {
-        Some(before) if *before == head => Answer::Skip("no new commits".to_owned()),
-        Some(before) => {
-            Answer::Pass(Told { gate: name.to_owned(), text: format!("HEAD was {before} and is {head}") })
-        }
-        None => Answer::Pass(Told { gate: name.to_owned(), text: format!("HEAD is {head}") }),
+        Some(before) if *before == head => GateAnswer::Skip("no new commits".to_owned()),
+        Some(before) => GateAnswer::Pass(format!("HEAD was {before} and is {head}")),
+        None => GateAnswer::Pass(format!("HEAD is {head}")),
     })
 }

@@ -2,7 +2,7 @@
 
 use super::apart;
 use super::seen::{Page, Seen};
-use super::{Answer, Place, Problem, Told};
+use super::{GateAnswer, GateContext, Problem};
 use murmur_core::config::interval::Interval;
 use sha2::{Digest, Sha256};
 use std::io::{self, Read};
@@ -16,21 +16,21 @@ const LONGEST: u64 = 16 << 20;
 pub(super) async fn ask(
     url: &str,
     name: &str,
-    place: &Place<'_>,
+    context: &GateContext<'_>,
     limit: Interval,
     seen: &Seen,
     now: &mut Seen,
-) -> Result<Answer, Problem> {
+) -> Result<GateAnswer, Problem> {
     let before = seen.pages.get(name).cloned();
     let (asked, known) = (url.to_owned(), before.clone());
-    let page = apart::run(place, limit, move |_| get(&asked, known.unwrap_or_default(), limit)).await??;
+    let page = apart::run(context, limit, move |_| get(&asked, known.unwrap_or_default(), limit)).await??;
     let text = if before.is_some() { "the page changed" } else { "" };
     let is_same = before.is_some_and(|before| is_same(&before, &page));
     now.pages.insert(name.to_owned(), page);
     Ok(if is_same {
-        Answer::Skip(format!("nothing changed at {url}"))
+        GateAnswer::Skip(format!("nothing changed at {url}"))
     } else {
-        Answer::Pass(Told { gate: secrets::mask(name), text: text.to_owned() })
+        GateAnswer::Pass(text.to_owned())
     })
 }
 

@@ -3,7 +3,7 @@
 //! This process adopts orphans, so a child in another session is found, too. It must have no other children.
 
 use super::output::Output;
-use super::{Place, clean, unusable};
+use super::{GateContext, clean, stopped, unusable};
 use crate::host::pipes::Pipes;
 use crate::host::run::{DRAIN, REAPING};
 use murmur_agent::find::{self, FindError};
@@ -44,9 +44,9 @@ pub(super) struct Finished {
 }
 
 /// Finds a program: one with a slash from the workspace, any other on the PATH.
-pub(super) fn find(program: &str, place: &Place<'_>) -> Result<PathBuf, Failure> {
+pub(super) fn find(program: &str, context: &GateContext<'_>) -> Result<PathBuf, Failure> {
     if !program.contains('/') {
-        return find::find(program, place.path.as_os_str()).map_err(|error| match error {
+        return find::find(program, context.path.as_os_str()).map_err(|error| match error {
             FindError::NotExecutable { file } => not_executable(&file),
             FindError::Missing { path, .. } => failure!(
                 "{program} not found on PATH ({})", path.display();
@@ -54,7 +54,7 @@ pub(super) fn find(program: &str, place: &Place<'_>) -> Result<PathBuf, Failure>
             ),
         });
     }
-    let file = clean(&place.workspace.join(program));
+    let file = clean(&context.workspace.join(program));
     match file.metadata() {
         Ok(found) if found.is_dir() => {
             Err(unusable(&file, "is a folder", "write the path of a program".to_owned()))
@@ -74,17 +74,17 @@ fn not_executable(file: &Path) -> Failure {
     unusable(file, "is not executable", format!("run: chmod +x {}", shell::path(file)))
 }
 
-/// Runs `program` in `place` for at most `limit`, and kills what is left of it then.
+/// Runs `program` in `context` for at most `limit`, and kills what is left of it then.
 pub(super) async fn run(
     program: &Path,
     args: &[impl AsRef<str>],
-    place: &Place<'_>,
+    context: &GateContext<'_>,
     limit: Interval,
 ) -> Finished {
     let begun = Instant::now();
     let mut command = Command::new(program);
-    command.args(args.iter().map(AsRef::<str>::as_ref)).current_dir(place.workspace);
-    command.envs(place.env.iter().map(|(name, value)| (name, value)));
+    command.args(args.iter().map(AsRef::<str>::as_ref)).current_dir(context.workspace);
+    command.envs(context.env.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     process::bind_to_us(&mut command);
     let mut output = Output::default();
@@ -106,7 +106,7 @@ pub(super) async fn run(
             return Finished { ending: not_started(&error), output };
         }
     };
-    let mut stopped = pin!(place.stopped());
+    let mut stopped = pin!(stopped(&context.stop));
     let mut all_ended = pin!(process::all_children_ended());
     let mut exit = None;
     let mut ending = loop {

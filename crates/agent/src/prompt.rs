@@ -29,7 +29,7 @@ Rules:
     )
 }
 
-/// What an agent is told whose last turn a usage limit stopped. Its session has the prompt.
+/// The message that continues a session after a usage limit interrupted it. The session already has the prompt.
 #[must_use]
 pub fn after_limit(at: Timestamp) -> String {
     format!(

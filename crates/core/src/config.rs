@@ -12,7 +12,7 @@
 //! - [`mod@file`]: config.json, read so that an invalid workspace doesn't affect the others
 //! - [`frontmatter`]: the YAML at the top of HEARTBEAT.md
 //! - [`requires`], [`mcp`]: the MCP servers that a heartbeat requires, and those that it may use
-//! - [`reserve`]: what a heartbeat leaves of its account's usage limits, and what it does when one is reached
+//! - [`reserve`]: the share of usage limits that a heartbeat leaves unused, and what happens when a limit is reached
 //! - [`gate`]: what decides whether a beat starts its agent, and whether its success counts
 //! - [`toml_text`]: strict TOML with positions in its errors
 //! - [`heartbeat`]: config.json and frontmatter, combined with the files in the workspace's folder

@@ -36,7 +36,7 @@ impl Account {
         &self.0
     }
 
-    /// Its extra wait after a reset: always the same for the same account.
+    /// The extra wait after a reset, which is fixed per account.
     fn jitter(&self) -> SignedDuration {
         // FNV-1a, which every version computes alike.
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

@@ -49,6 +49,28 @@ pub fn read_exact_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Resu
     Ok(())
 }
 
+/// What tells one version of a file from another: it changes with every write and replacement.
+#[cfg(unix)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    changed: (i64, i64),
+}
+
+#[cfg(unix)]
+impl Stamp {
+    /// The stamp of the file at `path`; `None` if it is missing.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let found = path.metadata().ok()?;
+        let changed = (found.ctime(), found.ctime_nsec());
+        Some(Self { device: found.dev(), inode: found.ino(), size: found.size(), changed })
+    }
+}
+
 /// Returns the contents of the file at `path`, or `None` if nothing exists there. A dangling symlink is an error.
 ///
 /// # Errors

@@ -248,7 +248,7 @@ impl Codex<'_> {
         self.limits(&Value::Null)
     }
 
-    /// Reports the limits: those of the login, or else this one.
+    /// Reports the limits of the login, or else this one.
     pub(super) fn limits(&mut self, primary: &Value) -> Result<(), Halt> {
         let params = self.limits_of(primary);
         let message = json!({"method": "account/rateLimits/updated", "params": params,
@@ -256,7 +256,7 @@ impl Codex<'_> {
         self.line(&message)
     }
 
-    /// The limits, as they are told.
+    /// The limits, as Codex reports them.
     pub(super) fn limits_of(&self, primary: &Value) -> Value {
         let login = self.instructions.limits.as_ref();
         let window = |name: &str| login.map_or(Value::Null, |login| login[name].clone());

@@ -1,7 +1,7 @@
 //! A heartbeat and its schedule.
 
 use super::{DeferredBeat, Held};
-use crate::daemon::pauses::Hold;
+use crate::daemon::pauses::PausedUntil;
 use crate::limits::StoppedBeat;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
@@ -31,7 +31,7 @@ pub struct Entry {
     /// The session of its last beat, if a usage limit stopped that.
     pub(super) stopped: Option<StoppedBeat>,
     /// Until when a person has paused it.
-    pub(super) paused: Option<Hold>,
+    pub(super) paused: Option<PausedUntil>,
     /// When it may start at the earliest, if it was due outside its active hours.
     pub(super) opens: Option<Timestamp>,
     /// Whether it was seen to be due, so that it was not missed.

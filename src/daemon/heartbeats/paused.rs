@@ -1,7 +1,7 @@
 //! Paused heartbeats: none of their beats starts, neither a due one nor one to resume.
 
 use super::{Entry, Heartbeats};
-use crate::daemon::pauses::{Hold, Pauses};
+use crate::daemon::pauses::{PausedUntil, Pauses};
 use jiff::Timestamp;
 use murmur_core::schedule::NEVER_RAN;
 
@@ -31,8 +31,8 @@ impl Entry {
     #[must_use]
     pub fn next_run(&self) -> Option<Timestamp> {
         let paused = match self.paused {
-            Some(Hold::Open) => return None,
-            Some(Hold::Until(until)) => Some(until),
+            Some(PausedUntil::Open) => return None,
+            Some(PausedUntil::Until(until)) => Some(until),
             None => None,
         };
         Some(self.planned()?).max(self.opens).max(paused)
@@ -41,8 +41,8 @@ impl Entry {
     /// When a beat of it may be resumed at the earliest; `None` if that needs a person.
     pub(super) fn resumes_from(&self) -> Option<Timestamp> {
         let paused = match self.paused {
-            Some(Hold::Open) => return None,
-            Some(Hold::Until(until)) => Some(until),
+            Some(PausedUntil::Open) => return None,
+            Some(PausedUntil::Until(until)) => Some(until),
             None => None,
         };
         let held = self.held.as_ref().map(|held| held.until);
@@ -161,6 +161,6 @@ mod tests {
         assert!(starts(&mut state, "10:00:00").is_empty());
         assert_eq!(state.wake_at(), None);
         assert!(state.start_now(Path::new("/a"), None, at("10:00:00"), BeatId::new("now")).is_ok());
-        assert_eq!(state.pauses().hold(&HeartbeatId::parse("/a")), Some(Hold::Open));
+        assert_eq!(state.pauses().hold(&HeartbeatId::parse("/a")), Some(PausedUntil::Open));
     }
 }

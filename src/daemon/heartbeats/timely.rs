@@ -4,7 +4,7 @@ use super::{Entry, Heartbeats, Running};
 use jiff::Timestamp;
 use murmur_core::config::schedule_options::Overlap;
 use murmur_core::id::BeatId;
-use murmur_core::schedule::timely::{self, Verdict};
+use murmur_core::schedule::timely::{self, StartDecision};
 
 impl Heartbeats {
     /// Decides on every due heartbeat whose options may keep it from starting now.
@@ -79,18 +79,18 @@ impl Entry {
         else {
             return;
         };
-        let verdict = match self.overlap() {
+        let decision = match self.overlap() {
             Some(Overlap::Skip) if runs && next <= now => {
-                Verdict::Skip(timely::skipped(schedule, options, &heartbeat.id, next, now))
+                StartDecision::Skip(timely::skipped(schedule, options, &heartbeat.id, next, now))
             }
             _ => timely::judge(schedule, options, &heartbeat.id, (next, !self.seen), now),
         };
         self.seen = true;
-        match verdict {
-            Verdict::Start => {}
-            Verdict::Wait(Some(opens)) => self.opens = Some(opens),
-            Verdict::Wait(None) => self.next = None,
-            Verdict::Skip(from) => {
+        match decision {
+            StartDecision::Start => {}
+            StartDecision::Wait(Some(opens)) => self.opens = Some(opens),
+            StartDecision::Wait(None) => self.next = None,
+            StartDecision::Skip(from) => {
                 self.anchor = Some(from);
                 self.count_from(now);
             }

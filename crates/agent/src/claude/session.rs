@@ -121,7 +121,7 @@ fn status(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
     }
 }
 
-/// The state of a subscription's rate limits: the one that counts, and before it, from 2.1.250 on, those of other windows.
+/// Reports a subscription's rate limits: first those of other windows (from 2.1.250 on), then the one that counts.
 pub(super) fn rate_limit(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     let mut limit = RateLimit::default();
     let mut windows: Vec<RateLimit> = Vec::new();

@@ -30,7 +30,7 @@ struct Config {
     /// How many beats may run at once, in all workspaces together.
     #[schemars(default = "default_max_concurrent")]
     max_concurrent: Option<NonZeroU32>,
-    /// What beats leave of each of their account's usage limits, unless a workspace sets another reserve. Default: nothing.
+    /// The share of each usage limit to leave unused, unless a workspace sets another. Default: none.
     reserve: Option<Reserve>,
     /// The workspaces. An invalid one doesn't affect the others.
     #[schemars(default)]
@@ -91,8 +91,7 @@ pub(super) struct WorkspaceEntry {
     pub(super) last_run: Option<Moment>,
     /// When its named heartbeats last ran, by name, each an RFC 3339 time. Written by murmur.
     pub(super) last_runs: Option<BTreeMap<String, Option<Moment>>>,
-    /// What its heartbeats leave of each of their account's usage limits: nothing starts above that. Default: the `reserve` for
-    /// all workspaces.
+    /// The share of each usage limit to leave unused: no beat starts above it. Default: the `reserve` for all workspaces.
     pub(super) reserve: Option<Reserve>,
     /// What happens to a beat that a usage limit stopped. Default: resume.
     pub(super) on_limit: Option<Word<OnLimit>>,

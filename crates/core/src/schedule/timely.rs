@@ -21,7 +21,7 @@ const MOST: usize = 1000;
 
 /// What becomes of a run whose time has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum StartDecision {
     /// It starts as soon as it can.
     Start,
     /// It must not start before this time; `None` if it never may.
@@ -88,7 +88,7 @@ pub fn judge(
     id: &HeartbeatId,
     (due, is_first): (Timestamp, bool),
     now: Timestamp,
-) -> Verdict {
+) -> StartDecision {
     let late = now.duration_since(due);
     if due > NEVER_RAN {
         let missed = match options.catch_up.map(|catch_up| catch_up.value) {
@@ -98,12 +98,12 @@ pub fn judge(
         };
         let too_late = options.start_deadline.is_some_and(|most| late > most.value.signed());
         if is_first && missed || too_late {
-            return Verdict::Skip(skipped(schedule, options, id, due, now));
+            return StartDecision::Skip(skipped(schedule, options, id, due, now));
         }
     }
     match opening(options, offset_of(options, id), now) {
-        Some(at) if at <= now => Verdict::Start,
-        at => Verdict::Wait(at),
+        Some(at) if at <= now => StartDecision::Start,
+        at => StartDecision::Wait(at),
     }
 }
 

@@ -61,7 +61,7 @@ fn without_options_a_heartbeat_runs_as_ever() {
                 for late in [0, 1, 3600, 864_000] {
                     let now = due + SignedDuration::from_secs(late);
                     assert!(is_due(schedule, Some(last), now));
-                    assert_eq!(judge(schedule, &options, &id(), (due, true), now), Verdict::Start);
+                    assert_eq!(judge(schedule, &options, &id(), (due, true), now), StartDecision::Start);
                 }
             }
             last += SignedDuration::from_hours(5);
@@ -154,18 +154,20 @@ fn an_excepted_date_has_no_run() {
 }
 
 /// What becomes of the run that follows `last`, seen for the first time or later.
-fn verdict(yaml: &str, last: &str, is_first: bool, now: &str) -> String {
+fn decision(yaml: &str, last: &str, is_first: bool, now: &str) -> String {
     let (schedule, options) = read(yaml);
     let due = planned(&schedule, &options, &id(), anchor(&schedule, Some(at(last)), at(now))).unwrap();
     if due > at(now) {
         return format!("due {due}");
     }
     match judge(&schedule, &options, &id(), (due, is_first), at(now)) {
-        Verdict::Start => "start".to_owned(),
-        Verdict::Wait(until) => {
+        StartDecision::Start => "start".to_owned(),
+        StartDecision::Wait(until) => {
             format!("wait {}", until.map_or("forever".to_owned(), |until| until.to_string()))
         }
-        Verdict::Skip(from) => format!("next {}", planned(&schedule, &options, &id(), Some(from)).unwrap()),
+        StartDecision::Skip(from) => {
+            format!("next {}", planned(&schedule, &options, &id(), Some(from)).unwrap())
+        }
     }
 }
 
@@ -243,10 +245,11 @@ fn a_missed_run_is_caught_up_with_as_far_as_it_says() {
             "next 2026-03-30T00:30:00Z",
         ),
     ] {
-        assert_eq!(verdict(yaml, last, true, now), expected, "{yaml} last {last} now {now}");
+        assert_eq!(decision(yaml, last, true, now), expected, "{yaml} last {last} now {now}");
     }
     // It was seen in time and waits for its turn.
-    let seen = verdict("interval: 30m\ncatchUp: skip", "2026-02-03T10:00:00Z", false, "2026-02-03T11:10:00Z");
+    let seen =
+        decision("interval: 30m\ncatchUp: skip", "2026-02-03T10:00:00Z", false, "2026-02-03T11:10:00Z");
     assert_eq!(seen, "start");
 }
 
@@ -268,7 +271,7 @@ fn a_start_deadline_counts_however_the_run_came_to_be_late() {
                 "next 2026-02-05T09:00:00Z",
             ),
         ] {
-            assert_eq!(verdict(yaml, last, is_first, now), expected, "{yaml} last {last} now {now}");
+            assert_eq!(decision(yaml, last, is_first, now), expected, "{yaml} last {last} now {now}");
         }
     }
 }
@@ -306,7 +309,7 @@ fn a_late_run_waits_for_active_hours() {
         ),
     ] {
         assert_eq!(
-            verdict(&format!("{yaml}\n{hours}"), last, true, now),
+            decision(&format!("{yaml}\n{hours}"), last, true, now),
             expected,
             "{yaml} last {last} now {now}"
         );
@@ -315,8 +318,8 @@ fn a_late_run_waits_for_active_hours() {
     let (schedule, options) =
         read("interval: 30m\nactiveHours: 08:00-20:00\ncatchUp: skip\nstartDeadline: 1m");
     let judged = |now| judge(&schedule, &options, &id(), (NEVER_RAN, true), at(now));
-    assert_eq!(judged("2026-02-03T10:00:00Z"), Verdict::Start);
-    assert_eq!(judged("2026-02-03T22:00:00Z"), Verdict::Wait(Some(at("2026-02-04T08:00:00Z"))));
+    assert_eq!(judged("2026-02-03T10:00:00Z"), StartDecision::Start);
+    assert_eq!(judged("2026-02-03T22:00:00Z"), StartDecision::Wait(Some(at("2026-02-04T08:00:00Z"))));
 }
 
 #[test]
