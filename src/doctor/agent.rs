@@ -162,8 +162,8 @@ mod tests {
         assert_eq!(
             found("2.1.88"),
             format!(
-                "/bin/claude is 2.1.88, too old: deferred calls are denied (before 2.1.89); pulses don't say how long a \
-                 call took (before 2.1.160); {blocks}; murmur was tested with 2.1.110 and newer"
+                "/bin/claude is 2.1.88, too old: deferred calls are denied (before 2.1.89); pulses lack the duration of \
+                 calls (before 2.1.160); {blocks}; murmur was tested with 2.1.110 and newer"
             )
         );
     }
