@@ -1,7 +1,7 @@
 # Tests with nothing but murmur: no shell, no /etc, no /tmp.
 # shellcheck shell=bash disable=SC2016,SC2154
 empty_volume
-has "$(run /bin/murmur demo)" "no file and no process is left"
+has "$(run /bin/murmur demo)" "No files or processes are left"
 [[ -z $(ls -A "$volume") ]] || fail "the demo left $(ls -A "$volume")"
 
 # One beat, as a job: its exit code, and only its line on stdout.
