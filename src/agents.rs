@@ -14,11 +14,11 @@ pub mod join;
 pub mod known;
 pub mod session;
 
-use crate::pulse::health::Health;
-use crate::pulse::owner;
 use jiff::Timestamp;
 use murmur_core::config::quiet::Quiet;
 use murmur_core::id::SessionId;
+use murmur_store::pulse::health::Health;
+use murmur_store::pulse::owner;
 use serde::Serialize;
 use std::io;
 use std::path::PathBuf;

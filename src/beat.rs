@@ -11,11 +11,11 @@ mod stages;
 mod usage_limit;
 
 use crate::host::event::Progress;
-use crate::journal::deferred::{self, DeferredCall};
-use crate::journal::entry::Entry;
-use crate::journal::unfinished::Unwritten;
 use crate::outcome::{self, Deferred};
 use murmur_core::permit::request::RequestId;
+use murmur_store::journal::deferred::{self, DeferredCall};
+use murmur_store::journal::entry::Entry;
+use murmur_store::journal::unfinished::Unwritten;
 use secrets::mask;
 use std::io;
 use std::path::{Path, PathBuf};

@@ -7,12 +7,12 @@
 //! # How data flows
 //!
 //! `config` → `schedule` (what is due) → `gate` (whether there is anything to do) → `agent` (prompt and invocation) →
-//! a process → bytes → events → `outcome` → `journal`. `beat` has this flow on one screen, `daemon` decides when a beat runs, and `cli` is the entry
-//! point.
+//! a process → bytes → events → `outcome` → `journal`. `beat` has this flow on one screen, `daemon` decides when a beat
+//! runs, and `cli` is the entry point.
 //!
 //! # The map
 //!
-//! Eight crates lie below all modules. Five don't depend on murmur:
+//! Ten crates lie below all modules. Five don't depend on murmur:
 //!
 //! - `sys` (crates/sys): the operating system, and `sys::error`, the one error type; only it has unsafe code and reads the clock
 //! - `secrets` (crates/secrets): finds and masks secrets in text
@@ -20,26 +20,23 @@
 //! - `derun` (crates/derun): a terminal-faithful run of any command, its sessions, and an MCP server that reads them
 //! - `fake_claude` (fake-claude): records and replays runs of agents; its programs stand in for Claude Code in tests
 //!
-//! Three are the lower layers of murmur, each of which uses only those above it:
+//! Five are the lower layers of murmur, each of which uses only those above it:
 //!
 //! - `murmur_core` (crates/core): ids; configuration; schedules; permissions; `permit::deny_list` builds the deny list for
 //!   Claude Code, and `usage_limit` turns a reached limit into a hold
 //! - `murmur_agent` (crates/agent): prompt, invocation, rule files, events, the stream parser
 //! - `murmur_rpc` (crates/rpc): JSON lines on a Unix socket: requests, responses, and a feed of numbered events
+//! - `murmur_store` (crates/store): files in the data folder: the journal, the last action of each agent, limits.json
+//! - `murmur_claude_files` (crates/claude-files): hooks in Claude Code's settings, and what a repository's files would run
 //!
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
-//! - `trust`: what a repository's Claude files would do, whether the user trusts them, and how agents start without them
-//! - `limits`: limits.json: what agents reported of their accounts' usage limits, and which beats to continue
-//! - `pulse`: the last action of each agent, in a small file: written by hooks, read by commands that show agents
 //! - `host`: the process that owns one agent: lifecycle, events and their replay, socket, and cleanup of dead hosts
 //! - `agents`: all agents, from hosts, pulses and Claude Code's own session files
 //! - `outcome`: pure: how a run ended and its results → ok, attention, error or limited
-//! - `journal`: heartbeats.jsonl, records of beats that are not yet in it, deferred calls, last-beat files
 //! - `gate`: runs what decides whether a beat starts its agent (`when`) and whether its success counts (`verify`)
 //! - `beat`: one beat from prompt to journal line
 //! - `hook`: answers Claude Code's hooks: applies `permit`, asks the daemon, and fails closed
-//! - `setup`: adds murmur's hooks to Claude Code's settings files and removes them, changing nothing else
 //! - `daemon`: the event loop around a pure state, the broker, the socket, the single instance
 //! - `doctor`: checks the installation and configuration: one finding per check, with a hint
 //! - `service`: pure: the systemd unit and the launchd agent that run the daemon
@@ -58,10 +55,5 @@ pub mod doctor;
 pub mod gate;
 pub mod hook;
 pub mod host;
-pub mod journal;
-pub mod limits;
 pub mod outcome;
-pub mod pulse;
 pub mod service;
-pub mod setup;
-pub mod trust;

@@ -12,64 +12,10 @@ pub mod servers;
 
 use crate::host::process::{Ending, Run, undecided};
 use murmur_agent::event::RunResult;
-use murmur_core::permit::request::RequestId;
 use secrets::mask;
-use serde::{Deserialize, Serialize};
 use servers::Servers;
 
-/// The kind of an outcome, as the journal writes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// Nothing to report.
-    Ok,
-    /// A person should look.
-    Attention,
-    /// The beat did not do its work.
-    Error,
-    /// The account's usage limit stopped the beat; it did not fail.
-    Limited,
-    /// The beat did not start its agent: there was nothing to do.
-    Skipped,
-}
-
-impl std::fmt::Display for Kind {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.pad(match self {
-            Self::Ok => "ok",
-            Self::Attention => "attention",
-            Self::Error => "error",
-            Self::Limited => "limited",
-            Self::Skipped => "skipped",
-        })
-    }
-}
-
-/// The outcome of a beat.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
-    /// Nothing to report.
-    Ok,
-    /// A person should look; holds the first [`SUMMARY`] characters of the agent's answer.
-    Attention(String),
-    /// A call waits for a person's answer; another beat resumes with it.
-    Waiting(Deferred),
-    /// The beat did not do its work, and why.
-    Error(String),
-    /// The account's usage limit stopped the beat, and which.
-    Limited(String),
-    /// The beat did not start its agent, and why.
-    Skipped(String),
-}
-
-/// A call that waits for a person's answer while no process runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Deferred {
-    /// The request.
-    pub request: RequestId,
-    /// What it asks and how to answer it, for people.
-    pub text: String,
-}
+pub use murmur_core::outcome::{Deferred, Kind, Outcome};
 
 /// The agent's MCP servers and those that the heartbeat requires.
 pub struct Required<'a> {
@@ -273,21 +219,6 @@ fn last_characters(text: &str, most: usize) -> &str {
 #[must_use]
 pub fn first_characters(text: &str, most: usize) -> String {
     text.chars().take(most).collect()
-}
-
-impl Outcome {
-    /// Its kind, without the text.
-    #[must_use]
-    pub fn kind(&self) -> Kind {
-        match self {
-            Self::Ok => Kind::Ok,
-            // The journal has a separate field for the request.
-            Self::Attention(_) | Self::Waiting(_) => Kind::Attention,
-            Self::Error(_) => Kind::Error,
-            Self::Limited(_) => Kind::Limited,
-            Self::Skipped(_) => Kind::Skipped,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ fn by_daemon(table: &mut Table, agent: &str, shell: f64) -> anyhow::Result<()> {
     let journal = std::fs::read_to_string(home.journal())?;
     let (mut late, mut written) = (Vec::new(), Vec::new());
     for (number, (line, seen)) in journal.lines().zip(seen).enumerate() {
-        let entry: murmur::journal::entry::Entry = serde_json::from_str(line)?;
+        let entry: murmur_store::journal::entry::Entry = serde_json::from_str(line)?;
         let (due, began) = (due(number)?, entry.started().unwrap_or(Timestamp::MAX));
         anyhow::ensure!(entry.outcome == murmur::outcome::Kind::Ok, "a beat failed: {line}");
         late.push(began.duration_since(due).as_millis_f64());

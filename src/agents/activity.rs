@@ -1,6 +1,6 @@
 //! An agent's recent actions, `agents/<agent>/activity.jsonl`: one pulse per line, newest last.
 
-use crate::pulse::Pulse;
+use murmur_store::pulse::Pulse;
 use std::fs::File;
 use std::io;
 use sys::file::read_at;

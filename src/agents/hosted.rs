@@ -4,9 +4,9 @@ use super::session;
 use crate::host::calls::Call;
 use crate::host::discover::{Condition, HostInfo};
 use crate::host::state;
-use crate::pulse::State;
 use jiff::Timestamp;
 use murmur_core::id::SessionId;
+use murmur_store::pulse::State;
 use std::path::{Path, PathBuf};
 
 /// An agent, according to its host.

@@ -6,11 +6,11 @@
 use super::hosted::{Hosted, Standing};
 use super::known::{Known, KnownPulse, KnownSession};
 use super::{Agent, Source, session_agent};
-use crate::pulse::State;
-use crate::pulse::health::Health;
 use jiff::Timestamp;
 use murmur_core::config::quiet::Quiet;
 use murmur_core::id::SessionId;
+use murmur_store::pulse::State;
+use murmur_store::pulse::health::Health;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 

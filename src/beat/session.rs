@@ -1,10 +1,10 @@
 //! What the agent reports about its session, for the journal line: model, tokens, API error status, MCP servers, limits.
 
-use crate::journal::entry::Entry;
-use crate::limits::Reports;
 use crate::outcome::Required;
 use crate::outcome::servers::Servers;
 use murmur_agent::event::{Event, Tokens};
+use murmur_store::journal::entry::Entry;
+use murmur_store::limits::Reports;
 
 /// What the agent has reported so far.
 #[derive(Debug, Default)]

@@ -1,11 +1,11 @@
 //! Usage limits that the agent reported: whether one stopped the beat, and what to record for other beats.
 
 use super::Job;
-use crate::journal::entry::Entry;
-use crate::limits::{self, LimitReached, Reports, StoppedBeat};
 use crate::outcome::Kind;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::HeartbeatId;
+use murmur_store::journal::entry::Entry;
+use murmur_store::limits::{self, LimitReached, Reports, StoppedBeat};
 use sys::clock::rfc3339;
 use sys::paths::DataDir;
 

@@ -14,12 +14,12 @@ pub(super) use super::permission_args::{
 pub(super) use super::service_args::{Service, ServiceCommand};
 pub(super) use super::setup_args::{Setup, SetupCommand};
 use super::trust_args::Trust;
-use crate::journal::read::Ended;
 use crate::outcome::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use derun::cli::args::{Mcp, Run, Sessions, Show};
 use jiff::Timestamp;
+use murmur_store::journal::read::Ended;
 use std::path::PathBuf;
 use std::time::Duration;
 use sys::error::Failure;

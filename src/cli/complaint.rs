@@ -66,11 +66,11 @@ pub(super) fn hint(error: &(dyn Error + 'static)) -> Option<String> {
         crate::agents::SessionsError,
         murmur_rpc::client::AskError,
         crate::service::NotPlain,
-        crate::setup::SetupError,
-        crate::setup::check::CheckError,
+        murmur_claude_files::setup::SetupError,
+        murmur_claude_files::setup::check::CheckError,
         sys::paths::PathsError,
-        crate::trust::CollectError,
-        crate::trust::StoreError,
+        murmur_claude_files::trust::CollectError,
+        murmur_claude_files::trust::StoreError,
     }
     derun_complaint::hint(error)
 }

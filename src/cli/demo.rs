@@ -5,11 +5,11 @@
 
 use super::style::{Colors, Style, text_of};
 use super::user_env::UserEnv;
-use crate::journal::entry::Entry;
-use crate::journal::read::{self, Filter};
 use anyhow::{Context, bail};
 use derun::cli::stdout::stdout;
 use fake_claude::replay::{Asking, AskingWriter, End, Fixture, Pace, Parts, play};
+use murmur_store::journal::entry::Entry;
+use murmur_store::journal::read::{self, Filter};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};

@@ -3,11 +3,11 @@
 use super::args::Limits as Args;
 use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
-use crate::limits;
 use derun::cli::span::span;
 use derun::cli::stdout::stdout;
 use jiff::Timestamp;
 use murmur_core::usage_limit::{Account, Usage, Window, spoken};
+use murmur_store::limits;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::process::ExitCode;

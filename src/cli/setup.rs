@@ -4,15 +4,15 @@ use super::args::{Setup, SetupCommand};
 use super::setup_args::ScopeArg;
 use super::style::{plain_line, plain_text};
 use super::user_env::UserEnv;
-use crate::setup::change::Outcome;
-use crate::setup::file::{self, Backup, Changed, Found};
-use crate::setup::flaw::flaws;
-use crate::setup::plan::{self, Decision};
-use crate::setup::wanted::Wanted;
-use crate::setup::{Locations, check, diff};
 use anyhow::bail;
 use derun::cli::stdout::stdout;
 use murmur_agent::settings::HookProgram;
+use murmur_claude_files::setup::change::Outcome;
+use murmur_claude_files::setup::file::{self, Backup, Changed, Found};
+use murmur_claude_files::setup::flaw::flaws;
+use murmur_claude_files::setup::plan::{self, Decision};
+use murmur_claude_files::setup::wanted::Wanted;
+use murmur_claude_files::setup::{Locations, check, diff};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -26,7 +26,7 @@ pub(super) fn run(args: &Setup, env: &UserEnv) -> anyhow::Result<ExitCode> {
     })?;
     let claude = env.claude_folder();
     let around = Locations { claude: claude.as_deref(), here: &here };
-    let path = crate::setup::Scope::from(args.scope).file(&around)?;
+    let path = murmur_claude_files::setup::Scope::from(args.scope).file(&around)?;
     if args.check {
         return try_out(&path, args.scope, &here, env);
     }

@@ -1,7 +1,7 @@
 //! The arguments of `murmur setup`.
 
-use crate::setup::Scope;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use murmur_claude_files::setup::Scope;
 
 /// Install murmur's hooks in Claude Code's settings
 #[derive(Debug, ClapArgs)]

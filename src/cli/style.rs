@@ -1,10 +1,10 @@
 //! Outcomes, findings and health in color; and text from agents, made safe for a terminal.
 
 use crate::doctor::Level;
-use crate::journal::entry::Entry;
 use crate::outcome::Kind;
-use crate::pulse::health::Health;
 pub(super) use derun::cli::style::{Style, plain_line};
+use murmur_store::journal::entry::Entry;
+use murmur_store::pulse::health::Health;
 use sys::text::is_hidden;
 
 /// Values that murmur prints in color.

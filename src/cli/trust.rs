@@ -5,10 +5,12 @@ use super::requests::only_people;
 use super::style::Style;
 use super::trust_args::Trust;
 use super::user_env::UserEnv;
-use crate::trust::effects;
-use crate::trust::{Change, Claude, Found, Kind, Standing, Store, Trusted, Why, collect, compare};
 use anyhow::bail;
 use derun::cli::stdout::stdout;
+use murmur_claude_files::trust::effects;
+use murmur_claude_files::trust::{
+    Change, Claude, Found, Kind, Standing, Store, Trusted, Why, collect, compare,
+};
 use serde_json::json;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;

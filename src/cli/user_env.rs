@@ -1,9 +1,9 @@
 //! murmur's paths for this user. The environment is read only here, and passed on as arguments.
 
-use crate::pulse::owner;
 use jiff::tz::TimeZone;
 use murmur_agent::rule_files;
 use murmur_core::config::settings::{Provider, Secret};
+use murmur_store::pulse::owner;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -4,12 +4,12 @@ use super::pieces::Pieces;
 use super::reported;
 use super::style::{Style, plain_line, plain_text};
 use crate::host::event::Derived;
-use crate::journal::entry::Entry;
 use murmur_agent::backend;
 use murmur_agent::conversation::Turn;
 use murmur_agent::event::Event;
 use murmur_core::config::backend::Backend;
 use murmur_rpc::envelope::Event as HostEvent;
+use murmur_store::journal::entry::Entry;
 use std::io::{self, Write};
 
 /// How many characters of a tool's input to show.

@@ -13,14 +13,14 @@ mod reply;
 pub mod requests;
 
 use super::heartbeats::DeferredBeat;
-use crate::journal::decisions;
-use crate::journal::deferred::{self, DeferredCall, Folder};
 use body::Body;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::id::AgentId;
 use murmur_core::permit::decision::{By, Verdict};
 use murmur_core::permit::request::{Answer, Request, RequestId, Whom};
 use murmur_core::permit::rules::Action;
+use murmur_store::journal::decisions;
+use murmur_store::journal::deferred::{self, DeferredCall, Folder};
 use reply::{answer, unreadable};
 use requests::{AnswerEffect, AnswerError, Ended, Open, Requests, Sent, Standing, Timeout};
 use std::collections::BTreeSet;

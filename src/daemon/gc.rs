@@ -3,9 +3,9 @@
 //! Touches only regular files and real folders directly in the two folders, and never follows a link.
 
 use crate::host::discover;
-use crate::pulse::folder::{self, Found};
-use crate::pulse::{Pulse, State};
 use jiff::{SignedDuration, Timestamp};
+use murmur_store::pulse::folder::{self, Found};
+use murmur_store::pulse::{Pulse, State};
 use std::collections::HashSet;
 use std::fs::{DirEntry, File, Metadata};
 use std::io;

@@ -16,11 +16,11 @@ mod running;
 mod timely;
 
 use super::pauses::Pauses;
-use crate::limits::Limits;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_core::id::{BeatId, SessionId};
 use murmur_core::permit::request::RequestId;
+use murmur_store::limits::Limits;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::num::NonZeroU32;
 use std::path::Path;

@@ -3,9 +3,9 @@
 //! config.json has the same, but an editor that saves an old copy sets it back. Later runs are in the journal.
 
 use super::heartbeats::{Heartbeats, LastRuns};
-use crate::journal::read::{Backward, Entries, Found, raw_workspace};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::HeartbeatId;
+use murmur_store::journal::read::{Backward, Entries, Found, raw_workspace};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 use std::io;

@@ -3,12 +3,12 @@
 use super::heartbeats::{Entry, Heartbeats, Running};
 use super::pauses::Pause;
 use crate::beat::sources;
-use crate::limits::Limits;
 use crate::outcome::Kind;
 use jiff::Timestamp;
 use murmur_core::config::approval::ApprovalSettings;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::id::{AgentId, BeatId};
+use murmur_store::limits::Limits;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use sys::clock::rfc3339;

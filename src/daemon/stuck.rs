@@ -4,11 +4,11 @@
 //! than the limit from now. So there is no scan in between.
 
 use crate::agents::Agent;
-use crate::journal::entry::{Entry, LineKind};
 use crate::outcome::{Kind, first_characters};
-use crate::pulse::health::Health;
-use crate::pulse::{ACTION, Pulse};
 use jiff::{SignedDuration, Timestamp};
+use murmur_store::journal::entry::{Entry, LineKind};
+use murmur_store::pulse::health::Health;
+use murmur_store::pulse::{ACTION, Pulse};
 use secrets::mask;
 use std::collections::BTreeSet;
 use std::time::Duration;

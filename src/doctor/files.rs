@@ -2,11 +2,11 @@
 
 use super::finding::counted;
 use super::{Check, Environment, Finding, Hint, config, folders};
-use crate::journal::append;
-use crate::journal::read::{Backward, Entries};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::file::FileError;
 use murmur_core::config::heartbeat::Resolved;
+use murmur_store::journal::append;
+use murmur_store::journal::read::{Backward, Entries};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
@@ -161,7 +161,7 @@ fn journal(environment: &Environment) -> Finding {
                 behind += 1;
                 if !line.iter().all(u8::is_ascii_whitespace) {
                     count += 1;
-                    if serde_json::from_slice::<crate::journal::entry::Entry>(&line).is_err() {
+                    if serde_json::from_slice::<murmur_store::journal::entry::Entry>(&line).is_err() {
                         (wrong, first) = (wrong + 1, behind - 1);
                     }
                 }

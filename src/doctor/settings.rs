@@ -3,8 +3,8 @@
 
 use super::finding::counted;
 use super::{Check, Environment, Finding, Hint};
-use crate::setup::flaw::{self, flaws};
 use murmur_agent::find;
+use murmur_claude_files::setup::flaw::{self, flaws};
 use murmur_core::config::heartbeat::Resolved;
 use serde_json::Value;
 use std::collections::BTreeSet;

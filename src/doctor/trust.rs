@@ -1,7 +1,7 @@
 //! Whether a repository's Claude files are ignored because they are not trusted.
 
 use super::{Check, Environment, Finding};
-use crate::trust::Workspaces;
+use murmur_claude_files::trust::Workspaces;
 use murmur_core::config::heartbeat::Resolved;
 use std::collections::BTreeSet;
 use std::path::Path;

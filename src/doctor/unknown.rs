@@ -1,7 +1,7 @@
 //! What agents wrote in the last week that this murmur doesn't know.
 
 use super::{Check, Environment, Finding, Hint};
-use crate::journal::unknown::{self, Seen};
+use murmur_store::journal::unknown::{self, Seen};
 use std::collections::BTreeMap;
 use sys::clock;
 

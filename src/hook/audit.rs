@@ -1,10 +1,10 @@
 //! The lines that the hook writes to decisions.jsonl.
 
 use super::context::HookContext;
-use crate::journal::decisions::{DecisionError, DecisionLine, append, shown};
 use murmur_core::id::SessionId;
 use murmur_core::permit::decision::Decision;
 use murmur_core::permit::request::Answerer;
+use murmur_store::journal::decisions::{DecisionError, DecisionLine, append, shown};
 use secrets::mask;
 use serde_json::Value;
 use shell_guard::call::Call;

@@ -8,11 +8,11 @@ use super::audit::{self, CallIds};
 use super::context::HookContext;
 use super::decide::Checked;
 use super::event::Input;
-use crate::journal::decisions::DecisionError;
 use murmur_agent::settings::POLICY_VARIABLE;
 use murmur_core::permit::decision::{By, Verdict};
 use murmur_core::permit::deny_list;
 use murmur_core::permit::pipeline::Step;
+use murmur_store::journal::decisions::DecisionError;
 use shell_guard::guard;
 
 /// Checks the call in the event `text`, if murmur started the agent.

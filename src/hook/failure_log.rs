@@ -2,8 +2,8 @@
 //!
 //! The time of the last entry is read from the log itself, so no other file is needed that could fail, too.
 
-use crate::pulse::brief;
 use jiff::Timestamp;
+use murmur_store::pulse::brief;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};

@@ -3,9 +3,9 @@
 //! Takes the JSON from stdin and returns the part of the pulse that is in it. Missing and malformed fields are left out: the
 //! pulse contains what is known.
 
-use crate::pulse::shallow::{self, Object};
-use crate::pulse::{ACTION, Pulse, State, action, brief, owner};
 use murmur_core::id::SessionId;
+use murmur_store::pulse::shallow::{self, Object};
+use murmur_store::pulse::{ACTION, Pulse, State, action, brief, owner};
 use serde_json::value::RawValue;
 use std::path::PathBuf;
 

@@ -3,13 +3,13 @@
 
 use super::ask::{AskOutcome, OUTCOME_PATIENCE, WaitLimits};
 use super::context::HookContext;
-use crate::journal::deferred::{DeferredCall, Folder, Standing};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::cron::Crons;
 use murmur_core::config::file::File;
 use murmur_core::config::heartbeat;
 use murmur_core::permit::request::{Request, RequestId};
+use murmur_store::journal::deferred::{DeferredCall, Folder, Standing};
 use std::fs;
 use std::time::Instant;
 use sys::file::open_regular;

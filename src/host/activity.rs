@@ -3,13 +3,14 @@
 
 use super::calls::{Calls, OpenCall};
 use super::limits::Turns;
-use super::process::{Doing, Unanswered};
+use super::process::Doing;
 use super::protocol::Wait;
 use super::state::{Input, Kind};
-use crate::pulse::{ACTION, brief};
 use murmur_agent::background::Background;
 use murmur_agent::event::{Event, RunResult};
 use murmur_core::id::SessionId;
+use murmur_store::journal::decisions::Unanswered;
+use murmur_store::pulse::{ACTION, brief};
 use secrets::mask;
 use std::time::Duration;
 

@@ -7,10 +7,10 @@
 //! 2.1.197, 2.1.329 and 2.1.330.
 
 use crate::host::process::{breached, ran_denied};
-use crate::pulse::action;
 use murmur_agent::event::{Event, PermissionRequest};
 use murmur_core::id::AgentId;
 use murmur_core::permit::decision::{By, Verdict};
+use murmur_store::pulse::action;
 use secrets::mask;
 use serde::Deserialize;
 use std::collections::HashMap;

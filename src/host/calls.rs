@@ -1,7 +1,7 @@
 //! Tool calls that an agent has started and not finished.
 
-use crate::pulse::action;
 use murmur_agent::event::Event;
+use murmur_store::pulse::action;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const MOST: usize = 64;
 pub struct Call {
     /// The tool.
     pub tool_name: String,
-    /// A summary of its input, up to [`ACTION`](crate::pulse::ACTION) characters, with secrets redacted.
+    /// A summary of its input, up to [`ACTION`](murmur_store::pulse::ACTION) characters, with secrets redacted.
     pub last_action: String,
 }
 

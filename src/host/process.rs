@@ -6,7 +6,7 @@ use murmur_agent::event::RunResult;
 use murmur_agent::invocation::Invocation;
 use murmur_agent::unknown::Unknown;
 use murmur_core::id::SessionId;
-use murmur_core::permit::request::Request;
+use murmur_store::journal::decisions::Unanswered;
 use std::io;
 use std::process::Stdio;
 use std::time::Duration;
@@ -153,17 +153,6 @@ pub struct Run {
     pub version: String,
     /// What murmur doesn't know of its output.
     pub unknown: Unknown,
-}
-
-/// A request that waited for a person when its agent ended.
-#[derive(Debug)]
-pub struct Unanswered {
-    /// Its id.
-    pub id: String,
-    /// The request.
-    pub request: Box<Request>,
-    /// How long it had waited.
-    pub time: Duration,
 }
 
 /// Starts `invocation` with pipes for stdin, stdout and stderr. It dies with this process.

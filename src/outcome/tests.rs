@@ -3,6 +3,7 @@
 use super::*;
 use crate::host::process::Doing;
 use insta::assert_snapshot;
+use murmur_core::permit::request::RequestId;
 use std::time::Duration;
 
 /// Decides on a run with no deferred call.

@@ -4,7 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates whose modules have an order.
-const LAYERED: [&str; 4] = ["crates/core/src", "crates/agent/src", "crates/rpc/src", "src"];
+const LAYERED: [&str; 6] = [
+    "crates/core/src",
+    "crates/agent/src",
+    "crates/rpc/src",
+    "crates/store/src",
+    "crates/claude-files/src",
+    "src",
+];
 
 /// The modules of a crate in the order of its map: each uses only those above it.
 fn map(krate: &str) -> Vec<String> {

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use murmur::pulse::Pulse;
+use murmur_store::pulse::Pulse;
 use serde_json::Value;
 
 use crate::env::{Env, show};

@@ -11,9 +11,11 @@
 //! - `usage_limit`: pure: what agents reported about an account's usage → until when nothing may start
 //! - `permit`: pure: (call, policy, rules, findings of `shell_guard`) → a decision, or whom to ask; questions and answers;
 //!   `permit::deny_list` builds the deny list for Claude Code
+//! - `outcome`: how a beat ended, in the words of the journal
 
 pub mod config;
 pub mod id;
+pub mod outcome;
 pub mod permit;
 pub mod schedule;
 pub mod usage_limit;

@@ -3,8 +3,8 @@
 use super::*;
 use crate::agents::session::Session;
 use crate::host::calls::Call;
-use crate::pulse::Pulse;
 use murmur_core::id::AgentId;
+use murmur_store::pulse::Pulse;
 use std::path::PathBuf;
 
 /// The base of the table's times; `now` is 100 minutes later.

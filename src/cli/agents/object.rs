@@ -1,9 +1,9 @@
 //! The JSON object of an agent (docs/reference/json.md).
 
 use crate::agents::{Agent, Source};
-use crate::pulse::health::Health;
 use jiff::Timestamp;
 use murmur_core::id::SessionId;
+use murmur_store::pulse::health::Health;
 use serde::Serialize;
 use std::borrow::Cow;
 use sys::clock;

@@ -201,7 +201,7 @@ fn unit(seconds: u64) -> (u64, char) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pulse::health::Health;
+    use murmur_store::pulse::health::Health;
     use proptest::prelude::*;
 
     fn agent(id: &str, action: &str, health: Health) -> Agent {

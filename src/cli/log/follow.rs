@@ -6,9 +6,9 @@
 
 use super::Printer;
 use crate::daemon::client;
-use crate::journal::read::Filter;
-use crate::journal::tail::{Tail, TailLine};
 use murmur_rpc::envelope::LAGGED;
+use murmur_store::journal::read::Filter;
+use murmur_store::journal::tail::{Tail, TailLine};
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;

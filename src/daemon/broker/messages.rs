@@ -2,10 +2,10 @@
 
 use super::body::Body;
 use super::requests::{Open, Standing, Timeout};
-use crate::journal::deferred;
 use jiff::Timestamp;
 use murmur_core::permit::decision::Verdict;
 use murmur_core::permit::request::{Answer, Answerer, Request, RequestId};
+use murmur_store::journal::deferred;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::PathBuf;

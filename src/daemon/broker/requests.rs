@@ -3,10 +3,10 @@
 //! `D` is where an answer goes: a hook's connection.
 
 use super::body::Body;
-use crate::journal::deferred::{self, DeferredCall};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::permit::decision::Verdict;
 use murmur_core::permit::request::{Answer, Request, RequestId};
+use murmur_store::journal::deferred::{self, DeferredCall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, VecDeque};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::pulse::task;
+use murmur_store::pulse::task;
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 

@@ -2,13 +2,13 @@
 
 use super::{DeferredBeat, Held};
 use crate::daemon::pauses::PausedUntil;
-use crate::limits::StoppedBeat;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::config::reserve::OnLimit;
 use murmur_core::id::SessionId;
 use murmur_core::schedule;
 use murmur_core::usage_limit::Account;
+use murmur_store::limits::StoppedBeat;
 use std::path::Path;
 
 /// A heartbeat and where it is in its schedule.

@@ -1,7 +1,6 @@
 //! Heartbeats that may not start, because of the usage limits of their account.
 
 use super::{Entry, Heartbeats};
-use crate::limits::Limits;
 use jiff::Timestamp;
 use murmur_agent::backend;
 use murmur_agent::invocation::own_env;
@@ -9,6 +8,7 @@ use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::config::settings::Settings;
 use murmur_core::usage_limit::{Account, Usage, spoken};
+use murmur_store::limits::Limits;
 use std::collections::BTreeMap;
 use sys::clock::rfc3339;
 use sys::paths::User;

@@ -1,10 +1,10 @@
 //! The running beats and the workspaces they hold.
 
 use super::HeartbeatRef;
-use crate::journal::unfinished::Begun;
 use jiff::Timestamp;
 use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
+use murmur_store::journal::unfinished::Begun;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 

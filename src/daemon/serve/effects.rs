@@ -5,7 +5,7 @@ use crate::daemon::data_folder::Lost;
 use crate::daemon::heartbeats::Accounts;
 use crate::daemon::last_runs;
 use crate::daemon::state::{Effect, Event};
-use crate::journal::append;
+use murmur_store::journal::append;
 use sys::clock;
 use sys::error::Failure;
 use sys::unreadable::unwritable;

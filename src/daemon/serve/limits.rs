@@ -2,7 +2,7 @@
 
 use super::Runner;
 use crate::daemon::state::Event;
-use crate::limits;
+use murmur_store::limits;
 use sys::file::Stamp;
 
 impl<L: FnMut(&str)> Runner<L> {

@@ -5,9 +5,9 @@ use crate::daemon::hosts;
 use crate::daemon::state::{Event, JournalLine};
 use crate::daemon::stuck_monitor::{self, Findings};
 use crate::host::state::Kind;
-use crate::journal::unfinished;
 use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
+use murmur_store::journal::unfinished;
 use std::io;
 use sys::clock;
 

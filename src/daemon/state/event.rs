@@ -6,12 +6,12 @@ use crate::daemon::heartbeats::{Accounts, DeferredBeat, HeartbeatRef, LastRuns, 
 use crate::daemon::launch::BeatReport;
 use crate::daemon::pauses::Pauses;
 use crate::daemon::pending_runs::Runs;
-use crate::journal::unfinished::Survey;
-use crate::limits::Limits;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
+use murmur_store::journal::unfinished::Survey;
+use murmur_store::limits::Limits;
 use std::collections::HashSet;
 use std::num::NonZeroU32;
 use std::path::PathBuf;

@@ -2,9 +2,9 @@
 
 use super::{Configuration, Effect, JournalLine, Orphan, Stage, State};
 use crate::daemon::heartbeats::{Correction, HeartbeatRef, LastRuns, Running};
-use crate::journal::unfinished::Survey;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::HeartbeatId;
+use murmur_store::journal::unfinished::Survey;
 use std::path::Path;
 use sys::shell;
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::daemon::client::Beats;
 use crate::daemon::heartbeats::fixture::{at, beat, heartbeat};
 use crate::daemon::launch::BeatReport;
-use crate::journal::unfinished::Survey;
+use murmur_store::journal::unfinished::Survey;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use sys::error::Failure;

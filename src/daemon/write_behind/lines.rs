@@ -2,9 +2,9 @@
 
 use super::WriteBehind;
 use crate::daemon::status;
-use crate::journal::entry::Entry;
-use crate::journal::reserve::Reserve;
-use crate::journal::{append, unfinished};
+use murmur_store::journal::entry::Entry;
+use murmur_store::journal::reserve::Reserve;
+use murmur_store::journal::{append, unfinished};
 use sys::clock;
 use sys::error::{Failure, Hinted};
 use sys::failure;

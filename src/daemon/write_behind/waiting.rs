@@ -2,7 +2,7 @@
 //!
 //! In: the error of the last attempt. Out: a message for the log, and the reason for `status`.
 
-use crate::journal::unfinished::Waiting;
+use murmur_store::journal::unfinished::Waiting;
 use std::io;
 use sys::error::Failure;
 use sys::failure;

@@ -2,8 +2,8 @@
 
 use super::Host;
 use crate::host::event::{Own, Progress};
-use crate::host::process::Unanswered;
 use crate::host::protocol::Wait;
+use murmur_store::journal::decisions::Unanswered;
 use std::time::Duration;
 use tokio::sync::oneshot;
 

@@ -28,7 +28,7 @@ fn no_agent_id_leads_outside_the_data_folder() {
         is_quiet(env.pulse_hook("PostToolUse", told).set("MURMUR_AGENT_ID", name));
     }
     let pulses = sys::paths::DataDir::find(Some(&env.data()), None, None).unwrap();
-    let found = murmur::pulse::folder::all(&pulses).unwrap();
+    let found = murmur_store::pulse::folder::all(&pulses).unwrap();
     let mut ids: Vec<&str> = found.iter().map(|found| found.pulse.agent_id.as_str()).collect();
     // Ids have at most 4 KiB.
     let mut expected = [&names[..6], &[&long[..4096]]].concat();
@@ -70,7 +70,7 @@ fn no_pulse_exceeds_the_size_that_is_read() {
     let agent = "\u{1}".repeat(10_000);
     is_quiet(env.pulse_hook("PostToolUse", told.to_string()).set("MURMUR_AGENT_ID", &agent));
     let dir = sys::paths::DataDir::find(Some(&env.data()), None, None).unwrap();
-    assert_eq!(murmur::pulse::folder::all(&dir).unwrap().len(), 1);
+    assert_eq!(murmur_store::pulse::folder::all(&dir).unwrap().len(), 1);
     for cwd in ["/".repeat(4097), "/x".repeat(10 << 20)] {
         assert_eq!(at(&env, Path::new(&cwd))["workspace"], env.root().to_str().unwrap());
     }
@@ -129,7 +129,7 @@ fn the_workspace_comes_from_murmur_then_claude_then_the_calls_folder() {
 fn the_pulse_has_the_agents_task() {
     let env = Env::new();
     let dir = sys::paths::DataDir::find(Some(&env.create_data()), None, None).unwrap();
-    murmur::pulse::task::set(&dir, "claude-s1", "Mend the build").unwrap();
+    murmur_store::pulse::task::set(&dir, "claude-s1", "Mend the build").unwrap();
     assert_eq!(at(&env, Path::new("/"))["current_task"], "Mend the build");
     std::fs::write(env.data().join("agents/claude-s1/current-task.json"), "{").unwrap();
     assert_eq!(at(&env, Path::new("/"))["current_task"], "");

@@ -1,9 +1,9 @@
 //! Random settings files through setup, setup and remove: equal to the start, everything foreign intact.
 
-use murmur::setup::change::{Outcome, remove_hooks, set_up};
-use murmur::setup::undo::{Undone, undo};
-use murmur::setup::wanted::Wanted;
 use murmur_agent::settings::HookProgram;
+use murmur_claude_files::setup::change::{Outcome, remove_hooks, set_up};
+use murmur_claude_files::setup::undo::{Undone, undo};
+use murmur_claude_files::setup::wanted::Wanted;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::path::Path;

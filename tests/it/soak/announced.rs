@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use murmur::beat::{Job, new_id};
-use murmur::journal::unfinished;
 use murmur_core::permit::policy::Policy;
+use murmur_store::journal::unfinished;
 use serde_json::{Value, json};
 use sys::clock;
 

@@ -1,12 +1,12 @@
 //! A line of the journal: spec 0's fields in spec 0's order, then murmur's own.
 
 use crate::limits::LimitReached;
-use crate::outcome::{Kind, Outcome};
 use derun::id::SessionId as CaptureId;
 use murmur_agent::conversation::Turn;
 use murmur_agent::event::Tokens;
 use murmur_core::config::backend::Backend;
 use murmur_core::id::{BeatId, SessionId};
+use murmur_core::outcome::{Kind, Outcome};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;

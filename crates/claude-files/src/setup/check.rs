@@ -1,8 +1,8 @@
 //! Runs the installed hook once, as Claude Code would, and checks that a pulse arrives. Leaves nothing behind.
 
-use crate::pulse::folder;
 use murmur_agent::invocation::AGENT_VARIABLE;
 use murmur_agent::settings::PULSE_TIMEOUT;
+use murmur_store::pulse::folder;
 use serde_json::json;
 use std::io;
 use std::path::Path;

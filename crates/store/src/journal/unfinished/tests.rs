@@ -1,5 +1,5 @@
 use super::*;
-use crate::outcome::Kind;
+use murmur_core::outcome::Kind;
 
 fn data() -> (tempfile::TempDir, DataDir) {
     let folder = tempfile::tempdir().unwrap();

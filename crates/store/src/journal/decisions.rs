@@ -1,7 +1,6 @@
 //! decisions.jsonl: one line per decision, appended in one write, with secrets masked
 //! (docs/reference/hook.md).
 
-use crate::host::process::Unanswered;
 use murmur_core::id::{BeatId, SessionId};
 use murmur_core::permit::decision::{By, Verdict};
 use murmur_core::permit::request::{Answerer, Request, RequestId};
@@ -21,6 +20,17 @@ const INPUT: usize = 4000;
 
 /// The reason for a denial when the agent ended before anybody decided.
 pub const AGENT_ENDED: &str = "the agent ended before anybody answered";
+
+/// A request that waited for a person when its agent ended.
+#[derive(Debug)]
+pub struct Unanswered {
+    /// Its id.
+    pub id: String,
+    /// The request.
+    pub request: Box<Request>,
+    /// How long it had waited.
+    pub time: Duration,
+}
 
 /// A line of decisions.jsonl.
 #[derive(Debug, Serialize)]

@@ -116,7 +116,7 @@ impl Backward {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// By itself, with this outcome.
-    As(crate::outcome::Kind),
+    As(murmur_core::outcome::Kind),
     /// Stopped by a person.
     Stopped,
 }

@@ -184,8 +184,8 @@ fn blank(size: usize) -> Vec<u8> {
 mod tests {
     use super::super::append;
     use super::*;
-    use crate::outcome::Kind;
     use murmur_core::id::BeatId;
+    use murmur_core::outcome::Kind;
 
     fn entry(beat: &str) -> Entry {
         let ts = "2026-02-03T10:00:00Z".to_owned();
