@@ -10,6 +10,7 @@ pkgs.lib.makeBinPath [
   pkgs.gnugrep
   pkgs.gnused
   pkgs.htop
+  pkgs.jq
   pkgs.less
   pkgs.perl
   pkgs.tmux
