@@ -13,6 +13,7 @@ mod daemon_end;
 mod data_dir;
 mod demo;
 mod doctor;
+mod heartbeat_name;
 mod host;
 mod host_args;
 mod init;

@@ -224,13 +224,13 @@ Exits with 1 for error, or if the beat could not run; otherwise with 0.
 Examples:
   murmur beat                   run HEARTBEAT.md in this folder
   murmur beat ~/repos/site -V   show tool calls as they happen
-  murmur beat --name nightly    run heartbeats/nightly/HEARTBEAT.md
+  murmur beat nightly           run the heartbeat called nightly, from anywhere
   murmur beat --dry-run         show what would run")]
 pub(super) struct Beat {
-    /// Workspace folder, registered or not
+    /// Workspace folder, registered or not, or the name of a registered heartbeat
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub(super) path: PathBuf,
-    /// Named heartbeat to run
+    /// Named heartbeat to run, in the workspace
     #[arg(long)]
     pub(super) name: Option<String>,
     /// Show what the agent does, and record the conversation

@@ -2,6 +2,7 @@
 
 use super::args::Beat;
 use super::daemon_end::DaemonEnds;
+use super::heartbeat_name::workspace_or_heartbeat;
 use super::pieces::Pieces;
 use super::reported;
 use super::requests::only_people;
@@ -57,8 +58,8 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if !args.dry_run {
         append::check(&dir.journal())?;
     }
-    let workspace = env.workspace(&args.path)?;
-    let heartbeat = resolve(&dir, env, &workspace, args.name.as_deref())?;
+    let (workspace, named) = workspace_or_heartbeat(&args.path, &dir, env)?;
+    let heartbeat = resolve(&dir, env, &workspace, args.name.as_deref().or(named.as_deref()))?;
     super::runtime()?.block_on(async {
         let mut job = Job::new(&heartbeat, beat::new_id(clock::now()), path(env).await.into(), env.user()?);
         job.verbose = args.verbose;
@@ -153,8 +154,8 @@ pub(super) fn warn_if_nobody_answers(dir: &DataDir, policy: &Policy, asks: bool)
 /// The agent that [`run`] would start.
 pub(super) fn plan(args: &Beat, env: &UserEnv) -> anyhow::Result<(Job, Prepared, Start)> {
     let dir = env.read_data_dir()?;
-    let workspace = env.workspace(&args.path)?;
-    let heartbeat = resolve(&dir, env, &workspace, args.name.as_deref())?;
+    let (workspace, named) = workspace_or_heartbeat(&args.path, &dir, env)?;
+    let heartbeat = resolve(&dir, env, &workspace, args.name.as_deref().or(named.as_deref()))?;
     let path = super::runtime()?.block_on(path(env));
     let job = Job::new(&heartbeat, beat::new_id(clock::now()), path.into(), env.user()?);
     let (agent, start) = beat::prepare(&job, &dir, clock::now(), &[])?;

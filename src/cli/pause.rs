@@ -2,6 +2,7 @@
 
 pub(super) mod until;
 
+use super::heartbeat_name::{named, unknown};
 use super::pause_args::{Pause as PauseArgs, Resume as ResumeArgs};
 use super::style::plain_line;
 use super::user_env::UserEnv;
@@ -14,10 +15,9 @@ use murmur_store::journal::unfinished;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use sys::error::Failure;
 use sys::paths::DataDir;
 use sys::text::Shown;
-use sys::{clock, failure, shell, spelling};
+use sys::{clock, failure, shell};
 
 pub(super) fn run(args: &PauseArgs, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.own_data_dir()?;
@@ -139,32 +139,4 @@ fn chosen(
         bail!(unknown(name, known));
     }
     Ok(ids(found))
-}
-
-/// The heartbeat with this name, title or id. A workspace's path, which is the id of its own heartbeat, stands for all of its
-/// heartbeats.
-fn named<'a>(name: &str, known: &'a [Heartbeat]) -> Result<Vec<&'a Heartbeat>, Failure> {
-    let is_it = |heartbeat: &&Heartbeat| match &heartbeat.name {
-        Some(own) => **own == *name || *heartbeat.title == *name || heartbeat.id.as_str() == name,
-        None => *heartbeat.title == *name,
-    };
-    let found: Vec<&Heartbeat> = known.iter().filter(is_it).collect();
-    if found.len() > 1 {
-        let ids: Vec<String> = found.iter().map(|heartbeat| plain_line(heartbeat.id.as_str())).collect();
-        return Err(
-            failure!("{} heartbeats are called {name:?}", found.len(); "use one of: {}", ids.join(", ")),
-        );
-    }
-    Ok(found)
-}
-
-fn unknown(name: &str, known: &[Heartbeat]) -> Failure {
-    let failure = failure!("no heartbeat or workspace {name:?}");
-    let names =
-        known.iter().flat_map(|heartbeat| heartbeat.name.as_deref().into_iter().chain([&*heartbeat.title]));
-    let names: Vec<&str> = names.collect();
-    failure.hint(match spelling::nearest(name, &names) {
-        Some(meant) => format!("did you mean {}?", shell::word(meant)),
-        None => "see: murmur workspaces list".to_owned(),
-    })
 }

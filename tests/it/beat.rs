@@ -256,6 +256,41 @@ fn a_named_heartbeat_runs_in_the_workspace_root() {
 }
 
 #[test]
+fn a_registered_heartbeat_runs_by_its_name_from_anywhere() {
+    let env = Env::new();
+    let (site, other) = (env.workspace("site", "Look."), env.workspace("other", "Look."));
+    site.named("nightly", "---\ninterval: 1d\n---\nCount the backups.");
+    site.named("weekly", "---\ninterval: 7d\n---\nCount them.");
+    other.named("weekly", "---\ninterval: 7d\n---\nCount them.");
+    env.register(&[&site, &other]);
+    let from_home = |args: &[&str]| env.murmur(args).at(&env.home()).run();
+    assert!(from_home(&["beat", "nightly"]).starts_with("ok"));
+    assert!(from_home(&["beat", "site"]).starts_with("ok"));
+    assert!(from_home(&["beat", "site", "--name", "nightly"]).starts_with("ok"));
+    let lines = env.journal();
+    let ran = |line: &serde_json::Value| (line["workspace"] == json!(site.path()), line["heartbeat"].clone());
+    assert_eq!(
+        lines.iter().map(ran).collect::<Vec<_>>(),
+        [(true, json!("nightly")), (true, serde_json::Value::Null), (true, json!("nightly"))]
+    );
+    assert_snapshot!(from_home(&["beat", "weekly"]), @r#"
+    | error: 2 heartbeats are called "weekly"
+    | hint: use one of: [ENV]/site::heartbeats/weekly/HEARTBEAT.md, [ENV]/other::heartbeats/weekly/HEARTBEAT.md
+    [exit 1]
+    "#);
+    assert_snapshot!(from_home(&["beat", "nigthly"]), @r#"
+    | error: no heartbeat or workspace "nigthly"
+    | hint: did you mean nightly?
+    [exit 1]
+    "#);
+    assert_snapshot!(from_home(&["beat", "not/there"]), @r#"
+    | error: cannot open workspace not/there: No such file or directory (os error 2)
+    | hint: check the path
+    [exit 1]
+    "#);
+}
+
+#[test]
 fn last_run_is_written_and_every_other_byte_is_kept() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
