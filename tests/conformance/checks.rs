@@ -14,7 +14,7 @@ use crate::known::{Capability, Known};
 use crate::pool::Part;
 use crate::report::Report;
 use crate::scenario::Scenario;
-use crate::{attacks, clients, live, permits, plan, pulses, run, trust};
+use crate::{attacks, clients, live, permits, plan, pulses, run, trust, unattended};
 
 pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/claude");
 
@@ -40,8 +40,9 @@ const fn other(name: &'static str, needs: &'static [&'static str], check: fn(&Pa
 }
 
 /// Checks that are not scenarios: the real CLI as a client of murmur's MCP server, as a hosted agent, under murmur's
-/// hook, with its pulses, and against a hostile repository and a hostile agent.
-const OTHERS: [Other; 11] = [
+/// hook, with its pulses, against a hostile repository and a hostile agent, and
+/// while nobody watches.
+const OTHERS: [Other; 13] = [
     other("mcp-claude", &[], clients::claude),
     other("host-live", &[], live::across_a_killed_daemon),
     other("permits", &[], permits::a_person_decides),
@@ -53,6 +54,8 @@ const OTHERS: [Other; 11] = [
     other("plan-live", &[], plan::a_live_agent_leaves_it),
     other("trust", &[], trust::of_a_hostile_repository),
     other("attacks", &[], attacks::all),
+    other("limited", &[], unattended::a_limited_beat_continues),
+    other("gates", &[], unattended::gates),
 ];
 
 /// A Claude Code to check.

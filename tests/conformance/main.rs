@@ -32,6 +32,7 @@ mod report;
 mod run;
 mod scenario;
 mod trust;
+mod unattended;
 mod verdict;
 mod versions;
 

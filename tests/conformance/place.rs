@@ -1,7 +1,8 @@
 //! murmur with the real Claude Code, in its own home, with fake-model.
 
+use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, ensure};
@@ -17,15 +18,27 @@ const HOOK: &str = env!("CARGO_BIN_EXE_murmur-hook");
 pub(crate) struct Place {
     pub(crate) folder: TempDir,
     port: u16,
-    _model: Model,
+    /// The variable with which the CLI logs in.
+    credential: &'static str,
+    /// `None` only while it restarts.
+    model: Option<Model>,
 }
 
 impl Place {
     /// An environment with `claude` on the PATH and a model that plays `script`.
     pub(crate) fn new(claude: &Path, script: &Value) -> Result<Self> {
+        Self::with(claude, script, "ANTHROPIC_API_KEY")
+    }
+
+    /// The same for a user with a subscription.
+    pub(crate) fn subscribed(claude: &Path, script: &Value) -> Result<Self> {
+        Self::with(claude, script, "CLAUDE_CODE_OAUTH_TOKEN")
+    }
+
+    fn with(claude: &Path, script: &Value, credential: &'static str) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let at = |name: &str| folder.path().join(name);
-        for name in ["site", "home/bin", "bin"] {
+        for name in ["site", "home/bin", "bin", "requests"] {
             std::fs::create_dir_all(at(name))?;
         }
         std::os::unix::fs::symlink(claude, at("home/bin/claude"))?;
@@ -33,9 +46,28 @@ impl Place {
         for (program, name) in [(MURMUR, "bin/murmur"), (HOOK, "bin/murmur-hook")] {
             std::fs::copy(program, at(name))?;
         }
+        let mut place = Self { port: 0, credential, model: None, folder };
+        place.play(script)?;
+        Ok(place)
+    }
+
+    /// From now on, the model plays `script`.
+    pub(crate) fn play(&mut self, script: &Value) -> Result<()> {
+        self.model = None;
+        let at = |name: &str| self.folder.path().join(name);
         std::fs::write(at("script.json"), script.to_string())?;
-        let model = Model::start(&at("script.json"))?;
-        Ok(Self { port: model.port, _model: model, folder })
+        let (port, requests) = (self.port.to_string(), self.requests());
+        let arguments = ["--port", &port, "--requests"].map(OsStr::new);
+        let model =
+            Model::start_with(&at("script.json"), &[&arguments[..], &[requests.as_os_str()]].concat())?;
+        self.port = model.port;
+        self.model = Some(model);
+        Ok(())
+    }
+
+    /// The folder with every request to the model.
+    pub(crate) fn requests(&self) -> PathBuf {
+        self.folder.path().join("requests")
     }
 
     pub(crate) fn murmur(&self, args: &[&str]) -> Command {
@@ -53,7 +85,7 @@ impl Place {
         command.args(args).current_dir(at("site")).env_clear();
         command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", at("home/bin").display()));
         command.env("HOME", at("home")).env("MURMUR_DIR", at("data"));
-        command.env("IS_SANDBOX", "1").env("ANTHROPIC_API_KEY", "scripted");
+        command.env("IS_SANDBOX", "1").env(self.credential, "scripted");
         command.env("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{}", self.port));
         command.envs(QUIET.map(|name| (name, "1"))).stdin(Stdio::null());
         command

@@ -2,7 +2,7 @@
 //!
 //! Both run with their own environment, home and workspace, and without any network except loopback.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, pipe, sink};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
@@ -118,9 +118,16 @@ pub(crate) struct Model {
 }
 
 impl Model {
+    /// Plays `script`.
     pub(crate) fn start(script: &Path) -> Result<Self> {
+        Self::start_with(script, &[])
+    }
+
+    /// The same with more arguments.
+    pub(crate) fn start_with(script: &Path, arguments: &[&OsStr]) -> Result<Self> {
         let mut child = Command::new(built("fake-model")?)
             .arg(script)
+            .args(arguments)
             .arg("--until-stdin-closes")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -1,0 +1,135 @@
+//! The real Claude Code while nobody watches: an account that reaches its limit and continues after the reset, and gates.
+
+use std::io::{BufRead, BufReader, Lines};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use sys::clock;
+
+use crate::permits::configure;
+use crate::place::Place;
+
+/// `murmur log --follow --json`.
+struct Log {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Log {
+    fn follow(place: &Place) -> Result<Self> {
+        let mut child = place.murmur(&["log", "--follow", "--json"]).stdout(Stdio::piped()).spawn()?;
+        let stdout = child.stdout.take().context("no stdout")?;
+        Ok(Self { child, lines: BufReader::new(stdout).lines() })
+    }
+
+    fn next(&mut self) -> Result<Value> {
+        Ok(serde_json::from_str(&self.lines.next().context("the log ended")??)?)
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// What the API answers a subscription that has reached its limit.
+fn limit_reached(resets_at: jiff::Timestamp) -> Value {
+    let resets_at = resets_at.as_second().to_string();
+    json!({
+        "status": 429,
+        "error": { "type": "rate_limit_error", "message": "This request would exceed your account's rate limit." },
+        "headers": {
+            "x-should-retry": "false",
+            "anthropic-ratelimit-unified-status": "rejected",
+            "anthropic-ratelimit-unified-reset": resets_at,
+            "anthropic-ratelimit-unified-representative-claim": "five_hour",
+            "anthropic-ratelimit-unified-5h-status": "rejected",
+            "anthropic-ratelimit-unified-5h-reset": resets_at,
+            "anthropic-ratelimit-unified-5h-utilization": "1.0",
+        },
+    })
+}
+
+/// A beat that a limit stops holds its account; when the hold ends, it continues in its session.
+pub(crate) fn a_limited_beat_continues(claude: &Path) -> Result<()> {
+    let resets_at = jiff::Timestamp::from_second(clock::now().as_second() + 3600)?;
+    let mut place = Place::subscribed(claude, &json!([limit_reached(resets_at)]))?;
+    place.run(&["start"])?;
+    let mut log = Log::follow(&place)?;
+    // It never ran, so that it is due at once.
+    configure(&place, &json!({ "lastRun": null }))?;
+    let limited = log.next()?;
+    ensure!(limited["outcome"] == "limited" && limited["error"] == Value::Null, "{limited}");
+    ensure!(limited["limit"]["window"] == "five_hour", "{limited}");
+    ensure!(limited["limit"]["resetsAt"] == json!(resets_at), "{limited}");
+    let status = String::from_utf8(place.run(&["status"])?.stdout)?;
+    ensure!(status.contains("whose five-hour limit is reached; ends in"), "{status}");
+    let refused = place.murmur(&["beat"]).output()?;
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    ensure!(!refused.status.success() && said.contains("is on hold until"), "{said}");
+
+    let done = json!([{ "type": "text", "text": "ATTENTION: finished after the reset" }]);
+    place.play(&json!([done, done, done]))?;
+    end_hold(&place)?;
+    let continued = log.next()?;
+    ensure!(continued["outcome"] == "attention", "{continued}");
+    ensure!(continued["summary"] == "ATTENTION: finished after the reset", "{continued}");
+    ensure!(continued["sessionId"] == limited["sessionId"], "it did not continue: {limited} {continued}");
+    Ok(())
+}
+
+/// Ends the hold now instead of in an hour.
+fn end_hold(place: &Place) -> Result<()> {
+    let at = |name: &str| place.folder.path().join("data").join(name);
+    let mut limits: Value = serde_json::from_slice(&std::fs::read(at("limits.json"))?)?;
+    let accounts = limits["accounts"].as_object_mut().context("no accounts")?;
+    for account in accounts.values_mut() {
+        account["hold"]["until"] = json!(clock::rfc3339(clock::now()));
+    }
+    let new = at("limits.json.new");
+    std::fs::write(&new, limits.to_string())?;
+    Ok(std::fs::rename(new, at("limits.json"))?)
+}
+
+/// A gate that finds nothing keeps the agent from starting, its output reaches the prompt, and success is verified.
+pub(crate) fn gates(claude: &Path) -> Result<()> {
+    let done = json!([{ "type": "text", "text": "HEARTBEAT_OK" }]);
+    let place = Place::new(claude, &json!([done]))?;
+    std::fs::create_dir_all(place.folder.path().join("data"))?;
+    for (name, script) in [
+        ("nothing.sh", "echo nothing new; exit 78"),
+        ("new.sh", "echo 3 new mails"),
+        ("check.sh", "echo the site is still down; exit 1"),
+    ] {
+        let path = place.folder.path().join("site").join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n"))?;
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755))?;
+    }
+    configure(&place, &json!({ "when": "./nothing.sh" }))?;
+    let skipped: Value = serde_json::from_slice(&place.run(&["beat", "--json"])?.stdout)?;
+    ensure!(skipped["outcome"] == "skipped" && skipped["summary"] == "nothing new", "{skipped}");
+    ensure!(skipped["sessionId"] == Value::Null && skipped["costUsd"] == Value::Null, "{skipped}");
+
+    configure(&place, &json!({ "when": "./new.sh", "verify": "./check.sh" }))?;
+    let claimed: Value = serde_json::from_slice(&place.run(&["beat", "--json"])?.stdout)?;
+    ensure!(claimed["outcome"] == "attention", "{claimed}");
+    let summary = claimed["summary"].as_str().unwrap_or_default();
+    ensure!(summary.contains("the site is still down"), "{claimed}");
+    let asked = requests(&place)?;
+    ensure!(asked.contains("3 new mails"), "the gate's output is not in the prompt");
+    Ok(())
+}
+
+/// Everything that the model was asked.
+fn requests(place: &Place) -> Result<String> {
+    let mut all = String::new();
+    for entry in std::fs::read_dir(place.requests())? {
+        all.push_str(&String::from_utf8_lossy(&std::fs::read(entry?.path())?));
+    }
+    Ok(all)
+}
