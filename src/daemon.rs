@@ -4,8 +4,9 @@
 //! process writes its own journal line, so none is lost if the daemon dies.
 //!
 //! RPC requests go through [`rpc_handlers`] to the loop; [`client`] is the other end. [`events`] is the stream that
-//! clients follow, [`broker`] holds requests that wait for approval, [`hosts`] notices when hosts start or die, and
-//! [`stuck_monitor`] finds stuck agents, including those that murmur did not start.
+//! clients follow, [`broker`] holds requests that wait for approval, [`hosts`] notices when hosts start or die,
+//! [`stuck_monitor`] finds stuck agents, including those that murmur did not start, and [`triggers`] notices changes of files
+//! that start heartbeats.
 
 pub mod agents;
 pub mod approved;
@@ -27,9 +28,9 @@ pub mod processes;
 pub mod rpc_handlers;
 pub mod serve;
 pub mod state;
-
 pub mod status;
 pub mod stuck;
 pub mod stuck_monitor;
+pub mod triggers;
 pub mod watch_paths;
 pub mod write_behind;

@@ -108,6 +108,12 @@ in
       "queue"
       "replace"
     ]) "What happens when a heartbeat is due while its last beat runs.";
+    on = optional (types.submodule {
+      options.path = lib.mkOption {
+        type = types.either types.str (types.nonEmptyListOf types.str);
+        description = "Paths or globs in the workspace.";
+      };
+    }) "Files whose changes start a beat, besides the schedule.";
     when = optional gate "What must hold before a beat starts its agent: a program or a condition, or several.";
     verify = optional gate "A program that must succeed after a beat that reports success, or several.";
     gates = optional (types.enum [

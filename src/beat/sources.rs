@@ -95,6 +95,7 @@ impl Rows {
         spans.into_iter().for_each(|(key, span)| span.into_iter().for_each(|span| self.sourced(key, span)));
         options.catch_up.into_iter().for_each(|catch_up| self.sourced("catchUp", catch_up));
         self.choice("overlap", options.overlap);
+        options.on.iter().for_each(|on| self.add("on", &on.value, on.source));
     }
 
     /// Adds one row each; the first `user` are from config.json and the rest from the frontmatter.

@@ -162,7 +162,7 @@ fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<St
     let survey =
         unfinished::survey(&dir.beats()).with_context(|| format!("cannot read {}", dir.beats().display()))?;
     let running = survey.running.into_iter().filter_map(|begun| Running::by_others(&begun));
-    state.set_others(running.collect());
+    state.set_others(running.collect(), now);
     match limits::read(dir) {
         Ok(limits) => _ = state.set_limits(limits, now),
         Err(error) => problems.push(error.line()),
@@ -323,6 +323,9 @@ fn print_heartbeat(
     let (title, id) = (plain_line(&heartbeat.title), plain_line(&heartbeat.id));
     writeln!(out, "\n{}  {}", style.bold(title), style.dim(id))?;
     writeln!(out, "  schedule  {}", heartbeat.schedule.as_deref().unwrap_or("none"))?;
+    if let Some(on) = &heartbeat.on {
+        writeln!(out, "  on        changes of {}", plain_line(&on.join(", ")))?;
+    }
     match (&heartbeat.last, heartbeat.unjournaled_run()) {
         (None, Some(began)) => {
             writeln!(out, "  last      {}; the journal has no line for it", ago(began, now))?;
@@ -347,7 +350,9 @@ fn print_heartbeat(
     match (&heartbeat.running, &heartbeat.waits_for, &heartbeat.next_run, held) {
         (Some(running), ..) => writeln!(out, "  running   since {}", ago(&running.since, now))?,
         (None, Some(id), ..) => writeln!(out, "  next      when request {id} is answered")?,
-        (None, None, ..) if heartbeat.schedule.is_none() => writeln!(out, "  next      never")?,
+        (None, None, ..) if heartbeat.schedule.is_none() && heartbeat.on.is_none() => {
+            writeln!(out, "  next      never")?
+        }
         (None, None, ..) if !heartbeat.enabled => writeln!(out, "  next      never: \"enabled\" is false")?,
         (None, None, ..) if !daemon => writeln!(out, "  next      not scheduled: the daemon is not running")?,
         (None, None, ..) if !heartbeat.approved => writeln!(out, "  next      when it is approved")?,
@@ -360,6 +365,7 @@ fn print_heartbeat(
         (None, None, None, None) if heartbeat.paused.is_some() => {
             writeln!(out, "  next      when it is resumed")?;
         }
+        (None, None, None, None) if heartbeat.on.is_some() => writeln!(out, "  next      when files change")?,
         (None, None, None, None) => writeln!(out, "  next      never")?,
     }
     if heartbeat.unedited {

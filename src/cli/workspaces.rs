@@ -50,7 +50,7 @@ pub(super) fn run(args: &Workspaces, env: &UserEnv) -> anyhow::Result<ExitCode> 
             let own = heartbeat::resolve_folder(&workspace, &Crons::new(env.time_zone()));
             if interval.is_none()
                 && cron.is_none()
-                && own.iter().all(|heartbeat| heartbeat.schedule.is_some())
+                && own.iter().all(|heartbeat| heartbeat.schedule.is_some() || heartbeat.on().is_some())
             {
                 schedule.interval = None;
             }
@@ -111,7 +111,7 @@ fn approve(path: &Path, name: Option<&str>, env: &UserEnv) -> anyhow::Result<Exi
         writeln!(out, "nothing to approve in {}", plain_line(&workspace.to_string_lossy()))?;
     }
     for heartbeat in chosen {
-        let schedule = heartbeat.schedule.as_ref().map_or_else(|| "never".to_owned(), ToString::to_string);
+        let schedule = heartbeat.timing();
         writeln!(out, "approved {}  {schedule}", plain_line(&heartbeat.file.to_string_lossy()))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -163,7 +163,7 @@ fn list(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
         writeln!(out, "no workspaces; create one with: murmur init PATH")?;
     }
     for heartbeat in &loaded.heartbeats {
-        let schedule = heartbeat.schedule.as_ref().map_or_else(|| "never".to_owned(), ToString::to_string);
+        let schedule = heartbeat.timing();
         writeln!(out, "{}  {schedule}", heartbeat.id)?;
         if heartbeat.unedited {
             writeln!(out, "  not edited yet; edit {}", heartbeat.file.display())?;

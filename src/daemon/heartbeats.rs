@@ -14,6 +14,7 @@ mod paused;
 mod refusal;
 mod running;
 mod timely;
+mod triggered;
 
 use super::pauses::Pauses;
 use jiff::{SignedDuration, Timestamp};
@@ -23,7 +24,7 @@ use murmur_core::permit::request::RequestId;
 use murmur_store::limits::Limits;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::num::NonZeroU32;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use deferred_beat::DeferredBeat;
 pub use entry::Entry;
@@ -223,6 +224,7 @@ impl Heartbeats {
         let continues = self.entries[index].continues().filter(|_| resumes.is_none()).cloned();
         self.change(index, |entry| {
             entry.not_before = None;
+            entry.started_by = entry.changed.take();
             entry.set_last_run(Some(now), now);
         });
         let entry = &self.entries[index];
@@ -240,8 +242,10 @@ impl Heartbeats {
     }
 
     /// A beat of ours ended.
-    pub fn ended(&mut self, beat: &BeatId) {
-        while self.running.remove(beat).is_some() {}
+    pub fn ended(&mut self, beat: &BeatId, now: Timestamp) {
+        while let Some(ended) = self.running.remove(beat) {
+            self.left_alone(&ended.workspace, now);
+        }
     }
 
     /// A beat of ours did not start because another one holds the workspace: it is due again.
@@ -267,6 +271,7 @@ impl Heartbeats {
             self.change(place, |entry| {
                 entry.set_last_run(before, now);
                 entry.not_before = now.checked_add(pause).ok();
+                entry.changed = entry.changed.or(entry.started_by.take());
                 entry.seen = true;
             });
         }
@@ -287,8 +292,12 @@ impl Heartbeats {
     }
 
     /// Sets the running beats of others.
-    pub fn set_others(&mut self, running: Vec<Running>) {
+    pub fn set_others(&mut self, running: Vec<Running>, now: Timestamp) {
+        let others = self.running.all().iter().filter(|known| !known.ours && self.have_options);
+        let before: Vec<PathBuf> = others.map(|known| known.workspace.clone()).collect();
         self.running.replace_others(running);
+        let over = before.iter().filter(|workspace| !self.running.holds(workspace)).collect::<Vec<_>>();
+        over.into_iter().for_each(|workspace| self.left_alone(workspace, now));
     }
 
     /// Starts no more beats.

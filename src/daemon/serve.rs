@@ -26,6 +26,7 @@ use super::processes::Processes;
 use super::rpc_handlers::{Command, ReplyTo, RpcHandlers, StartedBeat};
 use super::state::{Effect, Event, State};
 use super::stuck_monitor::{MonitorPaths, StuckMonitor};
+use super::triggers::Triggers;
 use super::watch_paths;
 use super::write_behind::{Task, WriteBehind};
 use crate::beat;
@@ -180,6 +181,7 @@ impl<L: FnMut(&str)> Runner<L> {
             timeout_at: None,
             processes: Processes::default(),
             hosts,
+            triggers: Triggers::default(),
             stuck_monitor: StuckMonitor::new(watched),
         };
         Ok(Self {

@@ -142,6 +142,10 @@ impl State {
             Event::Surveyed(survey) => self.surveyed(&survey, now),
             Event::JournalRead { lines, more } => self.journal_read(lines, more, now),
             Event::Unread => vec![Effect::ReadJournal],
+            Event::FilesChanged(heartbeats) => {
+                self.heartbeats.files_changed(&heartbeats, now);
+                Vec::new()
+            }
             Event::Limits(limits) => {
                 self.heartbeats.set_limits(limits, now).into_iter().map(Effect::Log).collect()
             }
@@ -152,12 +156,12 @@ impl State {
             Event::Requested(request) => self.requested(request),
             Event::Decide { request, is_last } => self.decide(request, is_last, now),
             Event::Written(beats) => {
-                beats.iter().for_each(|beat| self.heartbeats.ended(beat));
+                beats.iter().for_each(|beat| self.heartbeats.ended(beat, now));
                 Vec::new()
             }
             Event::Announced { beat, recorded } => self.announced(beat, recorded, now),
             Event::Spawned(beat) => self.spawned(beat),
-            Event::NotSpawned { beat, error } => self.not_spawned(beat, error),
+            Event::NotSpawned { beat, error } => self.not_spawned(beat, error, now),
             // The journal is read while the beat is still known to be ours.
             Event::Exited { beat, report } => {
                 vec![

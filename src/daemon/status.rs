@@ -113,6 +113,9 @@ pub struct HeartbeatStatus {
     pub title: String,
     /// `every 30m`, or the cron expression and its time zone; `null` if it has none.
     pub schedule: Option<String>,
+    /// The paths and globs whose changes start it, besides the schedule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<Vec<String>>,
     /// RFC 3339.
     pub last_run: Option<String>,
     /// The last run in config.json if that is in the future, RFC 3339; `lastRun` ignores it.
@@ -253,6 +256,7 @@ fn heartbeat(
         name: heartbeat.name.as_deref().map(str::to_owned),
         title: heartbeat.title.to_string(),
         schedule: heartbeat.schedule.as_ref().map(ToString::to_string),
+        on: heartbeat.on().map(|on| on.paths().iter().map(ToString::to_string).collect()),
         // A run in the future counts as now, but none started then.
         last_run: entry.last_run.filter(|_| ahead.is_none()).map(rfc3339),
         last_run_ahead: ahead.map(rfc3339),

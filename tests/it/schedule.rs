@@ -135,3 +135,40 @@ fn a_wrong_value_holds_only_its_own_heartbeat() {
     "#);
     assert_eq!(env.agents().len(), 1);
 }
+
+#[test]
+fn changes_of_files_start_a_heartbeat_without_a_schedule_but_not_those_of_its_own_beat() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let entry = json!({ "path": site.0, "on": { "path": ["src/**/*.rs", "notes.md"] } });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+    std::fs::create_dir_all(site.0.join("src/deep")).unwrap();
+    site.plays(&json!({ "script": [
+        [{ "type": "tool_use", "id": "toolu_1", "name": "Write", "input": { "file_path": "src/deep/own.rs", "content": "" } }],
+        [{ "type": "text", "text": "HEARTBEAT_OK" }],
+    ]}));
+    let daemon = env.daemon();
+    let said = env.run(["status"]);
+    assert!(said.contains("  schedule  none\n  on        changes of src/**/*.rs, notes.md\n"), "{said}");
+    assert!(said.contains("  next      when files change\n"), "{said}");
+    assert!(env.run(["workspaces", "list"]).contains("  on changes of src/**/*.rs, notes.md\n"));
+    let lines_of = |workspace: &str| {
+        env.journal().iter().filter(|line| line["workspace"].as_str() == Some(workspace)).count()
+    };
+    let wait_for = |workspace: &str, lines: usize| {
+        env.wait(&env.data(), || (lines_of(workspace) >= lines).then_some(()));
+    };
+    std::fs::write(site.0.join("src/deep/new.rs"), "").unwrap();
+    std::fs::write(site.0.join("other.md"), "").unwrap();
+    wait_for(site.path(), 1);
+    // A second workspace's beats are how it is told that time has passed.
+    let other = env.workspace("other", "Do it.");
+    let entries = json!([entry, { "path": other.0, "interval": "1s" }]);
+    env.configure(&json!({ "maxConcurrent": 2, "workspaces": entries }).to_string());
+    wait_for(other.path(), 3);
+    assert_eq!(heartbeat(&env)["nextRun"], Value::Null, "the beat's own change counts");
+    assert_eq!(lines_of(site.path()), 1);
+    std::fs::write(site.0.join("notes.md"), "").unwrap();
+    wait_for(site.path(), 2);
+    daemon.stop();
+}

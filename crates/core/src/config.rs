@@ -47,3 +47,4 @@ mod spelling;
 pub mod template;
 pub mod timing;
 pub mod toml_text;
+pub mod trigger;

@@ -46,6 +46,12 @@ impl Place {
         Some(Self { folder: folder.to_path_buf(), names, writes: false, only_itself: false })
     }
 
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Also reports every single write, not only the close after it.
     #[must_use]
     pub fn and_writes(self) -> Self {
@@ -70,6 +76,8 @@ pub struct Changes {
     pub paths: BTreeSet<PathBuf>,
     /// Whether there are changes without a path: the queue overflowed, or a watched folder was removed.
     pub more: bool,
+    /// Whether the queue overflowed, so that any path may have changed.
+    pub overflowed: bool,
 }
 
 impl Names {
@@ -188,6 +196,7 @@ mod system {
                     changes.more |= event.events().intersects(
                         ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::QUEUE_OVERFLOW,
                     );
+                    changes.overflowed |= event.events().contains(ReadFlags::QUEUE_OVERFLOW);
                     let Some(name) = event.file_name() else { continue };
                     let place = places.get(&event.wd()).filter(|(_, names)| names.hold(name.to_bytes()));
                     changes.paths.extend(place.map(|(at, _)| at.join(OsStr::from_bytes(name.to_bytes()))));

@@ -36,6 +36,12 @@ pub struct Entry {
     pub(super) opens: Option<Timestamp>,
     /// Whether it was seen to be due, so that it was not missed.
     pub(super) seen: bool,
+    /// When files last changed that start it; `None` if not since it last started.
+    pub(super) changed: Option<Timestamp>,
+    /// The change that started its last beat.
+    pub(super) started_by: Option<Timestamp>,
+    /// When a beat in its workspace last ended.
+    pub(super) left_alone: Option<Timestamp>,
 }
 
 impl Entry {
@@ -52,6 +58,9 @@ impl Entry {
             paused: None,
             opens: None,
             seen: false,
+            changed: None,
+            started_by: None,
+            left_alone: None,
         }
     }
 
@@ -71,9 +80,8 @@ impl Entry {
     }
 
     pub(super) fn count_from(&mut self, now: Timestamp) {
-        let starts = !self.heartbeat.unedited && self.is_approved() && self.heartbeat.is_enabled();
         self.opens = None;
-        let Some(schedule) = self.heartbeat.schedule.as_ref().filter(|_| starts) else {
+        let Some(schedule) = self.heartbeat.schedule.as_ref().filter(|_| self.may_start()) else {
             self.next = None;
             return;
         };
@@ -81,6 +89,11 @@ impl Entry {
         let next = self.counted();
         self.seen &= next == self.next;
         self.next = next;
+    }
+
+    /// Whether the daemon may start it at all.
+    pub(super) fn may_start(&self) -> bool {
+        !self.heartbeat.unedited && self.is_approved() && self.heartbeat.is_enabled()
     }
 
     /// Whether it may run: it was approved, or ran before approvals existed.
@@ -96,21 +109,27 @@ impl Entry {
     }
 
     pub(super) fn due(&self) -> Option<Timestamp> {
-        let next = if self.continues().is_some() { schedule::NEVER_RAN } else { self.next? };
+        let next = if self.continues().is_some() { schedule::NEVER_RAN } else { self.own_due()? };
         Some(next.max(self.resumes_from()?).max(self.opens.unwrap_or(schedule::NEVER_RAN)))
     }
 
     /// When it is to run next, as far as its schedule and a beat to continue decide.
     pub fn planned(&self) -> Option<Timestamp> {
         let held = self.held.as_ref().map(|held| held.until);
-        if self.continues().is_some() { held.or(self.last_run) } else { self.next }
+        if self.continues().is_some() { held.or(self.last_run) } else { self.own_due() }
+    }
+
+    /// When its schedule or a change of files makes it due.
+    fn own_due(&self) -> Option<Timestamp> {
+        self.next.into_iter().chain(self.trigger_due()).min()
     }
 
     /// The session to continue when it starts next: its last beat was stopped by a usage limit.
     pub(super) fn continues(&self) -> Option<&SessionId> {
         let stopped = self.stopped.as_ref()?;
         let is_last = self.last_run.is_none_or(|last| last <= stopped.started_at);
-        let may = self.heartbeat.on_limit.value == OnLimit::Resume && self.next.is_some();
+        let may = self.heartbeat.on_limit.value == OnLimit::Resume
+            && (self.next.is_some() || self.is_triggered() && self.may_start());
         (is_last && may).then_some(&stopped.session)
     }
 

@@ -74,7 +74,7 @@ mod tests {
     fn starts(state: &mut Heartbeats, now: &str) -> Vec<String> {
         let started = state.start_due(at(now), true, usize::MAX, || BeatId::new(now));
         let ended = started.iter().map(|start| start.running.workspace.display().to_string()).collect();
-        started.iter().for_each(|start| state.ended(&start.running.beat));
+        started.iter().for_each(|start| state.ended(&start.running.beat, Timestamp::UNIX_EPOCH));
         ended
     }
 

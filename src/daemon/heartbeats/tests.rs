@@ -28,7 +28,7 @@ fn starts(state: &mut Heartbeats, now: &str) -> Vec<String> {
 fn a_heartbeat_that_never_ran_is_due_and_then_waits_its_interval() {
     let mut state = state(4, vec![heartbeat("/a", None, 30, None)], "10:00:00");
     assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
-    state.ended(&beat("10:00:00#1"));
+    state.ended(&beat("10:00:00#1"), Timestamp::UNIX_EPOCH);
     assert_eq!(state.wake_at(), Some(at("10:30:00")));
     assert!(starts(&mut state, "10:29:59").is_empty());
     assert_eq!(starts(&mut state, "10:30:00"), ["/a"]);
@@ -38,7 +38,7 @@ fn a_heartbeat_that_never_ran_is_due_and_then_waits_its_interval() {
 fn missed_times_are_one_run() {
     let mut state = state(4, vec![heartbeat("/a", None, 30, Some("01:00:00"))], "10:00:00");
     assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
-    state.ended(&beat("10:00:00#1"));
+    state.ended(&beat("10:00:00#1"), Timestamp::UNIX_EPOCH);
     assert!(starts(&mut state, "10:00:01").is_empty());
 }
 
@@ -50,11 +50,11 @@ fn one_workspace_has_one_beat_at_a_time_and_what_is_due_waits_without_queueing()
     assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
     assert_eq!(state.wake_at(), None, "nothing can start before the beat ends");
     assert!(starts(&mut state, "11:10:00").is_empty());
-    state.ended(&beat("10:00:00#1"));
+    state.ended(&beat("10:00:00#1"), Timestamp::UNIX_EPOCH);
     assert_eq!(starts(&mut state, "11:10:01"), ["/a::nightly"]);
-    state.ended(&beat("11:10:01#1"));
+    state.ended(&beat("11:10:01#1"), Timestamp::UNIX_EPOCH);
     assert_eq!(starts(&mut state, "11:10:02"), ["/a"]);
-    state.ended(&beat("11:10:02#1"));
+    state.ended(&beat("11:10:02#1"), Timestamp::UNIX_EPOCH);
     assert!(starts(&mut state, "11:10:03").is_empty());
 }
 
@@ -66,7 +66,7 @@ fn the_limit_holds_and_the_longest_due_goes_first() {
     assert_eq!(starts(&mut state, "10:00:00"), ["/b", "/c"]);
     assert!(starts(&mut state, "10:00:01").is_empty());
     assert_eq!(state.wake_at(), None);
-    state.ended(&beat("10:00:00#1"));
+    state.ended(&beat("10:00:00#1"), Timestamp::UNIX_EPOCH);
     assert_eq!(starts(&mut state, "10:00:02"), ["/a"]);
 }
 
@@ -83,9 +83,9 @@ fn a_beat_of_another_process_holds_its_workspace_and_counts() {
         resumes: None,
     };
     state.record_run(Path::new("/a"), None, other.since, at("10:00:00"));
-    state.set_others(vec![other]);
+    state.set_others(vec![other], Timestamp::UNIX_EPOCH);
     assert_eq!(starts(&mut state, "10:00:00"), ["/b"]);
-    state.set_others(Vec::new());
+    state.set_others(Vec::new(), Timestamp::UNIX_EPOCH);
     assert_eq!(state.running().len(), 1, "ours is not forgotten with the others");
     assert!(starts(&mut state, "10:00:01").is_empty());
     assert_eq!(starts(&mut state, "10:29:00"), ["/a"]);
@@ -106,7 +106,7 @@ fn a_workspace_found_busy_is_due_again_after_a_pause() {
 fn an_edited_schedule_applies_and_known_runs_stay() {
     let mut state = state(2, vec![heartbeat("/a", None, 30, None)], "10:00:00");
     assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
-    state.ended(&beat("10:00:00#1"));
+    state.ended(&beat("10:00:00#1"), Timestamp::UNIX_EPOCH);
     // The last run is not in config.json yet.
     state.load(vec![heartbeat("/a", None, 10, None)], NonZeroU32::MIN, at("10:05:00"));
     assert!(starts(&mut state, "10:05:00").is_empty());
@@ -117,10 +117,10 @@ fn an_edited_schedule_applies_and_known_runs_stay() {
 fn our_own_write_of_a_last_run_is_not_an_edit() {
     let mut state = state(2, vec![heartbeat("/a", None, 30, None)], "10:00:00");
     assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
-    state.ended(&beat("10:00:00#1"));
+    state.ended(&beat("10:00:00#1"), Timestamp::UNIX_EPOCH);
     state.set_written(Path::new("/a"), None, at("10:00:00"));
     assert_eq!(starts(&mut state, "10:30:00"), ["/a"]);
-    state.ended(&beat("10:30:00#1"));
+    state.ended(&beat("10:30:00#1"), Timestamp::UNIX_EPOCH);
     // The file still has the previous run.
     state.load(vec![heartbeat("/a", None, 30, Some("10:00:00"))], NonZeroU32::MIN, at("10:31:00"));
     assert!(starts(&mut state, "10:31:00").is_empty());
@@ -186,7 +186,7 @@ fn saved_runs_count_for_present_and_returning_heartbeats() {
 fn a_clock_set_back_neither_fires_twice_nor_starves() {
     let mut state = state(2, vec![heartbeat("/a", None, 30, None)], "10:00:00");
     assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
-    state.ended(&beat("10:00:00#1"));
+    state.ended(&beat("10:00:00#1"), Timestamp::UNIX_EPOCH);
     state.clock_set(at("08:00:00"));
     assert!(starts(&mut state, "08:00:00").is_empty());
     assert_eq!(state.wake_at(), Some(at("08:30:00")));
@@ -202,7 +202,7 @@ fn a_missed_cron_time_runs_once() {
     let hourly = Heartbeat { schedule: Some(schedule), ..heartbeat("/a", None, 1, Some("06:30:00")) };
     let mut state = state(2, vec![hourly], "10:15:00");
     assert_eq!(starts(&mut state, "10:15:00"), ["/a"]);
-    state.ended(&beat("10:15:00#1"));
+    state.ended(&beat("10:15:00#1"), Timestamp::UNIX_EPOCH);
     assert_eq!(state.wake_at(), Some(at("11:00:00")));
 }
 
@@ -223,7 +223,7 @@ fn ten_thousand_due_at_once_are_decided_quickly_enough_to_test() {
         let started = state.start_due(at("10:00:00"), true, usize::MAX, || BeatId::new(round.to_string()));
         assert_eq!(state.running().len(), 4);
         assert_eq!(started.len(), 4);
-        state.ended(&BeatId::new(round.to_string()));
+        state.ended(&BeatId::new(round.to_string()), Timestamp::UNIX_EPOCH);
     }
 }
 
@@ -243,7 +243,7 @@ fn as_many_running_as_heartbeats_are_decided_quickly_enough_to_test() {
     }
     assert_eq!(state.running().len(), COUNT as usize);
     for number in 1..=COUNT {
-        state.ended(&beat(&number.to_string()));
+        state.ended(&beat(&number.to_string()), Timestamp::UNIX_EPOCH);
         assert!(state.start_due(at("10:00:00"), true, 1, || beat("")).is_empty());
         let _next = state.wake_at();
     }

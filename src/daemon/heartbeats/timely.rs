@@ -73,6 +73,10 @@ impl Entry {
 
     /// Decides whether it may start now that it is due. `runs` is whether its last beat does.
     fn settle(&mut self, runs: bool, now: Timestamp) {
+        self.settle_trigger(now);
+        if self.next.is_some_and(|next| next > now) && self.trigger_due().is_some() {
+            return;
+        }
         let heartbeat = &self.heartbeat;
         let (Some(schedule), Some(options), Some(next)) =
             (&heartbeat.schedule, &heartbeat.options, self.next)

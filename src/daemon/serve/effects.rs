@@ -143,6 +143,8 @@ impl<L: FnMut(&str)> Runner<L> {
         let (problems, configuration) = self.sources.config.reload();
         problems.iter().for_each(|problem| (self.log)(problem));
         let mut configuration = configuration?;
+        let unwatched = self.sources.triggers.watch(&configuration.heartbeats);
+        unwatched.iter().for_each(|problem| (self.log)(&problem.line()));
         configuration.accounts = Accounts::find(&configuration.heartbeats, &self.user);
         Some(Event::Loaded(configuration))
     }

@@ -7,6 +7,7 @@ use crate::daemon::processes::Exit;
 use crate::daemon::processes::Processes;
 use crate::daemon::state::{Event, State};
 use crate::daemon::stuck_monitor::{self, StuckMonitor};
+use crate::daemon::triggers::Triggers;
 use crate::daemon::watch_paths;
 use crate::daemon::write_behind::{Task, WriteBehind, at};
 use std::io;
@@ -26,6 +27,7 @@ pub(super) struct Sources {
     pub(super) timeout_at: Option<Instant>,
     pub(super) processes: Processes,
     pub(super) hosts: Hosts,
+    pub(super) triggers: Triggers,
     pub(super) stuck_monitor: StuckMonitor,
 }
 
@@ -69,6 +71,7 @@ impl Sources {
             },
             task = write_behind.next_task(), if runs => Input::Write(task),
             changed = changed(&mut self.beats) => Input::Event(self.beats_changed(&changed, dir)),
+            changed = self.triggers.changed(), if runs => Input::Event(Event::FilesChanged(changed)),
             event = self.hosts.next_event(), if runs => Input::Hosts(event),
             event = self.stuck_monitor.next_event(), if runs => Input::Agents(event),
             () = at(self.timeout_at) => {

@@ -104,9 +104,9 @@ impl State {
     }
 
     /// No process will write this beat's line.
-    pub(super) fn not_spawned(&mut self, id: BeatId, error: Failure) -> Vec<Effect> {
+    pub(super) fn not_spawned(&mut self, id: BeatId, error: Failure, now: Timestamp) -> Vec<Effect> {
         let Some(beat) = self.beats.remove(&id) else { return Vec::new() };
-        self.heartbeats.ended(&id);
+        self.heartbeats.ended(&id, now);
         let mut effects = vec![Effect::Withdraw(id.clone()), Effect::KeepFailure(id.clone(), error.clone())];
         effects.extend(beat.requested.then(|| Effect::Answer(id.clone(), Err(error))));
         effects.push(Effect::Release(id));
@@ -129,7 +129,7 @@ impl State {
             Ok(BeatReport::Waiting) => vec![Effect::RecoverLines],
             Err(error) => vec![Effect::Withdraw(id.clone()), Effect::RecoverOrFail(id.clone(), error)],
         };
-        self.heartbeats.ended(&id);
+        self.heartbeats.ended(&id, now);
         effects.extend(used_up.map(|request| Effect::ResumesEnded(vec![request])));
         effects.push(Effect::Release(id));
         effects.extend(self.after_conclusion());

@@ -7,7 +7,7 @@ use crate::daemon::launch::BeatReport;
 use crate::daemon::pauses::Pauses;
 use crate::daemon::pending_runs::Runs;
 use jiff::Timestamp;
-use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
 use murmur_store::journal::unfinished::Survey;
@@ -112,6 +112,8 @@ pub enum Event {
         /// Its report, or how it died without one.
         report: Result<BeatReport, Failure>,
     },
+    /// Files changed that start these heartbeats.
+    FilesChanged(Vec<HeartbeatId>),
     /// A client or a signal stops the daemon.
     Stop(Beats),
     /// The data folder or what makes it ours was moved or deleted.

@@ -103,7 +103,7 @@ impl State {
             effects.extend(run.filter(|_| begun.is_scheduled()));
             others.push(other);
         }
-        self.heartbeats.set_others(others);
+        self.heartbeats.set_others(others, now);
         if survey.dead.iter().any(|dead| !dead.begun.is_over()) {
             effects.push(Effect::RecoverLines);
         }

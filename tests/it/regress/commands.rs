@@ -82,7 +82,7 @@ fn a_named_heartbeat_does_not_use_its_workspaces_schedule() {
       schedule  none
       last      never
       next      never
-      problem   [ENV]/site/HEARTBEAT.md: it has no schedule, so it never runs; write "interval" or "cron" into config.json or its frontmatter
+      problem   [ENV]/site/HEARTBEAT.md: it has no schedule, so it never runs; write "interval", "cron" or "on" into config.json or its frontmatter
 
     nightly  [ENV]/site::heartbeats/nightly/HEARTBEAT.md
       schedule  cron 0 3 1 1 * UTC

@@ -37,6 +37,7 @@ in
     catchUp = "2h";
     startDeadline = "1h";
     overlap = "skip";
+    on.path = [ "src/**" ];
     when = [
       { run = "./changed.sh"; }
       { changed = [ "src/**" ]; }
@@ -55,6 +56,7 @@ in
     activeHours = "22:00-06:00";
     catchUp = "skip";
     overlap = "queue";
+    on.path = "README.md";
     when = [
       "./changed.sh"
       "--since"

@@ -30,6 +30,7 @@ use super::requires::Requires;
 use super::reserve::{OnLimit, Reserve};
 use super::schedule_options::ScheduleOptions;
 use super::timing::Schedule;
+use super::trigger::On;
 
 pub use cache::Cache;
 pub use heartbeat_file::{Content, MAX_BYTES, load_body};
@@ -147,6 +148,23 @@ impl Heartbeat {
     #[must_use]
     pub fn is_enabled(&self) -> bool {
         self.options.as_ref().is_none_or(|options| options.enabled.value)
+    }
+
+    /// The files whose changes start it.
+    #[must_use]
+    pub fn on(&self) -> Option<&On> {
+        Some(&self.options.as_ref()?.on.as_ref()?.value)
+    }
+
+    /// When it runs, for people.
+    #[must_use]
+    pub fn timing(&self) -> String {
+        match (&self.schedule, self.on()) {
+            (None, None) => "never".to_owned(),
+            (Some(schedule), None) => schedule.to_string(),
+            (None, Some(on)) => format!("on {on}"),
+            (Some(schedule), Some(on)) => format!("{schedule}, and on {on}"),
+        }
     }
 }
 

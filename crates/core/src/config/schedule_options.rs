@@ -8,6 +8,7 @@ use super::checked::{Check, strictly};
 use super::except::Except;
 use super::interval::Interval;
 use super::limit::{Notices, Sourced};
+use super::trigger::On;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -61,6 +62,8 @@ pub struct ScheduleKeys {
     /// that beat.
     #[schemars(default = "overlap")]
     pub overlap: Option<Word<Overlap>>,
+    /// Files in the workspace whose changes start a beat, besides the schedule.
+    pub on: Option<On>,
 }
 
 fn enabled() -> bool {
@@ -92,6 +95,8 @@ pub struct ScheduleOptions {
     pub start_deadline: Option<Sourced<Interval>>,
     /// What happens if its last beat still runs.
     pub overlap: Option<Sourced<Overlap>>,
+    /// The files whose changes start it.
+    pub on: Option<Sourced<On>>,
 }
 
 impl Default for ScheduleOptions {
@@ -104,6 +109,7 @@ impl Default for ScheduleOptions {
             catch_up: None,
             start_deadline: None,
             overlap: None,
+            on: None,
         }
     }
 }
@@ -113,8 +119,8 @@ const MOST: usize = 1000;
 
 impl ScheduleKeys {
     /// The names of the keys.
-    pub(super) const NAMES: [&str; 7] =
-        ["enabled", "activeHours", "except", "jitter", "catchUp", "startDeadline", "overlap"];
+    pub(super) const NAMES: [&str; 8] =
+        ["enabled", "activeHours", "except", "jitter", "catchUp", "startDeadline", "overlap", "on"];
 
     /// The keys, or `None` if none is set, which is by far the most common. `zone` is that of times and dates without one.
     pub(super) fn boxed(self, zone: &TimeZone) -> Option<Box<Self>> {
@@ -160,6 +166,7 @@ impl ScheduleOptions {
                 Interval::MAX,
             ),
             overlap: notices.overlap(user.overlap.map(|word| word.0), front.overlap.map(|word| word.0)),
+            on: notices.on(user.on.as_ref(), front.on.as_ref()),
         }))
     }
 
@@ -203,6 +210,15 @@ impl Notices {
             (None, Some(true)) => Sourced::front(true),
             (None, None) => Sourced::default(true),
         }
+    }
+
+    /// A HEARTBEAT.md can't add to what config.json says.
+    fn on(&mut self, user: Option<&On>, front: Option<&On>) -> Option<Sourced<On>> {
+        if user.is_some() && front.is_some() && user != front {
+            self.add("on in HEARTBEAT.md has no effect; config.json's applies".to_owned());
+        }
+        let front = || front.cloned().map(Sourced::front);
+        user.cloned().map(Sourced::user).or_else(front)
     }
 
     /// A HEARTBEAT.md can leave runs out, but not end beats, or keep its own from being ended.

@@ -32,17 +32,17 @@ fn outside_its_active_hours_a_due_heartbeat_waits_for_them() {
     let hours = with(r#""activeHours":"08:00-20:00""#, None);
     let mut state = state(4, &[hours.clone(), heartbeat("/b", None, 30, None)], "06:00:00");
     assert_eq!(starts(&mut state, "06:00:00"), ["/b"], "one that never ran");
-    state.ended(&beat("06:00:00"));
+    state.ended(&beat("06:00:00"), Timestamp::UNIX_EPOCH);
     assert_eq!(state.entries()[0].next_run(), Some(at("08:00:00")));
     assert_eq!(starts(&mut state, "07:59:59"), ["/b"]);
-    state.ended(&beat("07:59:59"));
+    state.ended(&beat("07:59:59"), Timestamp::UNIX_EPOCH);
     assert_eq!(state.wake_at(), Some(at("08:00:00")));
     assert_eq!(starts(&mut state, "08:00:00"), ["/a"]);
-    state.ended(&beat("08:00:00"));
+    state.ended(&beat("08:00:00"), Timestamp::UNIX_EPOCH);
     // A clock that was set back does not let it run before.
     state.clock_set(at("06:00:00"));
     assert_eq!(starts(&mut state, "07:00:00"), ["/b"]);
-    state.ended(&beat("07:00:00"));
+    state.ended(&beat("07:00:00"), Timestamp::UNIX_EPOCH);
     // An edit applies at once.
     let edited = with(r#""activeHours":"07:00-20:00""#, None);
     state.load(vec![edited], NonZeroU32::MIN, at("07:00:00"));
@@ -60,9 +60,9 @@ fn a_run_that_could_not_start_in_its_active_hours_waits_for_the_next() {
         "19:00:00",
     );
     assert_eq!(starts(&mut state, "19:30:00"), ["/b"]);
-    state.ended(&beat("19:30:00"));
+    state.ended(&beat("19:30:00"), Timestamp::UNIX_EPOCH);
     assert!(starts(&mut state, "20:00:00") == ["/b"], "its active hours are over");
-    state.ended(&beat("20:00:00"));
+    state.ended(&beat("20:00:00"), Timestamp::UNIX_EPOCH);
     let tomorrow = at("08:00:00") + jiff::SignedDuration::from_hours(24);
     assert_eq!(state.entries()[0].next_run(), Some(tomorrow));
 }
@@ -74,7 +74,7 @@ fn a_missed_run_is_skipped_and_a_run_that_waited_its_turn_is_not() {
     let mut state = state(1, &[skip.clone(), heartbeat("/b", None, 120, Some("08:00:00"))], "10:00:00");
     assert_eq!(starts(&mut state, "10:20:00"), ["/b"]);
     assert_eq!(state.entries()[0].next, Some(at("10:30:00")));
-    state.ended(&beat("10:20:00"));
+    state.ended(&beat("10:20:00"), Timestamp::UNIX_EPOCH);
     assert!(starts(&mut state, "11:10:00").is_empty());
     assert_eq!(state.wake_at(), Some(at("11:30:00")));
     // An edit of something else does not bring the missed run back.
@@ -83,7 +83,7 @@ fn a_missed_run_is_skipped_and_a_run_that_waited_its_turn_is_not() {
     // Another beat runs when it is due.
     assert!(state.start_now(Path::new("/b"), None, at("11:20:00"), beat("b")).is_ok());
     assert!(starts(&mut state, "11:30:00").is_empty());
-    state.ended(&beat("b"));
+    state.ended(&beat("b"), Timestamp::UNIX_EPOCH);
     assert_eq!(starts(&mut state, "11:50:00"), ["/a"]);
 }
 
@@ -113,7 +113,7 @@ fn a_run_that_waited_beyond_its_deadline_is_skipped() {
     );
     assert_eq!(starts(&mut state, "10:00:00"), ["/b"]);
     assert!(starts(&mut state, "10:30:00").is_empty());
-    state.ended(&beat("10:00:00"));
+    state.ended(&beat("10:00:00"), Timestamp::UNIX_EPOCH);
     assert!(starts(&mut state, "10:41:00").is_empty());
     assert_eq!(state.wake_at(), Some(at("11:00:00")));
     assert_eq!(starts(&mut state, "11:05:00"), ["/a"]);
@@ -138,7 +138,7 @@ fn a_heartbeat_that_is_due_while_its_beat_runs_queues_skips_or_replaces() {
         assert!(starts(&mut state, "10:30:01").is_empty(), "{keys}");
         assert!(state.replace(at("10:30:02")).is_empty(), "only once");
         assert_ne!(state.wake_at(), Some(at("10:30:00")), "it would wake up for ever");
-        state.ended(&beat("10:00:00"));
+        state.ended(&beat("10:00:00"), Timestamp::UNIX_EPOCH);
         let early = starts(&mut state, "10:45:00");
         assert_eq!(early.len(), usize::from(after == "10:45:00"), "{keys}");
         if early.is_empty() {
@@ -156,7 +156,7 @@ fn another_heartbeats_beat_is_neither_replaced_nor_a_reason_to_skip() {
         let mut state = state(4, &[named, other], "10:00:00");
         assert_eq!(starts(&mut state, "10:00:00"), ["/a"], "the other one");
         assert!(state.replace(at("10:30:00")).is_empty() && starts(&mut state, "10:30:00").is_empty());
-        state.ended(&beat("10:00:00"));
+        state.ended(&beat("10:00:00"), Timestamp::UNIX_EPOCH);
         assert_eq!(starts(&mut state, "10:31:00"), ["/a"]);
     }
 }

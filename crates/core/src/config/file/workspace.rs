@@ -40,7 +40,7 @@ pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300)
 pub const DEFAULT_BACKGROUND_WAIT: Interval = Interval::from_secs(10).unwrap();
 
 /// The keys of an entry.
-pub(in crate::config) const KEYS: [&str; 32] = [
+pub(in crate::config) const KEYS: [&str; 33] = [
     "path",
     "name",
     "interval",
@@ -70,6 +70,7 @@ pub(in crate::config) const KEYS: [&str; 32] = [
     "catchUp",
     "startDeadline",
     "overlap",
+    "on",
     "when",
     "verify",
     "gates",

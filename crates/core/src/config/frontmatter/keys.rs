@@ -25,8 +25,9 @@ use crate::config::reserve::{OnLimit, Reserve};
 use crate::config::schedule_options::{CatchUp, Overlap, ScheduleKeys};
 use crate::config::spelling;
 use crate::config::timing::Schedule;
+use crate::config::trigger::On;
 
-const KEYS: [&str; 29] = [
+const KEYS: [&str; 30] = [
     "name",
     "description",
     "interval",
@@ -54,6 +55,7 @@ const KEYS: [&str; 29] = [
     "catchUp",
     "startDeadline",
     "overlap",
+    "on",
     "when",
     "verify",
 ];
@@ -119,6 +121,8 @@ struct Keys {
     #[serde(deserialize_with = "given")]
     overlap: Given<Word<Overlap>>,
     #[serde(deserialize_with = "given")]
+    on: Given<On>,
+    #[serde(deserialize_with = "given")]
     when: Given<When>,
     #[serde(deserialize_with = "given")]
     verify: Given<Verify>,
@@ -177,6 +181,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         catch_up: checked("catchUp", keys.catch_up)?,
         start_deadline: checked("startDeadline", keys.start_deadline)?,
         overlap: checked("overlap", keys.overlap)?,
+        on: checked("on", keys.on)?,
     };
     Ok(Frontmatter {
         name: keys.name.map(|name| name.value.into()),
@@ -275,6 +280,7 @@ fn accepted(key: &str) -> &'static str {
         "except" => Except::ACCEPTED,
         "catchUp" => CatchUp::ACCEPTED,
         "overlap" => Overlap::ACCEPTED,
+        "on" => On::ACCEPTED,
         "when" => When::ACCEPTED,
         "verify" => Verify::ACCEPTED,
         _ => "write one line of text",

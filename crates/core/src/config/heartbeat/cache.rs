@@ -146,11 +146,14 @@ impl Cache {
             }
             let seen = self.refresh(&workspace.path, &found, now);
             resolve::heartbeats(workspace, &seen.found, &mut out.heartbeats, &mut out.problems);
-            for heartbeat in
-                out.heartbeats.iter_mut().skip(first).filter(|heartbeat| heartbeat.schedule.is_none())
+            for heartbeat in out
+                .heartbeats
+                .iter_mut()
+                .skip(first)
+                .filter(|heartbeat| heartbeat.schedule.is_none() && heartbeat.on().is_none())
             {
                 let what = Failure::new("it has no schedule, so it never runs")
-                    .hint("write \"interval\" or \"cron\" into config.json or its frontmatter");
+                    .hint("write \"interval\", \"cron\" or \"on\" into config.json or its frontmatter");
                 heartbeat.problem.get_or_insert_with(|| Problem::with(&heartbeat.file, what));
             }
         }

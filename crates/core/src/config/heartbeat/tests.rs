@@ -236,7 +236,7 @@ fn invalid_entries_do_not_stop_others() {
         home.lines(),
         [
             format!("@/a every 1h ! @/config.json:1:{column}: \"maxTurns\" is 0; write a whole number of at least 1, such as 3"),
-            "@/b never ! @/b/HEARTBEAT.md: it has no schedule, so it never runs; write \"interval\" or \"cron\" into config.json or its frontmatter".into(),
+            "@/b never ! @/b/HEARTBEAT.md: it has no schedule, so it never runs; write \"interval\", \"cron\" or \"on\" into config.json or its frontmatter".into(),
             "@/c every 1h".into(),
         ]
     );

@@ -12,6 +12,7 @@ fn keys(json: serde_json::Value) -> ScheduleKeys {
         jitter: read(&json, "jitter"),
         catch_up: read(&json, "catchUp"),
         start_deadline: read(&json, "startDeadline"),
+        on: None,
         overlap: read(&json, "overlap"),
     }
 }

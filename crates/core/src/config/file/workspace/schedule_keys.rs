@@ -7,6 +7,7 @@ use crate::config::approval::Choice;
 use crate::config::except::Except;
 use crate::config::problem::Problem;
 use crate::config::schedule_options::{CatchUp, Overlap, ScheduleKeys};
+use crate::config::trigger::On;
 
 /// Reads one of [`ScheduleKeys::NAMES`].
 pub(super) fn key(text: &Text<'_>, keys: &mut ScheduleKeys, name: &str, value: &str) -> Result<(), Problem> {
@@ -18,6 +19,7 @@ pub(super) fn key(text: &Text<'_>, keys: &mut ScheduleKeys, name: &str, value: &
         "jitter" => keys.jitter = checked(text, name, value, SPAN)?,
         "catchUp" => keys.catch_up = checked(text, name, value, CatchUp::ACCEPTED)?,
         "startDeadline" => keys.start_deadline = checked(text, name, value, SPAN)?,
+        "on" => keys.on = checked(text, name, value, On::ACCEPTED)?,
         _ => keys.overlap = checked(text, name, value, Overlap::ACCEPTED)?,
     }
     Ok(())

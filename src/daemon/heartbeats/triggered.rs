@@ -1,0 +1,163 @@
+//! Heartbeats that changes of files start (`on`).
+//!
+//! A beat starts once its files have been left alone for [`DEBOUNCE`]. What changes while a beat runs in the workspace doesn't
+//! count, or an agent's own edits would start it again and again.
+
+use super::{Entry, HeartbeatId, Heartbeats};
+use jiff::{SignedDuration, Timestamp};
+use std::path::Path;
+
+/// How long files must be left alone before their heartbeat starts.
+pub(super) const DEBOUNCE: SignedDuration = SignedDuration::from_secs(2);
+
+/// How long after a beat its workspace's changes still count as its own: they are reported with a delay.
+const OWN_CHANGES: SignedDuration = SignedDuration::from_millis(500);
+
+impl Heartbeats {
+    /// Records that files of these heartbeats changed.
+    pub fn files_changed(&mut self, ids: &[HeartbeatId], now: Timestamp) {
+        for id in ids {
+            let Some(place) = self.indices.get(id).copied() else { continue };
+            if !self.is_taken(&self.entries[place]) {
+                self.change(place, |entry| entry.files_changed(now));
+            }
+        }
+    }
+
+    /// Records that a beat in `workspace` ended.
+    pub(super) fn left_alone(&mut self, workspace: &Path, now: Timestamp) {
+        if self.have_options {
+            let here = self.entries.iter_mut().filter(|entry| *entry.heartbeat.workspace == *workspace);
+            here.for_each(|entry| entry.left_alone = Some(now));
+        }
+    }
+}
+
+impl Entry {
+    fn files_changed(&mut self, now: Timestamp) {
+        let own = self.left_alone.is_some_and(|ended| now.duration_since(ended).abs() <= OWN_CHANGES);
+        if !own && self.may_start() && self.is_triggered() {
+            self.changed = Some(now);
+        }
+    }
+
+    /// Whether changes of files start it.
+    pub(super) fn is_triggered(&self) -> bool {
+        self.heartbeat.options.as_ref().is_some_and(|options| options.on.is_some())
+    }
+
+    /// When it is due because files changed.
+    pub(super) fn trigger_due(&self) -> Option<Timestamp> {
+        self.changed.filter(|_| self.may_start() && self.is_triggered())?.checked_add(DEBOUNCE).ok()
+    }
+
+    /// Keeps a due trigger until the heartbeat's active hours begin.
+    pub(super) fn settle_trigger(&mut self, now: Timestamp) {
+        if let Some(options) = &self.heartbeat.options
+            && self.trigger_due().is_some_and(|due| due <= now)
+        {
+            match options.from(now) {
+                Some(opens) => self.opens = Some(opens).filter(|opens| *opens > now),
+                None => self.changed = None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{at, heartbeat};
+    use super::*;
+    use murmur_core::config::heartbeat::Heartbeat;
+    use murmur_core::config::limit::{Source, Sourced};
+    use murmur_core::config::schedule_options::ScheduleOptions;
+    use murmur_core::id::BeatId;
+    use std::num::NonZeroU32;
+
+    /// `/a`, which has no schedule but these keys, and `/a nightly`, which has only a schedule.
+    fn two(keys: &str) -> Heartbeats {
+        let mut keys: serde_json::Value = serde_json::from_str(keys).unwrap();
+        let on = Some(Sourced {
+            value: serde_json::from_value(keys["on"].take()).unwrap(),
+            source: Source::ConfigJson,
+        });
+        let active_hours = keys.get("activeHours").cloned();
+        let active_hours = active_hours.map(|hours| Sourced {
+            value: serde_json::from_value(hours).unwrap(),
+            source: Source::ConfigJson,
+        });
+        let options = ScheduleOptions {
+            on,
+            active_hours: active_hours.into_iter().collect(),
+            ..ScheduleOptions::default()
+        };
+        let triggered =
+            Heartbeat { schedule: None, options: Some(Box::new(options)), ..heartbeat("/a", None, 30, None) };
+        let mut state = Heartbeats::default();
+        let nightly = Heartbeat { schedule: None, ..heartbeat("/a", Some("nightly"), 30, None) };
+        state.load(vec![triggered, nightly], NonZeroU32::new(4).unwrap(), at("09:00:00"));
+        state
+    }
+
+    fn changed(state: &mut Heartbeats, now: &str) {
+        let ids = [
+            HeartbeatId::parse("/a"),
+            HeartbeatId::new(Path::new("/a"), Some("nightly")),
+            HeartbeatId::parse("/b"),
+        ];
+        state.files_changed(&ids, at(now));
+    }
+
+    /// The beats that start now; they go on.
+    fn starts(state: &mut Heartbeats, now: &str) -> Vec<BeatId> {
+        let started = state.start_due(at(now), true, usize::MAX, || BeatId::new(now));
+        assert!(started.iter().all(|start| start.running.name.is_none()));
+        started.into_iter().map(|start| start.running.beat).collect()
+    }
+
+    #[test]
+    fn a_beat_starts_two_seconds_after_the_last_change() {
+        let mut state = two(r#"{"on":{"path":"src"}}"#);
+        assert!(starts(&mut state, "09:00:00").is_empty());
+        assert_eq!(state.wake_at(), None, "it has no schedule");
+        changed(&mut state, "10:00:00");
+        changed(&mut state, "10:00:01");
+        assert_eq!(state.wake_at(), Some(at("10:00:03")));
+        assert!(starts(&mut state, "10:00:02").is_empty());
+        assert_eq!(starts(&mut state, "10:00:03").len(), 1);
+        assert_eq!(state.wake_at(), None);
+    }
+
+    #[test]
+    fn changes_by_a_beat_do_not_start_another() {
+        let mut state = two(r#"{"on":{"path":"src"}}"#);
+        changed(&mut state, "10:00:00");
+        let beat = starts(&mut state, "10:00:02").remove(0);
+        changed(&mut state, "10:00:05");
+        state.ended(&beat, at("10:00:06"));
+        changed(&mut state, "10:00:06");
+        assert_eq!(state.wake_at(), None);
+        changed(&mut state, "10:00:07");
+        assert_eq!(starts(&mut state, "10:00:09").len(), 1);
+    }
+
+    #[test]
+    fn a_change_outside_active_hours_waits_for_them() {
+        let mut state = two(r#"{"on":{"path":"src"},"activeHours":"12:00-13:00"}"#);
+        changed(&mut state, "10:00:00");
+        assert!(starts(&mut state, "10:00:02").is_empty());
+        assert_eq!(state.wake_at(), Some(at("12:00:00")));
+        assert_eq!(starts(&mut state, "12:00:00").len(), 1);
+        assert_eq!(state.wake_at(), None);
+    }
+
+    #[test]
+    fn a_beat_that_could_not_start_is_tried_again() {
+        let mut state = two(r#"{"on":{"path":"src"}}"#);
+        changed(&mut state, "10:00:00");
+        let beat = starts(&mut state, "10:00:02").remove(0);
+        state.found_busy(&beat, None, at("10:00:02"));
+        assert_eq!(state.wake_at(), Some(at("10:00:03")));
+        assert_eq!(starts(&mut state, "10:00:03").len(), 1);
+    }
+}
