@@ -227,7 +227,7 @@ Examples:
   murmur beat nightly           run the heartbeat called nightly, from anywhere
   murmur beat --dry-run         show what would run")]
 pub(super) struct Beat {
-    /// Workspace folder, registered or not, or the name of a registered heartbeat
+    /// Name of a registered heartbeat, or a workspace folder, registered or not
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub(super) path: PathBuf,
     /// Named heartbeat to run, in the workspace

@@ -74,7 +74,7 @@ pub(crate) struct HostSpawn {
     #[arg(long, value_name = "PATH", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(crate) worktree: PathBuf,
     /// Backend of the agent: claude, codex or acp:NAME [default: that of config.toml, or claude]
-    #[arg(long, value_name = "AGENT")]
+    #[arg(long, value_name = "BACKEND")]
     pub(crate) backend: Option<Backend>,
     /// ID of the conversation to resume
     #[arg(long, value_name = "ID")]
