@@ -34,12 +34,12 @@ use sys::failure;
     mut_subcommands(data_dir::offered_after),
     after_help = "\
 Examples:
-  murmur demo                   see it work, with nothing installed
+  murmur demo                   see murmur work, even without Claude Code
   murmur init --interval 30m    create a HEARTBEAT.md here, to run every 30 minutes
   murmur beat                   run it now
   murmur start                  start the daemon, which runs what is due
   murmur status                 show what is running, what ran, and what is next
-  murmur log --follow           follow the outcomes of beats
+  murmur log --follow           show the outcomes of beats as they end
   murmur agents --watch         watch what every agent is doing"
 )]
 pub(super) struct Args {
@@ -82,7 +82,7 @@ pub(super) enum Command {
     },
     /// Run a demo with recorded runs of Claude Code
     #[command(after_help = "\
-Runs a daemon with three workspaces in a temporary folder, then removes the folder. Works without Claude Code.")]
+Runs a daemon with three workspaces in a temporary folder, which it then removes. Works without Claude Code.")]
     Demo,
     Permission(Permission),
     Question(Question),
@@ -219,7 +219,7 @@ pub(super) enum WorkspacesCommand {
 /// Run one beat now
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Exits with 1 for error, or if the beat could not run; otherwise with 0.
+Exits with 1 if the beat ends as error or cannot run.
 
 Examples:
   murmur beat                   run HEARTBEAT.md in this folder
@@ -227,7 +227,7 @@ Examples:
   murmur beat nightly           run the heartbeat called nightly, from anywhere
   murmur beat --dry-run         show what would run")]
 pub(super) struct Beat {
-    /// Workspace folder, registered or not, or the name of a registered heartbeat
+    /// Name of a registered heartbeat, or a workspace folder, registered or not
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub(super) path: PathBuf,
     /// Named heartbeat to run, in the workspace
@@ -242,7 +242,7 @@ pub(super) struct Beat {
     /// Show the prompt, arguments and environment without running anything
     #[arg(long, conflicts_with_all = ["json", "verbose"])]
     pub(super) dry_run: bool,
-    /// Run even while its account is on hold
+    /// Run even if a usage limit is reached
     #[arg(long)]
     pub(super) ignore_limits: bool,
 }
@@ -338,7 +338,7 @@ pub(super) struct Log {
     /// Show only beats with this outcome
     #[arg(long)]
     pub(super) outcome: Option<OutcomeArg>,
-    /// Show only beats since this time: 2h, today or 2026-11-22
+    /// Show only beats since WHEN, such as 2h, today or 2026-11-22
     #[arg(long, value_name = "WHEN", value_parser = since)]
     pub(super) since: Option<Timestamp>,
     /// Print the raw journal lines

@@ -73,8 +73,8 @@ pub(crate) struct HostSpawn {
     /// Folder to work in
     #[arg(long, value_name = "PATH", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(crate) worktree: PathBuf,
-    /// Program that runs the agent: claude, codex or acp:NAME [default: the one in config.toml, or claude]
-    #[arg(long, value_name = "AGENT")]
+    /// Backend of the agent: claude, codex or acp:NAME [default: that of config.toml, or claude]
+    #[arg(long, value_name = "BACKEND")]
     pub(crate) backend: Option<Backend>,
     /// ID of the conversation to resume
     #[arg(long, value_name = "ID")]
@@ -102,7 +102,7 @@ pub(crate) struct HostSpawn {
 pub(crate) struct HostAttach {
     /// Agent ID
     pub(crate) agent: AgentId,
-    /// Number of the first event to show, from 0 [default: the next one]
+    /// First event to show, counted from 0 [default: the next one]
     #[arg(long, value_name = "N")]
     pub(crate) from: Option<u64>,
     /// Print events as JSON, one per line
@@ -183,7 +183,7 @@ pub(crate) struct HostServe {
     /// Role of the agent
     #[arg(long, default_value = "agent")]
     pub(crate) role: String,
-    /// Program that runs the agent
+    /// Backend of the agent
     #[arg(long, default_value = "claude")]
     pub(crate) backend: Backend,
     /// ID of the conversation to resume
@@ -204,7 +204,7 @@ pub(crate) struct HostServe {
     /// Run the beat whose job is on stdin
     #[arg(long, conflicts_with_all = ["agent_id", "project", "worktree", "announce"])]
     pub(crate) beat: bool,
-    /// Additional arguments for the agent's program
+    /// Additional arguments for the backend
     #[arg(last = true)]
     pub(crate) args: Vec<String>,
 }

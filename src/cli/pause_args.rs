@@ -14,7 +14,7 @@ Examples:
   murmur pause nightly --until 18:00    pause one heartbeat until 18:00
   murmur pause --all --reason 'release day'")]
 pub(super) struct Pause {
-    /// Heartbeat's name or id, or workspace folder [default: this folder]
+    /// Name or ID of a heartbeat, or a workspace folder [default: this folder]
     #[arg(value_hint = ValueHint::DirPath)]
     pub(super) name: Option<String>,
     /// Pause all heartbeats
@@ -31,14 +31,14 @@ pub(super) struct Pause {
 /// Resume paused heartbeats
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-A heartbeat that came due while it was paused runs once, unless its catchUp says otherwise.
+A heartbeat that came due while it was paused runs once, unless it sets catchUp.
 
 Examples:
   murmur resume              resume the heartbeats of this folder
   murmur resume nightly      resume one heartbeat
   murmur resume --all        resume all heartbeats, also those paused one by one")]
 pub(super) struct Resume {
-    /// Heartbeat's name or id, or workspace folder [default: this folder]
+    /// Name or ID of a heartbeat, or a workspace folder [default: this folder]
     #[arg(value_hint = ValueHint::DirPath)]
     pub(super) name: Option<String>,
     /// Resume all heartbeats

@@ -98,7 +98,7 @@ Runs nothing and asks nobody. A CALL is 'Bash(git push)', 'Edit(/path)', 'WebFet
 pub(crate) struct PermissionCheck {
     /// Call to check, such as 'Bash(git push)', or - to read it from stdin
     pub(crate) call: String,
-    /// Folder of the agent [default: the current directory]
+    /// Folder of the agent [default: this folder]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) cwd: Option<PathBuf>,
     /// Project whose rules apply [default: $MURMUR_PROJECT, else the folder's]
@@ -115,7 +115,7 @@ pub(crate) struct PermissionCheck {
 /// List the rules in the order they are checked
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PermissionRules {
-    /// Folder of the agent [default: the current directory]
+    /// Folder of the agent [default: this folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,
     /// Project whose rules apply [default: $MURMUR_PROJECT, else the folder's]

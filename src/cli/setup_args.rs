@@ -18,8 +18,11 @@ pub(crate) enum SetupCommand {
 /// Install or remove the hooks that report your own Claude Code sessions
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Settings files by scope: user is ~/.claude/settings.json (or in $CLAUDE_CONFIG_DIR), project is .claude/settings.json \
-and local is .claude/settings.local.json in the current directory. Nothing else in the file changes.
+The settings file of each scope:
+  user     ~/.claude/settings.json (or in $CLAUDE_CONFIG_DIR)
+  project  .claude/settings.json in this folder
+  local    .claude/settings.local.json in this folder
+Nothing else in the file changes.
 
 Examples:
   murmur setup hooks                   report all your sessions

@@ -120,22 +120,17 @@ impl Known {
         Ok(format!("{before}{}{}{}{after}", MARKS[0], self.table()?, MARKS[1]))
     }
 
+    /// The capabilities that users miss if their version lacks them.
     fn table(&self) -> Result<String> {
         let mut table = String::from("\n");
         let tested: Vec<String> = self.tested.iter().map(Version::to_string).collect();
         writeln!(table, "All checks were run with {}.\n", tested.join(", "))?;
-        writeln!(
-            table,
-            "| capability | first version | what it is | effect of lacking it |\n| --- | --- | --- | --- |"
-        )?;
-        let (lacked, all_have): (Vec<&Capability>, Vec<&Capability>) =
-            self.capabilities.iter().partition(|one| !one.lacks.is_empty());
-        for one in lacked {
-            let without = one.without.as_deref().unwrap_or_default();
-            writeln!(table, "| {} | {} | {} | {without} |", one.name, one.span(), one.about)?;
+        writeln!(table, "| since version | feature | effect of lacking it |\n| --- | --- | --- |")?;
+        for one in self.capabilities.iter().filter(|one| !one.lacks.is_empty()) {
+            if let Some(without) = &one.without {
+                writeln!(table, "| {} | {} | {without} |", one.span(), one.about)?;
+            }
         }
-        let all_have: Vec<&str> = all_have.iter().map(|one| one.name.as_str()).collect();
-        writeln!(table, "\nAll have {}.", all_have.join(", "))?;
         table.push('\n');
         Ok(table)
     }

@@ -115,7 +115,7 @@ fn data_dir_is_accepted_before_and_after_a_command_and_the_last_counts() {
 fn folders_commands_and_values_are_completed_where_they_belong() {
     let zsh = completions("zsh", "murmur");
     assert!(
-        zsh.contains("Workspace folder, registered or not, or the name of a registered heartbeat:_files -/")
+        zsh.contains("Name of a registered heartbeat, or a workspace folder, registered or not:_files -/")
     );
     assert!(zsh.contains("Command and its arguments:_cmdambivalent"));
     let fish = completions("fish", "murmur");
