@@ -18,6 +18,7 @@ use crate::config::file::is_word;
 use crate::config::gate::{Gates, Verify, When};
 use crate::config::interval::Interval;
 use crate::config::mcp::Mcp;
+use crate::config::on_failure::{Breaker, FailureKeys, Retry};
 use crate::config::permissions::{self, Permissions};
 use crate::config::problem::Position;
 use crate::config::requires::Requires;
@@ -26,7 +27,7 @@ use crate::config::schedule_options::{CatchUp, Overlap, ScheduleKeys};
 use crate::config::spelling;
 use crate::config::timing::Schedule;
 
-const KEYS: [&str; 29] = [
+const KEYS: [&str; 31] = [
     "name",
     "description",
     "interval",
@@ -56,6 +57,8 @@ const KEYS: [&str; 29] = [
     "overlap",
     "when",
     "verify",
+    "retry",
+    "breaker",
 ];
 
 /// An optional value of a type with rules of its own, and its position.
@@ -122,6 +125,10 @@ struct Keys {
     when: Given<When>,
     #[serde(deserialize_with = "given")]
     verify: Given<Verify>,
+    #[serde(deserialize_with = "given")]
+    retry: Given<Retry>,
+    #[serde(deserialize_with = "given")]
+    breaker: Given<Breaker>,
 }
 
 /// Makes a key without a value an error, rather than an absent key.
@@ -204,6 +211,10 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
             when: checked("when", keys.when)?.unwrap_or_default(),
             verify: checked("verify", keys.verify)?.unwrap_or_default(),
         },
+        on_failure: FailureKeys {
+            retry: checked("retry", keys.retry)?,
+            breaker: checked("breaker", keys.breaker)?,
+        },
     })
 }
 
@@ -277,6 +288,8 @@ fn accepted(key: &str) -> &'static str {
         "overlap" => Overlap::ACCEPTED,
         "when" => When::ACCEPTED,
         "verify" => Verify::ACCEPTED,
+        "retry" => Retry::ACCEPTED,
+        "breaker" => Breaker::ACCEPTED,
         _ => "write one line of text",
     }
 }
