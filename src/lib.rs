@@ -23,7 +23,7 @@
 //! Five are the lower layers of murmur, each of which uses only those above it:
 //!
 //! - `murmur_core` (crates/core): ids; configuration; schedules; permissions; `permit::deny_list` builds the deny list for
-//!   Claude Code, and `usage_limit` turns a reached limit into a hold
+//!   Claude Code, `usage_limit` turns a reached limit into a hold, and `failures` decides on retries
 //! - `murmur_agent` (crates/agent): prompt, invocation, rule files, events, the stream parser
 //! - `murmur_rpc` (crates/rpc): JSON lines on a Unix socket: requests, responses, and a feed of numbered events
 //! - `murmur_store` (crates/store): files in the data folder: the journal, the last action of each agent, limits.json

@@ -8,6 +8,7 @@
 mod answer;
 mod interrupted;
 pub mod refusals;
+pub mod retryable;
 pub mod servers;
 
 use crate::host::process::{Ending, Run, undecided};
@@ -63,7 +64,14 @@ pub fn conclude(
 
 /// Whether a reached usage limit explains how the run ended: the agent gave up by itself. An alert from before is not hidden.
 fn is_limited(ending: &Ending, results: &[RunResult]) -> bool {
-    let gave_up = match ending {
+    let alert =
+        |result: &RunResult| answer::is_alert(answer::trim(result.text.as_deref().unwrap_or_default()));
+    gave_up(ending, results) && !results.iter().any(|result| !result.is_error && alert(result))
+}
+
+/// Whether the agent ended by itself, without doing its work.
+fn gave_up(ending: &Ending, results: &[RunResult]) -> bool {
+    match ending {
         Ending::Exited(0) | Ending::Answered | Ending::Settled { .. } => {
             results.iter().any(|result| result.is_error)
         }
@@ -74,10 +82,7 @@ fn is_limited(ending: &Ending, results: &[RunResult]) -> bool {
         | Ending::OutOfTurns { .. }
         | Ending::Undecided { .. }
         | Ending::Breach { .. } => false,
-    };
-    let alert =
-        |result: &RunResult| answer::is_alert(answer::trim(result.text.as_deref().unwrap_or_default()));
-    gave_up && !results.iter().any(|result| !result.is_error && alert(result))
+    }
 }
 
 /// The outcome of a run that ended in the middle of a turn that the agent had started by itself; `before` is the

@@ -9,6 +9,9 @@ let
   workspaces = lib.attrValues cfg.workspaces;
   option = workspace: key: "services.murmur.workspaces.${workspace}.${key}";
   given = lib.filterAttrs (_: value: value != null);
+  entry =
+    workspace:
+    given (workspace // optionalAttrs (workspace.retry != null) { retry = given workspace.retry; });
 in
 rec {
   # The text of config.json, without the keys that murmur itself writes.
@@ -16,7 +19,7 @@ rec {
     optionalAttrs (cfg.maxConcurrent != null) { inherit (cfg) maxConcurrent; }
     // optionalAttrs (cfg.reserve != null) { inherit (cfg) reserve; }
     // {
-      workspaces = map given workspaces;
+      workspaces = map entry workspaces;
     }
   );
 

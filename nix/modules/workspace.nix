@@ -120,5 +120,16 @@ in
       "config"
       "workspace"
     ]) "Who may define when and verify: this configuration alone, or each HEARTBEAT.md too.";
+    retry = optional (types.submodule {
+      options = {
+        max = mkOption {
+          type = types.ints.between 1 100;
+          description = "How many times in a row.";
+        };
+        backoff = optional interval "How long to wait before the first retry; it doubles from one to the next.";
+        maxBackoff = optional interval "The longest wait.";
+      };
+    }) "Whether to retry a beat when the API was overloaded or unreachable.";
+    breaker = optional types.ints.unsigned "After how many failures in a row a heartbeat runs less often; 0 for never.";
   };
 }

@@ -1,6 +1,7 @@
 //! What the agent reports about its session, for the journal line: model, tokens, API error status, MCP servers, limits.
 
 use crate::outcome::Required;
+use crate::outcome::retryable::FailedCall;
 use crate::outcome::servers::Servers;
 use murmur_agent::event::{Event, Tokens};
 use murmur_store::journal::entry::Entry;
@@ -16,6 +17,8 @@ pub(super) struct Session {
     /// The total as the agent reports it, subagents included.
     total_usage: Option<Tokens>,
     api_error_status: Option<u64>,
+    /// The last call of the API, if it failed and was repeated.
+    retried: Option<FailedCall>,
     has_begun: bool,
     limits: Reports,
 }
@@ -33,6 +36,9 @@ impl Session {
             }
             Event::RateLimit(limit) => self.limits.add(limit),
             Event::Usage(usage) => self.add(*usage),
+            Event::Retry { status, .. } => self.retried = Some(FailedCall(*status)),
+            // The model has answered.
+            Event::ToolUse { .. } => self.retried = None,
             Event::ApiError(refusal) => self.api_error_status = refusal.status.or(self.api_error_status),
             Event::Result(result) => {
                 if self.model.is_none() {
@@ -60,6 +66,11 @@ impl Session {
         why: &'a dyn Fn(&str) -> Option<String>,
     ) -> Option<Required<'a>> {
         (self.has_begun || !names.is_empty()).then_some(Required { servers: &self.servers, names, why })
+    }
+
+    /// The last call of the API, if it failed.
+    pub(super) fn failed_call(&self) -> Option<FailedCall> {
+        self.api_error_status.map(|status| FailedCall(Some(status))).or(self.retried)
     }
 
     /// The usage limits of its account.

@@ -6,6 +6,7 @@ use murmur_core::config::gate::Gates;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::config::interval::Interval;
 use murmur_core::config::limit::{Source, Sourced};
+use murmur_core::config::on_failure::OnFailure;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::schedule_options::ScheduleOptions;
 use murmur_core::permit::policy::{Policy, Role};
@@ -63,6 +64,11 @@ pub fn rows(heartbeat: &Heartbeat, settings: &ApprovalSettings) -> Vec<Row> {
     let (gates, verifiers) = heartbeat.gates_by_user;
     rows.programs("when", when.0.iter().map(|gate| (&gate.condition, gate.timeout)), gates);
     rows.programs("verify", verify.0.iter().map(|verifier| (&verifier.argv, verifier.timeout)), verifiers);
+    let OnFailure { retry, breaker } = heartbeat.on_failure;
+    retry.into_iter().for_each(|retry| rows.sourced("retry", retry));
+    if breaker.source != Source::Default {
+        rows.sourced("breaker", breaker);
+    }
     rows.0
 }
 

@@ -10,7 +10,8 @@ use crate::host::event::Progress;
 use crate::host::process::{Ending, Run};
 use crate::host::registration::Registration;
 use crate::host::run::{self as host, Spec};
-use crate::outcome::{self, Outcome};
+use crate::outcome::retryable::is_worth_a_retry;
+use crate::outcome::{self, Kind, Outcome};
 use derun::id::SessionId as CaptureId;
 use murmur_agent::conversation::Conversation;
 use murmur_agent::start::RunFolder;
@@ -254,6 +255,8 @@ impl<'a> Beat<'a> {
                     required.as_ref(),
                     reached.as_ref().map(|reached| &*reached.summary),
                 ));
+                entry.retryable =
+                    entry.outcome == Kind::Error && is_worth_a_retry(&run, session.failed_call());
                 fill_in(entry, run);
                 // If the data folder is gone, the beat ended with it, or with its daemon; nobody stopped it.
                 entry.stopped &= !hosted.lost_folder;

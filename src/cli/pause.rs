@@ -11,12 +11,16 @@ use anyhow::bail;
 use derun::cli::stdout::stdout;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::{Cache, Heartbeat, HeartbeatId};
+use murmur_store::failures;
 use murmur_store::journal::unfinished;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
+use sys::error::Failure;
 use sys::paths::DataDir;
 use sys::text::Shown;
+use sys::unreadable::unwritable;
 use sys::{clock, failure, shell};
 
 pub(super) fn run(args: &PauseArgs, env: &UserEnv) -> anyhow::Result<ExitCode> {
@@ -64,7 +68,9 @@ pub(super) fn resume(args: &ResumeArgs, env: &UserEnv) -> anyhow::Result<ExitCod
             pauses.clear();
             was_paused
         })?;
-        writeln!(out, "{}", if was_paused { "resumed all heartbeats" } else { "nothing is paused" })?;
+        let failed = forget_failures(&dir, None)?.values().any(|failures| *failures > 0);
+        let resumed = was_paused || failed;
+        writeln!(out, "{}", if resumed { "resumed all heartbeats" } else { "nothing is paused" })?;
         return Ok(ExitCode::SUCCESS);
     }
     let ids = chosen(args.name.as_deref(), &dir, env, now)?;
@@ -73,10 +79,16 @@ pub(super) fn resume(args: &ResumeArgs, env: &UserEnv) -> anyhow::Result<ExitCod
             ids.iter().map(|id| pauses.remove(Some(id.as_str())).is_some_and(|was| was.is_active(now)));
         (resumed.collect(), pauses.active(now).any(|pause| pause.heartbeat.is_none()))
     })?;
+    let failed = forget_failures(&dir, Some(&ids))?;
     for (id, was_paused) in ids.iter().zip(resumed) {
         let (what, _) = shown(Some(id));
+        if let Some(failures) = failed.get(id.as_str()) {
+            let times = if *failures == 1 { "once" } else { &format!("{failures} times in a row") };
+            writeln!(out, "{what} failed {times}; its failures count from 0 again")?;
+        }
         match (was_paused, all) {
             (true, false) => writeln!(out, "resumed {what}")?,
+            (false, false) if failed.contains_key(id.as_str()) => {}
             (false, false) => writeln!(out, "{what} is not paused")?,
             (_, true) => {
                 writeln!(out, "{what} is still paused, as all are; to resume all, run: murmur resume --all")?
@@ -84,6 +96,11 @@ pub(super) fn resume(args: &ResumeArgs, env: &UserEnv) -> anyhow::Result<ExitCod
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Forgets the failures of these heartbeats, or of all, so that they run as scheduled.
+fn forget_failures(dir: &DataDir, ids: Option<&[HeartbeatId]>) -> Result<BTreeMap<String, u32>, Failure> {
+    failures::forget(dir, ids).map_err(|error| unwritable(&dir.failures(), &error))
 }
 
 /// What is paused, and how it is named on the command line.

@@ -21,6 +21,7 @@ use murmur_core::config::heartbeat::{self, Cache, HeartbeatId};
 use murmur_core::config::settings::Settings;
 use murmur_core::usage_limit::spoken;
 use murmur_rpc::client::AskError;
+use murmur_store::failures;
 use murmur_store::journal::append;
 use murmur_store::journal::read::{Backward, Entries, Found, raw_workspace};
 use murmur_store::journal::unfinished;
@@ -167,6 +168,8 @@ fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<St
         Ok(limits) => _ = state.set_limits(limits, now),
         Err(error) => problems.push(error.line()),
     }
+    let streaks = failures::read(dir).map(|streaks| state.set_streaks(streaks, now));
+    problems.extend(streaks.err().map(|error| error.line()));
     let broker = Broker::load(dir, env.home(), |_| false);
     state.set_deferred(broker.beats());
     let mut heartbeats = status::heartbeats(&state, &settings, now);

@@ -5,6 +5,7 @@
 
 mod deferred_beat;
 mod entry;
+mod failing;
 #[cfg(test)]
 pub(super) mod fixture;
 mod heartbeat_ref;
@@ -21,6 +22,7 @@ use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_core::id::{BeatId, SessionId};
 use murmur_core::permit::request::RequestId;
+use murmur_store::failures::Streaks;
 use murmur_store::limits::Limits;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::num::NonZeroU32;
@@ -28,6 +30,7 @@ use std::path::{Path, PathBuf};
 
 pub use deferred_beat::DeferredBeat;
 pub use entry::Entry;
+pub use failing::StreakChange;
 pub use heartbeat_ref::HeartbeatRef;
 pub use held::{Accounts, Held};
 pub use last_run::{Correction, LastRuns};
@@ -57,6 +60,8 @@ pub struct Heartbeats {
     max_concurrent: usize,
     stopping: bool,
     limits: Limits,
+    /// The failures in a row of heartbeats.
+    streaks: Streaks,
 }
 
 /// A beat to start.
@@ -128,6 +133,7 @@ impl Heartbeats {
             entry.not_before = None;
             entry.count_from(now);
         }
+        self.believe_streaks(now);
         self.apply_limits(now);
     }
 
@@ -207,7 +213,7 @@ impl Heartbeats {
                 name: name.to_owned(),
             });
         }
-        if let Some(held) = self.entries[index].held.clone().filter(|held| now < held.until) {
+        if let Some(held) = self.entries[index].limited.clone().filter(|held| now < held.until) {
             return Err(StartRefusal::Held(held));
         }
         if self.is_taken(&self.entries[index]) {

@@ -4,11 +4,12 @@
 //! where files cannot be watched or the user asks for it.
 //!
 //! `serve/sources.rs` is where events come from and `serve/effects.rs` carries out effects, with `serve/beats.rs`,
-//! `serve/limits.rs`, `serve/observe.rs` and `serve/requests.rs`. `serve/commands.rs` handles commands of clients.
+//! `serve/limits.rs`, `serve/failures.rs`, `serve/observe.rs` and `serve/requests.rs`. `serve/commands.rs` handles commands of clients.
 
 mod beats;
 mod commands;
 mod effects;
+mod failures;
 mod limits;
 mod observe;
 mod requests;
@@ -150,6 +151,8 @@ struct Runner<L> {
     is_stopping: Arc<AtomicBool>,
     /// limits.json when it was last read.
     limits_read: Option<Stamp>,
+    /// failures.json when it was last read.
+    failures_read: Option<Stamp>,
     /// Whether work since the last sleep may have left memory to release.
     is_dirty: bool,
 }
@@ -197,6 +200,7 @@ impl<L: FnMut(&str)> Runner<L> {
             requested: HashMap::new(),
             is_stopping,
             limits_read: None,
+            failures_read: None,
             is_dirty: false,
             user,
             dir,

@@ -108,7 +108,10 @@ impl State {
         match event {
             Event::Started => {
                 let survey = [Effect::Survey, Effect::SurveyHosts];
-                [Effect::ReadPauses, Effect::Reload, Effect::ReadLimits].into_iter().chain(survey).collect()
+                [Effect::ReadPauses, Effect::Reload, Effect::ReadLimits, Effect::ReadFailures]
+                    .into_iter()
+                    .chain(survey)
+                    .collect()
             }
             Event::PathFound => self.path_found(),
             Event::Idle => self.start_due(now),
@@ -149,6 +152,10 @@ impl State {
             Event::Limits(limits) => {
                 self.heartbeats.set_limits(limits, now).into_iter().map(Effect::Log).collect()
             }
+            Event::Failures(streaks) => {
+                self.heartbeats.set_streaks(streaks, now);
+                Vec::new()
+            }
             Event::Deferred(beats) => {
                 self.heartbeats.set_deferred(beats);
                 Vec::new()
@@ -166,6 +173,7 @@ impl State {
             Event::Exited { beat, report } => {
                 vec![
                     Effect::ReadLimits,
+                    Effect::ReadFailures,
                     Effect::ReadJournal,
                     Effect::Then(Box::new(Event::Concluded { beat, report })),
                 ]
@@ -195,6 +203,7 @@ impl State {
             Effect::CleanHosts,
             Effect::ReadSavedRuns,
             Effect::ReadLimits,
+            Effect::ReadFailures,
             Effect::ScanAgents,
             Effect::ReleaseMemory,
         ];

@@ -132,7 +132,7 @@ pub struct HeartbeatStatus {
     /// The request that its last beat waits for; it is not due meanwhile.
     #[serde(default)]
     pub waits_for: Option<String>,
-    /// Why it may not start yet, because of usage limits.
+    /// Why it may not start yet, because of usage limits or failures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<HeldStatus>,
     /// Whether its file is still the template: the daemon does not start it.
@@ -155,6 +155,14 @@ pub struct HeartbeatStatus {
     /// Why it is paused, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<Pause>,
+    /// How many of its last beats failed in a row.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failures: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// A daemon that omits the field does not have it.
@@ -266,11 +274,10 @@ fn heartbeat(
         waiting: running.is_none()
             && waits_for.is_none()
             && entry.next_run().is_some_and(|next| next <= now)
-            && entry.held.as_ref().is_none_or(|held| held.until <= now),
+            && entry.held().is_none_or(|held| held.until <= now),
         waits_for,
         held: entry
-            .held
-            .as_ref()
+            .held()
             .filter(|held| now < held.until)
             .map(|held| HeldStatus { until: rfc3339(held.until), why: held.why.clone() }),
         unedited: heartbeat.unedited,
@@ -280,5 +287,6 @@ fn heartbeat(
         problem: heartbeat.problem.as_ref().map(Hinted::line),
         enabled: heartbeat.is_enabled(),
         paused: None,
+        failures: entry.failures(),
     }
 }

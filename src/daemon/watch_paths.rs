@@ -34,8 +34,12 @@ fn workspace(folder: &Path) -> Vec<Place> {
     places
 }
 
-/// What a beat writes when it starts and ends: its record, its journal line, and the usage limits that it met.
+/// What a beat writes when it starts and ends: its record, its journal line, and the usage limits that it met; and the failures that `murmur resume`
+/// removes.
 #[must_use]
 pub fn beats(dir: &DataDir) -> [Place; 2] {
-    [Place::new(&dir.beats(), &[]), Place::new(dir.root(), &["heartbeats.jsonl", "limits.json"])]
+    [
+        Place::new(&dir.beats(), &[]),
+        Place::new(dir.root(), &["heartbeats.jsonl", "limits.json", "failures.json"]),
+    ]
 }

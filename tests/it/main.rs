@@ -35,6 +35,8 @@ mod env;
 #[cfg(test)]
 mod errors;
 #[cfg(test)]
+mod failures;
+#[cfg(test)]
 mod fake_agents;
 #[cfg(test)]
 mod fake_claude;

@@ -13,6 +13,7 @@
 //! - [`frontmatter`]: the YAML at the top of HEARTBEAT.md
 //! - [`requires`], [`mcp`]: the MCP servers that a heartbeat requires, and those that it may use
 //! - [`reserve`]: the share of usage limits that a heartbeat leaves unused, and what happens when a limit is reached
+//! - [`on_failure`]: whether to retry after a failed beat, and when to run less often
 //! - [`gate`]: what decides whether a beat starts its agent, and whether its success counts
 //! - [`toml_text`]: strict TOML with positions in its errors
 //! - [`heartbeat`]: config.json and frontmatter, combined with the files in the workspace's folder
@@ -35,6 +36,7 @@ pub mod interval;
 pub mod json;
 pub mod limit;
 pub mod mcp;
+pub mod on_failure;
 pub mod permissions;
 pub mod problem;
 pub mod quiet;

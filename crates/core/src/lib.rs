@@ -9,11 +9,13 @@
 //! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats; config.toml → settings
 //! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
 //! - `usage_limit`: pure: what agents reported about an account's usage → until when nothing may start
+//! - `failures`: pure: failures in a row of a heartbeat → when to retry, and when to run less often
 //! - `permit`: pure: (call, policy, rules, findings of `shell_guard`) → a decision, or whom to ask; questions and answers;
 //!   `permit::deny_list` builds the deny list for Claude Code
 //! - `outcome`: how a beat ended, in the words of the journal
 
 pub mod config;
+pub mod failures;
 pub mod id;
 pub mod outcome;
 pub mod permit;

@@ -3,6 +3,7 @@
 mod name;
 mod open;
 mod settings;
+mod state;
 
 use super::shell;
 use crate::error::Hinted;
@@ -203,36 +204,6 @@ impl DataDir {
     #[must_use]
     pub fn trust_lock(&self) -> PathBuf {
         self.root.join("trust.lock")
-    }
-
-    /// What agents reported of their accounts' usage limits.
-    #[must_use]
-    pub fn limits(&self) -> PathBuf {
-        self.root.join("limits.json")
-    }
-
-    /// The lock for changes to [`Self::limits`].
-    #[must_use]
-    pub fn limits_lock(&self) -> PathBuf {
-        self.root.join("limits.lock")
-    }
-
-    /// The heartbeats that the user has paused.
-    #[must_use]
-    pub fn paused(&self) -> PathBuf {
-        self.root.join("paused.json")
-    }
-
-    /// The lock for changes to [`Self::paused`].
-    #[must_use]
-    pub fn paused_lock(&self) -> PathBuf {
-        self.root.join("paused.lock")
-    }
-
-    /// The daemon's record of when every heartbeat last ran.
-    #[must_use]
-    pub fn last_runs(&self) -> PathBuf {
-        self.root.join("last-runs.json")
     }
 
     /// The rules of the project in `folder`, keyed by its real path, so that folders with the same name don't

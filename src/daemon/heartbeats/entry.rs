@@ -5,6 +5,7 @@ use crate::daemon::pauses::PausedUntil;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::config::reserve::OnLimit;
+use murmur_core::failures::Streak;
 use murmur_core::id::SessionId;
 use murmur_core::schedule;
 use murmur_core::usage_limit::Account;
@@ -27,7 +28,11 @@ pub struct Entry {
     /// The account that it uses.
     pub(super) account: Account,
     /// Why it may not start before a time, because of usage limits.
-    pub held: Option<Held>,
+    pub(super) limited: Option<Held>,
+    /// Its failures in a row.
+    pub(super) streak: Option<Streak>,
+    /// Why its schedule may not start it before a time, because of its failures.
+    pub(super) slowed: Option<Held>,
     /// The session of its last beat, if a usage limit stopped that.
     pub(super) stopped: Option<StoppedBeat>,
     /// Until when a person has paused it.
@@ -53,7 +58,9 @@ impl Entry {
             next: None,
             not_before: None,
             account: Account::default(),
-            held: None,
+            limited: None,
+            streak: None,
+            slowed: None,
             stopped: None,
             paused: None,
             opens: None,
@@ -110,18 +117,21 @@ impl Entry {
 
     pub(super) fn due(&self) -> Option<Timestamp> {
         let next = if self.continues().is_some() { schedule::NEVER_RAN } else { self.own_due()? };
-        Some(next.max(self.resumes_from()?).max(self.opens.unwrap_or(schedule::NEVER_RAN)))
+        let slowed = self.slowed.as_ref().map(|slowed| slowed.until);
+        Some(next.max(self.resumes_from()?)).max(self.opens).max(slowed)
+    }
+
+    /// When its schedule, a change of files or a retry makes it due.
+    fn own_due(&self) -> Option<Timestamp> {
+        let starts = self.next.is_some() || self.is_triggered() && self.may_start();
+        let retry = self.retry_at().filter(|_| starts);
+        [self.next, self.trigger_due(), retry].into_iter().flatten().min()
     }
 
     /// When it is to run next, as far as its schedule and a beat to continue decide.
     pub fn planned(&self) -> Option<Timestamp> {
-        let held = self.held.as_ref().map(|held| held.until);
+        let held = self.held().map(|held| held.until);
         if self.continues().is_some() { held.or(self.last_run) } else { self.own_due() }
-    }
-
-    /// When its schedule or a change of files makes it due.
-    fn own_due(&self) -> Option<Timestamp> {
-        self.next.into_iter().chain(self.trigger_due()).min()
     }
 
     /// The session to continue when it starts next: its last beat was stopped by a usage limit.

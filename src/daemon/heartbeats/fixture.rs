@@ -7,6 +7,7 @@ use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_core::config::interval::Interval;
 use murmur_core::config::limit::{Notices, Source, Sourced};
 use murmur_core::config::mcp::Mcp;
+use murmur_core::config::on_failure::OnFailure;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::requires::Requires;
 use murmur_core::config::reserve::OnLimit;
@@ -51,6 +52,7 @@ pub(crate) fn heartbeat(
         mcp: Mcp::default(),
         gates: Gates::default(),
         gates_by_user: (0, 0),
+        on_failure: OnFailure::default(),
         permissions: Permissions::default(),
         denied_by_user: 0,
         notices: Notices::default(),

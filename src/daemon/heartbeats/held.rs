@@ -90,10 +90,11 @@ impl Heartbeats {
     /// Decides again which heartbeats are held.
     pub(super) fn apply_limits(&mut self, now: Timestamp) {
         for entry in &mut self.entries {
-            entry.held = self.limits.accounts.get(&entry.account).and_then(|usage| held(usage, entry, now));
+            entry.limited =
+                self.limits.accounts.get(&entry.account).and_then(|usage| held(usage, entry, now));
             entry.stopped = self.limits.stopped.get(entry.heartbeat.id.as_str()).cloned();
         }
-        self.queue_all();
+        self.apply_streaks();
     }
 
     /// What is known of usage limits.

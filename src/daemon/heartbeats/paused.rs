@@ -45,7 +45,7 @@ impl Entry {
             Some(PausedUntil::Until(until)) => Some(until),
             None => None,
         };
-        let held = self.held.as_ref().map(|held| held.until);
+        let held = self.limited.as_ref().map(|held| held.until);
         let latest = [self.not_before, held, paused].into_iter().flatten().max();
         self.heartbeat.is_enabled().then(|| latest.unwrap_or(NEVER_RAN))
     }

@@ -83,6 +83,12 @@ impl<L: FnMut(&str)> Runner<L> {
             Effect::ReadJournal => return Some(self.read_journal()),
 
             Effect::ReadLimits => return self.read_limits(),
+            Effect::ReadFailures => return self.read_failures(),
+            Effect::KeepStreak(id, streak) => self.keep_streak(&id, streak),
+            Effect::Report(entry) => {
+                let kept = self.write_behind.keep(*entry);
+                self.log_error(kept);
+            }
             Effect::Survey => return self.survey(),
             Effect::WithdrawOrphans => return Some(Event::Orphaned(self.withdraw_orphans())),
             Effect::Announce(start) => return Some(self.announce(*start)),

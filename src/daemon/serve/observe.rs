@@ -5,11 +5,23 @@ use crate::daemon::hosts;
 use crate::daemon::state::{Event, JournalLine};
 use crate::daemon::stuck_monitor::{self, Findings};
 use crate::host::state::Kind;
+use murmur_core::failures::BeatEnd;
 use murmur_core::id::BeatId;
+use murmur_core::outcome;
 use murmur_core::permit::request::RequestId;
+use murmur_store::journal::entry::Entry;
 use murmur_store::journal::unfinished;
 use std::io;
 use sys::clock;
+
+fn end_of(entry: &Entry) -> BeatEnd {
+    use outcome::Kind::{Attention, Error, Limited, Ok, Skipped};
+    match entry.outcome {
+        Ok | Attention => BeatEnd::Success,
+        Error if !entry.stopped => BeatEnd::Failure { retryable: entry.retryable },
+        Error | Limited | Skipped => BeatEnd::Neither,
+    }
+}
 
 impl<L: FnMut(&str)> Runner<L> {
     /// Turns new journal lines into events. An unreadable journal is reported elsewhere.
@@ -23,6 +35,9 @@ impl<L: FnMut(&str)> Runner<L> {
                     workspace: (&entry.workspace).into(),
                     name: entry.heartbeat.clone(),
                     started: entry.started(),
+                    ended: entry.ended(),
+                    end: end_of(entry),
+                    agent: entry.agent.clone(),
                     resumes: entry.resumes.as_deref().and_then(|id| RequestId::parse(id).ok()),
                 });
             },

@@ -8,8 +8,11 @@ use crate::daemon::pauses::Pauses;
 use crate::daemon::pending_runs::Runs;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
+use murmur_core::failures::{BeatEnd, Streak};
 use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
+use murmur_store::failures::Streaks;
+use murmur_store::journal::entry::Entry;
 use murmur_store::journal::unfinished::Survey;
 use murmur_store::limits::Limits;
 use std::collections::HashSet;
@@ -68,6 +71,8 @@ pub enum Event {
     Unread,
     /// What is known of usage limits, if that changed.
     Limits(Limits),
+    /// The failures in a row of heartbeats, if they changed.
+    Failures(Streaks),
     /// The beats that wait for an answer.
     Deferred(Vec<DeferredBeat>),
     /// A client requests a beat.
@@ -161,6 +166,12 @@ pub struct JournalLine {
     pub name: Option<String>,
     /// When it started.
     pub started: Option<Timestamp>,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    /// How it ended.
+    pub end: BeatEnd,
+    /// Its agent.
+    pub agent: String,
     /// The request whose answer it was resumed with.
     pub resumes: Option<RequestId>,
 }
@@ -242,6 +253,12 @@ pub enum Effect {
 
     /// Reads what agents reported of usage limits [`Event::Limits`].
     ReadLimits,
+    /// Reads the failures in a row of heartbeats [`Event::Failures`].
+    ReadFailures,
+    /// Writes the failures in a row of a heartbeat.
+    KeepStreak(HeartbeatId, Option<Streak>),
+    /// Writes a journal line that is not about a beat.
+    Report(Box<Entry>),
     /// Lists the records of beats and tells clients [`Event::Surveyed`].
     Survey,
     /// Withdraws beats that an earlier daemon announced [`Event::Orphaned`].

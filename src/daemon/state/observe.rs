@@ -1,7 +1,7 @@
 //! Follows what changes without this daemon: config.json, the journal, and the beats of others.
 
 use super::{Configuration, Effect, JournalLine, Orphan, Stage, State};
-use crate::daemon::heartbeats::{Correction, HeartbeatRef, LastRuns, Running};
+use crate::daemon::heartbeats::{Correction, HeartbeatRef, LastRuns, Running, StreakChange};
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_store::journal::unfinished::Survey;
@@ -81,7 +81,7 @@ impl State {
         match self.stage {
             // In this order, so that no beat is reported as started after its end.
             Stage::Starting(_) | Stage::Running => {
-                vec![Effect::Survey, Effect::ReadLimits, Effect::ReadJournal]
+                vec![Effect::Survey, Effect::ReadLimits, Effect::ReadFailures, Effect::ReadJournal]
             }
             Stage::Leaving => vec![Effect::FindHeld],
             Stage::EndingOthers => vec![Effect::FindOthers],
@@ -118,16 +118,19 @@ impl State {
         now: Timestamp,
     ) -> Vec<Effect> {
         self.unread = more;
-        let mut resumed = Vec::new();
+        let (mut resumed, mut effects) = (Vec::new(), Vec::new());
         for line in lines {
             // A manual beat may have ended before it was noticed.
-            let is_ours = line.beat.is_some_and(|beat| self.is_ours(&beat));
+            let is_ours = line.beat.as_ref().is_some_and(|beat| self.is_ours(beat));
             if let (false, Some(at)) = (is_ours, line.started) {
                 self.heartbeats.record_run(&line.workspace, line.name.as_deref(), at, now);
             }
+            if let Some(StreakChange { id, streak, report }) = self.heartbeats.beat_ended(&line, now) {
+                effects.push(Effect::KeepStreak(id, streak));
+                effects.extend(report.map(|line| Effect::Report(Box::new(line))));
+            }
             resumed.extend(line.resumes);
         }
-        let mut effects = Vec::new();
         if !resumed.is_empty() {
             effects.push(Effect::ResumesEnded(resumed));
         }

@@ -45,6 +45,7 @@ const OBJECTS: [(&str, &str, &[&str]); 12] = [
             "held",
             "paused",
             "enabled",
+            "failures",
         ],
     ),
     ("murmur permission list --json", "`murmur permission list --json`", &["doubt", "expiresAt"]),

@@ -44,6 +44,12 @@ in
     ];
     verify = "./check.sh";
     gates = "workspace";
+    retry = {
+      max = 3;
+      backoff = "1m";
+      maxBackoff = "30m";
+    };
+    breaker = 5;
   };
   deny = words "deny" {
     permissions = { };
@@ -64,6 +70,8 @@ in
     ];
     verify.run = "./check.sh";
     gates = "config";
+    retry.max = 1;
+    breaker = 0;
   };
   llm = words "llm" {
     permissions = "skip";

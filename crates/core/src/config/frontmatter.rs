@@ -16,6 +16,7 @@ use super::cron::Crons;
 use super::gate::Gates;
 use super::interval::Interval;
 use super::mcp::Mcp;
+use super::on_failure::FailureKeys;
 use super::permissions::Permissions;
 use super::problem::Position;
 use super::requires::Requires;
@@ -61,6 +62,8 @@ pub struct Frontmatter {
     pub options: Option<Box<ScheduleKeys>>,
     /// What must hold before a beat starts its agent, and succeed after it.
     pub gates: Gates,
+    /// What happens after a beat fails.
+    pub on_failure: FailureKeys,
 }
 
 /// Why the frontmatter is not valid.

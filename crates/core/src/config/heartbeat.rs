@@ -24,6 +24,7 @@ use super::gate::Gates;
 use super::interval::Interval;
 use super::limit::{Notices, Source, Sourced};
 use super::mcp::Mcp;
+use super::on_failure::OnFailure;
 use super::permissions::Permissions;
 use super::problem::Problem;
 use super::requires::Requires;
@@ -131,6 +132,8 @@ pub struct Heartbeat {
     pub gates: Gates,
     /// How many gates and verifiers are the user's.
     pub gates_by_user: (usize, usize),
+    /// What happens after a beat fails.
+    pub on_failure: OnFailure,
     /// Why it can't run. A beat that comes due then ends at once with this error.
     pub problem: Option<Problem>,
     /// Whether its file is an unedited template, which the daemon does not start.

@@ -16,6 +16,7 @@ use super::backend::Backends;
 use super::gate::{GateSource, Verify, When};
 use super::interval::Interval;
 use super::mcp;
+use super::on_failure::FailureKeys;
 use super::permissions::Permissions;
 use super::requires::Requires;
 use super::reserve::{OnLimit, Reserve};
@@ -104,6 +105,8 @@ pub(super) struct WorkspaceEntry {
     pub(super) verify: Option<Verify>,
     /// Who may define `when` and `verify`. Default: "config".
     pub(super) gates: Option<Word<GateSource>>,
+    #[serde(flatten)]
+    pub(super) on_failure: FailureKeys,
 }
 
 impl WorkspaceEntry {

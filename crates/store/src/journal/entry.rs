@@ -21,6 +21,8 @@ pub enum LineKind {
     Beat,
     /// An agent that has been quiet for so long that it will hardly continue.
     Stuck,
+    /// A heartbeat that keeps failing, so that it runs less often.
+    Failing,
     /// A kind that only a newer murmur knows.
     Other,
 }
@@ -32,6 +34,7 @@ impl<'de> Deserialize<'de> for LineKind {
             Value::Null => Self::Beat,
             Value::String(word) if word == "beat" => Self::Beat,
             Value::String(word) if word == "stuck" => Self::Stuck,
+            Value::String(word) if word == "failing" => Self::Failing,
             _ => Self::Other,
         })
     }
@@ -50,12 +53,13 @@ impl LineKind {
         match self {
             Self::Beat => None,
             Self::Stuck => Some("stuck"),
+            Self::Failing => Some("failing"),
             Self::Other => Some("other"),
         }
     }
 }
 
-/// A beat, or an agent that is stuck. Times are RFC 3339 in UTC, durations whole milliseconds.
+/// A beat, an agent that is stuck, or a heartbeat that keeps failing. Times are RFC 3339 in UTC, durations whole milliseconds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
@@ -152,6 +156,9 @@ pub struct Entry {
     /// The usage limit that stopped the beat, with `limited`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<LimitReached>,
+    /// Whether the API was overloaded or unreachable, so that a retry may help.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub retryable: bool,
 }
 
 /// Reads the id of a beat; `None` if it is empty.
@@ -203,6 +210,7 @@ impl Entry {
             waiting: None,
             resumes: None,
             limit: None,
+            retryable: false,
         }
     }
 

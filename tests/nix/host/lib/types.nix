@@ -27,7 +27,15 @@ let
     str = plain "string" isString;
     package = plain "package" (value: isAttrs value && value.type or "" == "derivation");
     anything = plain "anything" (_: true);
-    ints.positive = plain "positive integer, meaning >0" (value: isInt value && value > 0);
+    ints = {
+      positive = plain "positive integer, meaning >0" (value: isInt value && value > 0);
+      unsigned = plain "unsigned integer, meaning >=0" (value: isInt value && value >= 0);
+      between =
+        lowest: highest:
+        plain "integer between ${toString lowest} and ${toString highest} (both inclusive)" (
+          value: isInt value && lowest <= value && value <= highest
+        );
+    };
 
     enum = values: plain "one of ${builtins.toJSON values}" (value: lib.elem value values);
     strMatching =

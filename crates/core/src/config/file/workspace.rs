@@ -20,6 +20,7 @@ use crate::config::gate::{GateSource, Gates, Verify, When};
 use crate::config::interval::Interval;
 use crate::config::json::{self, Object};
 use crate::config::mcp::{self, Mcp};
+use crate::config::on_failure::{Breaker, FailureKeys, Retry};
 use crate::config::permissions::Permissions;
 use crate::config::problem::{Position, Problem};
 use crate::config::requires::Requires;
@@ -40,7 +41,7 @@ pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300)
 pub const DEFAULT_BACKGROUND_WAIT: Interval = Interval::from_secs(10).unwrap();
 
 /// The keys of an entry.
-pub(in crate::config) const KEYS: [&str; 33] = [
+pub(in crate::config) const KEYS: [&str; 35] = [
     "path",
     "name",
     "interval",
@@ -74,6 +75,8 @@ pub(in crate::config) const KEYS: [&str; 33] = [
     "when",
     "verify",
     "gates",
+    "retry",
+    "breaker",
 ];
 
 /// A valid entry.
@@ -117,6 +120,8 @@ pub struct Workspace {
     pub gates: Gates,
     /// Who may define gates.
     pub gate_source: GateSource,
+    /// What happens after a beat fails.
+    pub on_failure: FailureKeys,
     /// The position of the entry in config.json.
     pub place: Position,
 }
@@ -145,6 +150,7 @@ impl Workspace {
             last_runs: Box::default(),
             gates: Gates::default(),
             gate_source: GateSource::default(),
+            on_failure: FailureKeys::default(),
             place: Position { line: 1, column: 1 },
         }
     }
@@ -244,6 +250,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                     .collect(),
                 gates,
                 gate_source,
+                on_failure: keys.on_failure,
                 place,
             }),
             (path, first) => {
@@ -318,6 +325,8 @@ impl<'a, 'b> Reader<'a, 'b> {
             "when" => keys.when = checked(text, name, value, When::ACCEPTED)?,
             "verify" => keys.verify = checked(text, name, value, Verify::ACCEPTED)?,
             "gates" => keys.gates = checked(text, name, value, GateSource::ACCEPTED)?,
+            "retry" => keys.on_failure.retry = checked(text, name, value, Retry::ACCEPTED)?,
+            "breaker" => keys.on_failure.breaker = checked(text, name, value, Breaker::ACCEPTED)?,
             unknown => {
                 let problem = text.unknown_key(raw_key, unknown, &KEYS, "rules go into \"permissions\"");
                 if spelling::is_about_permission(unknown) {

@@ -18,6 +18,7 @@ use crate::config::file::is_word;
 use crate::config::gate::{Gates, Verify, When};
 use crate::config::interval::Interval;
 use crate::config::mcp::Mcp;
+use crate::config::on_failure::{Breaker, FailureKeys, Retry};
 use crate::config::permissions::{self, Permissions};
 use crate::config::problem::Position;
 use crate::config::requires::Requires;
@@ -27,7 +28,7 @@ use crate::config::spelling;
 use crate::config::timing::Schedule;
 use crate::config::trigger::On;
 
-const KEYS: [&str; 30] = [
+const KEYS: [&str; 32] = [
     "name",
     "description",
     "interval",
@@ -58,6 +59,8 @@ const KEYS: [&str; 30] = [
     "on",
     "when",
     "verify",
+    "retry",
+    "breaker",
 ];
 
 /// An optional value of a type with rules of its own, and its position.
@@ -126,6 +129,10 @@ struct Keys {
     when: Given<When>,
     #[serde(deserialize_with = "given")]
     verify: Given<Verify>,
+    #[serde(deserialize_with = "given")]
+    retry: Given<Retry>,
+    #[serde(deserialize_with = "given")]
+    breaker: Given<Breaker>,
 }
 
 /// Makes a key without a value an error, rather than an absent key.
@@ -209,6 +216,10 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
             when: checked("when", keys.when)?.unwrap_or_default(),
             verify: checked("verify", keys.verify)?.unwrap_or_default(),
         },
+        on_failure: FailureKeys {
+            retry: checked("retry", keys.retry)?,
+            breaker: checked("breaker", keys.breaker)?,
+        },
     })
 }
 
@@ -283,6 +294,8 @@ fn accepted(key: &str) -> &'static str {
         "on" => On::ACCEPTED,
         "when" => When::ACCEPTED,
         "verify" => Verify::ACCEPTED,
+        "retry" => Retry::ACCEPTED,
+        "breaker" => Breaker::ACCEPTED,
         _ => "write one line of text",
     }
 }

@@ -17,6 +17,7 @@ use crate::config::frontmatter::Frontmatter;
 use crate::config::gate::Gates;
 use crate::config::limit::{MAX_TIME, MAX_TURNS, Notices, Source, Sourced};
 use crate::config::mcp::Mcp;
+use crate::config::on_failure::OnFailure;
 use crate::config::permissions::Permissions;
 use crate::config::problem::Problem;
 use crate::config::requires::Requires;
@@ -156,6 +157,7 @@ fn heartbeat(
     let reserve = notices.higher("reserve", workspace.reserve.map(Sourced::user), front.reserve);
     let on_limit = notices.stricter("onLimit", workspace.on_limit.map(Sourced::user), front.on_limit);
     let options = ScheduleOptions::of(workspace.options.as_deref(), front.options.as_deref(), &mut notices);
+    let on_failure = workspace.on_failure.resolve(front.on_failure, &mut notices);
     let permissions = front.permissions.as_ref();
     if permissions == Some(&Permissions::Skip) && workspace.permissions != Permissions::Skip {
         notices
@@ -202,6 +204,7 @@ fn heartbeat(
         notices,
         gates: gates.unwrap_or_default(),
         gates_by_user: (workspace.gates.when.0.len(), workspace.gates.verify.0.len()),
+        on_failure,
         mcp: front.mcp.as_ref().map_or_else(|| workspace.mcp.clone(), |own| workspace.mcp.narrowed(own)),
         reserve,
         on_limit: on_limit.unwrap_or(Sourced::default(OnLimit::default())),
@@ -282,6 +285,7 @@ pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
         on_limit: Sourced::default(OnLimit::default()),
         gates: Gates::default(),
         gates_by_user: (0, 0),
+        on_failure: OnFailure::default(),
         problem: Some(entry.problem.clone()),
         unedited: false,
         approved: true,

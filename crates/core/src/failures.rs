@@ -1,0 +1,113 @@
+//! Failures in a row of a heartbeat: when to retry, and when to run less often. Pure.
+//!
+//! [`after`] takes in the end of a beat, and [`slowed_until`] is when a heartbeat that keeps failing runs next.
+
+use crate::config::on_failure::{Breaker, OnFailure, Retry};
+use crate::config::timing::Schedule;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+#[cfg(test)]
+mod tests;
+
+/// The longest time between two runs of a heartbeat that keeps failing.
+const LONGEST: SignedDuration = SignedDuration::from_hours(24);
+
+/// Whether the API's answer to a failed call shows that a retry may help: it was overloaded, had an error, took too long or
+/// could not be reached. `None` is no answer at all.
+#[must_use]
+pub fn is_retryable(status: Option<u64>) -> bool {
+    status.is_none_or(|status| matches!(status, 408 | 429 | 500..=599))
+}
+
+/// The failures of a heartbeat since its last success.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Streak {
+    /// How many.
+    pub failures: u32,
+    /// How many of the last ones were retried.
+    #[serde(default)]
+    pub retries: u32,
+    /// When the last one started.
+    pub started_at: Timestamp,
+    /// When to retry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Timestamp>,
+    /// Whether it was reported that the heartbeat runs less often.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reported: bool,
+}
+
+/// How a beat ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BeatEnd {
+    /// It did its work, or waits for an answer.
+    Success,
+    /// It failed, and whether a retry may help.
+    Failure {
+        /// Whether the API was overloaded or unreachable.
+        retryable: bool,
+    },
+    /// Neither: it was stopped or skipped, or a usage limit ended it.
+    Neither,
+}
+
+/// The streak after a beat that started and ended then; `None` if there is none.
+#[must_use]
+pub fn after(
+    before: Option<&Streak>,
+    options: &OnFailure,
+    end: BeatEnd,
+    (started_at, ended_at): (Timestamp, Timestamp),
+) -> Option<Streak> {
+    let retryable = match end {
+        BeatEnd::Success => return None,
+        BeatEnd::Neither => {
+            return before.map(|streak| Streak { retries: 0, retry_at: None, ..streak.clone() });
+        }
+        BeatEnd::Failure { retryable } => retryable,
+    };
+    let (failures, retries, reported) =
+        before.map_or((0, 0, false), |streak| (streak.failures, streak.retries, streak.reported));
+    let failures = failures.saturating_add(1);
+    let may_retry = retryable && doublings(failures, options.breaker.value) == 0;
+    let retry = options.retry.map(|retry| retry.value).filter(|retry| may_retry && retries < retry.max.get());
+    let retry_at = retry.and_then(|retry| ended_at.checked_add(backoff(retry, retries)).ok());
+    let retries = if retry_at.is_some() { retries + 1 } else { 0 };
+    Some(Streak { failures, retries, started_at, retry_at, reported })
+}
+
+/// How long to wait for a retry after `retries` others.
+fn backoff(retry: Retry, retries: u32) -> SignedDuration {
+    doubled(retry.backoff.signed(), retries).min(retry.max_backoff.signed())
+}
+
+/// How often the time between runs has doubled.
+fn doublings(failures: u32, breaker: Breaker) -> u32 {
+    match breaker {
+        Breaker::After(allowed) => (failures.saturating_add(1)).saturating_sub(allowed.get()),
+        Breaker::Off => 0,
+    }
+}
+
+fn doubled(span: SignedDuration, times: u32) -> SignedDuration {
+    // More often than this, any span is longer than every limit.
+    span.saturating_mul(1 << times.min(30))
+}
+
+/// When a heartbeat that keeps failing may run next; `None` if its schedule decides alone. A heartbeat that runs once a day or less
+/// often keeps its schedule.
+#[must_use]
+pub fn slowed_until(streak: &Streak, breaker: Breaker, schedule: &Schedule) -> Option<Timestamp> {
+    let gap = schedule.shortest_gap();
+    let spread = doubled(gap, doublings(streak.failures, breaker)).min(LONGEST);
+    if spread <= gap {
+        return None;
+    }
+    match schedule {
+        Schedule::Every(_) => streak.started_at.checked_add(spread).ok(),
+        // A beat starts a bit later than its time.
+        Schedule::Cron(cron) => cron.next_after(streak.started_at.checked_add(spread - gap / 2).ok()?),
+    }
+}

@@ -1,0 +1,118 @@
+//! failures.json: the failures in a row of heartbeats.
+//!
+//! The daemon writes it as beats end, and `murmur resume` removes entries, both under a lock. A file that is not readable
+//! counts as empty: the heartbeats run as scheduled.
+
+use murmur_core::config::heartbeat::HeartbeatId;
+use murmur_core::failures::Streak;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io;
+use sys::error::Failure;
+use sys::paths::DataDir;
+use sys::{atomic, failure, file, lock};
+
+/// The version of the file.
+const VERSION: u32 = 1;
+
+/// The failures of heartbeats, by their ids. Most have none.
+pub type Streaks = BTreeMap<String, Streak>;
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Contents {
+    version: u32,
+    heartbeats: Streaks,
+}
+
+/// Reads the file; a missing one is empty.
+pub fn read(dir: &DataDir) -> Result<Streaks, Failure> {
+    let path = dir.failures();
+    let bytes = file::read_regular(&path)
+        .map_err(|error| failure!("cannot read {}", path.display()).because(&error))?;
+    let Some(bytes) = bytes else { return Ok(Streaks::default()) };
+    let contents = serde_json::from_slice::<Contents>(&bytes).ok();
+    let contents = contents.filter(|contents| contents.version == VERSION);
+    contents.map(|contents| contents.heartbeats).ok_or_else(|| {
+        failure!(
+            "{} is not what murmur writes, so failures are counted from 0", path.display();
+            "remove it"
+        )
+    })
+}
+
+/// Sets the failures of a heartbeat, or removes them.
+pub fn set(dir: &DataDir, id: &HeartbeatId, streak: Option<Streak>) -> io::Result<()> {
+    change(dir, |streaks| {
+        match streak {
+            Some(streak) => streaks.insert(id.as_str().to_owned(), streak),
+            None => streaks.remove(id.as_str()),
+        };
+    })
+}
+
+/// Removes the failures of these heartbeats, or of all. Returns how many each had.
+pub fn forget(dir: &DataDir, ids: Option<&[HeartbeatId]>) -> io::Result<BTreeMap<String, u32>> {
+    if !dir.failures().exists() {
+        return Ok(BTreeMap::new());
+    }
+    let mut had = BTreeMap::new();
+    change(dir, |streaks| {
+        let is_chosen = |id: &String| ids.is_none_or(|ids| ids.iter().any(|chosen| chosen.as_str() == id));
+        let (chosen, others): (Streaks, Streaks) =
+            std::mem::take(streaks).into_iter().partition(|(id, _)| is_chosen(id));
+        *streaks = others;
+        had = chosen.into_iter().map(|(id, streak)| (id, streak.failures)).collect();
+    })?;
+    Ok(had)
+}
+
+fn change(dir: &DataDir, change: impl FnOnce(&mut Streaks)) -> io::Result<()> {
+    let _lock = lock::lock(&dir.failures_lock())?;
+    let mut heartbeats = read(dir).unwrap_or_default();
+    change(&mut heartbeats);
+    let mut bytes = serde_json::to_vec_pretty(&Contents { version: VERSION, heartbeats })?;
+    bytes.push(b'\n');
+    atomic::write(&dir.failures(), &bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn streak(failures: u32) -> Streak {
+        Streak {
+            failures,
+            retries: 0,
+            started_at: "2026-02-03T10:00:00Z".parse().unwrap(),
+            retry_at: None,
+            reported: false,
+        }
+    }
+
+    #[test]
+    fn failures_are_kept_until_they_are_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        assert_eq!(forget(&dir, None).unwrap(), BTreeMap::new());
+        assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none());
+        let [one, two, three] = ["/a", "/b", "/c"].map(HeartbeatId::parse);
+        for (id, failures) in [(&one, 1), (&two, 2), (&one, 7), (&three, 3)] {
+            set(&dir, id, Some(streak(failures))).unwrap();
+        }
+        set(&dir, &three, None).unwrap();
+        assert_eq!(read(&dir).unwrap().values().map(|streak| streak.failures).collect::<Vec<_>>(), [7, 2]);
+        assert_eq!(forget(&dir, Some(&[two, three])).unwrap(), BTreeMap::from([("/b".to_owned(), 2)]));
+        assert_eq!(forget(&dir, None).unwrap(), BTreeMap::from([("/a".to_owned(), 7)]));
+        assert!(read(&dir).unwrap().is_empty());
+    }
+
+    #[test]
+    fn an_invalid_file_is_reported_and_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        std::fs::write(dir.failures(), "{").unwrap();
+        assert!(read(&dir).unwrap_err().line().ends_with("counted from 0; remove it"));
+        set(&dir, &HeartbeatId::parse("/a"), Some(streak(1))).unwrap();
+        assert_eq!(read(&dir).unwrap().len(), 1);
+    }
+}

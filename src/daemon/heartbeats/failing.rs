@@ -1,0 +1,126 @@
+//! Heartbeats whose beats fail: when a beat is retried, and until when a heartbeat that keeps failing runs less often.
+
+use super::{Entry, Heartbeats, Held};
+use crate::daemon::state::JournalLine;
+use jiff::{SignedDuration, Timestamp};
+use murmur_core::config::heartbeat::HeartbeatId;
+use murmur_core::failures::{self, Streak};
+use murmur_core::outcome::Kind;
+use murmur_store::failures::Streaks;
+use murmur_store::journal::entry::{Entry as Line, LineKind};
+use sys::clock::rfc3339;
+
+/// How the failures of a heartbeat changed.
+#[derive(Debug)]
+pub struct StreakChange {
+    /// The heartbeat.
+    pub id: HeartbeatId,
+    /// Its failures now; `None` if there are none.
+    pub streak: Option<Streak>,
+    /// The journal line that reports that it runs less often from now on.
+    pub report: Option<Line>,
+}
+
+impl Heartbeats {
+    /// Sets the failures of all heartbeats.
+    pub fn set_streaks(&mut self, streaks: Streaks, now: Timestamp) {
+        self.streaks = streaks;
+        self.believe_streaks(now);
+        self.apply_streaks();
+    }
+
+    /// Failures in the future are from before the clock was set back.
+    pub(super) fn believe_streaks(&mut self, now: Timestamp) {
+        for streak in self.streaks.values_mut() {
+            let ahead = streak.started_at.duration_since(now).max(SignedDuration::ZERO);
+            streak.started_at = streak.started_at.min(now);
+            streak.retry_at = streak.retry_at.and_then(|at| at.checked_sub(ahead).ok());
+        }
+    }
+
+    /// Decides again when failing heartbeats run.
+    pub(super) fn apply_streaks(&mut self) {
+        for entry in &mut self.entries {
+            entry.set_streak(self.streaks.get(entry.heartbeat.id.as_str()).cloned());
+        }
+        self.queue_all();
+    }
+
+    /// Takes in the end of a beat; `None` if that changes nothing.
+    pub fn beat_ended(&mut self, line: &JournalLine, now: Timestamp) -> Option<StreakChange> {
+        let place = self.place(&line.workspace, line.name.as_deref())?;
+        let entry = &self.entries[place];
+        let (before, id) = (&entry.streak, entry.heartbeat.id.clone());
+        let times = (line.started?, line.ended?);
+        let mut streak = failures::after(before.as_ref(), &entry.heartbeat.on_failure, line.end, times);
+        if streak == *before {
+            return None;
+        }
+        let mut report = None;
+        if let Some(streak) = &mut streak
+            && !streak.reported
+            && let Some(slowed) = entry.slowed_by(streak)
+        {
+            streak.reported = true;
+            report = Some(entry.report(line, &slowed, now));
+        }
+        match &streak {
+            Some(streak) => self.streaks.insert(id.as_str().to_owned(), streak.clone()),
+            None => self.streaks.remove(id.as_str()),
+        };
+        self.change(place, |entry| entry.set_streak(streak.clone()));
+        Some(StreakChange { id, streak, report })
+    }
+}
+
+impl Entry {
+    fn set_streak(&mut self, streak: Option<Streak>) {
+        self.slowed = streak.as_ref().and_then(|streak| self.slowed_by(streak));
+        self.streak = streak;
+    }
+
+    fn slowed_by(&self, streak: &Streak) -> Option<Held> {
+        let heartbeat = &self.heartbeat;
+        let schedule = heartbeat.schedule.as_ref()?;
+        let until = failures::slowed_until(streak, heartbeat.on_failure.breaker.value, schedule)?;
+        Some(Held { until, why: format!("{} failures in a row", streak.failures) })
+    }
+
+    /// When to retry its last beat.
+    pub(super) fn retry_at(&self) -> Option<Timestamp> {
+        let streak = self.streak.as_ref()?;
+        let is_last = self.last_run.is_none_or(|last| last <= streak.started_at);
+        streak.retry_at.filter(|_| is_last)
+    }
+
+    /// How often it has failed in a row.
+    #[must_use]
+    pub fn failures(&self) -> u32 {
+        self.streak.as_ref().map_or(0, |streak| streak.failures)
+    }
+
+    /// What keeps it from starting for longest: its account's usage limits, or its failures.
+    #[must_use]
+    pub fn held(&self) -> Option<&Held> {
+        self.limited.iter().chain(&self.slowed).max_by_key(|held| held.until)
+    }
+
+    fn report(&self, line: &JournalLine, slowed: &Held, now: Timestamp) -> Line {
+        let Held { until, why } = slowed;
+        let until = rfc3339(*until);
+        let summary = format!(
+            "{why}: the next run is at {until}, and with each further failure, the time to the next doubles; a success or `murmur resume` ends this"
+        );
+        let workspace = line.workspace.to_string_lossy().into_owned();
+        Line {
+            summary: Some(summary),
+            kind: LineKind::Failing,
+            heartbeat: line.name.clone(),
+            agent: line.agent.clone(),
+            ..Line::new(rfc3339(now), workspace, Kind::Attention, 0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

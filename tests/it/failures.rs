@@ -1,0 +1,136 @@
+//! Beats that fail: retries, and heartbeats that run less often.
+
+use insta::assert_snapshot;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::env::{Env, Workspace, fixture};
+
+fn plays(site: &Workspace, name: &str) {
+    site.plays(&json!({ "fixture": fixture(name) }));
+}
+
+fn configured(env: &Env, mut entry: Value) -> Workspace {
+    let site = env.workspace("site", "Do it.");
+    entry["path"] = site.path().into();
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+    site
+}
+
+/// The only heartbeat's status, once it has that many failures.
+fn failed(env: &Env, failures: u64) -> Value {
+    env.wait(&env.data(), || {
+        let mut status = env.ask("status", &Value::Null)["heartbeats"][0].take();
+        let is_it = status["failures"].as_u64().unwrap_or(0) == failures && status["running"].is_null();
+        is_it.then(|| status.take())
+    })
+}
+
+fn time(value: &Value) -> Timestamp {
+    value.as_str().unwrap().parse().unwrap()
+}
+
+#[test]
+fn an_overloaded_api_is_tried_again_and_a_refusal_is_not() {
+    let env = Env::new();
+    let site = configured(&env, json!({ "interval": "1h", "retry": { "max": 2, "backoff": "1s" } }));
+    plays(&site, "api-529");
+    let daemon = env.daemon();
+    let lines = env.wait_for_journal(3);
+    for line in &lines {
+        assert_eq!((&line["outcome"], &line["retryable"]), (&json!("error"), &json!(true)), "{line}");
+    }
+    let between = |one: usize| time(&lines[one + 1]["ts"]).duration_since(time(&lines[one]["ts"]));
+    assert!(between(0) >= SignedDuration::from_secs(1) && between(1) >= SignedDuration::from_secs(2));
+    // Then the schedule decides.
+    let status = failed(&env, 3);
+    let wait = time(&status["nextRun"]).duration_since(time(&lines[2]["ts"]));
+    assert!(wait > SignedDuration::from_mins(59), "{status}");
+    plays(&site, "api-400");
+    env.ask("beat", &json!({ "workspace": site.0 }));
+    let line = env.wait_for_journal(4).pop().unwrap();
+    assert_eq!((&line["outcome"], &line["retryable"]), (&json!("error"), &Value::Null), "{line}");
+    let wait = time(&failed(&env, 4)["nextRun"]).duration_since(time(&line["ts"]));
+    assert!(wait > SignedDuration::from_mins(59));
+    daemon.stop();
+}
+
+#[test]
+fn a_heartbeat_that_keeps_failing_runs_less_often_until_a_success_or_a_resume() {
+    let env = Env::new();
+    let site = configured(&env, json!({ "interval": "1h", "breaker": 2 }));
+    plays(&site, "api-400");
+    let daemon = env.daemon();
+    failed(&env, 1);
+    env.ask("beat", &json!({ "workspace": site.0 }));
+    let lines = env.wait_for_journal(3);
+    assert_eq!((&lines[2]["kind"], &lines[2]["outcome"]), (&json!("failing"), &json!("attention")));
+    let until = time(&lines[1]["ts"]) + SignedDuration::from_hours(2);
+    let said = lines[2]["summary"].as_str().unwrap();
+    assert!(
+        said.starts_with(&format!("2 failures in a row: the next run is at {}", sys::clock::rfc3339(until)))
+    );
+    daemon.stop();
+    // So it is for the next daemon.
+    let daemon = env.daemon();
+    let status = failed(&env, 2);
+    assert_eq!(
+        (&status["held"]["why"], time(&status["held"]["until"])),
+        (&json!("2 failures in a row"), until)
+    );
+    let shown = env.run(["status"]);
+    assert!(shown.contains("  next      in 1h 59m") && shown.contains(": 2 failures in a row"), "{shown}");
+    // It is reported once.
+    env.ask("beat", &json!({ "workspace": site.0 }));
+    let status = failed(&env, 3);
+    assert!(time(&status["held"]["until"]) > until + SignedDuration::from_hours(1), "{status}");
+    assert_eq!(env.journal().len(), 4);
+    let resumed = env.run(["resume", "site"]);
+    assert_snapshot!(resumed.replace(site.path(), "[SITE]"), @"
+    [SITE] failed 3 times in a row; its failures count from 0 again
+    [exit 0]
+    ");
+    assert!(failed(&env, 0)["held"].is_null());
+    // A success does the same.
+    env.ask("beat", &json!({ "workspace": site.0 }));
+    failed(&env, 1);
+    plays(&site, "ok");
+    env.ask("beat", &json!({ "workspace": site.0 }));
+    failed(&env, 0);
+    daemon.stop();
+}
+
+#[test]
+fn wrong_values_name_their_place_and_hold_only_their_workspace() {
+    for (entry, error) in [
+        (json!({ "retry": 3 }), "\"retry\" is 3; write an object such as"),
+        (
+            json!({ "retry": { "max": 0 } }),
+            "\"retry\": \"max\" has a wrong value; write a whole number from 1 to 100",
+        ),
+        (
+            json!({ "retry": { "max": 1, "backoff": "soon" } }),
+            "\"retry\": \"backoff\": \"soon\" is not an interval",
+        ),
+        (
+            json!({ "breaker": -1 }),
+            "\"breaker\" is -1; write a whole number of failures such as 5, or 0 for never",
+        ),
+        (json!({ "breaker": "5" }), "\"breaker\" is \"5\"; write a whole number"),
+    ] {
+        let env = Env::new();
+        configured(&env, entry.clone());
+        let said = env.run(["beat", "site"]);
+        assert!(said.contains(error) && said.contains("config.json:1:"), "{entry}: {said}");
+    }
+    let env = Env::new();
+    let front = "---\nretry: {max: 9}\nbreaker: 0\n---\nDo it.";
+    env.workspace("site", front);
+    let said = env.run(["beat", "site"]);
+    assert_snapshot!(said, @"
+    ok [S]
+    | warning: breaker: 0 in HEARTBEAT.md allows more failures than config.json; 5 applies
+    | warning: retry: 9 times, after 1m to 30m in HEARTBEAT.md has no effect; only config.json can allow retries
+    [exit 0]
+    ");
+}
