@@ -1,14 +1,15 @@
 //! `murmur status`: shows the daemon and every heartbeat, from the daemon if it answers, otherwise from files.
 
+mod detail;
 mod paused;
 
 use super::args::Status as Args;
 use super::requests;
-use super::style::{Colors, Style, plain_line, text_of};
+use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
 use crate::daemon::broker::Broker;
-use crate::daemon::heartbeats::{Accounts, Heartbeats, LastRuns, Running, approve_hint};
-use crate::daemon::status::{self, AccountHold, HeartbeatStatus, HeldStatus, Last, Status};
+use crate::daemon::heartbeats::{Accounts, Heartbeats, LastRuns, Running};
+use crate::daemon::status::{self, AccountHold, HeartbeatStatus, Last, Status};
 use crate::daemon::{approved, client, instance, last_runs, pauses};
 use crate::host::discover;
 use anyhow::{Context, bail};
@@ -17,7 +18,7 @@ use derun::cli::stdout::{is_stdout_error, stdout};
 use jiff::{SignedDuration, Timestamp};
 use murmur_agent::rule_files;
 use murmur_claude_files::trust::Workspaces;
-use murmur_core::config::heartbeat::{self, Cache, HeartbeatId};
+use murmur_core::config::heartbeat::{Cache, HeartbeatId};
 use murmur_core::config::settings::Settings;
 use murmur_core::usage_limit::spoken;
 use murmur_rpc::client::AskError;
@@ -297,7 +298,7 @@ fn print(
         writeln!(out, "{wait} for you; {hint}")?;
     }
     for AccountHold { account, window, until } in &status.holds {
-        let (account, window, end) = (plain_line(account), spoken(window), ahead(until, now));
+        let (account, window, end) = (plain_line(account), spoken(window), detail::ahead(until, now));
         writeln!(out, "on hold: {account}, whose {window} limit is reached; ends {end}")?;
     }
     if status.heartbeats.is_empty() {
@@ -305,7 +306,7 @@ fn print(
         writeln!(out, "no heartbeats{advice}")?;
     }
     for heartbeat in &status.heartbeats {
-        print_heartbeat(out, style, heartbeat, status.daemon.is_some(), now)?;
+        detail::print(out, style, heartbeat, status.daemon.is_some(), now)?;
         if let Some(pause) = heartbeat.paused.as_ref().filter(|pause| pause.heartbeat.is_some()) {
             writeln!(out, "  paused    {}", paused::line(pause, env, now))?;
         }
@@ -314,92 +315,4 @@ fn print(
         }
     }
     Ok(())
-}
-
-fn print_heartbeat(
-    out: &mut impl Write,
-    style: Style,
-    heartbeat: &HeartbeatStatus,
-    daemon: bool,
-    now: Timestamp,
-) -> anyhow::Result<()> {
-    let (title, id) = (plain_line(&heartbeat.title), plain_line(&heartbeat.id));
-    writeln!(out, "\n{}  {}", style.bold(title), style.dim(id))?;
-    writeln!(out, "  schedule  {}", heartbeat.schedule.as_deref().unwrap_or("none"))?;
-    if let Some(on) = &heartbeat.on {
-        writeln!(out, "  on        changes of {}", plain_line(&on.join(", ")))?;
-    }
-    match (&heartbeat.last, heartbeat.unjournaled_run()) {
-        (None, Some(began)) => {
-            writeln!(out, "  last      {}; the journal has no line for it", ago(began, now))?;
-        }
-        (Some(last), later) => {
-            let text = text_of(last.text.as_deref(), last.stopped);
-            let line = format!(
-                "  last      {} {} {text}",
-                style.outcome_of(last.outcome, last.stopped),
-                ago(&last.ended_at, now)
-            );
-            writeln!(out, "{}", line.trim_end())?;
-            if let Some(began) = later {
-                let began = ago(began, now);
-                writeln!(out, "            lastRun is later, {began}; the journal has no line for it")?;
-            }
-        }
-        (None, None) if heartbeat.last_run_ahead.is_some() => writeln!(out, "  last      unknown")?,
-        (None, None) => writeln!(out, "  last      never")?,
-    }
-    let held = heartbeat.next_run.as_deref().and_then(|next| held_at(heartbeat, next));
-    match (&heartbeat.running, &heartbeat.waits_for, &heartbeat.next_run, held) {
-        (Some(running), ..) => writeln!(out, "  running   since {}", ago(&running.since, now))?,
-        (None, Some(id), ..) => writeln!(out, "  next      when request {id} is answered")?,
-        (None, None, ..) if heartbeat.schedule.is_none() && heartbeat.on.is_none() => {
-            writeln!(out, "  next      never")?
-        }
-        (None, None, ..) if !heartbeat.enabled => writeln!(out, "  next      never: \"enabled\" is false")?,
-        (None, None, ..) if !daemon => writeln!(out, "  next      not scheduled: the daemon is not running")?,
-        (None, None, ..) if !heartbeat.approved => writeln!(out, "  next      when it is approved")?,
-        (None, None, ..) if heartbeat.unedited => writeln!(out, "  next      when it is edited")?,
-        (None, None, _, Some(HeldStatus { until, why })) => {
-            writeln!(out, "  next      {}: {}", ahead(until, now), plain_line(why))?;
-        }
-        (None, None, ..) if heartbeat.waiting => writeln!(out, "  next      due, waits for its turn")?,
-        (None, None, Some(next), None) => writeln!(out, "  next      {}", ahead(next, now))?,
-        (None, None, None, None) if heartbeat.paused.is_some() => {
-            writeln!(out, "  next      when it is resumed")?;
-        }
-        (None, None, None, None) if heartbeat.on.is_some() => writeln!(out, "  next      when files change")?,
-        (None, None, None, None) => writeln!(out, "  next      never")?,
-    }
-    if heartbeat.unedited {
-        let file = heartbeat::file_of(heartbeat.workspace.as_ref(), heartbeat.name.as_deref());
-        writeln!(out, "  prompt    not edited yet; edit {}", plain_line(&file.to_string_lossy()))?;
-    }
-    if let (false, Some(name)) = (heartbeat.approved, &heartbeat.name) {
-        let hint = approve_hint(heartbeat.workspace.as_ref(), name);
-        writeln!(out, "  approval  not approved yet; {}", plain_line(&hint))?;
-    }
-    for notice in &heartbeat.notices {
-        writeln!(out, "  notice    {}", plain_line(notice))?;
-    }
-    if let Some(problem) = &heartbeat.problem {
-        writeln!(out, "  problem   {problem}")?;
-    }
-    Ok(())
-}
-
-/// What holds the heartbeat when it is due `next`.
-fn held_at<'a>(heartbeat: &'a HeartbeatStatus, next: &str) -> Option<&'a HeldStatus> {
-    let at = |text: &str| text.parse::<Timestamp>().ok();
-    heartbeat.held.as_ref().filter(|held| at(next) <= at(&held.until))
-}
-
-fn ago(at: &str, now: Timestamp) -> String {
-    at.parse::<Timestamp>()
-        .map_or_else(|_| at.to_owned(), |at| format!("{} ago", span(now.duration_since(at))))
-}
-
-fn ahead(at: &str, now: Timestamp) -> String {
-    at.parse::<Timestamp>()
-        .map_or_else(|_| at.to_owned(), |next| format!("in {} ({at})", span(next.duration_since(now))))
 }

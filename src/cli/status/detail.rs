@@ -1,0 +1,98 @@
+//! One heartbeat, as `murmur status` shows it.
+
+use crate::cli::style::{Colors, Style, plain_line, text_of};
+use crate::daemon::heartbeats::approve_hint;
+use crate::daemon::status::{HeartbeatStatus, HeldStatus};
+use derun::cli::span::span;
+use jiff::Timestamp;
+use murmur_core::config::heartbeat::file_of;
+use std::io::Write;
+
+pub(super) fn print(
+    out: &mut impl Write,
+    style: Style,
+    heartbeat: &HeartbeatStatus,
+    daemon: bool,
+    now: Timestamp,
+) -> anyhow::Result<()> {
+    let (title, id) = (plain_line(&heartbeat.title), plain_line(&heartbeat.id));
+    writeln!(out, "\n{}  {}", style.bold(title), style.dim(id))?;
+    writeln!(out, "  schedule  {}", heartbeat.schedule.as_deref().unwrap_or("none"))?;
+    if let Some(on) = &heartbeat.on {
+        writeln!(out, "  on        changes of {}", plain_line(&on.join(", ")))?;
+    }
+    match (&heartbeat.last, heartbeat.unjournaled_run()) {
+        (None, Some(began)) => {
+            writeln!(out, "  last      {}; the journal has no line for it", ago(began, now))?;
+        }
+        (Some(last), later) => {
+            let text = text_of(last.text.as_deref(), last.stopped);
+            let line = format!(
+                "  last      {} {} {text}",
+                style.outcome_of(last.outcome, last.stopped),
+                ago(&last.ended_at, now)
+            );
+            writeln!(out, "{}", line.trim_end())?;
+            if let Some(began) = later {
+                let began = ago(began, now);
+                writeln!(out, "            lastRun is later, {began}; the journal has no line for it")?;
+            }
+        }
+        (None, None) if heartbeat.last_run_ahead.is_some() => writeln!(out, "  last      unknown")?,
+        (None, None) => writeln!(out, "  last      never")?,
+    }
+    let held = heartbeat.next_run.as_deref().and_then(|next| held_at(heartbeat, next));
+    match (&heartbeat.running, &heartbeat.waits_for, &heartbeat.next_run, held) {
+        (Some(running), ..) => writeln!(out, "  running   since {}", ago(&running.since, now))?,
+        (None, Some(id), ..) => writeln!(out, "  next      when request {id} is answered")?,
+        (None, None, ..) if heartbeat.schedule.is_none() && heartbeat.on.is_none() => {
+            writeln!(out, "  next      never")?
+        }
+        (None, None, ..) if !heartbeat.enabled => writeln!(out, "  next      never: \"enabled\" is false")?,
+        (None, None, ..) if !daemon => writeln!(out, "  next      not scheduled: the daemon is not running")?,
+        (None, None, ..) if !heartbeat.approved => writeln!(out, "  next      when it is approved")?,
+        (None, None, ..) if heartbeat.unedited => writeln!(out, "  next      when it is edited")?,
+        (None, None, _, Some(HeldStatus { until, why })) => {
+            writeln!(out, "  next      {}: {}", ahead(until, now), plain_line(why))?;
+        }
+        (None, None, ..) if heartbeat.waiting => writeln!(out, "  next      due, waits for its turn")?,
+        (None, None, Some(next), None) => writeln!(out, "  next      {}", ahead(next, now))?,
+        (None, None, None, None) if heartbeat.paused.is_some() => {
+            writeln!(out, "  next      when it is resumed")?;
+        }
+        (None, None, None, None) if heartbeat.on.is_some() => writeln!(out, "  next      when files change")?,
+        (None, None, None, None) => writeln!(out, "  next      never")?,
+    }
+    if heartbeat.unedited {
+        let file = file_of(heartbeat.workspace.as_ref(), heartbeat.name.as_deref());
+        writeln!(out, "  prompt    not edited yet; edit {}", plain_line(&file.to_string_lossy()))?;
+    }
+    if let (false, Some(name)) = (heartbeat.approved, &heartbeat.name) {
+        let hint = approve_hint(heartbeat.workspace.as_ref(), name);
+        writeln!(out, "  approval  not approved yet; {}", plain_line(&hint))?;
+    }
+    for notice in &heartbeat.notices {
+        writeln!(out, "  notice    {}", plain_line(notice))?;
+    }
+    if let Some(problem) = &heartbeat.problem {
+        writeln!(out, "  problem   {problem}")?;
+    }
+    Ok(())
+}
+
+/// What holds the heartbeat when it is due `next`.
+fn held_at<'a>(heartbeat: &'a HeartbeatStatus, next: &str) -> Option<&'a HeldStatus> {
+    let at = |text: &str| text.parse::<Timestamp>().ok();
+    heartbeat.held.as_ref().filter(|held| at(next) <= at(&held.until))
+}
+
+fn ago(at: &str, now: Timestamp) -> String {
+    at.parse::<Timestamp>()
+        .map_or_else(|_| at.to_owned(), |at| format!("{} ago", span(now.duration_since(at))))
+}
+
+/// A time to come, for people.
+pub(super) fn ahead(at: &str, now: Timestamp) -> String {
+    at.parse::<Timestamp>()
+        .map_or_else(|_| at.to_owned(), |next| format!("in {} ({at})", span(next.duration_since(now))))
+}
