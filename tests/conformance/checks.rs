@@ -42,7 +42,7 @@ const fn other(name: &'static str, needs: &'static [&'static str], check: fn(&Pa
 /// Checks that are not scenarios: the real CLI as a client of murmur's MCP server, as a hosted agent, under murmur's
 /// hook, with its pulses, against a hostile repository and a hostile agent, and
 /// while nobody watches.
-const OTHERS: [Other; 13] = [
+const OTHERS: [Other; 14] = [
     other("mcp-claude", &[], clients::claude),
     other("host-live", &[], live::across_a_killed_daemon),
     other("permits", &[], permits::a_person_decides),
@@ -55,6 +55,7 @@ const OTHERS: [Other; 13] = [
     other("trust", &[], trust::of_a_hostile_repository),
     other("attacks", &[], attacks::all),
     other("limited", &[], unattended::a_limited_beat_continues),
+    other("overloaded", &[], unattended::an_overload_is_retried),
     other("gates", &[], unattended::gates),
 ];
 

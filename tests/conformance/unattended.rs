@@ -1,4 +1,5 @@
-//! The real Claude Code while nobody watches: an account that reaches its limit and continues after the reset, and gates.
+//! The real Claude Code while nobody watches: an account that reaches its limit and continues after the reset, an
+//! overloaded API, and gates.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::fs::PermissionsExt;
@@ -94,6 +95,26 @@ fn end_hold(place: &Place) -> Result<()> {
     let new = at("limits.json.new");
     std::fs::write(&new, limits.to_string())?;
     Ok(std::fs::rename(new, at("limits.json"))?)
+}
+
+/// A beat that an overloaded API fails is retried, and once it gets through, nothing is left of the failure.
+pub(crate) fn an_overload_is_retried(claude: &Path) -> Result<()> {
+    let overloaded =
+        json!({ "status": 529, "error": { "type": "overloaded_error", "message": "Overloaded" } });
+    let mut place = Place::new(claude, &json!([overloaded]))?;
+    let started = place.murmur(&["start"]).env("CLAUDE_CODE_MAX_RETRIES", "1").output()?;
+    ensure!(started.status.success(), "{started:?}");
+    let mut log = Log::follow(&place)?;
+    configure(&place, &json!({ "lastRun": null, "retry": { "max": 1, "backoff": "1s" } }))?;
+    let failed = log.next()?;
+    ensure!(failed["outcome"] == "error" && failed["retryable"] == true, "{failed}");
+    let done = json!([{ "type": "text", "text": "HEARTBEAT_OK" }]);
+    place.play(&json!([done, done, done]))?;
+    let retried = log.next()?;
+    ensure!(retried["outcome"] == "ok", "{retried}");
+    let status: Value = serde_json::from_slice(&place.run(&["status", "--json"])?.stdout)?;
+    ensure!(status["heartbeats"][0]["failures"] == Value::Null, "{status}");
+    Ok(())
 }
 
 /// A gate that finds nothing keeps the agent from starting, its output reaches the prompt, and success is verified.
