@@ -8,6 +8,7 @@
 //! - `id`: the ids of agents, beats and sessions
 //! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats; config.toml → settings
 //! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
+//! - `usage`: pure: journal lines → beats, cost and tokens, by heartbeat, workspace, day or model
 //! - `usage_limit`: pure: what agents reported about an account's usage → until when nothing may start
 //! - `failures`: pure: failures in a row of a heartbeat → when to retry, and when to run less often
 //! - `permit`: pure: (call, policy, rules, findings of `shell_guard`) → a decision, or whom to ask; questions and answers;
@@ -20,4 +21,5 @@ pub mod id;
 pub mod outcome;
 pub mod permit;
 pub mod schedule;
+pub mod usage;
 pub mod usage_limit;
