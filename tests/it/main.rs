@@ -111,6 +111,8 @@ mod timeout;
 #[cfg(test)]
 mod trust;
 #[cfg(test)]
+mod usage;
+#[cfg(test)]
 mod usage_limits;
 #[cfg(test)]
 mod verbose;
