@@ -16,6 +16,8 @@ mod beat;
 #[cfg(test)]
 mod book;
 #[cfg(test)]
+mod budgets;
+#[cfg(test)]
 #[path = "../built.rs"]
 mod built;
 #[cfg(test)]
@@ -80,6 +82,8 @@ mod permission;
 mod permit;
 #[cfg(test)]
 mod picture;
+#[cfg(test)]
+mod preflight;
 #[cfg(test)]
 mod pulse;
 #[cfg(test)]

@@ -63,14 +63,14 @@ fn without_beats_there_is_nothing_to_count() {
     "#);
     assert!(!env.data().exists());
     assert_snapshot!(env.run(["usage", "--by", "year"]), @r#"
-    error: --by "year" is not a known value
-    hint: write heartbeat, workspace, day or model; see: murmur usage --help
+    | error: --by "year" is not a known value
+    | hint: write heartbeat, workspace, day or model; see: murmur usage --help
     [exit 2]
     "#);
     std::fs::create_dir_all(env.create_data().join("heartbeats.jsonl")).unwrap();
     assert_snapshot!(env.run(["usage"]), @"
-    error: cannot read ~/.murmur/heartbeats.jsonl: it is a folder, not a file
-    hint: move it away: murmur writes a file there
+    | error: cannot read [ENV]/data/heartbeats.jsonl: it is a folder, not a file
+    | hint: move it away: murmur writes a file there
     [exit 1]
     ");
 }
