@@ -1,4 +1,4 @@
-//! `just bench [parse] [beat] [idle] [scan] [crowd] [log] [capture] [host] [hook] [guard] [gate]`: the
+//! `just bench [parse] [beat] [idle] [scan] [crowd] [log] [capture] [host] [hook] [guard] [gate] [usage]`: the
 //! figures in docs/design/performance.md, each with its floor from the same run.
 //!
 //! Every time is a median of runs that alternate with runs of the floor; on a busy machine, read the ratios.
@@ -18,6 +18,7 @@ mod figures {
     pub(crate) mod hook;
     pub(crate) mod host;
     pub(crate) mod idle;
+    pub(crate) mod journal;
     pub(crate) mod journal_watch;
     pub(crate) mod log;
     pub(crate) mod measure;
@@ -26,10 +27,11 @@ mod figures {
     pub(crate) mod scan;
     pub(crate) mod stream;
     pub(crate) mod table;
+    pub(crate) mod usage;
 }
 
 #[cfg(target_os = "linux")]
-use figures::{beat, capture, crowd, gate, guard, hook, host, idle, log, measure, parse, scan, table};
+use figures::{beat, capture, crowd, gate, guard, hook, host, idle, log, measure, parse, scan, table, usage};
 #[cfg(target_os = "linux")]
 use std::io::{self, Write};
 
@@ -41,7 +43,7 @@ type Section = fn(&mut table::Table) -> anyhow::Result<()>;
 const TINY: &str = "--tiny";
 
 #[cfg(target_os = "linux")]
-const SECTIONS: [(&str, Section); 11] = [
+const SECTIONS: [(&str, Section); 12] = [
     ("parse", parse::run),
     ("beat", beat::run),
     ("idle", idle::run),
@@ -53,6 +55,7 @@ const SECTIONS: [(&str, Section); 11] = [
     ("hook", hook::run),
     ("guard", guard::run),
     ("gate", gate::run),
+    ("usage", usage::run),
 ];
 
 #[cfg(target_os = "linux")]

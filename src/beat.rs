@@ -5,6 +5,7 @@
 
 mod gates;
 mod job;
+mod preflight;
 mod session;
 pub mod sources;
 mod stages;

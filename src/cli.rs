@@ -43,6 +43,8 @@ mod style;
 mod trust;
 mod trust_args;
 mod usage;
+mod usage_args;
+mod usage_error;
 mod user_env;
 mod verbose;
 mod workspaces;
@@ -79,7 +81,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let outcome = match parsed(args.clone()) {
         Ok(outcome) => outcome,
         Err(error) => {
-            match usage::describe(&error, &root(&args), &args) {
+            match usage_error::describe(&error, &root(&args), &args) {
                 Some(wrong) => complaint::show(&wrong),
                 None => return printed(&error),
             }
@@ -141,6 +143,7 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Restart(args) => restart::run(&args, &env),
         Command::Status(args) => status::run(&args, &env),
         Command::Limits(args) => limits::run(&args, &env),
+        Command::Usage(args) => usage::run(&args, &env),
         Command::Log(args) => log::run(&args, &env),
         Command::Sessions(args) => sessions::run(&args),
         Command::Show(args) => show::run(&args),

@@ -11,6 +11,7 @@
 pub mod agents;
 pub mod approved;
 pub mod broker;
+pub mod budgets;
 mod claims;
 pub mod client;
 pub mod config_watcher;

@@ -142,6 +142,9 @@ fn by_precedence(
         Ending::Exited(code) if *code != 0 => Some(format!("exited with code {code}")),
         Ending::Exited(_) | Ending::Answered | Ending::Settled { .. } => None,
     };
+    if let Some(result) = results.iter().find(|result| result.subtype == RunResult::OUT_OF_BUDGET) {
+        return Outcome::Error(with_cause("exceeded maxBudgetUsd".to_owned(), Some(result), stderr));
+    }
     if let Some(how) = died {
         // Claude Code exits with the status of its last turn; the first turn that failed has the cause.
         let result = results.iter().find(|result| result.is_error).or(results.last());

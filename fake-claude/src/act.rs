@@ -122,6 +122,8 @@ fn act(
         done,
         begun,
         kept,
+        cost: instructions.cost,
+        spent: 0.0,
         logged_in: !instructions.faults.has(Fault::NotLoggedIn),
         scale: instructions.scale,
         tasks: Vec::new(),

@@ -27,6 +27,8 @@ pub(crate) struct Asked {
     pub(crate) permission_prompt_tool: Option<String>,
     permission_mode: Option<String>,
     pub(crate) max_turns: Option<usize>,
+    /// In US dollars, as it was written.
+    pub(crate) max_budget: Option<String>,
     /// `--setting-sources`; all if unset.
     pub(crate) setting_sources: Option<String>,
     /// `--mcp-config`: files or JSON objects.
@@ -109,6 +111,9 @@ impl Asked {
             return invalid(&format!("Allowed choices are {}.", choices.join(", ")));
         }
         match long {
+            "--max-budget-usd" if !text.trim().parse::<f64>().is_ok_and(|dollars| dollars > 0.0) => {
+                return invalid("--max-budget-usd must be a number greater than 0");
+            }
             "--max-turns" if text.trim().parse::<f64>().is_err() => return invalid("must be a number"),
             "--output-format" => self.output = value.map(str::to_owned),
             "--input-format" => self.input = value.map(str::to_owned),
@@ -125,6 +130,7 @@ impl Asked {
             "--session-id" => self.session_id = value.map(str::to_owned),
             "--permission-prompt-tool" => self.permission_prompt_tool = value.map(str::to_owned),
             "--permission-mode" => self.permission_mode = value.map(str::to_owned),
+            "--max-budget-usd" => self.max_budget = Some(text.trim().to_owned()),
             "--max-turns" => self.max_turns = text.trim().parse().ok(),
             "--disallowedTools" => self.disallowed.extend(value.map(str::to_owned)),
             _ => {}

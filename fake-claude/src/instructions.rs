@@ -58,6 +58,8 @@ pub(crate) struct Instructions {
     pub(crate) version: Option<String>,
     /// What Codex reports of the limits of a login: `primary` and `secondary`. Without it, nobody is logged in.
     pub(crate) limits: Option<Value>,
+    /// The cost of each message from the model, in US dollars.
+    pub(crate) cost: f64,
     /// The duration of one second of Claude Code's waiting time, in seconds.
     pub(crate) scale: f64,
 }
@@ -78,6 +80,8 @@ struct Form {
     version: Option<String>,
     limits: Option<Value>,
     scale: Option<f64>,
+    #[serde(rename = "costUsd", default)]
+    cost: f64,
 }
 
 /// A number of lines, optionally with a size.
@@ -115,6 +119,7 @@ impl Instructions {
             script: file.script.or(env.script),
             version: file.version.or(env.version),
             limits: file.limits,
+            cost: file.cost,
             scale,
         };
         Ok(instructions)
@@ -161,6 +166,7 @@ fn from_environment() -> Result<Form, Failure> {
         script: text("SCRIPT").map(Value::String),
         version: text("VERSION"),
         limits: None,
+        cost: 0.0,
         scale: text("SCALE").map(scale).transpose()?,
     })
 }

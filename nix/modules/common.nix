@@ -18,6 +18,7 @@ rec {
   configJson = builtins.toJSON (
     optionalAttrs (cfg.maxConcurrent != null) { inherit (cfg) maxConcurrent; }
     // optionalAttrs (cfg.reserve != null) { inherit (cfg) reserve; }
+    // optionalAttrs (cfg.budget != null) { inherit (cfg) budget; }
     // {
       workspaces = map entry workspaces;
     }

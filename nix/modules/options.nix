@@ -32,6 +32,15 @@ in
       description = "What beats leave of each usage limit of their account, unless a workspace sets another reserve; null for nothing.";
     };
 
+    budget = mkOption {
+      type = types.nullOr (types.attrsOf (types.either types.number types.str));
+      default = null;
+      example = {
+        month = "100 USD";
+      };
+      description = "How much the beats of all workspaces may cost together per day, week or month; null for no limit.";
+    };
+
     workspaces = mkOption {
       type = types.attrsOf (types.submodule ./workspace.nix);
       default = { };

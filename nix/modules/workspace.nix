@@ -25,6 +25,7 @@ let
   word = shaped "text that is not empty, has no control characters and does not start with \"-\"" (
     "[^-[:cntrl:]][^[:cntrl:]]*"
   );
+  size = shaped "size such as \"256MiB\"" "[0-9]+ *([KMGT]i)?B";
   gate = types.either word (
     types.either (types.listOf types.anything) (types.attrsOf types.anything)
   );
@@ -131,5 +132,8 @@ in
       };
     }) "Whether to retry a beat when the API was overloaded or unreachable.";
     breaker = optional types.ints.unsigned "After how many failures in a row a heartbeat runs less often; 0 for never.";
+    maxBudgetUsd = optional types.number "How much a beat may cost, in US dollars.";
+    budget = optional (types.attrsOf (types.either types.number types.str)) "How much its beats may cost per day, week or month: US dollars, or text such as \"5 USD\" or \"9000000 tokens\".";
+    minFree = optional size "How much space must be free on its disk before a beat starts.";
   };
 }

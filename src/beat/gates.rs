@@ -1,6 +1,7 @@
 //! A beat's gates, before its agent starts, and its verifiers, after the agent reported success.
 
 use super::job::{Job, check};
+use super::preflight;
 use super::stages::Beat;
 use crate::gate::seen::Seen;
 use crate::gate::{self, GateAnswer, GateContext, GateOutput, Problem};
@@ -20,11 +21,12 @@ impl Beat<'_> {
         stop: &watch::Receiver<bool>,
     ) -> Result<Vec<GateOutput>, Outcome> {
         let (job, dir) = (self.job, self.dir);
+        let failed = |failure: Failure| Outcome::Error(failure.line());
+        preflight::check(job).map_err(failed)?;
         // A beat that resumes or continues another one, which has passed them.
         if job.when.is_empty() || job.resumes.is_some() || job.continues.is_some() {
             return Ok(Vec::new());
         }
-        let failed = |failure: Failure| Outcome::Error(failure.line());
         check(job, dir).map_err(failed)?;
         let context = context(job, dir, stop).map_err(failed)?;
         let before = Seen::read(&dir.gates(&job.workspace, job.name.as_deref()));

@@ -103,6 +103,12 @@ pub struct Job {
     /// What must succeed after it reports success.
     #[serde(default)]
     pub verify: Box<[Verifier]>,
+    /// How much it may cost, in US dollars.
+    #[serde(default)]
+    pub max_budget: Option<String>,
+    /// How many bytes must be free on the workspace's disk.
+    #[serde(default)]
+    pub min_free: u64,
 }
 
 /// A conversation to resume with an answer.
@@ -159,6 +165,8 @@ impl Job {
             continues: None,
             when: heartbeat.gates.when.0.clone(),
             verify: heartbeat.gates.verify.0.clone(),
+            min_free: heartbeat.min_free.value.bytes(),
+            max_budget: heartbeat.max_budget.map(|most| most.value.number()),
         }
     }
 
@@ -311,7 +319,7 @@ pub fn prepare(
         .map_err(|error| error.failure())?;
     let program = find::find(&command.program, job.path.as_os_str()).map_err(|missing| missing.failure())?;
     let plan = Plan {
-        kind: RunKind::Beat { max_turns: job.max_turns },
+        kind: RunKind::Beat { max_turns: job.max_turns, max_budget: job.max_budget.as_deref() },
         program,
         args: command.args,
         env: command.env,

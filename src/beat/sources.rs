@@ -1,6 +1,7 @@
 //! Where each setting of a heartbeat comes from, for people, and which requests of its frontmatter were ignored.
 
 use murmur_core::config::approval::{ApprovalSettings, Choice};
+use murmur_core::config::budget::{Budget, Budgets};
 use murmur_core::config::file::DEFAULT_MAX_TURNS;
 use murmur_core::config::gate::Gates;
 use murmur_core::config::heartbeat::Heartbeat;
@@ -11,6 +12,7 @@ use murmur_core::config::permissions::Permissions;
 use murmur_core::config::schedule_options::ScheduleOptions;
 use murmur_core::permit::policy::{Policy, Role};
 use std::fmt;
+use std::sync::Arc;
 
 /// A key, its value, and where it is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +59,15 @@ pub fn rows(heartbeat: &Heartbeat, settings: &ApprovalSettings) -> Vec<Row> {
         rows.sourced("reserve", reserve);
     }
     rows.choice("onLimit", Some(heartbeat.on_limit).filter(|chosen| chosen.source != Source::Default));
+    if let Some(most) = heartbeat.max_budget {
+        rows.sourced("maxBudgetUsd", most);
+    }
+    if let Some(budgets) = &heartbeat.budgets {
+        rows.budgets(budgets);
+    }
+    if heartbeat.min_free.source != Source::Default {
+        rows.sourced("minFree", heartbeat.min_free);
+    }
     if let Some(options) = &heartbeat.options {
         rows.options(options);
     }
@@ -102,6 +113,13 @@ impl Rows {
         options.catch_up.into_iter().for_each(|catch_up| self.sourced("catchUp", catch_up));
         self.choice("overlap", options.overlap);
         options.on.iter().for_each(|on| self.add("on", &on.value, on.source));
+    }
+
+    fn budgets(&mut self, Budgets { total, workspace, own }: &Budgets) {
+        let of = |budget: &Option<Arc<Budget>>, whose: &str| Some(format!("{}, {whose}", budget.as_ref()?));
+        let users = [of(total, "for all heartbeats"), of(workspace, "for the workspace")];
+        users.iter().flatten().for_each(|budget| self.add("budget", budget, Source::ConfigJson));
+        own.iter().for_each(|budget| self.add("budget", budget, Source::Heartbeat));
     }
 
     /// Adds one row each; the first `user` are from config.json and the rest from the frontmatter.

@@ -14,6 +14,7 @@ pub(super) use super::permission_args::{
 pub(super) use super::service_args::{Service, ServiceCommand};
 pub(super) use super::setup_args::{Setup, SetupCommand};
 use super::trust_args::Trust;
+pub(super) use super::usage_args::{ByArg, Usage};
 use crate::outcome::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -63,6 +64,7 @@ pub(super) enum Command {
     Resume(Resume),
     Status(Status),
     Limits(Limits),
+    Usage(Usage),
     Log(Log),
     Sessions(Sessions),
     Show(Show),

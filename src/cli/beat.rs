@@ -12,7 +12,7 @@ use super::user_env::UserEnv;
 use super::verbose;
 use crate::beat::sources::{self, Row};
 use crate::beat::{self, Job, StopReason};
-use crate::daemon::{approved, instance};
+use crate::daemon::{approved, budgets, instance};
 use crate::host::event::Progress;
 use crate::outcome::Kind;
 use anyhow::{Context, bail};
@@ -73,6 +73,7 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
             see_to_approval(&dir, &heartbeat)?;
             if !args.ignore_limits {
                 refuse_on_hold(&dir, &job)?;
+                refuse_over_budget(&dir, &heartbeat)?;
             }
             // If every call is denied, that is the outcome; no agent starts, so other warnings don't matter.
             let user = &job.user.settings;
@@ -118,6 +119,21 @@ fn refuse_on_hold(dir: &DataDir, job: &Job) -> anyhow::Result<()> {
         "{account} is on hold until {until}: its {window} limit is reached";
         "to try anyway, add --ignore-limits"
     ))
+}
+
+/// Rejects a beat whose budget is used up.
+fn refuse_over_budget(dir: &DataDir, heartbeat: &Heartbeat) -> anyhow::Result<()> {
+    let now = clock::now();
+    let journal = dir.journal();
+    let ledger = budgets::ledger(&journal, heartbeat, now)
+        .with_context(|| format!("cannot read {}", journal.display()))?;
+    match ledger.hold(heartbeat, now) {
+        Some(used_up) => {
+            let until = clock::rfc3339(used_up.until);
+            bail!(failure!("it may not start until {until}: {used_up}"; "to try anyway, add --ignore-limits"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Approves a named heartbeat that a person runs; rejects an unapproved one that an agent runs.

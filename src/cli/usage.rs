@@ -1,135 +1,172 @@
-//! Usage errors in murmur's words: `derun::cli::usage` with murmur's hints.
+//! `murmur usage`: shows what beats cost, from the journal.
 
-use super::complaint;
-use clap::Command;
-use std::ffi::OsString;
-use sys::error::Failure;
+use super::args::{ByArg, Usage as Args};
+use super::style::{Style, plain_line};
+use super::user_env::UserEnv;
+use derun::cli::stdout::stdout;
+use jiff::tz::TimeZone;
+use murmur_core::usage::scan::scan;
+use murmur_core::usage::{By, Counter, Group, Sums, Tokens, total};
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use sys::clock::rfc3339;
+use sys::file::open_regular;
+use sys::text::Shown;
+use sys::unreadable::unreadable;
+use unicode_width::UnicodeWidthStr;
 
-/// Describes a usage error in `typed` (program name first) for the command `root`. Returns `None` for help and
-/// version, which are not errors.
-pub(super) fn describe(error: &clap::Error, root: &Command, typed: &[OsString]) -> Option<Failure> {
-    derun::cli::usage::describe(error, root, typed, complaint::hint)
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct UsageJson {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<String>,
+    groups: Vec<GroupJson>,
+    total: SumsJson,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::args::Args;
-    use super::*;
-    use clap::CommandFactory;
+/// One group, with only the fields that it is grouped by.
+#[derive(Debug, Default, Serialize)]
+struct GroupJson {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    heartbeat: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    day: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(flatten)]
+    sums: SumsJson,
+}
 
-    /// Phrases of clap and humantime that must not reach a user.
-    const STOCK: [&str; 12] = [
-        "invalid value",
-        "a value is required",
-        "unexpected argument",
-        "unrecognized",
-        "required arguments were not",
-        "cannot be used with",
-        "expected number at",
-        "time unit needed",
-        "invalid digit",
-        "invalid character",
-        "cannot parse",
-        "possible values",
-    ];
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SumsJson {
+    beats: u64,
+    quiet: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_usd: Option<f64>,
+    tokens: Tokens,
+}
 
-    /// Every command with its full name.
-    fn commands(command: &Command, words: &[String]) -> Vec<(Vec<String>, Command)> {
-        let mut all = vec![(words.to_vec(), command.clone())];
-        for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
-            all.extend(commands(below, &[words, &[below.get_name().to_owned()]].concat()));
+impl From<&Sums> for SumsJson {
+    fn from(sums: &Sums) -> Self {
+        let Sums { beats, quiet, cost, tokens } = *sums;
+        Self { beats, quiet, cost_usd: cost.map(murmur_core::usage::Money::usd), tokens }
+    }
+}
+
+pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let journal = env.read_data_dir()?.journal();
+    let (by, zone) = (By::from(args.by), TimeZone::system());
+    let counters =
+        scan(files(&journal), || Counter::new(by, args.since, &zone), |counter, line| counter.add(line))?;
+    let groups = counters.into_iter().reduce(Counter::merged).map(Counter::groups).unwrap_or_default();
+    let total = total(&groups);
+    let mut out = Shown(stdout().lock());
+    if args.json {
+        let groups = groups.into_iter().map(|(group, sums)| group_json(group, &sums)).collect();
+        let usage = UsageJson { since: args.since.map(rfc3339), groups, total: (&total).into() };
+        writeln!(out, "{}", serde_json::to_string(&usage)?)?;
+    } else if groups.is_empty() {
+        writeln!(out, "no beats to count; see: murmur status")?;
+    } else {
+        table(&mut out, by, &groups, &total)?;
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The files with journal lines. A missing one has none.
+fn files(journal: &Path) -> impl Iterator<Item = io::Result<File>> + Send {
+    let current = match open_regular(journal, File::options().read(true)) {
+        Ok(file) => Some(Ok(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => Some(Err(unreadable(journal, error))),
+    };
+    current.into_iter()
+}
+
+fn group_json(group: Group, sums: &Sums) -> GroupJson {
+    let sums = sums.into();
+    match group {
+        Group::Heartbeat(workspace, heartbeat) => {
+            GroupJson { workspace: Some(workspace), heartbeat, sums, ..GroupJson::default() }
         }
-        all
+        Group::Workspace(workspace) => GroupJson { workspace: Some(workspace), sums, ..GroupJson::default() },
+        Group::Day(day) => GroupJson { day: day.map(|day| day.to_string()), sums, ..GroupJson::default() },
+        Group::Model(model) => GroupJson { model, sums, ..GroupJson::default() },
     }
+}
 
-    fn wrong(words: &[String]) -> Option<Failure> {
-        let typed: Vec<OsString> = words.iter().map(Into::into).collect();
-        let error = Args::command().try_get_matches_from(&typed).err()?;
-        describe(&error, &Args::command(), &typed)
+fn table(out: &mut impl Write, by: By, groups: &[(Group, Sums)], total: &Sums) -> io::Result<()> {
+    let head = match by {
+        By::Heartbeat => "HEARTBEAT",
+        By::Workspace => "WORKSPACE",
+        By::Day => "DAY",
+        By::Model => "MODEL",
+    };
+    let titles = ["BEATS", "QUIET", "COST", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE"];
+    let mut rows = vec![(head.to_owned(), titles.map(str::to_owned))];
+    rows.extend(groups.iter().map(|(group, sums)| (name(group), cells(sums))));
+    if groups.len() > 1 {
+        rows.push(("total".to_owned(), cells(total)));
     }
-
-    #[test]
-    fn every_option_has_its_own_error_message() {
-        let mut root = Args::command();
-        root.build();
-        let mut checked = 0;
-        for (words, command) in commands(&root, &["murmur".to_owned()]) {
-            for arg in
-                command.get_arguments().filter(|arg| arg.get_action().takes_values() && !arg.is_positional())
-            {
-                let option = arg
-                    .get_long()
-                    .map_or_else(|| format!("-{}", arg.get_short().unwrap()), |long| format!("--{long}"));
-                for value in [
-                    None,
-                    Some(""),
-                    Some("-1"),
-                    Some("abc!"),
-                    Some("1 parsec"),
-                    Some("99999999999999999999999"),
-                ] {
-                    let mut typed = words.clone();
-                    typed.push(option.clone());
-                    typed.extend(value.map(str::to_owned));
-                    // Any text is valid for some options.
-                    let Some(failure) = wrong(&typed) else { continue };
-                    let (what, hint) = (failure.to_string(), failure.to_do().unwrap_or_default().to_owned());
-                    checked += 1;
-                    for stock in STOCK {
-                        assert!(!what.contains(stock) && !hint.contains(stock), "{typed:?}: {what} / {hint}");
-                    }
-                    assert!(!what.contains("; "), "{typed:?}: {what}");
-                    let help = format!("ee: {} --help", words.join(" "));
-                    assert!(hint.contains(&help), "{typed:?}: {what} / {hint}");
-                    if value.is_none() {
-                        assert_eq!(what, format!("{option} needs a value"), "{typed:?}");
-                        assert!(hint.contains("rite "), "{typed:?}: {hint}");
-                    }
-                }
-            }
+    let first = rows.iter().map(|(name, _)| name.width()).max().unwrap_or_default();
+    let widths: [usize; 7] =
+        std::array::from_fn(|column| rows.iter().map(|(_, cells)| cells[column].width()).max().unwrap_or(0));
+    let style = Style::of_stdout();
+    for (place, (name, cells)) in rows.iter().enumerate() {
+        let mut line = format!("{name}{}", " ".repeat(first - name.width()));
+        for (cell, width) in cells.iter().zip(widths) {
+            line.push_str(&format!("  {cell:>width$}"));
         }
-        assert!(checked > 100, "{checked}");
+        let is_outer = place == 0 || (groups.len() > 1 && place + 1 == rows.len());
+        writeln!(out, "{}", if is_outer { style.bold(line) } else { line })?;
     }
+    Ok(())
+}
 
-    #[test]
-    fn an_invalid_value_is_reported_with_an_example_and_help() {
-        for (line, expected) in [
-            (
-                "murmur log -n -1",
-                "-n \"-1\" is not a number of lines; write one such as 20, or all; see: murmur log --help",
-            ),
-            ("murmur log -n", "-n needs a value; write one such as 20; see: murmur log --help"),
-            (
-                "murmur start --tick abc",
-                "--tick \"abc\" is not a time span; write one such as 10s, 5m or 1h30m; see: murmur start --help",
-            ),
-            (
-                "murmur host stop a --grace soon",
-                "--grace \"soon\" is not a time span; write one such as 10s, 5m or 1h30m; see: murmur host stop --help",
-            ),
-            (
-                "murmur run --retention soon",
-                "--retention \"soon\" is not a time span; write one such as 10s, 5m or 1h30m; see: murmur run --help",
-            ),
-            (
-                "murmur run --retention 1500ms",
-                "--retention must be whole seconds; write one such as 90s or 7d; see: murmur run --help",
-            ),
-            (
-                "murmur run --retention 40000d",
-                "--retention must be at most a hundred years; write at most 36500d; see: murmur run --help",
-            ),
-            (
-                "murmur log --outcome eror",
-                "--outcome \"eror\" is not a known value; did you mean \"error\"? Write ok, attention, error, limited, skipped or stopped; see: murmur log --help",
-            ),
-            (
-                "murmur --data-dir x log --folow",
-                "unknown option \"--folow\"; did you mean \"--follow\"? See: murmur log --help",
-            ),
-        ] {
-            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            assert_eq!(wrong(&words).unwrap().line(), expected);
+fn name(group: &Group) -> String {
+    match group {
+        Group::Heartbeat(workspace, None) | Group::Workspace(workspace) => plain_line(workspace),
+        Group::Heartbeat(workspace, Some(name)) => format!("{}::{}", plain_line(workspace), plain_line(name)),
+        Group::Day(Some(day)) => day.to_string(),
+        Group::Model(Some(model)) => plain_line(model),
+        Group::Day(None) | Group::Model(None) => "unknown".to_owned(),
+    }
+}
+
+fn cells(sums: &Sums) -> [String; 7] {
+    let Tokens { input, output, cache_read, cache_write } = sums.tokens;
+    let cost = sums.cost.map_or_else(|| "-".to_owned(), |cost| format!("${:.2}", cost.usd()));
+    let quiet = format!("{}%", sums.quiet * 100 / sums.beats.max(1));
+    let [input, output, cache_read, cache_write] = [input, output, cache_read, cache_write].map(short);
+    [sums.beats.to_string(), quiet, cost, input, output, cache_read, cache_write]
+}
+
+/// A count of at most four characters and a unit: `1234`, `56.7k`, `8.9M`.
+fn short(count: u64) -> String {
+    let (unit, letter) = match count {
+        0..10_000 => return count.to_string(),
+        10_000..1_000_000 => (1000, 'k'),
+        1_000_000..1_000_000_000 => (1_000_000, 'M'),
+        _ => (1_000_000_000, 'G'),
+    };
+    format!("{}.{}{letter}", count / unit, count % unit * 10 / unit)
+}
+
+impl From<ByArg> for By {
+    fn from(by: ByArg) -> Self {
+        match by {
+            ByArg::Heartbeat => Self::Heartbeat,
+            ByArg::Workspace => Self::Workspace,
+            ByArg::Day => Self::Day,
+            ByArg::Model => Self::Model,
         }
     }
 }

@@ -7,6 +7,7 @@ use super::{approved, watch_paths};
 use jiff::tz::TimeZone;
 use murmur_core::config::heartbeat::{Cache, Heartbeat};
 use murmur_core::config::problem::Problem;
+use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 use sys::clock;
@@ -110,7 +111,15 @@ impl ConfigWatcher {
                 self.watch(&loaded.heartbeats);
                 let problems = loaded.problem_lines(ahead_message);
                 let (heartbeats, max_concurrent) = (loaded.heartbeats, loaded.max_concurrent);
-                (problems, Some(Configuration { heartbeats, max_concurrent, accounts: Accounts::default() }))
+                (
+                    problems,
+                    Some(Configuration {
+                        heartbeats,
+                        max_concurrent,
+                        accounts: Accounts::default(),
+                        over_budget: HashMap::new(),
+                    }),
+                )
             }
             Err(_) if before < MAX_BUSY && replace::is_being_written(&self.dir.config()) => {
                 self.busy_count = before + 1;

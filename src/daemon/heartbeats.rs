@@ -62,6 +62,8 @@ pub struct Heartbeats {
     limits: Limits,
     /// The failures in a row of heartbeats.
     streaks: Streaks,
+    /// The heartbeats whose budgets are used up.
+    over_budget: HashMap<HeartbeatId, Held>,
 }
 
 /// A beat to start.

@@ -17,6 +17,7 @@ mod sources;
 
 use super::broker::Broker;
 use super::broker::model::Models;
+use super::budgets::Budgets;
 use super::client::{self, Ping};
 use super::config_watcher::ConfigWatcher;
 use super::data_folder::{DataFolder, Lost};
@@ -153,6 +154,7 @@ struct Runner<L> {
     limits_read: Option<Stamp>,
     /// failures.json when it was last read.
     failures_read: Option<Stamp>,
+    budgets: Budgets,
     /// Whether work since the last sleep may have left memory to release.
     is_dirty: bool,
 }
@@ -201,6 +203,7 @@ impl<L: FnMut(&str)> Runner<L> {
             is_stopping,
             limits_read: None,
             failures_read: None,
+            budgets: Budgets::default(),
             is_dirty: false,
             user,
             dir,

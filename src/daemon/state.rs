@@ -118,7 +118,7 @@ impl State {
             Event::Due => vec![Effect::ExpireRequests, Effect::ScanAgents],
             Event::ClockSet => {
                 self.heartbeats.clock_set(now);
-                vec![Effect::RescanAgents]
+                vec![Effect::RescanAgents, Effect::ReadBudgets]
             }
             Event::Tick => {
                 self.heartbeats.clock_set(now);
@@ -156,6 +156,10 @@ impl State {
                 self.heartbeats.set_streaks(streaks, now);
                 Vec::new()
             }
+            Event::OverBudget(over_budget) => {
+                self.heartbeats.set_over_budget(over_budget, now);
+                Vec::new()
+            }
             Event::Deferred(beats) => {
                 self.heartbeats.set_deferred(beats);
                 Vec::new()
@@ -174,6 +178,7 @@ impl State {
                 vec![
                     Effect::ReadLimits,
                     Effect::ReadFailures,
+                    Effect::ReadBudgets,
                     Effect::ReadJournal,
                     Effect::Then(Box::new(Event::Concluded { beat, report })),
                 ]
@@ -204,6 +209,7 @@ impl State {
             Effect::ReadSavedRuns,
             Effect::ReadLimits,
             Effect::ReadFailures,
+            Effect::ReadBudgets,
             Effect::ScanAgents,
             Effect::ReleaseMemory,
         ];

@@ -42,7 +42,7 @@ const fn other(name: &'static str, needs: &'static [&'static str], check: fn(&Pa
 /// Checks that are not scenarios: the real CLI as a client of murmur's MCP server, as a hosted agent, under murmur's
 /// hook, with its pulses, against a hostile repository and a hostile agent, and
 /// while nobody watches.
-const OTHERS: [Other; 14] = [
+const OTHERS: [Other; 16] = [
     other("mcp-claude", &[], clients::claude),
     other("host-live", &[], live::across_a_killed_daemon),
     other("permits", &[], permits::a_person_decides),
@@ -57,6 +57,8 @@ const OTHERS: [Other; 14] = [
     other("limited", &[], unattended::a_limited_beat_continues),
     other("overloaded", &[], unattended::an_overload_is_retried),
     other("gates", &[], unattended::gates),
+    other("over-budget", &[], unattended::budget),
+    other("dead-mcp", &[], unattended::dead_mcp_server),
 ];
 
 /// A Claude Code to check.

@@ -75,7 +75,8 @@ impl Scenario {
 
     /// The arguments of a beat, and the scenario's own.
     pub(crate) fn argv(&self) -> Vec<String> {
-        let mut argv = beat_args(Limits { max_turns: 3, deny: Some(&[]), model: None });
+        let limits = Limits { max_turns: 3, max_budget: None, deny: Some(&[]), model: None };
+        let mut argv = beat_args(limits);
         argv.extend(self.argv.iter().cloned());
         argv
     }

@@ -1,5 +1,5 @@
 //! The real Claude Code while nobody watches: an account that reaches its limit and continues after the reset, an
-//! overloaded API, and gates.
+//! overloaded API, gates, budgets and MCP servers.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::fs::PermissionsExt;
@@ -153,4 +153,53 @@ fn requests(place: &Place) -> Result<String> {
         all.push_str(&String::from_utf8_lossy(&std::fs::read(entry?.path())?));
     }
     Ok(all)
+}
+
+/// The line of a beat, which may be an error.
+fn beat(place: &Place) -> Result<Value> {
+    let output = place.murmur(&["beat", "--json"]).output()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    serde_json::from_slice(&output.stdout).context(said)
+}
+
+/// A beat that costs more than it may says so, and what it cost holds its workspace until the month ends.
+pub(crate) fn budget(claude: &Path) -> Result<()> {
+    let call = json!([{ "type": "tool_use", "id": "toolu_01", "name": "Bash", "input": { "command": "touch ran" } }]);
+    let place = Place::new(claude, &json!([call, [{ "type": "text", "text": "HEARTBEAT_OK" }]]))?;
+    std::fs::create_dir_all(place.folder.path().join("data"))?;
+    configure(&place, &json!({ "maxBudgetUsd": 0.0001, "budget": { "month": "0.0001 USD" } }))?;
+    let exceeded = beat(&place)?;
+    ensure!(exceeded["outcome"] == "error", "{exceeded}");
+    let error = "exceeded maxBudgetUsd: Reached maximum budget ($0.0001)";
+    ensure!(exceeded["error"] == error, "{exceeded}");
+    ensure!(exceeded["costUsd"].as_f64().is_some_and(|cost| cost > 0.0001), "{exceeded}");
+    ensure!(!place.folder.path().join("site/ran").exists(), "its call ran");
+    let refused = place.murmur(&["beat"]).output()?;
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    ensure!(!refused.status.success() && said.contains("the budget of 0.0001 USD a month"), "{said}");
+    Ok(())
+}
+
+/// A required MCP server without a program costs nothing; one that dies makes the beat an error.
+pub(crate) fn dead_mcp_server(claude: &Path) -> Result<()> {
+    let place = Place::new(claude, &json!([[{ "type": "text", "text": "HEARTBEAT_OK" }]]))?;
+    std::fs::create_dir_all(place.folder.path().join("data"))?;
+    configure(&place, &json!({ "requires": ["mail"] }))?;
+    let serve_with = |command: &str| {
+        let servers =
+            json!({ "mcpServers": { "mail": { "type": "stdio", "command": command, "args": [] } } });
+        std::fs::write(place.folder.path().join("home/.claude.json"), servers.to_string())
+    };
+    serve_with("/nonexistent/mail-server")?;
+    let missing = beat(&place)?;
+    let why =
+        "the required MCP server \"mail\" cannot start: /nonexistent/mail-server: No such file or directory";
+    ensure!(missing["error"].as_str().is_some_and(|error| error.starts_with(why)), "{missing}");
+    ensure!(missing["exit"] == Value::Null && requests(&place)?.is_empty(), "{missing}");
+
+    serve_with("false")?;
+    let died = beat(&place)?;
+    let why = "a required MCP server is not available: \"mail\" did not start";
+    ensure!(died["error"] == why, "{died}");
+    Ok(())
 }

@@ -16,6 +16,8 @@ mod beat;
 #[cfg(test)]
 mod book;
 #[cfg(test)]
+mod budgets;
+#[cfg(test)]
 #[path = "../built.rs"]
 mod built;
 #[cfg(test)]
@@ -81,6 +83,8 @@ mod permit;
 #[cfg(test)]
 mod picture;
 #[cfg(test)]
+mod preflight;
+#[cfg(test)]
 mod pulse;
 #[cfg(test)]
 mod pulse_payloads;
@@ -110,6 +114,8 @@ mod status;
 mod timeout;
 #[cfg(test)]
 mod trust;
+#[cfg(test)]
+mod usage;
 #[cfg(test)]
 mod usage_limits;
 #[cfg(test)]

@@ -320,4 +320,7 @@ pub struct RunResult {
 impl RunResult {
     /// The [`RunResult::subtype`] of a turn that failed for a reason that only the agent's last message has.
     pub const ERROR_IN_MESSAGE: &'static str = "error_in_message";
+
+    /// The [`RunResult::subtype`] of a turn that reached the run's limit on its cost.
+    pub const OUT_OF_BUDGET: &'static str = "error_max_budget_usd";
 }

@@ -60,6 +60,8 @@ pub struct Invocation {
 pub struct Limits<'a> {
     /// Maximum number of agent loop iterations.
     pub max_turns: u32,
+    /// How much the beat may cost, in US dollars.
+    pub max_budget: Option<&'a str>,
     /// The workspace's deny patterns; `None` omits the deny list altogether (`permissions: "skip"`).
     pub deny: Option<&'a [String]>,
     /// The model, or `None` for the user's default.
@@ -80,6 +82,9 @@ pub fn beat_args(limits: Limits<'_>) -> Vec<String> {
     ]
     .map(str::to_owned)
     .to_vec();
+    if let Some(dollars) = limits.max_budget {
+        args.extend(["--max-budget-usd".to_owned(), dollars.to_owned()]);
+    }
     push_deny_list(&mut args, limits.deny);
     if let Some(model) = limits.model {
         args.extend(["--model".to_owned(), model.to_owned()]);
@@ -157,10 +162,10 @@ mod tests {
 
     #[test]
     fn skip_omits_the_deny_list_and_the_model_comes_last() {
-        let limits = Limits { max_turns: 7, deny: None, model: Some("opus") };
+        let limits = Limits { max_turns: 7, max_budget: Some("2.5"), deny: None, model: Some("opus") };
         assert_eq!(
             beat_args(limits).join(" "),
-            "--print --dangerously-skip-permissions --verbose --output-format stream-json --max-turns 7 --model opus"
+            "--print --dangerously-skip-permissions --verbose --output-format stream-json --max-turns 7 --max-budget-usd 2.5 --model opus"
         );
     }
 
@@ -176,7 +181,7 @@ mod tests {
     #[test]
     fn own_patterns_are_added_to_the_defaults() {
         let own = ["Bash(curl *)".to_owned()];
-        let args = beat_args(Limits { max_turns: 3, deny: Some(&own), model: None });
+        let args = beat_args(Limits { max_turns: 3, max_budget: None, deny: Some(&own), model: None });
         let at = args.iter().position(|arg| arg == "--disallowedTools").unwrap();
         assert_eq!(args[at + 1..at + 13], deny_list::DEFAULT);
         assert_eq!(args[at + 13..], own);

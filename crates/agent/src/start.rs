@@ -18,6 +18,8 @@ pub enum RunKind<'a> {
     Beat {
         /// Maximum number of agent loop iterations.
         max_turns: u32,
+        /// How much it may cost, in US dollars; only with a backend that can limit it.
+        max_budget: Option<&'a str>,
     },
     /// Messages until stdin is closed.
     Live {

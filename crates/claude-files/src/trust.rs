@@ -16,6 +16,7 @@ mod store;
 use std::path::{Path, PathBuf};
 
 pub use collect::{CollectError, Found, Kind, collect};
+pub use servers::of as servers;
 pub use standing::{Change, Standing, Why, Workspaces, compare};
 pub use start::{OmittedServer, PrivateFile, Start, WrittenFile, start};
 pub use store::{Store, StoreError, Trusted};

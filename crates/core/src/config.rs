@@ -14,6 +14,8 @@
 //! - [`requires`], [`mcp`]: the MCP servers that a heartbeat requires, and those that it may use
 //! - [`reserve`]: the share of usage limits that a heartbeat leaves unused, and what happens when a limit is reached
 //! - [`on_failure`]: whether to retry after a failed beat, and when to run less often
+//! - [`budget`]: how much beats may cost
+//! - [`size`]: an amount of disk space
 //! - [`gate`]: what decides whether a beat starts its agent, and whether its success counts
 //! - [`toml_text`]: strict TOML with positions in its errors
 //! - [`heartbeat`]: config.json and frontmatter, combined with the files in the workspace's folder
@@ -24,6 +26,7 @@
 pub mod active_hours;
 pub mod approval;
 pub mod backend;
+pub mod budget;
 mod checked;
 pub mod cron;
 pub mod edit;
@@ -45,6 +48,7 @@ pub mod reserve;
 pub mod schedule_options;
 pub mod schema;
 pub mod settings;
+pub mod size;
 mod spelling;
 pub mod template;
 pub mod timing;

@@ -6,8 +6,10 @@
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
 //! - `id`: the ids of agents, beats and sessions
+//! - `usage`: pure: journal lines → beats, cost and tokens, by heartbeat, workspace, day or model
 //! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats; config.toml → settings
 //! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
+//! - `spending`: pure: (budgets, beats that ended) → which heartbeats are on hold, and until when
 //! - `usage_limit`: pure: what agents reported about an account's usage → until when nothing may start
 //! - `failures`: pure: failures in a row of a heartbeat → when to retry, and when to run less often
 //! - `permit`: pure: (call, policy, rules, findings of `shell_guard`) → a decision, or whom to ask; questions and answers;
@@ -20,4 +22,6 @@ pub mod id;
 pub mod outcome;
 pub mod permit;
 pub mod schedule;
+pub mod spending;
+pub mod usage;
 pub mod usage_limit;

@@ -32,6 +32,9 @@ pub(crate) struct Actor<'a> {
     pub(super) begun: bool,
     /// The current message from the model, if it is not complete yet.
     pub(super) kept: Option<JoinHandle<Result<(), Failure>>>,
+    /// The cost of each message from the model, and of all so far, in US dollars.
+    pub(super) cost: f64,
+    pub(super) spent: f64,
     /// Whether there is a credential.
     pub(super) logged_in: bool,
     /// The duration of one second of Claude Code's waiting time, in seconds.

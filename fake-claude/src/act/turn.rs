@@ -129,6 +129,17 @@ impl Actor<'_> {
             } else {
                 self.say(content, end_delay, !calls.is_empty())?;
             }
+            self.spent += self.cost;
+            if let Some(most) = self.over_budget() {
+                self.settle()?;
+                let stop = if calls.is_empty() { "end_turn" } else { "tool_use" };
+                return self.end(
+                    &turn,
+                    &json!({"subtype": "error_max_budget_usd", "is_error": true, "stop_reason": stop,
+                    "terminal_reason": "budget_exhausted",
+                    "errors": [format!("Reached maximum budget (${most})")]}),
+                );
+            }
             let text = content.iter().rev().find_map(|block| block["text"].as_str()).unwrap_or_default();
             if calls.is_empty() {
                 if self.stop_hook_continues(text, stopped_before, &mut turn)? {
@@ -146,6 +157,12 @@ impl Actor<'_> {
                 performed => return self.end_early(performed, &turn, false),
             }
         }
+    }
+
+    /// The limit of `--max-budget-usd`, if more than that was spent.
+    fn over_budget(&self) -> Option<String> {
+        let most = self.asked.max_budget.as_deref()?;
+        most.parse::<f64>().is_ok_and(|dollars| self.spent > dollars).then(|| most.to_owned())
     }
 
     /// Prints a message, one line per block. Its calls start before the message is complete and saved.
@@ -266,6 +283,9 @@ impl Actor<'_> {
         let mut line = lines::result(&self.session, 1 + turn.users, &turn.denials, more);
         if !turn.origin.is_null() {
             line["origin"] = turn.origin.clone();
+        }
+        if self.spent > 0.0 {
+            line["total_cost_usd"] = self.spent.into();
         }
         let failed = line["is_error"] == true;
         self.held.push(line);

@@ -27,7 +27,7 @@ pub struct Entry {
     pub(super) not_before: Option<Timestamp>,
     /// The account that it uses.
     pub(super) account: Account,
-    /// Why it may not start before a time, because of usage limits.
+    /// Why it may not start before a time, because of usage limits or budgets.
     pub(super) limited: Option<Held>,
     /// Its failures in a row.
     pub(super) streak: Option<Streak>,

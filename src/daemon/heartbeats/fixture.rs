@@ -11,6 +11,7 @@ use murmur_core::config::on_failure::OnFailure;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::requires::Requires;
 use murmur_core::config::reserve::OnLimit;
+use murmur_core::config::size::Size;
 use murmur_core::config::timing::Schedule;
 use murmur_core::id::BeatId;
 use std::path::Path;
@@ -53,6 +54,9 @@ pub(crate) fn heartbeat(
         gates: Gates::default(),
         gates_by_user: (0, 0),
         on_failure: OnFailure::default(),
+        max_budget: None,
+        budgets: None,
+        min_free: Sourced::default(Size::mebibytes(256)),
         permissions: Permissions::default(),
         denied_by_user: 0,
         notices: Notices::default(),

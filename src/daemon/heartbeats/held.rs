@@ -1,15 +1,15 @@
-//! Heartbeats that may not start, because of the usage limits of their account.
+//! Heartbeats that may not start, because of the usage limits of their account, or of their budgets.
 
 use super::{Entry, Heartbeats};
 use jiff::Timestamp;
 use murmur_agent::backend;
 use murmur_agent::invocation::own_env;
 use murmur_core::config::backend::Backend;
-use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_core::config::settings::Settings;
 use murmur_core::usage_limit::{Account, Usage, spoken};
 use murmur_store::limits::Limits;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use sys::clock::rfc3339;
 use sys::paths::User;
 
@@ -87,11 +87,18 @@ impl Heartbeats {
         lines
     }
 
+    /// Sets which heartbeats' budgets are used up.
+    pub fn set_over_budget(&mut self, over_budget: HashMap<HeartbeatId, Held>, now: Timestamp) {
+        self.over_budget = over_budget;
+        self.apply_limits(now);
+    }
+
     /// Decides again which heartbeats are held.
     pub(super) fn apply_limits(&mut self, now: Timestamp) {
         for entry in &mut self.entries {
-            entry.limited =
-                self.limits.accounts.get(&entry.account).and_then(|usage| held(usage, entry, now));
+            let limit = self.limits.accounts.get(&entry.account).and_then(|usage| held(usage, entry, now));
+            let budget = self.over_budget.get(&entry.heartbeat.id).cloned();
+            entry.limited = limit.into_iter().chain(budget).max_by_key(|held| held.until);
             entry.stopped = self.limits.stopped.get(entry.heartbeat.id.as_str()).cloned();
         }
         self.apply_streaks();

@@ -89,6 +89,7 @@ impl<L: FnMut(&str)> Runner<L> {
                 let kept = self.write_behind.keep(*entry);
                 self.log_error(kept);
             }
+            Effect::ReadBudgets => return self.read_budgets(),
             Effect::Survey => return self.survey(),
             Effect::WithdrawOrphans => return Some(Event::Orphaned(self.withdraw_orphans())),
             Effect::Announce(start) => return Some(self.announce(*start)),
@@ -152,6 +153,7 @@ impl<L: FnMut(&str)> Runner<L> {
         let unwatched = self.sources.triggers.watch(&configuration.heartbeats);
         unwatched.iter().for_each(|problem| (self.log)(&problem.line()));
         configuration.accounts = Accounts::find(&configuration.heartbeats, &self.user);
+        configuration.over_budget = self.load_budgets(&configuration.heartbeats);
         Some(Event::Loaded(configuration))
     }
 

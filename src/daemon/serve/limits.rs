@@ -1,8 +1,15 @@
-//! Reads what agents reported of usage limits.
+//! Reads what keeps heartbeats from starting: what agents reported of usage limits, and what the journal says of budgets.
 
 use super::Runner;
+use crate::daemon::budgets::budget_line;
+use crate::daemon::heartbeats::Held;
 use crate::daemon::state::Event;
+use jiff::Timestamp;
+use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_store::limits;
+use std::collections::HashMap;
+use std::io;
+use sys::clock;
 use sys::file::Stamp;
 
 impl<L: FnMut(&str)> Runner<L> {
@@ -20,5 +27,57 @@ impl<L: FnMut(&str)> Runner<L> {
                 None
             }
         }
+    }
+
+    /// Takes over the budgets of `heartbeats`; returns those that are over budget.
+    pub(super) fn load_budgets(&mut self, heartbeats: &[Heartbeat]) -> HashMap<HeartbeatId, Held> {
+        let now = clock::now();
+        let loaded = self.budgets.load(&self.dir.journal(), heartbeats.iter(), now);
+        self.log_unread_budgets(loaded);
+        self.over_budget(heartbeats.iter(), now)
+    }
+
+    /// Reads new journal lines. Each budget that they use up gets a journal line of its own.
+    pub(super) fn read_budgets(&mut self) -> Option<Event> {
+        let now = clock::now();
+        let heartbeats = self.state.heartbeats().entries().iter().map(|entry| &entry.heartbeat);
+        if self.budgets.ledger().is_ahead(now) {
+            let counted = self.budgets.count_again(&self.dir.journal(), heartbeats, now);
+            self.log_unread_budgets(counted);
+        } else {
+            let read = self.budgets.read();
+            let used_up = self.log_unread_budgets(read).unwrap_or_default();
+            if used_up.is_empty() {
+                return None;
+            }
+            for newly in &used_up {
+                let line = budget_line(newly, now);
+                (self.log)(line.summary.as_deref().unwrap_or_default());
+                let kept = self.write_behind.keep(line);
+                self.log_error(kept);
+            }
+        }
+        let heartbeats = self.state.heartbeats().entries().iter().map(|entry| &entry.heartbeat);
+        Some(Event::OverBudget(self.over_budget(heartbeats, now)))
+    }
+
+    fn over_budget<'a>(
+        &self,
+        heartbeats: impl Iterator<Item = &'a Heartbeat>,
+        now: Timestamp,
+    ) -> HashMap<HeartbeatId, Held> {
+        let held = |heartbeat: &Heartbeat| {
+            let used_up = self.budgets.ledger().hold(heartbeat, now)?;
+            Some((heartbeat.id.clone(), Held { until: used_up.until, why: used_up.to_string() }))
+        };
+        heartbeats.filter(|heartbeat| heartbeat.budgets.is_some()).filter_map(held).collect()
+    }
+
+    fn log_unread_budgets<T>(&mut self, read: io::Result<T>) -> Option<T> {
+        let path = self.dir.journal();
+        read.map_err(|error| {
+            (self.log)(&format!("warning: cannot read {} for budgets: {error}", path.display()));
+        })
+        .ok()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::daemon::client::Beats;
 use crate::daemon::data_folder::Lost;
-use crate::daemon::heartbeats::{Accounts, DeferredBeat, HeartbeatRef, LastRuns, Start};
+use crate::daemon::heartbeats::{Accounts, DeferredBeat, HeartbeatRef, Held, LastRuns, Start};
 use crate::daemon::launch::BeatReport;
 use crate::daemon::pauses::Pauses;
 use crate::daemon::pending_runs::Runs;
@@ -15,7 +15,7 @@ use murmur_store::failures::Streaks;
 use murmur_store::journal::entry::Entry;
 use murmur_store::journal::unfinished::Survey;
 use murmur_store::limits::Limits;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use sys::error::Failure;
@@ -73,6 +73,8 @@ pub enum Event {
     Limits(Limits),
     /// The failures in a row of heartbeats, if they changed.
     Failures(Streaks),
+    /// The heartbeats whose budgets are used up, if that may have changed.
+    OverBudget(HashMap<HeartbeatId, Held>),
     /// The beats that wait for an answer.
     Deferred(Vec<DeferredBeat>),
     /// A client requests a beat.
@@ -140,6 +142,8 @@ pub struct Configuration {
     pub max_concurrent: NonZeroU32,
     /// The accounts that they use.
     pub accounts: Accounts,
+    /// The heartbeats whose budgets are used up.
+    pub over_budget: HashMap<HeartbeatId, Held>,
 }
 
 /// A beat that was announced and has no process.
@@ -259,6 +263,8 @@ pub enum Effect {
     KeepStreak(HeartbeatId, Option<Streak>),
     /// Writes a journal line that is not about a beat.
     Report(Box<Entry>),
+    /// Reads what the journal says of budgets, if that used one up [`Event::OverBudget`].
+    ReadBudgets,
     /// Lists the records of beats and tells clients [`Event::Surveyed`].
     Survey,
     /// Withdraws beats that an earlier daemon announced [`Event::Orphaned`].

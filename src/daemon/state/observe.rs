@@ -10,9 +10,10 @@ use sys::shell;
 
 impl State {
     pub(super) fn loaded(&mut self, configuration: Configuration, now: Timestamp) -> Vec<Effect> {
-        let Configuration { heartbeats, max_concurrent, accounts } = configuration;
+        let Configuration { heartbeats, max_concurrent, accounts, over_budget } = configuration;
         let corrections = self.heartbeats.load(heartbeats, max_concurrent, now);
         self.heartbeats.set_accounts(&accounts, now);
+        self.heartbeats.set_over_budget(over_budget, now);
         let warning = corrections.iter().find_map(|correction| self.set_back_warning(correction));
         warning.map(Effect::Log).into_iter().chain(remember(corrections)).collect()
     }
@@ -81,7 +82,9 @@ impl State {
         match self.stage {
             // In this order, so that no beat is reported as started after its end.
             Stage::Starting(_) | Stage::Running => {
-                vec![Effect::Survey, Effect::ReadLimits, Effect::ReadFailures, Effect::ReadJournal]
+                let read =
+                    [Effect::ReadLimits, Effect::ReadFailures, Effect::ReadBudgets, Effect::ReadJournal];
+                std::iter::once(Effect::Survey).chain(read).collect()
             }
             Stage::Leaving => vec![Effect::FindHeld],
             Stage::EndingOthers => vec![Effect::FindOthers],

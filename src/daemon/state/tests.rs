@@ -15,6 +15,7 @@ fn state(workspaces: &[&str]) -> State {
         heartbeats,
         max_concurrent: NonZeroU32::new(4).unwrap(),
         accounts: Default::default(),
+        over_budget: Default::default(),
     };
     state.on(Event::Loaded(configuration), at("10:00:00"));
     state
@@ -108,7 +109,7 @@ fn a_beat_has_its_record_before_its_process() {
     assert!(on(&mut state, Event::Idle).is_empty());
     assert_eq!(
         on(&mut state, exited("10:00:00", Ok(BeatReport::Journaled))),
-        ["ReadLimits", "ReadFailures", "ReadJournal", "Then Concluded"]
+        ["ReadLimits", "ReadFailures", "ReadBudgets", "ReadJournal", "Then Concluded"]
     );
     assert!(state.is_ours(&beat("10:00:00")), "its line is read while it is ours");
     assert_eq!(on(&mut state, concluded("10:00:00", Ok(BeatReport::Journaled))), ["Release 10:00:00"]);

@@ -86,6 +86,21 @@ fn the_turn_limit_is_an_error() {
 }
 
 #[test]
+fn a_beat_over_its_budget_and_a_dead_mcp_server_are_said_to_be_that() {
+    let env = Env::new();
+    assert_snapshot!(recorded(&env, "budget"), @r#"
+    error [S] exceeded maxBudgetUsd: Reached maximum budget ($0.0001)
+    [exit 1]
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exceeded maxBudgetUsd: Reached maximum budget ($0.0001)","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":1},"model":"claude-opus-5-5","tokens":{"input":10,"output":20,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}
+    "#);
+    assert_snapshot!(recorded(&env, "dead-mcp-server"), @r#"
+    attention [S] HEARTBEAT_OK, but the MCP server "mail" did not start
+    [exit 0]
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"HEARTBEAT_OK, but the MCP server \"mail\" did not start","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"model":"claude-opus-5-5","tokens":{"input":10,"output":20,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}
+    "#);
+}
+
+#[test]
 fn an_api_refusal_is_an_error_although_its_subtype_is_success() {
     let env = Env::new();
     assert_snapshot!(recorded(&env, "api-400"), @r#"

@@ -32,7 +32,7 @@ until_line 'git pull' murmur permission list --watch
 const END: &str = "murmur host stop --all --force; murmur stop";
 
 /// A command, the section of the page with its object, and fields that this setup doesn't produce.
-const OBJECTS: [(&str, &str, &[&str]); 12] = [
+const OBJECTS: [(&str, &str, &[&str]); 13] = [
     (
         "murmur status --json",
         "`murmur status --json`",
@@ -56,6 +56,7 @@ const OBJECTS: [(&str, &str, &[&str]); 12] = [
     ("murmur permission check 'Bash(sudo ls)' --json", "`murmur permission check --json`", &[]),
     ("murmur permission rules --json", "`murmur permission rules --json`", &[]),
     ("murmur service status --json || true", "`murmur service status --json`", &[]),
+    ("murmur usage --json", "`murmur usage --json`", &[]),
     ("murmur sessions --json", "`murmur sessions --json`", &[]),
     ("murmur agents --json", "`murmur agents --json`", &[]),
     ("murmur doctor --json || true", "`murmur doctor --json`", &[]),

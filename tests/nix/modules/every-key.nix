@@ -50,6 +50,12 @@ in
       maxBackoff = "30m";
     };
     breaker = 5;
+    maxBudgetUsd = 2.5;
+    budget = {
+      day = 5;
+      month = "9000000 tokens";
+    };
+    minFree = "2GiB";
   };
   deny = words "deny" {
     permissions = { };

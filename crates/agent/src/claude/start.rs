@@ -9,8 +9,9 @@ use sys::error::{Failure, Hinted};
 pub(crate) fn start(plan: Plan<'_>) -> Result<Prepared, Failure> {
     let guarded = plan.guarded.args(plan.hook).map_err(|error| error.failure())?;
     let own = match plan.kind {
-        RunKind::Beat { max_turns } => {
-            let mut args = beat_args(Limits { max_turns, deny: plan.deny, model: plan.model });
+        RunKind::Beat { max_turns, max_budget } => {
+            let limits = Limits { max_turns, max_budget, deny: plan.deny, model: plan.model };
+            let mut args = beat_args(limits);
             args.extend_from_slice(plan.trust);
             args.extend(guarded);
             args

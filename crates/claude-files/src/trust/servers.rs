@@ -62,6 +62,15 @@ impl Servers {
     }
 }
 
+/// The definitions of all servers in `workspace`, by name, whether they are trusted or not. The user's own take precedence.
+#[must_use]
+pub fn of(home: &Path, workspace: &Path) -> Map<String, Value> {
+    let real = workspace.canonicalize().unwrap_or_else(|_| workspace.to_path_buf());
+    let Servers { user, project: mut all } = Servers::of(&real, &Claude::find(home));
+    all.extend(user);
+    all
+}
+
 fn read(path: &Path) -> Map<String, Value> {
     let bytes = file::read_short(path, MAX_BYTES).ok().flatten().unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()

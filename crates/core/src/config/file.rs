@@ -14,6 +14,7 @@ use std::sync::Arc;
 use sys::error::{Failure, Hinted};
 use sys::failure;
 
+use super::budget::Budget;
 use super::cron::Crons;
 use super::json::{self, Member, Object};
 use super::problem::{Position, Problem};
@@ -28,7 +29,7 @@ use sys::unreadable::uncommon;
 #[cfg(test)]
 pub(super) use workspace::KEYS;
 pub use workspace::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS, Workspace};
-pub(super) use workspace::{DEFAULT_TIMEOUT, is_word};
+pub(super) use workspace::{DEFAULT_MIN_FREE, DEFAULT_TIMEOUT, is_word};
 
 /// The default for how many beats run at once.
 pub const DEFAULT_MAX_CONCURRENT: NonZeroU32 = NonZeroU32::new(4).unwrap();
@@ -95,7 +96,7 @@ impl Hinted for FileError {
     }
 }
 
-const ROOT_KEYS: [&str; 4] = ["maxConcurrent", "reserve", "workspaces", "$schema"];
+const ROOT_KEYS: [&str; 5] = ["maxConcurrent", "reserve", "workspaces", "budget", "$schema"];
 
 impl File {
     /// Reads the file at `path`. A missing file is an empty one.
@@ -127,7 +128,7 @@ impl File {
             if ROOT_KEYS.contains(&name.as_ref()) {
                 continue;
             }
-            let known = &ROOT_KEYS[..3];
+            let known = &ROOT_KEYS[..4];
             let what = text.unknown_key(
                 member.key,
                 &name,
@@ -147,6 +148,11 @@ impl File {
         if let Some(member) = root.get("reserve") {
             file.reserve = workspace::checked(&text, "reserve", member.value, Reserve::ACCEPTED)?;
         }
+        let budget = match root.get("budget") {
+            Some(member) => workspace::checked::<Budget>(&text, "budget", member.value, Budget::ACCEPTED)?,
+            None => None,
+        };
+        let budget = budget.map(|budget| Arc::new(budget.in_zone(crons.zone())));
         if let Some(member) = root.get("workspaces") {
             let entries = text.entries(&member)?;
             file.workspaces.reserve_exact(entries.len());
@@ -154,6 +160,7 @@ impl File {
             file.workspaces.extend(entries.into_iter().map(|entry| reader.read(entry)));
             for workspace in file.workspaces.iter_mut().flatten() {
                 workspace.reserve = workspace.reserve.or(file.reserve);
+                workspace.total_budget.clone_from(&budget);
             }
         }
         refuse_duplicates(&mut file.workspaces, &text);

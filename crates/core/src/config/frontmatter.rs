@@ -8,10 +8,12 @@ mod keys;
 mod tests;
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use sys::error::{Failure, Hinted};
 
 use super::approval::ApprovalSettings;
 use super::backend::Backend;
+use super::budget::{Budget, Usd};
 use super::cron::Crons;
 use super::gate::Gates;
 use super::interval::Interval;
@@ -22,6 +24,7 @@ use super::problem::Position;
 use super::requires::Requires;
 use super::reserve::{OnLimit, Reserve};
 use super::schedule_options::ScheduleKeys;
+use super::size::Size;
 use super::timing::Schedule;
 
 /// Maximum size of the YAML, in bytes.
@@ -64,6 +67,12 @@ pub struct Frontmatter {
     pub gates: Gates,
     /// What happens after a beat fails.
     pub on_failure: FailureKeys,
+    /// How much a beat may cost.
+    pub max_budget: Option<Usd>,
+    /// How much its beats may cost.
+    pub budget: Option<Arc<Budget>>,
+    /// How much space must be free before a beat starts.
+    pub min_free: Option<Size>,
 }
 
 /// Why the frontmatter is not valid.

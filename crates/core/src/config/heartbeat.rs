@@ -18,6 +18,7 @@ use jiff::Timestamp;
 
 use super::approval::ApprovalSettings;
 use super::backend::Backend;
+use super::budget::{Budgets, Usd};
 use super::cron::Crons;
 use super::file::{BadWorkspace, File, Workspace};
 use super::gate::Gates;
@@ -30,6 +31,7 @@ use super::problem::Problem;
 use super::requires::Requires;
 use super::reserve::{OnLimit, Reserve};
 use super::schedule_options::ScheduleOptions;
+use super::size::Size;
 use super::timing::Schedule;
 use super::trigger::On;
 
@@ -134,6 +136,12 @@ pub struct Heartbeat {
     pub gates_by_user: (usize, usize),
     /// What happens after a beat fails.
     pub on_failure: OnFailure,
+    /// How much a beat may cost.
+    pub max_budget: Option<Sourced<Usd>>,
+    /// How much all beats may cost, its own included.
+    pub budgets: Option<Box<Budgets>>,
+    /// How much space must be free on the workspace's disk before a beat starts.
+    pub min_free: Sourced<Size>,
     /// Why it can't run. A beat that comes due then ends at once with this error.
     pub problem: Option<Problem>,
     /// Whether its file is an unedited template, which the daemon does not start.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::approval::{Approval, ApprovalSettings, Checker, Questions, Word};
 use super::backend::Backends;
+use super::budget::{Budget, Usd};
 use super::gate::{GateSource, Verify, When};
 use super::interval::Interval;
 use super::mcp;
@@ -21,6 +22,7 @@ use super::permissions::Permissions;
 use super::requires::Requires;
 use super::reserve::{OnLimit, Reserve};
 use super::schedule_options::ScheduleKeys;
+use super::size::Size;
 
 /// murmur's configuration: which workspaces have heartbeats, and when.
 #[derive(Debug, JsonSchema)]
@@ -33,6 +35,8 @@ struct Config {
     max_concurrent: Option<NonZeroU32>,
     /// The share of each usage limit to leave unused, unless a workspace sets another. Default: none.
     reserve: Option<Reserve>,
+    /// How much the beats of all workspaces may cost together. Default: no limit.
+    budget: Option<Budget>,
     /// The workspaces. An invalid one doesn't affect the others.
     #[schemars(default)]
     workspaces: Vec<WorkspaceEntry>,
@@ -107,6 +111,14 @@ pub(super) struct WorkspaceEntry {
     pub(super) gates: Option<Word<GateSource>>,
     #[serde(flatten)]
     pub(super) on_failure: FailureKeys,
+    /// How much a beat may cost, in US dollars. Default: no limit.
+    pub(super) max_budget_usd: Option<Usd>,
+    /// How much the beats of all its heartbeats may cost together, in US dollars or tokens, in a day, week or month of `tz`.
+    /// Then none starts until the next one. Default: no limit.
+    pub(super) budget: Option<Budget>,
+    /// How much space must be free on the workspace's disk before a beat starts.
+    #[schemars(default = "default_min_free")]
+    pub(super) min_free: Option<Size>,
 }
 
 impl WorkspaceEntry {
@@ -156,6 +168,10 @@ fn default_timeout() -> &'static str {
 
 fn default_background_wait() -> String {
     super::file::DEFAULT_BACKGROUND_WAIT.to_string()
+}
+
+fn default_min_free() -> String {
+    super::file::DEFAULT_MIN_FREE.to_string()
 }
 
 /// The JSON Schema (draft 2020-12) of config.json.

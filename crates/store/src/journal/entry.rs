@@ -23,6 +23,8 @@ pub enum LineKind {
     Stuck,
     /// A heartbeat that keeps failing, so that it runs less often.
     Failing,
+    /// A budget that a beat has used up.
+    Budget,
     /// A kind that only a newer murmur knows.
     Other,
 }
@@ -35,6 +37,7 @@ impl<'de> Deserialize<'de> for LineKind {
             Value::String(word) if word == "beat" => Self::Beat,
             Value::String(word) if word == "stuck" => Self::Stuck,
             Value::String(word) if word == "failing" => Self::Failing,
+            Value::String(word) if word == "budget" => Self::Budget,
             _ => Self::Other,
         })
     }
@@ -54,6 +57,7 @@ impl LineKind {
             Self::Beat => None,
             Self::Stuck => Some("stuck"),
             Self::Failing => Some("failing"),
+            Self::Budget => Some("budget"),
             Self::Other => Some("other"),
         }
     }

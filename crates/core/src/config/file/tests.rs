@@ -300,7 +300,7 @@ fn unknown_keys_are_warnings_and_equal_keys_count_as_the_last() {
     assert_eq!(
         warnings,
         [
-            "/m/config.json:1:2: key \"comment\" is not known; it has no effect; use one of maxConcurrent, reserve, workspaces",
+            "/m/config.json:1:2: key \"comment\" is not known; it has no effect; use one of maxConcurrent, reserve, workspaces, budget",
             "/m/config.json:1:16: key \"maxconcurrent\" is not known; did you mean \"maxConcurrent\"?",
             "/m/config.json:2:32: key \"max_turns\" is not known; did you mean \"maxTurns\"?",
         ]

@@ -15,6 +15,7 @@ use jiff::Timestamp;
 use super::{BadWorkspace, Text};
 use crate::config::approval::{Approval, ApprovalSettings, Checker, Choice, Questions};
 use crate::config::backend::Backends;
+use crate::config::budget::{Budget, Usd};
 use crate::config::cron::{Crons, zone_of};
 use crate::config::gate::{GateSource, Gates, Verify, When};
 use crate::config::interval::Interval;
@@ -27,6 +28,7 @@ use crate::config::requires::Requires;
 use crate::config::reserve::{OnLimit, Reserve};
 use crate::config::schedule_options::ScheduleKeys;
 use crate::config::schema::WorkspaceEntry;
+use crate::config::size::Size;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
 pub(super) use value::checked;
@@ -40,8 +42,11 @@ pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300)
 /// The default for how long background tasks may run after the agent's turn ended.
 pub const DEFAULT_BACKGROUND_WAIT: Interval = Interval::from_secs(10).unwrap();
 
+/// The default for how much space must be free before a beat starts.
+pub(in crate::config) const DEFAULT_MIN_FREE: Size = Size::mebibytes(256);
+
 /// The keys of an entry.
-pub(in crate::config) const KEYS: [&str; 35] = [
+pub(in crate::config) const KEYS: [&str; 38] = [
     "path",
     "name",
     "interval",
@@ -77,6 +82,9 @@ pub(in crate::config) const KEYS: [&str; 35] = [
     "gates",
     "retry",
     "breaker",
+    "maxBudgetUsd",
+    "budget",
+    "minFree",
 ];
 
 /// A valid entry.
@@ -122,6 +130,14 @@ pub struct Workspace {
     pub gate_source: GateSource,
     /// What happens after a beat fails.
     pub on_failure: FailureKeys,
+    /// How much a beat may cost.
+    pub max_budget: Option<Usd>,
+    /// How much all its beats may cost.
+    pub budget: Option<Arc<Budget>>,
+    /// How much the beats of all workspaces may cost.
+    pub total_budget: Option<Arc<Budget>>,
+    /// How much space must be free before a beat starts.
+    pub min_free: Option<Size>,
     /// The position of the entry in config.json.
     pub place: Position,
 }
@@ -151,6 +167,10 @@ impl Workspace {
             gates: Gates::default(),
             gate_source: GateSource::default(),
             on_failure: FailureKeys::default(),
+            max_budget: None,
+            budget: None,
+            total_budget: None,
+            min_free: None,
             place: Position { line: 1, column: 1 },
         }
     }
@@ -221,7 +241,9 @@ impl<'a, 'b> Reader<'a, 'b> {
         let asking = keys.asking();
         let last_run = keys.last_run.map(|moment| moment.0);
         let zone = keys.tz.as_deref().and_then(|name| zone_of(name).ok());
-        let options = keys.options.boxed(zone.as_ref().unwrap_or(self.crons.zone()));
+        let zone = zone.as_ref().unwrap_or(self.crons.zone());
+        let budget = keys.budget.map(|budget| Arc::new(budget.in_zone(zone)));
+        let options = keys.options.boxed(zone);
         let gates = Gates { when: keys.when.unwrap_or_default(), verify: keys.verify.unwrap_or_default() };
         let gate_source = keys.gates.map(|word| word.0).unwrap_or_default();
         match (path, first) {
@@ -251,6 +273,10 @@ impl<'a, 'b> Reader<'a, 'b> {
                 gates,
                 gate_source,
                 on_failure: keys.on_failure,
+                max_budget: keys.max_budget_usd,
+                budget,
+                total_budget: None,
+                min_free: keys.min_free,
                 place,
             }),
             (path, first) => {
@@ -327,6 +353,9 @@ impl<'a, 'b> Reader<'a, 'b> {
             "gates" => keys.gates = checked(text, name, value, GateSource::ACCEPTED)?,
             "retry" => keys.on_failure.retry = checked(text, name, value, Retry::ACCEPTED)?,
             "breaker" => keys.on_failure.breaker = checked(text, name, value, Breaker::ACCEPTED)?,
+            "maxBudgetUsd" => keys.max_budget_usd = checked(text, name, value, Usd::ACCEPTED)?,
+            "budget" => keys.budget = checked(text, name, value, Budget::ACCEPTED)?,
+            "minFree" => keys.min_free = checked(text, name, value, Size::ACCEPTED)?,
             unknown => {
                 let problem = text.unknown_key(raw_key, unknown, &KEYS, "rules go into \"permissions\"");
                 if spelling::is_about_permission(unknown) {

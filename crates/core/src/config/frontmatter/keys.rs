@@ -1,6 +1,7 @@
 //! The keys of the frontmatter: parses YAML into settings; errors have their position in HEARTBEAT.md.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use sys::error::{Failure, Hinted};
 use sys::failure;
 
@@ -11,6 +12,7 @@ use super::{Frontmatter, FrontmatterError};
 use crate::config::active_hours::ActiveHours;
 use crate::config::approval::{Approval, ApprovalSettings, Checker, Choice, Questions, Word};
 use crate::config::backend::Backend;
+use crate::config::budget::{Budget, Usd};
 use crate::config::checked::Checked;
 use crate::config::cron::{Crons, zone_of};
 use crate::config::except::Except;
@@ -24,11 +26,12 @@ use crate::config::problem::Position;
 use crate::config::requires::Requires;
 use crate::config::reserve::{OnLimit, Reserve};
 use crate::config::schedule_options::{CatchUp, Overlap, ScheduleKeys};
+use crate::config::size::Size;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
 use crate::config::trigger::On;
 
-const KEYS: [&str; 32] = [
+const KEYS: [&str; 35] = [
     "name",
     "description",
     "interval",
@@ -61,6 +64,9 @@ const KEYS: [&str; 32] = [
     "verify",
     "retry",
     "breaker",
+    "maxBudgetUsd",
+    "budget",
+    "minFree",
 ];
 
 /// An optional value of a type with rules of its own, and its position.
@@ -133,6 +139,12 @@ struct Keys {
     retry: Given<Retry>,
     #[serde(deserialize_with = "given")]
     breaker: Given<Breaker>,
+    #[serde(deserialize_with = "given")]
+    max_budget_usd: Given<Usd>,
+    #[serde(deserialize_with = "given")]
+    budget: Given<Budget>,
+    #[serde(deserialize_with = "given")]
+    min_free: Given<Size>,
 }
 
 /// Makes a key without a value an error, rather than an absent key.
@@ -180,6 +192,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         wrong(place, error.failure().after(format_args!("{:?}: ", error.key())))
     })?;
     let zone = tz.and_then(|name| zone_of(&name.value).ok());
+    let zone = zone.as_ref().unwrap_or(crons.zone());
     let options = ScheduleKeys {
         enabled: keys.enabled,
         active_hours: checked("activeHours", keys.active_hours)?,
@@ -211,7 +224,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         mcp: checked("mcp", keys.mcp)?,
         reserve: checked("reserve", keys.reserve)?,
         on_limit: checked("onLimit", keys.on_limit)?.map(|word| word.0),
-        options: options.boxed(zone.as_ref().unwrap_or(crons.zone())),
+        options: options.boxed(zone),
         gates: Gates {
             when: checked("when", keys.when)?.unwrap_or_default(),
             verify: checked("verify", keys.verify)?.unwrap_or_default(),
@@ -220,6 +233,9 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
             retry: checked("retry", keys.retry)?,
             breaker: checked("breaker", keys.breaker)?,
         },
+        max_budget: checked("maxBudgetUsd", keys.max_budget_usd)?,
+        budget: checked("budget", keys.budget)?.map(|budget| Arc::new(budget.in_zone(zone))),
+        min_free: checked("minFree", keys.min_free)?,
     })
 }
 
@@ -296,6 +312,9 @@ fn accepted(key: &str) -> &'static str {
         "verify" => Verify::ACCEPTED,
         "retry" => Retry::ACCEPTED,
         "breaker" => Breaker::ACCEPTED,
+        "maxBudgetUsd" => Usd::ACCEPTED,
+        "budget" => Budget::ACCEPTED,
+        "minFree" => Size::ACCEPTED,
         _ => "write one line of text",
     }
 }

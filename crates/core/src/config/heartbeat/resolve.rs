@@ -11,8 +11,11 @@ use super::heartbeat_file::{self, HeartbeatFile};
 use super::{FILE, FOLDER, Heartbeat, HeartbeatId};
 use crate::config::approval::{Approval, ApprovalSettings, Questions};
 use crate::config::backend::{Backend, Backends, Capability, check_keys};
+use crate::config::budget::{Budgets, Usd};
 use crate::config::cron::Crons;
-use crate::config::file::{BadWorkspace, DEFAULT_BACKGROUND_WAIT, DEFAULT_TIMEOUT, Workspace};
+use crate::config::file::{
+    BadWorkspace, DEFAULT_BACKGROUND_WAIT, DEFAULT_MIN_FREE, DEFAULT_TIMEOUT, Workspace,
+};
 use crate::config::frontmatter::Frontmatter;
 use crate::config::gate::Gates;
 use crate::config::limit::{MAX_TIME, MAX_TURNS, Notices, Source, Sourced};
@@ -156,6 +159,14 @@ fn heartbeat(
     let model = notices.own("model", workspace.model.clone().map(Sourced::user), model);
     let reserve = notices.higher("reserve", workspace.reserve.map(Sourced::user), front.reserve);
     let on_limit = notices.stricter("onLimit", workspace.on_limit.map(Sourced::user), front.on_limit);
+    let user_budget = workspace.max_budget.map(Sourced::user);
+    let max_budget = notices.lower("maxBudgetUsd", user_budget, front.max_budget, Usd::MOST);
+    let min_free = notices.higher("minFree", workspace.min_free.map(Sourced::user), front.min_free);
+    let budgets = Budgets {
+        total: workspace.total_budget.clone(),
+        workspace: workspace.budget.clone(),
+        own: front.budget.clone(),
+    };
     let options = ScheduleOptions::of(workspace.options.as_deref(), front.options.as_deref(), &mut notices);
     let on_failure = workspace.on_failure.resolve(front.on_failure, &mut notices);
     let permissions = front.permissions.as_ref();
@@ -208,6 +219,9 @@ fn heartbeat(
         mcp: front.mcp.as_ref().map_or_else(|| workspace.mcp.clone(), |own| workspace.mcp.narrowed(own)),
         reserve,
         on_limit: on_limit.unwrap_or(Sourced::default(OnLimit::default())),
+        max_budget,
+        budgets: budgets.boxed(),
+        min_free: min_free.unwrap_or(Sourced::default(DEFAULT_MIN_FREE)),
         problem,
         unedited,
         approved: name.is_none(),
@@ -251,6 +265,12 @@ fn lacking(backend: &Backend, workspace: &Workspace, front: &Frontmatter) -> Res
                 wants(|asks| asks.questions == Some(Questions::Broker)),
                 Capability::Questions,
             ),
+            ("maxBudgetUsd", workspace.max_budget.or(front.max_budget).is_some(), Capability::Budget),
+            (
+                "budget",
+                [&workspace.budget, &front.budget].into_iter().flatten().any(|budget| budget.is_in_money()),
+                Capability::Cost,
+            ),
         ],
     )
 }
@@ -286,6 +306,9 @@ pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
         gates: Gates::default(),
         gates_by_user: (0, 0),
         on_failure: OnFailure::default(),
+        max_budget: None,
+        budgets: None,
+        min_free: Sourced::default(DEFAULT_MIN_FREE),
         problem: Some(entry.problem.clone()),
         unedited: false,
         approved: true,

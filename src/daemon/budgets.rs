@@ -1,0 +1,140 @@
+//! Reads the journal for budgets: once from its beginning, and then only what is appended.
+//!
+//! Takes the heartbeats; returns which budgets the new lines use up. `murmur_core::spending` decides.
+
+use jiff::Timestamp;
+use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::outcome::Kind;
+use murmur_core::spending::{Ledger, UsedUp};
+use murmur_core::usage::line::Line;
+use murmur_core::usage::scan::scan;
+use murmur_store::journal::entry::{Entry, LineKind};
+use murmur_store::journal::tail::Tail;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use sys::clock::rfc3339;
+use sys::file::open_regular;
+
+/// A budget that a beat has used up.
+#[derive(Debug)]
+pub struct NewlyUsedUp {
+    /// The beat's workspace.
+    pub workspace: String,
+    /// The name of its heartbeat, if it is a named one.
+    pub heartbeat: Option<String>,
+    /// The budget.
+    pub used_up: UsedUp,
+}
+
+/// The budgets, and how far the journal was read for them.
+#[derive(Debug, Default)]
+pub struct Budgets {
+    ledger: Ledger,
+    /// `None` if there is no budget.
+    tail: Option<Tail>,
+}
+
+/// The bytes to read before anything else gets a turn.
+const AT_ONCE: u64 = 1 << 20;
+
+impl Budgets {
+    /// Takes over the budgets of `heartbeats`, and reads the journal from its beginning if they changed.
+    pub fn load<'a>(
+        &mut self,
+        journal: &Path,
+        heartbeats: impl Iterator<Item = &'a Heartbeat>,
+        now: Timestamp,
+    ) -> io::Result<()> {
+        let ledger = Ledger::new(heartbeats, now);
+        if ledger.has_budgets_of(&self.ledger) && self.tail.is_some() != ledger.is_empty() {
+            return Ok(());
+        }
+        self.start(journal, ledger)
+    }
+
+    /// Reads the journal from its beginning.
+    pub fn count_again<'a>(
+        &mut self,
+        journal: &Path,
+        heartbeats: impl Iterator<Item = &'a Heartbeat>,
+        now: Timestamp,
+    ) -> io::Result<()> {
+        self.start(journal, Ledger::new(heartbeats, now))
+    }
+
+    fn start(&mut self, journal: &Path, ledger: Ledger) -> io::Result<()> {
+        *self = Self::default();
+        if ledger.is_empty() {
+            return Ok(());
+        }
+        let tail = Tail::from_end(journal.to_path_buf())?;
+        self.ledger = count(journal, ledger, tail.position().end)?;
+        self.tail = Some(tail);
+        Ok(())
+    }
+
+    /// Reads what was appended to the journal; returns what that used up.
+    pub fn read(&mut self) -> io::Result<Vec<NewlyUsedUp>> {
+        let Some(tail) = &mut self.tail else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        loop {
+            let more = tail.read(AT_ONCE, |line| {
+                let bytes = line.bytes()?;
+                let Some(line) = Line::parse(&bytes) else { return Ok(()) };
+                // One report for each beat is enough.
+                let longest = self.ledger.add(&line).into_iter().max_by_key(|used_up| used_up.until);
+                found.extend(longest.map(|used_up| NewlyUsedUp {
+                    workspace: line.workspace.clone().into_owned(),
+                    heartbeat: line.heartbeat.clone().map(Into::into),
+                    used_up,
+                }));
+                Ok(())
+            })?;
+            if !more {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// What is spent.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+}
+
+/// The journal line about a budget that is used up, which a person should see.
+#[must_use]
+pub fn budget_line(newly: &NewlyUsedUp, now: Timestamp) -> Entry {
+    let NewlyUsedUp { workspace, heartbeat, used_up } = newly;
+    Entry {
+        summary: Some(format!("{used_up}; on hold until {}", rfc3339(used_up.until))),
+        kind: LineKind::Budget,
+        heartbeat: heartbeat.clone(),
+        ..Entry::new(rfc3339(now), workspace.clone(), Kind::Attention, 0)
+    }
+}
+
+/// The budgets of `heartbeat`, with all that the journal says about them.
+pub fn ledger(journal: &Path, heartbeat: &Heartbeat, now: Timestamp) -> io::Result<Ledger> {
+    let ledger = Ledger::new(std::iter::once(heartbeat), now);
+    if ledger.is_empty() { Ok(ledger) } else { count(journal, ledger, u64::MAX) }
+}
+
+/// Adds the journal's first `end` bytes to `ledger`.
+fn count(journal: &Path, ledger: Ledger, end: u64) -> io::Result<Ledger> {
+    let since = ledger.since().map_or(i64::MIN, Timestamp::as_millisecond);
+    let current = match open_regular(journal, File::options().read(true)) {
+        Ok(file) => Some(Ok(file.take(end))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let add = |ledger: &mut Ledger, line: &Line<'_>| {
+        if line.ended.is_some_and(|ended| ended >= since) {
+            ledger.add(line);
+        }
+    };
+    let counted = scan(current.into_iter(), || ledger.clone(), add)?;
+    Ok(counted.into_iter().reduce(|sum, more| sum.merged(&more)).unwrap_or(ledger))
+}

@@ -1,0 +1,76 @@
+//! `murmur usage`: what beats cost, from the journal.
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::env::Env;
+
+/// Beats of two workspaces, a stuck agent, and lines that are not murmur's; the last line is still being written.
+fn journal(env: &Env) {
+    let text = r#"{"ts":"2026-02-03T10:00:00Z","workspace":"/w/site","outcome":"ok","durationMs":8200,"costUsd":0.5,"model":"opus","tokens":{"input":1200,"output":340,"cacheRead":45600,"cacheWrite":7890}}
+{"ts":"2026-02-03T23:59:59Z","workspace":"/w/site","outcome":"attention","durationMs":1500,"summary":"a \"test\" fails","heartbeat":"nightly","costUsd":1.25,"model":"opus","tokens":{"input":1234567,"output":20000,"cacheRead":0,"cacheWrite":0}}
+{"ts":"2026-02-04T10:00:00Z","workspace":"/w/blog","outcome":"skipped","durationMs":30}
+{"ts":"2026-02-04T10:30:00Z","workspace":"/w/blog","outcome":"error","durationMs":30,"error":"claude not found"}
+{"ts":"2026-02-04T11:00:00Z","workspace":"/w/site","outcome":"attention","durationMs":30,"kind":"stuck","costUsd":9}
+not ours
+{"ts":"2026-02-04T12:00:00Z","workspace":"/w/site","outcome":"ok","durationMs":1}"#;
+    std::fs::write(env.create_data().join("heartbeats.jsonl"), text).unwrap();
+}
+
+#[test]
+fn cost_and_tokens_are_shown_by_heartbeat_with_the_most_expensive_first() {
+    let env = Env::new();
+    journal(&env);
+    assert_snapshot!(env.run(["usage"]), @"
+    HEARTBEAT         BEATS  QUIET   COST  INPUT  OUTPUT  CACHE READ  CACHE WRITE
+    /w/site::nightly      1     0%  $1.25   1.2M   20.0k           0            0
+    /w/site               1   100%  $0.50   1200     340       45.6k         7890
+    /w/blog               2    50%      -      0       0           0            0
+    total                 4    50%  $1.75   1.2M   20.3k       45.6k         7890
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["usage", "--by", "day", "--since", "2026-02-04"]), @"
+    DAY         BEATS  QUIET   COST  INPUT  OUTPUT  CACHE READ  CACHE WRITE
+    2026-02-04      3    33%  $1.25   1.2M   20.0k           0            0
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["usage", "--by", "model"]), @"
+    MODEL    BEATS  QUIET   COST  INPUT  OUTPUT  CACHE READ  CACHE WRITE
+    opus         2    50%  $1.75   1.2M   20.3k       45.6k         7890
+    unknown      2    50%      -      0       0           0            0
+    total        4    50%  $1.75   1.2M   20.3k       45.6k         7890
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["usage", "--by", "workspace", "--json"]), @r#"
+    {"groups":[{"workspace":"/w/site","beats":2,"quiet":1,"costUsd":1.75,"tokens":{"input":1235767,"output":20340,"cacheRead":45600,"cacheWrite":7890}},{"workspace":"/w/blog","beats":2,"quiet":1,"tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0}}],"total":{"beats":4,"quiet":2,"costUsd":1.75,"tokens":{"input":1235767,"output":20340,"cacheRead":45600,"cacheWrite":7890}}}
+    [exit 0]
+    "#);
+    let all = env.run(["usage", "--json"]);
+    let all: Value = serde_json::from_str(all.lines().next().unwrap()).unwrap();
+    assert_eq!(all["groups"][0]["heartbeat"], "nightly");
+}
+
+#[test]
+fn without_beats_there_is_nothing_to_count() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["usage"]), @"
+    no beats to count; see: murmur status
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["usage", "--json"]), @r#"
+    {"groups":[],"total":{"beats":0,"quiet":0,"tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0}}}
+    [exit 0]
+    "#);
+    assert!(!env.data().exists());
+    assert_snapshot!(env.run(["usage", "--by", "year"]), @r#"
+    | error: --by "year" is not a known value
+    | hint: write heartbeat, workspace, day or model; see: murmur usage --help
+    [exit 2]
+    "#);
+    std::fs::create_dir_all(env.create_data().join("heartbeats.jsonl")).unwrap();
+    assert_snapshot!(env.run(["usage"]), @"
+    | error: cannot read [ENV]/data/heartbeats.jsonl: it is a folder, not a file
+    | hint: move it away: murmur writes a file there
+    [exit 1]
+    ");
+}
