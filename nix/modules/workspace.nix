@@ -130,6 +130,9 @@ in
         maxBackoff = optional interval "The longest wait.";
       };
     }) "Whether to retry a beat when the API was overloaded or unreachable.";
+    startTimeout = optional interval "How long an agent may take to print anything.";
+    idleTimeout = optional interval "How long an agent may print nothing while no tool runs.";
+    toolTimeout = optional interval "How long a tool may run.";
     breaker = optional types.ints.unsigned "After how many failures in a row a heartbeat runs less often; 0 for never.";
   };
 }

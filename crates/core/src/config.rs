@@ -14,6 +14,7 @@
 //! - [`requires`], [`mcp`]: the MCP servers that a heartbeat requires, and those that it may use
 //! - [`reserve`]: the share of usage limits that a heartbeat leaves unused, and what happens when a limit is reached
 //! - [`on_failure`]: whether to retry after a failed beat, and when to run less often
+//! - [`watchdogs`]: how long an agent may be silent, and a tool may run
 //! - [`gate`]: what decides whether a beat starts its agent, and whether its success counts
 //! - [`toml_text`]: strict TOML with positions in its errors
 //! - [`heartbeat`]: config.json and frontmatter, combined with the files in the workspace's folder
@@ -50,3 +51,4 @@ pub mod template;
 pub mod timing;
 pub mod toml_text;
 pub mod trigger;
+pub mod watchdogs;

@@ -12,6 +12,7 @@ use murmur_core::config::permissions::Permissions;
 use murmur_core::config::requires::Requires;
 use murmur_core::config::reserve::OnLimit;
 use murmur_core::config::timing::Schedule;
+use murmur_core::config::watchdogs::Watchdogs;
 use murmur_core::id::BeatId;
 use std::path::Path;
 
@@ -53,6 +54,7 @@ pub(crate) fn heartbeat(
         gates: Gates::default(),
         gates_by_user: (0, 0),
         on_failure: OnFailure::default(),
+        watchdogs: Watchdogs::default(),
         permissions: Permissions::default(),
         denied_by_user: 0,
         notices: Notices::default(),

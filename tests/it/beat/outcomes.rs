@@ -96,7 +96,7 @@ fn an_api_refusal_is_an_error_although_its_subtype_is_success() {
     assert_snapshot!(recorded(&env, "api-429"), @r#"
     error [S] exited with code 1: API Error: Request rejected (429) · This request would exceed your account's rate limit.
     [exit 1]
-    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: API Error: Request rejected (429) · This request would exceed your account's rate limit.","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.0,"numTurns":1,"exit":{"code":1},"apiErrorStatus":429,"model":"claude-opus-5-5","tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}
+    {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: API Error: Request rejected (429) · This request would exceed your account's rate limit.","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.0,"numTurns":1,"exit":{"code":1},"apiErrorStatus":429,"model":"claude-opus-5-5","tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]","retryable":true}
     "#);
 }
 

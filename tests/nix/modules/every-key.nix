@@ -50,6 +50,9 @@ in
       maxBackoff = "30m";
     };
     breaker = 5;
+    startTimeout = "1m";
+    idleTimeout = "10m";
+    toolTimeout = "20m";
   };
   deny = words "deny" {
     permissions = { };

@@ -23,6 +23,7 @@ use super::requires::Requires;
 use super::reserve::{OnLimit, Reserve};
 use super::schedule_options::ScheduleKeys;
 use super::timing::Schedule;
+use super::watchdogs::WatchdogKeys;
 
 /// Maximum size of the YAML, in bytes.
 pub const MAX_BYTES: usize = 64 * 1024;
@@ -64,6 +65,8 @@ pub struct Frontmatter {
     pub gates: Gates,
     /// What happens after a beat fails.
     pub on_failure: FailureKeys,
+    /// When a beat that seems to hang is ended.
+    pub watchdogs: WatchdogKeys,
 }
 
 /// Why the frontmatter is not valid.

@@ -32,6 +32,7 @@ use super::reserve::{OnLimit, Reserve};
 use super::schedule_options::ScheduleOptions;
 use super::timing::Schedule;
 use super::trigger::On;
+use super::watchdogs::Watchdogs;
 
 pub use cache::Cache;
 pub use heartbeat_file::{Content, MAX_BYTES, load_body};
@@ -134,6 +135,8 @@ pub struct Heartbeat {
     pub gates_by_user: (usize, usize),
     /// What happens after a beat fails.
     pub on_failure: OnFailure,
+    /// When a beat that seems to hang is ended.
+    pub watchdogs: Watchdogs,
     /// Why it can't run. A beat that comes due then ends at once with this error.
     pub problem: Option<Problem>,
     /// Whether its file is an unedited template, which the daemon does not start.

@@ -21,6 +21,7 @@ use super::permissions::Permissions;
 use super::requires::Requires;
 use super::reserve::{OnLimit, Reserve};
 use super::schedule_options::ScheduleKeys;
+use super::watchdogs::WatchdogKeys;
 
 /// murmur's configuration: which workspaces have heartbeats, and when.
 #[derive(Debug, JsonSchema)]
@@ -107,6 +108,8 @@ pub(super) struct WorkspaceEntry {
     pub(super) gates: Option<Word<GateSource>>,
     #[serde(flatten)]
     pub(super) on_failure: FailureKeys,
+    #[serde(flatten)]
+    pub(super) watchdogs: WatchdogKeys,
 }
 
 impl WorkspaceEntry {

@@ -29,6 +29,7 @@ use crate::config::schedule_options::ScheduleKeys;
 use crate::config::schema::WorkspaceEntry;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
+use crate::config::watchdogs::WatchdogKeys;
 pub(super) use value::checked;
 pub(in crate::config) use value::is_word;
 use value::{path, permissions, read, word};
@@ -40,8 +41,11 @@ pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300)
 /// The default for how long background tasks may run after the agent's turn ended.
 pub const DEFAULT_BACKGROUND_WAIT: Interval = Interval::from_secs(10).unwrap();
 
+/// The accepted values of a time limit, for hints.
+const SPAN: &str = "write a string such as \"5m\" or \"1h30m\"";
+
 /// The keys of an entry.
-pub(in crate::config) const KEYS: [&str; 35] = [
+pub(in crate::config) const KEYS: [&str; 38] = [
     "path",
     "name",
     "interval",
@@ -77,6 +81,9 @@ pub(in crate::config) const KEYS: [&str; 35] = [
     "gates",
     "retry",
     "breaker",
+    "startTimeout",
+    "idleTimeout",
+    "toolTimeout",
 ];
 
 /// A valid entry.
@@ -122,6 +129,8 @@ pub struct Workspace {
     pub gate_source: GateSource,
     /// What happens after a beat fails.
     pub on_failure: FailureKeys,
+    /// When a beat that seems to hang is ended.
+    pub watchdogs: WatchdogKeys,
     /// The position of the entry in config.json.
     pub place: Position,
 }
@@ -151,6 +160,7 @@ impl Workspace {
             gates: Gates::default(),
             gate_source: GateSource::default(),
             on_failure: FailureKeys::default(),
+            watchdogs: WatchdogKeys::default(),
             place: Position { line: 1, column: 1 },
         }
     }
@@ -251,6 +261,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 gates,
                 gate_source,
                 on_failure: keys.on_failure,
+                watchdogs: keys.watchdogs,
                 place,
             }),
             (path, first) => {
@@ -285,9 +296,7 @@ impl<'a, 'b> Reader<'a, 'b> {
             "maxTurns" => {
                 keys.max_turns = read(text, name, value, "write a whole number of at least 1, such as 3")?
             }
-            "timeout" => {
-                keys.timeout = checked(text, name, value, "write a string such as \"5m\" or \"1h30m\"")?
-            }
+            "timeout" => keys.timeout = checked(text, name, value, SPAN)?,
             "backgroundWait" => {
                 keys.background_wait = checked(text, name, value, "write a string such as \"10s\"")?
             }
@@ -327,6 +336,9 @@ impl<'a, 'b> Reader<'a, 'b> {
             "gates" => keys.gates = checked(text, name, value, GateSource::ACCEPTED)?,
             "retry" => keys.on_failure.retry = checked(text, name, value, Retry::ACCEPTED)?,
             "breaker" => keys.on_failure.breaker = checked(text, name, value, Breaker::ACCEPTED)?,
+            "startTimeout" => keys.watchdogs.start_timeout = checked(text, name, value, SPAN)?,
+            "idleTimeout" => keys.watchdogs.idle_timeout = checked(text, name, value, SPAN)?,
+            "toolTimeout" => keys.watchdogs.tool_timeout = checked(text, name, value, SPAN)?,
             unknown => {
                 let problem = text.unknown_key(raw_key, unknown, &KEYS, "rules go into \"permissions\"");
                 if spelling::is_about_permission(unknown) {

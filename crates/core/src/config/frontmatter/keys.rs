@@ -27,8 +27,9 @@ use crate::config::schedule_options::{CatchUp, Overlap, ScheduleKeys};
 use crate::config::spelling;
 use crate::config::timing::Schedule;
 use crate::config::trigger::On;
+use crate::config::watchdogs::WatchdogKeys;
 
-const KEYS: [&str; 32] = [
+const KEYS: [&str; 35] = [
     "name",
     "description",
     "interval",
@@ -61,6 +62,9 @@ const KEYS: [&str; 32] = [
     "verify",
     "retry",
     "breaker",
+    "startTimeout",
+    "idleTimeout",
+    "toolTimeout",
 ];
 
 /// An optional value of a type with rules of its own, and its position.
@@ -133,6 +137,12 @@ struct Keys {
     retry: Given<Retry>,
     #[serde(deserialize_with = "given")]
     breaker: Given<Breaker>,
+    #[serde(deserialize_with = "given")]
+    start_timeout: Given<Interval>,
+    #[serde(deserialize_with = "given")]
+    idle_timeout: Given<Interval>,
+    #[serde(deserialize_with = "given")]
+    tool_timeout: Given<Interval>,
 }
 
 /// Makes a key without a value an error, rather than an absent key.
@@ -220,6 +230,11 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
             retry: checked("retry", keys.retry)?,
             breaker: checked("breaker", keys.breaker)?,
         },
+        watchdogs: WatchdogKeys {
+            start_timeout: checked("startTimeout", keys.start_timeout)?,
+            idle_timeout: checked("idleTimeout", keys.idle_timeout)?,
+            tool_timeout: checked("toolTimeout", keys.tool_timeout)?,
+        },
     })
 }
 
@@ -273,7 +288,9 @@ fn describe(error: &Error, yaml: &str) -> FrontmatterError {
 fn accepted(key: &str) -> &'static str {
     match key {
         "interval" | "jitter" | "startDeadline" | "timeout" | "backgroundWait" | "approvalWait"
-        | "approvalExpiry" => "write an interval such as 30m or 1h30m",
+        | "approvalExpiry" | "startTimeout" | "idleTimeout" | "toolTimeout" => {
+            "write an interval such as 30m or 1h30m"
+        }
         "cron" => "write five fields in quotes, such as \"0 9 * * MON-FRI\"",
         "tz" => "write an IANA name such as Europe/Berlin",
         "maxTurns" => "write a whole number of at least 1",
