@@ -38,3 +38,4 @@ pub mod replay;
 pub mod run;
 pub mod serve;
 pub mod state;
+pub mod watchdogs;

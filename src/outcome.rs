@@ -78,6 +78,7 @@ fn gave_up(ending: &Ending, results: &[RunResult]) -> bool {
         Ending::Exited(_) => true,
         Ending::Signaled(_)
         | Ending::TimedOut { .. }
+        | Ending::Hung { .. }
         | Ending::Stopped { .. }
         | Ending::OutOfTurns { .. }
         | Ending::Undecided { .. }
@@ -133,6 +134,9 @@ fn by_precedence(
     let died = match ending {
         Ending::TimedOut { limit, waited, doing } => {
             return Outcome::Error(interrupted::timed_out(*limit, *waited, doing));
+        }
+        Ending::Hung { watchdog, limit, doing } => {
+            return Outcome::Error(interrupted::hung(*watchdog, *limit, doing));
         }
         Ending::Stopped { after, doing } => return Outcome::Error(interrupted::stopped(*after, doing)),
         Ending::OutOfTurns { limit } => return Outcome::Error(interrupted::out_of_turns(*limit)),

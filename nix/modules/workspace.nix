@@ -131,6 +131,9 @@ in
         maxBackoff = optional interval "The longest wait.";
       };
     }) "Whether to retry a beat when the API was overloaded or unreachable.";
+    startTimeout = optional interval "How long an agent may take to print anything.";
+    idleTimeout = optional interval "How long an agent may print nothing while no tool runs.";
+    toolTimeout = optional interval "How long a tool may run.";
     breaker = optional types.ints.unsigned "After how many failures in a row a heartbeat runs less often; 0 for never.";
     maxBudgetUsd = optional types.number "How much a beat may cost, in US dollars.";
     budget = optional (types.attrsOf (types.either types.number types.str)) "How much its beats may cost per day, week or month: US dollars, or text such as \"5 USD\" or \"9000000 tokens\".";

@@ -21,6 +21,7 @@ use murmur_core::config::heartbeat::{self, Heartbeat};
 use murmur_core::config::mcp::Mcp;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::settings::Settings;
+use murmur_core::config::watchdogs::DEFAULT_START_TIMEOUT;
 use murmur_core::id::BeatId;
 use murmur_core::id::{AgentId, SessionId, empty_if_unknown};
 use murmur_core::permit::policy::{Policy, Role};
@@ -63,6 +64,15 @@ pub struct Job {
     /// How long background tasks may run after the agent's turn ended, in seconds.
     #[serde(default = "background_wait")]
     pub background_wait: u32,
+    /// How long the agent may take to print anything, in seconds.
+    #[serde(default = "start_timeout")]
+    pub start_timeout: u32,
+    /// How long the agent may print nothing while no tool runs, in seconds.
+    #[serde(default)]
+    pub idle_timeout: Option<u32>,
+    /// How long a tool may run, in seconds.
+    #[serde(default)]
+    pub tool_timeout: Option<u32>,
     /// The model, or `None` for the user's default.
     pub model: Option<String>,
     /// The MCP servers that the heartbeat requires.
@@ -149,6 +159,9 @@ impl Job {
             default_turns: heartbeat.max_turns.is_none(),
             timeout: heartbeat.timeout.value.as_secs(),
             background_wait: heartbeat.background_wait.value.as_secs(),
+            start_timeout: heartbeat.watchdogs.start.value.as_secs(),
+            idle_timeout: heartbeat.watchdogs.idle.map(|limit| limit.value.as_secs()),
+            tool_timeout: heartbeat.watchdogs.tool.map(|limit| limit.value.as_secs()),
             model: heartbeat.model.as_ref().map(|model| model.value.to_string()),
             requires: heartbeat.requires.0.iter().map(ToString::to_string).collect(),
             mcp: heartbeat.mcp.clone(),
@@ -250,6 +263,11 @@ impl Job {
             time: Duration::from_secs(self.timeout.into()),
             turns: host::limits::Turns { most: self.max_turns.into(), is_set: !self.default_turns },
             background_wait: Duration::from_secs(self.background_wait.into()),
+            watchdogs: host::watchdogs::WatchdogLimits {
+                start: Duration::from_secs(self.start_timeout.into()),
+                idle: self.idle_timeout.map(|limit| Duration::from_secs(limit.into())),
+                tool: self.tool_timeout.map(|limit| Duration::from_secs(limit.into())),
+            },
         }
     }
 
@@ -342,6 +360,11 @@ pub fn prepare(
 /// The default for jobs of a daemon that is too old to set it.
 fn background_wait() -> u32 {
     DEFAULT_BACKGROUND_WAIT.as_secs()
+}
+
+/// Likewise.
+fn start_timeout() -> u32 {
+    DEFAULT_START_TIMEOUT.as_secs()
 }
 
 /// Returns a new beat id, which sorts by `at`.

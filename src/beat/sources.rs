@@ -10,6 +10,7 @@ use murmur_core::config::limit::{Source, Sourced};
 use murmur_core::config::on_failure::OnFailure;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::schedule_options::ScheduleOptions;
+use murmur_core::config::watchdogs::Watchdogs;
 use murmur_core::permit::policy::{Policy, Role};
 use std::fmt;
 use std::sync::Arc;
@@ -80,6 +81,12 @@ pub fn rows(heartbeat: &Heartbeat, settings: &ApprovalSettings) -> Vec<Row> {
     if breaker.source != Source::Default {
         rows.sourced("breaker", breaker);
     }
+    let Watchdogs { start, idle, tool } = heartbeat.watchdogs;
+    if start.source != Source::Default {
+        rows.sourced("startTimeout", start);
+    }
+    idle.into_iter().for_each(|idle| rows.sourced("idleTimeout", idle));
+    tool.into_iter().for_each(|tool| rows.sourced("toolTimeout", tool));
     rows.0
 }
 

@@ -352,6 +352,9 @@ fn fill_in(entry: &mut Entry, run: Run) {
     entry.unguarded = run.refusals.unguarded;
     entry.timed_out = matches!(run.ending, Ending::TimedOut { .. });
     entry.out_of_turns = matches!(run.ending, Ending::OutOfTurns { .. });
+    if let Ending::Hung { watchdog, .. } = run.ending {
+        entry.watchdog = Some(watchdog);
+    }
     if let Ending::Settled { background, out_of_turns } = run.ending {
         entry.background_ended = Some(background);
         entry.out_of_turns = out_of_turns;

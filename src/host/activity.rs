@@ -1,7 +1,7 @@
 //! Tracks what an agent has done and is doing, from its events and hooks: the content of a `Run`, and what a stop
 //! interrupts. Pure: times are durations since the agent's start.
 
-use super::calls::{Calls, OpenCall};
+use super::calls::Calls;
 use super::limits::Turns;
 use super::process::Doing;
 use super::protocol::Wait;
@@ -240,6 +240,11 @@ impl Activity {
         self.ended_turn().is_some() && self.background() > 0
     }
 
+    /// The call that has run for longest at `at`.
+    pub(super) fn oldest_call(&self, at: Duration) -> Option<Doing> {
+        self.calls.oldest_open().map(|call| call.doing(at))
+    }
+
     /// What the agent is doing at `at`.
     pub(super) fn doing(&self, at: Duration) -> Doing {
         let since = |then: Duration| at.saturating_sub(then);
@@ -249,9 +254,8 @@ impl Activity {
         if let Some(Retries { count: retries, status }) = self.retries {
             return Doing::Retries { retries, status };
         }
-        if let Some(OpenCall { call, begun, .. }) = self.calls.newest_open() {
-            let (tool, action) = (call.tool_name.clone(), call.last_action.clone());
-            return Doing::Tool { tool, action, time: since(*begun) };
+        if let Some(call) = self.calls.newest_open() {
+            return call.doing(at);
         }
         match self.turn {
             Turn::Runs { .. } => Doing::Model { time: since(self.newest) },

@@ -1,5 +1,6 @@
 //! Tool calls that an agent has started and not finished.
 
+use super::process::Doing;
 use murmur_agent::event::Event;
 use murmur_store::pulse::action;
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,14 @@ pub(super) struct OpenCall {
     pub(super) call: Call,
     /// When it started.
     pub(super) begun: Duration,
+}
+
+impl OpenCall {
+    /// That it runs, at `at`.
+    pub(super) fn doing(&self, at: Duration) -> Doing {
+        let Call { tool_name, last_action } = self.call.clone();
+        Doing::Tool { tool: tool_name, action: last_action, time: at.saturating_sub(self.begun) }
+    }
 }
 
 /// Open calls, newest last.
@@ -62,6 +71,11 @@ impl Calls {
     #[must_use]
     pub fn newest(&self) -> Option<&Call> {
         self.newest_open().map(|open| &open.call)
+    }
+
+    /// The call that has been open for longest.
+    pub(super) fn oldest_open(&self) -> Option<&OpenCall> {
+        self.open.first()
     }
 
     /// The newest open call with its start time.

@@ -1,6 +1,7 @@
 //! Limits of a beat: its time, which is paused while a person is asked, its turns, and how long to wait after its
 //! turn is over. Pure: the time is an argument.
 
+use super::watchdogs::WatchdogLimits;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -13,6 +14,8 @@ pub struct Limits {
     pub turns: Turns,
     /// How long to wait after a turn in case the agent starts another one.
     pub background_wait: Duration,
+    /// When it seems to hang.
+    pub watchdogs: WatchdogLimits,
 }
 
 /// The turn limit of a beat, counted in messages of its agent.

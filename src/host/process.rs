@@ -5,6 +5,7 @@ use derun::id::SessionId as CaptureId;
 use murmur_agent::event::RunResult;
 use murmur_agent::invocation::Invocation;
 use murmur_agent::unknown::Unknown;
+use murmur_core::config::watchdogs::Watchdog;
 use murmur_core::id::SessionId;
 use murmur_store::journal::decisions::Unanswered;
 use std::io;
@@ -27,6 +28,15 @@ pub enum Ending {
         /// How long it had waited for people, which doesn't count.
         waited: Duration,
         /// What was interrupted.
+        doing: Doing,
+    },
+    /// It seemed to hang and was stopped.
+    Hung {
+        /// What noticed that.
+        watchdog: Watchdog,
+        /// The limit.
+        limit: Duration,
+        /// What was interrupted; of tools, the one that ran for longest.
         doing: Doing,
     },
     /// A user stopped it, or murmur shut down.

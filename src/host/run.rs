@@ -23,6 +23,7 @@ use super::protocol::{AgentInfo, GRACE};
 use super::registration::Listeners;
 use super::serve::{Command, Handlers};
 use super::state::{Effect, Input, Kind, Machine, State};
+use super::watchdogs::Watchdogs;
 use derun::id::SessionId as CaptureId;
 use derun::record::Channel;
 use derun::writer::End;
@@ -134,6 +135,7 @@ pub async fn run(
         control_requests,
         stopped: None,
         allowance: spec.limits.map(|limits| Allowance::new(limits.time, begun)),
+        watchdogs: spec.limits.map(|limits| Watchdogs::new(limits.watchdogs)),
         waiting: JoinSet::new(),
         hooks: 0,
         wait_until: None,
@@ -171,6 +173,8 @@ struct Host<'a, S> {
     stopped: Option<Ending>,
     /// The time left to it.
     allowance: Option<Allowance>,
+    /// Notices that it seems to hang.
+    watchdogs: Option<Watchdogs>,
     /// Hooks that wait for people, by number; each finishes when its hook stops waiting.
     waiting: JoinSet<u64>,
     /// The number of hooks so far.
@@ -208,6 +212,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         loop {
             let (grace, rest) = (self.wait_until, self.rest_at);
             let (until, settled) = (self.times_out_at(), self.settles_at());
+            let hung = self.hangs_at();
             let incomplete = self.control_requests.completes_at();
             tokio::select! {
                 status = child.wait() => return status.map(Exit::from),
@@ -225,6 +230,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 }
                 () = at(until) => self.time_out(),
                 () = at(settled) => self.settle(false),
+                () = at(hung) => self.hang(),
                 () = at(incomplete) => self.control_requests.complete(&*self.dialog, Instant::now()),
                 () = at(grace) => {
                     self.wait_until = None;
@@ -272,12 +278,16 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let at = self.begun.elapsed();
         let turns = self.spec.limits.map(|limits| limits.turns);
         let (mut overruns, mut undecided, mut breach) = (false, None, None);
-        let Self { capture, activity, sink, control_requests, audit, .. } = self;
+        let Self { capture, activity, sink, control_requests, audit, watchdogs, .. } = self;
+        if let (Channel::Stdout, Some(watchdogs)) = (channel, watchdogs.as_mut()) {
+            watchdogs.printed(at);
+        }
         // Hooks that fail because murmur stops the agent are not failures.
         let mut audit = Some(audit).filter(|_| self.spec.is_audited && self.stopped.is_none());
         capture.bytes(channel, bytes, |event| {
             control_requests.see(event, activity.session_id.as_ref());
             inputs.extend(activity.see(event, at));
+            watchdogs.iter_mut().for_each(|watchdogs| watchdogs.see(event, at));
             overruns |= turns.is_some_and(|turns| activity.overruns(turns));
             if let Some(audit) = audit.as_mut() {
                 undecided = undecided.take().or(audit.see(event));

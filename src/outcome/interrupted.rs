@@ -1,6 +1,7 @@
 //! The error of a run that murmur stopped: why, and what it interrupted.
 
 use crate::host::process::Doing;
+use murmur_core::config::watchdogs::Watchdog;
 use std::time::Duration;
 
 /// The error of a run that took longer than `limit`, not counting the time `waited` for people.
@@ -10,6 +11,25 @@ pub(super) fn timed_out(limit: Duration, waited: Duration, doing: &Doing) -> Str
         _ => format!(" (plus {} waiting for answers)", span(waited)),
     };
     format!("timed out after {}{waiting}, {}", humantime::format_duration(limit), during(doing))
+}
+
+/// The error of a run that seemed to hang for `limit`.
+pub(super) fn hung(watchdog: Watchdog, limit: Duration, doing: &Doing) -> String {
+    let limit = humantime::format_duration(limit);
+    match (watchdog, doing) {
+        (Watchdog::StartTimeout, _) => {
+            format!("no output from the agent within {limit} of its start ({watchdog})")
+        }
+        (Watchdog::IdleTimeout, Doing::Retries { .. }) => {
+            format!("no output from the model for {limit} ({watchdog}), {}", during(doing))
+        }
+        (Watchdog::IdleTimeout, _) => format!("no output from the model for {limit} ({watchdog})"),
+        (Watchdog::ToolTimeout, Doing::Tool { tool, action, .. }) => {
+            let action = if action.is_empty() { String::new() } else { format!(": {action}") };
+            format!("{tool} ran for longer than {limit} ({watchdog}){action}")
+        }
+        (Watchdog::ToolTimeout, _) => format!("a tool ran for longer than {limit} ({watchdog})"),
+    }
 }
 
 /// The error of a run that somebody stopped.

@@ -2,6 +2,7 @@
 
 use super::gave_up;
 use crate::host::process::{Doing, Ending, Run};
+use murmur_core::config::watchdogs::Watchdog;
 use murmur_core::failures::is_retryable;
 
 /// A call of the API that failed: its HTTP status, if there was an answer.
@@ -15,7 +16,9 @@ pub fn is_worth_a_retry(run: &Run, failed: Option<FailedCall>) -> bool {
         return false;
     }
     match &run.ending {
-        Ending::TimedOut { doing: Doing::Retries { status, .. }, .. } => is_retryable(*status),
+        Ending::TimedOut { doing: Doing::Retries { status, .. }, .. }
+        | Ending::Hung { doing: Doing::Retries { status, .. }, .. } => is_retryable(*status),
+        Ending::Hung { watchdog, .. } => *watchdog == Watchdog::IdleTimeout,
         ending => {
             gave_up(ending, &run.results) && failed.is_some_and(|FailedCall(status)| is_retryable(status))
         }

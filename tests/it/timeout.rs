@@ -2,6 +2,7 @@
 
 mod doing;
 mod stream;
+mod watchdogs;
 
 use insta::assert_snapshot;
 use rustix::process::Signal;

@@ -16,6 +16,7 @@
 //! - [`on_failure`]: whether to retry after a failed beat, and when to run less often
 //! - [`budget`]: how much beats may cost
 //! - [`size`]: an amount of disk space
+//! - [`watchdogs`]: how long an agent may be silent, and a tool may run
 //! - [`gate`]: what decides whether a beat starts its agent, and whether its success counts
 //! - [`toml_text`]: strict TOML with positions in its errors
 //! - [`heartbeat`]: config.json and frontmatter, combined with the files in the workspace's folder
@@ -54,3 +55,4 @@ pub mod template;
 pub mod timing;
 pub mod toml_text;
 pub mod trigger;
+pub mod watchdogs;

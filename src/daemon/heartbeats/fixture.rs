@@ -13,6 +13,7 @@ use murmur_core::config::requires::Requires;
 use murmur_core::config::reserve::OnLimit;
 use murmur_core::config::size::Size;
 use murmur_core::config::timing::Schedule;
+use murmur_core::config::watchdogs::Watchdogs;
 use murmur_core::id::BeatId;
 use std::path::Path;
 
@@ -57,6 +58,7 @@ pub(crate) fn heartbeat(
         max_budget: None,
         budgets: None,
         min_free: Sourced::default(Size::mebibytes(256)),
+        watchdogs: Watchdogs::default(),
         permissions: Permissions::default(),
         denied_by_user: 0,
         notices: Notices::default(),

@@ -6,6 +6,8 @@ use crate::host::limits::{Allowance, Turns};
 use crate::host::process::{Ending, undecided};
 use crate::host::protocol::GRACE;
 use crate::host::state::Input;
+use crate::host::watchdogs::Watchdogs;
+use murmur_core::config::watchdogs::Watchdog;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -28,6 +30,26 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         if let Some(allowance) = &mut self.allowance {
             allowance.stand_still(is_waiting, Instant::now());
         }
+        if let Some(watchdogs) = &mut self.watchdogs {
+            watchdogs.wait(is_waiting, self.begun.elapsed());
+        }
+    }
+
+    /// When the agent seems to hang; `None` if that can't be told now.
+    pub(super) fn hangs_at(&self) -> Option<Instant> {
+        let is_working = self.stopped.is_none() && self.activity.ended_turn().is_none();
+        let (.., at) = self.watchdogs.as_ref().filter(|_| is_working)?.next()?;
+        self.begun.checked_add(at)
+    }
+
+    /// Ends an agent that seems to hang.
+    pub(super) fn hang(&mut self) {
+        let Some((watchdog, limit, _)) = self.watchdogs.as_ref().and_then(Watchdogs::next) else { return };
+        let at = self.begun.elapsed();
+        self.end_as(|host| {
+            let oldest = host.activity.oldest_call(at).filter(|_| watchdog == Watchdog::ToolTimeout);
+            Ending::Hung { watchdog, limit, doing: oldest.unwrap_or_else(|| host.activity.doing(at)) }
+        });
     }
 
     /// Ends the agent; the first reason counts.

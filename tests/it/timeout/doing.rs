@@ -5,20 +5,20 @@ use serde_json::{Value, json};
 
 use crate::env::{Env, kill, result};
 
-fn lines(lines: &[Value]) -> String {
+pub(super) fn lines(lines: &[Value]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-fn says(message: &str, block: &Value) -> Value {
+pub(super) fn says(message: &str, block: &Value) -> Value {
     json!({ "type": "assistant", "parent_tool_use_id": null,
         "message": { "id": message, "role": "assistant", "content": [block] } })
 }
 
-fn sleeps(id: &str) -> Value {
+pub(super) fn sleeps(id: &str) -> Value {
     says("m1", &json!({ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": "sleep 100" } }))
 }
 
-fn retry(attempt: u64, status: Option<u64>) -> Value {
+pub(super) fn retry(attempt: u64, status: Option<u64>) -> Value {
     json!({ "type": "system", "subtype": "api_retry", "attempt": attempt, "max_retries": 10,
         "retry_delay_ms": 39_000.5, "error_status": status })
 }

@@ -56,6 +56,9 @@ in
       month = "9000000 tokens";
     };
     minFree = "2GiB";
+    startTimeout = "1m";
+    idleTimeout = "10m";
+    toolTimeout = "20m";
   };
   deny = words "deny" {
     permissions = { };

@@ -26,6 +26,7 @@ use super::reserve::{OnLimit, Reserve};
 use super::schedule_options::ScheduleKeys;
 use super::size::Size;
 use super::timing::Schedule;
+use super::watchdogs::WatchdogKeys;
 
 /// Maximum size of the YAML, in bytes.
 pub const MAX_BYTES: usize = 64 * 1024;
@@ -73,6 +74,8 @@ pub struct Frontmatter {
     pub budget: Option<Arc<Budget>>,
     /// How much space must be free before a beat starts.
     pub min_free: Option<Size>,
+    /// When a beat that seems to hang is ended.
+    pub watchdogs: WatchdogKeys,
 }
 
 /// Why the frontmatter is not valid.

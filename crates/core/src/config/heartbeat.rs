@@ -34,6 +34,7 @@ use super::schedule_options::ScheduleOptions;
 use super::size::Size;
 use super::timing::Schedule;
 use super::trigger::On;
+use super::watchdogs::Watchdogs;
 
 pub use cache::Cache;
 pub use heartbeat_file::{Content, MAX_BYTES, load_body};
@@ -142,6 +143,8 @@ pub struct Heartbeat {
     pub budgets: Option<Box<Budgets>>,
     /// How much space must be free on the workspace's disk before a beat starts.
     pub min_free: Sourced<Size>,
+    /// When a beat that seems to hang is ended.
+    pub watchdogs: Watchdogs,
     /// Why it can't run. A beat that comes due then ends at once with this error.
     pub problem: Option<Problem>,
     /// Whether its file is an unedited template, which the daemon does not start.

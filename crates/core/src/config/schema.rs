@@ -23,6 +23,7 @@ use super::requires::Requires;
 use super::reserve::{OnLimit, Reserve};
 use super::schedule_options::ScheduleKeys;
 use super::size::Size;
+use super::watchdogs::WatchdogKeys;
 
 /// murmur's configuration: which workspaces have heartbeats, and when.
 #[derive(Debug, JsonSchema)]
@@ -119,6 +120,8 @@ pub(super) struct WorkspaceEntry {
     /// How much space must be free on the workspace's disk before a beat starts.
     #[schemars(default = "default_min_free")]
     pub(super) min_free: Option<Size>,
+    #[serde(flatten)]
+    pub(super) watchdogs: WatchdogKeys,
 }
 
 impl WorkspaceEntry {

@@ -5,6 +5,7 @@ use derun::id::SessionId as CaptureId;
 use murmur_agent::conversation::Turn;
 use murmur_agent::event::Tokens;
 use murmur_core::config::backend::Backend;
+use murmur_core::config::watchdogs::Watchdog;
 use murmur_core::id::{BeatId, SessionId};
 use murmur_core::outcome::{Kind, Outcome};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -163,6 +164,9 @@ pub struct Entry {
     /// Whether the API was overloaded or unreachable, so that a retry may help.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retryable: bool,
+    /// What noticed that the beat seemed to hang, so that murmur stopped it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watchdog: Option<Watchdog>,
 }
 
 /// Reads the id of a beat; `None` if it is empty.
@@ -215,6 +219,7 @@ impl Entry {
             resumes: None,
             limit: None,
             retryable: false,
+            watchdog: None,
         }
     }
 

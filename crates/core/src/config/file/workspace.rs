@@ -31,9 +31,10 @@ use crate::config::schema::WorkspaceEntry;
 use crate::config::size::Size;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
+use crate::config::watchdogs::WatchdogKeys;
 pub(super) use value::checked;
 pub(in crate::config) use value::is_word;
-use value::{path, permissions, read, word};
+use value::{SPAN, path, permissions, read, word};
 
 /// The default for how many turns a beat may take.
 pub const DEFAULT_MAX_TURNS: NonZeroU32 = NonZeroU32::new(3).unwrap();
@@ -46,7 +47,7 @@ pub const DEFAULT_BACKGROUND_WAIT: Interval = Interval::from_secs(10).unwrap();
 pub(in crate::config) const DEFAULT_MIN_FREE: Size = Size::mebibytes(256);
 
 /// The keys of an entry.
-pub(in crate::config) const KEYS: [&str; 38] = [
+pub(in crate::config) const KEYS: [&str; 41] = [
     "path",
     "name",
     "interval",
@@ -85,6 +86,9 @@ pub(in crate::config) const KEYS: [&str; 38] = [
     "maxBudgetUsd",
     "budget",
     "minFree",
+    "startTimeout",
+    "idleTimeout",
+    "toolTimeout",
 ];
 
 /// A valid entry.
@@ -138,6 +142,8 @@ pub struct Workspace {
     pub total_budget: Option<Arc<Budget>>,
     /// How much space must be free before a beat starts.
     pub min_free: Option<Size>,
+    /// When a beat that seems to hang is ended.
+    pub watchdogs: WatchdogKeys,
     /// The position of the entry in config.json.
     pub place: Position,
 }
@@ -171,6 +177,7 @@ impl Workspace {
             budget: None,
             total_budget: None,
             min_free: None,
+            watchdogs: WatchdogKeys::default(),
             place: Position { line: 1, column: 1 },
         }
     }
@@ -277,6 +284,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 budget,
                 total_budget: None,
                 min_free: keys.min_free,
+                watchdogs: keys.watchdogs,
                 place,
             }),
             (path, first) => {
@@ -311,9 +319,7 @@ impl<'a, 'b> Reader<'a, 'b> {
             "maxTurns" => {
                 keys.max_turns = read(text, name, value, "write a whole number of at least 1, such as 3")?
             }
-            "timeout" => {
-                keys.timeout = checked(text, name, value, "write a string such as \"5m\" or \"1h30m\"")?
-            }
+            "timeout" => keys.timeout = checked(text, name, value, SPAN)?,
             "backgroundWait" => {
                 keys.background_wait = checked(text, name, value, "write a string such as \"10s\"")?
             }
@@ -356,6 +362,9 @@ impl<'a, 'b> Reader<'a, 'b> {
             "maxBudgetUsd" => keys.max_budget_usd = checked(text, name, value, Usd::ACCEPTED)?,
             "budget" => keys.budget = checked(text, name, value, Budget::ACCEPTED)?,
             "minFree" => keys.min_free = checked(text, name, value, Size::ACCEPTED)?,
+            "startTimeout" => keys.watchdogs.start_timeout = checked(text, name, value, SPAN)?,
+            "idleTimeout" => keys.watchdogs.idle_timeout = checked(text, name, value, SPAN)?,
+            "toolTimeout" => keys.watchdogs.tool_timeout = checked(text, name, value, SPAN)?,
             unknown => {
                 let problem = text.unknown_key(raw_key, unknown, &KEYS, "rules go into \"permissions\"");
                 if spelling::is_about_permission(unknown) {

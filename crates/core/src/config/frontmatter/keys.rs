@@ -30,8 +30,9 @@ use crate::config::size::Size;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
 use crate::config::trigger::On;
+use crate::config::watchdogs::WatchdogKeys;
 
-const KEYS: [&str; 35] = [
+const KEYS: [&str; 38] = [
     "name",
     "description",
     "interval",
@@ -67,6 +68,9 @@ const KEYS: [&str; 35] = [
     "maxBudgetUsd",
     "budget",
     "minFree",
+    "startTimeout",
+    "idleTimeout",
+    "toolTimeout",
 ];
 
 /// An optional value of a type with rules of its own, and its position.
@@ -145,6 +149,12 @@ struct Keys {
     budget: Given<Budget>,
     #[serde(deserialize_with = "given")]
     min_free: Given<Size>,
+    #[serde(deserialize_with = "given")]
+    start_timeout: Given<Interval>,
+    #[serde(deserialize_with = "given")]
+    idle_timeout: Given<Interval>,
+    #[serde(deserialize_with = "given")]
+    tool_timeout: Given<Interval>,
 }
 
 /// Makes a key without a value an error, rather than an absent key.
@@ -236,6 +246,11 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         max_budget: checked("maxBudgetUsd", keys.max_budget_usd)?,
         budget: checked("budget", keys.budget)?.map(|budget| Arc::new(budget.in_zone(zone))),
         min_free: checked("minFree", keys.min_free)?,
+        watchdogs: WatchdogKeys {
+            start_timeout: checked("startTimeout", keys.start_timeout)?,
+            idle_timeout: checked("idleTimeout", keys.idle_timeout)?,
+            tool_timeout: checked("toolTimeout", keys.tool_timeout)?,
+        },
     })
 }
 
@@ -289,7 +304,9 @@ fn describe(error: &Error, yaml: &str) -> FrontmatterError {
 fn accepted(key: &str) -> &'static str {
     match key {
         "interval" | "jitter" | "startDeadline" | "timeout" | "backgroundWait" | "approvalWait"
-        | "approvalExpiry" => "write an interval such as 30m or 1h30m",
+        | "approvalExpiry" | "startTimeout" | "idleTimeout" | "toolTimeout" => {
+            "write an interval such as 30m or 1h30m"
+        }
         "cron" => "write five fields in quotes, such as \"0 9 * * MON-FRI\"",
         "tz" => "write an IANA name such as Europe/Berlin",
         "maxTurns" => "write a whole number of at least 1",

@@ -102,7 +102,7 @@ fn invalid_settings_are_errors_with_position_and_accepted_values() {
         ("intervall: 5m", "2:1: key \"intervall\" is not known; did you mean \"interval\"?"),
         (
             "name: x\nfoo: 1",
-            "3:1: key \"foo\" is not known; use one of name, description, interval, cron, tz, timeout, backgroundWait, maxTurns, model, agent, permissions, permissionsChecker, approval, approvalWait, approvalExpiry, questions, requires, mcp, reserve, onLimit, enabled, activeHours, except, jitter, catchUp, startDeadline, overlap, on, when, verify, retry, breaker, maxBudgetUsd, budget, minFree",
+            "3:1: key \"foo\" is not known; use one of name, description, interval, cron, tz, timeout, backgroundWait, maxTurns, model, agent, permissions, permissionsChecker, approval, approvalWait, approvalExpiry, questions, requires, mcp, reserve, onLimit, enabled, activeHours, except, jitter, catchUp, startDeadline, overlap, on, when, verify, retry, breaker, maxBudgetUsd, budget, minFree, startTimeout, idleTimeout, toolTimeout",
         ),
         (
             "when: ./a b",

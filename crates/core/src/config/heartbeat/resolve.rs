@@ -26,6 +26,7 @@ use crate::config::problem::Problem;
 use crate::config::requires::Requires;
 use crate::config::reserve::OnLimit;
 use crate::config::schedule_options::ScheduleOptions;
+use crate::config::watchdogs::Watchdogs;
 
 /// The contents of a workspace's folder.
 #[derive(Debug)]
@@ -169,6 +170,7 @@ fn heartbeat(
     };
     let options = ScheduleOptions::of(workspace.options.as_deref(), front.options.as_deref(), &mut notices);
     let on_failure = workspace.on_failure.resolve(front.on_failure, &mut notices);
+    let watchdogs = workspace.watchdogs.resolve(front.watchdogs, &mut notices);
     let permissions = front.permissions.as_ref();
     if permissions == Some(&Permissions::Skip) && workspace.permissions != Permissions::Skip {
         notices
@@ -216,6 +218,7 @@ fn heartbeat(
         gates: gates.unwrap_or_default(),
         gates_by_user: (workspace.gates.when.0.len(), workspace.gates.verify.0.len()),
         on_failure,
+        watchdogs,
         mcp: front.mcp.as_ref().map_or_else(|| workspace.mcp.clone(), |own| workspace.mcp.narrowed(own)),
         reserve,
         on_limit: on_limit.unwrap_or(Sourced::default(OnLimit::default())),
@@ -309,6 +312,7 @@ pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
         max_budget: None,
         budgets: None,
         min_free: Sourced::default(DEFAULT_MIN_FREE),
+        watchdogs: Watchdogs::default(),
         problem: Some(entry.problem.clone()),
         unedited: false,
         approved: true,

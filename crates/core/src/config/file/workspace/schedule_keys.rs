@@ -1,7 +1,7 @@
 //! The keys of an entry about its schedule, besides `interval`, `cron` and `tz`.
 
 use super::Text;
-use super::value::{checked, read};
+use super::value::{SPAN, checked, read};
 use crate::config::active_hours::ActiveHours;
 use crate::config::approval::Choice;
 use crate::config::except::Except;
@@ -11,7 +11,6 @@ use crate::config::trigger::On;
 
 /// Reads one of [`ScheduleKeys::NAMES`].
 pub(super) fn key(text: &Text<'_>, keys: &mut ScheduleKeys, name: &str, value: &str) -> Result<(), Problem> {
-    const SPAN: &str = "write a string such as \"5m\" or \"1h30m\"";
     match name {
         "enabled" => keys.enabled = read(text, name, value, "write true or false")?,
         "activeHours" => keys.active_hours = checked(text, name, value, ActiveHours::ACCEPTED)?,

@@ -7,6 +7,9 @@ use crate::config::problem::Problem;
 use serde::de::DeserializeOwned;
 use sys::error::Failure;
 
+/// The accepted values of a time span, for hints.
+pub(super) const SPAN: &str = "write a string such as \"5m\" or \"1h30m\"";
+
 /// Parses a value; `null` is `None`.
 pub(super) fn read<T: DeserializeOwned>(
     text: &Text<'_>,
