@@ -12,9 +12,10 @@
 //!
 //! # The map
 //!
-//! Ten crates lie below all modules. Five don't depend on murmur:
+//! Eleven crates lie below all modules. Six don't depend on murmur:
 //!
 //! - `sys` (crates/sys): the operating system, and `sys::error`, the one error type; only it has unsafe code and reads the clock
+//! - `rotate` (crates/rotate): append-only files that processes share, rotated by size into dated zstd files
 //! - `secrets` (crates/secrets): finds and masks secrets in text
 //! - `shell_guard` (crates/shell-guard): reads shell commands and refuses catastrophic ones
 //! - `derun` (crates/derun): a terminal-faithful run of any command, its sessions, and an MCP server that reads them

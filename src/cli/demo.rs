@@ -135,7 +135,7 @@ async fn watch_beats(
     let mut shown = 0;
     let all = async {
         loop {
-            let mut entries = read::newest(&journal, u64::MAX, &Filter::default(), usize::MAX)?;
+            let mut entries = read::newest(&journal, None, &Filter::default(), usize::MAX)?.found;
             entries.retain(|found| found.entry.kind.is_beat());
             for found in entries.iter().skip(shown) {
                 show(out, style, &found.entry)?;

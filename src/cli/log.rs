@@ -18,7 +18,7 @@ use murmur_core::config::file::{File, Workspace};
 use murmur_core::config::heartbeat;
 use murmur_store::journal::entry::Entry;
 use murmur_store::journal::read::{self, Filter};
-use murmur_store::journal::tail::Tail;
+use murmur_store::journal::tail::{Position, Tail};
 use murmur_store::journal::unfinished;
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -50,8 +50,9 @@ pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let unreadable = || format!("cannot read {}", dir.journal().display());
     // Follow from where the first read ended, so that no line is missed or repeated.
     let tail = Tail::from_end(dir.journal()).with_context(unreadable)?;
-    let end = tail.position().end;
-    let found = read::newest(&dir.journal(), end, &filter, args.count).with_context(unreadable)?;
+    let end = tail.position();
+    let selected = read::newest(&dir.journal(), Some(end), &filter, args.count).with_context(unreadable)?;
+    let found = selected.found;
     let whole = args.count > 0 && args.outcome.is_none() && args.since.is_none();
     if let (true, Some(path), Some(workspace)) = (found.is_empty(), &args.workspace, &filter.workspace)
         // A workspace may have its first beat while it is followed.
@@ -67,6 +68,9 @@ pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
         printer.print(&mut out, entry, line)?;
     }
     out.flush()?;
+    for error in selected.skipped {
+        super::complain(&error.into());
+    }
     warn_of_waiting(&dir);
     if args.follow {
         super::runtime()?.block_on(follow::follow(&dir, tail, &filter, &printer, &mut out))?;
@@ -96,9 +100,9 @@ fn warn_of_waiting(dir: &DataDir) {
 }
 
 /// Whether the journal has a line of `workspace`.
-fn has_beaten(dir: &DataDir, end: u64, workspace: &str) -> io::Result<bool> {
+fn has_beaten(dir: &DataDir, end: Position, workspace: &str) -> io::Result<bool> {
     let filter = Filter { workspace: Some(workspace.to_owned()), ..Filter::default() };
-    Ok(!read::newest(&dir.journal(), end, &filter, 1)?.is_empty())
+    Ok(!read::newest(&dir.journal(), Some(end), &filter, 1)?.found.is_empty())
 }
 
 /// Rejects a workspace that is neither in config.json nor in the journal.

@@ -144,7 +144,7 @@ fn journal(environment: &Environment) -> Finding {
     if let Some(kind) = instead_of_a_file(&path) {
         return check.fail(format!("{} is {kind}, not a file", path.display()), Hint::NO_FILE);
     }
-    let mut lines = match Backward::open(&path) {
+    let mut lines = match Backward::open_live(&path) {
         Ok(lines) => lines,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return check.ok("empty"),
         Err(error) => return check.failed(&error),

@@ -315,12 +315,13 @@ impl Decisions {
 
     /// Reads new lines, also when the file was rotated.
     fn read(&mut self) {
+        let identity = |found: std::fs::Metadata| (found.dev(), found.ino());
+        let there = self.path.symlink_metadata().ok().map(identity);
+        // Only then: nothing is appended to a file after it was rotated.
         if let Some(mut source) = self.source.take() {
             self.take(&mut source);
             self.source = Some(source);
         }
-        let identity = |found: std::fs::Metadata| (found.dev(), found.ino());
-        let there = self.path.symlink_metadata().ok().map(identity);
         if there.is_some() && there != self.source.as_ref().map(|source| source.identity) {
             // An unreadable file has no decisions.
             if let Some(mut source) = self.open(false) {

@@ -4,7 +4,8 @@ use super::Runner;
 use crate::daemon::broker::{Broker, BrokerCommand, BrokerEvent};
 use crate::daemon::state::Event;
 use murmur_core::permit::request::RequestId;
-use sys::file;
+use murmur_store::journal::read::Backward;
+use std::io;
 use sys::paths::{DataDir, User};
 
 /// Returns the broker with the requests that an earlier daemon deferred. An answer is used up once the journal has the
@@ -13,10 +14,19 @@ pub(super) fn load_broker(dir: &DataDir, user: &User) -> Broker {
     let journal = std::cell::OnceCell::new();
     Broker::load(dir, user.home.clone(), |id| {
         // Read only if an answer was waiting, which is rare.
-        let text =
-            journal.get_or_init(|| file::read_regular(&dir.journal()).ok().flatten().unwrap_or_default());
+        let text = journal.get_or_init(|| resuming_lines(dir).unwrap_or_default());
         memchr::memmem::find(text, format!("\"resumes\":\"{id}\"").as_bytes()).is_some()
     })
+}
+
+/// The lines of all beats that were resumed with an answer.
+fn resuming_lines(dir: &DataDir) -> io::Result<Vec<u8>> {
+    let mut lines = Backward::open(&dir.journal())?.containing("\"resumes\":\"");
+    let mut text = Vec::new();
+    while let Some(line) = lines.next_line()? {
+        text.extend(line);
+    }
+    Ok(text)
 }
 
 impl<L: FnMut(&str)> Runner<L> {

@@ -20,18 +20,15 @@ pub fn append(path: &Path, entry: &Entry) -> io::Result<()> {
 
 /// Appends `line`, which ends in a newline, to the journal at `path`, and creates the file if needed.
 ///
-/// Repairs a torn last line first. If the line doesn't fit on the disk, the journal stays as it was.
+/// Repairs a torn last line first, and rotates a large journal. If the line doesn't fit on the disk, the journal stays as
+/// it was.
 pub fn append_line(path: &Path, line: &str) -> io::Result<()> {
-    let mut file = open_repaired(path)?;
-    let before = file.metadata()?.len();
-    match file.write(line.as_bytes()) {
-        Ok(written) if written == line.len() => Ok(()),
-        Ok(_) => {
-            file.set_len(before)?;
-            Err(io::ErrorKind::StorageFull.into())
-        }
-        Err(error) => Err(error),
-    }
+    append_line_within(path, line, rotate::LIMIT)
+}
+
+/// Appends `line` like [`append_line`], and rotates a journal of at least `limit` bytes.
+pub fn append_line_within(path: &Path, line: &str, limit: u64) -> io::Result<()> {
+    rotate::append(path, line.as_bytes(), limit, atomic::open_append, repair_torn)
 }
 
 /// Checks that the journal at `path` is a regular file or missing, so that neither reading nor writing it can block.
@@ -41,7 +38,10 @@ pub fn check(path: &Path) -> io::Result<()> {
 
 /// Repairs a torn last line of the journal at `path`, if there is one; changes nothing else.
 pub fn repair(path: &Path) -> io::Result<()> {
-    if path.exists() { open_repaired(path).map(drop) } else { Ok(()) }
+    if !path.exists() {
+        return Ok(());
+    }
+    repair_torn(&mut rotate::open_locked(path, atomic::open_append)?)
 }
 
 /// Checks, without changing anything, whether a line could be appended to the journal at `path`.
@@ -73,16 +73,14 @@ pub fn problem(path: &Path) -> Option<Failure> {
     Some(unwritable(path, &error))
 }
 
-fn open_repaired(path: &Path) -> io::Result<File> {
-    let mut file = atomic::open_append(path)?;
-    file.lock()?;
+fn repair_torn(file: &mut File) -> io::Result<()> {
     let length = file.metadata()?.len();
     let mut last = [b'\n'];
     if length > 0 {
         file.read_exact_at(&mut last, length - 1)?;
     }
     if last != *b"\n" {
-        let start = start_of_last_line(&file, length)?;
+        let start = start_of_last_line(file, length)?;
         let mut torn = vec![0; usize::try_from(length - start).unwrap_or(usize::MAX)];
         file.read_exact_at(&mut torn, start)?;
         // Complete a line that lacks only its newline. For any other, the beat is still in `beats/` and gets a new
@@ -93,7 +91,7 @@ fn open_repaired(path: &Path) -> io::Result<File> {
             file.set_len(start)?;
         }
     }
-    Ok(file)
+    Ok(())
 }
 
 /// Where the last line of the first `length` bytes starts; `length` itself if they end in a newline.

@@ -7,7 +7,7 @@ use murmur_core::permit::request::{Answerer, Request, RequestId};
 use secrets::mask;
 use serde::Serialize;
 use serde_json::Value;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -127,7 +127,7 @@ pub fn append(dir: &DataDir, line: &DecisionLine<'_>) -> Result<(), DecisionErro
     let path = dir.decisions();
     let written = serde_json::to_vec(line).map_err(io::Error::from).and_then(|mut line| {
         line.push(b'\n');
-        append_line(&path, line)
+        append_line(&path, &line)
     });
     written.map_err(|source| DecisionError { path, source })
 }
@@ -162,8 +162,12 @@ fn shortened(text: &str) -> String {
 }
 
 /// Appends `line`, whole or not at all. A torn last line is ended, so that it stays a line of its own.
-fn append_line(path: &Path, mut line: Vec<u8>) -> io::Result<()> {
-    let mut file = OpenOptions::new()
+fn append_line(path: &Path, line: &[u8]) -> io::Result<()> {
+    rotate::append(path, line, rotate::LIMIT, open, end_torn)
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new()
         .read(true)
         .append(true)
         .create(true)
@@ -171,26 +175,19 @@ fn append_line(path: &Path, mut line: Vec<u8>) -> io::Result<()> {
         // Don't follow links, which lead elsewhere, and don't block on pipes.
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
         .open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    if file.metadata()?.is_file() {
+        return Ok(file);
     }
-    file.lock()?;
-    let before = file.metadata()?.len();
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
+}
+
+fn end_torn(file: &mut File) -> io::Result<()> {
+    let length = file.metadata()?.len();
     let mut last = [b'\n'];
-    if before > 0 {
-        file.read_exact_at(&mut last, before - 1)?;
+    if length > 0 {
+        file.read_exact_at(&mut last, length - 1)?;
     }
-    if last != *b"\n" {
-        line.insert(0, b'\n');
-    }
-    match file.write(&line) {
-        Ok(written) if written == line.len() => Ok(()),
-        Ok(_) => {
-            file.set_len(before)?;
-            Err(io::ErrorKind::StorageFull.into())
-        }
-        Err(error) => Err(error),
-    }
+    if last == *b"\n" { Ok(()) } else { file.write_all(b"\n") }
 }
 
 #[cfg(test)]
@@ -201,14 +198,14 @@ mod tests {
     fn a_torn_line_stays_a_line_of_its_own_and_links_and_pipes_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("decisions.jsonl");
-        append_line(&path, b"one\n".to_vec()).unwrap();
+        append_line(&path, b"one\n").unwrap();
         std::fs::write(&path, "one\ntor").unwrap();
-        append_line(&path, b"two\n".to_vec()).unwrap();
+        append_line(&path, b"two\n").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntor\ntwo\n");
         std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
         sys::fifo::make(&folder.path().join("pipe")).unwrap();
         for name in ["link", "pipe"] {
-            assert!(append_line(&folder.path().join(name), b"x\n".to_vec()).is_err(), "{name}");
+            assert!(append_line(&folder.path().join(name), b"x\n").is_err(), "{name}");
         }
     }
 }

@@ -1,23 +1,27 @@
-//! Reads the journal newest first, from the end of the file, so that old lines cost nothing.
+//! Reads the journal newest first, from the end of the file, so that old lines cost nothing; then its archived parts.
 
 use super::entry::Entry;
+use super::tail::Position;
 use jiff::Timestamp;
 use memchr::{memmem, memrchr};
-use std::fs::File;
+use rotate::{Content, History, Part, PartError};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use sys::file::open_regular;
 use sys::unreadable::unreadable;
 
 /// Bytes to read at once; small enough to stay in a core's cache until they are searched.
 const BLOCK: usize = 256 << 10;
 
-/// The lines of a file, newest first, without their newlines. A last line without a newline is still being
-/// written and is left out.
+/// The lines of a file and of its parts, newest first, without their newlines. A last line without a newline is still
+/// being written and is left out.
 pub struct Backward {
-    file: Option<File>,
-    /// Where in the file `block` starts.
+    content: Option<Content>,
+    /// Older parts, oldest first.
+    parts: Vec<Part>,
+    /// Parts that were left out because they are not readable.
+    skipped: Vec<PartError>,
+    /// Where in the content `block` starts.
     start: u64,
     /// Buffer; its first `filled` bytes have been read and not yet returned.
     block: Vec<u8>,
@@ -27,22 +31,61 @@ pub struct Backward {
 }
 
 impl Backward {
-    /// Opens the file at `path`. A missing file has no lines.
+    /// Opens the file at `path`, with its parts. A missing file has no lines.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = match open_regular(path, File::options().read(true)) {
-            Ok(file) => Some(file),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(unreadable(path, error)),
-        };
-        let length = file.as_ref().map_or(Ok(0), |file| file.metadata().map(|found| found.len()))?;
-        Ok(Self { file, start: length, block: Vec::new(), filled: 0, needle: None })
+        let History { live, parts, .. } = History::open(path).map_err(|error| unreadable(path, error))?;
+        let content = live.map(Content::File);
+        let start = content.as_ref().map_or(Ok(0), Content::size)?;
+        Ok(Self { content, parts, skipped: Vec::new(), start, block: Vec::new(), filled: 0, needle: None })
     }
 
-    /// Reads only what is before the byte `end`. Call it before the first [`Self::next_line`].
+    /// Opens the file at `path` like [`Self::open`], without its parts.
+    pub fn open_live(path: &Path) -> io::Result<Self> {
+        Ok(Self { parts: Vec::new(), ..Self::open(path)? })
+    }
+
+    /// Reads only what is before `end`. Call it before the first [`Self::next_line`].
+    pub fn until(mut self, end: Position) -> io::Result<Self> {
+        let inode = match &self.content {
+            Some(Content::File(file)) => file.metadata()?.ino(),
+            _ => 0,
+        };
+        if inode != end.inode {
+            // It was rotated since.
+            self.content = None;
+            let newer = self.parts.iter().rev().take_while(|part| part.inode() != Some(end.inode)).count();
+            if newer < self.parts.len() {
+                self.parts.truncate(self.parts.len() - newer);
+                self.open_part();
+            }
+        }
+        self.start = self.start.min(end.end);
+        Ok(self)
+    }
+
+    /// The parts that were left out so far because they are not readable.
     #[must_use]
-    pub fn until(mut self, end: u64) -> Self {
-        self.start = self.start.min(end);
-        self
+    pub fn skipped(&self) -> &[PartError] {
+        &self.skipped
+    }
+
+    /// Opens the newest part that is left. Returns `false` if there is none.
+    fn open_part(&mut self) -> bool {
+        (self.content, self.start) = (None, 0);
+        while let Some(part) = self.parts.pop() {
+            let sized = part.open().and_then(|content| match content.size() {
+                Ok(size) => Ok((content, size)),
+                Err(source) => Err(PartError { path: part.path(), source }),
+            });
+            match sized {
+                Ok((content, size)) => {
+                    (self.content, self.start) = (Some(content), size);
+                    return true;
+                }
+                Err(error) => self.skipped.push(error),
+            }
+        }
+        false
     }
 
     /// Returns only lines that contain `needle`. Call it before the first [`Self::next_line`].
@@ -65,11 +108,17 @@ impl Backward {
                         return Ok(Some(line));
                     }
                 }
-                None if self.start == 0 => {
+                None if self.start == 0 && self.filled > 0 => {
                     let line = body.to_vec();
-                    let whole = self.filled > 0;
                     self.filled = 0;
-                    return Ok((whole && self.matches(&line)).then_some(line));
+                    if self.matches(&line) {
+                        return Ok(Some(line));
+                    }
+                }
+                None if self.start == 0 => {
+                    if !self.open_part() {
+                        return Ok(None);
+                    }
                 }
                 None => self.read_before()?,
             }
@@ -82,7 +131,7 @@ impl Backward {
 
     /// Reads the bytes before the block and prepends them.
     fn read_before(&mut self) -> io::Result<()> {
-        let Some(file) = &self.file else { return Ok(()) };
+        let Some(content) = &self.content else { return Ok(()) };
         let kept = self.filled;
         let size = usize::try_from(self.start).unwrap_or(usize::MAX).min(BLOCK.max(kept));
         let start = self.start - size as u64;
@@ -90,7 +139,7 @@ impl Backward {
             self.block.resize(size + kept, 0);
         }
         self.block.copy_within(..kept, size);
-        file.read_exact_at(&mut self.block[..size], start)?;
+        content.read_exact_at(&mut self.block[..size], start)?;
         self.start = start;
         self.filled = size + kept;
         if kept == 0 {
@@ -212,9 +261,21 @@ impl Entries {
     }
 }
 
-/// Returns the newest `most` entries before the byte `end` that `filter` selects, oldest first.
-pub fn newest(path: &Path, end: u64, filter: &Filter, most: usize) -> io::Result<Vec<Found>> {
-    let mut lines = Backward::open(path)?.until(end);
+/// Entries that a filter selected.
+#[derive(Debug)]
+pub struct Selected {
+    /// The entries, oldest first.
+    pub found: Vec<Found>,
+    /// Parts that were left out because they are not readable.
+    pub skipped: Vec<PartError>,
+}
+
+/// Returns the newest `most` entries before `end` that `filter` selects.
+pub fn newest(path: &Path, end: Option<Position>, filter: &Filter, most: usize) -> io::Result<Selected> {
+    let mut lines = Backward::open(path)?;
+    if let Some(end) = end {
+        lines = lines.until(end)?;
+    }
     if let Some(needle) = filter.needle() {
         lines = lines.containing(&needle);
     }
@@ -228,7 +289,7 @@ pub fn newest(path: &Path, end: u64, filter: &Filter, most: usize) -> io::Result
         }
     }
     found.reverse();
-    Ok(found)
+    Ok(Selected { found, skipped: entries.lines.skipped })
 }
 
 /// The workspace of a journal line in its raw form, with quotes and escapes, without parsing the line.
@@ -262,92 +323,4 @@ impl Entry {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn backward(text: &[u8], needle: Option<&str>) -> Vec<Vec<u8>> {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("journal");
-        std::fs::write(&path, text).unwrap();
-        let mut lines = Backward::open(&path).unwrap();
-        if let Some(needle) = needle {
-            lines = lines.containing(needle);
-        }
-        std::iter::from_fn(|| lines.next_line().unwrap()).collect()
-    }
-
-    #[test]
-    fn a_workspace_is_read_as_it_is_written() {
-        let workspace =
-            |line: &str| raw_workspace(line.as_bytes()).map(|raw| String::from_utf8(raw.to_vec()).unwrap());
-        assert_eq!(workspace(r#"{"ts":"x","workspace":"/a b","outcome":"ok"}"#).unwrap(), r#""/a b""#);
-        assert_eq!(workspace(r#"{"workspace":"/a\"\\","outcome":"ok"}"#).unwrap(), r#""/a\"\\""#);
-        assert_eq!(workspace(r#"{"workspace":"/a"#), None);
-        assert_eq!(workspace(r#"{"workspace":"/a\"#), None);
-        assert_eq!(workspace("{}"), None);
-    }
-
-    #[test]
-    fn a_line_written_late_hides_no_older_line() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("journal");
-        let line = |at: &str| {
-            format!(r#"{{"ts":"2026-02-03T{at}Z","workspace":"/w","outcome":"ok","durationMs":0}}"#) + "\n"
-        };
-        std::fs::write(&path, line("09:40:00") + &line("09:50:00") + &line("08:30:00") + &line("09:55:00"))
-            .unwrap();
-        let filter = Filter { since: Some("2026-02-03T09:00:00Z".parse().unwrap()), ..Filter::default() };
-        let found = newest(&path, u64::MAX, &filter, 20).unwrap();
-        let times: Vec<&str> = found.iter().map(|found| &found.entry.ts[11..16]).collect();
-        assert_eq!(times, ["09:40", "09:50", "09:55"]);
-    }
-
-    #[test]
-    fn a_file_that_is_not_there_has_no_lines() {
-        assert!(Backward::open(Path::new("/nonexistent/journal")).unwrap().next_line().unwrap().is_none());
-    }
-
-    #[test]
-    fn lines_longer_than_a_block_and_lines_still_being_written() {
-        let long = "x".repeat(3 * BLOCK + 7);
-        let text = format!("first\n{long}\nlast\ntorn");
-        let lines = backward(text.as_bytes(), None);
-        assert_eq!(lines, [b"last".to_vec(), long.into_bytes(), b"first".to_vec()]);
-    }
-
-    #[test]
-    fn a_workspace_is_found_by_the_end_of_its_path_unless_another_ends_alike() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("journal");
-        let line = |workspace: &str| {
-            format!(
-                "{{\"ts\":\"2026-02-03T10:00:00Z\",\"workspace\":{workspace:?},\"outcome\":\"ok\",\"durationMs\":1}}\n"
-            )
-        };
-        let workspaces = ["/w", "/a/größe-größe-größe", "/b/größe-größe-größe", "/größe-größe-größe"];
-        std::fs::write(&path, workspaces.map(line).concat()).unwrap();
-        for workspace in workspaces {
-            let filter = Filter { workspace: Some(workspace.to_owned()), ..Filter::default() };
-            let found = newest(&path, u64::MAX, &filter, 20).unwrap();
-            assert_eq!(found.iter().map(|found| &found.entry.workspace).collect::<Vec<_>>(), [workspace]);
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-        #[test]
-        fn backward_is_forward_reversed(lines in prop::collection::vec("[ab]{0,9}", 0..40), torn in "[ab]{0,3}") {
-            let mut text = String::new();
-            for line in &lines {
-                text.push_str(line);
-                text.push('\n');
-            }
-            text.push_str(&torn);
-            let mut expected: Vec<Vec<u8>> = lines.iter().rev().map(|line| line.clone().into_bytes()).collect();
-            prop_assert_eq!(backward(text.as_bytes(), None), expected.clone());
-            expected.retain(|line| memmem::find(line, b"ab").is_some());
-            prop_assert_eq!(backward(text.as_bytes(), Some("ab")), expected);
-        }
-    }
-}
+mod tests;

@@ -1,11 +1,12 @@
 //! Follows the journal as it grows: returns every complete line once, in order.
 //!
-//! The user may move the journal away, truncate it, or have a program rewrite it. The rest of a journal that was moved
-//! away is read before the new one; in a new file that is a copy of the old one, reading continues at the same place.
-//! Callers decide when to read.
+//! After a rotation, the rest of the file is read, and what was rotated since, before the new file. The user may move the
+//! journal away, truncate it, or have a program rewrite it: in a new file
+//! that is a copy of the old one, reading continues at the same place. Callers decide when to read.
 
 use super::append::start_of_last_line;
 use super::entry::Entry;
+use rotate::History;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -25,6 +26,9 @@ const SAME: u64 = 1 << 10;
 pub struct Tail {
     path: PathBuf,
     open: Option<Open>,
+    /// The number, as a part of the journal, of the last file that was opened, or of the part before it if there was none;
+    /// `None` before the first read.
+    number: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -60,17 +64,19 @@ impl Tail {
     /// Reads the journal at `path` from its beginning.
     #[must_use]
     pub fn from_start(path: PathBuf) -> Self {
-        Self { path, open: None }
+        Self { path, open: None, number: None }
     }
 
     /// Reads what is appended after the last complete line that the journal at `path` has now. A missing journal is empty.
     pub fn from_end(path: PathBuf) -> io::Result<Self> {
-        let mut open = Open::new(&path).map_err(|error| unreadable(&path, error))?;
+        let history = History::open(&path).map_err(|error| unreadable(&path, error))?;
+        let number = if history.live.is_some() { history.number() } else { history.number() - 1 };
+        let mut open = history.live.map(Open::new).transpose()?;
         if let Some(open) = &mut open {
             open.at = start_of_last_line(&open.file, open.file.metadata()?.size())?;
             open.last = before(&open.file, open.at)?;
         }
-        Ok(Self { path, open })
+        Ok(Self { path, open, number: Some(number) })
     }
 
     /// The end of the last line that was read.
@@ -86,42 +92,66 @@ impl Tail {
         most: u64,
         mut take: impl FnMut(&TailLine<'_>) -> io::Result<()>,
     ) -> io::Result<bool> {
-        let found = Open::new(&self.path).map_err(|error| unreadable(&self.path, error))?;
+        let found = Open::find(&self.path).map_err(|error| unreadable(&self.path, error))?;
         // Lines may have been appended to it before it was replaced.
         if let Some(open) = &mut self.open
             && open.read(most, &mut take)?
         {
             return Ok(true);
         }
-        match (&mut self.open, found) {
+        match (&self.open, found) {
             (Some(open), Some(found)) if open.is(&found) => Ok(false),
-            // Close a file that is gone: its space is freed only then.
-            (open, None) => {
-                *open = None;
-                Ok(false)
-            }
-            (open, Some(mut found)) => {
-                if let Some(old) = open
-                    && old.continues_in(&found.file)?
-                {
-                    found.at = old.at;
-                    found.last = std::mem::take(&mut old.last);
-                }
-                open.insert(found).read(most, &mut take)
+            (None, None) => Ok(false),
+            _ => self.read_next(most, &mut take),
+        }
+    }
+
+    /// Reads what follows the open file: a part that was written and rotated meanwhile, or the journal.
+    fn read_next(
+        &mut self,
+        most: u64,
+        take: &mut impl FnMut(&TailLine<'_>) -> io::Result<()>,
+    ) -> io::Result<bool> {
+        let history = History::open(&self.path).map_err(|error| unreadable(&self.path, error))?;
+        let newest = history.number() - 1;
+        let known = self.number.unwrap_or(newest);
+        for part in history.parts.iter().filter(|part| part.number() > known) {
+            self.number = Some(part.number());
+            // Skip what is not readable.
+            if let Ok(file) = part.open().map_err(io::Error::other).and_then(rotate::Content::into_file) {
+                self.open.insert(Open::new(file)?).read(most, take)?;
+                return Ok(true);
             }
         }
+        let Some(live) = history.live else {
+            // Close a file that is gone: its space is freed only then.
+            (self.open, self.number) = (None, Some(newest));
+            return Ok(false);
+        };
+        let mut found = Open::new(live)?;
+        if let Some(old) = &mut self.open
+            && old.continues_in(&found.file)?
+        {
+            found.at = old.at;
+            found.last = std::mem::take(&mut old.last);
+        }
+        self.number = Some(newest + 1);
+        self.open.insert(found).read(most, take)
     }
 }
 
 impl Open {
-    fn new(path: &Path) -> io::Result<Option<Self>> {
-        let file = match open_regular(path, File::options().read(true)) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        };
+    fn find(path: &Path) -> io::Result<Option<Self>> {
+        match open_regular(path, File::options().read(true)) {
+            Ok(file) => Self::new(file).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn new(file: File) -> io::Result<Self> {
         let found = file.metadata()?;
-        Ok(Some(Self { device: found.dev(), inode: found.ino(), at: 0, last: Vec::new(), file }))
+        Ok(Self { device: found.dev(), inode: found.ino(), at: 0, last: Vec::new(), file })
     }
 
     fn is(&self, other: &Self) -> bool {
@@ -230,126 +260,4 @@ impl Read for Part<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use murmur_core::id::BeatId;
-    use std::io::Write;
-
-    struct Journal {
-        folder: tempfile::TempDir,
-    }
-
-    impl Journal {
-        fn new(text: &str) -> Self {
-            let journal = Self { folder: tempfile::tempdir().unwrap() };
-            journal.add(text);
-            journal
-        }
-
-        fn path(&self) -> PathBuf {
-            self.folder.path().join("journal")
-        }
-
-        fn add(&self, text: &str) {
-            let file = File::options().append(true).create(true).open(self.path());
-            file.unwrap().write_all(text.as_bytes()).unwrap();
-        }
-
-        fn move_away(&self) {
-            std::fs::rename(self.path(), self.folder.path().join("old")).unwrap();
-        }
-    }
-
-    fn read(tail: &mut Tail) -> Vec<String> {
-        let mut lines = Vec::new();
-        let mut take = |line: &TailLine<'_>| {
-            lines.push(String::from_utf8(line.bytes()?).unwrap());
-            Ok(())
-        };
-        while tail.read(1, &mut take).unwrap() {}
-        lines
-    }
-
-    #[test]
-    fn every_complete_line_is_read_once() {
-        let journal = Journal::new("old\nto");
-        let mut tail = Tail::from_end(journal.path()).unwrap();
-        assert_eq!(tail.position().end, 4);
-        assert!(read(&mut tail).is_empty());
-        journal.add("rn\n\nnext\nhal");
-        assert_eq!(read(&mut tail), ["torn", "", "next"]);
-        journal.add("f\n");
-        assert_eq!(read(&mut tail), ["half"]);
-        assert!(read(&mut tail).is_empty());
-        assert_eq!(read(&mut Tail::from_start(journal.path())).len(), 5);
-    }
-
-    #[test]
-    fn a_journal_that_is_not_there_yet_is_read_from_its_start() {
-        let folder = tempfile::tempdir().unwrap();
-        let journal = Journal { folder };
-        let mut tail = Tail::from_end(journal.path()).unwrap();
-        assert!(read(&mut tail).is_empty());
-        journal.add("one\n");
-        assert_eq!(read(&mut tail), ["one"]);
-    }
-
-    #[test]
-    fn a_moved_journal_is_read_to_its_end_and_the_new_one_from_its_start() {
-        let journal = Journal::new("one\n");
-        let mut tail = Tail::from_end(journal.path()).unwrap();
-        journal.add("two\n");
-        journal.move_away();
-        journal.add("a much longer first line\n");
-        assert_eq!(read(&mut tail), ["two", "a much longer first line"]);
-        journal.add("three\n");
-        journal.move_away();
-        assert_eq!(read(&mut tail), ["three"]);
-        assert_eq!(tail.position(), Position::default());
-        journal.add("four\n");
-        assert_eq!(read(&mut tail), ["four"]);
-    }
-
-    #[test]
-    fn a_truncated_journal_starts_over_and_a_copy_continues() {
-        let journal = Journal::new("one\ntwo\n");
-        let mut tail = Tail::from_end(journal.path()).unwrap();
-        File::create(journal.path()).unwrap();
-        journal.add("1\n");
-        assert_eq!(read(&mut tail), ["1"]);
-        File::create(journal.path()).unwrap();
-        journal.add("2\n");
-        assert_eq!(read(&mut tail), ["2"]);
-        journal.move_away();
-        std::fs::copy(journal.folder.path().join("old"), journal.path()).unwrap();
-        journal.add("3\n");
-        assert_eq!(read(&mut tail), ["3"]);
-    }
-
-    #[test]
-    fn a_link_to_a_device_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let journal = Journal { folder };
-        std::os::unix::fs::symlink("/dev/zero", journal.path()).unwrap();
-        let refused = Tail::from_end(journal.path()).unwrap_err();
-        assert_eq!(refused.kind(), io::ErrorKind::InvalidInput);
-    }
-
-    #[test]
-    fn an_entry_is_read_without_its_turns() {
-        let turns = format!(r#"[{{"role":"assistant","text":"{}"}}]"#, "x".repeat(3 * BLOCK));
-        let line = format!(
-            r#"{{"ts":"2026-02-03T10:00:00Z","workspace":"/w","outcome":"ok","durationMs":1,"turns":{turns},"beat":"b"}}"#
-        );
-        let journal = Journal::new(&format!("{line}\nnot ours\n"));
-        let mut found = Vec::new();
-        let mut tail = Tail::from_start(journal.path());
-        let more = tail.read(u64::MAX, |line| {
-            found.push((line.entry().and_then(|entry| entry.beat), line.position().end));
-            Ok(())
-        });
-        assert!(!more.unwrap());
-        let end = line.len() as u64 + 1;
-        assert_eq!(found, [(Some(BeatId::new("b")), end), (None, end + 9)]);
-    }
-}
+mod tests;

@@ -1,0 +1,89 @@
+//! Appends to a live file, and rotates it.
+
+use crate::compress::compress;
+use crate::part;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use sys::{atomic, clock};
+
+/// Appends `lines`, whole or not at all, to the live file at `path`. A file of at least `limit` bytes is rotated first.
+///
+/// `open` opens or creates the file for appending. `repair` is called with the locked file, and leaves it with whole lines.
+///
+/// # Errors
+/// The file has no part of `lines` then. What fails in rotating it is no error: that is tried again with the next lines.
+pub fn append(
+    path: &Path,
+    lines: &[u8],
+    limit: u64,
+    open: impl Fn(&Path) -> io::Result<File>,
+    repair: impl Fn(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
+    let open_repaired = || {
+        let mut file = open_locked(path, &open)?;
+        repair(&mut file)?;
+        io::Result::Ok(file)
+    };
+    let mut file = open_repaired()?;
+    let is_rotated = rotate_if_full(path, &file, limit).unwrap_or(false);
+    if is_rotated {
+        drop(file);
+        file = open_repaired()?;
+    }
+    let written = write(&mut file, lines);
+    drop(file);
+    if is_rotated {
+        let _with_the_next_rotation = compress(path);
+    }
+    written
+}
+
+fn write(file: &mut File, lines: &[u8]) -> io::Result<()> {
+    let before = file.metadata()?.len();
+    match file.write(lines) {
+        Ok(written) if written == lines.len() => Ok(()),
+        Ok(_) => {
+            file.set_len(before)?;
+            Err(io::ErrorKind::StorageFull.into())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens the live file at `path` with `open` and locks it, so that no other process appends to it or rotates it.
+pub fn open_locked(path: &Path, open: impl Fn(&Path) -> io::Result<File>) -> io::Result<File> {
+    loop {
+        let file = open(path)?;
+        file.lock()?;
+        if is_named(path, &file)? {
+            return Ok(file);
+        }
+    }
+}
+
+/// Whether `path` leads to `file`, and not to another one or none.
+pub(crate) fn is_named(path: &Path, file: &File) -> io::Result<bool> {
+    let found = match path.metadata() {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let held = file.metadata()?;
+    Ok((found.dev(), found.ino()) == (held.dev(), held.ino()))
+}
+
+/// Makes the live file at `path` a part if it has at least `limit` bytes. `locked` is from [`open_locked`]. Returns
+/// whether it was renamed; the next [`open_locked`] creates a new file.
+fn rotate_if_full(path: &Path, locked: &File, limit: u64) -> io::Result<bool> {
+    if locked.metadata()?.len() < limit || path.is_symlink() {
+        return Ok(false);
+    }
+    let folder = part::folder(path);
+    atomic::create_private_subfolder(&folder)?;
+    let number = part::list(path)?.last().map_or(1, |part| part.number() + 1);
+    let date = clock::now().strftime("%Y-%m-%d").to_string();
+    std::fs::rename(path, folder.join(part::name(path, &date, number)))?;
+    Ok(true)
+}
