@@ -25,6 +25,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
+use sys::error::Hinted;
 use sys::failure;
 use sys::paths::DataDir;
 use sys::text::Shown;
@@ -69,7 +70,7 @@ pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     out.flush()?;
     for error in selected.skipped {
-        super::complain(&error.into());
+        let _closed = writeln!(Shown(io::stderr()), "warning: {}", error.line());
     }
     warn_of_waiting(&dir);
     if args.follow {

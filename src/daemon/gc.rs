@@ -1,6 +1,9 @@
-//! Garbage collection: removes the pulses and folders of ended agents a day after their last sign of life.
+//! Garbage collection: removes the pulses and folders of ended agents a day after their last sign of life, and rotates
+//! murmur.log.
 //!
 //! Touches only regular files and real folders directly in the two folders, and never follows a link.
+
+mod archives;
 
 use crate::host::discover;
 use jiff::{SignedDuration, Timestamp};
@@ -52,6 +55,9 @@ pub fn collect(dir: &DataDir, now: Timestamp) -> Collected {
     let mut collector = Collector { dir, now, hosted: hosted(dir), next: after(now, RETENTION), error: None };
     collector.pulses();
     collector.agents();
+    if let Err((path, error)) = archives::rotate(dir, rotate::LIMIT) {
+        collector.record("rotate", &path, Err(error));
+    }
     Collected { next: collector.next.max(after(now, MIN_INTERVAL)), error: collector.error }
 }
 

@@ -7,6 +7,7 @@ use murmur_core::config::file::FileError;
 use murmur_core::config::heartbeat::Resolved;
 use murmur_store::journal::append;
 use murmur_store::journal::read::{Backward, Entries};
+use rotate::History;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
@@ -172,6 +173,10 @@ fn journal(environment: &Environment) -> Finding {
     }
     if let Some(problem) = append::problem(&path) {
         return check.failed(&problem);
+    }
+    let parts = History::open(&path).map(|history| history.parts).unwrap_or_default();
+    if let Some(error) = parts.iter().find_map(|part| part.open().err()) {
+        return check.failed(&error).into_warning();
     }
     if wrong == 0 {
         return check.ok(counted(count, "line"));

@@ -95,6 +95,8 @@ mod replay;
 #[cfg(test)]
 mod reports;
 #[cfg(test)]
+mod rotation;
+#[cfg(test)]
 mod run;
 #[cfg(test)]
 mod scenarios;

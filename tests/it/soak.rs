@@ -11,6 +11,7 @@ mod follow;
 mod full;
 mod hosts;
 mod load;
+mod rotation;
 mod starts;
 
 use std::collections::BTreeMap;

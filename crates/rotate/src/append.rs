@@ -76,7 +76,7 @@ pub(crate) fn is_named(path: &Path, file: &File) -> io::Result<bool> {
 
 /// Makes the live file at `path` a part if it has at least `limit` bytes. `locked` is from [`open_locked`]. Returns
 /// whether it was renamed; the next [`open_locked`] creates a new file.
-fn rotate_if_full(path: &Path, locked: &File, limit: u64) -> io::Result<bool> {
+pub fn rotate_if_full(path: &Path, locked: &File, limit: u64) -> io::Result<bool> {
     if locked.metadata()?.len() < limit || path.is_symlink() {
         return Ok(false);
     }

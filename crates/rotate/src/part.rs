@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use sys::error::Hinted;
 use sys::file::{open_regular, read_exact_at};
 
 /// The folder of parts, next to the live file.
@@ -26,12 +27,18 @@ pub struct Part {
 
 /// A part is not readable.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot read {}; skipped", .path.display())]
+#[error("cannot read {}", .path.display())]
 pub struct PartError {
     /// The file.
     pub path: PathBuf,
     /// The cause.
     pub source: io::Error,
+}
+
+impl Hinted for PartError {
+    fn hint(&self) -> Option<String> {
+        Some("restore it from a backup or remove it; until then its lines are left out".to_owned())
+    }
 }
 
 /// The contents of a part or of the live file.

@@ -1,0 +1,60 @@
+//! Rotates murmur.log, and compresses what was rotated.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use sys::atomic;
+use sys::paths::DataDir;
+
+/// Does both for the files of `dir`. Returns the first file for which it failed, and why.
+pub(super) fn rotate(dir: &DataDir, limit: u64) -> Result<(), (std::path::PathBuf, io::Error)> {
+    let log = dir.log();
+    rotate_log(&log, limit).map_err(|error| (log.clone(), error))?;
+    [dir.journal(), dir.decisions(), log]
+        .into_iter()
+        .try_for_each(|path| rotate::compress(&path).map_err(|error| (path, error)))
+}
+
+/// Rotates the log, which is a background daemon's stderr: it writes to the new file from then on. What programs with the
+/// old file still write to it is read from the newest part.
+fn rotate_log(path: &Path, limit: u64) -> io::Result<()> {
+    // Most of the time, there is nothing to do.
+    if path.symlink_metadata().map_or(0, |found| found.len()) < limit {
+        return Ok(());
+    }
+    let file = rotate::open_locked(path, atomic::open_append)?;
+    let is_stderr = is_stderr(&file)?;
+    if rotate::rotate_if_full(path, &file, limit)? && is_stderr {
+        rustix::stdio::dup2_stderr(atomic::open_append(path)?)?;
+    }
+    Ok(())
+}
+
+fn is_stderr(file: &File) -> io::Result<bool> {
+    let (one, other) = (file.metadata()?, rustix::fs::fstat(rustix::stdio::stderr())?);
+    Ok((one.dev(), one.ino()) == (other.st_dev, other.st_ino))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_log_is_rotated() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        std::fs::write(dir.log(), "one\n").unwrap();
+        rotate(&dir, 5).unwrap();
+        assert_eq!(std::fs::read_to_string(dir.log()).unwrap(), "one\n");
+        for _ in 0..2 {
+            rotate(&dir, 4).unwrap();
+            assert!(!dir.log().exists());
+            std::fs::write(dir.log(), "next\n").unwrap();
+        }
+        let history = rotate::History::open(&dir.log()).unwrap();
+        assert_eq!(history.parts.iter().map(rotate::Part::is_compressed).collect::<Vec<_>>(), [true, false]);
+        let text: Vec<u8> = history.into_bytes().flat_map(Result::unwrap).collect();
+        assert_eq!(text, b"one\nnext\nnext\n");
+    }
+}

@@ -1,0 +1,89 @@
+//! Large files are rotated into dated, compressed parts, which commands read.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::env::Env;
+
+/// A line of a beat with a long summary: a megabyte.
+fn line(number: usize) -> String {
+    let summary = format!("{number} {}", "x".repeat(1 << 20));
+    json!({ "ts": "2026-02-03T10:00:00Z", "workspace": "/w", "outcome": "attention", "durationMs": 1, "summary": summary })
+        .to_string()
+        + "\n"
+}
+
+/// Fills the journal up to the limit, so that the next beat rotates it.
+fn fill(env: &Env, numbers: std::ops::Range<usize>) {
+    let path = env.create_data().join("heartbeats.jsonl");
+    let mut file = fs::File::options().append(true).create(true).open(path).unwrap();
+    numbers.for_each(|number| file.write_all(line(number).as_bytes()).unwrap());
+}
+
+fn parts(env: &Env) -> Vec<PathBuf> {
+    let entries = fs::read_dir(env.data().join("archive")).unwrap();
+    let mut parts: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    parts.sort();
+    parts
+}
+
+/// What `murmur log --json` shows of each line: its number, or `beat`.
+fn shown(text: &str) -> Vec<String> {
+    let lines = text.lines().map_while(|line| serde_json::from_str::<Value>(line).ok());
+    let name = |line: Value| match line["summary"].as_str() {
+        Some(summary) => summary.split(' ').next().unwrap().to_owned(),
+        None => "beat".to_owned(),
+    };
+    lines.map(name).collect()
+}
+
+#[test]
+fn a_large_journal_is_rotated_and_log_shows_all_of_it() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    fill(&env, 0..16);
+    let mut follow = env.murmur(["log", "-n", "1", "--follow", "--json"]).stdout(Stdio::piped()).start();
+    let mut lines = BufReader::new(follow.stdout.take().unwrap()).lines().map(|line| line.unwrap() + "\n");
+    assert_eq!(shown(&lines.next().unwrap()), ["15"]);
+    env.run(["beat", site.path()]);
+    assert_eq!(env.journal().len(), 1);
+    fill(&env, 16..32);
+    env.run(["beat", site.path()]);
+    let names: Vec<_> = parts(&env).iter().map(|part| part.extension().unwrap().to_owned()).collect();
+    assert_eq!(names, ["zst", "jsonl"]);
+    let expected: Vec<String> = (0..16)
+        .map(|number| number.to_string())
+        .chain(["beat".to_owned()])
+        .chain((16..32).map(|number| number.to_string()))
+        .chain(["beat".to_owned()])
+        .collect();
+    assert_eq!(shown(&env.run(["log", "-n", "all", "--json"])), expected);
+    assert_eq!(shown(&env.run(["log", "-n", "20", "--json"])), expected[14..]);
+    let followed: String = lines.by_ref().take(18).collect();
+    assert_eq!(shown(&followed), expected[16..]);
+    follow.kill().unwrap();
+    follow.wait().unwrap();
+}
+
+#[test]
+fn a_corrupt_part_is_reported_and_nothing_else_stops() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    for start in [0, 16] {
+        fill(&env, start..start + 16);
+        env.run(["beat", site.path()]);
+    }
+    fs::write(&parts(&env)[0], "not zstd").unwrap();
+    let output = env.run(["log", "-n", "all", "--json"]);
+    assert_eq!(shown(&output).len(), 18);
+    let (_, warning) = output.rsplit_once("warning: cannot read ").unwrap();
+    assert!(warning.contains("-000001.jsonl.zst") && warning.contains("its lines are left out"), "{warning}");
+    assert!(env.run(["doctor"]).contains("-000001.jsonl.zst"));
+    assert!(env.run(["beat", site.path()]).ends_with("[exit 0]"));
+    assert!(env.run(["status"]).ends_with("[exit 0]"));
+}
