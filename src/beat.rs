@@ -3,6 +3,7 @@
 //! Every failure is an `error` outcome in the journal, except that another beat already runs in the workspace. Must not
 //! know who starts beats, or when.
 
+mod capture;
 mod gates;
 mod job;
 mod preflight;
@@ -114,9 +115,12 @@ pub async fn run(
     let stages = async {
         let concluded = match beat.ask_gates(&should_stop).await {
             Ok(outputs) => {
-                let hosted = beat.host(&outputs, captures, should_stop.clone(), sink).await;
+                let hosted = beat.host(&outputs, captures.clone(), should_stop.clone(), sink).await;
                 let concluded = beat.conclude(hosted);
                 beat.verify(&should_stop).await;
+                if let Some(captures) = captures {
+                    capture::pack(&captures, job, &beat.entry);
+                }
                 concluded
             }
             Err(outcome) => beat.conclude_without_agent(outcome),

@@ -13,6 +13,8 @@ mod daemon_end;
 mod data_dir;
 mod demo;
 mod doctor;
+mod gc;
+mod gc_args;
 mod heartbeat_name;
 mod host;
 mod host_args;
@@ -151,6 +153,7 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Run(args) => derun::cli::run::run(&args),
         Command::Mcp(args) => mcp::run(&args),
         Command::Doctor(args) => doctor::run(&args, &env),
+        Command::Gc(args) => gc::run(&args, &env),
         Command::Service(args) => service::run(&args, &env),
         Command::Schema => schema::run(),
         Command::Completions(args) => completions::run(&args),

@@ -1,12 +1,13 @@
 //! The command line, as clap parses it: commands, arguments and options.
 pub(super) use super::agents_args::{Agent, AgentCommand, Agents};
 use super::data_dir;
+pub(super) use super::gc_args::Gc;
 pub(super) use super::host_args::{
     Host, HostAttach, HostCommand, HostInterrupt, HostSend, HostServe, HostSpawn, HostStop,
 };
 use super::init::Templates;
 use super::log::{count, since};
-pub(super) use super::pause_args::{Pause, Resume};
+use super::pause_args::{Pause, Resume};
 pub(super) use super::permission_args::{
     Permission, PermissionCheck, PermissionCommand, PermissionRespond, PermissionRules, Question,
     QuestionCommand, QuestionRespond,
@@ -73,6 +74,7 @@ pub(super) enum Command {
     Mcp(Mcp),
     Service(Service),
     Doctor(Doctor),
+    Gc(Gc),
     /// Print the JSON Schema of config.json
     Schema,
     Completions(Completions),

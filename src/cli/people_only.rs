@@ -25,6 +25,7 @@ pub(super) fn check(command: &Command) -> Result<(), Failure> {
             ServiceCommand::Install { print: false } | ServiceCommand::Uninstall => "change the service",
             _ => return Ok(()),
         },
+        Command::Gc(args) if !args.dry_run => "remove files",
         Command::Record(_) => "start agents",
         Command::Host(args) => match &args.command {
             HostCommand::Spawn(_) | HostCommand::Send(_) | HostCommand::Stop(_) => {

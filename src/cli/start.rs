@@ -10,6 +10,7 @@ use crate::daemon::data_folder::DataFolder;
 use crate::daemon::serve::{self, ServeError, Setup};
 use crate::daemon::{client, instance};
 use anyhow::{Context, bail};
+use derun::cli::captures;
 use derun::cli::stdout::stdout;
 use jiff::tz::TimeZone;
 use murmur_agent::rule_files;
@@ -246,6 +247,7 @@ fn serve_here(args: &Start, env: &UserEnv) -> anyhow::Result<ExitCode> {
             path: env.path(),
             user: env.user()?,
             claude: env.claude_folder(),
+            captures: captures::root().ok(),
             keys: env.keys(),
             folder: DataFolder::new(dir.clone(), &instance)?,
             dir: dir.clone(),

@@ -1,14 +1,17 @@
-//! Garbage collection: removes the pulses and folders of ended agents a day after their last sign of life, and rotates
-//! murmur.log.
+//! Garbage collection: removes the pulses and folders of ended agents a day after their last sign of life, and old
+//! captures; rotates murmur.log.
 //!
-//! Touches only regular files and real folders directly in the two folders, and never follows a link.
+//! Touches only regular files and real folders directly in its folders, and never follows a link.
 
 mod archives;
+mod captures;
 
 use crate::host::discover;
 use jiff::{SignedDuration, Timestamp};
+use murmur_core::config::captures::Captures;
 use murmur_store::pulse::folder::{self, Found};
 use murmur_store::pulse::{Pulse, State};
+use serde::Serialize;
 use std::collections::HashSet;
 use std::fs::{DirEntry, File, Metadata};
 use std::io;
@@ -45,28 +48,61 @@ impl Hinted for GcError {
 pub struct Collected {
     /// When to run next.
     pub next: Timestamp,
+    /// What was removed, or would be.
+    pub removed: Vec<Removed>,
     /// The first error.
     pub error: Option<GcError>,
 }
 
-/// Removes what ended agents left behind, as of `now`.
+/// A file or folder that was removed.
+#[derive(Debug, Serialize)]
+pub struct Removed {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Why.
+    pub why: &'static str,
+}
+
+/// Where to collect garbage, and how.
+#[derive(Debug)]
+pub struct Scope<'a> {
+    /// The data folder.
+    pub dir: &'a DataDir,
+    /// The store of captures, and how long to keep those of beats; `None` leaves captures alone.
+    pub captures: Option<(&'a Path, Captures)>,
+    /// Whether to remove nothing, and only tell what would be removed.
+    pub is_dry_run: bool,
+}
+
+/// Removes what is no longer needed, as of `now`.
 #[must_use]
-pub fn collect(dir: &DataDir, now: Timestamp) -> Collected {
-    let mut collector = Collector { dir, now, hosted: hosted(dir), next: after(now, RETENTION), error: None };
+pub fn collect(scope: &Scope<'_>, now: Timestamp) -> Collected {
+    let Scope { dir, captures, is_dry_run } = *scope;
+    let (hosted, next) = (hosted(dir), after(now, RETENTION));
+    let mut collector = Collector { dir, now, is_dry_run, hosted, next, removed: Vec::new(), error: None };
     collector.pulses();
     collector.agents();
-    if let Err((path, error)) = archives::rotate(dir, rotate::LIMIT) {
+    if let Some((root, limits)) = &captures {
+        collector.captures(root, limits);
+        collector.next = collector.next.min(after(now, MIN_INTERVAL));
+    }
+    if !is_dry_run && let Err((path, error)) = archives::rotate(dir, rotate::LIMIT) {
         collector.record("rotate", &path, Err(error));
     }
-    Collected { next: collector.next.max(after(now, MIN_INTERVAL)), error: collector.error }
+    let Collector { next, removed, error, .. } = collector;
+    Collected { next: next.max(after(now, MIN_INTERVAL)), removed, error }
 }
 
 struct Collector<'a> {
     dir: &'a DataDir,
     now: Timestamp,
+    is_dry_run: bool,
     /// The folders of agents with a live host, which are kept whatever their pulses say.
     hosted: HashSet<PathBuf>,
     next: Timestamp,
+    removed: Vec<Removed>,
     error: Option<GcError>,
 }
 
@@ -102,7 +138,7 @@ impl Collector<'_> {
         {
             return;
         }
-        self.record("remove", &found.path, std::fs::remove_file(&found.path));
+        self.remove_file(&found.path, "its agent ended");
         self.remove_folder(&folder);
     }
 
@@ -132,14 +168,35 @@ impl Collector<'_> {
     /// Removes a temporary file whose writer died.
     fn remove_leftover(&mut self, path: &Path) {
         if self.is_due(changed(path.symlink_metadata()), TEMP_FILE_AGE) {
-            self.record("remove", path, std::fs::remove_file(path));
+            self.remove_file(path, "left over");
         }
     }
 
     fn remove_folder(&mut self, folder: &Path) {
         if folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            self.record("remove", folder, std::fs::remove_dir_all(folder));
+            self.note_removal(folder, "its agent ended");
+            if !self.is_dry_run {
+                self.record("remove", folder, std::fs::remove_dir_all(folder));
+            }
         }
+    }
+
+    fn remove_file(&mut self, path: &Path, why: &'static str) {
+        self.note_removal(path, why);
+        if !self.is_dry_run {
+            self.record("remove", path, std::fs::remove_file(path));
+        }
+    }
+
+    /// Notes that `path` is removed, with the size of its files.
+    fn note_removal(&mut self, path: &Path, why: &'static str) {
+        let size = |path: &Path| path.symlink_metadata().map_or(0, |found| found.len());
+        let inner = std::fs::read_dir(path).into_iter().flatten().flatten();
+        let bytes = match path.is_dir() {
+            true => inner.map(|entry| size(&entry.path())).sum(),
+            false => size(path),
+        };
+        self.removed.push(Removed { path: path.to_path_buf(), bytes, why });
     }
 
     /// Whether `at` is at least `retention` ago; otherwise the next run is scheduled for when it will be.

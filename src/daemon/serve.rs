@@ -76,6 +76,8 @@ pub struct Setup {
     pub user: User,
     /// Claude Code's folder, if known.
     pub claude: Option<PathBuf>,
+    /// The store of captures, if known.
+    pub captures: Option<PathBuf>,
     /// API keys of model providers from the environment.
     pub keys: BTreeMap<Provider, Secret>,
 }
@@ -166,7 +168,7 @@ impl<L: FnMut(&str)> Runner<L> {
         is_stopping: Arc<AtomicBool>,
         mut log: L,
     ) -> Result<Self, ServeError> {
-        let Setup { dir, folder, time_zone, tick, user, claude, .. } = setup;
+        let Setup { dir, folder, time_zone, tick, user, claude, captures, .. } = setup;
         let hosts = match (Hosts::new(dir.hosts()), folder.check()) {
             (Ok(hosts), _) => hosts,
             (Err(error), None) => return Err(error.into()),
@@ -175,7 +177,7 @@ impl<L: FnMut(&str)> Runner<L> {
                 return Err(ServeError::Lost(lost));
             }
         };
-        let watched = MonitorPaths { dir: dir.clone(), claude, settings: user.settings.settings() };
+        let watched = MonitorPaths { dir: dir.clone(), claude, captures, settings: user.settings.settings() };
         // Before the broker reads the journal, so that no line in between is missed by both.
         let events = Events::new(&dir);
         let sources = Sources {

@@ -5,7 +5,7 @@
 //!
 //! The folder of pulses is watched too: a new pulse that is already old is a reason to scan sooner.
 
-use super::gc::{self, Collected};
+use super::gc::{self, Collected, Scope};
 use super::stuck::{self, StuckAgents};
 use crate::agents::{self, Agent, Sources};
 use crate::host::discover;
@@ -37,6 +37,8 @@ pub struct MonitorPaths {
     pub claude: Option<PathBuf>,
     /// config.toml, which sets how long an agent may be quiet.
     pub settings: PathBuf,
+    /// The store of captures.
+    pub captures: Option<PathBuf>,
 }
 
 /// The stuck monitor.
@@ -100,7 +102,7 @@ impl StuckMonitor {
         let (reported, due) = (StuckAgents::new(), Timestamp::UNIX_EPOCH);
         let folder = paths.dir.pulses();
         // An invalid config.toml is reported at the daemon's start.
-        let problems = quiet(&paths.settings).err().iter().map(Failure::line).collect();
+        let problems = settings(&paths.settings).err().iter().map(Failure::line).collect();
         let is_there = atomic::create_private_subfolder(&folder).is_ok();
         let pulses = is_there.then(|| Watch::new([Place::new(&folder, &[])]).ok()).flatten();
         Self {
@@ -219,7 +221,7 @@ impl StuckMonitor {
             let new = problems.iter().filter(|problem| !self.problems.contains(problem));
             findings.problems.extend(new.cloned());
             self.problems = problems;
-            if let Some(Collected { next, error }) = collected {
+            if let Some(Collected { next, error, .. }) = collected {
                 self.gc_at = next;
                 let problem = error.map(|error| error.line());
                 findings.problems.extend(problem.clone().filter(|_| problem != self.gc_problem));
@@ -233,22 +235,24 @@ impl StuckMonitor {
     }
 }
 
-/// How long an agent may be quiet, or why that is unknown.
-fn quiet(settings: &Path) -> Result<Quiet, Failure> {
-    Settings::read(settings)
-        .map(|settings| settings.quiet)
+/// The user's settings, or why they are unknown.
+fn settings(path: &Path) -> Result<Settings, Failure> {
+    Settings::read(path)
         .map_err(|error| Failure::new(format!("{}; until then the defaults apply", error.line())))
 }
 
 fn scan(paths: MonitorPaths, known: &StuckAgents, waiting: BTreeSet<String>, collects: bool) -> Scan {
-    let MonitorPaths { dir, claude, settings } = paths;
+    let MonitorPaths { dir, claude, captures, settings: path } = paths;
     let mut problems = Vec::new();
-    let quiet = quiet(&settings).unwrap_or_else(|problem| {
-        problems.push(problem.line());
-        Quiet::default()
-    });
+    let settings = settings(&path).map_err(|problem| problems.push(problem.line())).ok();
+    let quiet = settings.as_ref().map_or_else(Quiet::default, |settings| settings.quiet);
     // First, so that ended agents are not reported as stuck.
-    let collected = collects.then(|| gc::collect(&dir, clock::now()));
+    let collected = collects.then(|| {
+        // With invalid settings, no capture is removed: it could be one to keep.
+        let limits = settings.as_ref().map(|settings| settings.captures);
+        let captures = captures.as_deref().zip(limits);
+        gc::collect(&Scope { dir: &dir, captures, is_dry_run: false }, clock::now())
+    });
     let now = clock::now();
     let sources = Sources { dir: dir.clone(), claude, quiet };
     problems.extend(sources.sessions().err().map(|error| error.line()));
@@ -306,7 +310,12 @@ mod tests {
 
     fn stuck_monitor(folder: &Path) -> StuckMonitor {
         let dir = DataDir::find(Some(folder), None, None).unwrap();
-        StuckMonitor::new(MonitorPaths { settings: dir.root().join("config/config.toml"), dir, claude: None })
+        StuckMonitor::new(MonitorPaths {
+            settings: dir.root().join("config/config.toml"),
+            dir,
+            claude: None,
+            captures: None,
+        })
     }
 
     #[tokio::test(flavor = "current_thread")]

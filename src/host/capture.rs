@@ -11,7 +11,7 @@ use derun::log::Log;
 use derun::record::{Channel, TransportMode};
 use derun::recorder::{Recorder, UnrecordedLoss};
 use derun::retention;
-use derun::store::{DEFAULT_RETENTION, NewSession, Store, StoreError};
+use derun::store::{NewSession, Store, StoreError};
 use derun::writer::End;
 use jiff::Timestamp;
 use murmur_agent::event::Event;
@@ -24,6 +24,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use sys::clock;
 use sys::error::Hinted;
 
@@ -47,6 +48,7 @@ struct Mark {
 #[derive(Debug)]
 pub struct Capture {
     agent_id: AgentId,
+    retention: Duration,
     recorder: Recorder,
     store: Option<Store>,
     session: Option<CaptureId>,
@@ -67,8 +69,8 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Starts capturing the output of `command` in `folder`, which is in `dialect`, in the store at `root`. If the store cannot be used, the
-    /// first event says so.
+    /// Starts capturing the output of `command` in `folder`, which is in `dialect`, in the store at `root`, to be kept for
+    /// `retention` unless it is packed. If the store cannot be used, the first event says so.
     #[must_use]
     pub fn begin(
         root: Option<&Path>,
@@ -76,12 +78,13 @@ impl Capture {
         dialect: Dialect,
         command: Vec<String>,
         folder: &Path,
+        retention: Duration,
     ) -> Self {
         let new = NewSession {
             id: None,
             command,
             working_directory: folder.display().to_string(),
-            retention: DEFAULT_RETENTION,
+            retention,
             transport: TransportMode::Pipe,
             tty_attached: false,
         };
@@ -102,6 +105,7 @@ impl Capture {
         let parser = OutputParser::new(dialect);
         let mut capture = Self {
             agent_id,
+            retention,
             recorder,
             store,
             session,
@@ -236,7 +240,7 @@ impl Capture {
         let finished = self.recorder.finish(end);
         self.feed.end();
         if let Some(store) = &self.store {
-            retention::expect(store, DEFAULT_RETENTION, clock::now());
+            retention::expect(store, self.retention, clock::now());
         }
         finished
     }

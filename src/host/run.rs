@@ -26,12 +26,14 @@ use super::state::{Effect, Input, Kind, Machine, State};
 use super::watchdogs::Watchdogs;
 use derun::id::SessionId as CaptureId;
 use derun::record::Channel;
+use derun::store::DEFAULT_RETENTION;
 use derun::writer::End;
 use murmur_agent::backend;
 use murmur_agent::dialog::{Conversation, Dialog};
 use murmur_agent::invocation::Invocation;
 use murmur_agent::settings::HookProgram;
 use murmur_core::config::backend::Capability;
+use murmur_core::config::captures::Captures;
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -104,7 +106,13 @@ pub async fn run(
     let command = command.chain(spec.invocation.args.iter().cloned()).collect();
     let dialect = backend::dialect(&spec.info.backend);
     let agent = &spec.info.agent_id;
-    let capture = Capture::begin(spec.captures.as_deref(), agent, dialect, command, &spec.invocation.cwd);
+    let retention = match spec.info.kind {
+        // Only if it isn't packed, as after a crash.
+        Kind::Beat => Captures::default().keep_failed.duration(),
+        _ => DEFAULT_RETENTION,
+    };
+    let (captures, folder) = (spec.captures.as_deref(), &spec.invocation.cwd);
+    let capture = Capture::begin(captures, agent, dialect, command, folder, retention);
     if let Some(pid) = pid {
         capture.started(pid);
     }

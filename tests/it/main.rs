@@ -49,6 +49,8 @@ mod file_size;
 #[cfg(test)]
 mod gates;
 #[cfg(test)]
+mod gc;
+#[cfg(test)]
 mod generated;
 #[cfg(test)]
 mod hints;

@@ -28,6 +28,7 @@ pub mod active_hours;
 pub mod approval;
 pub mod backend;
 pub mod budget;
+pub mod captures;
 mod checked;
 pub mod cron;
 pub mod edit;

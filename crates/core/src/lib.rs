@@ -12,6 +12,7 @@
 //! - `spending`: pure: (budgets, beats that ended) → which heartbeats are on hold, and until when
 //! - `usage_limit`: pure: what agents reported about an account's usage → until when nothing may start
 //! - `failures`: pure: failures in a row of a heartbeat → when to retry, and when to run less often
+//! - `retention`: pure: (captures, limits, now) → which to remove
 //! - `permit`: pure: (call, policy, rules, findings of `shell_guard`) → a decision, or whom to ask; questions and answers;
 //!   `permit::deny_list` builds the deny list for Claude Code
 //! - `outcome`: how a beat ended, in the words of the journal
@@ -21,6 +22,7 @@ pub mod failures;
 pub mod id;
 pub mod outcome;
 pub mod permit;
+pub mod retention;
 pub mod schedule;
 pub mod spending;
 pub mod usage;

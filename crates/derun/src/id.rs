@@ -78,6 +78,13 @@ impl SessionId {
         Ok(Self(ulid::Ulid::from_parts(milliseconds, u128::from_le_bytes(random)).to_string()))
     }
 
+    /// When a session with a generated id started, to the millisecond; `None` for other ids.
+    #[must_use]
+    pub fn time(&self) -> Option<Timestamp> {
+        let milliseconds = ulid::Ulid::from_string(&self.0).ok()?.timestamp_ms();
+        Timestamp::from_millisecond(i64::try_from(milliseconds).ok()?).ok()
+    }
+
     /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {

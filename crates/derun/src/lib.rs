@@ -16,12 +16,15 @@ pub mod id;
 mod index;
 pub mod log;
 pub mod mcp;
+#[cfg(unix)]
+pub mod pack;
 pub mod plain;
 pub mod record;
 pub mod recorder;
 pub mod retention;
 pub mod search;
 pub mod session;
+mod session_files;
 pub mod store;
 mod syncer;
 pub mod tail;

@@ -108,6 +108,17 @@ pub fn sweep(
     Ok(sweep_these(&names, store, default, now, log, go_on))
 }
 
+/// The sessions that [`sweep`] would remove.
+pub fn expired(store: &Store, default: Duration, now: Timestamp) -> io::Result<Vec<OsString>> {
+    let mut names = store.sessions().names()?;
+    names.retain(|name| {
+        store.sessions().look(name).is_ok_and(|seen| seen.is_folder)
+            && matches!(judge(store, name, default, now), Verdict::Remove(_))
+    });
+    names.sort_unstable();
+    Ok(names)
+}
+
 fn sweep_these(
     names: &[OsString],
     store: &Store,

@@ -5,7 +5,8 @@
 use super::id::SessionId;
 use super::index;
 use super::record::{Final, Meta, State, Stretch, file};
-use super::store::StoreError;
+use super::session_files::Files;
+use super::store::{FOLDER, StoreError};
 use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use std::fs::File;
@@ -26,7 +27,7 @@ const TICK: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Session {
     id: SessionId,
-    folder: Folder,
+    files: Files,
     meta: Meta,
 }
 
@@ -82,12 +83,18 @@ impl Page {
 }
 
 impl Session {
-    pub(super) fn open(id: SessionId, folder: Folder) -> Result<Self, StoreError> {
-        match read_json::<Meta>(&folder, file::META) {
-            Ok(Some(meta)) => Ok(Self { id, folder, meta }),
+    /// Opens the session `id` in `sessions`.
+    pub(super) fn open(id: SessionId, sessions: &Folder) -> Result<Self, StoreError> {
+        let failed = |file| {
+            let id = id.to_string();
+            move |source| StoreError::File { id, file, source }
+        };
+        let files = Files::open(&id, sessions).map_err(failed(FOLDER))?;
+        match read_json::<Meta>(&files, file::META) {
+            Ok(Some(meta)) => Ok(Self { id, files, meta }),
             // A session that is being created or removed has no meta.json.
             Ok(None) => Err(StoreError::NotFound(id.to_string())),
-            Err(source) => Err(StoreError::File { id: id.to_string(), file: file::META, source }),
+            Err(source) => Err(failed(file::META)(source)),
         }
     }
 
@@ -105,13 +112,13 @@ impl Session {
 
     /// Opens the additional file `name` of the session.
     pub fn beside(&self, name: &str) -> io::Result<File> {
-        self.folder.open_file(name)
+        self.files.open_file(name)
     }
 
     fn failed(&self, file: &'static str) -> impl FnOnce(io::Error) -> StoreError {
         move |source| match source.kind() {
             // Removed meanwhile by a sweep.
-            io::ErrorKind::NotFound if self.folder.look(file::META).is_err() => {
+            io::ErrorKind::NotFound if self.files.modified(file::META).is_none() => {
                 StoreError::NotFound(self.id.to_string())
             }
             _ => StoreError::File { id: self.id.to_string(), file, source },
@@ -127,7 +134,7 @@ impl Session {
         // Checked first: a dead owner writes nothing more.
         let has_owner = self.has_owner();
         // An incomplete file is left by a power failure: the end was not recorded.
-        let last = match read_json::<Final>(&self.folder, file::FINAL) {
+        let last = match read_json::<Final>(&self.files, file::FINAL) {
             Err(error) if is_torn(&error) => None,
             read => read.map_err(self.failed(file::FINAL))?,
         };
@@ -151,21 +158,21 @@ impl Session {
 
     fn has_owner(&self) -> bool {
         let is_locked =
-            || self.folder.open_file(file::LOCK).is_ok_and(|file| lock::is_held(&file).unwrap_or(false));
+            || self.files.open_file(file::LOCK).is_ok_and(|file| lock::is_held(&file).unwrap_or(false));
         self.meta.owner.as_ref().is_some_and(Identity::is_alive) || is_locked()
     }
 
     /// When one of its files was last changed.
     fn last_touched(&self) -> Timestamp {
-        let files = [file::META, file::OUTPUT, file::INDEX].map(|name| self.folder.look(name));
-        let newest = files.into_iter().flatten().map(|seen| seen.modified).max();
+        let files = [file::META, file::OUTPUT, file::INDEX].map(|name| self.files.modified(name));
+        let newest = files.into_iter().flatten().max();
         newest.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(Timestamp::MIN)
     }
 
     /// Its current size in bytes.
     pub fn end(&self) -> Result<u64, StoreError> {
-        let index = self.folder.open_file(file::INDEX).map_err(self.failed(file::INDEX))?;
-        let output = self.folder.open_file(file::OUTPUT).map_err(self.failed(file::OUTPUT))?;
+        let index = self.files.open_file(file::INDEX).map_err(self.failed(file::INDEX))?;
+        let output = self.files.open_file(file::OUTPUT).map_err(self.failed(file::OUTPUT))?;
         self.known_end(&output, &index)
     }
 
@@ -181,7 +188,7 @@ impl Session {
 
     /// The number of stretches in the index, and the last one.
     pub fn stretches(&self) -> Result<(u64, Option<Stretch>), StoreError> {
-        let index = self.folder.open_file(file::INDEX).map_err(self.failed(file::INDEX))?;
+        let index = self.files.open_file(file::INDEX).map_err(self.failed(file::INDEX))?;
         let counted = index::count(&index).and_then(|count| Ok((count, index::last(&index)?)));
         counted.map_err(self.failed(file::INDEX))
     }
@@ -194,7 +201,7 @@ impl Session {
     pub fn read(&self, cursor: u64, most: usize, now: Timestamp) -> Result<Page, StoreError> {
         // Checked first: if it has ended, no more output follows.
         let is_over = !self.status(now)?.state.is_active();
-        let open = |name| self.folder.open_file(name).map_err(|error| (name, error));
+        let open = |name| self.files.open_file(name).map_err(|error| (name, error));
         let opened = open(file::OUTPUT).and_then(|output| Ok((output, open(file::INDEX)?)));
         let (output, index) = match opened {
             Ok(opened) => opened,
@@ -223,7 +230,11 @@ impl Session {
     ///
     /// Changes after this returns are reported, so read after calling it, not before.
     pub fn follow(&self) -> io::Result<Following> {
-        let place = Place::new(&self.folder.path(), &[file::OUTPUT, file::FINAL]).and_writes();
+        let Some(folder) = &self.files.folder else {
+            // It ended before it was packed.
+            return Ok(Following { watch: None, owner: None });
+        };
+        let place = Place::new(&folder.path(), &[file::OUTPUT, file::FINAL]).and_writes();
         let owner = self.meta.owner.clone();
         let watch = match Watch::new([&place]) {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => None,
@@ -270,8 +281,8 @@ fn is_torn(error: &io::Error) -> bool {
 }
 
 /// Parses the file `name`; `None` if it does not exist.
-fn read_json<T: DeserializeOwned>(folder: &Folder, name: &'static str) -> io::Result<Option<T>> {
-    let file = match folder.open_file(name) {
+fn read_json<T: DeserializeOwned>(files: &Files, name: &'static str) -> io::Result<Option<T>> {
+    let file = match files.open_file(name) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),

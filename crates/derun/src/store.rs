@@ -25,7 +25,7 @@ pub const DEFAULT_RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
 const TRIES: u32 = 10;
 
 /// How messages refer to a session's folder.
-const FOLDER: &str = "its folder";
+pub(super) const FOLDER: &str = "its folder";
 
 /// Errors of the store and its sessions.
 #[derive(Debug, thiserror::Error)]
@@ -242,11 +242,7 @@ impl Store {
     /// [`StoreError::NotFound`], also for an invalid id; [`StoreError::File`] if it is not readable.
     pub fn session(&self, id: &str) -> Result<Session, StoreError> {
         let checked = SessionId::parse(id).map_err(|_| StoreError::NotFound(id.to_owned()))?;
-        match self.sessions.open_folder(checked.as_str()) {
-            Ok(folder) => Session::open(checked, folder),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::NotFound(id.to_owned())),
-            Err(source) => Err(StoreError::File { id: id.to_owned(), file: FOLDER, source }),
-        }
+        Session::open(checked, &self.sessions)
     }
 
     /// All readable sessions, newest first. They are opened one at a time, since each open session uses a descriptor
@@ -258,7 +254,15 @@ impl Store {
     pub fn list(&self) -> Result<Vec<SessionId>, StoreError> {
         let names = self.sessions.names().map_err(|source| self.unusable(source))?;
         let mut sessions = Vec::with_capacity(names.len());
-        for name in names.iter().filter_map(|name| name.to_str()) {
+        for name in &names {
+            #[cfg(unix)]
+            if let Some((id, started)) =
+                super::pack::id_of(name).and_then(|id| Some((id.clone(), id.time()?)))
+            {
+                sessions.push((started, id));
+                continue;
+            }
+            let Some(name) = name.to_str() else { continue };
             match self.session(name) {
                 Ok(session) => sessions.push((session.meta().started_at, session.id().clone())),
                 Err(StoreError::File { source, .. }) if folder::is_out_of_descriptors(&source) => {
@@ -268,6 +272,8 @@ impl Store {
             }
         }
         sessions.sort_unstable_by(|one, other| other.cmp(one));
+        // A session that is being packed has both.
+        sessions.dedup_by(|one, other| one.1 == other.1);
         Ok(sessions.into_iter().map(|(_, id)| id).collect())
     }
 }

@@ -20,13 +20,15 @@ const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 #[derive(Debug)]
 pub struct Folder(OwnedFd);
 
-/// The type and modification time of an entry.
+/// The type, modification time and size of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     /// Whether it is a folder. False for a symlink to a folder.
     pub is_folder: bool,
     /// Modification time in seconds since 1970.
     pub modified: i64,
+    /// Its size in bytes.
+    pub size: u64,
 }
 
 impl Folder {
@@ -244,6 +246,7 @@ fn seen(found: &rustix::fs::Stat) -> Seen {
         is_folder: FileType::from_raw_mode(found.st_mode) == FileType::Directory,
         #[expect(clippy::useless_conversion, reason = "not i64 on every system")]
         modified: i64::from(found.st_mtime),
+        size: u64::try_from(found.st_size).unwrap_or_default(),
     }
 }
 

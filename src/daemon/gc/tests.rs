@@ -27,8 +27,12 @@ impl Fixture {
         std::fs::write(self.dir.agent(id).join("activity.jsonl"), text + "\n").unwrap();
     }
 
+    fn scope(&self, is_dry_run: bool) -> Scope<'_> {
+        Scope { dir: &self.dir, captures: None, is_dry_run }
+    }
+
     fn collect(&self, now: Timestamp) -> Collected {
-        let collected = collect(&self.dir, now);
+        let collected = collect(&self.scope(false), now);
         assert!(collected.error.is_none(), "{collected:?}");
         collected
     }
@@ -72,7 +76,12 @@ fn ended_agents_are_removed_after_a_day_and_live_ones_never() {
     assert_eq!(fixture.names(), all);
     // At most once an hour, even if the next is due in a second.
     assert_eq!(soon.next, fixture.now + DAY + SignedDuration::from_hours(1) - SignedDuration::from_secs(1));
+    let dry = collect(&fixture.scope(true), later).removed;
+    assert_eq!(fixture.names(), all);
     let collected = fixture.collect(later);
+    let paths = |removed: Vec<Removed>| removed.into_iter().map(|removed| removed.path).collect::<Vec<_>>();
+    assert!(dry.iter().all(|removed| removed.bytes > 0), "{dry:?}");
+    assert_eq!(paths(dry), paths(collected.removed));
     assert_eq!(fixture.names(), [["lives.json", "young.json"], ["lives", "young"]]);
     assert_eq!(collected.next, later + SignedDuration::from_hours(1));
     assert_eq!(
@@ -156,6 +165,6 @@ fn an_empty_folder_is_checked_again_in_a_day() {
     let folder = tempfile::tempdir().unwrap();
     let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
     let now = sys::clock::now();
-    let collected = collect(&dir, now);
+    let collected = collect(&Scope { dir: &dir, captures: None, is_dry_run: false }, now);
     assert_eq!((collected.next, collected.error.is_none()), (now + DAY, true));
 }

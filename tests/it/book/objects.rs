@@ -59,6 +59,7 @@ const OBJECTS: [(&str, &str, &[&str]); 13] = [
     ("murmur usage --json", "`murmur usage --json`", &[]),
     ("murmur sessions --json", "`murmur sessions --json`", &[]),
     ("murmur agents --json", "`murmur agents --json`", &[]),
+    ("murmur gc --json", "`murmur gc --json`", &["path", "bytes", "why"]),
     ("murmur doctor --json || true", "`murmur doctor --json`", &[]),
 ];
 

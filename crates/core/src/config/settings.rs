@@ -14,10 +14,12 @@ use toml::Spanned;
 
 use super::approval::{Approval, ApprovalSettings, Checker, Questions, Word};
 use super::backend::{Backend, Command};
+use super::captures::Captures;
 use super::checked::Checked;
 use super::interval::Interval;
 use super::problem::Problem;
 use super::quiet::Quiet;
+use super::size::Size;
 use super::toml_text;
 use sys::file;
 use sys::unreadable::uncommon;
@@ -37,6 +39,8 @@ pub struct Settings {
     pub agent: Option<Backend>,
     /// Programs that speak the Agent Client Protocol, by name.
     pub acp: BTreeMap<String, AcpProgram>,
+    /// How long captures of beats are kept.
+    pub captures: Captures,
 }
 
 /// The table `acp.<name>`: a program that speaks the Agent Client Protocol.
@@ -192,6 +196,8 @@ struct Keys {
     agent: Given<Backend>,
     #[serde(default)]
     acp: BTreeMap<String, AcpProgram>,
+    #[serde(default)]
+    captures: CapturesKeys,
 }
 
 /// An optional value of a type with rules of its own, and its position.
@@ -204,6 +210,15 @@ struct QuietKeys {
     stale: Given<Interval>,
     warning: Given<Interval>,
     stuck: Given<Interval>,
+}
+
+/// The table `captures`.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case", expecting = "a table such as [captures]")]
+struct CapturesKeys {
+    keep: Given<Interval>,
+    keep_failed: Given<Interval>,
+    max: Given<Size>,
 }
 
 impl Settings {
@@ -253,7 +268,14 @@ impl Settings {
             return Err(Problem::with(path, what));
         }
         let agent = toml_text::checked(keys.agent, bytes, path)?;
-        Ok(Self { asking, llm: keys.llm_auth, providers: keys.providers, quiet, agent, acp: keys.acp })
+        let default = Captures::default();
+        let captures = Captures {
+            keep: span(keys.captures.keep)?.unwrap_or(default.keep),
+            keep_failed: span(keys.captures.keep_failed)?.unwrap_or(default.keep_failed),
+            max: toml_text::checked(keys.captures.max, bytes, path)?.unwrap_or(default.max),
+        };
+        let (llm, providers, acp) = (keys.llm_auth, keys.providers, keys.acp);
+        Ok(Self { asking, llm, providers, quiet, agent, acp, captures })
     }
 
     /// How to start `backend`: as config.toml says, or else as built in.
@@ -271,107 +293,4 @@ impl Settings {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use sys::error::Hinted;
-
-    fn parse(text: &str) -> Result<Settings, String> {
-        Settings::parse(text.as_bytes(), Path::new("/c/config.toml")).map_err(|problem| problem.line())
-    }
-
-    #[test]
-    fn every_key_is_read() {
-        let settings = parse(
-            r#"
-            permissions-checker = "llm"
-            approval = "defer"
-            approval-wait = "90s"
-            approval-expiry = "2d"
-            questions = "deny"
-            [quiet]
-            stuck = "1h"
-            [llm_auth]
-            provider = "openai"
-            model = "small"
-            [providers.openai]
-            api-key = "sk-very-secret"
-            base-url = "http://127.0.0.1:1/v1"
-            [providers.anthropic]
-            api-key-file = "/run/secrets/anthropic"
-            "#,
-        )
-        .unwrap();
-        assert_eq!(
-            settings.asking,
-            ApprovalSettings {
-                checker: Some(Checker::Llm),
-                approval: Some(Approval::Defer),
-                approval_wait: Interval::from_secs(90),
-                approval_expiry: Interval::from_secs(2 * 86_400),
-                questions: Some(Questions::Deny),
-            }
-        );
-        assert_eq!(settings.llm, Some(LlmAuth { provider: Provider::Openai, model: "small".to_owned() }));
-        assert_eq!(settings.quiet.steps().map(|step| step.as_secs()), [300, 900, 3600]);
-        let openai = &settings.providers[&Provider::Openai];
-        assert_eq!(openai.api_key.as_ref().unwrap().reveal(), "sk-very-secret");
-        assert_eq!(openai.base_url.as_deref(), Some("http://127.0.0.1:1/v1"));
-        let file = settings.providers[&Provider::Anthropic].api_key_file.as_deref();
-        assert_eq!(file, Some(Path::new("/run/secrets/anthropic")));
-        assert!(!format!("{settings:?}").contains("very-secret"));
-    }
-
-    #[test]
-    fn a_missing_file_and_an_empty_one_set_nothing() {
-        assert_eq!(Settings::read(Path::new("/nowhere/config.toml")).unwrap(), Settings::default());
-        assert_eq!(parse("# nothing\n").unwrap(), Settings::default());
-        let folder = tempfile::tempdir().unwrap();
-        let error = Settings::read(folder.path()).unwrap_err().line();
-        assert_eq!(
-            error,
-            format!(
-                "cannot read {}: it is not a regular file; put a file in its place",
-                folder.path().display()
-            )
-        );
-    }
-
-    #[test]
-    fn quiet_thresholds_must_be_in_order() {
-        let expected = "/c/config.toml: the times in \"quiet\" do not increase; make \"stale\" shorter than \"warning\", and \"warning\" \
-                        shorter than \"stuck\"";
-        assert_eq!(parse("[quiet]\nstuck = \"10m\"").unwrap_err(), expected);
-    }
-
-    #[test]
-    fn anything_unknown_is_an_error_with_its_position() {
-        for (text, expected) in [
-            (
-                "\npermissions-checker = \"of\"",
-                "2:23: \"of\" is not known; write \"off\", \"manual\", \"llm\" or \"deny\"",
-            ),
-            (
-                "permission-checker = \"deny\"",
-                "1:1: key \"permission-checker\" is not known; did you mean \"permissions-checker\"?",
-            ),
-            ("approval = \"later\"", "1:12: \"later\" is not known; write \"wait\" or \"defer\""),
-            ("questions = true", "1:13: boolean \"true\" is not a string"),
-            ("approval-wait = \"0s\"", "1:17: \"0s\" is too short; write at least \"1s\""),
-            ("approval-wait = 5", "1:17: integer \"5\" is not"),
-            ("[quiet]\nstuk = \"1h\"", "2:1: key \"stuk\" is not known; did you mean \"stuck\"?"),
-            ("[llm_auth]\nprovider = \"other\"\nmodel = \"x\"", "2:12: \"other\" is not known"),
-            ("[llm_auth]\nprovider = \"openai\"", "1:1: \"model\" is missing"),
-            ("[providers.other]\napi-key = \"x\"", "1:12: \"other\" is not known"),
-            (
-                "[providers.openai]\napikey = \"x\"",
-                "2:1: key \"apikey\" is not known; did you mean \"api-key\"?",
-            ),
-        ] {
-            let error = parse(text).unwrap_err();
-            assert!(error.starts_with(&format!("/c/config.toml:{expected}")), "{text}: {error}");
-        }
-        let both = "[providers.openai]\napi-key = \"sk-x\"\napi-key-file = \"/k\"";
-        let error = parse(both).unwrap_err();
-        assert!(error.contains("remove one of them") && !error.contains("sk-x"), "{error}");
-    }
-}
+mod tests;

@@ -58,6 +58,8 @@ pub struct Seen {
     pub is_folder: bool,
     /// Modification time in seconds since 1970.
     pub modified: i64,
+    /// Its size in bytes.
+    pub size: u64,
 }
 
 impl Folder {
@@ -332,7 +334,8 @@ fn seen(file: &File) -> io::Result<Seen> {
     let found = file.metadata()?;
     let attributes = found.file_attributes() & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT);
     let since_1601 = i64::try_from(found.last_write_time() / 10_000_000).unwrap_or(i64::MAX);
-    Ok(Seen { is_folder: attributes == FILE_ATTRIBUTE_DIRECTORY, modified: since_1601 - UNIX_EPOCH })
+    let is_folder = attributes == FILE_ATTRIBUTE_DIRECTORY;
+    Ok(Seen { is_folder, modified: since_1601 - UNIX_EPOCH, size: found.file_size() })
 }
 
 fn refuse_link(file: &File, name: &OsStr) -> io::Result<()> {

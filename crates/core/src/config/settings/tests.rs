@@ -1,0 +1,110 @@
+use super::*;
+use sys::error::Hinted;
+
+fn parse(text: &str) -> Result<Settings, String> {
+    Settings::parse(text.as_bytes(), Path::new("/c/config.toml")).map_err(|problem| problem.line())
+}
+
+#[test]
+fn every_key_is_read() {
+    let settings = parse(
+        r#"
+        permissions-checker = "llm"
+        approval = "defer"
+        approval-wait = "90s"
+        approval-expiry = "2d"
+        questions = "deny"
+        [quiet]
+        stuck = "1h"
+        [captures]
+        keep = "3d"
+        max = "1GiB"
+        [llm_auth]
+        provider = "openai"
+        model = "small"
+        [providers.openai]
+        api-key = "sk-very-secret"
+        base-url = "http://127.0.0.1:1/v1"
+        [providers.anthropic]
+        api-key-file = "/run/secrets/anthropic"
+        "#,
+    )
+    .unwrap();
+    assert_eq!(
+        settings.asking,
+        ApprovalSettings {
+            checker: Some(Checker::Llm),
+            approval: Some(Approval::Defer),
+            approval_wait: Interval::from_secs(90),
+            approval_expiry: Interval::from_secs(2 * 86_400),
+            questions: Some(Questions::Deny),
+        }
+    );
+    assert_eq!(settings.llm, Some(LlmAuth { provider: Provider::Openai, model: "small".to_owned() }));
+    assert_eq!(settings.quiet.steps().map(|step| step.as_secs()), [300, 900, 3600]);
+    let captures = settings.captures;
+    let days = [captures.keep, captures.keep_failed].map(|span| span.as_secs() / 86_400);
+    assert_eq!((days, captures.max.bytes()), ([3, 90], 1 << 30));
+    let openai = &settings.providers[&Provider::Openai];
+    assert_eq!(openai.api_key.as_ref().unwrap().reveal(), "sk-very-secret");
+    assert_eq!(openai.base_url.as_deref(), Some("http://127.0.0.1:1/v1"));
+    let file = settings.providers[&Provider::Anthropic].api_key_file.as_deref();
+    assert_eq!(file, Some(Path::new("/run/secrets/anthropic")));
+    assert!(!format!("{settings:?}").contains("very-secret"));
+}
+
+#[test]
+fn a_missing_file_and_an_empty_one_set_nothing() {
+    assert_eq!(Settings::read(Path::new("/nowhere/config.toml")).unwrap(), Settings::default());
+    assert_eq!(parse("# nothing\n").unwrap(), Settings::default());
+    let folder = tempfile::tempdir().unwrap();
+    let error = Settings::read(folder.path()).unwrap_err().line();
+    assert_eq!(
+        error,
+        format!("cannot read {}: it is not a regular file; put a file in its place", folder.path().display())
+    );
+}
+
+#[test]
+fn quiet_thresholds_must_be_in_order() {
+    let expected = "/c/config.toml: the times in \"quiet\" do not increase; make \"stale\" shorter than \"warning\", and \"warning\" \
+                    shorter than \"stuck\"";
+    assert_eq!(parse("[quiet]\nstuck = \"10m\"").unwrap_err(), expected);
+}
+
+#[test]
+fn anything_unknown_is_an_error_with_its_position() {
+    for (text, expected) in [
+        (
+            "\npermissions-checker = \"of\"",
+            "2:23: \"of\" is not known; write \"off\", \"manual\", \"llm\" or \"deny\"",
+        ),
+        (
+            "permission-checker = \"deny\"",
+            "1:1: key \"permission-checker\" is not known; did you mean \"permissions-checker\"?",
+        ),
+        ("approval = \"later\"", "1:12: \"later\" is not known; write \"wait\" or \"defer\""),
+        ("questions = true", "1:13: boolean \"true\" is not a string"),
+        ("approval-wait = \"0s\"", "1:17: \"0s\" is too short; write at least \"1s\""),
+        ("approval-wait = 5", "1:17: integer \"5\" is not"),
+        ("[quiet]\nstuk = \"1h\"", "2:1: key \"stuk\" is not known; did you mean \"stuck\"?"),
+        ("[llm_auth]\nprovider = \"other\"\nmodel = \"x\"", "2:12: \"other\" is not known"),
+        ("[llm_auth]\nprovider = \"openai\"", "1:1: \"model\" is missing"),
+        ("[captures]\nkeep = \"2GiB\"", "2:8: \"2GiB\" is not an interval; write whole numbers with d, h, m"),
+        ("[captures]\nmax = \"2GB\"", "2:7: \"2GB\" is not a size; write a whole number with B, KiB, MiB, GiB"),
+        ("[captures]\nmax = 2", "2:7: integer \"2\" is not"),
+        (
+            "[captures]\nkeepFailed = \"1d\"",
+            "2:1: key \"keepFailed\" is not known; did you mean \"keep-failed\"?",
+        ),
+        ("captures = true", "1:12: boolean \"true\" is not"),
+        ("[providers.other]\napi-key = \"x\"", "1:12: \"other\" is not known"),
+        ("[providers.openai]\napikey = \"x\"", "2:1: key \"apikey\" is not known; did you mean \"api-key\"?"),
+    ] {
+        let error = parse(text).unwrap_err();
+        assert!(error.starts_with(&format!("/c/config.toml:{expected}")), "{text}: {error}");
+    }
+    let both = "[providers.openai]\napi-key = \"sk-x\"\napi-key-file = \"/k\"";
+    let error = parse(both).unwrap_err();
+    assert!(error.contains("remove one of them") && !error.contains("sk-x"), "{error}");
+}

@@ -1,0 +1,16 @@
+//! Arguments of `murmur gc`.
+
+use clap::Args as ClapArgs;
+
+/// Remove old captures and what ended agents left
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+The daemon does the same every hour. The table [captures] in config.toml sets how long captures of beats are kept.")]
+pub(super) struct Gc {
+    /// Remove nothing, and print what would be removed
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Print output as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}

@@ -1,0 +1,113 @@
+//! What beats leave on the disk, and what removes it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use derun::id::SessionId;
+use jiff::SignedDuration;
+use serde_json::json;
+
+use crate::env::{Env, result};
+
+fn sessions(env: &Env) -> PathBuf {
+    env.home().join(".local/state/derun/sessions")
+}
+
+/// The bytes on disk of every file and folder below `folder`.
+fn usage(folder: &Path, found: &mut BTreeMap<PathBuf, u64>) {
+    for entry in fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        found.insert(path.clone(), path.symlink_metadata().unwrap().blocks() * 512);
+        if path.is_dir() && !path.is_symlink() {
+            usage(&path, found);
+        }
+    }
+}
+
+#[test]
+fn a_quiet_beat_leaves_one_small_file() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let all = || {
+        let mut found = BTreeMap::new();
+        usage(&env.home(), &mut found);
+        usage(&env.data(), &mut found);
+        found
+    };
+    env.run(["beat", site.path()]);
+    let before = all();
+    env.run(["beat", site.path()]);
+    let after = all();
+    let new: Vec<&PathBuf> = after.keys().filter(|path| !before.contains_key(*path)).collect();
+    let [capture] = new[..] else { panic!("{new:#?}") };
+    assert_eq!(
+        (capture.parent(), capture.extension().unwrap().to_str()),
+        (Some(&*sessions(&env)), Some("zst"))
+    );
+    let grown = after.values().sum::<u64>() - before.values().sum::<u64>();
+    assert!(grown <= 6 << 10, "{grown} bytes");
+    // It reads as ever.
+    let id = env.journal()[1]["capture"].as_str().unwrap().to_owned();
+    assert!(env.run(["show", &id]).contains("HEARTBEAT_OK"));
+    assert!(env.run(["sessions"]).contains(&id));
+}
+
+/// Copies of the only pack, as if the beats had run this many days ago.
+fn age(env: &Env, ages: &[i64]) -> Vec<PathBuf> {
+    let pack = fs::read_dir(sessions(env)).unwrap().next().unwrap().unwrap().path();
+    let copy = |days: &i64| {
+        let id = SessionId::new(sys::clock::now() - SignedDuration::from_hours(24 * days)).unwrap();
+        let path = sessions(env).join(format!("{id}.zst"));
+        fs::copy(&pack, &path).unwrap();
+        path
+    };
+    ages.iter().map(copy).collect()
+}
+
+fn left(paths: &[PathBuf]) -> Vec<bool> {
+    paths.iter().map(|path| path.exists()).collect()
+}
+
+#[test]
+fn the_daemon_removes_old_captures_and_gc_shows_which() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.run(["beat", site.path()]);
+    let captures = age(&env, &[91, 20, 13]);
+    let shown = env.murmur(["gc", "--dry-run", "--json"]).json();
+    let paths: Vec<_> = shown["removed"].as_array().unwrap().iter().map(|removed| &removed["path"]).collect();
+    assert_eq!(paths, [captures[0].to_str().unwrap(), captures[1].to_str().unwrap()]);
+    assert_eq!(shown["removed"][0]["why"], "too old");
+    assert_eq!(left(&captures), [true; 3]);
+    // Invalid settings remove nothing: they may be meant to keep more.
+    env.setting("config.toml", "[captures]\nkeep = \"1 year\"\n");
+    let refused = env.run(["gc"]);
+    assert!(refused.contains("config.toml:2:8: \"1 year\" is not an interval"), "{refused}");
+    assert_eq!(left(&captures), [true; 3]);
+    env.setting("config.toml", "[captures]\nkeep = \"30d\"\n");
+    let daemon = env.daemon();
+    env.wait(&sessions(&env), || (!captures[0].exists()).then_some(()));
+    daemon.stop();
+    assert_eq!(left(&captures), [false, true, true]);
+    env.setting("config.toml", "[captures]\nmax = \"0KiB\"\n");
+    let removed = env.run(["gc"]);
+    assert!(removed.contains("removed 2 entries, 8 KiB"), "{removed}");
+    // The newest one stays.
+    assert_eq!(left(&captures), [false; 3]);
+    assert_eq!(fs::read_dir(sessions(&env)).unwrap().count(), 1);
+}
+
+#[test]
+fn captures_of_failed_beats_are_kept_longer() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    site.plays(&json!({ "script": [result("no")], "exit": 1 }));
+    env.run(["beat", site.path()]);
+    assert_eq!(env.journal()[0]["outcome"], "error");
+    let captures = age(&env, &[91, 20]);
+    let removed = env.run(["gc"]);
+    assert!(removed.contains("removed 1 entry, 4 KiB"), "{removed}");
+    assert_eq!(left(&captures), [false, true]);
+}
