@@ -57,6 +57,10 @@ conformance *NAMES:
 soak ROUNDS="200":
     MURMUR_SOAK_ROUNDS={{ROUNDS}} cargo test --locked --release --test it soak -- --nocapture
 
+# simulate a year of 100 heartbeats every 30 minutes: space, inodes, and the time of status
+year DAYS="365":
+    MURMUR_YEAR_DAYS={{DAYS}} cargo test --locked --release --test it year:: -- --nocapture
+
 # run many random inputs, different each time; check runs only a few hundred fixed ones
 fuzz CASES="100000" SEED=`date +%s`:
     PROPTEST_CASES={{CASES}} PROPTEST_RNG_SEED={{SEED}} cargo test --locked --release --test it fuzz

@@ -126,3 +126,5 @@ mod usage_limits;
 mod verbose;
 #[cfg(test)]
 mod workspaces;
+#[cfg(test)]
+mod year;
