@@ -7,15 +7,13 @@ use derun::cli::stdout::stdout;
 use jiff::tz::TimeZone;
 use murmur_core::usage::scan::scan;
 use murmur_core::usage::{By, Counter, Group, Sums, Tokens, total};
+use murmur_store::journal::read::readers;
 use serde::Serialize;
-use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
 use sys::clock::rfc3339;
-use sys::file::open_regular;
+use sys::error::Hinted;
 use sys::text::Shown;
-use sys::unreadable::unreadable;
 use unicode_width::UnicodeWidthStr;
 
 /// What `--json` prints.
@@ -63,8 +61,9 @@ impl From<&Sums> for SumsJson {
 pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let journal = env.read_data_dir()?.journal();
     let (by, zone) = (By::from(args.by), TimeZone::system());
-    let counters =
-        scan(files(&journal), || Counter::new(by, args.since, &zone), |counter, line| counter.add(line))?;
+    let mut skipped = Vec::new();
+    let files = readers(&journal, None, args.since, |error| skipped.push(error))?.map(Ok);
+    let counters = scan(files, || Counter::new(by, args.since, &zone), |counter, line| counter.add(line))?;
     let groups = counters.into_iter().reduce(Counter::merged).map(Counter::groups).unwrap_or_default();
     let total = total(&groups);
     let mut out = Shown(stdout().lock());
@@ -78,17 +77,10 @@ pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
         table(&mut out, by, &groups, &total)?;
     }
     out.flush()?;
+    for error in skipped {
+        let _closed = writeln!(Shown(io::stderr()), "warning: {}", error.line());
+    }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The files with journal lines. A missing one has none.
-fn files(journal: &Path) -> impl Iterator<Item = io::Result<File>> + Send {
-    let current = match open_regular(journal, File::options().read(true)) {
-        Ok(file) => Some(Ok(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => Some(Err(unreadable(journal, error))),
-    };
-    current.into_iter()
 }
 
 fn group_json(group: Group, sums: &Sums) -> GroupJson {

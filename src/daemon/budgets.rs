@@ -9,12 +9,11 @@ use murmur_core::spending::{Ledger, UsedUp};
 use murmur_core::usage::line::Line;
 use murmur_core::usage::scan::scan;
 use murmur_store::journal::entry::{Entry, LineKind};
-use murmur_store::journal::tail::Tail;
-use std::fs::File;
-use std::io::{self, Read};
+use murmur_store::journal::read::readers;
+use murmur_store::journal::tail::{Position, Tail};
+use std::io;
 use std::path::Path;
 use sys::clock::rfc3339;
-use sys::file::open_regular;
 
 /// A budget that a beat has used up.
 #[derive(Debug)]
@@ -69,7 +68,7 @@ impl Budgets {
             return Ok(());
         }
         let tail = Tail::from_end(journal.to_path_buf())?;
-        self.ledger = count(journal, ledger, tail.position().end)?;
+        self.ledger = count(journal, ledger, Some(tail.position()))?;
         self.tail = Some(tail);
         Ok(())
     }
@@ -119,22 +118,19 @@ pub fn budget_line(newly: &NewlyUsedUp, now: Timestamp) -> Entry {
 /// The budgets of `heartbeat`, with all that the journal says about them.
 pub fn ledger(journal: &Path, heartbeat: &Heartbeat, now: Timestamp) -> io::Result<Ledger> {
     let ledger = Ledger::new(std::iter::once(heartbeat), now);
-    if ledger.is_empty() { Ok(ledger) } else { count(journal, ledger, u64::MAX) }
+    if ledger.is_empty() { Ok(ledger) } else { count(journal, ledger, None) }
 }
 
-/// Adds the journal's first `end` bytes to `ledger`.
-fn count(journal: &Path, ledger: Ledger, end: u64) -> io::Result<Ledger> {
-    let since = ledger.since().map_or(i64::MIN, Timestamp::as_millisecond);
-    let current = match open_regular(journal, File::options().read(true)) {
-        Ok(file) => Some(Ok(file.take(end))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
+/// Adds the journal's lines before `end` to `ledger`. Parts that are not readable don't count; commands report them.
+fn count(journal: &Path, ledger: Ledger, end: Option<Position>) -> io::Result<Ledger> {
+    let since = ledger.since();
+    let files = readers(journal, end, since, drop)?;
+    let since = since.map_or(i64::MIN, Timestamp::as_millisecond);
     let add = |ledger: &mut Ledger, line: &Line<'_>| {
         if line.ended.is_some_and(|ended| ended >= since) {
             ledger.add(line);
         }
     };
-    let counted = scan(current.into_iter(), || ledger.clone(), add)?;
+    let counted = scan(files.map(Ok), || ledger.clone(), add)?;
     Ok(counted.into_iter().reduce(|sum, more| sum.merged(&more)).unwrap_or(ledger))
 }

@@ -63,6 +63,7 @@ fn a_large_journal_is_rotated_and_log_shows_all_of_it() {
         .collect();
     assert_eq!(shown(&env.run(["log", "-n", "all", "--json"])), expected);
     assert_eq!(shown(&env.run(["log", "-n", "20", "--json"])), expected[14..]);
+    assert_eq!(env.murmur(["usage", "--json"]).json()["total"]["beats"], 34);
     let followed: String = lines.by_ref().take(18).collect();
     assert_eq!(shown(&followed), expected[16..]);
     follow.kill().unwrap();
@@ -83,6 +84,8 @@ fn a_corrupt_part_is_reported_and_nothing_else_stops() {
     assert_eq!(shown(&output).len(), 18);
     let (_, warning) = output.rsplit_once("warning: cannot read ").unwrap();
     assert!(warning.contains("-000001.jsonl.zst") && warning.contains("its lines are left out"), "{warning}");
+    let output = env.run(["usage", "--json"]);
+    assert!(output.contains("\"beats\":18") && output.contains("warning: cannot read "), "{output}");
     assert!(env.run(["doctor"]).contains("-000001.jsonl.zst"));
     assert!(env.run(["beat", site.path()]).ends_with("[exit 0]"));
     assert!(env.run(["status"]).ends_with("[exit 0]"));

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use sys::error::Hinted;
 use sys::file::{open_regular, read_exact_at};
 
@@ -143,6 +144,13 @@ impl Part {
         self.plain.metadata().ok().map(|found| found.ino())
     }
 
+    /// When it was last written to; its lines are not newer.
+    #[must_use]
+    pub fn modified(&self) -> Option<SystemTime> {
+        let found = self.plain.metadata().or_else(|_| self.compressed().metadata());
+        found.and_then(|found| found.modified()).ok()
+    }
+
     /// Opens it, and decompresses it.
     pub fn open(&self) -> Result<Content, PartError> {
         // It may have been compressed since it was listed.
@@ -202,6 +210,15 @@ impl Content {
                 file.read_to_end(&mut bytes)?;
                 Ok(bytes)
             }
+        }
+    }
+
+    /// Reads its bytes from the beginning.
+    #[must_use]
+    pub fn into_reader(self) -> Box<dyn Read + Send> {
+        match self {
+            Self::File(file) => Box::new(file),
+            Self::Bytes(bytes) => Box::new(io::Cursor::new(bytes)),
         }
     }
 

@@ -32,7 +32,7 @@ until_line 'git pull' murmur permission list --watch
 const END: &str = "murmur host stop --all --force; murmur stop";
 
 /// A command, the section of the page with its object, and fields that this setup doesn't produce.
-const OBJECTS: [(&str, &str, &[&str]); 13] = [
+const OBJECTS: [(&str, &str, &[&str]); 14] = [
     (
         "murmur status --json",
         "`murmur status --json`",

@@ -5,7 +5,7 @@ use super::tail::Position;
 use jiff::Timestamp;
 use memchr::{memmem, memrchr};
 use rotate::{Content, History, Part, PartError};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use sys::unreadable::unreadable;
@@ -290,6 +290,39 @@ pub fn newest(path: &Path, end: Option<Position>, filter: &Filter, most: usize) 
     }
     found.reverse();
     Ok(Selected { found, skipped: entries.lines.skipped })
+}
+
+/// Opens the file at `path` before `end` and its parts, oldest first, to read all lines that ended at `since` or later and
+/// some older ones. A part that is not readable is left out, and passed to `skip`. A missing file has no lines.
+pub fn readers(
+    path: &Path,
+    end: Option<Position>,
+    since: Option<Timestamp>,
+    mut skip: impl FnMut(PartError) + Send,
+) -> io::Result<impl Iterator<Item = Box<dyn Read + Send>> + Send> {
+    let History { live, mut parts, .. } = History::open(path).map_err(|error| unreadable(path, error))?;
+    let inode = live.as_ref().map_or(Ok(0), |file| file.metadata().map(|found| found.ino()))?;
+    let mut live = live.map(Content::File);
+    if let Some(end) = end.filter(|end| end.inode != inode) {
+        // It was rotated since.
+        live = None;
+        while let Some(part) = parts.pop() {
+            if part.inode() == Some(end.inode) {
+                live = part.open().ok();
+                break;
+            }
+        }
+    }
+    let is_wanted = move |part: &Part| {
+        let modified = part.modified().and_then(|at| Timestamp::try_from(at).ok());
+        since.zip(modified).is_none_or(|(since, modified)| modified >= since)
+    };
+    let parts = parts.into_iter().filter(is_wanted);
+    let parts = parts.filter_map(move |part| part.open().map_err(&mut skip).ok().map(Content::into_reader));
+    let last = live.map(|live| -> Box<dyn Read + Send> {
+        Box::new(live.into_reader().take(end.map_or(u64::MAX, |end| end.end)))
+    });
+    Ok(parts.chain(last))
 }
 
 /// The workspace of a journal line in its raw form, with quotes and escapes, without parsing the line.

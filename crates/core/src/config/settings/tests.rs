@@ -91,7 +91,10 @@ fn anything_unknown_is_an_error_with_its_position() {
         ("[llm_auth]\nprovider = \"other\"\nmodel = \"x\"", "2:12: \"other\" is not known"),
         ("[llm_auth]\nprovider = \"openai\"", "1:1: \"model\" is missing"),
         ("[captures]\nkeep = \"2GiB\"", "2:8: \"2GiB\" is not an interval; write whole numbers with d, h, m"),
-        ("[captures]\nmax = \"2GB\"", "2:7: \"2GB\" is not a size; write a whole number with B, KiB, MiB, GiB"),
+        (
+            "[captures]\nmax = \"2GB\"",
+            "2:7: \"2GB\" is not a size; write a whole number with B, KiB, MiB, GiB",
+        ),
         ("[captures]\nmax = 2", "2:7: integer \"2\" is not"),
         (
             "[captures]\nkeepFailed = \"1d\"",

@@ -107,8 +107,24 @@ fn archived_parts_are_read_after_the_journal() {
     let end = super::super::tail::Tail::from_end(path.clone()).unwrap().position();
     (20..22).for_each(append);
     assert_eq!(minutes(Some(end), 5), ((15..20).collect(), 0));
+    let count = |end, since: Option<&str>| {
+        let since = since.map(|since| since.parse().unwrap());
+        let mut skipped = 0;
+        let text: Vec<String> = readers(&path, end, since, |_| skipped += 1)
+            .unwrap()
+            .map(|reader| io::read_to_string(reader).unwrap())
+            .collect();
+        (text.concat().lines().count(), skipped)
+    };
+    assert_eq!((count(None, None), count(Some(end), None)), ((22, 0), (20, 0)));
+    // Only the file that is still written to.
+    assert_eq!(
+        count(None, Some("2099-02-03T10:00:00Z")).0,
+        std::fs::read_to_string(&path).unwrap().lines().count()
+    );
     let parts = History::open(&path).unwrap().parts;
     std::fs::write(parts[2].path(), "x").unwrap();
     let (read, skipped) = minutes(None, 100);
     assert_eq!((read.len(), read[0], skipped), (19, 0, 1));
+    assert_eq!(count(None, None), (19, 1));
 }
