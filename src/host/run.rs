@@ -41,7 +41,7 @@ use std::time::Duration;
 use sys::error::Failure;
 use sys::process::{Exit, Signal, end_all_children, reap_but};
 use sys::{memory, process as system, signals};
-use timers::{at, died};
+use timers::{REST, at, died};
 use tokio::process::Child;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -54,9 +54,6 @@ pub const REAPING: Duration = Duration::from_secs(2);
 
 /// How long output may still arrive after the last process that could write it is gone.
 pub const DRAIN: Duration = Duration::from_secs(1);
-
-/// After this long without a turn, an agent is expected to stay idle.
-const REST: Duration = Duration::from_secs(1);
 
 /// An agent to host.
 #[derive(Debug)]

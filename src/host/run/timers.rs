@@ -1,7 +1,11 @@
 //! Optional timers and signals for the host's event loop.
 
+use std::time::Duration;
 use tokio::signal::unix::Signal as Signals;
 use tokio::time::{Instant, sleep_until};
+
+/// After this long without a turn, an agent is expected to stay idle.
+pub(super) const REST: Duration = Duration::from_secs(1);
 
 /// Waits until `time`, or forever.
 pub(super) async fn at(time: Option<Instant>) {
