@@ -161,7 +161,7 @@ fn nothing_of_an_account_on_hold_starts_and_the_stopped_beat_continues_after_it(
     let account = account(&limits(&env));
     change_limits(&env, |limits| {
         let hold = &mut limits["accounts"][&account]["hold"];
-        hold["until"] = json!(sys::clock::rfc3339(in_seconds(1)));
+        hold["until"] = json!(sys::clock::rfc3339(in_seconds(4)));
     });
     daemon.says("is on hold until");
     let lines = env.wait_for_journal(3);
@@ -237,4 +237,25 @@ fn a_reserve_keeps_heartbeats_from_starting_until_the_limit_resets() {
     let lines = env.wait_for_journal(2);
     assert!(lines.iter().any(|line| line["workspace"] == careful.path()), "{lines:?}");
     daemon.stop();
+}
+
+#[test]
+fn a_limit_that_a_hosted_agent_reaches_holds_the_account_for_beats() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    let resets_at = in_seconds(7200).as_second().to_string();
+    site.plays(&json!({ "script": [limit_reached(&resets_at)] }));
+    let spawn = ["host", "spawn", "--agent-id", "site-1", "--worktree", site.path(), "Do it."];
+    subscribed(&env, &spawn).run();
+    let hold = env.wait(&env.data(), || {
+        let file = std::fs::read(env.data().join("limits.json")).ok()?;
+        let limits: Value = serde_json::from_slice(&file).ok()?;
+        let account = limits["accounts"].as_object()?.values().next()?.clone();
+        account["hold"].is_object().then(|| account["hold"].clone())
+    });
+    assert_eq!(hold["window"], "five_hour");
+    let refused = subscribed(&env, &["beat", "site"]).run();
+    assert!(refused.contains("is on hold until"), "{refused}");
+    env.run(["host", "stop", "site-1", "--force"]);
 }

@@ -161,6 +161,11 @@ pub fn summary(limit: &RateLimit, hold: &Result<Hold, UnknownReset>) -> String {
     }
 }
 
+/// Records what an agent that is no beat reported.
+pub fn record_hosted(dir: &DataDir, account: &Account, reports: &Reports, now: Timestamp) -> io::Result<()> {
+    update(dir, |limits| reports.record(limits.accounts.entry(account.clone()).or_default(), account, now))
+}
+
 /// Records what the agent of a beat reported, and whether the heartbeat `id` has a beat to continue.
 pub fn record(
     dir: &DataDir,

@@ -18,7 +18,8 @@ use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
 use derun::id::SessionId as CaptureId;
-use murmur_agent::invocation::check_extra_args;
+use murmur_agent::event::Event;
+use murmur_agent::invocation::{check_extra_args, own_env};
 use murmur_agent::rule_files::{self, Project};
 use murmur_agent::settings::{GuardedAgent, HookProgram};
 use murmur_agent::start::{Plan, PlannedFolder, RunKind};
@@ -32,6 +33,7 @@ use murmur_core::permit::rules::Rules;
 use murmur_rpc::caller::{HOST, MANAGER};
 use murmur_store::journal::unfinished::{Kept, Unwritten};
 use murmur_store::journal::{decisions, unknown};
+use murmur_store::limits::{self, Reports};
 use murmur_store::pulse::task;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -77,6 +79,7 @@ impl Signals {
 fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.prepared_data_dir()?;
     dir.require_ours()?;
+    let home = env.user()?.home;
     let message = if args.announce { io::read_to_string(io::stdin())? } else { String::new() };
     let started = clock::now();
     let (spec, servers, folder) = spec(args, env, &dir, message, clock::rfc3339(started))?;
@@ -105,9 +108,17 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
                 let _closed = process::close_stdout();
             }
         };
-        let ran =
-            host::run(&spec, listeners, stop, announce, |progress, _| note_version(&progress, &args.backend))
-                .await;
+        let account = backend::account(&args.backend, &home, &own_env);
+        let mut reports = Reports::default();
+        let observe = |progress: Progress<'_>, _| {
+            note_version(&progress, &args.backend);
+            if let Progress::Agent(Event::RateLimit(limit)) = progress {
+                reports.add(limit);
+                // Best effort: the next agent finds the limit again.
+                let _unrecorded = limits::record_hosted(&dir, &account, &reports, clock::now());
+            }
+        };
+        let ran = host::run(&spec, listeners, stop, announce, observe).await;
         // Release it before clients learn that the agent has ended.
         drop((kept, folder));
         let (error, exit) = match &ran {
