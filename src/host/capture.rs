@@ -6,17 +6,19 @@ use super::event::{Derived, Own};
 use super::ledger::{self, Entry};
 use super::output_parser::OutputParser;
 use super::replay::StoredEvents;
+use super::state::Kind;
 use derun::id::SessionId as CaptureId;
 use derun::log::Log;
 use derun::record::{Channel, TransportMode};
 use derun::recorder::{Recorder, UnrecordedLoss};
 use derun::retention;
-use derun::store::{NewSession, Store, StoreError};
+use derun::store::{DEFAULT_RETENTION, NewSession, Store, StoreError};
 use derun::writer::End;
 use jiff::Timestamp;
 use murmur_agent::event::Event;
 use murmur_agent::parser::Dialect;
 use murmur_agent::unknown::Unknown;
+use murmur_core::config::captures::Captures;
 use murmur_core::id::AgentId;
 use murmur_rpc::feed::{Feed, Older};
 use std::fs::File;
@@ -243,6 +245,14 @@ impl Capture {
             retention::expect(store, self.retention, clock::now());
         }
         finished
+    }
+}
+
+/// How long to keep the capture of an agent of this `kind`, unless it is packed.
+pub fn retention(kind: Kind) -> Duration {
+    match kind {
+        Kind::Beat => Captures::default().keep_failed.duration(),
+        _ => DEFAULT_RETENTION,
     }
 }
 

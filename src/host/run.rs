@@ -12,7 +12,7 @@ mod turn_splitter;
 
 use super::activity::Activity;
 use super::audit::{Audit, Coverage, Refusals};
-use super::capture::Capture;
+use super::capture::{self, Capture};
 use super::control_requests::{Answer, ControlRequests};
 use super::drain::Drain;
 use super::event::{Own, Progress, Role};
@@ -26,14 +26,12 @@ use super::state::{Effect, Input, Kind, Machine, State};
 use super::watchdogs::Watchdogs;
 use derun::id::SessionId as CaptureId;
 use derun::record::Channel;
-use derun::store::DEFAULT_RETENTION;
 use derun::writer::End;
 use murmur_agent::backend;
 use murmur_agent::dialog::{Conversation, Dialog};
 use murmur_agent::invocation::Invocation;
 use murmur_agent::settings::HookProgram;
 use murmur_core::config::backend::Capability;
-use murmur_core::config::captures::Captures;
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -103,11 +101,7 @@ pub async fn run(
     let command = command.chain(spec.invocation.args.iter().cloned()).collect();
     let dialect = backend::dialect(&spec.info.backend);
     let agent = &spec.info.agent_id;
-    let retention = match spec.info.kind {
-        // Only if it isn't packed, as after a crash.
-        Kind::Beat => Captures::default().keep_failed.duration(),
-        _ => DEFAULT_RETENTION,
-    };
+    let retention = capture::retention(spec.info.kind);
     let (captures, folder) = (spec.captures.as_deref(), &spec.invocation.cwd);
     let capture = Capture::begin(captures, agent, dialect, command, folder, retention);
     if let Some(pid) = pid {
