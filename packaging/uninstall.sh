@@ -36,7 +36,7 @@ named_in() {
 # unused_by HOME CLAUDE CONFIG DATA [AS]: fails if the user of these folders uses this murmur. AS says who must act.
 unused_by() {
   local unit as=${5:-}
-  # Hooks fail closed: without its program, every tool call would be blocked.
+  # Otherwise Claude Code would keep calling a program that is gone; hooks with `|| exit 2` would block every call.
   ! named_in "$2/settings.json" || fail "'$2/settings.json' has hooks of this murmur; run \`murmur setup hooks --remove\`$as first"
   for unit in "$3/systemd/user/murmur.service" "$1/Library/LaunchAgents/murmur.plist"; do
     ! named_in "$unit" || fail "'$unit' starts this murmur; run \`murmur service uninstall\`$as first"

@@ -12,16 +12,16 @@
 //!
 //! # The map
 //!
-//! Eleven crates lie below all modules. Six don't depend on murmur:
+//! Eleven crates come first: no crate uses a module. Six don't depend on murmur:
 //!
 //! - `sys` (crates/sys): the operating system, and `sys::error`, the one error type; only it has unsafe code and reads the clock
 //! - `rotate` (crates/rotate): append-only files that processes share, rotated by size into dated zstd files
 //! - `secrets` (crates/secrets): finds and masks secrets in text
 //! - `shell_guard` (crates/shell-guard): reads shell commands and refuses catastrophic ones
-//! - `derun` (crates/derun): a terminal-faithful run of any command, its sessions, and an MCP server that reads them
+//! - `derun` (crates/derun): runs any command as if directly on the terminal and records its output; an MCP server for the recordings
 //! - `fake_claude` (fake-claude): records and replays runs of agents; its programs stand in for Claude Code in tests
 //!
-//! Five are the lower layers of murmur, each of which uses only those above it:
+//! Five are murmur's lower layers; each uses only the crates listed above it:
 //!
 //! - `murmur_core` (crates/core): ids; configuration; schedules; permissions; `permit::deny_list` builds the deny list for
 //!   Claude Code, `usage_limit` turns a reached limit into a hold, and `failures` decides on retries

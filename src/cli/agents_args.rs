@@ -9,7 +9,7 @@ Lists all agents, whoever started them. Those that need you come first.
 
 Examples:
   murmur agents                 show every agent
-  murmur agents --watch         keep showing what changes
+  murmur agents --watch         show changes as they happen
   murmur agents site-1f2e3d4c   show one agent and its latest actions
   murmur agents site-1f2e3d4c --watch
   murmur agents --json | jq '.agents[] | select(.health == \"stuck\")'")]
@@ -22,7 +22,7 @@ pub(crate) struct Agents {
     /// Keep running and show changes, in place on a terminal
     #[arg(long, short = 'w')]
     pub(crate) watch: bool,
-    /// Maximum number of actions of one agent
+    /// Maximum number of actions to show for AGENT
     #[arg(short = 'n', value_name = "N", default_value_t = 10, conflicts_with = "watch")]
     pub(crate) count: usize,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Agent {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentCommand {
-    /// Show or set what an agent is working on
+    /// Show or set an agent's task
     #[command(after_help = "\
 A single argument is the task of the agent that runs this command.
 

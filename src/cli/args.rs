@@ -81,7 +81,7 @@ pub(super) enum Command {
     /// Generate manual pages
     Man {
         /// Output folder, created if missing, such as ~/.local/share/man/man1
-        #[arg(value_hint = ValueHint::DirPath)]
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
         folder: PathBuf,
     },
     /// Run a demo with recorded runs of Claude Code
@@ -90,7 +90,7 @@ Runs a daemon with three workspaces in a temporary folder, which it then removes
     Demo,
     Permission(Permission),
     Question(Question),
-    /// Answer a Claude Code hook, whose JSON is read from stdin
+    /// Answer a Claude Code hook event, read from stdin as JSON
     #[command(hide = true)]
     Hook {
         /// Hook event
@@ -231,10 +231,10 @@ Examples:
   murmur beat nightly           run the heartbeat called nightly, from anywhere
   murmur beat --dry-run         show what would run")]
 pub(super) struct Beat {
-    /// Name of a registered heartbeat, or a workspace folder, registered or not
-    #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
+    /// Name of a registered heartbeat, or any folder with a HEARTBEAT.md
+    #[arg(value_name = "NAME|PATH", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(super) path: PathBuf,
-    /// Named heartbeat to run, in the workspace
+    /// Named heartbeat of the workspace to run
     #[arg(long)]
     pub(super) name: Option<String>,
     /// Show what the agent does, and record the conversation
@@ -263,12 +263,12 @@ pub(super) struct Limits {
 
 /// Start the daemon
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Without file notifications, the daemon polls for edits every 10 seconds.")]
+#[command(after_help = "Without file notifications, the daemon polls for changed files every 10 seconds.")]
 pub(super) struct Start {
     /// Run in the foreground and log to stderr
     #[arg(long)]
     pub(super) foreground: bool,
-    /// Also poll for edits at this interval
+    /// Also poll for changed files at this interval
     #[arg(long, value_name = "INTERVAL", value_parser = tick)]
     pub(super) tick: Option<Duration>,
     /// Report readiness or an error in one line on stdout, then close stdout.
@@ -281,7 +281,7 @@ pub(super) struct Start {
 #[command(after_help = "\
 Running beats have 5 seconds to end. Hosted agents keep running. Returns once the daemon has stopped.")]
 pub(super) struct Stop {
-    /// Keep beats running for the next daemon
+    /// Leave running beats to the next daemon
     #[arg(long)]
     pub(super) leave_agents: bool,
     /// Kill a daemon that does not answer, leaving its agents running
@@ -295,7 +295,7 @@ pub(super) struct Restart {
     /// Kill a daemon that does not answer
     #[arg(long)]
     pub(super) force: bool,
-    /// Also poll for edits at this interval [default: unchanged]
+    /// Also poll for changed files at this interval [default: unchanged]
     #[arg(long, value_name = "INTERVAL", value_parser = tick)]
     pub(super) tick: Option<Duration>,
 }

@@ -9,11 +9,11 @@ use std::time::Duration;
 /// Start, list, message and stop hosted agents
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Hosted agents run without the daemon and outlive it.
+Hosted agents outlive the daemon. Without one, calls that need your approval are denied.
 
 Examples:
   murmur host spawn \"Fix the build\" --attach     start an agent in this folder and follow it
-  murmur host list                               list running agents
+  murmur host list                               list agents that have a host
   murmur host send site-1f2e3d4c \"And the docs\"  send another message
   murmur attach site-1f2e3d4c --from 0           show all its output
   murmur host stop site-1f2e3d4c                 stop it")]
@@ -24,7 +24,7 @@ pub(crate) struct Host {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HostCommand {
-    /// List running agents
+    /// List agents that have a host
     List {
         /// Include agents that have ended
         #[arg(long)]
@@ -61,7 +61,7 @@ pub(crate) enum HostCommand {
 pub(crate) struct HostSpawn {
     /// First message, or - to read it from stdin
     pub(crate) message: Option<String>,
-    /// Agent ID [default: the project and eight random digits]
+    /// Agent ID [default: the project and eight random hex digits]
     #[arg(long, value_name = "ID")]
     pub(crate) agent_id: Option<AgentId>,
     /// Project it belongs to [default: the name of the folder]
@@ -147,7 +147,7 @@ pub(crate) struct HostStop {
     #[arg(long)]
     pub(crate) force: bool,
     /// Time the agent has to end before it is killed [default: 5s]
-    #[arg(long, value_name = "INTERVAL", value_parser = humantime::parse_duration, conflicts_with = "force")]
+    #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration, conflicts_with = "force")]
     pub(crate) grace: Option<Duration>,
     /// Print output as JSON, one object per agent
     #[arg(long)]

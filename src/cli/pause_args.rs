@@ -15,7 +15,7 @@ Examples:
   murmur pause --all --reason 'release day'")]
 pub(super) struct Pause {
     /// Name or ID of a heartbeat, or a workspace folder [default: this folder]
-    #[arg(value_hint = ValueHint::DirPath)]
+    #[arg(value_name = "NAME|PATH", value_hint = ValueHint::DirPath)]
     pub(super) name: Option<String>,
     /// Pause all heartbeats
     #[arg(long, conflicts_with = "name")]
@@ -31,15 +31,15 @@ pub(super) struct Pause {
 /// Resume paused heartbeats
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-A heartbeat that came due while it was paused runs once, unless it sets catchUp.
+A heartbeat that came due while it was paused runs once, unless its catchUp says otherwise.
 
 Examples:
   murmur resume              resume the heartbeats of this folder
   murmur resume nightly      resume one heartbeat
-  murmur resume --all        resume all heartbeats, also those paused one by one")]
+  murmur resume --all        resume all heartbeats, including those paused individually")]
 pub(super) struct Resume {
     /// Name or ID of a heartbeat, or a workspace folder [default: this folder]
-    #[arg(value_hint = ValueHint::DirPath)]
+    #[arg(value_name = "NAME|PATH", value_hint = ValueHint::DirPath)]
     pub(super) name: Option<String>,
     /// Resume all heartbeats
     #[arg(long, conflicts_with = "name")]

@@ -22,13 +22,14 @@ pub(crate) struct Permission {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PermissionCommand {
+    /// List calls that wait for your approval
     List(RequestList),
     Respond(PermissionRespond),
     Check(PermissionCheck),
     Rules(PermissionRules),
 }
 
-/// List requests that wait for an answer
+/// The arguments of `murmur permission list` and `murmur question list`.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RequestList {
     /// Keep running and show requests as they open and close
@@ -72,6 +73,7 @@ pub(crate) struct Question {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum QuestionCommand {
+    /// List questions that wait for your answer
     List(RequestList),
     Respond(QuestionRespond),
 }

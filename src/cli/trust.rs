@@ -99,9 +99,9 @@ fn remove(args: &Trust, env: &UserEnv) -> anyhow::Result<ExitCode> {
 fn show(out: &mut impl Write, workspace: &Path, changes: &[Change], found: &[Found]) -> io::Result<()> {
     let (style, name) = (Style::of_stdout(), visible(&workspace.display().to_string()));
     if found.is_empty() {
-        return writeln!(out, "{name} has no Claude files");
+        return writeln!(out, "{name} has no files for Claude Code");
     }
-    writeln!(out, "what the Claude files of {name} would do:")?;
+    writeln!(out, "what the files for Claude Code in {name} would do:")?;
     for change in changes {
         if let Change::Removed(file) = change {
             writeln!(out, "{}  removed since you trusted it", style.bold(visible(file)))?;

@@ -3,7 +3,7 @@
 use clap::{Args as ClapArgs, ValueHint};
 use std::path::PathBuf;
 
-/// Review and trust the Claude files of a repository
+/// Review and trust a repository's files for Claude Code
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Agents ignore these files until you trust them, and again after they change.

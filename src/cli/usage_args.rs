@@ -10,13 +10,13 @@ use jiff::Timestamp;
 Counts the beats in the journal, by the time they ended. Quiet beats had nothing to report or to do.
 
 Examples:
-  murmur usage --since 7d              show each heartbeat's week
+  murmur usage --since 7d              show what each heartbeat cost in the last 7 days
   murmur usage --by day --since 30d    show each day's cost")]
 pub(super) struct Usage {
     /// What to group beats by
     #[arg(long, value_name = "KEY", default_value = "heartbeat")]
     pub(super) by: ByArg,
-    /// Count only beats since this time: 2h, today or 2026-11-22
+    /// Count only beats since WHEN, such as 2h, today or 2026-11-22
     #[arg(long, value_name = "WHEN", value_parser = since)]
     pub(super) since: Option<Timestamp>,
     /// Print output as JSON

@@ -120,7 +120,7 @@ fn assess(program: &str, said: &str) -> Finding {
         lacks.iter().map(|lack| format!("{} (before {})", lack.without, dotted(lack.since))).collect();
     let oldest = versions.oldest_tested().filter(|oldest| version < *oldest);
     let untested = oldest.map(|oldest| format!("; murmur was tested with {} and newer", dotted(oldest)));
-    let found = format!("{found}, too old: {}{}", lacks.join("; "), untested.unwrap_or_default());
+    let found = format!("{found}, outdated: {}{}", lacks.join("; "), untested.unwrap_or_default());
     check.warn(found, Hint::UPDATE_CLAUDE)
 }
 
@@ -158,11 +158,11 @@ mod tests {
     fn an_old_version_is_reported_with_what_it_lacks() {
         let found = |said| assess("/bin/claude", said).found;
         let blocks = "a call runs if its hook is killed or missing (before 2.1.295)";
-        assert_eq!(found("2.1.197 (Claude Code)"), format!("/bin/claude is 2.1.197, too old: {blocks}"));
+        assert_eq!(found("2.1.197 (Claude Code)"), format!("/bin/claude is 2.1.197, outdated: {blocks}"));
         assert_eq!(
             found("2.1.88"),
             format!(
-                "/bin/claude is 2.1.88, too old: deferred calls are denied (before 2.1.89); pulses lack the duration of \
+                "/bin/claude is 2.1.88, outdated: deferred calls are denied (before 2.1.89); pulses lack the duration of \
                  calls (before 2.1.160); {blocks}; murmur was tested with 2.1.110 and newer"
             )
         );

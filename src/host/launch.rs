@@ -60,7 +60,7 @@ pub struct Launch {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LaunchOptions {
-    /// The agent; by default the project and eight random digits.
+    /// The agent; by default the project and eight random hex digits.
     #[serde(default)]
     pub agent_id: Option<AgentId>,
     /// Its project; by default the folder's name.

@@ -1,13 +1,13 @@
-//! murmur as process 1 of a container, as far as that needs no container, and the examples in docs/guide/containers.md.
+//! murmur as process 1 of a container, as far as that needs no container, and the examples in packaging/.
 //! tests/container/run builds and tests images.
 
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::book::page::Page;
 use crate::env::{Env, MURMUR, programs};
 
 /// Makes the following command process 1 of its own PID namespace.
@@ -94,13 +94,11 @@ fn process_1_waits_for_its_child_even_if_sigchld_was_ignored() {
     assert_eq!(u64::from_str_radix(mask, 16).unwrap() & children, children, "{said}");
 }
 
-/// The page's YAML blocks.
-fn examples() -> Vec<Value> {
-    let page = Page::read("docs/guide/containers.md");
-    let blocks = page.blocks().filter(|block| block.language == "yaml");
-    blocks
-        .map(|block| serde_saphyr::from_str(&block.text).unwrap_or_else(|error| panic!("{error}\n{block:?}")))
-        .collect()
+/// The example `packaging/NAME`.
+fn example(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging").join(name);
+    serde_saphyr::from_str(&fs::read_to_string(path).unwrap())
+        .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// Nothing else compares them if an image can't be built.
@@ -121,20 +119,20 @@ fn is_taken(env: &Env, arguments: &[Value]) {
 #[test]
 fn the_examples_use_commands_that_murmur_accepts() {
     let env = Env::new();
-    let examples = examples();
-    let compose = &examples[0]["services"]["murmur"];
+    let compose = example("compose.yaml");
+    let compose = &compose["services"]["murmur"];
     let check = compose["healthcheck"]["test"].as_array().unwrap();
     assert_eq!(check[..2], ["CMD", "/bin/murmur"]);
     is_taken(&env, &check[2..]);
     assert_eq!((&compose["init"], &compose["read_only"]), (&Value::Bool(false), &Value::Bool(true)));
 
-    let job = &examples[1];
+    let job = example("kubernetes/cronjob.yaml");
     assert_eq!((&job["kind"], &job["spec"]["concurrencyPolicy"]), (&"CronJob".into(), &"Forbid".into()));
     let pod = &job["spec"]["jobTemplate"]["spec"]["template"]["spec"];
     assert_eq!(pod["restartPolicy"], "Never");
     is_taken(&env, pod["containers"][0]["args"].as_array().unwrap());
 
-    let deployment = &examples[2];
+    let deployment = example("kubernetes/deployment.yaml");
     assert_eq!(
         (&deployment["kind"], &deployment["spec"]["strategy"]["type"]),
         (&"Deployment".into(), &"Recreate".into())
@@ -148,6 +146,10 @@ fn the_examples_use_commands_that_murmur_accepts() {
     for pod in [pod, &deployment["spec"]["template"]["spec"]] {
         assert_eq!(pod["securityContext"]["runAsUser"], 1000);
         assert_eq!(pod["containers"][0]["securityContext"]["readOnlyRootFilesystem"], true);
+        let names = |list: &Value| {
+            let names = list.as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap().to_owned());
+            names.collect::<Vec<_>>()
+        };
+        assert_eq!(names(&pod["volumes"]), names(&pod["containers"][0]["volumeMounts"]));
     }
-    assert_eq!(examples.len(), 3);
 }

@@ -218,7 +218,7 @@ fn a_wrong_name_or_time_is_said_with_what_is_accepted() {
     [exit 2]
     "#);
     assert_snapshot!(env.run(["pause", "--all", "site"]), @"
-    | error: --all cannot be combined with [NAME]
+    | error: --all cannot be combined with [NAME|PATH]
     | hint: remove one of them; see: murmur pause --help
     [exit 2]
     ");

@@ -32,7 +32,7 @@ pub(super) fn list(all: bool, json: bool, env: &UserEnv) -> anyhow::Result<ExitC
 }
 
 fn table(out: &mut impl Write, seen: &[HostInfo]) -> io::Result<()> {
-    let head = ["AGENT_ID", "PROJECT", "ROLE", "STATE"].map(str::to_owned);
+    let head = ["AGENT", "PROJECT", "ROLE", "STATE"].map(str::to_owned);
     let rows: Vec<[String; 4]> = std::iter::once(head).chain(seen.iter().map(row)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let [agent, project, role] = [0, 1, 2].map(width);

@@ -102,8 +102,8 @@ fn dead_sockets_silent_hosts_and_other_versions_block_nothing() {
     assert!(since.elapsed() < Duration::from_secs(2), "{:?}", since.elapsed());
     assert_eq!(listed.matches("unresponsive").count(), 20, "{listed}");
     assert_snapshot!(listed.lines().filter(|line| !line.contains("unresponsive")).collect::<Vec<_>>().join("\n"), @"
-    AGENT_ID  PROJECT  ROLE   STATE
-    other     site     agent  incompatible
+    AGENT    PROJECT  ROLE   STATE
+    other    site     agent  incompatible
     [exit 0]
     ");
     let told = env.ask("host.list", &Value::Null);
@@ -121,7 +121,7 @@ fn dead_sockets_silent_hosts_and_other_versions_block_nothing() {
     }
     // It still answers, and is still listed.
     let listed = env.run(["host", "list"]);
-    assert!(listed.contains("other     site     agent  incompatible"), "{listed}");
+    assert!(listed.contains("other    site     agent  incompatible"), "{listed}");
     drop((silent, records));
     assert!(env.run(["host", "discover"]).contains("Cleaned up after deaf-00, whose host was killed"));
     assert_eq!(env.names(&hosts).lines().filter(|name| name.ends_with(".sock")).count(), 1);

@@ -57,8 +57,8 @@ fn a_data_folder_too_deep_for_a_socket_address_works() {
     };
     said(&["host", "spawn", "--agent-id", ID]);
     assert_snapshot!(said(&["host", "list"]), @"
-    AGENT_ID  PROJECT  ROLE   STATE
-    site-1    site     agent  idle
+    AGENT   PROJECT  ROLE   STATE
+    site-1  site     agent  idle
     ");
     said(&["host", "send", ID, "one"]);
     said(&["host", "stop", ID, "--grace", "1h"]);

@@ -40,8 +40,8 @@ fn discover_kills_leftovers_and_events_can_still_be_replayed() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "list", "--all"]), @"
-    AGENT_ID  PROJECT  ROLE    STATE
-    site-1    site     coding  dead
+    AGENT   PROJECT  ROLE    STATE
+    site-1  site     coding  dead
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "send", ID, "two"]), @"
@@ -181,10 +181,10 @@ fn a_socket_without_a_process_is_removed() {
     let _other = UnixListener::bind(env.hosts().join("not an id.sock")).unwrap();
     std::fs::write(env.hosts().join("broken.json"), "{").unwrap();
     assert_snapshot!(env.run(["host", "list", "--all"]), @"
-    AGENT_ID  PROJECT  ROLE   STATE
-    another   ?        ?      dead
-    site-1    site     agent  idle
-    stale     ?        ?      dead
+    AGENT    PROJECT  ROLE   STATE
+    another  ?        ?      dead
+    site-1   site     agent  idle
+    stale    ?        ?      dead
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "discover"]), @"
@@ -240,8 +240,8 @@ fn a_host_recreates_its_deleted_record_and_socket() {
     env.wait(&env.data(), || env.hosts().exists().then_some(()));
     env.wait(&env.hosts(), is_back);
     assert_snapshot!(env.run(["host", "list"]), @"
-    AGENT_ID  PROJECT  ROLE   STATE
-    site-1    site     agent  idle
+    AGENT   PROJECT  ROLE   STATE
+    site-1  site     agent  idle
     [exit 0]
     ");
     std::fs::remove_file(env.hosts().join("site-1.sock")).unwrap();

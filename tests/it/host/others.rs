@@ -61,9 +61,9 @@ fn a_host_of_another_version_is_listed_and_left_alone() {
     serve(&env.hosts().join("site-1.sock"), pong.clone());
     serve(&env.hosts().join("unknown.sock"), pong);
     assert_snapshot!(env.run(["host", "list"]), @"
-    AGENT_ID  PROJECT   ROLE    STATE
-    site-1    site[31m  coding  incompatible
-    unknown   ?         ?       incompatible
+    AGENT    PROJECT   ROLE    STATE
+    site-1   site[31m  coding  incompatible
+    unknown  ?         ?       incompatible
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "status", ID]), @"
@@ -97,9 +97,9 @@ fn an_unresponsive_host_is_listed_and_left_alone() {
     let _deaf = UnixListener::bind(env.hosts().join("site-1.sock")).unwrap();
     let _alone = UnixListener::bind(env.hosts().join("unknown.sock")).unwrap();
     assert_snapshot!(env.run(["host", "list"]), @"
-    AGENT_ID  PROJECT   ROLE    STATE
-    site-1    site[31m  coding  unresponsive
-    unknown   ?         ?       unresponsive
+    AGENT    PROJECT   ROLE    STATE
+    site-1   site[31m  coding  unresponsive
+    unknown  ?         ?       unresponsive
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "stop", ID]), @"

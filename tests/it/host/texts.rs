@@ -57,8 +57,8 @@ fn list_status_and_discover_show_agents() {
     let env = Env::new();
     let agent = idle(&env);
     assert_snapshot!(env.run(["host", "list"]), @"
-    AGENT_ID  PROJECT    ROLE    STATE
-    site-1    myproject  coding  idle
+    AGENT   PROJECT    ROLE    STATE
+    site-1  myproject  coding  idle
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "status", ID]), @"
@@ -119,8 +119,8 @@ fn send_and_stop_report_the_result() {
     [exit 0]
     "#);
     assert_snapshot!(env.run(["host", "list"]), @"
-    AGENT_ID  PROJECT  ROLE   STATE
-    site-1    site     agent  running
+    AGENT   PROJECT  ROLE   STATE
+    site-1  site     agent  running
     [exit 0]
     ");
     drop(gate);
@@ -146,8 +146,8 @@ fn send_and_stop_report_the_result() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "list", "--all"]), @"
-    AGENT_ID  PROJECT  ROLE   STATE
-    site-1    site     agent  exited
+    AGENT   PROJECT  ROLE   STATE
+    site-1  site     agent  exited
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "status", ID]), @"

@@ -79,7 +79,7 @@ fn state() -> impl TypedValueParser<Value = State> {
 /// Print the output of a captured session
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Prints the exact bytes. On a terminal, this redraws a full-screen program. Use --plain to get its text.
+Prints the exact bytes, so a full-screen program is redrawn on your terminal. Use --plain to get only its text.
 
 Examples:
   murmur show build-42                    print all output, in color
@@ -111,7 +111,7 @@ Examples:
   murmur sessions                list commands that were run
   murmur show nightly            print the output of one")]
 pub struct Run {
-    /// Session ID of letters, digits, '-', '_' and '.' [default: a new ULID]
+    /// Session ID, such as nightly [default: a new ULID]
     #[arg(long, value_name = "ID")]
     pub session_id: Option<String>,
     /// Time to keep the session, such as 90s or 7d [default: 24h]
