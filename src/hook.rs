@@ -74,8 +74,8 @@ fn info(option: &str) -> Option<String> {
 fn help() -> String {
     format!(
         "Answer a Claude Code hook event, read from stdin as JSON.\n\n\
-         murmur adds this hook to the agents it starts. `murmur setup hooks` adds it to your own sessions, only for \
-         events that update the pulse.\n\n\
+         murmur adds this hook to the agents it starts. For your own sessions, `murmur setup hooks` installs it\n\
+         for the events that update the pulse.\n\n\
          Usage: murmur-hook EVENT\n\n\
          Events answered with a decision:\n  {}\n\
          Events that update the agent's pulse:\n  {}\n",

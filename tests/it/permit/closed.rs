@@ -306,7 +306,10 @@ fn unknown_events_are_denied_and_help_and_version_work() {
         format!("murmur-hook {}\n[exit 0]", env!("CARGO_PKG_VERSION"))
     );
     assert_snapshot!(env.program(HOOK, ["--help"]).run(), @"
-    Answer a Claude Code hook event, read from stdin as JSON. Installed by `murmur setup hooks`.
+    Answer a Claude Code hook event, read from stdin as JSON.
+
+    murmur adds this hook to the agents it starts. For your own sessions, `murmur setup hooks` installs it
+    for the events that update the pulse.
 
     Usage: murmur-hook EVENT
 
