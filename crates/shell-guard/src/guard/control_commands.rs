@@ -97,18 +97,20 @@ fn is_harmless(invocation: &Invocation<'_>, own: &Own) -> bool {
         []
         | [
             "status" | "log" | "sessions" | "show" | "doctor" | "schema" | "completions" | "man" | "help"
-            | "agents" | "agent" | "attach" | "run" | "mcp",
+            | "agents" | "agent" | "attach" | "run" | "mcp" | "limits" | "usage",
             ..,
         ] => !invocation.has_any(&["--fix"]),
         ["record", ..] => true,
-        ["beat", ..] => invocation.has_any(&["--dry-run"]),
+        ["beat" | "gc", ..] => invocation.has_any(&["--dry-run"]),
         ["permission", "list" | "check" | "rules", ..] | ["question", "list", ..] => true,
         ["workspaces"]
         | ["workspaces", "list", ..]
         | ["service", "status", ..]
         | ["permission" | "question"] => true,
-        ["trust"] | ["host"] | ["host", "list" | "status" | "attach" | "discover", ..] => true,
-        ["host", "send" | "stop", ..] => own.is_manager && !invocation.has_any(&["--all", "--data-dir"]),
+        ["trust"] | ["host"] | ["host", "list" | "status" | "attach", ..] => true,
+        ["host", "send" | "stop" | "interrupt" | "discover", ..] => {
+            own.is_manager && !invocation.has_any(&["--all", "--data-dir"])
+        }
         ["host", "spawn", ..] => own.is_manager && spawns_plainly(invocation),
         _ => false,
     }

@@ -260,6 +260,9 @@ fn reads_and_writes_to_the_workspace_pass() {
         "ln -sf \"$PWD/bin/app\" ~/.local/bin/app",
         "curl -o ~/.local/bin/tool https://example.com/tool",
         "murmur status",
+        "murmur limits --json",
+        "murmur usage --by day",
+        "murmur gc --dry-run",
         "murmur status --json | jq .",
         "murmur log --workspace .",
         "murmur agents",
@@ -301,6 +304,13 @@ fn a_manager_may_only_direct_other_agents() {
         inspect("murmur host spawn 'do it' && murmur host send x y; murmur host stop x", &place),
         Finding::Clear
     );
+    for line in ["murmur host interrupt x", "murmur host discover"] {
+        assert_eq!(inspect(line, &place), Finding::Clear, "{line}");
+        assert!(matches!(inspect(line, &self::place()), Finding::Refused { .. }), "{line}");
+    }
+    for line in ["murmur gc", "murmur pause --all", "murmur resume x"] {
+        assert!(matches!(inspect(line, &place), Finding::Refused { .. }), "{line}");
+    }
     assert!(matches!(inspect("murmur stop", &place), Finding::Refused { .. }));
 }
 
