@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use sys::atomic;
@@ -32,8 +33,9 @@ fn rotate_log(path: &Path, limit: u64) -> io::Result<()> {
 }
 
 fn is_stderr(file: &File) -> io::Result<bool> {
-    let (one, other) = (file.metadata()?, rustix::fs::fstat(rustix::stdio::stderr())?);
-    Ok((one.dev(), one.ino()) == (other.st_dev, other.st_ino))
+    let stderr = File::from(io::stderr().as_fd().try_clone_to_owned()?);
+    let (one, other) = (file.metadata()?, stderr.metadata()?);
+    Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
 }
 
 #[cfg(test)]

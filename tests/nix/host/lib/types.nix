@@ -24,6 +24,7 @@ let
   types = {
     bool = plain "boolean" isBool;
     int = plain "signed integer" isInt;
+    number = plain "signed integer or floating point number" (value: isInt value || builtins.isFloat value);
     str = plain "string" isString;
     package = plain "package" (value: isAttrs value && value.type or "" == "derivation");
     anything = plain "anything" (_: true);
@@ -61,6 +62,16 @@ let
       check = isList;
       merge = place: values: map (value: checked "${place}.*" type [ value ]) (lib.concatLists values);
     };
+    nonEmptyListOf =
+      type:
+      let
+        list = types.listOf type;
+      in
+      list
+      // {
+        description = "non-empty ${list.description}";
+        check = value: list.check value && value != [ ];
+      };
     attrsOf = type: {
       description = "attribute set of ${type.description}";
       check = isAttrs;
