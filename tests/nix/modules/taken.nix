@@ -25,6 +25,7 @@ let
       cfg = {
         maxConcurrent = null;
         reserve = null;
+        budget = null;
         workspaces = { };
         environmentFiles = [ ];
         hardening = true;
