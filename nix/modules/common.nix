@@ -11,7 +11,7 @@ let
   given = lib.filterAttrs (_: value: value != null);
   entry =
     workspace:
-    given (workspace // optionalAttrs (workspace.retry != null) { retry = given workspace.retry; });
+    given (workspace // optionalAttrs ((workspace.retry or null) != null) { retry = given workspace.retry; });
 in
 rec {
   # The text of config.json, without the keys that murmur itself writes.
