@@ -313,10 +313,10 @@ fn one_agents_long_requests_leave_room_for_others_and_are_listed_in_pages() {
     // The feed of events is full after ten of them.
     let mut memory = Vec::new();
     for number in 0..96 {
-        if [10, 30].contains(&number) {
+        if [10, 20].contains(&number) {
             memory.push(process_memory(daemon.pid()));
         }
-        let command = if number < 30 { &long } else { "git push" };
+        let command = if number < 20 { &long } else { "git push" };
         ask("greedy", number, command);
         events.until("request_opened");
     }
@@ -326,7 +326,7 @@ fn one_agents_long_requests_leave_room_for_others_and_are_listed_in_pages() {
     let greedy = hooks[96].receive().unwrap();
     let reason = text(&greedy["payload"], "reason");
     assert!(reason.starts_with("96 calls of this agent are already waiting for a person"), "{reason}");
-    // The 18 MB of the other twenty are in unnamed files.
+    // The 9 MB of the other ten are in unnamed files.
     assert!(memory[1] < memory[0] + 5 * long.len(), "{memory:?}");
     // Each page is a line that any client can read.
     let mut requests = 0;
