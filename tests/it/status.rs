@@ -195,8 +195,9 @@ fn check_only_asks_whether_the_daemon_answers() {
         let shown = env.run(["status"]);
         let is_wrong = shown.starts_with("| error: ");
         assert_eq!(checked.starts_with("| error: "), is_wrong, "{name}: {checked} {shown}");
+        // The daemon may have noticed the others by now.
         let problems = shown.matches("\nproblem: ").count();
-        assert_eq!(problems, usize::from(name == "heartbeats.jsonl"), "{shown}");
+        assert!((usize::from(name == "heartbeats.jsonl")..=1).contains(&problems), "{shown}");
         exchange();
     }
     // It has reported what happened to its files, so it didn't end silently.
