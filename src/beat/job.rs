@@ -362,7 +362,7 @@ fn background_wait() -> u32 {
     DEFAULT_BACKGROUND_WAIT.as_secs()
 }
 
-/// Likewise.
+/// The default for jobs that an older version wrote.
 fn start_timeout() -> u32 {
     DEFAULT_START_TIMEOUT.as_secs()
 }

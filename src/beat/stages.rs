@@ -335,7 +335,7 @@ struct Prepared {
     left_out: Vec<OmittedServer>,
     /// Keeps the file alive that the invocation names.
     _file: Option<trust::WrittenFile>,
-    /// Likewise.
+    /// Keeps the folder alive that the invocation names.
     _folder: Option<RunFolder>,
 }
 

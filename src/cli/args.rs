@@ -246,7 +246,7 @@ pub(super) struct Beat {
     /// Show the prompt, arguments and environment without running anything
     #[arg(long, conflicts_with_all = ["json", "verbose"])]
     pub(super) dry_run: bool,
-    /// Run even if a usage limit is reached
+    /// Run even if a usage limit is reached or a budget is used up
     #[arg(long)]
     pub(super) ignore_limits: bool,
 }

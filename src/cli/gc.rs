@@ -32,6 +32,9 @@ fn print(out: &mut impl Write, is_dry_run: bool, removed: &[Removed]) -> io::Res
     for Removed { path, bytes, why } in removed {
         writeln!(out, "{}  {} ({why})", size(*bytes), path.display())?;
     }
+    if removed.is_empty() {
+        return writeln!(out, "nothing to remove");
+    }
     let (verb, count) = (if is_dry_run { "would remove" } else { "removed" }, removed.len());
     let total = removed.iter().map(|removed| removed.bytes).sum();
     let entries = if count == 1 { "entry" } else { "entries" };

@@ -31,7 +31,8 @@ pub(super) struct Pause {
 /// Resume paused heartbeats
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-A heartbeat that came due while it was paused runs once, unless its catchUp says otherwise.
+A heartbeat that came due while it was paused runs once, unless its catchUp says otherwise. One that
+runs less often because it kept failing returns to its schedule.
 
 Examples:
   murmur resume              resume the heartbeats of this folder

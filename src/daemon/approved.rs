@@ -9,14 +9,10 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use sys::paths::DataDir;
-use sys::{atomic, file, lock};
+use sys::{lock, versioned};
 
-/// The version of the file.
-const VERSION: u32 = 1;
-
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Contents {
-    version: u32,
     approved: BTreeSet<Approval>,
 }
 
@@ -36,12 +32,7 @@ impl Approval {
 
 /// Returns the approvals. A missing or invalid file approves nothing.
 fn read(dir: &DataDir) -> BTreeSet<Approval> {
-    let bytes = file::read_regular(&dir.approved()).ok().flatten();
-    let contents = bytes.and_then(|bytes| serde_json::from_slice::<Contents>(&bytes).ok());
-    contents
-        .filter(|contents| contents.version == VERSION)
-        .map(|contents| contents.approved)
-        .unwrap_or_default()
+    versioned::read::<Contents>(&dir.approved()).ok().flatten().unwrap_or_default().approved
 }
 
 /// Sets `approved` on each of `heartbeats`: named ones need an approval, or a run from before approvals existed.
@@ -63,7 +54,5 @@ pub fn approve(dir: &DataDir, workspace: &Path, names: &[&str]) -> io::Result<()
     let _lock = lock::lock(&dir.approved_lock())?;
     let mut approved = read(dir);
     approved.extend(names.iter().map(|name| Approval::of(workspace, name)));
-    let mut text = serde_json::to_vec_pretty(&Contents { version: VERSION, approved })?;
-    text.push(b'\n');
-    atomic::write(&dir.approved(), &text)
+    versioned::write(&dir.approved(), &Contents { approved })
 }

@@ -10,17 +10,13 @@ use sys::error::Failure;
 use sys::file::Stamp;
 use sys::paths::DataDir;
 use sys::unreadable::unwritable;
-use sys::{atomic, failure, file, lock};
-
-/// The version of the file.
-const VERSION: u32 = 1;
+use sys::{failure, file, lock, versioned};
 
 /// When to read again a file that was not readable.
 const RETRY: SignedDuration = SignedDuration::from_secs(10);
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Contents {
-    version: u32,
     paused: Vec<Pause>,
 }
 
@@ -138,8 +134,7 @@ fn parse(dir: &DataDir, bytes: io::Result<Option<Vec<u8>>>) -> Pauses {
             return Pauses::unreadable(&failure!("cannot read {file}").because(&error));
         }
     };
-    let contents = serde_json::from_slice::<Contents>(&bytes).ok();
-    contents.filter(|contents| contents.version == VERSION).map_or_else(
+    versioned::parse::<Contents>(&bytes).map_or_else(
         || Pauses::unreadable(&failure!("{file} is not a list of pauses that this murmur can read")),
         |contents| Pauses(contents.paused),
     )
@@ -153,10 +148,7 @@ pub fn change<T>(dir: &DataDir, now: Timestamp, change: impl FnOnce(&mut Pauses)
     let mut pauses = read(dir);
     let changed = change(&mut pauses);
     pauses.0.retain(|pause| pause.is_active(now));
-    let contents = Contents { version: VERSION, paused: pauses.0 };
-    let mut text = serde_json::to_vec_pretty(&contents).map_err(|error| failed(error.into()))?;
-    text.push(b'\n');
-    atomic::write(&path, &text).map_err(failed)?;
+    versioned::write(&path, &Contents { paused: pauses.0 }).map_err(failed)?;
     Ok(changed)
 }
 

@@ -4,10 +4,11 @@
 
 use jiff::Timestamp;
 use murmur_store::pulse::brief;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::time::Duration;
+use sys::atomic;
 use sys::clock;
 use sys::lock;
 use sys::paths::DataDir;
@@ -31,17 +32,8 @@ pub(super) fn note(dir: &DataDir, what: &str) {
 }
 
 fn try_note(dir: &DataDir, what: &str, now: Timestamp) -> io::Result<()> {
-    let file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-        .open(dir.log())?;
+    let file = atomic::open_append_no_link(&dir.log())?;
     // Whoever holds the lock is logging a failure, too.
-    if !file.metadata()?.is_file() {
-        return Ok(());
-    }
     let Some(lock) = lock::try_take(file)? else { return Ok(()) };
     let mut file = lock.file();
     let is_recent = |at: Timestamp| now.duration_since(at).unsigned_abs() < MIN_INTERVAL;

@@ -14,7 +14,7 @@ mod tests;
 const LONGEST: SignedDuration = SignedDuration::from_hours(24);
 
 /// Whether the API's answer to a failed call shows that a retry may help: it was overloaded, had an error, took too long or
-/// could not be reached. `None` is no answer at all.
+/// could not be reached. `None` means that there was no answer.
 #[must_use]
 pub fn is_retryable(status: Option<u64>) -> bool {
     status.is_none_or(|status| matches!(status, 408 | 429 | 500..=599))

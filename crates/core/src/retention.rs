@@ -78,8 +78,8 @@ mod tests {
 
     const DAY: i64 = 86_400;
 
-    /// Captures as `name`, `!` for a failed one, `@` and its age in days, `=` and its bytes, oldest first; returns what is
-    /// removed.
+    /// Captures as `name`, `!` for a failed one, `@` and its age in days, `=` and its bytes, oldest first; returns those
+    /// that are removed.
     fn removed(captures: &str, max: u64) -> String {
         let now = Timestamp::from_second(1000 * DAY).unwrap();
         let days = |days: u32| Interval::from_secs(days * 86_400).unwrap();

@@ -42,7 +42,7 @@ impl fmt::Display for Scope {
 /// A budget that is used up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsedUp {
-    /// Whose.
+    /// Whose beats count.
     pub scope: Scope,
     /// How much may be spent.
     pub limit: Amount,

@@ -136,25 +136,11 @@ pub struct Meta {
     /// Whether stdin and stdout were a terminal.
     pub tty_attached: bool,
     /// The command's PID, once it runs. In the file, 0 stands for an unknown one (spec 4).
-    #[serde(with = "zero_if_unknown")]
+    #[serde(with = "sys::identity::zero_if_unknown")]
     pub pid: Option<u32>,
     /// The process that writes the session.
     #[serde(default)]
     pub owner: Option<Identity>,
-}
-
-/// A PID that is 0 in the file if it is unknown.
-mod zero_if_unknown {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-    pub(super) fn serialize<S: Serializer>(pid: &Option<u32>, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u32(pid.unwrap_or(0))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-        u32::deserialize(deserializer).map(|pid| Some(pid).filter(|pid| *pid != 0))
-    }
 }
 
 /// `final.json`: how a session ended.

@@ -13,7 +13,7 @@ use sys::{atomic, clock};
 /// `open` opens or creates the file for appending. `repair` is called with the locked file, and leaves it with whole lines.
 ///
 /// # Errors
-/// The file has no part of `lines` then. What fails in rotating it is no error: that is tried again with the next lines.
+/// The lines could not be written; the file has no part of them. A failed rotation is not an error: the next call retries it.
 pub fn append(
     path: &Path,
     lines: &[u8],

@@ -10,34 +10,28 @@ use std::collections::BTreeMap;
 use std::io;
 use sys::error::Failure;
 use sys::paths::DataDir;
-use sys::{atomic, failure, file, lock};
-
-/// The version of the file.
-const VERSION: u32 = 1;
+use sys::versioned::{self, ReadError};
+use sys::{failure, lock};
 
 /// The failures of heartbeats, by their ids. Most have none.
 pub type Streaks = BTreeMap<String, Streak>;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Contents {
-    version: u32,
     heartbeats: Streaks,
 }
 
 /// Reads the file; a missing one is empty.
 pub fn read(dir: &DataDir) -> Result<Streaks, Failure> {
     let path = dir.failures();
-    let bytes = file::read_regular(&path)
-        .map_err(|error| failure!("cannot read {}", path.display()).because(&error))?;
-    let Some(bytes) = bytes else { return Ok(Streaks::default()) };
-    let contents = serde_json::from_slice::<Contents>(&bytes).ok();
-    let contents = contents.filter(|contents| contents.version == VERSION);
-    contents.map(|contents| contents.heartbeats).ok_or_else(|| {
-        failure!(
+    match versioned::read::<Contents>(&path) {
+        Ok(contents) => Ok(contents.unwrap_or_default().heartbeats),
+        Err(ReadError::Io(error)) => Err(failure!("cannot read {}", path.display()).because(&error)),
+        Err(ReadError::Foreign) => Err(failure!(
             "{} is not what murmur writes, so failures are counted from 0", path.display();
             "remove it"
-        )
-    })
+        )),
+    }
 }
 
 /// Sets the failures of a heartbeat, or removes them.
@@ -70,9 +64,7 @@ fn change(dir: &DataDir, change: impl FnOnce(&mut Streaks)) -> io::Result<()> {
     let _lock = lock::lock(&dir.failures_lock())?;
     let mut heartbeats = read(dir).unwrap_or_default();
     change(&mut heartbeats);
-    let mut bytes = serde_json::to_vec_pretty(&Contents { version: VERSION, heartbeats })?;
-    bytes.push(b'\n');
-    atomic::write(&dir.failures(), &bytes)
+    versioned::write(&dir.failures(), &Contents { heartbeats })
 }
 
 #[cfg(test)]

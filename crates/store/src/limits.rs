@@ -1,7 +1,6 @@
 //! limits.json: what agents reported of their accounts' usage limits, and the beats that a limit stopped.
 //!
-//! Beats write it, under a lock, when their agent reports a limit; the daemon reads it and `daemon::heartbeats::held`
-//! applies it. Accounts without usage
+//! Beats and hosts write it, under a lock, when their agent reports a limit; the daemon reads it. Accounts without usage
 //! limits, such as those with an API key, have no entry.
 
 use jiff::Timestamp;
@@ -15,16 +14,13 @@ use std::io;
 use sys::clock::rfc3339;
 use sys::error::Failure;
 use sys::paths::DataDir;
-use sys::{atomic, failure, file, lock};
-
-/// The version of the file.
-const VERSION: u32 = 1;
+use sys::versioned::{self, ReadError};
+use sys::{failure, lock};
 
 /// The file's contents.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
-    version: u32,
     /// What is known of each account.
     #[serde(default)]
     pub accounts: BTreeMap<Account, Usage>,
@@ -62,29 +58,24 @@ pub struct LimitReached {
 /// Reads the file; a missing one is empty.
 pub fn read(dir: &DataDir) -> Result<Limits, Failure> {
     let path = dir.limits();
-    let bytes = file::read_regular(&path)
-        .map_err(|error| failure!("cannot read {}", path.display()).because(&error))?;
-    let Some(bytes) = bytes else { return Ok(Limits::default()) };
-    let read: Option<Limits> = serde_json::from_slice(&bytes).ok();
-    read.filter(|read| read.version == VERSION).ok_or_else(|| {
-        failure!(
+    match versioned::read(&path) {
+        Ok(limits) => Ok(limits.unwrap_or_default()),
+        Err(ReadError::Io(error)) => Err(failure!("cannot read {}", path.display()).because(&error)),
+        Err(ReadError::Foreign) => Err(failure!(
             "{} is not what murmur writes, so no usage limit is known", path.display();
             "remove it; agents report their limits again"
-        )
-    })
+        )),
+    }
 }
 
 /// Changes the file, unless `change` returns that there is nothing to change. An invalid file is replaced.
 pub fn update(dir: &DataDir, change: impl FnOnce(&mut Limits) -> bool) -> io::Result<()> {
     let _lock = lock::lock(&dir.limits_lock())?;
     let mut limits = read(dir).unwrap_or_default();
-    limits.version = VERSION;
     if !change(&mut limits) {
         return Ok(());
     }
-    let mut bytes = serde_json::to_vec_pretty(&limits)?;
-    bytes.push(b'\n');
-    atomic::write(&dir.limits(), &bytes)
+    versioned::write(&dir.limits(), &limits)
 }
 
 /// What one agent reported of its account's usage limits.
@@ -161,7 +152,7 @@ pub fn summary(limit: &RateLimit, hold: &Result<Hold, UnknownReset>) -> String {
     }
 }
 
-/// Records what an agent that is no beat reported.
+/// Records what a hosted agent reported.
 pub fn record_hosted(dir: &DataDir, account: &Account, reports: &Reports, now: Timestamp) -> io::Result<()> {
     update(dir, |limits| reports.record(limits.accounts.entry(account.clone()).or_default(), account, now))
 }

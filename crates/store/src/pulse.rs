@@ -49,7 +49,7 @@ pub struct Pulse {
     /// The folder it works in.
     pub workspace: PathBuf,
     /// The agent's process, if known. In the file, 0 stands for an unknown one (spec 2).
-    #[serde(with = "zero_if_unknown")]
+    #[serde(with = "sys::identity::zero_if_unknown")]
     pub pid: Option<u32>,
     /// Claude Code's id of the conversation.
     pub session_id: Option<SessionId>,
@@ -61,20 +61,6 @@ pub struct Pulse {
     pub duration_ms: Option<u64>,
     /// Why the call or the turn failed.
     pub error: Option<String>,
-}
-
-/// A PID that is 0 in the file if it is unknown.
-mod zero_if_unknown {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-    pub(super) fn serialize<S: Serializer>(pid: &Option<u32>, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u32(pid.unwrap_or(0))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-        u32::deserialize(deserializer).map(|pid| Some(pid).filter(|pid| *pid != 0))
-    }
 }
 
 /// The most characters of [`Pulse::last_action`].

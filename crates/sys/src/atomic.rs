@@ -1,6 +1,6 @@
 //! Atomic file writes: write a temporary file next to the target, fsync it, rename it, fsync the folder.
 
-use super::file::open_regular;
+use super::file::{NotAFile, open_regular};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -89,6 +89,19 @@ pub fn close_folder(path: &Path) -> io::Result<()> {
 /// [`super::file::NotAFile`] if the path is not a regular file.
 pub fn open_append(path: &Path) -> io::Result<File> {
     open_regular(path, OpenOptions::new().read(true).append(true).create(true).mode(0o600))
+}
+
+/// The same, but refuses a symlink, which may lead elsewhere.
+///
+/// # Errors
+/// The path is a symlink, or not a regular file.
+pub fn open_append_no_link(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true).mode(0o600);
+    // Don't block on pipes.
+    let file = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+    NotAFile::check(&file.metadata()?)?;
+    Ok(file)
 }
 
 #[cfg(test)]

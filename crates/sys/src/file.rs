@@ -113,7 +113,7 @@ impl NotAFile {
         error.get_ref()?.downcast_ref().copied()
     }
 
-    fn check(found: &Metadata) -> io::Result<()> {
+    pub(crate) fn check(found: &Metadata) -> io::Result<()> {
         use std::os::unix::fs::FileTypeExt;
         let kind = found.file_type();
         let instead = match () {

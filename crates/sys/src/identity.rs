@@ -232,3 +232,18 @@ mod tests {
         assert!(!identity.is_alive());
     }
 }
+
+/// Reads and writes a PID that is 0 in a file if it is unknown: `#[serde(with = "sys::identity::zero_if_unknown")]`.
+pub mod zero_if_unknown {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// Writes it.
+    pub fn serialize<S: Serializer>(pid: &Option<u32>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(pid.unwrap_or(0))
+    }
+
+    /// Reads it.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+        u32::deserialize(deserializer).map(|pid| Some(pid).filter(|pid| *pid != 0))
+    }
+}

@@ -88,6 +88,8 @@ pub mod text;
 pub mod tmux;
 #[cfg(unix)]
 pub mod unreadable;
+#[cfg(unix)]
+pub mod versioned;
 pub mod watch;
 #[cfg(windows)]
 #[path = "windows/words.rs"]

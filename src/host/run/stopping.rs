@@ -35,7 +35,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         }
     }
 
-    /// When the agent seems to hang; `None` if that can't be told now.
+    /// When the agent seems to hang; `None` while no watchdog counts.
     pub(super) fn hangs_at(&self) -> Option<Instant> {
         let is_working = self.stopped.is_none() && self.activity.ended_turn().is_none();
         let (.., at) = self.watchdogs.as_ref().filter(|_| is_working)?.next()?;

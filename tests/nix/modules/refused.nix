@@ -52,8 +52,8 @@ in
   "no turns" = wrong "maxTurns" 0;
   "a wait without a unit" = wrong "backgroundWait" "10";
   "retries without a number" = wrong "retry" { backoff = "1m"; };
-  "a breaker that is no number" = wrong "breaker" "5";
-  "a required server that is no list" = wrong "requires" "mail";
+  "a breaker that is not a number" = wrong "breaker" "5";
+  "required servers that are not a list" = wrong "requires" "mail";
   "another word for servers" = wrong "mcp" "all";
   "a required server without a name" = wrong "requires" [ "" ];
   "a name that looks like an option" = wrong "name" "-site";

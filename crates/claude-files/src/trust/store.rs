@@ -5,17 +5,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use sys::error::Hinted;
+use sys::lock;
 use sys::paths::DataDir;
 use sys::unreadable::uncommon;
-use sys::{atomic, file, lock};
-
-/// The version of the file format.
-const VERSION: u32 = 1;
+use sys::versioned::{self, ReadError};
 
 /// The contents of `trust.json`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Store {
-    version: u32,
     #[serde(default)]
     workspaces: BTreeMap<String, Trusted>,
 }
@@ -69,12 +66,11 @@ impl Store {
     /// Trust nothing.
     pub fn read(dir: &DataDir) -> Result<Self, StoreError> {
         let path = dir.trust();
-        let unusable = |source| StoreError::Unusable { action: "read", path: path.clone(), source };
-        let Some(bytes) = file::read_regular(&path).map_err(unusable)? else {
-            return Ok(Self { version: VERSION, workspaces: BTreeMap::new() });
-        };
-        let read: Option<Self> = serde_json::from_slice(&bytes).ok();
-        read.filter(|read| read.version == VERSION).ok_or(StoreError::Wrong { path })
+        match versioned::read(&path) {
+            Ok(store) => Ok(store.unwrap_or_default()),
+            Err(ReadError::Io(source)) => Err(StoreError::Unusable { action: "read", path, source }),
+            Err(ReadError::Foreign) => Err(StoreError::Wrong { path }),
+        }
     }
 
     /// The trusted files of `workspace`.
@@ -93,9 +89,7 @@ impl Store {
             Some(trusted) => store.workspaces.insert(workspace.to_owned(), trusted),
             None => store.workspaces.remove(workspace),
         };
-        let mut bytes = serde_json::to_vec_pretty(&store).map_err(|error| unusable(error.into()))?;
-        bytes.push(b'\n');
-        atomic::write(&path, &bytes).map_err(unusable)?;
+        versioned::write(&path, &store).map_err(unusable)?;
         Ok(before.is_some())
     }
 }

@@ -7,13 +7,13 @@ use murmur_core::permit::request::{Answerer, Request, RequestId};
 use secrets::mask;
 use serde::Serialize;
 use serde_json::Value;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::paths::DataDir;
-use sys::{clock, socket};
+use sys::{atomic, clock, socket};
 
 /// Maximum length of a call's input in a line, in characters.
 const INPUT: usize = 4000;
@@ -163,22 +163,7 @@ fn shortened(text: &str) -> String {
 
 /// Appends `line`, whole or not at all. A torn last line is ended, so that it stays a line of its own.
 fn append_line(path: &Path, line: &[u8]) -> io::Result<()> {
-    rotate::append(path, line, rotate::LIMIT, open, end_torn)
-}
-
-fn open(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
-        .mode(0o600)
-        // Don't follow links, which lead elsewhere, and don't block on pipes.
-        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-        .open(path)?;
-    if file.metadata()?.is_file() {
-        return Ok(file);
-    }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"))
+    rotate::append(path, line, rotate::LIMIT, atomic::open_append_no_link, end_torn)
 }
 
 fn end_torn(file: &mut File) -> io::Result<()> {

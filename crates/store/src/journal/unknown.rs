@@ -10,11 +10,9 @@ use murmur_agent::unknown::Unknown;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
+use sys::lock;
 use sys::paths::DataDir;
-use sys::{atomic, file, lock};
-
-/// The version of the file.
-const VERSION: u32 = 1;
+use sys::versioned::{self, ReadError};
 
 /// How many days before today are kept.
 const DAYS: i64 = 7;
@@ -22,9 +20,8 @@ const DAYS: i64 = 7;
 /// How many rows are kept. What else is new then is dropped.
 const ROWS: usize = 1000;
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Contents {
-    version: u32,
     seen: Vec<Row>,
 }
 
@@ -82,9 +79,7 @@ pub fn record(
             None => rows.push(Row { day: today, what, count }),
         }
     }
-    let mut bytes = serde_json::to_vec(&Contents { version: VERSION, seen: rows })?;
-    bytes.push(b'\n');
-    atomic::write(&dir.unknown(), &bytes)
+    versioned::write(&dir.unknown(), &Contents { seen: rows })
 }
 
 /// How often each was seen in the week before `now`.
@@ -102,11 +97,13 @@ pub fn last_week(dir: &DataDir, now: Timestamp) -> io::Result<BTreeMap<Seen, u64
 
 /// The rows of the week before `now`.
 fn read(dir: &DataDir, now: Timestamp) -> io::Result<Vec<Row>> {
-    let bytes = file::read_regular(&dir.unknown())?.unwrap_or_default();
-    let contents = serde_json::from_slice::<Contents>(&bytes).ok();
-    let rows = contents.filter(|contents| contents.version == VERSION).map(|contents| contents.seen);
+    let contents = match versioned::read::<Contents>(&dir.unknown()) {
+        Ok(contents) => contents.unwrap_or_default(),
+        Err(ReadError::Io(error)) => return Err(error),
+        Err(ReadError::Foreign) => Contents::default(),
+    };
     let first = day(now).saturating_sub(DAYS.days());
-    Ok(rows.into_iter().flatten().filter(|row| row.day >= first).collect())
+    Ok(contents.seen.into_iter().filter(|row| row.day >= first).collect())
 }
 
 fn day(at: Timestamp) -> Date {
@@ -160,7 +157,20 @@ mod tests {
         assert_eq!(shown(after(9)), "");
         // Old rows are gone once the file is written again.
         record(&dir, "claude", "3", &seen("{\"type\":\"new\"}\n"), after(9)).unwrap();
-        insta::assert_snapshot!(std::fs::read_to_string(dir.unknown()).unwrap(), @r#"{"version":1,"seen":[{"day":"2026-02-12","backend":"claude","backendVersion":"3","name":"new","count":1}]}"#);
+        insta::assert_snapshot!(std::fs::read_to_string(dir.unknown()).unwrap(), @r#"
+        {
+          "version": 1,
+          "seen": [
+            {
+              "day": "2026-02-12",
+              "backend": "claude",
+              "backendVersion": "3",
+              "name": "new",
+              "count": 1
+            }
+          ]
+        }
+        "#);
     }
 
     #[test]
