@@ -48,8 +48,9 @@ fn unknown_types_and_fields_of_beats_are_counted_and_shown_for_a_week() {
     assert_eq!(types["level"], "warn");
     assert_snapshot!(types["found"].as_str().unwrap(), @"unknown in the last week: claude 2.1.999: system/dawn?u001b?31m (2 times), assistant.content/text.mood");
 
-    let week = std::fs::read_to_string(env.data().join("unknown.json")).unwrap();
-    let today = week.split("\"day\":\"").nth(1).unwrap()[..10].to_owned();
-    write(&env.data().join("unknown.json"), &week.replace(&today, "2026-01-01"), 0o600);
+    let path = env.data().join("unknown.json");
+    let week: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let today = week["seen"][0]["day"].as_str().expect(&week.to_string()).to_owned();
+    write(&path, &week.to_string().replace(&today, "2026-01-01"), 0o600);
     assert_eq!(output(&env), None, "it was longer ago");
 }

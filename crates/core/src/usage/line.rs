@@ -53,7 +53,7 @@ impl<'a> Line<'a> {
         };
         let tokens = tokens.unwrap_or_default();
         let line = Self {
-            ended: ended(ts.0.parse::<Timestamp>().ok().map(|at| at.as_millisecond()), duration_ms),
+            ended: ended(milliseconds(&ts.0), duration_ms),
             workspace: workspace.0,
             heartbeat: heartbeat.map(|text| text.0),
             model: model.map(|text| text.0),
@@ -77,6 +77,11 @@ fn is_quiet(outcome: &str) -> Option<bool> {
         "attention" | "error" | "limited" => Some(false),
         _ => None,
     }
+}
+
+/// The time in milliseconds since 1970.
+fn milliseconds(time: &str) -> Option<i64> {
+    Some(time.parse::<Timestamp>().ok()?.as_millisecond())
 }
 
 fn ended(started: Option<i64>, duration_ms: u64) -> Option<i64> {
@@ -211,9 +216,8 @@ impl<'a> Scanned<'a> {
         if self.is_other {
             return None;
         }
-        let started = || self.ts.parse::<Timestamp>().ok().map(|at| at.as_millisecond());
         Some(Line {
-            ended: ended(cursor::utc_milliseconds(self.ts.as_bytes()).or_else(started), self.duration_ms),
+            ended: ended(milliseconds(self.ts), self.duration_ms),
             workspace: Cow::Borrowed(self.workspace),
             heartbeat: self.heartbeat.map(Cow::Borrowed),
             model: self.model.map(Cow::Borrowed),

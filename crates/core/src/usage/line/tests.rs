@@ -102,17 +102,6 @@ fn odd_lines_are_read_as_serde_reads_them() {
     assert!(both(&invalid).1.is_none());
 }
 
-#[test]
-fn times_are_those_of_the_calendar() {
-    let mut at: Timestamp = "1970-01-01T00:00:00Z".parse().unwrap();
-    // Steps of a prime number of hours, over all months and several leap years.
-    for _ in 0..12_000 {
-        let text = at.to_string();
-        assert_eq!(cursor::utc_milliseconds(text.as_bytes()), Some(at.as_millisecond()), "{text}");
-        at += jiff::SignedDuration::from_hours(97);
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4096))]
     #[test]
