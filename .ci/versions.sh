@@ -4,4 +4,4 @@ just_version=1.59.0
 cargo_deny_version=0.20.2
 mdbook_version=0.5.4
 # Claude Code; tests/conformance/real.rs pins the other version that is checked.
-newest_claude_version=2.1.330
+newest_claude_version=2.1.332
