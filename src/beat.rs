@@ -176,7 +176,7 @@ fn waits_for(id: &RequestId, call: &DeferredCall) -> String {
     } else {
         let what = request.input.get("command").and_then(serde_json::Value::as_str).unwrap_or_default();
         let what = if what.is_empty() { request.tool.clone() } else { format!("{}: {what}", request.tool) };
-        format!("waits for approval; answer with `murmur permission respond {id} allow` (or deny); {what}")
+        format!("waiting for approval; answer with `murmur permission respond {id} allow` (or deny); {what}")
     };
     outcome::first_characters(&mask(&words), outcome::SUMMARY)
 }

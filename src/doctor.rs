@@ -5,6 +5,7 @@
 mod acp;
 mod agent;
 mod ask;
+mod codex;
 mod config;
 mod credentials;
 mod files;
@@ -18,6 +19,7 @@ mod trust;
 mod unknown;
 
 pub use agent::SANDBOX_VARIABLES;
+pub use codex::KEY as CODEX_KEY;
 pub use credentials::VARIABLES as CREDENTIAL_VARIABLES;
 pub use finding::{Check, Finding, Level};
 pub use hint::Hint;
@@ -51,6 +53,8 @@ pub struct Environment {
     pub time_zone: TimeZone,
     /// Whether a variable holds credentials for Claude Code.
     pub has_credentials: bool,
+    /// Whether [`CODEX_KEY`] is set.
+    pub has_codex_key: bool,
     /// Our user id.
     pub uid: u32,
     /// The values of [`SANDBOX_VARIABLES`].
@@ -65,13 +69,14 @@ pub struct Environment {
     pub service: Option<ServiceFile>,
 }
 
-/// Runs all checks. Starts the login shell, `claude --version`, the ACP agents that are configured, and the hook, and queries
-/// the daemon and hosts: takes about a second, and less than a minute if all of them hang.
+/// Runs all checks. Starts the login shell, `claude --version`, Codex and the ACP agents that are configured, and the hook, and
+/// queries the daemon and hosts: takes about a second, and less than a minute if all of them hang.
 pub async fn examine(environment: &Environment) -> Vec<Finding> {
     let config = Cache::new(environment.time_zone.clone()).load(&environment.dir.config(), clock::now());
     let login = find::login_path(&environment.shell, OsStr::new(""), LOGIN).await;
-    let (agent, acp, processes, guard) = tokio::join!(
+    let (agent, codex, acp, processes, guard) = tokio::join!(
         agent::examine(environment, &login),
+        codex::examine(environment, config.as_ref().ok(), &login),
         acp::examine(environment, config.as_ref().ok(), &login),
         processes::examine(environment),
         guard::examine(environment)
@@ -79,6 +84,7 @@ pub async fn examine(environment: &Environment) -> Vec<Finding> {
     let mut findings = agent;
     findings.extend(unknown::examine(environment));
     findings.push(credentials::examine(environment));
+    findings.extend(codex);
     findings.extend(acp);
     findings.extend(settings::examine(environment, config.as_ref().ok()));
     findings.extend(config.as_ref().ok().and_then(|config| trust::examine(environment, config)));

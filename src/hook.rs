@@ -1,7 +1,7 @@
 //! Answers Claude Code's hooks: one event on stdin, one JSON object on stdout, or exit code 2 and a reason on stderr.
 //!
 //! The hook fails closed: it denies every call that it can't read, decide on, ask about or record. Claude Code would
-//! run the call after any other output or exit code (docs/reference/hook.md), so `agent::settings` also appends
+//! run the call after any other output or exit code (docs/reference/hook.md), so `murmur_agent::settings` also appends
 //! `|| exit 2` to its command, and `host::audit` ends a run in which a call ran without a decision. The hook runs for
 //! every tool call, so it has no async runtime, no threads and a minimal command line.
 //!
@@ -75,7 +75,7 @@ fn help() -> String {
     format!(
         "Answer a Claude Code hook event, read from stdin as JSON.\n\n\
          murmur adds this hook to the agents it starts. For your own sessions, `murmur setup hooks` installs it\n\
-         for the events that update the pulse.\n\n\
+         for the events that update a pulse, the file that says what the agent did last.\n\n\
          Usage: murmur-hook EVENT\n\n\
          Events answered with a decision:\n  {}\n\
          Events that update the agent's pulse:\n  {}\n",

@@ -6,9 +6,9 @@
 //!
 //! # How data flows
 //!
-//! `config` → `schedule` (what is due) → `gate` (whether there is anything to do) → `agent` (prompt and invocation) →
-//! a process → bytes → events → `outcome` → `journal`. `beat` has this flow on one screen, `daemon` decides when a beat
-//! runs, and `cli` is the entry point.
+//! `murmur_core::config` → `murmur_core::schedule` (what is due) → `gate` (whether there is anything to do) →
+//! `murmur_agent` (prompt and invocation) → a process → bytes → events → `outcome` → `journal`. `beat` has this flow on
+//! one screen, `daemon` decides when a beat runs, and `cli` is the entry point.
 //!
 //! # The map
 //!

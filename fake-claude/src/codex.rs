@@ -58,6 +58,20 @@ struct Codex<'a> {
     unanswered: Option<u64>,
 }
 
+/// Codex's folder.
+fn codex_home() -> Result<PathBuf, Failure> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = set("CODEX_HOME").or_else(|| set("HOME").map(|home| home.join(".codex")));
+    home.ok_or_else(|| Failure::from("neither CODEX_HOME nor HOME is set"))
+}
+
+/// `login status`: whether auth.json exists, whatever it contains.
+fn login_status() -> Result<ExitCode, Failure> {
+    let is_logged_in = codex_home()?.join("auth.json").is_file();
+    crate::print_error(if is_logged_in { "Logged in using ChatGPT" } else { "Not logged in" });
+    Ok(if is_logged_in { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
 /// Runs with these arguments.
 pub(crate) fn run(argv: &[String]) -> Result<ExitCode, Failure> {
     if crate::helped(argv) {
@@ -68,6 +82,9 @@ pub(crate) fn run(argv: &[String]) -> Result<ExitCode, Failure> {
     if argv.iter().any(|word| word == "--version" || word == "-V") {
         crate::print(&format!("codex-cli {version}\n"));
         return Ok(ExitCode::SUCCESS);
+    }
+    if argv == ["login", "status"] {
+        return login_status();
     }
     let parsed = config::parse(argv);
     ending::catch_term(&instructions.faults, 0)
@@ -87,9 +104,7 @@ pub(crate) fn run(argv: &[String]) -> Result<ExitCode, Failure> {
     if script.is_none() && !instructions.echo {
         return replay::run(&instructions, &crate::fixture(&instructions, &version)?);
     }
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = set("CODEX_HOME").or_else(|| set("HOME").map(|home| home.join(".codex")));
-    let home = home.ok_or_else(|| Failure::from("neither CODEX_HOME nor HOME is set"))?;
+    let home = codex_home()?;
     let cwd = std::env::current_dir()
         .map_err(|error| Failure::from(format!("cannot determine the current directory: {error}")))?;
     let config = match Config::read(&words, &home) {

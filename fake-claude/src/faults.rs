@@ -24,7 +24,7 @@ faults (FAKE_CLAUDE_FAULT=A,B or \"faults\":[\"A\",\"B\"] in .fake-claude.json):
   hold-output             leaves a child behind that keeps stdout and stderr open
   die:SIGNAL              dies by this signal (KILL, TERM, SEGV, ..., or a number) after its lines
   exit:N                  exits with this code
-  die-at:BYTES            dies by SIGKILL after this many bytes of its lines (not of acted ones, as claude)
+  die-at:BYTES            dies by SIGKILL after this many bytes of its lines (no effect on acted runs as claude)
   half-line               cuts the last line in the middle
   invalid-utf8            prints a line of invalid UTF-8 before the last one
   garbage                 prints a line that is not JSON before the last one

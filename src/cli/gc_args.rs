@@ -2,7 +2,7 @@
 
 use clap::Args as ClapArgs;
 
-/// Remove old captures and what ended agents left
+/// Remove old captures and files of ended agents
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 The daemon does the same every hour. The table [captures] in config.toml sets how long captures of beats are kept.")]

@@ -22,7 +22,7 @@ pub(crate) struct Permission {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PermissionCommand {
-    /// List calls that wait for your approval
+    /// List calls that are waiting for your approval
     List(RequestList),
     Respond(PermissionRespond),
     Check(PermissionCheck),
@@ -40,7 +40,7 @@ pub(crate) struct RequestList {
     pub(crate) json: bool,
 }
 
-/// Allow or deny a call that waits for approval
+/// Allow or deny a call that is waiting for approval
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Without arguments, asks about each request in turn, on a terminal.")]
 pub(crate) struct PermissionRespond {
@@ -73,7 +73,7 @@ pub(crate) struct Question {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum QuestionCommand {
-    /// List questions that wait for your answer
+    /// List questions that are waiting for your answer
     List(RequestList),
     Respond(QuestionRespond),
 }

@@ -286,9 +286,9 @@ fn print(
     }
     if status.requests > 0 {
         let wait = if status.requests == 1 {
-            "1 request waits"
+            "1 request is waiting"
         } else {
-            &format!("{} requests wait", status.requests)
+            &format!("{} requests are waiting", status.requests)
         };
         let hint = match (&status.daemon, status.requests) {
             (Some(_), _) => "see: murmur permission list, murmur question list",

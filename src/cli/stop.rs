@@ -63,8 +63,11 @@ pub(super) fn run(args: &Stop, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let asked = super::runtime()?.block_on(requests::without_daemon(&dir));
     match asked.iter().filter(|row| requests::is_open(row)).count() {
         0 => {}
-        1 => writeln!(stdout(), "1 request still waits for you; to answer it, run: murmur start")?,
-        many => writeln!(stdout(), "{many} requests still wait for you; to answer them, run: murmur start")?,
+        1 => writeln!(stdout(), "1 request is still waiting for you; to answer it, run: murmur start")?,
+        many => writeln!(
+            stdout(),
+            "{many} requests are still waiting for you; to answer them, run: murmur start"
+        )?,
     }
     // Remind the user of them: they don't need the daemon.
     match discover::live(&dir.hosts()).unwrap_or_default().len() {

@@ -37,6 +37,11 @@ pub(super) struct Answer {
 pub(super) async fn version(program: &Path, path: &OsStr, limit: Duration) -> io::Result<Answer> {
     let mut command = Command::new(program);
     command.arg("--version").env("PATH", path).stdin(Stdio::null());
+    exit(command, limit).await
+}
+
+/// Runs `command` until it exits, like [`version`].
+pub(super) async fn exit(command: Command, limit: Duration) -> io::Result<Answer> {
     run(command, None, limit).await
 }
 

@@ -38,6 +38,7 @@ checks! {
     CLAUDE: "claude",
     OUTPUT: "agent output",
     CREDENTIALS: "credentials",
+    CODEX: "codex",
     ACP: "acp agents",
     CLAUDE_SETTINGS: "claude settings",
     DATA_FOLDER: "data folder",

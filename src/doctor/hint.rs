@@ -25,7 +25,7 @@ macro_rules! hints {
 hints! {
     LOGIN_SHELL_IS_SILENT: "run it as a login shell and check its profile",
     NO_LOGIN_SHELL: "set SHELL to one listed in /etc/shells",
-    LOGIN_SHELL_FINDS_NONE: "add its folder to your login shell's PATH, as in ~/.profile: services see only that",
+    LOGIN_SHELL_FINDS_NONE: "add its folder to your login shell's PATH, for example in ~/.profile; services see only that PATH",
     UPDATE_CLAUDE: "run: claude update",
     INSTALL_CLAUDE: "reinstall Claude Code",
     RUN_CLAUDE: "run it yourself and see what it waits for",
@@ -33,6 +33,7 @@ hints! {
     NOT_AS_ROOT: "run murmur as another user, or set IS_SANDBOX=1 if the machine is itself a sandbox",
     UPDATE_MURMUR: "update murmur; report it if yours is the newest",
     LOG_IN: "run `claude` and log in with /login",
+    LOG_IN_TO_CODEX: "run: codex login, unless Codex's own configuration names a provider that needs none",
     TRY_A_BEAT: "run: murmur beat, to see whether it can log in",
     RUN_AGENT: "run it yourself and see what it prints",
     UPDATE_AGENT: "update it, or choose another agent",

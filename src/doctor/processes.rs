@@ -33,9 +33,10 @@ fn socket(environment: &Environment) -> Finding {
     let length = path.as_os_str().len();
     let check = Check::SOCKET;
     if length <= ADDRESS {
-        return check.ok(format!("{} has {length} bytes", path.display()));
+        return check.ok(format!("the path {} has {length} bytes", path.display()));
     }
-    let found = format!("{} has {length} bytes, more than a socket address can have", path.display());
+    let found =
+        format!("the path {} has {length} bytes, more than a socket address can have", path.display());
     if cfg!(target_os = "linux") {
         return check.ok(format!("{found}; murmur reaches it through its folder"));
     }

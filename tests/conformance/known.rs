@@ -125,7 +125,10 @@ impl Known {
         let mut table = String::from("\n");
         let tested: Vec<String> = self.tested.iter().map(Version::to_string).collect();
         writeln!(table, "All checks were run with {}.\n", tested.join(", "))?;
-        writeln!(table, "| since version | feature | effect of lacking it |\n| --- | --- | --- |")?;
+        writeln!(
+            table,
+            "| versions that have it (not: newest tested version without it) | feature | effect of lacking it |\n| --- | --- | --- |"
+        )?;
         for one in self.capabilities.iter().filter(|one| !one.lacks.is_empty()) {
             if let Some(without) = &one.without {
                 writeln!(table, "| {} | {} | {without} |", one.span(), one.about)?;

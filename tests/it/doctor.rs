@@ -2,6 +2,7 @@
 
 mod acp;
 mod claude;
+mod codex;
 mod files;
 mod model;
 mod output;
@@ -180,6 +181,9 @@ fn the_doctor_prints_all_of_its_checks() {
     let env = Env::new();
     acp::uses_opencode(&env);
     env.create_data();
+    let config = env.data().join("config");
+    std::fs::create_dir_all(&config).unwrap();
+    write(&config.join("config.toml"), "agent = \"codex\"\n", 0o600);
     // Without anything unknown there is nothing to say about it.
     let unknown =
         json!({ "day": "9999-01-01", "backend": "claude", "backendVersion": "", "name": "new", "count": 1 });

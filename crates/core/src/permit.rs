@@ -8,7 +8,7 @@
 //! - [`manager`]: what a manager, an agent that directs others, may do
 //! - [`pipeline`]: guard, rules and policy, in this order
 //! - [`question`]: an agent's questions to a person, and the answers in the form that the agent expects
-//! - [`deny_list`]: builds the deny list, which `agent::invocation` passes to Claude Code
+//! - [`deny_list`]: builds the deny list, which `murmur_agent::invocation` passes to Claude Code
 
 pub mod decision;
 pub mod deny_list;

@@ -14,7 +14,7 @@ Usage: shell-guard check [--cwd DIR] [--home DIR] COMMAND
   --cwd DIR   Check it as run in this directory [default: the current one]
   --home DIR  What ~ and $HOME mean in it [default: $HOME]
 
-Exit codes: 0 clear, 1 refused, 2 wrong usage, 3 in doubt, 4 would change what runs next
+Exit codes: 0 allowed, 1 refused, 2 wrong usage, 3 in doubt, 4 changes what controls the next run
 ";
 
 fn main() -> ExitCode {

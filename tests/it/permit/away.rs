@@ -96,7 +96,7 @@ fn a_request_that_waits_is_listed_without_a_daemon() {
     let stopped = env.run(["stop"]);
     assert!(daemon.ended().0.success());
     assert!(
-        stopped.contains("\n1 request still waits for you; to answer it, run: murmur start\n"),
+        stopped.contains("\n1 request is still waiting for you; to answer it, run: murmur start\n"),
         "{stopped}"
     );
     let listed = env.run(["permission", "list"]);
@@ -105,7 +105,7 @@ fn a_request_that_waits_is_listed_without_a_daemon() {
     assert!(listed.contains(note), "{listed}");
     assert_eq!(env.murmur(["permission", "list", "--json"]).json(), json!({ "requests": [asked] }));
     let status = env.run(["status"]);
-    assert!(status.contains("\n1 request waits for you; to answer it, run: murmur start\n"), "{status}");
+    assert!(status.contains("\n1 request is waiting for you; to answer it, run: murmur start\n"), "{status}");
     assert_eq!(env.murmur(["status", "--json"]).json()["requests"], 1);
     let agents = env.run(["agents"]);
     assert!(agents.lines().nth(1).unwrap().ends_with("  waiting") && agents.contains(note), "{agents}");

@@ -309,7 +309,7 @@ fn unknown_events_are_denied_and_help_and_version_work() {
     Answer a Claude Code hook event, read from stdin as JSON.
 
     murmur adds this hook to the agents it starts. For your own sessions, `murmur setup hooks` installs it
-    for the events that update the pulse.
+    for the events that update a pulse, the file that says what the agent did last.
 
     Usage: murmur-hook EVENT
 

@@ -55,7 +55,7 @@ fn a_request_without_a_daemon_is_shown_and_recorded_when_its_beat_ends() {
     assert!(daemon.ended().0.success());
     assert_eq!(
         stopped.lines().nth(1),
-        Some("1 request still waits for you; to answer it, run: murmur start"),
+        Some("1 request is still waiting for you; to answer it, run: murmur start"),
         "{stopped}"
     );
     kill(beat.id().into(), Signal::TERM);

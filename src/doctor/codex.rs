@@ -1,0 +1,127 @@
+//! Codex, if a heartbeat or config.toml names it: where it is, its version, and whether it is logged in. What it prints about
+//! the login is not shown. It may create its own files when it is started.
+
+use super::agent::{both_paths, first_line};
+use super::ask::{self, Answer};
+use super::{Check, Environment, Finding, Hint};
+use murmur_agent::find;
+use murmur_core::config::backend::Backend;
+use murmur_core::config::heartbeat::Resolved;
+use murmur_core::config::settings::Settings;
+use std::ffi::OsStr;
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+/// How long each of its two answers may take.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Examines the Codex that the daemon finds on the PATH `login`; `None` if nothing uses it.
+pub(super) async fn examine(
+    environment: &Environment,
+    config: Option<&Resolved>,
+    login: &OsStr,
+) -> Option<Finding> {
+    // The check of config.toml reports what is wrong with it.
+    let settings = Settings::read(&environment.user.settings.settings()).unwrap_or_default();
+    let heartbeats = config.into_iter().flat_map(|config| &config.heartbeats);
+    let named = heartbeats.filter_map(|heartbeat| heartbeat.backend.as_ref().map(|backend| &backend.value));
+    if !named.chain(&settings.agent).any(|backend| *backend == Backend::Codex) {
+        return None;
+    }
+    let command = match settings.command(&Backend::Codex) {
+        Ok(command) => command,
+        Err(error) => return Some(Check::CODEX.failed(&error)),
+    };
+    let path = both_paths(login, &environment.path);
+    Some(match find::find(&command.program, &path) {
+        Ok(program) => one(&program, &path, environment.has_codex_key, LIMIT).await,
+        Err(error) => Check::CODEX.failed(&error),
+    })
+}
+
+async fn one(program: &Path, path: &OsStr, has_key: bool, limit: Duration) -> Finding {
+    let (check, shown) = (Check::CODEX, program.display());
+    let said = match ask(program, path, &["--version"], limit).await {
+        Ok(answer) => answer,
+        Err(finding) => return finding,
+    };
+    if let Some(status) = said.status.filter(|status| !status.success()) {
+        let why = first_line(&said.stderr).map_or(String::new(), |line| format!(": {line}"));
+        return check.fail(format!("{shown} --version ended with {status}{why}"), Hint::RUN_AGENT);
+    }
+    let Some(version) = first_line(&said.stdout) else {
+        return check.fail(format!("{shown} doesn't print its version"), Hint::RUN_AGENT);
+    };
+    let found = format!("{shown} is {version}");
+    if has_key {
+        return check
+            .ok(format!("{found}; its key is set in the environment, which a service does not have"));
+    }
+    match ask(program, path, &["login", "status"], limit).await {
+        Ok(Answer { status: Some(status), .. }) if status.success() => {
+            check.ok(format!("{found}, logged in"))
+        }
+        Ok(_) => check.warn(format!("{found}, not logged in"), Hint::LOG_IN_TO_CODEX),
+        Err(finding) => finding,
+    }
+}
+
+async fn ask(program: &Path, path: &OsStr, args: &[&str], limit: Duration) -> Result<Answer, Finding> {
+    let mut command = tokio::process::Command::new(program);
+    command.args(args).env("PATH", path).current_dir("/").stdin(Stdio::null());
+    ask::exit(command, limit).await.map_err(|error| {
+        let (program, args) = (program.display(), args.join(" "));
+        if error.kind() == io::ErrorKind::TimedOut {
+            Check::CODEX.fail(format!("{program} {args} did not finish"), Hint::RUN_AGENT)
+        } else {
+            Check::CODEX.fail(format!("cannot run {program}: {error}"), Hint::RUN_AGENT)
+        }
+    })
+}
+
+/// Whether this variable holds a key for Codex.
+pub const KEY: &str = "CODEX_API_KEY";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Level;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// The finding about a script as Codex.
+    async fn of(script: &str, has_key: bool, limit: Duration) -> (Level, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("codex");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let path = std::env::var_os("PATH").unwrap();
+        let finding = one(&program, &path, has_key, limit).await;
+        (finding.level, finding.found.replace(&program.display().to_string(), "CODEX"))
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn codex_is_found_with_its_version_and_login() {
+        let limit = Duration::from_secs(60);
+        let logged_in =
+            "[ $1 = --version ] && echo codex-cli 0.169.0 || echo 'API key configured - sk-1***2'";
+        let not = "[ $1 = --version ] && echo codex-cli 0.169.0 || { echo Not logged in >&2; exit 1; }";
+        for (script, has_key, level, found) in [
+            (logged_in, false, Level::Ok, "CODEX is codex-cli 0.169.0, logged in"),
+            (not, false, Level::Warn, "CODEX is codex-cli 0.169.0, not logged in"),
+            (
+                not,
+                true,
+                Level::Ok,
+                "CODEX is codex-cli 0.169.0; its key is set in the environment, which a service does not have",
+            ),
+            ("exit 0", false, Level::Fail, "CODEX doesn't print its version"),
+            ("echo no >&2; exit 3", false, Level::Fail, "CODEX --version ended with exit status: 3: no"),
+        ] {
+            assert_eq!(of(script, has_key, limit).await, (level, found.to_owned()));
+        }
+        let silent = of("exec sleep 1000", false, Duration::from_millis(50)).await;
+        assert_eq!(silent, (Level::Fail, "CODEX --version did not finish".to_owned()));
+    }
+}

@@ -1,0 +1,31 @@
+//! What the doctor says about Codex.
+
+use serde_json::json;
+
+use super::{finding, write};
+use crate::env::Env;
+
+#[test]
+fn codex_is_examined_once_a_heartbeat_uses_it() {
+    let env = Env::new();
+    let site = env.workspace("site", "Look.");
+    let checks = || env.murmur(["doctor", "--json"]).json()["findings"].to_string();
+    assert!(!checks().contains(r#""codex""#));
+
+    env.agent("codex");
+    let entry = json!({ "path": site.path(), "interval": "1h", "agent": "codex" });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+    let version = format!("{} is codex-cli 0.169.0", env.home().join("bin/codex").display());
+    let found = finding(&env, "codex");
+    assert_eq!(
+        (&found["level"], &found["found"]),
+        (&json!("warn"), &json!(format!("{version}, not logged in")))
+    );
+    let hint = "run: codex login, unless Codex's own configuration names a provider that needs none";
+    assert_eq!(found["hint"], hint);
+
+    std::fs::create_dir(env.home().join(".codex")).unwrap();
+    write(&env.home().join(".codex/auth.json"), "{}", 0o600);
+    let found = finding(&env, "codex");
+    assert_eq!((&found["level"], &found["found"]), (&json!("ok"), &json!(format!("{version}, logged in"))));
+}
