@@ -38,6 +38,8 @@ mod service;
 mod service_args;
 mod setup;
 mod setup_args;
+mod show;
+mod show_args;
 mod start;
 mod status;
 mod stop;
@@ -55,7 +57,7 @@ use args::{Args, Command, Host, HostCommand};
 use clap::{CommandFactory, Parser};
 use complaint::{complain, describe};
 use derun::cli::args::Derun;
-use derun::cli::{ended, is_closed_pipe, mcp, printed, runtime, sessions, show, stdout};
+use derun::cli::{ended, is_closed_pipe, mcp, printed, runtime, sessions, stdout};
 use host_args::HostProgram;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -148,7 +150,7 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Usage(args) => usage::run(&args, &env),
         Command::Log(args) => log::run(&args, &env),
         Command::Sessions(args) => sessions::run(&args),
-        Command::Show(args) => show::run(&args),
+        Command::Show(args) => show::run(&args, &env),
         Command::Record(args) => record::run(&args, &env),
         Command::Run(args) => derun::cli::run::run(&args),
         Command::Mcp(args) => mcp::run(&args),

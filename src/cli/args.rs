@@ -14,12 +14,13 @@ pub(super) use super::permission_args::{
 };
 pub(super) use super::service_args::{Service, ServiceCommand};
 pub(super) use super::setup_args::{Setup, SetupCommand};
+use super::show_args::Show;
 use super::trust_args::Trust;
 pub(super) use super::usage_args::{ByArg, Usage};
 use crate::outcome::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use derun::cli::args::{Mcp, Run, Sessions, Show};
+use derun::cli::args::{Mcp, Run, Sessions};
 use jiff::Timestamp;
 use murmur_store::journal::read::Ended;
 use std::path::PathBuf;

@@ -111,6 +111,8 @@ mod sessions;
 #[cfg(test)]
 mod setup;
 #[cfg(test)]
+mod show;
+#[cfg(test)]
 mod soak;
 #[cfg(test)]
 mod status;

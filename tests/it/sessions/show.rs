@@ -167,8 +167,8 @@ fn an_id_must_be_complete() {
     place.ended("build-42", b"", &End::Exited(0));
     for id in ["build", "../sessions/build-42", ".", "\x1b[31m"] {
         let shown = place.run(["show", id]);
-        assert!(shown.starts_with("| error: session not found: "), "{shown}");
-        assert!(shown.ends_with("\n| hint: list them with: murmur sessions\n[exit 1]"), "{shown}");
+        assert!(shown.starts_with("| error: no beat, heartbeat or capture \""), "{shown}");
+        assert!(shown.ends_with("\n| hint: see: murmur log, murmur sessions\n[exit 1]"), "{shown}");
         assert!(!shown.contains('\x1b'), "{shown}");
     }
     assert_snapshot!(place.run(["show", "build-42"]), @"[exit 0]");

@@ -1,0 +1,284 @@
+//! `murmur show`: what a beat did, for a person. A capture's id prints its bytes instead, as `derun` does.
+//!
+//! The run is read from its capture block by block and printed as it is parsed, so the first screen of a long run comes at
+//! once.
+
+mod choose;
+mod denials;
+mod lines;
+mod pager;
+
+use super::runtime;
+use super::show_args::Show;
+use super::style::{Style, plain_line};
+use super::user_env::UserEnv;
+use crate::host::event::Derived;
+use crate::transcript::{Call, Item, Transcript};
+use choose::{Chosen, Run};
+use denials::Denials;
+use derun::cli::args::Show as CaptureArgs;
+use derun::cli::captures;
+use derun::cli::show as capture;
+use derun::record::Channel;
+use derun::session::Session;
+use derun::store::StoreError;
+use jiff::Timestamp;
+use lines::Lines;
+use murmur_agent::backend::dialect;
+use murmur_agent::event::Event;
+use murmur_agent::parser::Parser;
+use murmur_rpc::envelope::Event as HostEvent;
+use murmur_store::pulse::action;
+use pager::Pager;
+use serde_json::{Value, json};
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use sys::{clock, failure};
+
+/// How much of a capture is read at once, in bytes.
+const BLOCK: usize = 64 << 10;
+
+pub(super) fn run(args: &Show, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
+    let run = match choose::choose(&args.what, &dir, env)? {
+        Chosen::Capture(id) => return of_capture(args, id),
+        Chosen::Run(run) => run,
+    };
+    if args.raw {
+        let id = run.entry.capture.as_ref().ok_or_else(|| uncaptured(&run))?;
+        return of_capture(args, id.to_string());
+    }
+    if args.tail.is_some() || args.plain {
+        let flag = if args.plain { "--plain" } else { "--tail" };
+        anyhow::bail!(
+            failure!("{flag} needs a capture"; "add --raw to print the bytes that the agent wrote")
+        );
+    }
+    let session = open(&run)?;
+    let denials = Denials::read(&dir, &run.entry)?;
+    if args.json {
+        let items = items(&run, session.as_ref(), &denials)?;
+        let object = json!({ "version": 1, "beat": run.entry, "running": run.is_running, "items": items });
+        writeln!(derun::cli::stdout::stdout(), "{object}")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let is_paged = io::stdout().is_terminal() && !args.follow;
+    let mut out = Pager::new(is_paged)?;
+    let lines = Lines { style: Style::of_stdout(), is_full: args.full };
+    let shown = print(&run, session.as_ref(), &denials, args.follow, &lines, &mut out);
+    out.finish(shown.map_err(Into::into))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a capture's bytes.
+fn of_capture(args: &Show, id: String) -> anyhow::Result<ExitCode> {
+    if args.full || args.json {
+        let flag = if args.full { "--full" } else { "--json" };
+        anyhow::bail!(failure!("{flag} needs a beat"; "{id} is a capture; see: murmur sessions --json"));
+    }
+    capture::run(&CaptureArgs { id, tail: args.tail, follow: args.follow, plain: args.plain })
+}
+
+fn uncaptured(run: &Run) -> anyhow::Error {
+    let why = run.entry.capture_lost.as_deref().map_or_else(
+        || "its agent did not run, or its output was not captured".to_owned(),
+        |why| format!("its output was not captured: {}", plain_line(why)),
+    );
+    failure!("nothing to show: {why}"; "its journal line: murmur log --json").into()
+}
+
+/// The capture of the run; `None` if there is none, or not any more.
+fn open(run: &Run) -> anyhow::Result<Option<Session>> {
+    let (Some(id), Some(store)) = (&run.entry.capture, captures::existing()?) else { return Ok(None) };
+    match store.session(id.as_str()) {
+        Ok(session) => Ok(Some(session)),
+        Err(StoreError::NotFound(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn print(
+    run: &Run,
+    session: Option<&Session>,
+    denials: &Denials,
+    follow: bool,
+    lines: &Lines,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    lines.header(out, run)?;
+    let Some(session) = session else {
+        let why = match (&run.entry.capture, &run.entry.capture_lost) {
+            (_, Some(why)) => format!("What it did was not captured: {}", plain_line(why)),
+            (Some(_), None) => {
+                "What it did was removed, as captures are after a while (murmur gc).".to_owned()
+            }
+            (None, None) => "Its agent did not run.".to_owned(),
+        };
+        writeln!(out, "\n{}", lines.style.dim(why))?;
+        return Ok(());
+    };
+    writeln!(out)?;
+    let mut reading = Reading::new(run);
+    if follow && run.is_running {
+        return runtime()?.block_on(reading.follow(session, |item| lines.item(out, denials, &item)));
+    }
+    reading.read(session, |item| lines.item(out, denials, &item))
+}
+
+fn items(run: &Run, session: Option<&Session>, denials: &Denials) -> anyhow::Result<Vec<Value>> {
+    let mut items = Vec::new();
+    if let Some(session) = session {
+        Reading::new(run).read(session, |item| {
+            items.push(explained(item, denials));
+            Ok(())
+        })?;
+    }
+    Ok(items)
+}
+
+/// An item for programs.
+fn explained(item: Item, denials: &Denials) -> Value {
+    let denied = match &item {
+        Item::Call(call) | Item::Result(call) => denials.of(call),
+        Item::Text { .. } | Item::Note { .. } => None,
+    };
+    let mut object = json!(item);
+    if let (Some(denied), Some(object)) = (denied, object.as_object_mut()) {
+        object.insert("denied".to_owned(), denied.into());
+    }
+    object
+}
+
+/// Reads a run from its capture.
+struct Reading {
+    parser: Parser,
+    transcript: Transcript,
+    /// The beginning of a line of stderr.
+    stderr: Vec<u8>,
+    at: u64,
+}
+
+impl Reading {
+    fn new(run: &Run) -> Self {
+        let parser = Parser::new(dialect(&run.entry.backend));
+        Self { parser, transcript: Transcript::default(), stderr: Vec::new(), at: 0 }
+    }
+
+    /// Passes the items of all that was written so far to `sink`.
+    fn read(
+        &mut self,
+        session: &Session,
+        mut sink: impl FnMut(Item) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        while self.block(session, &mut sink)?.is_some_and(|is_over| !is_over) {}
+        self.end(sink)
+    }
+
+    /// Passes items to `sink` until the run ends.
+    async fn follow(
+        &mut self,
+        session: &Session,
+        mut sink: impl FnMut(Item) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut following = session.follow()?;
+        loop {
+            match self.block(session, &mut sink)? {
+                Some(true) => return self.end(sink),
+                Some(false) => {}
+                None => following.changed().await?,
+            }
+        }
+    }
+
+    /// Reads one block. Returns whether it is the last one, `None` if there is nothing to read now.
+    fn block(
+        &mut self,
+        session: &Session,
+        sink: &mut impl FnMut(Item) -> io::Result<()>,
+    ) -> anyhow::Result<Option<bool>> {
+        let page = session.read(self.at, BLOCK, clock::now())?;
+        for stretch in &page.stretches {
+            let from = usize::try_from(stretch.offset - page.cursor)?;
+            let to = usize::try_from(stretch.end() - page.cursor)?;
+            let Some(bytes) = page.bytes.get(from..to) else { continue };
+            match stretch.channel {
+                Channel::Stderr => self.stderr(bytes),
+                Channel::Stdout | Channel::Pty => {
+                    let (parser, transcript) = (&mut self.parser, &mut self.transcript);
+                    parser.feed(bytes, &mut |event| take(transcript, &event, Some(stretch.timestamp)));
+                }
+            }
+            while let Some(item) = self.transcript.next() {
+                sink(item)?;
+            }
+        }
+        self.at = page.next();
+        Ok(match (page.eof, page.bytes.is_empty()) {
+            (true, _) => Some(true),
+            (false, true) => None,
+            (false, false) => Some(false),
+        })
+    }
+
+    /// Adds what the agent wrote to stderr, line by line.
+    fn stderr(&mut self, bytes: &[u8]) {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.stderr.extend_from_slice(piece);
+            if piece.ends_with(b"\n") || self.stderr.len() > BLOCK {
+                self.end_stderr();
+            }
+        }
+    }
+
+    fn end_stderr(&mut self) {
+        let line = std::mem::take(&mut self.stderr);
+        let line = plain_line(&String::from_utf8_lossy(&line));
+        if !line.is_empty() {
+            self.transcript.note("stderr", line);
+        }
+    }
+
+    fn end(&mut self, mut sink: impl FnMut(Item) -> io::Result<()>) -> anyhow::Result<()> {
+        let transcript = &mut self.transcript;
+        self.parser.finish(&mut |event| take(transcript, &event, None));
+        self.end_stderr();
+        Ok(self.transcript.finish().try_for_each(&mut sink)?)
+    }
+}
+
+/// Adds an event to the transcript.
+fn take(transcript: &mut Transcript, event: &Event<'_>, at: Option<Timestamp>) {
+    match event {
+        Event::Text { parent, text, is_chunk, .. } => transcript.text(parent, text, *is_chunk),
+        Event::ToolUse { parent, id, name, input, .. } => transcript.call(Call {
+            id: id.clone().into_owned(),
+            parent: parent.clone().into_owned(),
+            tool: plain_line(name),
+            subject: action::of(name, input.0.get()),
+            result: None,
+            at,
+        }),
+        Event::ToolResult { id, output, is_error, .. } => transcript.result(id, output, *is_error, at),
+        Event::Blocked { id, reason } => transcript.result(id, reason, true, at),
+        Event::Retry { attempt, of, delay_ms, status, .. } => {
+            let status = status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
+            transcript.note("retry", format!("{attempt} of {of} in {delay_ms} ms ({status})"));
+        }
+        Event::Oversized { bytes } => transcript.note("note", format!("skipped a line of {bytes} bytes")),
+        Event::Garbled => transcript.note("note", "skipped a line that is not JSON".to_owned()),
+        Event::Result(result) => {
+            for error in &result.errors {
+                transcript.note("error", plain_line(error));
+            }
+        }
+        Event::Session { .. } | Event::Cost { .. } | Event::Usage(_) => {}
+        other => {
+            let line = Derived::Agent(other).line("", 0);
+            if let Ok(told) = serde_json::from_slice::<HostEvent>(&line)
+                && let Some((tag, text)) = super::reported::words(&told)
+            {
+                transcript.note(tag, text);
+            }
+        }
+    }
+}

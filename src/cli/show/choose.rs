@@ -1,0 +1,145 @@
+//! Which run a person means.
+
+use super::super::heartbeat_name::{named, unknown};
+use super::super::style::plain_line;
+use super::super::user_env::UserEnv;
+use derun::cli::captures;
+use murmur_core::config::heartbeat::{Cache, Heartbeat};
+use murmur_store::journal::entry::Entry;
+use murmur_store::journal::read::{Backward, Entries};
+use murmur_store::journal::unfinished;
+use std::ffi::OsStr;
+use std::path::Path;
+use sys::paths::DataDir;
+use sys::{clock, failure};
+
+/// The word for the newest beat.
+const LAST: &str = "last";
+
+/// How many characters of an id are enough to look for it.
+const ENOUGH: usize = 4;
+
+/// How many beats an error lists.
+const LISTED: usize = 5;
+
+pub(super) enum Chosen {
+    Run(Box<Run>),
+    /// The id of a capture.
+    Capture(String),
+}
+
+/// A beat.
+pub(super) struct Run {
+    /// Its journal line; while it is running, the one that it would get if its process died now.
+    pub(super) entry: Entry,
+    pub(super) is_running: bool,
+}
+
+/// Finds the beat, or the capture, that `what` names.
+pub(super) fn choose(what: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result<Chosen> {
+    if what == LAST {
+        let newest = newest(dir, None, |_| true)?;
+        let none = || failure!("there are no beats yet"; "run one: murmur beat");
+        return Ok(newest.ok_or_else(none)?.into());
+    }
+    // A configuration that can't be read has no names, but the journal has beats.
+    let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now()).map(|found| found.heartbeats);
+    let known = known.unwrap_or_default();
+    if let Some(heartbeat) = named(what, &known)?.first() {
+        return of_heartbeat(heartbeat, dir);
+    }
+    let path = Path::new(what);
+    if path.is_dir() {
+        let folder = path.canonicalize()?.display().to_string();
+        let needle = serde_json::to_string(&folder)?;
+        let found = newest(dir, Some(&needle), |entry| entry.workspace == folder)?;
+        return Ok(found.ok_or_else(|| failure!("no beat has run in {folder}"; "see: murmur log"))?.into());
+    }
+    if let Some(run) = by_id(what, dir)? {
+        return Ok(run.into());
+    }
+    // A workspace that isn't registered, or not any more.
+    let is_called = |entry: &Entry| {
+        let folder = Path::new(&entry.workspace).file_name().and_then(OsStr::to_str);
+        folder == Some(what) || entry.heartbeat.as_deref() == Some(what)
+    };
+    if let Some(run) = newest(dir, None, is_called)? {
+        return Ok(run.into());
+    }
+    if captures::existing()?.is_some_and(|store| store.session(what).is_ok()) {
+        return Ok(Chosen::Capture(what.to_owned()));
+    }
+    let hint = unknown(what, &known).to_do().filter(|hint| hint.starts_with("did")).map(str::to_owned);
+    let lists = "see: murmur log, murmur sessions".to_owned();
+    Err(failure!("no beat, heartbeat or capture {:?}", plain_line(what)).hint(hint.unwrap_or(lists)).into())
+}
+
+fn of_heartbeat(heartbeat: &Heartbeat, dir: &DataDir) -> anyhow::Result<Chosen> {
+    let folder = heartbeat.workspace.display().to_string();
+    let name = heartbeat.name.as_deref();
+    let needle = serde_json::to_string(&folder)?;
+    let is_it = |entry: &Entry| entry.workspace == folder && entry.heartbeat.as_deref() == name;
+    let found = newest(dir, Some(&needle), is_it)?;
+    let none = || failure!("{} has not run yet", plain_line(heartbeat.id.as_str()); "run it: murmur beat");
+    Ok(found.ok_or_else(none)?.into())
+}
+
+/// The newest beat that `is_it`, among those whose line contains `needle`. A running one is newer than all others.
+fn newest(
+    dir: &DataDir,
+    needle: Option<&str>,
+    is_it: impl Fn(&Entry) -> bool,
+) -> anyhow::Result<Option<Run>> {
+    let survey = unfinished::survey(&dir.beats())?;
+    let running = survey.running.into_iter().rev().map(|begun| begun.entry).find(|entry| is_it(entry));
+    if let Some(entry) = running {
+        return Ok(Some(Run { entry, is_running: true }));
+    }
+    let mut lines = Backward::open(&dir.journal())?;
+    if let Some(needle) = needle {
+        lines = lines.containing(needle);
+    }
+    let mut entries = Entries::new(lines, None);
+    while let Some(found) = entries.next_entry(|_| true)? {
+        if found.entry.kind.is_beat() && is_it(&found.entry) {
+            return Ok(Some(Run { entry: found.entry, is_running: false }));
+        }
+    }
+    Ok(None)
+}
+
+/// The only beat whose id begins with `start`.
+fn by_id(start: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
+    let is_start = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    if start.len() < ENOUGH || !is_start(start) {
+        return Ok(None);
+    }
+    let begins = |entry: &Entry| entry.beat.as_ref().is_some_and(|beat| beat.as_str().starts_with(start));
+    let running = unfinished::survey(&dir.beats())?.running.into_iter().map(|begun| begun.entry);
+    let running = running.filter(|entry| begins(entry)).map(|entry| Run { entry, is_running: true });
+    let mut found: Vec<Run> = running.collect();
+    let lines = Backward::open(&dir.journal())?.containing(&format!("\"beat\":\"{start}"));
+    let mut entries = Entries::new(lines, None);
+    while let Some(next) = entries.next_entry(|_| true)? {
+        if next.entry.kind.is_beat() && begins(&next.entry) {
+            found.push(Run { entry: next.entry, is_running: false });
+        }
+    }
+    if found.len() > 1 {
+        let shown = found.iter().take(LISTED).filter_map(|run| {
+            Some(format!("{} ({})", plain_line(run.entry.beat.as_ref()?.as_str()), plain_line(&run.entry.ts)))
+        });
+        let listed = shown.collect::<Vec<_>>().join(", ");
+        let more = if found.len() > LISTED { ", …" } else { "" };
+        anyhow::bail!(
+            failure!("{} beats have IDs that begin with {start}", found.len(); "use more of it: {listed}{more}")
+        );
+    }
+    Ok(found.pop())
+}
+
+impl From<Run> for Chosen {
+    fn from(run: Run) -> Self {
+        Self::Run(Box::new(run))
+    }
+}

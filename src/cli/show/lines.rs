@@ -1,0 +1,169 @@
+//! How a run is printed.
+
+use super::super::style::{Colors, Style, plain_line, plain_text, remarks, text_of};
+use super::choose::Run;
+use super::denials::Denials;
+use crate::transcript::{Call, CallResult, Item};
+use derun::cli::span::span;
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use murmur_agent::event::Tokens;
+use murmur_store::journal::entry::Entry;
+use std::io::{self, Write};
+use sys::clock;
+use sys::process::Exit;
+
+/// How many characters of a result's line to show.
+const SHORT: usize = 100;
+
+/// How to print.
+pub(super) struct Lines {
+    pub(super) style: Style,
+    /// Whether to print all that tools printed.
+    pub(super) is_full: bool,
+}
+
+impl Lines {
+    /// Prints what the journal has about the run.
+    pub(super) fn header(&self, out: &mut impl Write, run: &Run) -> io::Result<()> {
+        let entry = &run.entry;
+        let name = entry.heartbeat.as_deref().map(|name| format!("::{}", plain_line(name)));
+        let title = format!("{}{}", plain_line(&entry.workspace), name.unwrap_or_default());
+        writeln!(out, "{}", self.style.bold(title))?;
+        let mut row = |name: &str, value: String| match value.trim_end() {
+            "" => Ok(()),
+            value => writeln!(out, "  {} {value}", self.style.dim(format_args!("{name:<8}"))),
+        };
+        row("beat", entry.beat.as_ref().map(|beat| plain_line(beat.as_str())).unwrap_or_default())?;
+        let started = entry.started();
+        let when = started.map_or_else(
+            || plain_line(&entry.ts),
+            |at| at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
+        );
+        if run.is_running {
+            let lasted = started.map(|at| clock::now().duration_since(at)).unwrap_or_default();
+            return row("started", format!("{when}, running for {}", span(lasted)));
+        }
+        row("started", format!("{when}, took {}", took(entry.duration_ms)))?;
+        let text = text_of(entry.text().as_deref(), entry.stopped);
+        let outcome = self.style.outcome_of(entry.outcome, entry.stopped);
+        row("outcome", format!("{outcome} {}{text}", remarks(entry)))?;
+        row("cost", cost(entry))?;
+        row("model", entry.model.as_deref().map(plain_line).unwrap_or_default())?;
+        row("ended", ended(entry))
+    }
+
+    /// Prints an item.
+    pub(super) fn item(&self, out: &mut impl Write, denials: &Denials, item: &Item) -> io::Result<()> {
+        match item {
+            Item::Text { parent, text } if parent.is_empty() => {
+                writeln!(out, "{}", plain_text(text).trim_end())
+            }
+            Item::Text { parent, text } => writeln!(out, "{}{}", indent(parent), first(text)),
+            Item::Note { tag, text } => {
+                writeln!(out, "  {} {}", self.style.dim(format_args!("[{tag}]")), plain_line(text))
+            }
+            Item::Call(call) => self.call(out, denials, call, ""),
+            Item::Result(call) => self.call(out, denials, call, "end of "),
+        }
+    }
+
+    fn call(&self, out: &mut impl Write, denials: &Denials, call: &Call, before: &str) -> io::Result<()> {
+        let indent = indent(&call.parent);
+        let named = match &*call.subject {
+            "" => self.style.bold(&call.tool),
+            subject => format!("{}({})", self.style.bold(&call.tool), plain_line(subject)),
+        };
+        let Some(result) = &call.result else {
+            return writeln!(out, "{indent}  {before}{named}");
+        };
+        let told = match denials.of(call) {
+            Some(denied) => self.style.paint("31", format_args!("denied {}", plain_line(&denied))),
+            None if result.is_error => {
+                self.style.paint("31", format_args!("failed: {}", first(&result.output)))
+            }
+            None => self.style.dim(printed(&result.output)),
+        };
+        let took = result.duration_ms.map(|ms| self.style.dim(format_args!(", {}", took(ms))));
+        writeln!(out, "{indent}  {before}{named}  {told}{}", took.unwrap_or_default())?;
+        if self.is_full { self.output(out, indent, result) } else { Ok(()) }
+    }
+
+    fn output(&self, out: &mut impl Write, indent: &str, result: &CallResult) -> io::Result<()> {
+        for line in plain_text(&result.output).trim_end().lines() {
+            writeln!(out, "{indent}    {line}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What a subagent does is indented.
+fn indent(parent: &str) -> &'static str {
+    if parent.is_empty() { "" } else { "    " }
+}
+
+/// The first line of a text, shortened.
+fn first(text: &str) -> String {
+    let line = text.lines().map(plain_line).find(|line| !line.is_empty()).unwrap_or_default();
+    match line.char_indices().nth(SHORT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// What a tool printed: a short line as it is, otherwise how many there are.
+fn printed(output: &str) -> String {
+    match output.trim_end().lines().count() {
+        0 => "no output".to_owned(),
+        1 if output.chars().count() <= SHORT => plain_line(output),
+        1 => "1 line".to_owned(),
+        lines => format!("{lines} lines"),
+    }
+}
+
+/// A duration in milliseconds: `34ms`, `1.2s` or `3m 5s`.
+fn took(ms: u64) -> String {
+    match ms {
+        0..1000 => return format!("{ms}ms"),
+        1000..60_000 => return format!("{}.{}s", ms / 1000, ms % 1000 / 100),
+        _ => {}
+    }
+    span(SignedDuration::from_millis(i64::try_from(ms).unwrap_or(i64::MAX)))
+}
+
+/// What it cost: `$0.0421, 3 turns, tokens: 12345 input, 456 output`.
+fn cost(entry: &Entry) -> String {
+    let mut facts = Vec::new();
+    facts.extend(entry.cost_usd.map(|cost| format!("${cost:.4}")));
+    facts.extend(
+        entry.num_turns.map(|turns| if turns == 1 { "1 turn".to_owned() } else { format!("{turns} turns") }),
+    );
+    if let Some(Tokens { input, output, cache_read, cache_write }) = entry.tokens {
+        let counts = [
+            (input, "input"),
+            (output, "output"),
+            (cache_read, "read from the cache"),
+            (cache_write, "written to it"),
+        ];
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+        facts.extend((!counts.is_empty()).then(|| format!("tokens: {}", counts.join(", "))));
+    }
+    facts.join(", ")
+}
+
+/// Why the run ended.
+fn ended(entry: &Entry) -> String {
+    if entry.timed_out {
+        return "at its time limit".to_owned();
+    }
+    if let Some(watchdog) = &entry.watchdog {
+        return format!("by {watchdog}");
+    }
+    match entry.exit {
+        _ if entry.stopped => "somebody stopped it".to_owned(),
+        Some(Exit::Code(code)) => format!("exit code {code}"),
+        Some(Exit::Signal(signal)) => format!("signal {signal}"),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,71 @@
+//! Output through the user's pager, like git's.
+
+use derun::cli::stdout::{Locked, stdout};
+use std::io::{self, Write};
+use std::process::{Child, Command, Stdio};
+
+/// The pager if PAGER isn't set.
+const LESS: &str = "less";
+
+/// How less behaves unless LESS is set: it ends if all fits on the screen, keeps colors, and doesn't clear the screen.
+const LESS_OPTIONS: &str = "FRX";
+
+/// Where output goes.
+pub(super) enum Pager {
+    /// To a pager's stdin.
+    Running(Child),
+    /// To stdout.
+    Direct(Locked),
+}
+
+impl Pager {
+    /// Starts the pager if `is_paged` and there is one. `PAGER` is split at spaces; no shell reads it.
+    pub(super) fn new(is_paged: bool) -> io::Result<Self> {
+        let own = std::env::var("PAGER").ok().filter(|value| !value.trim().is_empty());
+        let command = own.as_deref().unwrap_or(LESS);
+        let mut words = command.split_whitespace();
+        let Some(program) = words.next().filter(|program| is_paged && *program != "cat") else {
+            return Ok(Self::Direct(stdout().lock()));
+        };
+        let mut pager = Command::new(program);
+        pager.args(words).stdin(Stdio::piped());
+        if std::env::var_os("LESS").is_none() {
+            pager.env("LESS", LESS_OPTIONS);
+        }
+        match pager.spawn() {
+            Ok(child) => Ok(Self::Running(child)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && own.is_none() => {
+                Ok(Self::Direct(stdout().lock()))
+            }
+            Err(error) => {
+                Err(io::Error::new(error.kind(), format!("cannot run the pager {program}: {error}")))
+            }
+        }
+    }
+
+    /// Waits until the pager ends. That it was left before the end is not an error.
+    pub(super) fn finish(mut self, written: anyhow::Result<()>) -> anyhow::Result<()> {
+        let written = written.and_then(|()| Ok(self.flush()?));
+        let Self::Running(mut child) = self else { return written };
+        drop(child.stdin.take());
+        child.wait()?;
+        written.or_else(|error| if derun::cli::is_closed_pipe(&error) { Ok(()) } else { Err(error) })
+    }
+}
+
+impl Write for Pager {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Running(Child { stdin: Some(stdin), .. }) => stdin.write(bytes),
+            Self::Running(_) => Err(io::ErrorKind::BrokenPipe.into()),
+            Self::Direct(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Running(Child { stdin, .. }) => stdin.as_mut().map_or(Ok(()), Write::flush),
+            Self::Direct(out) => out.flush(),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The arguments of `murmur show`.
+
+use clap::Args as ClapArgs;
+
+/// Show what a beat did
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Shows the newest beat, or that of a heartbeat, or the one whose ID begins with the given text. On a terminal, the output goes \
+through your $PAGER.
+
+A capture's ID prints the exact bytes that the command wrote.
+
+Examples:
+  murmur show                     show what the newest beat did
+  murmur show site                show what the newest beat of site did
+  murmur show site --full         show all that its tools printed, too
+  murmur show site --follow       show a running beat as it goes on
+  murmur show build-42 --plain    print the text of a capture")]
+pub(super) struct Show {
+    /// Name or folder of a heartbeat, ID of a beat or its beginning, ID of a capture, or `last`
+    #[arg(default_value = "last", hide_default_value = true)]
+    pub(super) what: String,
+    /// Show all that tools printed
+    #[arg(long)]
+    pub(super) full: bool,
+    /// Print the bytes that the agent wrote
+    #[arg(long, conflicts_with_all = ["full", "json"])]
+    pub(super) raw: bool,
+    /// Print output as JSON
+    #[arg(long, conflicts_with = "follow")]
+    pub(super) json: bool,
+    /// Keep printing until the beat or the command ends
+    #[arg(long, short = 'f')]
+    pub(super) follow: bool,
+    /// Of a capture, or with --raw, print only the last N lines, and new ones with --follow
+    #[arg(long, value_name = "N")]
+    pub(super) tail: Option<usize>,
+    /// Of a capture, or with --raw, print plain text, without escape codes or progress updates
+    #[arg(long)]
+    pub(super) plain: bool,
+}

@@ -1,0 +1,196 @@
+//! A run as a person reads it: in come an agent's events, out come texts, calls with their results, and notes, in order.
+//!
+//! A call is complete once its result is known. Until then, what follows is held back, so that each call is one item; but
+//! when a call takes long enough for much to follow, or a subagent's own calls begin, the call comes first without a result,
+//! which then is an item of its own.
+
+#[cfg(test)]
+mod tests;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use std::collections::VecDeque;
+
+/// How many items are held back for the result of a call.
+const HELD: usize = 200;
+
+/// How much of a call's output is kept, in bytes.
+const OUTPUT: usize = 1 << 20;
+
+/// Something to show.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+pub enum Item {
+    /// The agent wrote text.
+    Text {
+        /// The call that its subagent runs in; empty for the agent itself.
+        #[serde(skip_serializing_if = "String::is_empty")]
+        parent: String,
+        /// The text.
+        text: String,
+    },
+    /// The agent called a tool.
+    Call(Call),
+    /// The result of a call that came before.
+    Result(Call),
+    /// Something else.
+    Note {
+        /// The kind, for example `retry`.
+        tag: String,
+        /// One line.
+        text: String,
+    },
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Call {
+    /// The backend's id.
+    pub id: String,
+    /// As in [`Item::Text`].
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub parent: String,
+    /// The tool.
+    pub tool: String,
+    /// What it was called with, in one line.
+    pub subject: String,
+    /// How it ended; `None` if there was no result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<CallResult>,
+    /// When it was announced.
+    #[serde(skip)]
+    pub at: Option<Timestamp>,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallResult {
+    /// What it printed, or why it failed; the first MiB.
+    pub output: String,
+    /// Whether it failed or was denied.
+    pub is_error: bool,
+    /// How long it took, in milliseconds; `None` if it isn't known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+}
+
+/// The items of a run.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    held: VecDeque<Item>,
+    /// Calls that were passed on without a result.
+    early: Vec<Call>,
+    /// The text of a message that arrives in chunks.
+    chunks: String,
+}
+
+impl Transcript {
+    /// Adds text of the agent, or of the subagent in the call `parent`.
+    pub fn text(&mut self, parent: &str, text: &str, is_chunk: bool) {
+        if is_chunk && parent.is_empty() {
+            self.chunks.push_str(text);
+            return;
+        }
+        self.end_chunks();
+        self.hold(Item::Text { parent: parent.to_owned(), text: text.to_owned() });
+    }
+
+    /// Adds a call. One that is announced again has more of its input now.
+    pub fn call(&mut self, call: Call) {
+        self.end_chunks();
+        let known = self.held.iter_mut().find_map(|item| match item {
+            Item::Call(known) if known.id == call.id => Some(known),
+            _ => None,
+        });
+        if let Some(known) = known {
+            known.subject = call.subject;
+        } else if !self.early.iter().any(|known| known.id == call.id) {
+            self.hold(Item::Call(call));
+        }
+    }
+
+    /// Ends the call `id`. A result without a call is dropped.
+    pub fn result(&mut self, id: &str, output: &str, is_error: bool, at: Option<Timestamp>) {
+        self.end_chunks();
+        let end = |call: &Call| CallResult {
+            output: beginning(output).to_owned(),
+            is_error,
+            duration_ms: call
+                .at
+                .zip(at)
+                .and_then(|(from, to)| u64::try_from(to.duration_since(from).as_millis()).ok()),
+        };
+        for item in &mut self.held {
+            if let Item::Call(call) = item
+                && call.id == id
+                && call.result.is_none()
+            {
+                call.result = Some(end(call));
+                return;
+            }
+        }
+        if let Some(place) = self.early.iter().position(|call| call.id == id) {
+            let mut call = self.early.swap_remove(place);
+            call.result = Some(end(&call));
+            self.hold(Item::Result(call));
+        }
+    }
+
+    /// Adds a note.
+    pub fn note(&mut self, tag: &str, text: String) {
+        self.end_chunks();
+        self.hold(Item::Note { tag: tag.to_owned(), text });
+    }
+
+    /// Returns the next item that is complete.
+    pub fn next(&mut self) -> Option<Item> {
+        let is_complete =
+            !matches!(self.held.front()?, Item::Call(call) if call.result.is_none()) || self.must_go();
+        if is_complete { self.release() } else { None }
+    }
+
+    /// Ends the run: everything is complete now.
+    pub fn finish(&mut self) -> impl Iterator<Item = Item> {
+        self.end_chunks();
+        std::mem::take(&mut self.held).into_iter()
+    }
+
+    /// Whether the first item can wait no longer: it is the call of a subagent that has begun, or too much follows.
+    fn must_go(&self) -> bool {
+        let Some(Item::Call(first)) = self.held.front() else { return true };
+        let is_inside = |item: &Item| match item {
+            Item::Text { parent, .. } => *parent == first.id,
+            Item::Call(call) | Item::Result(call) => call.parent == first.id,
+            Item::Note { .. } => false,
+        };
+        self.held.len() > HELD || self.held.iter().any(is_inside)
+    }
+
+    fn release(&mut self) -> Option<Item> {
+        let item = self.held.pop_front()?;
+        if let Item::Call(call) = &item
+            && call.result.is_none()
+        {
+            self.early.push(call.clone());
+        }
+        Some(item)
+    }
+
+    fn hold(&mut self, item: Item) {
+        self.held.push_back(item);
+    }
+
+    fn end_chunks(&mut self) {
+        let text = std::mem::take(&mut self.chunks);
+        if !text.is_empty() {
+            self.hold(Item::Text { parent: String::new(), text });
+        }
+    }
+}
+
+/// The beginning of a text, at a character's boundary.
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(OUTPUT)]
+}

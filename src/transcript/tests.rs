@@ -1,0 +1,94 @@
+use super::*;
+
+fn call(id: &str, parent: &str) -> Call {
+    let at = Some(Timestamp::UNIX_EPOCH);
+    let (id, parent) = (id.to_owned(), parent.to_owned());
+    Call { subject: format!("{id}!"), id, parent, tool: "Bash".to_owned(), result: None, at }
+}
+
+/// What is complete, in short.
+fn next(transcript: &mut Transcript) -> Vec<String> {
+    std::iter::from_fn(|| transcript.next()).map(short).collect()
+}
+
+fn short(item: Item) -> String {
+    let ended = |call: &Call| match &call.result {
+        Some(CallResult { output, is_error, duration_ms }) => format!(" {output} {is_error} {duration_ms:?}"),
+        None => String::new(),
+    };
+    match item {
+        Item::Text { parent, text } => format!("{parent}{text}"),
+        Item::Call(call) => format!("call {}{}", call.subject, ended(&call)),
+        Item::Result(call) => format!("result {}{}", call.subject, ended(&call)),
+        Item::Note { tag, text } => format!("[{tag}] {text}"),
+    }
+}
+
+#[test]
+fn a_call_comes_with_its_result_and_before_what_follows() {
+    let mut transcript = Transcript::default();
+    transcript.text("", "Let me look.", false);
+    transcript.call(call("a", ""));
+    transcript.call(call("b", ""));
+    assert_eq!(next(&mut transcript), ["Let me look."]);
+    transcript.note("limit", "nearly reached".to_owned());
+    transcript.result("b", "no", true, Some(Timestamp::from_millisecond(1500).unwrap()));
+    assert!(next(&mut transcript).is_empty());
+    transcript.result("a", "yes", false, None);
+    assert_eq!(
+        next(&mut transcript),
+        ["call a! yes false None", "call b! no true Some(1500)", "[limit] nearly reached"]
+    );
+    transcript.result("c", "a result of nothing", false, None);
+    assert_eq!(transcript.finish().count(), 0);
+}
+
+#[test]
+fn the_call_of_a_subagent_comes_before_what_it_does() {
+    let mut transcript = Transcript::default();
+    transcript.call(call("task", ""));
+    transcript.call(call("inner", "task"));
+    assert_eq!(next(&mut transcript), ["call task!"]);
+    transcript.result("inner", "x", false, None);
+    transcript.text("task", ": done", false);
+    transcript.result("task", "all", false, None);
+    assert_eq!(
+        next(&mut transcript),
+        ["call inner! x false None", "task: done", "result task! all false None"]
+    );
+}
+
+#[test]
+fn a_call_without_a_result_holds_only_so_much_back_and_is_shown_at_the_end() {
+    let mut transcript = Transcript::default();
+    transcript.call(call("a", ""));
+    for _ in 0..HELD {
+        transcript.note("note", String::new());
+    }
+    assert_eq!(next(&mut transcript).len(), 1 + HELD);
+    transcript.call(call("b", ""));
+    assert!(next(&mut transcript).is_empty());
+    assert_eq!(transcript.finish().map(short).collect::<Vec<_>>(), ["call b!"]);
+}
+
+#[test]
+fn chunks_of_text_are_joined_and_a_call_that_is_announced_again_is_completed() {
+    let mut transcript = Transcript::default();
+    transcript.text("", "one ", true);
+    transcript.text("", "text", true);
+    transcript.call(call("a", ""));
+    transcript.call(Call { subject: "ls -l".to_owned(), ..call("a", "") });
+    transcript.result("a", "", false, None);
+    assert_eq!(next(&mut transcript), ["one text", "call ls -l  false None"]);
+    transcript.text("", "the end", true);
+    assert_eq!(transcript.finish().map(short).collect::<Vec<_>>(), ["the end"]);
+}
+
+#[test]
+fn a_huge_output_is_cut_at_a_character() {
+    let mut transcript = Transcript::default();
+    transcript.call(call("a", ""));
+    transcript.result("a", &"ä".repeat(OUTPUT), false, None);
+    let Some(Item::Call(Call { result: Some(result), .. })) = transcript.next() else { panic!() };
+    assert!(result.output.len() <= OUTPUT && result.output.len() > OUTPUT - 2);
+}

@@ -1,0 +1,210 @@
+//! `murmur show`: what a beat did, for a person.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::env::{Env, Workspace};
+
+/// Runs a beat that plays a recorded run of Claude Code, and returns what `murmur show` prints with `args`.
+fn played(env: &Env, site: &Workspace, fixture: &str, args: &[&str]) -> String {
+    site.plays(&json!({ "fixture": fixture_path(fixture) }));
+    env.run(["beat", "site"]);
+    shown(env, args)
+}
+
+fn fixture_path(name: &str) -> String {
+    format!("{}/fixtures/claude/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// What `murmur show` prints, with times and ids replaced.
+fn shown(env: &Env, args: &[&str]) -> String {
+    let text = env.run(std::iter::once("show").chain(args.iter().copied()));
+    let text = regex(r"[0-9a-f]{8}-[0-9a-f-]{27}", &text, "[BEAT]");
+    let text = regex(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", &text, "[TIME]");
+    regex(r"\b\d+(ms|\.\ds)\b", &text, "[S]")
+}
+
+fn regex(pattern: &str, text: &str, with: &str) -> String {
+    regex::Regex::new(pattern).unwrap().replace_all(text, with).into_owned()
+}
+
+#[test]
+fn a_run_is_shown_with_a_header_and_a_line_for_each_call() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    assert_snapshot!(played(&env, &site, "tools", &[]), @"
+    [ENV]/site
+      beat     [BEAT]
+      started  [TIME], took [S]
+      outcome  ok
+      cost     $0.0013, 4 turns, tokens: 30 input, 60 output
+      model    claude-opus-5-5
+      ended    exit code 0
+
+    Looking at the notes first.
+      Read(/workspace/notes.md)  3 lines, [S]
+      Bash(wc -l < notes.md)  2, [S]
+      Write(/workspace/report.md)  1 line, [S]
+    Wrote report.md. HEARTBEAT_OK
+    [exit 0]
+    ");
+    assert_snapshot!(played(&env, &site, "subagent", &["site"]), @"
+    [ENV]/site
+      beat     [BEAT]
+      started  [TIME], took [S]
+      outcome  attention Waiting for the count.
+      cost     $0.0022, 3 turns, tokens: 50 input, 100 output
+      model    claude-opus-5-5
+      ended    exit code 0
+
+      Agent(Count files)  6 lines, [S]
+      [task] started in the background: Count files
+    Waiting for the count.
+          Bash(ls | wc -l)  1, [S]
+        There is 1 file.
+      [task] completed: There is 1 file.
+    There is 1 file. HEARTBEAT_OK
+    [exit 0]
+    ");
+    assert_snapshot!(played(&env, &site, "api-429-retries", &["last"]), @"
+    [ENV]/site
+      beat     [BEAT]
+      started  [TIME], took [S]
+      outcome  error     exited with code 1: API Error: Request rejected (429) · This request would exceed your account's rate limit.
+      cost     $0.0000, 1 turn
+      model    claude-opus-5-5
+      ended    exit code 1
+
+      [retry] 1 of 2 in [MS] ms (status 429)
+      [retry] 2 of 2 in [MS] ms (status 429)
+      [refused] rate_limit (status 429)
+    API Error: Request rejected (429) · This request would exceed your account's rate limit.
+    [exit 0]
+    ");
+}
+
+#[test]
+fn a_denied_call_names_who_denied_it_and_why() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    assert_snapshot!(played(&env, &site, "denied", &["--full"]), @"
+    [ENV]/site
+      beat     [BEAT]
+      started  [TIME], took [S]
+      outcome  attention 1 call denied  ATTENTION: I may not use sudo, but the guard refused Bash(sudo ls /root)
+      cost     $0.0009, 2 turns, tokens: 20 input, 40 output
+      model    claude-opus-5-5
+      ended    exit code 0
+
+      Bash(sudo ls /root)  denied by the guard: `sudo ls /root` is refused: it raises privileges; work without them, or ask the user to run it, [S]
+        Permission to use Bash with command sudo ls /root has been denied.
+    ATTENTION: I may not use sudo.
+    [exit 0]
+    ");
+    let object = env.murmur(["show", "--json"]).json();
+    assert_eq!(object["beat"]["outcome"], "attention");
+    let call = &object["items"][0];
+    assert_eq!(
+        (&call["type"], &call["tool"], &call["subject"]),
+        (&json!("call"), &json!("Bash"), &json!("sudo ls /root"))
+    );
+    assert!(
+        call["denied"].as_str().unwrap().starts_with("by the guard: `sudo ls /root` is refused"),
+        "{call}"
+    );
+    assert_eq!(call["result"]["isError"], true);
+}
+
+#[test]
+fn a_beat_is_found_by_name_folder_and_the_beginning_of_its_id() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["show"]), @"
+    | error: there are no beats yet
+    | hint: run one: murmur beat
+    [exit 1]
+    ");
+    let site = env.workspace("site", "Do it.");
+    let blog = env.workspace("blog", "Do it.");
+    env.configure(&json!({ "workspaces": [{ "path": site.path(), "interval": "1h" }] }).to_string());
+    assert_snapshot!(env.run(["show", "site"]).replace(site.path(), "[SITE]"), @"
+    | error: [SITE] has not run yet
+    | hint: run it: murmur beat
+    [exit 1]
+    ");
+    env.run(["beat", "site"]);
+    env.run(["beat", "blog"]);
+    let id =
+        |what: &str| env.murmur(["show", what, "--json"]).json()["beat"]["beat"].as_str().unwrap().to_owned();
+    let (first, second) = (id("site"), id("blog"));
+    assert_eq!(id(site.path()), first);
+    assert_eq!(id(&first[..20]), first);
+    assert_eq!(id(blog.path()), second);
+    assert_eq!(id("last"), second);
+    let both = first.chars().zip(second.chars()).take_while(|(one, other)| one == other).count();
+    let ambiguous = env.run(["show", &first[..both]]);
+    assert!(
+        ambiguous.contains(&first) && ambiguous.contains(&second) && ambiguous.ends_with("[exit 1]"),
+        "{ambiguous}"
+    );
+    assert_snapshot!(env.run(["show", "nope"]), @r#"
+    | error: no beat, heartbeat or capture "nope"
+    | hint: see: murmur log, murmur sessions
+    [exit 1]
+    "#);
+    assert_snapshot!(env.run(["show", "site", "--tail", "1"]), @"
+    | error: --tail needs a capture
+    | hint: add --raw to print the bytes that the agent wrote
+    [exit 1]
+    ");
+}
+
+#[test]
+fn raw_prints_the_bytes_and_a_captures_id_still_does() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let bytes = std::fs::read_to_string(format!("{}/stdout", fixture_path("denied"))).unwrap();
+    site.plays(&json!({ "fixture": fixture_path("denied") }));
+    env.run(["beat", "site"]);
+    assert_eq!(env.run(["show", "--raw"]), format!("{bytes}[exit 0]"));
+    let object = env.murmur(["show", "--json"]).json();
+    let capture = object["beat"]["capture"].as_str().unwrap();
+    assert_eq!(env.run(["show", capture]), format!("{bytes}[exit 0]"));
+    assert_snapshot!(env.run(["show", capture, "--full"]).replace(capture, "[CAPTURE]"), @"
+    | error: --full needs a beat
+    | hint: [CAPTURE] is a capture; see: murmur sessions --json
+    [exit 1]
+    ");
+}
+
+#[test]
+fn hostile_output_cannot_act_on_the_terminal() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let text = json!({ "type": "text", "text": "a\u{1b}[2Jb\u{202e}c\n\td" });
+    let call = json!({ "type": "tool_use", "id": "1", "name": "Ba\u{1b}]0;x\u{7}sh", "input": { "command": "e\r\u{1b}[1m" } });
+    let line =
+        |content: Value| json!({ "type": "assistant", "message": { "id": "m", "content": [content] } });
+    let answer = json!({ "type": "tool_result", "tool_use_id": "1", "content": "x\u{1b}[31m\ny" });
+    let user = json!({ "type": "user", "message": { "content": [answer] } });
+    let lines =
+        format!("{}\n{}\n{user}\nnot JSON\n{}", line(text), line(call), crate::env::result("HEARTBEAT_OK"));
+    site.plays(&json!({ "stdout": lines }));
+    env.run(["beat", "site"]);
+    let shown = shown(&env, &["--full"]);
+    assert!(!shown.contains(['\u{1b}', '\r', '\u{7}', '\u{202e}']), "{shown:?}");
+    assert_snapshot!(shown, @"
+    [ENV]/site
+      beat     [BEAT]
+      started  [TIME], took [S]
+      outcome  ok
+      ended    exit code 0
+
+    a[2Jbc
+    	d
+      Ba]0;xsh(e [1m)  2 lines, [S]
+        x[31m
+        y
+      [note] skipped a line that is not JSON
+    [exit 0]
+    ");
+}
