@@ -14,7 +14,7 @@ use murmur_agent::rule_files::{self, Project};
 use murmur_agent::settings::{GuardedAgent, HookProgram};
 use murmur_agent::start::{Plan, Prepared, RunKind};
 use murmur_claude_files::trust::{self, Start};
-use murmur_core::config::backend::Backend;
+use murmur_core::config::backend::{Backend, Command};
 use murmur_core::config::file::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS};
 use murmur_core::config::gate::{Condition, Gate, Verifier};
 use murmur_core::config::heartbeat::{self, Heartbeat};
@@ -132,6 +132,12 @@ pub struct Resumes {
 }
 
 impl Job {
+    /// How to start its agent.
+    pub(super) fn command(&self) -> Result<Command, Failure> {
+        let settings = Settings::read(&self.user.settings.settings()).map_err(|error| error.failure())?;
+        settings.command(&self.backend).map_err(|error| error.failure())
+    }
+
     /// A beat of `heartbeat` for `user`, with `path` as its PATH.
     #[must_use]
     pub fn new(heartbeat: &Heartbeat, beat: BeatId, path: PathBuf, user: User) -> Self {
@@ -331,10 +337,7 @@ pub fn prepare(
             prompt.into_bytes()
         }
     };
-    let command = Settings::read(&job.user.settings.settings())
-        .map_err(|error| error.failure())?
-        .command(&job.backend)
-        .map_err(|error| error.failure())?;
+    let command = job.command()?;
     let program = find::find(&command.program, job.path.as_os_str()).map_err(|missing| missing.failure())?;
     let plan = Plan {
         kind: RunKind::Beat { max_turns: job.max_turns, max_budget: job.max_budget.as_deref() },
