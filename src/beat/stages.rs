@@ -1,5 +1,6 @@
 //! The stages of a beat: begin, ask gates, host, conclude, verify, journal. Each takes the result of the one before.
 
+use super::capture;
 use super::session::Session;
 use super::usage_limit;
 use super::{BeatError, Job, Report, StopReason, cannot_start, deferred, lock_workspace, prepare, until};
@@ -207,7 +208,7 @@ impl<'a> Beat<'a> {
             invocation: agent.invocation,
             conversation: agent.conversation,
             limits: Some(self.job.limits()),
-            captures,
+            captures: capture::destination(self.job, captures),
             hook: agent.hook,
             decisions: self.dir.decisions(),
             is_audited: self.job.policy.guard,

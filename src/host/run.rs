@@ -12,7 +12,7 @@ mod turn_splitter;
 
 use super::activity::Activity;
 use super::audit::{Audit, Coverage, Refusals};
-use super::capture::{self, Capture};
+use super::capture::{Capture, Destination};
 use super::control_requests::{Answer, ControlRequests};
 use super::drain::Drain;
 use super::event::{Own, Progress, Role};
@@ -64,8 +64,8 @@ pub struct Spec {
     pub conversation: Conversation,
     /// Limits of a beat.
     pub limits: Option<Limits>,
-    /// The store that captures its output.
-    pub captures: Option<PathBuf>,
+    /// Where and how its output is captured.
+    pub captures: Destination,
     /// The hook that answers its control requests.
     pub hook: Option<HookProgram>,
     /// Where the hook records its decisions.
@@ -100,10 +100,7 @@ pub async fn run(
     let command = std::iter::once(spec.invocation.program.display().to_string());
     let command = command.chain(spec.invocation.args.iter().cloned()).collect();
     let dialect = backend::dialect(&spec.info.backend);
-    let agent = &spec.info.agent_id;
-    let retention = capture::retention(spec.info.kind);
-    let (captures, folder) = (spec.captures.as_deref(), &spec.invocation.cwd);
-    let capture = Capture::begin(captures, agent, dialect, command, folder, retention);
+    let capture = Capture::begin(&spec.captures, &spec.info, dialect, command, &spec.invocation.cwd);
     if let Some(pid) = pid {
         capture.started(pid);
     }

@@ -6,6 +6,7 @@ use super::super::user_env::UserEnv;
 use super::super::{runtime, verbose};
 use crate::beat::{self, BeatError, Job, StopReason};
 use crate::daemon::launch::BeatReport;
+use crate::host::capture::Destination;
 use crate::host::event::Progress;
 use crate::host::launch::StartReport;
 use crate::host::process::{Ending, undecided};
@@ -239,7 +240,11 @@ fn spec(
         invocation: agent.invocation,
         conversation: agent.conversation,
         limits: None,
-        captures: captures(),
+        captures: Destination {
+            root: captures(),
+            limits: Settings::read(&user.settings.settings())?.captures,
+            group: None,
+        },
         hook: agent.hook,
         decisions: dir.decisions(),
         is_audited: policy.guard,

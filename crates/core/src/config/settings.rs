@@ -14,7 +14,7 @@ use toml::Spanned;
 
 use super::approval::{Approval, ApprovalSettings, Checker, Questions, Word};
 use super::backend::{Backend, Command};
-use super::captures::Captures;
+use super::captures::{Captures, PerRun};
 use super::checked::Checked;
 use super::interval::Interval;
 use super::problem::Problem;
@@ -219,6 +219,7 @@ struct CapturesKeys {
     keep: Given<Interval>,
     keep_failed: Given<Interval>,
     max: Given<Size>,
+    max_per_run: Given<PerRun>,
 }
 
 impl Settings {
@@ -273,6 +274,8 @@ impl Settings {
             keep: span(keys.captures.keep)?.unwrap_or(default.keep),
             keep_failed: span(keys.captures.keep_failed)?.unwrap_or(default.keep_failed),
             max: toml_text::checked(keys.captures.max, bytes, path)?.unwrap_or(default.max),
+            max_per_run: toml_text::checked(keys.captures.max_per_run, bytes, path)?
+                .map_or(default.max_per_run, |size| size.0),
         };
         let (llm, providers, acp) = (keys.llm_auth, keys.providers, keys.acp);
         Ok(Self { asking, llm, providers, quiet, agent, acp, captures })

@@ -40,6 +40,8 @@ impl Place {
             retention: Duration::from_secs(60),
             transport: TransportMode::PosixPty,
             tty_attached: true,
+            max_bytes: None,
+            group: None,
         };
         self.store.create(new, clock::now()).unwrap()
     }
