@@ -212,6 +212,7 @@ impl<'a> Beat<'a> {
             hook: agent.hook,
             decisions: self.dir.decisions(),
             is_audited: self.job.policy.guard,
+            watched: None,
         };
         let untrusted = start.standing.is_untrusted();
         let file = start.file.map(|file| file.write()).transpose()?;

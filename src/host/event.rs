@@ -41,6 +41,15 @@ pub enum Own {
         /// The cause.
         reason: String,
     },
+    /// The agent's account is on hold because a usage limit is reached.
+    Hold {
+        /// The limit, such as `five_hour`.
+        window: String,
+        /// Until when, RFC 3339.
+        until: String,
+    },
+    /// The account is no longer on hold.
+    HoldOver,
     /// A problem that the agent did not report itself.
     Problem {
         /// The problem, and what to do.
@@ -68,6 +77,8 @@ impl Own {
             }
             Self::Waited { request } => event_line("waited", agent_id, offset, &Waited { request }),
             Self::Lost { reason } => event_line("lost", agent_id, offset, &Reason { reason }),
+            Self::Hold { window, until } => event_line("hold", agent_id, offset, &Hold { window, until }),
+            Self::HoldOver => event_line("hold_over", agent_id, offset, &Nothing {}),
             Self::Problem { text } => event_line("problem", agent_id, offset, &Text { text }),
         }
     }
@@ -109,6 +120,12 @@ struct Waiting<'a> {
 #[derive(Serialize)]
 struct Waited<'a> {
     request: &'a str,
+}
+
+#[derive(Serialize)]
+struct Hold<'a> {
+    window: &'a str,
+    until: &'a str,
 }
 
 #[derive(Serialize)]

@@ -101,6 +101,9 @@ pub struct Status {
     /// The newest tool call in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Call>,
+    /// Until when its account is on hold, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<String>,
 }
 
 /// The payload of `attach`.

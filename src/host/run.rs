@@ -5,6 +5,7 @@
 
 mod commands;
 mod dialog;
+pub mod holds;
 mod requests;
 mod stopping;
 mod timers;
@@ -27,11 +28,13 @@ use super::watchdogs::Watchdogs;
 use derun::id::SessionId as CaptureId;
 use derun::record::Channel;
 use derun::writer::End;
+use holds::{Holds, Watched};
 use murmur_agent::backend;
 use murmur_agent::dialog::{Conversation, Dialog};
 use murmur_agent::invocation::Invocation;
 use murmur_agent::settings::HookProgram;
 use murmur_core::config::backend::Capability;
+use murmur_core::usage_limit::Hold;
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -72,6 +75,8 @@ pub struct Spec {
     pub decisions: PathBuf,
     /// Whether a call without a decision ends the run.
     pub is_audited: bool,
+    /// The account whose holds are reported.
+    pub watched: Option<Watched>,
 }
 
 /// Runs `spec`'s agent to its end while serving clients on `listeners`. `stop` resolves to stop it early, `started`
@@ -142,6 +147,7 @@ pub async fn run(
         audit: Audit::begin(spec.decisions.clone(), spec.info.agent_id.clone(), coverage),
         stderr: Vec::new(),
         stops: Vec::new(),
+        hold: None,
         sink,
     };
     host.capture.own(Own::State(State::Starting));
@@ -187,6 +193,8 @@ struct Host<'a, S> {
     stderr: Vec<u8>,
     /// Clients that wait for the end.
     stops: Vec<oneshot::Sender<State>>,
+    /// The hold of its account.
+    hold: Option<Hold>,
     sink: S,
 }
 
@@ -202,6 +210,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     ) -> io::Result<Exit> {
         let mut stop = pin!(stop);
         let mut is_told = false;
+        let mut holds = Holds::begin(self.spec.watched.as_ref());
         let mut deaths = signal(SignalKind::child()).ok();
         // Reap children that died earlier: no signal comes for them.
         reap_but(self.pid);
@@ -224,6 +233,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 Some(Ok(hook)) = self.waiting.join_next() => {
                     self.waited(hook);
                 }
+                hold = holds.changed() => self.note_hold(hold),
                 () = at(until) => self.time_out(),
                 () = at(settled) => self.settle(false),
                 () = at(hung) => self.hang(),

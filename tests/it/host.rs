@@ -3,6 +3,7 @@
 mod attach;
 mod conversation;
 mod files;
+mod holds;
 mod hostile;
 mod killed;
 mod others;

@@ -13,6 +13,7 @@ use crate::host::process::{Ending, undecided};
 use crate::host::protocol::AgentInfo;
 use crate::host::record::Ended;
 use crate::host::registration::Registration;
+use crate::host::run::holds::Watched;
 use crate::host::run::{self as host, Spec};
 use crate::host::state::Kind;
 use anyhow::{Context, bail};
@@ -248,6 +249,10 @@ fn spec(
         hook: agent.hook,
         decisions: dir.decisions(),
         is_audited: policy.guard,
+        watched: Some(Watched {
+            dir: dir.clone(),
+            account: backend::account(&args.backend, &user.home, &own_env),
+        }),
     };
     Ok((spec, start.file, agent.folder))
 }

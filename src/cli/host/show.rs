@@ -3,6 +3,7 @@
 use super::super::pieces::Pieces;
 use super::super::reported;
 use super::super::style::{Style, plain_line, plain_text};
+use murmur_core::usage_limit::spoken;
 use murmur_rpc::envelope::Event;
 use serde_json::Value;
 use std::io::{self, Write};
@@ -85,6 +86,11 @@ pub(super) fn event(
             ),
         ),
         "lost" => tagged("lost", format!("output is no longer captured: {}", plain_line(text("reason")))),
+        "hold" => {
+            let limit = format!("the {} limit is reached", spoken(text("window")));
+            tagged("hold", plain_line(&format!("{limit}; the account is on hold until {}", text("until"))))
+        }
+        "hold_over" => tagged("hold", "the account is no longer on hold".to_owned()),
         "problem" => tagged("problem", plain_line(text("text"))),
         "oversized" => tagged("note", format!("skipped a line of {} bytes", number("bytes").unwrap_or(0))),
         "cost" => Ok(()),

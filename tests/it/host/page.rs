@@ -143,6 +143,8 @@ fn every_documented_event_is_emitted_by_a_host() {
             "waiting",
             "waited",
             "lost",
+            "hold",
+            "hold_over",
             "permission_asked",
             "permission_withdrawn",
             "usage",
