@@ -6,6 +6,7 @@ mod crowd;
 mod full;
 mod fuzz;
 mod ids;
+mod limited;
 mod links;
 mod retention;
 mod soak;
