@@ -24,7 +24,7 @@ pub struct Places<'a> {
 }
 
 /// Keys of ~/.claude.json of somebody who has logged in.
-const LOGINS: [&[u8]; 3] = [b"\"primaryApiKey\"", b"\"oauthAccount\"", b"\"apiKeyHelper\""];
+const LOGINS: [&[u8]; 4] = [b"\"primaryApiKey\"", b"\"oauthAccount\"", b"\"apiKeyHelper\"", b"ateway"];
 
 /// Parts of the names of settings that may supply credentials.
 const SUPPLIERS: [&str; 8] = ["env", "helper", "auth", "credential", "login", "token", "aws", "gcp"];
@@ -38,8 +38,14 @@ pub(crate) fn logged_out(places: &Places<'_>) -> Option<PathBuf> {
     if !cfg!(target_os = "linux") || !is_itself(places.program) || is_supplied(places.variables) {
         return None;
     }
-    let chosen = places.variables.iter().find(|(name, _)| name == FOLDER).map(|(_, folder)| folder);
-    let chosen = chosen.filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let folder_in = |variable: &str| {
+        let found = places.variables.iter().find(|(name, value)| name == variable && !value.is_empty());
+        found.map(|(_, folder)| PathBuf::from(folder))
+    };
+    let chosen = folder_in(FOLDER);
+    // Profiles that it shares with Anthropic's other tools.
+    let profiles =
+        folder_in("XDG_CONFIG_HOME").unwrap_or_else(|| places.home.join(".config")).join("anthropic");
     let folder = chosen.clone().unwrap_or_else(|| places.home.join(".claude"));
     let state = chosen.as_deref().unwrap_or(places.home).join(".claude.json");
     let projects = places.workspace.ancestors().map(|folder| folder.join(".claude"));
@@ -47,6 +53,7 @@ pub(crate) fn logged_out(places: &Places<'_>) -> Option<PathBuf> {
         .chain([folder.clone()])
         .flat_map(|folder| ["settings.json", "settings.local.json"].map(|name| folder.join(name)));
     let is_out = !Path::new(MANAGED).exists()
+        && !profiles.exists()
         && lacks(&folder.join(".credentials.json"), |bytes| bytes.is_empty())
         && lacks(&state, |bytes| LOGINS.iter().all(|key| find(bytes, key).is_none()))
         && settings.into_iter().all(|file| lacks(&file, has_no_supplier));
@@ -169,6 +176,8 @@ mod tests {
             (".claude/settings.json", r#"{"env":{}}"#),
             ("home/.claude.json", r#"{"oauthAccount":{}}"#),
             ("home/.claude.json", r#"{"primaryApiKey":"x"}"#),
+            ("home/.claude.json", r#"{"cloudGateway":{}}"#),
+            ("home/.config/anthropic/configs/default.json", "{}"),
         ] {
             let fixture = Fixture::new();
             fixture.write(file, text);
