@@ -52,7 +52,7 @@ pub struct AgentInfo {
     /// The program that runs it.
     #[serde(default)]
     pub backend: Backend,
-    /// Its working directory.
+    /// Its working folder.
     pub worktree: PathBuf,
     /// The issue it works on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
