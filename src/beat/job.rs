@@ -259,13 +259,13 @@ impl Job {
         }
     }
 
-    /// Its limits on time and turns.
-    pub(super) fn limits(&self) -> host::limits::Limits {
-        host::limits::Limits {
+    /// Its bounds on time and turns.
+    pub(super) fn bounds(&self) -> host::bounds::Bounds {
+        host::bounds::Bounds {
             time: Duration::from_secs(self.timeout.into()),
-            turns: host::limits::Turns { most: self.max_turns.into(), is_set: !self.default_turns },
+            turns: host::bounds::Turns { most: self.max_turns.into(), is_set: !self.default_turns },
             background_wait: Duration::from_secs(self.background_wait.into()),
-            watchdogs: host::watchdogs::WatchdogLimits {
+            watchdogs: host::watchdogs::WatchdogTimeouts {
                 start: Duration::from_secs(self.start_timeout.into()),
                 idle: self.idle_timeout.map(|limit| Duration::from_secs(limit.into())),
                 tool: self.tool_timeout.map(|limit| Duration::from_secs(limit.into())),

@@ -206,7 +206,7 @@ impl<'a> Beat<'a> {
             info: self.job.info(self.started),
             invocation: agent.invocation,
             conversation: agent.conversation,
-            limits: Some(self.job.limits()),
+            bounds: Some(self.job.bounds()),
             captures,
             hook: agent.hook,
             decisions: self.dir.decisions(),

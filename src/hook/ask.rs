@@ -84,7 +84,7 @@ impl Hinted for AskError {
 
 /// How long to wait for a person.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct WaitLimits {
+pub(super) struct Patience {
     /// Until when to wait before deferring the call, if that is possible.
     pub(super) hold: Instant,
     /// Until when to wait in any case.
@@ -133,7 +133,7 @@ pub(super) fn ask(
     };
     let last = until(request.wait);
     let is_held = request.wait.is_none() && request.may_defer();
-    let patience = WaitLimits { hold: if is_held { until(Some(DEFER_AFTER)) } else { last }, last };
+    let patience = Patience { hold: if is_held { until(Some(DEFER_AFTER)) } else { last }, last };
     let may_defer = || request.may_defer() && can_defer();
     // Kept open until the answer arrives: the beat's timeout is paused meanwhile.
     let mut host = None;
@@ -231,7 +231,7 @@ fn converse(
     mut stream: UnixStream,
     question: &[u8],
     keys: Keys,
-    patience: WaitLimits,
+    patience: Patience,
     may_defer: &impl Fn() -> bool,
 ) -> Result<AskOutcome, Broken> {
     stream.write_all(question)?;

@@ -238,7 +238,7 @@ fn spec(
         info,
         invocation: agent.invocation,
         conversation: agent.conversation,
-        limits: None,
+        bounds: None,
         captures: captures(),
         hook: agent.hook,
         decisions: dir.decisions(),
