@@ -207,7 +207,7 @@ impl<'a> Beat<'a> {
             info: self.job.info(self.started),
             invocation: agent.invocation,
             conversation: agent.conversation,
-            limits: Some(self.job.limits()),
+            bounds: Some(self.job.bounds()),
             captures: capture::destination(self.job, captures),
             hook: agent.hook,
             decisions: self.dir.decisions(),

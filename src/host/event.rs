@@ -162,6 +162,7 @@ struct ToolUse<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct ToolResult<'a> {
     id: &'a str,
     output: &'a str,
@@ -171,6 +172,7 @@ struct ToolResult<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Session<'a> {
     session_id: &'a str,
     model: &'a str,
@@ -182,6 +184,7 @@ struct Session<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Retry<'a> {
     attempt: u64,
     of: u64,
@@ -193,6 +196,7 @@ struct Retry<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Result<'a> {
     subtype: &'a str,
     is_error: bool,
@@ -227,6 +231,7 @@ struct Result<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Usage {
     input: u64,
     output: u64,
@@ -339,7 +344,7 @@ impl Derived<'_> {
             Agent::PermissionRequest(asks) => {
                 let PermissionRequest { request_id, tool, input, tool_use_id, cwd } = &**asks;
                 let mut payload = json!({
-                    "request_id": request_id, "name": tool, "input": input, "tool_use_id": tool_use_id,
+                    "requestId": request_id, "name": tool, "input": input, "toolUseId": tool_use_id,
                 });
                 if let Some(cwd) = cwd {
                     payload["cwd"] = cwd.as_str().into();
@@ -347,7 +352,7 @@ impl Derived<'_> {
                 write_event(out, "permission_asked", agent_id, offset, &payload)
             }
             Agent::PermissionRequestCancelled { request_id } => {
-                let payload = json!({ "request_id": request_id });
+                let payload = json!({ "requestId": request_id });
                 write_event(out, "permission_withdrawn", agent_id, offset, &payload)
             }
             Agent::Garbled => write_event(out, "garbled", agent_id, offset, &Nothing {}),

@@ -13,11 +13,11 @@ mod turn_splitter;
 
 use super::activity::Activity;
 use super::audit::{Audit, Coverage, Refusals};
+use super::bounds::{Allowance, Bounds};
 use super::capture::{Capture, Destination};
 use super::control_requests::{Answer, ControlRequests};
 use super::drain::Drain;
 use super::event::{Own, Progress, Role};
-use super::limits::{Allowance, Limits};
 use super::pipes::{self, Pipes};
 use super::process::{self, Ending, Run};
 use super::protocol::{AgentInfo, GRACE};
@@ -66,7 +66,7 @@ pub struct Spec {
     /// The conversation to begin or resume, for backends that are told on stdin.
     pub conversation: Conversation,
     /// Limits of a beat.
-    pub limits: Option<Limits>,
+    pub bounds: Option<Bounds>,
     /// Where and how its output is captured.
     pub captures: Destination,
     /// The hook that answers its control requests.
@@ -135,8 +135,8 @@ pub async fn run(
         stdin,
         control_requests,
         stopped: None,
-        allowance: spec.limits.map(|limits| Allowance::new(limits.time, begun)),
-        watchdogs: spec.limits.map(|limits| Watchdogs::new(limits.watchdogs)),
+        allowance: spec.bounds.map(|bounds| Allowance::new(bounds.time, begun)),
+        watchdogs: spec.bounds.map(|bounds| Watchdogs::new(bounds.watchdogs)),
         waiting: JoinSet::new(),
         hooks: 0,
         wait_until: None,
@@ -282,7 +282,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     fn handle_output(&mut self, channel: Channel, bytes: &[u8]) {
         let mut inputs = Vec::new();
         let at = self.begun.elapsed();
-        let turns = self.spec.limits.map(|limits| limits.turns);
+        let turns = self.spec.bounds.map(|bounds| bounds.turns);
         let (mut overruns, mut undecided, mut breach) = (false, None, None);
         let Self { capture, activity, sink, control_requests, audit, watchdogs, .. } = self;
         if let (Channel::Stdout, Some(watchdogs)) = (channel, watchdogs.as_mut()) {

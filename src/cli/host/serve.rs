@@ -240,7 +240,7 @@ fn spec(
         info,
         invocation: agent.invocation,
         conversation: agent.conversation,
-        limits: None,
+        bounds: None,
         captures: Destination {
             root: captures(),
             limits: Settings::read(&user.settings.settings())?.captures,

@@ -3,7 +3,6 @@
 use super::checked::Check;
 use super::interval::Interval;
 use super::size::Size;
-use serde::Deserializer;
 use sys::error::Failure;
 use sys::failure;
 
@@ -27,12 +26,14 @@ pub(super) struct PerRun(pub(super) Size);
 const LEAST: Size = Size::mebibytes(1);
 
 impl Check for PerRun {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        let size = Size::check(deserializer)?;
-        Ok(size.and_then(|size| match size >= LEAST {
+    type Raw = String;
+
+    fn check(text: String) -> Result<Self, Failure> {
+        let size = Size::check(text)?;
+        match size >= LEAST {
             true => Ok(Self(size)),
             false => Err(failure!("\"{size}\" is too small"; "write at least \"{LEAST}\"")),
-        }))
+        }
     }
 }
 
