@@ -87,6 +87,8 @@ pub struct Agent {
     pub state: &'static str,
     /// How many tasks it runs in the background, according to its host.
     pub background: usize,
+    /// Until when its account is on hold, according to its host.
+    pub hold: Option<Timestamp>,
     /// The current or last tool; empty if none.
     pub tool_name: String,
     /// What it did with the tool.

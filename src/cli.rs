@@ -163,6 +163,7 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Demo => demo::run(&env),
         Command::Permission(args) => permission::run(&args, &env),
         Command::Question(args) => permission::question(&args, &env),
+        Command::Rules(args) => permission::rules(&args, &env),
         Command::Hook { event } => Ok(crate::hook::run(event.as_deref())),
         Command::Setup(args) => setup::run(&args, &env),
         Command::Host(args) => host::run(&args, &env),

@@ -17,6 +17,7 @@ mod decide;
 pub mod evaluate;
 mod event;
 mod failure_log;
+mod keys;
 pub mod own;
 mod pulse;
 mod pulse_event;

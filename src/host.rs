@@ -17,6 +17,7 @@
 
 mod activity;
 pub mod audit;
+pub mod bounds;
 pub mod calls;
 pub mod capture;
 pub mod cleanup;
@@ -27,7 +28,6 @@ pub mod drain;
 pub mod event;
 pub mod launch;
 pub mod ledger;
-pub mod limits;
 pub mod output_parser;
 pub mod pipes;
 pub mod process;

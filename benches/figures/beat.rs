@@ -6,7 +6,7 @@ use super::measure::{Size, interleave, median, milliseconds, ms, time_of};
 use super::table::{Row, Table};
 use crate::built::built;
 use jiff::Timestamp;
-use murmur_agent::invocation::{Limits, beat_args};
+use murmur_agent::invocation::{BeatOptions, beat_args};
 use murmur_agent::prompt;
 use std::io::Write;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn by_hand(table: &mut Table, name: &str, agent: &str) -> anyhow::Result<f64> {
     let home = Home::new(agent)?;
     home.register(1, |_| None)?;
     let workspace = home.workspace(0);
-    let args = beat_args(Limits { max_turns: 3, max_budget: None, deny: Some(&[]), model: None });
+    let args = beat_args(BeatOptions { max_turns: 3, max_budget: None, deny: Some(&[]), model: None });
     let prompt = prompt::beat(&workspace, after(0)?, "Look at the build and say how it is.\n");
     let [alone, shell, ours] = interleave(
         ROUNDS,

@@ -78,7 +78,7 @@ fn act(
     prompt: Option<&[u8]>,
 ) -> Result<End, Halt> {
     let cwd = std::env::current_dir()
-        .map_err(|error| Failure::new("cannot determine the current directory").because(&error))?;
+        .map_err(|error| Failure::new("cannot determine the current folder").because(&error))?;
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = || set("HOME").unwrap_or_else(|| PathBuf::from("/")).join(".claude");
     let claude = set("CLAUDE_CONFIG_DIR").unwrap_or_else(home);

@@ -106,7 +106,7 @@ pub(crate) fn run(argv: &[String]) -> Result<ExitCode, Failure> {
     }
     let home = codex_home()?;
     let cwd = std::env::current_dir()
-        .map_err(|error| Failure::from(format!("cannot determine the current directory: {error}")))?;
+        .map_err(|error| Failure::from(format!("cannot determine the current folder: {error}")))?;
     let config = match Config::read(&words, &home) {
         Ok(config) => config,
         Err(said) => {

@@ -41,6 +41,8 @@ pub enum Standing {
         call: Option<Call>,
         /// How many tasks it runs in the background.
         background: usize,
+        /// Until when its account is on hold.
+        hold: Option<Timestamp>,
     },
     /// Its host is alive but does not answer, or speaks another version.
     Closed {
@@ -74,7 +76,8 @@ impl Hosted {
                 let (state, word) = (state(&status.state), status.state.word());
                 let pid = status.agent_pid;
                 let (call, background) = (status.call.clone(), status.state.background());
-                (Standing::Up { state, word, pid, call, background }, status.session_id.clone(), at)
+                let hold = status.hold.as_deref().and_then(time);
+                (Standing::Up { state, word, pid, call, background, hold }, status.session_id.clone(), at)
             }
             Condition::Incompatible(_) | Condition::Silent => {
                 (Standing::Closed { word: seen.condition.word() }, None, None)

@@ -121,9 +121,9 @@ impl Row<'_> {
         let age = age(at, now);
         let pulse = self.heard.map(|heard| &heard.pulse);
         let session = self.session.map(|known| &known.session);
-        let (call, background) = match self.host.map(|host| &host.standing) {
-            Some(Standing::Up { call, background, .. }) => (call.as_ref(), *background),
-            _ => (None, 0),
+        let (call, background, hold) = match self.host.map(|host| &host.standing) {
+            Some(Standing::Up { call, background, hold, .. }) => (call.as_ref(), *background, *hold),
+            _ => (None, 0, None),
         };
         let text = |of_call: Option<&String>, of_pulse: Option<&String>| of_call.or(of_pulse).cloned();
         let tasks = [
@@ -147,6 +147,7 @@ impl Row<'_> {
             source,
             state,
             background,
+            hold,
             tool_name: text(call.map(|call| &call.tool_name), pulse.map(|pulse| &pulse.tool_name))
                 .unwrap_or_default(),
             last_action: text(call.map(|call| &call.last_action), pulse.map(|pulse| &pulse.last_action))

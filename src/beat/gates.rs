@@ -56,10 +56,13 @@ impl Beat<'_> {
             self.entry.set_outcome(outcome);
             self.time();
         }
-        if matches!(self.entry.outcome, Kind::Ok | Kind::Attention) {
-            let path = self.dir.gates(&self.job.workspace, self.job.name.as_deref());
+        let path = self.dir.gates(&self.job.workspace, self.job.name.as_deref());
+        let continues = self.job.continues.is_some();
+        if (continues || !self.job.when.is_empty())
+            && let Some(seen) = Seen::read(&path).after(self.entry.outcome, continues, &self.seen)
+        {
             // On a full disk, the next beat sees the same again.
-            let _best_effort = self.seen.write(&path);
+            let _best_effort = seen.write(&path);
         }
     }
 

@@ -14,7 +14,7 @@ use murmur_agent::rule_files::{self, Project};
 use murmur_agent::settings::{GuardedAgent, HookProgram};
 use murmur_agent::start::{Plan, Prepared, RunKind};
 use murmur_claude_files::trust::{self, Start};
-use murmur_core::config::backend::Backend;
+use murmur_core::config::backend::{Backend, Command};
 use murmur_core::config::file::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS};
 use murmur_core::config::gate::{Condition, Gate, Verifier};
 use murmur_core::config::heartbeat::{self, Heartbeat};
@@ -38,8 +38,9 @@ use sys::error::{Failure, Hinted};
 use sys::failure;
 use sys::paths::{DataDir, User, readable};
 
-/// A resolved heartbeat to run. Running it needs no further configuration.
+/// A resolved heartbeat to run. Running it needs no further configuration. The aliases are the keys of earlier daemons.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Job {
     /// The beat's id, a UUIDv7.
     pub beat: BeatId,
@@ -55,23 +56,24 @@ pub struct Job {
     /// Its HEARTBEAT.md.
     pub file: PathBuf,
     /// Maximum number of agent loop iterations.
+    #[serde(alias = "max_turns")]
     pub max_turns: u32,
     /// Whether `max_turns` is the default.
-    #[serde(default)]
+    #[serde(default, alias = "default_turns")]
     pub default_turns: bool,
     /// How long the beat may run, in seconds.
     pub timeout: u32,
     /// How long background tasks may run after the agent's turn ended, in seconds.
-    #[serde(default = "background_wait")]
+    #[serde(default = "background_wait", alias = "background_wait")]
     pub background_wait: u32,
     /// How long the agent may take to print anything, in seconds.
-    #[serde(default = "start_timeout")]
+    #[serde(default = "start_timeout", alias = "start_timeout")]
     pub start_timeout: u32,
     /// How long the agent may print nothing while no tool runs, in seconds.
-    #[serde(default)]
+    #[serde(default, alias = "idle_timeout")]
     pub idle_timeout: Option<u32>,
     /// How long a tool may run, in seconds.
-    #[serde(default)]
+    #[serde(default, alias = "tool_timeout")]
     pub tool_timeout: Option<u32>,
     /// The model, or `None` for the user's default.
     pub model: Option<String>,
@@ -114,10 +116,10 @@ pub struct Job {
     #[serde(default)]
     pub verify: Box<[Verifier]>,
     /// How much it may cost, in US dollars.
-    #[serde(default)]
+    #[serde(default, alias = "max_budget")]
     pub max_budget: Option<String>,
     /// How many bytes must be free on the workspace's disk.
-    #[serde(default)]
+    #[serde(default, alias = "min_free")]
     pub min_free: u64,
 }
 
@@ -132,6 +134,12 @@ pub struct Resumes {
 }
 
 impl Job {
+    /// How to start its agent.
+    pub(super) fn command(&self) -> Result<Command, Failure> {
+        let settings = Settings::read(&self.user.settings.settings()).map_err(|error| error.failure())?;
+        settings.command(&self.backend).map_err(|error| error.failure())
+    }
+
     /// A beat of `heartbeat` for `user`, with `path` as its PATH.
     #[must_use]
     pub fn new(heartbeat: &Heartbeat, beat: BeatId, path: PathBuf, user: User) -> Self {
@@ -257,13 +265,13 @@ impl Job {
         }
     }
 
-    /// Its limits on time and turns.
-    pub(super) fn limits(&self) -> host::limits::Limits {
-        host::limits::Limits {
+    /// Its bounds on time and turns.
+    pub(super) fn bounds(&self) -> host::bounds::Bounds {
+        host::bounds::Bounds {
             time: Duration::from_secs(self.timeout.into()),
-            turns: host::limits::Turns { most: self.max_turns.into(), is_set: !self.default_turns },
+            turns: host::bounds::Turns { most: self.max_turns.into(), is_set: !self.default_turns },
             background_wait: Duration::from_secs(self.background_wait.into()),
-            watchdogs: host::watchdogs::WatchdogLimits {
+            watchdogs: host::watchdogs::WatchdogTimeouts {
                 start: Duration::from_secs(self.start_timeout.into()),
                 idle: self.idle_timeout.map(|limit| Duration::from_secs(limit.into())),
                 tool: self.tool_timeout.map(|limit| Duration::from_secs(limit.into())),
@@ -331,10 +339,7 @@ pub fn prepare(
             prompt.into_bytes()
         }
     };
-    let command = Settings::read(&job.user.settings.settings())
-        .map_err(|error| error.failure())?
-        .command(&job.backend)
-        .map_err(|error| error.failure())?;
+    let command = job.command()?;
     let program = find::find(&command.program, job.path.as_os_str()).map_err(|missing| missing.failure())?;
     let plan = Plan {
         kind: RunKind::Beat { max_turns: job.max_turns, max_budget: job.max_budget.as_deref() },

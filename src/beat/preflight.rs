@@ -1,10 +1,8 @@
-//! What must hold before a beat spends anything: a workspace to write to, free space, and programs for the MCP servers that it
-//! requires.
-//!
-//! `prepare` finds the agent's program. Whether the agent is logged in is left to the agent, which says so without a call: a
-//! wrapper around it may supply credentials that nobody else can see.
+//! What must hold before a beat spends anything or asks a gate: a workspace to write to, free space, the agent's program and
+//! credentials, and programs for the MCP servers that it requires.
 
 use super::job::Job;
+use murmur_agent::backend::{self, Places};
 use murmur_agent::find;
 use murmur_claude_files::trust;
 use murmur_core::config::backend::Capability;
@@ -25,6 +23,14 @@ pub(super) fn check(job: &Job) -> Result<(), Failure> {
     // A file system that can't say how much is free is not refused.
     if let Ok(disk) = statvfs(&job.workspace) {
         enough(disk.f_bavail.saturating_mul(disk.f_frsize), job.min_free)?;
+    }
+    let command = job.command()?;
+    let program = find::find(&command.program, job.path.as_os_str()).map_err(|missing| missing.failure())?;
+    let variables: Vec<_> = std::env::vars_os().collect();
+    let places =
+        Places { program: &program, home: &job.user.home, workspace: &job.workspace, variables: &variables };
+    if let Some(problem) = backend::login_problem(&job.backend, &places) {
+        return Err(problem);
     }
     if job.requires.is_empty() || !job.backend.has(Capability::McpServers) {
         return Ok(());

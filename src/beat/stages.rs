@@ -1,5 +1,6 @@
 //! The stages of a beat: begin, ask gates, host, conclude, verify, journal. Each takes the result of the one before.
 
+use super::capture;
 use super::session::Session;
 use super::usage_limit;
 use super::{BeatError, Job, Report, StopReason, cannot_start, deferred, lock_workspace, prepare, until};
@@ -206,11 +207,12 @@ impl<'a> Beat<'a> {
             info: self.job.info(self.started),
             invocation: agent.invocation,
             conversation: agent.conversation,
-            limits: Some(self.job.limits()),
-            captures,
+            bounds: Some(self.job.bounds()),
+            captures: capture::destination(self.job, captures),
             hook: agent.hook,
             decisions: self.dir.decisions(),
             is_audited: self.job.policy.guard,
+            watched: None,
         };
         let untrusted = start.standing.is_untrusted();
         let file = start.file.map(|file| file.write()).transpose()?;

@@ -10,7 +10,7 @@ use super::log::{count, since};
 use super::pause_args::{Pause, Resume};
 pub(super) use super::permission_args::{
     Permission, PermissionCheck, PermissionCommand, PermissionRespond, PermissionRules, Question,
-    QuestionCommand, QuestionRespond,
+    QuestionCommand, QuestionRespond, Rules, RulesCommand, RulesLog,
 };
 pub(super) use super::service_args::{Service, ServiceCommand};
 pub(super) use super::setup_args::{Setup, SetupCommand};
@@ -91,6 +91,7 @@ Runs a daemon with three workspaces in a temporary folder, which it then removes
     Demo,
     Permission(Permission),
     Question(Question),
+    Rules(Rules),
     /// Answer a Claude Code hook event, read from stdin as JSON
     #[command(hide = true)]
     Hook {

@@ -3,10 +3,12 @@
 mod call_syntax;
 mod check;
 mod denied;
+mod log;
 mod rules;
 
 use super::args::{
-    Permission, PermissionCommand, PermissionRespond, Question, QuestionCommand, QuestionRespond,
+    Permission, PermissionCommand, PermissionRespond, Question, QuestionCommand, QuestionRespond, Rules,
+    RulesCommand,
 };
 use super::requests;
 use super::user_env::UserEnv;
@@ -32,6 +34,15 @@ pub(super) fn run(args: &Permission, env: &UserEnv) -> anyhow::Result<ExitCode> 
         PermissionCommand::Respond(_) => requests::one_by_one(Kind::Permission, env),
         PermissionCommand::Check(args) => check::run(args, env),
         PermissionCommand::Rules(args) => rules::run(args, env),
+    }
+}
+
+/// `murmur rules`.
+pub(super) fn rules(args: &Rules, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        RulesCommand::List(args) => rules::run(args, env),
+        RulesCommand::Check(args) => check::run(args, env),
+        RulesCommand::Log(args) => log::run(args, env),
     }
 }
 

@@ -1,7 +1,9 @@
 //! The arguments of `murmur permission` and `murmur question`.
 
+use super::log::{count, since};
 use super::requests::Answer;
 use clap::{Args as ClapArgs, Subcommand, ValueEnum, ValueHint};
+use jiff::Timestamp;
 use murmur_core::permit::policy::Role;
 use std::path::PathBuf;
 
@@ -27,6 +29,43 @@ pub(crate) enum PermissionCommand {
     Respond(PermissionRespond),
     Check(PermissionCheck),
     Rules(PermissionRules),
+}
+
+/// List and check the rules for agents, and show past decisions
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  murmur rules list                                   list the rules
+  murmur rules check 'Bash(git push -f)'              show who would decide on a call
+  murmur rules check 'Edit(/etc/hosts)' --as hosted   check a call of a hosted agent
+  murmur rules log --name site --since 1d             show decisions on the agents of site")]
+pub(crate) struct Rules {
+    #[command(subcommand)]
+    pub(crate) command: RulesCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RulesCommand {
+    List(PermissionRules),
+    Check(PermissionCheck),
+    Log(RulesLog),
+}
+
+/// Show past decisions on agents' calls
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RulesLog {
+    /// Maximum number of decisions, or 'all'
+    #[arg(short = 'n', value_name = "N", default_value = "20", value_parser = count, allow_negative_numbers = true)]
+    pub(crate) count: usize,
+    /// Show only decisions on agents with this ID, project or heartbeat
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Show only decisions since WHEN, such as 2h, today or 2026-11-22
+    #[arg(long, value_name = "WHEN", value_parser = since)]
+    pub(crate) since: Option<Timestamp>,
+    /// Print the raw lines of decisions.jsonl
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// The arguments of `murmur permission list` and `murmur question list`.

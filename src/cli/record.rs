@@ -59,7 +59,7 @@ fn plan_command(args: &Record, env: &UserEnv) -> anyhow::Result<RecordPlan> {
         version: ask_version(&file),
         program: file.into(),
         argv: argv.to_vec(),
-        cwd: std::env::current_dir().context("cannot determine the current directory")?,
+        cwd: std::env::current_dir().context("cannot determine the current folder")?,
         env: Vec::new(),
         only_env: false,
         stdin: Stdin::Inherit,

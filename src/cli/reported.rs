@@ -31,11 +31,25 @@ pub(super) fn is_known(event_type: &str) -> bool {
     )
 }
 
+/// The value of `key` in an event's payload. Hosts of earlier versions write it in `snake_case`.
+pub(super) fn value<'a>(payload: &'a Value, key: &str) -> Option<&'a Value> {
+    payload.get(key).or_else(|| {
+        let snake = key.chars().fold(String::new(), |mut snake, letter| {
+            if letter.is_ascii_uppercase() {
+                snake.push('_');
+            }
+            snake.push(letter.to_ascii_lowercase());
+            snake
+        });
+        payload.get(snake)
+    })
+}
+
 /// The tag and text of an event; `None` if there is nothing to show.
 pub(super) fn words(event: &Event) -> Option<(&'static str, String)> {
     let payload = &event.payload;
     let text = |key: &str| short(payload.get(key).and_then(Value::as_str).unwrap_or_default());
-    let number = |key: &str| payload.get(key).and_then(Value::as_u64);
+    let number = |key: &str| value(payload, key).and_then(Value::as_u64);
     let is_background = payload.get("background").and_then(Value::as_bool) == Some(true);
     Some(match (&*event.event_type, &*text("stage")) {
         ("task", "started") => {
@@ -54,7 +68,7 @@ pub(super) fn words(event: &Event) -> Option<(&'static str, String)> {
             let tokens = |key| number(key).map_or_else(|| "?".to_owned(), |tokens| tokens.to_string());
             let trigger = text("trigger");
             let trigger = if trigger.is_empty() { trigger } else { format!(" ({trigger})") };
-            let (before, after) = (tokens("pre_tokens"), tokens("post_tokens"));
+            let (before, after) = (tokens("preTokens"), tokens("postTokens"));
             ("compaction", format!("done: {before} tokens reduced to {after}{trigger}"))
         }
         ("rate_limit", _) => {
@@ -66,7 +80,7 @@ pub(super) fn words(event: &Event) -> Option<(&'static str, String)> {
             };
             let used = payload.get("utilization").and_then(Value::as_f64);
             let used = used.map(|used| format!(", {:.0} % used", used * 100.0)).unwrap_or_default();
-            let resets = payload.get("resets_at").and_then(Value::as_i64);
+            let resets = value(payload, "resetsAt").and_then(Value::as_i64);
             let resets = resets.and_then(|at| Timestamp::from_second(at).ok());
             let resets = resets.map(|at| format!(", resets at {at}")).unwrap_or_default();
             let window = text("window");
@@ -166,7 +180,7 @@ mod tests {
             shown("compaction", json!({ "stage": "started" })),
             shown(
                 "compaction",
-                json!({ "stage": "done", "trigger": "auto", "pre_tokens": 9, "post_tokens": 3 }),
+                json!({ "stage": "done", "trigger": "auto", "preTokens": 9, "postTokens": 3 }),
             ),
             shown("compaction", json!({ "stage": "failed", "error": "no" })),
             shown("rate_limit", json!({ "status": "allowed" })),
@@ -174,6 +188,8 @@ mod tests {
                 "rate_limit",
                 json!({ "status": "allowed_warning", "window": "five_hour", "utilization": 0.9 }),
             ),
+            shown("rate_limit", json!({ "status": "rejected", "resetsAt": 1_795_420_000 })),
+            // From a host of an earlier version.
             shown("rate_limit", json!({ "status": "rejected", "resets_at": 1_795_420_000 })),
             shown("permission_mode", json!({ "mode": "plan" })),
             shown("permission_mode", json!({ "mode": "default" })),
@@ -188,6 +204,7 @@ mod tests {
             "[compaction] failed: no",
             "",
             "[limit] five_hour limit nearly reached, 90 % used",
+            "[limit] usage limit reached, resets at 2026-11-23T07:46:40Z",
             "[limit] usage limit reached, resets at 2026-11-23T07:46:40Z",
             "[mode] plan: the agent explores and changes nothing",
             "[mode] default",

@@ -22,7 +22,7 @@ use sys::paths::DataDir;
 pub(super) fn run(args: &Setup, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let SetupCommand::Hooks(args) = &args.command;
     let here = std::env::current_dir().map_err(|error| {
-        failure!("cannot determine the current directory"; "change to an existing directory").because(&error)
+        failure!("cannot determine the current folder"; "change to an existing folder").because(&error)
     })?;
     let claude = env.claude_folder();
     let around = Locations { claude: claude.as_deref(), here: &here };

@@ -5,8 +5,8 @@
 
 mod always;
 pub mod body;
+mod capacity;
 pub mod hook_connection;
-mod limits;
 mod messages;
 pub mod model;
 mod reply;
@@ -116,12 +116,12 @@ impl Broker {
         let is_shown = request.whom == Whom::Person;
         // A known request already counts toward the limits.
         let is_known = self.requests.is_known(&request);
-        let refusal = if is_known { None } else { limits::over_count(&self.requests, &request) };
+        let refusal = if is_known { None } else { capacity::over_count(&self.requests, &request) };
         let input = match refusal {
             Some(reason) => Err(reason),
             None => {
                 let input = Body::on_disk(&request.input, self.dir.root());
-                let over = || limits::over_memory(&self.requests, &request, &input);
+                let over = || capacity::over_memory(&self.requests, &request, &input);
                 if is_known { None } else { over() }.map_or(Ok(input), Err)
             }
         };

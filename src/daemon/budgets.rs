@@ -9,7 +9,7 @@ use murmur_core::spending::{Ledger, UsedUp};
 use murmur_core::usage::line::Line;
 use murmur_core::usage::scan::scan;
 use murmur_store::journal::entry::{Entry, LineKind};
-use murmur_store::journal::read::readers;
+use murmur_store::journal::read::{Backward, Entries, Found, readers};
 use murmur_store::journal::tail::{Position, Tail};
 use std::io;
 use std::path::Path;
@@ -38,18 +38,18 @@ pub struct Budgets {
 const AT_ONCE: u64 = 1 << 20;
 
 impl Budgets {
-    /// Takes over the budgets of `heartbeats`, and reads the journal from its beginning if they changed.
+    /// Takes over the budgets of `heartbeats`. If they changed, reads the journal from its beginning, and returns true.
     pub fn load<'a>(
         &mut self,
         journal: &Path,
         heartbeats: impl Iterator<Item = &'a Heartbeat>,
         now: Timestamp,
-    ) -> io::Result<()> {
+    ) -> io::Result<bool> {
         let ledger = Ledger::new(heartbeats, now);
         if ledger.has_budgets_of(&self.ledger) && self.tail.is_some() != ledger.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
-        self.start(journal, ledger)
+        self.start(journal, ledger).map(|()| true)
     }
 
     /// Reads the journal from its beginning.
@@ -96,6 +96,38 @@ impl Budgets {
         }
     }
 
+    /// The budgets that hold `heartbeats` although no journal line says that they are used up: that happened while no daemon ran.
+    pub fn unreported<'a>(
+        &self,
+        journal: &Path,
+        heartbeats: impl Iterator<Item = &'a Heartbeat>,
+        now: Timestamp,
+    ) -> io::Result<Vec<NewlyUsedUp>> {
+        let mut found: Vec<NewlyUsedUp> = Vec::new();
+        for heartbeat in heartbeats {
+            if let Some(used_up) = self.ledger.hold(heartbeat, now)
+                && found.iter().all(|known| known.used_up != used_up)
+            {
+                found.push(NewlyUsedUp {
+                    workspace: heartbeat.workspace.to_string_lossy().into_owned(),
+                    heartbeat: heartbeat.name.as_deref().map(str::to_owned),
+                    used_up,
+                });
+            }
+        }
+        if found.is_empty() {
+            return Ok(found);
+        }
+        let lines = Backward::open(journal)?.containing("\"kind\":\"budget\"");
+        let mut entries = Entries::new(lines, self.ledger.since());
+        while !found.is_empty()
+            && let Some(Found { entry, .. }) = entries.next_entry(|_| true)?
+        {
+            found.retain(|newly| entry.summary.as_deref() != Some(&summary(&newly.used_up)));
+        }
+        Ok(found)
+    }
+
     /// What is spent.
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
@@ -108,11 +140,15 @@ impl Budgets {
 pub fn budget_line(newly: &NewlyUsedUp, now: Timestamp) -> Entry {
     let NewlyUsedUp { workspace, heartbeat, used_up } = newly;
     Entry {
-        summary: Some(format!("{used_up}; on hold until {}", rfc3339(used_up.until))),
+        summary: Some(summary(used_up)),
         kind: LineKind::Budget,
         heartbeat: heartbeat.clone(),
         ..Entry::new(rfc3339(now), workspace.clone(), Kind::Attention, 0)
     }
+}
+
+fn summary(used_up: &UsedUp) -> String {
+    format!("{used_up}; on hold until {}", rfc3339(used_up.until))
 }
 
 /// The budgets of `heartbeat`, with all that the journal says about them.

@@ -55,6 +55,8 @@ pub struct Heartbeats {
     pauses: Pauses,
     /// Running beats that were told to end because their heartbeats are due again.
     replaced: HashSet<BeatId>,
+    /// What to log about runs that were dropped.
+    dropped: Vec<String>,
     /// Whether any heartbeat has options.
     have_options: bool,
     max_concurrent: usize,

@@ -116,6 +116,7 @@ mod tests {
             source: Source::Pulse,
             state: "running",
             background: 0,
+            hold: None,
             tool_name: "Bash".to_owned(),
             last_action: "cargo test".to_owned(),
             current_task: "Fix the build".to_owned(),

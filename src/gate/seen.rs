@@ -1,7 +1,9 @@
-//! What built-in conditions saw when a beat last succeeded: `gates-<heartbeat>.json` in the data folder.
+//! What built-in conditions saw when a beat last succeeded: `gates-<heartbeat>.json` in the data folder. Also what they saw
+//! before a beat that a usage limit stopped: that counts once the beat was continued with success.
 //!
 //! A file that is missing or not readable counts as empty: then the beat runs, which is the safe side.
 
+use crate::outcome::Kind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -43,6 +45,9 @@ pub struct Seen {
     /// Pages.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub pages: BTreeMap<String, Page>,
+    /// What they saw before the last beat, which a usage limit stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    limited: Option<Box<Seen>>,
 }
 
 impl Seen {
@@ -54,11 +59,70 @@ impl Seen {
         seen.filter(|seen| seen.version == VERSION).unwrap_or_default()
     }
 
+    fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.commits.is_empty() && self.pages.is_empty()
+    }
+
+    /// What to remember after a beat with this outcome, before which the conditions saw `now`. A beat that `continues` another one
+    /// didn't ask them again. `None` changes nothing.
+    #[must_use]
+    pub fn after(self, outcome: Kind, continues: bool, now: &Self) -> Option<Self> {
+        match (outcome, continues) {
+            (Kind::Ok | Kind::Attention, true) => self.limited.map(|limited| *limited),
+            (Kind::Ok | Kind::Attention, false) => Some(now.clone()),
+            (Kind::Limited, false) => Some(Self { limited: Some(Box::new(now.clone())), ..self }),
+            _ => None,
+        }
+    }
+
     /// Writes the file at `path`, if there is anything to write.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        if self.files.is_empty() && self.commits.is_empty() && self.pages.is_empty() {
+        if self.is_empty() && self.limited.as_ref().is_none_or(|limited| limited.is_empty()) {
             return Ok(());
         }
         atomic::write(path, &serde_json::to_vec(&Self { version: VERSION, ..self.clone() })?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(commit: &str) -> Seen {
+        let commits = BTreeMap::from([("main".to_owned(), commit.to_owned())]);
+        Seen { version: VERSION, commits, ..Seen::default() }
+    }
+
+    #[test]
+    fn what_a_limited_beat_saw_counts_once_it_was_continued() {
+        let after = |before: Seen, outcome, continues, now: &Seen| {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("gates.json");
+            before.write(&path).unwrap();
+            if let Some(next) = Seen::read(&path).after(outcome, continues, now) {
+                next.write(&path).unwrap();
+            }
+            Seen::read(&path)
+        };
+        let (old, none) = (seen("old"), Seen::default());
+        let limited = after(old.clone(), Kind::Limited, false, &seen("new"));
+        assert_eq!(limited.commits, old.commits);
+        for (before, outcome, continues, now, expected) in [
+            (&limited, Kind::Ok, true, &none, "new"),
+            (&limited, Kind::Attention, true, &none, "new"),
+            (&limited, Kind::Error, true, &none, "old"),
+            // Dropped instead of continued: the next beat sees the change again.
+            (&limited, Kind::Ok, false, &seen("newer"), "newer"),
+            (&old, Kind::Ok, true, &none, "old"),
+            (&old, Kind::Error, false, &seen("new"), "old"),
+            (&old, Kind::Skipped, false, &seen("new"), "old"),
+        ] {
+            let found = after(before.clone(), outcome, continues, now);
+            assert_eq!(found.commits["main"], expected, "{outcome} {continues} {before:?}");
+        }
+        // Limited twice, before anything was remembered.
+        let first = after(none.clone(), Kind::Limited, false, &seen("new"));
+        let second = after(first, Kind::Limited, true, &none);
+        assert_eq!(after(second, Kind::Ok, true, &none).commits["main"], "new");
     }
 }

@@ -3,8 +3,9 @@
 //! Also stops when the agent has ended: if it is killed, this process remains, and its stdout has no reader.
 
 use super::context::{HookContext, SocketPath};
+use super::keys::Keys;
 use super::without_daemon::{Outcome, WithoutDaemon};
-use crate::host::protocol::{WAIT, Wait};
+use crate::host::protocol::WAIT;
 use murmur_core::id::AgentId;
 use murmur_core::permit::policy::DEFER_AFTER;
 use murmur_core::permit::request::{
@@ -83,7 +84,7 @@ impl Hinted for AskError {
 
 /// How long to wait for a person.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct WaitLimits {
+pub(super) struct Patience {
     /// Until when to wait before deferring the call, if that is possible.
     pub(super) hold: Instant,
     /// Until when to wait in any case.
@@ -121,7 +122,8 @@ pub(super) fn ask(
     context: &HookContext,
     can_defer: impl Fn() -> bool,
 ) -> Result<AskOutcome, AskError> {
-    let line = line("1", REQUEST, serde_json::to_value(request).unwrap_or_default());
+    let mut keys = Keys::Current;
+    let mut line = ask_line(request, keys);
     if line.len() > LONGEST {
         return Err(AskError::Long(line.len()));
     }
@@ -131,7 +133,7 @@ pub(super) fn ask(
     };
     let last = until(request.wait);
     let is_held = request.wait.is_none() && request.may_defer();
-    let patience = WaitLimits { hold: if is_held { until(Some(DEFER_AFTER)) } else { last }, last };
+    let patience = Patience { hold: if is_held { until(Some(DEFER_AFTER)) } else { last }, last };
     let may_defer = || request.may_defer() && can_defer();
     // Kept open until the answer arrives: the beat's timeout is paused meanwhile.
     let mut host = None;
@@ -148,8 +150,13 @@ pub(super) fn ask(
                 if request.whom == Whom::Person && host.is_none() {
                     host = pause_timeout(request, context);
                 }
-                match converse(stream, &line, patience, &may_defer) {
+                match converse(stream, &line, keys, patience, &may_defer) {
                     Ok(outcome) => return Ok(outcome),
+                    Err(Broken::Over(AskError::Refused(why))) if keys.are_too_new(&why.to_string()) => {
+                        keys = Keys::Earlier;
+                        line = ask_line(request, keys);
+                        continue;
+                    }
                     Err(broken) => broken,
                 }
             }
@@ -185,6 +192,10 @@ fn sleep(pause: Duration) -> Result<(), AskError> {
     }
 }
 
+fn ask_line(request: &Request, keys: Keys) -> Vec<u8> {
+    line("1", REQUEST, keys.ask(request))
+}
+
 fn line(id: &str, msg_type: &str, payload: Value) -> Vec<u8> {
     let question = Question { msg_type: msg_type.to_owned(), id: id.to_owned(), payload };
     let mut line = serde_json::to_vec(&question).unwrap_or_default();
@@ -200,12 +211,18 @@ const HOST_PATIENCE: Duration = Duration::from_secs(1);
 fn pause_timeout(request: &Request, context: &HookContext) -> Option<UnixStream> {
     let agent = AgentId::parse(&request.agent).ok()?;
     let mut host = socket::connect_blocking(&context.dir.hosts(), &agent.socket()).ok()?;
-    let wait = Wait { request: request.id(0).to_string(), call: Some(Box::new(request.clone())) };
     host.set_write_timeout(Some(HOST_PATIENCE)).ok()?;
     host.set_read_timeout(Some(HOST_PATIENCE)).ok()?;
-    host.write_all(&line("1", WAIT, serde_json::to_value(&wait).unwrap_or_default())).ok()?;
-    // Once the host knows, whoever sees the request and stops the agent is told that it waited.
-    let _unknown_then = host.read(&mut [0; 256]);
+    for keys in [Keys::Current, Keys::Earlier] {
+        let wait = json!({ "request": request.id(0).as_str(), "call": keys.ask(request) });
+        host.write_all(&line("1", WAIT, wait)).ok()?;
+        // Once the host knows, whoever sees the request and stops the agent is told that it waited.
+        let mut answer = [0; 256];
+        let length = host.read(&mut answer).unwrap_or_default();
+        if !keys.are_too_new(&String::from_utf8_lossy(&answer[..length])) {
+            break;
+        }
+    }
     Some(host)
 }
 
@@ -213,7 +230,8 @@ fn pause_timeout(request: &Request, context: &HookContext) -> Option<UnixStream>
 fn converse(
     mut stream: UnixStream,
     question: &[u8],
-    patience: WaitLimits,
+    keys: Keys,
+    patience: Patience,
     may_defer: &impl Fn() -> bool,
 ) -> Result<AskOutcome, Broken> {
     stream.write_all(question)?;
@@ -223,7 +241,7 @@ fn converse(
             return outcome_of(reply);
         }
         if may_defer() {
-            stream.write_all(&line("2", LATE, json!({ "may_defer": true, "waits": true })))?;
+            stream.write_all(&line("2", LATE, keys.late(true, true)))?;
             match receive(&mut stream, &mut received, Instant::now() + OUTCOME_PATIENCE)? {
                 Some(Reply::Outcome { outcome, .. }) if outcome == WAITING => {}
                 Some(reply) => return outcome_of(reply),
@@ -234,7 +252,7 @@ fn converse(
     if let Some(reply) = receive(&mut stream, &mut received, patience.last)? {
         return outcome_of(reply);
     }
-    stream.write_all(&line("3", LATE, json!({ "may_defer": may_defer() })))?;
+    stream.write_all(&line("3", LATE, keys.late(may_defer(), false)))?;
     match receive(&mut stream, &mut received, Instant::now() + OUTCOME_PATIENCE)? {
         Some(reply) => outcome_of(reply),
         None => Err(Broken::Over(AskError::Silent)),

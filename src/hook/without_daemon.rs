@@ -1,7 +1,7 @@
 //! Decides about a request whose time is up while no daemon runs, as the daemon would have done: defers the call if
 //! that is allowed and a daemon would resume its beat, and otherwise reports that nobody answered.
 
-use super::ask::{AskOutcome, OUTCOME_PATIENCE, WaitLimits};
+use super::ask::{AskOutcome, OUTCOME_PATIENCE, Patience};
 use super::context::HookContext;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -50,7 +50,7 @@ impl<'a> WithoutDaemon<'a> {
     }
 
     /// Returns the outcome so far; `may_defer` tells whether the call may be deferred.
-    pub(super) fn check(&mut self, patience: WaitLimits, may_defer: &impl Fn() -> bool) -> Outcome {
+    pub(super) fn check(&mut self, patience: Patience, may_defer: &impl Fn() -> bool) -> Outcome {
         let now = Instant::now();
         if self.deferred.is_none() && now >= patience.hold && (now >= patience.last || !self.was_held) {
             self.was_held = true;

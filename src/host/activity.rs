@@ -1,8 +1,8 @@
 //! Tracks what an agent has done and is doing, from its events and hooks: the content of a `Run`, and what a stop
 //! interrupts. Pure: times are durations since the agent's start.
 
+use super::bounds::Turns;
 use super::calls::Calls;
-use super::limits::Turns;
 use super::process::Doing;
 use super::protocol::Wait;
 use super::state::{Input, Kind};

@@ -6,20 +6,16 @@
 //! runs any hook (an unknown tool, invalid input) have a result that starts with one of `UNRUN`, as measured on
 //! 2.1.197, 2.1.329 and 2.1.330.
 
+mod decisions;
+
 use crate::host::process::{breached, ran_denied};
+use decisions::Decisions;
 use murmur_agent::event::{Event, PermissionRequest};
 use murmur_core::id::AgentId;
-use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::decision::Verdict;
 use murmur_store::pulse::action;
 use secrets::mask;
-use serde::Deserialize;
-use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
-use sys::file::append_from;
-use sys::lines::LineBuffer;
 
 /// Prefixes of the result of a call that Claude Code itself refused. The result of a failed command starts with its
 /// exit code, so no command can forge these.
@@ -93,16 +89,7 @@ struct Open {
 impl Audit {
     /// Watches `agent`, whose decisions are appended to `path` from now on.
     pub(super) fn begin(path: PathBuf, agent: AgentId, coverage: Coverage) -> Self {
-        let mut decisions = Decisions {
-            path,
-            agent,
-            source: None,
-            verdicts: HashMap::new(),
-            by_guard: None,
-            breach: None,
-            failure: None,
-        };
-        decisions.source = decisions.open(true);
+        let decisions = Decisions::begin(path, agent);
         let (open, failure) = (Vec::new(), None);
         Self {
             decisions,
@@ -261,132 +248,6 @@ impl Audit {
 fn describe(tool: &str, input: &str) -> String {
     let action = action::of(tool, input);
     if action.is_empty() { tool.to_owned() } else { format!("{tool}({action})") }
-}
-
-/// Decisions on an agent's calls since it was started.
-#[derive(Debug)]
-struct Decisions {
-    path: PathBuf,
-    agent: AgentId,
-    source: Option<Source>,
-    /// The latest decision on each call without a result.
-    verdicts: HashMap<String, Verdict>,
-    by_guard: Option<GuardRefusals>,
-    breach: Option<String>,
-    failure: Option<String>,
-}
-
-/// How much is read at once, in bytes.
-const CHUNK: usize = 64 << 10;
-
-/// The open file and the read position.
-#[derive(Debug)]
-struct Source {
-    file: File,
-    /// Its device and inode.
-    identity: (u64, u64),
-    at: u64,
-    buffer: LineBuffer,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct DecisionLine {
-    agent: String,
-    tool: String,
-    #[serde(default)]
-    input: String,
-    #[serde(default)]
-    tool_use_id: String,
-    verdict: Verdict,
-    by: By,
-    #[serde(default)]
-    reason: String,
-    #[serde(default)]
-    breach: bool,
-}
-
-impl Decisions {
-    fn has(&mut self, id: &str) -> bool {
-        // Read every time: a later line may override an earlier one.
-        self.read();
-        self.verdicts.contains_key(id)
-    }
-
-    /// Reads new lines, also when the file was rotated.
-    fn read(&mut self) {
-        let identity = |found: std::fs::Metadata| (found.dev(), found.ino());
-        let there = self.path.symlink_metadata().ok().map(identity);
-        // Only then: nothing is appended to a file after it was rotated.
-        if let Some(mut source) = self.source.take() {
-            self.take(&mut source);
-            self.source = Some(source);
-        }
-        if there.is_some() && there != self.source.as_ref().map(|source| source.identity) {
-            // An unreadable file has no decisions.
-            if let Some(mut source) = self.open(false) {
-                self.take(&mut source);
-                self.source = Some(source);
-            }
-        }
-    }
-
-    fn open(&self, at_end: bool) -> Option<Source> {
-        let mut options = OpenOptions::new();
-        options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-        let file = options.open(&self.path).ok()?;
-        let found = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
-        let at = if at_end { found.len() } else { 0 };
-        Some(Source { file, identity: (found.dev(), found.ino()), at, buffer: LineBuffer::new(usize::MAX) })
-    }
-
-    fn take(&mut self, source: &mut Source) {
-        // Without a readable decision, the call counts as undecided.
-        let _unread = source.lines(|line| self.add(line));
-    }
-
-    fn add(&mut self, line: &[u8]) {
-        let Ok(line) = serde_json::from_slice::<DecisionLine>(line) else { return };
-        if line.agent != self.agent.as_str() {
-            return;
-        }
-        if line.breach {
-            let said = format!("{}: {}", describe(&line.tool, &line.input), line.reason);
-            self.breach.get_or_insert(said);
-            return;
-        }
-        match (line.verdict, line.by) {
-            (Verdict::Deny, By::Guard(_)) => {
-                let none = || GuardRefusals { first: describe(&line.tool, &line.input), count: 0 };
-                self.by_guard.get_or_insert_with(none).count += 1;
-            }
-            (_, By::Failure) => {
-                self.failure
-                    .get_or_insert_with(|| format!("{}: {}", describe(&line.tool, &line.input), line.reason));
-            }
-            _ => {}
-        }
-        self.verdicts.insert(line.tool_use_id, line.verdict);
-    }
-}
-
-impl Source {
-    fn lines(&mut self, mut sink: impl FnMut(&[u8])) -> io::Result<()> {
-        let length = self.file.metadata()?.len();
-        if length < self.at {
-            // An incomplete line was truncated because the disk was full.
-            (self.at, self.buffer) = (length, LineBuffer::new(usize::MAX));
-        }
-        loop {
-            match append_from(&self.file, self.buffer.space(), self.at, CHUNK)? {
-                0 => return Ok(()),
-                read => self.at += read as u64,
-            }
-            while self.buffer.find().is_some() {
-                sink(self.buffer.line());
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 use super::event::{Derived, Own};
 use super::ledger::{self, Entry};
 use super::output_parser::OutputParser;
+use super::protocol::AgentInfo;
 use super::replay::StoredEvents;
 use super::state::Kind;
 use derun::id::SessionId as CaptureId;
@@ -23,7 +24,7 @@ use murmur_core::id::AgentId;
 use murmur_rpc::feed::{Feed, Older};
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -33,6 +34,9 @@ use sys::error::Hinted;
 /// Intervals at which the ledger gets a checkpoint. They bound how much must be parsed to replay from any event.
 const MARK_EVENTS: u64 = 1000;
 const MARK_BYTES: u64 = 1 << 20;
+
+/// How often output of limited size gets a checkpoint at least: its tails begin anywhere, and replay continues at one.
+const MARKS: u64 = 32;
 
 /// How much buffer to keep between lines, in bytes.
 const LINE: usize = 4 << 10;
@@ -44,6 +48,17 @@ struct Mark {
     event: u64,
     /// The byte offset.
     byte: u64,
+}
+
+/// Where and how output is captured.
+#[derive(Debug, Clone, Default)]
+pub struct Destination {
+    /// The store; `None` captures nothing.
+    pub root: Option<PathBuf>,
+    /// How large a capture may become, and how long it is kept.
+    pub limits: Captures,
+    /// The heartbeat.
+    pub group: Option<String>,
 }
 
 /// The capture of one agent's output.
@@ -65,23 +80,26 @@ pub struct Capture {
     at: u64,
     /// The last line in the ledger.
     marked: Mark,
+    /// After how many bytes it gets another one.
+    mark_bytes: u64,
     /// When the newest event was added.
     last_at: Timestamp,
     lost: Option<String>,
 }
 
 impl Capture {
-    /// Starts capturing the output of `command` in `folder`, which is in `dialect`, in the store at `root`, to be kept for
-    /// `retention` unless it is packed. If the store cannot be used, the first event says so.
+    /// Starts capturing the output of the agent `info`: of `command` in `folder`, in `dialect`. If the store cannot be used,
+    /// the first event says so.
     #[must_use]
     pub fn begin(
-        root: Option<&Path>,
-        agent_id: &AgentId,
+        to: &Destination,
+        info: &AgentInfo,
         dialect: Dialect,
         command: Vec<String>,
         folder: &Path,
-        retention: Duration,
     ) -> Self {
+        let (agent_id, retention) = (&info.agent_id, retention(info.kind, &to.limits));
+        let max_bytes = to.limits.max_per_run.bytes();
         let new = NewSession {
             id: None,
             command,
@@ -89,9 +107,11 @@ impl Capture {
             retention,
             transport: TransportMode::Pipe,
             tty_attached: false,
+            max_bytes: Some(max_bytes),
+            group: to.group.clone(),
         };
         let limit = Arc::new(AtomicU64::new(u64::MAX));
-        let begun = root.map_or(Err(StoreError::NoStateRoot), |root| begin(root, new));
+        let begun = to.root.as_deref().map_or(Err(StoreError::NoStateRoot), |root| begin(root, new));
         let (store, session, recorder, ledger, lost) = match begun {
             Ok(Begun { store, session, recorder, ledger }) => {
                 (Some(store), Some(session), recorder, Some(ledger), None)
@@ -118,6 +138,7 @@ impl Capture {
             line: Vec::new(),
             at: 0,
             marked: Mark::default(),
+            mark_bytes: MARK_BYTES.min(max_bytes / MARKS),
             last_at: clock::now(),
             lost: None,
         };
@@ -185,7 +206,7 @@ impl Capture {
             self.limit.fetch_min(before, Ordering::Relaxed);
             self.lose(lost.reason);
         }
-        if next - self.marked.event >= MARK_EVENTS || self.at - self.marked.byte >= MARK_BYTES {
+        if next - self.marked.event >= MARK_EVENTS || self.at - self.marked.byte >= self.mark_bytes {
             self.note(next, false, None);
         }
     }
@@ -249,9 +270,9 @@ impl Capture {
 }
 
 /// How long to keep the capture of an agent of this `kind`, unless it is packed.
-pub fn retention(kind: Kind) -> Duration {
+fn retention(kind: Kind, limits: &Captures) -> Duration {
     match kind {
-        Kind::Beat => Captures::default().keep_failed.duration(),
+        Kind::Beat => limits.keep_failed.max(limits.keep).duration(),
         _ => DEFAULT_RETENTION,
     }
 }
@@ -289,3 +310,6 @@ fn publish(
         observe(event);
     }
 }
+
+#[cfg(test)]
+mod tests;

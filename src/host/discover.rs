@@ -1,6 +1,6 @@
 //! Finds hosts and their state.
 
-use super::protocol::{HOST_PROTOCOL_VERSION, Pong, REQUESTS, Status, Wait, Waits};
+use super::protocol::{EARLIER_PROTOCOL_VERSION, HOST_PROTOCOL_VERSION, Pong, REQUESTS, Status, Wait, Waits};
 use super::record::{Ended, Record};
 use super::state::Kind;
 use murmur_core::id::AgentId;
@@ -74,7 +74,7 @@ impl HostInfo {
             Condition::Up(status) => return json!(status),
             Condition::Ended(ended) => json!({ "state": "exited", "result": ended }),
             Condition::Incompatible(Pong { protocol_version, version, .. }) => {
-                json!({ "state": "incompatible", "protocol_version": protocol_version, "version": version })
+                json!({ "state": "incompatible", "protocolVersion": protocol_version, "version": version })
             }
             other => json!({ "state": other.word() }),
         };
@@ -179,7 +179,7 @@ async fn ask(folder: &Path, agent_id: &AgentId, patience: Duration) -> Result<An
     let garbled = |error: serde_json::Error| AskError::Garbled(error.to_string());
     let pong: Pong =
         serde_json::from_value(client.answer("ping", Value::Null, patience).await?).map_err(garbled)?;
-    if pong.protocol_version != HOST_PROTOCOL_VERSION {
+    if ![HOST_PROTOCOL_VERSION, EARLIER_PROTOCOL_VERSION].contains(&&*pong.protocol_version) {
         return Ok(Answered::Other(pong));
     }
     let status = client.answer("status", Value::Null, patience).await?;

@@ -41,6 +41,15 @@ pub enum Own {
         /// The cause.
         reason: String,
     },
+    /// The agent's account is on hold because a usage limit is reached.
+    Hold {
+        /// The limit, such as `five_hour`.
+        window: String,
+        /// Until when, RFC 3339.
+        until: String,
+    },
+    /// The account is no longer on hold.
+    HoldOver,
     /// A problem that the agent did not report itself.
     Problem {
         /// The problem, and what to do.
@@ -68,6 +77,8 @@ impl Own {
             }
             Self::Waited { request } => event_line("waited", agent_id, offset, &Waited { request }),
             Self::Lost { reason } => event_line("lost", agent_id, offset, &Reason { reason }),
+            Self::Hold { window, until } => event_line("hold", agent_id, offset, &Hold { window, until }),
+            Self::HoldOver => event_line("hold_over", agent_id, offset, &Nothing {}),
             Self::Problem { text } => event_line("problem", agent_id, offset, &Text { text }),
         }
     }
@@ -112,6 +123,12 @@ struct Waited<'a> {
 }
 
 #[derive(Serialize)]
+struct Hold<'a> {
+    window: &'a str,
+    until: &'a str,
+}
+
+#[derive(Serialize)]
 struct Reason<'a> {
     reason: &'a str,
 }
@@ -145,6 +162,7 @@ struct ToolUse<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct ToolResult<'a> {
     id: &'a str,
     output: &'a str,
@@ -154,6 +172,7 @@ struct ToolResult<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Session<'a> {
     session_id: &'a str,
     model: &'a str,
@@ -165,6 +184,7 @@ struct Session<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Retry<'a> {
     attempt: u64,
     of: u64,
@@ -176,6 +196,7 @@ struct Retry<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Result<'a> {
     subtype: &'a str,
     is_error: bool,
@@ -210,6 +231,7 @@ struct Result<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Usage {
     input: u64,
     output: u64,
@@ -322,7 +344,7 @@ impl Derived<'_> {
             Agent::PermissionRequest(asks) => {
                 let PermissionRequest { request_id, tool, input, tool_use_id, cwd } = &**asks;
                 let mut payload = json!({
-                    "request_id": request_id, "name": tool, "input": input, "tool_use_id": tool_use_id,
+                    "requestId": request_id, "name": tool, "input": input, "toolUseId": tool_use_id,
                 });
                 if let Some(cwd) = cwd {
                     payload["cwd"] = cwd.as_str().into();
@@ -330,7 +352,7 @@ impl Derived<'_> {
                 write_event(out, "permission_asked", agent_id, offset, &payload)
             }
             Agent::PermissionRequestCancelled { request_id } => {
-                let payload = json!({ "request_id": request_id });
+                let payload = json!({ "requestId": request_id });
                 write_event(out, "permission_withdrawn", agent_id, offset, &payload)
             }
             Agent::Garbled => write_event(out, "garbled", agent_id, offset, &Nothing {}),

@@ -37,7 +37,7 @@ pub struct Launch {
     /// The program that runs it.
     #[serde(default)]
     pub backend: Backend,
-    /// Its working directory, absolute.
+    /// Its working folder, absolute.
     pub worktree: PathBuf,
     /// The issue it works on.
     #[serde(default)]
@@ -69,7 +69,7 @@ pub struct LaunchOptions {
     /// Its role; by default [`ROLE`].
     #[serde(default)]
     pub role: Option<String>,
-    /// Its working directory, absolute.
+    /// Its working folder, absolute.
     pub worktree: PathBuf,
     /// The program that runs it; by default Claude Code.
     #[serde(default)]

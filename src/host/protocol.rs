@@ -13,8 +13,12 @@ use std::time::Duration;
 use sys::error::Failure;
 use sys::failure;
 
-/// The protocol version. Hosts with another version are left alone.
-pub const HOST_PROTOCOL_VERSION: &str = "0.1.0";
+/// The protocol version of this murmur's hosts.
+pub const HOST_PROTOCOL_VERSION: &str = "0.2.0";
+
+/// The version before, whose keys were `snake_case`; the aliases below are its keys. Hosts with any other version are
+/// left alone.
+pub const EARLIER_PROTOCOL_VERSION: &str = "0.1.0";
 
 /// All request types.
 pub const REQUEST_TYPES: [&str; 10] =
@@ -34,8 +38,10 @@ pub const LONGEST_GRACE: Duration = Duration::from_secs(3600);
 
 /// Properties of an agent that never change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct AgentInfo {
     /// Its id.
+    #[serde(rename = "agent_id")]
     pub agent_id: AgentId,
     /// Beat or live.
     pub kind: Kind,
@@ -46,7 +52,7 @@ pub struct AgentInfo {
     /// The program that runs it.
     #[serde(default)]
     pub backend: Backend,
-    /// Its working directory.
+    /// Its working folder.
     pub worktree: PathBuf,
     /// The issue it works on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,13 +61,15 @@ pub struct AgentInfo {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beat: Option<BeatId>,
     /// When its host started, RFC 3339.
+    #[serde(alias = "started_at")]
     pub started_at: String,
 }
 
-/// The answer to `ping`.
+/// The answer to `ping`. Its keys are the same in every version: clients of any version decide by it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pong {
     /// [`HOST_PROTOCOL_VERSION`].
+    #[serde(alias = "protocolVersion")]
     pub protocol_version: String,
     /// The host's version of murmur.
     pub version: String,
@@ -73,6 +81,7 @@ pub struct Pong {
 
 /// The answer to `status`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Status {
     /// The agent.
     #[serde(flatten)]
@@ -83,8 +92,10 @@ pub struct Status {
     /// The host's process.
     pub pid: u32,
     /// The agent's process; `null` if there is none.
+    #[serde(alias = "agent_pid")]
     pub agent_pid: Option<u32>,
     /// Claude Code's id of the conversation, once known.
+    #[serde(alias = "session_id")]
     pub session_id: Option<SessionId>,
     /// The capture session with its output.
     pub capture: Option<CaptureId>,
@@ -92,15 +103,20 @@ pub struct Status {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
     /// The number of the next event.
+    #[serde(alias = "stream_offset")]
     pub stream_offset: u64,
     /// The number of clients that follow the events.
+    #[serde(alias = "attached_clients")]
     pub attached_clients: usize,
     /// When the newest event was added, RFC 3339. Older hosts don't send it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "last_event_at", skip_serializing_if = "Option::is_none")]
     pub last_event_at: Option<String>,
     /// The newest tool call in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Call>,
+    /// Until when its account is on hold, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<String>,
 }
 
 /// The payload of `attach`.

@@ -14,18 +14,21 @@ use sys::process_lock::{Durability, ProcessLock, look};
 /// The version of the file.
 const FORMAT: u32 = 1;
 
-/// The content of the file.
+/// The content of the file. The aliases are the keys of earlier versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Record {
     /// Its version, 1.
     pub format: u32,
     /// [`HOST_PROTOCOL_VERSION`] of the host.
+    #[serde(alias = "protocol_version")]
     pub protocol_version: String,
     /// The host's version of murmur.
     pub version: String,
     /// The host's process.
     pub host: Identity,
     /// The data folder, as the agent knows it.
+    #[serde(alias = "data_dir")]
     pub data_dir: PathBuf,
     /// The agent.
     #[serde(flatten)]
@@ -40,8 +43,10 @@ pub struct Record {
 
 /// How an agent ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Ended {
     /// When, RFC 3339.
+    #[serde(alias = "ended_at")]
     pub ended_at: String,
     /// How its process ended; `null` if its host died first or it never started.
     pub exit: Option<Exit>,
@@ -147,5 +152,51 @@ impl Record {
     pub fn close(&mut self, held: &ProcessLock, result: Ended) -> io::Result<()> {
         self.result = Some(result);
         held.rewrite(&serde_json::to_vec(self)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::ledger::Entry;
+    use crate::host::protocol::Status;
+    use serde_json::{Value, json};
+
+    /// Reads `earlier`, and writes it again.
+    fn again<T: Serialize + for<'de> Deserialize<'de>>(earlier: Value) -> Value {
+        json!(serde_json::from_value::<T>(earlier).unwrap())
+    }
+
+    #[test]
+    fn records_statuses_and_ledgers_of_earlier_versions_are_read() {
+        let info = json!({ "agent_id": "site-1", "kind": "live", "project": "site", "role": "agent",
+            "backend": "claude", "worktree": "/site" });
+        let with = |more: Value| {
+            let mut object = info.clone();
+            object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            object
+        };
+        let host = json!({ "pid": 1, "started": 2, "boot": "b" });
+        let record =
+            with(json!({ "format": 1, "protocol_version": "0.1.0", "version": "0.1.0", "host": host,
+            "data_dir": "/data", "started_at": "t", "result": { "ended_at": "u", "exit": null } }));
+        let expected =
+            with(json!({ "format": 1, "protocolVersion": "0.1.0", "version": "0.1.0", "host": host,
+            "dataDir": "/data", "startedAt": "t", "result": { "endedAt": "u", "exit": null } }));
+        assert_eq!(again::<Record>(record), expected);
+        let stopping = json!({ "state": "stopping", "force": false, "grace_ms": 5000 });
+        let status = with(json!({ "started_at": "t", "state": "stopping", "force": false, "grace_ms": 5000,
+            "pid": 1, "agent_pid": 2, "session_id": "s", "capture": null, "stream_offset": 3,
+            "attached_clients": 4, "last_event_at": "u" }));
+        let expected = with(json!({ "startedAt": "t", "state": "stopping", "force": false, "graceMs": 5000,
+            "pid": 1, "agentPid": 2, "sessionId": "s", "capture": null, "streamOffset": 3,
+            "attachedClients": 4, "lastEventAt": "u" }));
+        assert_eq!(again::<Status>(status), expected);
+        let line = |state: Value| {
+            json!({ "offset": 1, "at": 0, "begins": { "stdout": 0, "stderr": 0 },
+                "own": { "event_type": "state", "payload": state } })
+        };
+        let expected = json!({ "state": "stopping", "force": false, "graceMs": 5000 });
+        assert_eq!(again::<Entry>(line(stopping)), line(expected));
     }
 }

@@ -4,6 +4,7 @@ use super::event::Derived;
 use super::ledger::{self, Entries, Entry};
 use super::output_parser::{LineStarts, OutputParser};
 use derun::id::SessionId as CaptureId;
+use derun::record::Gap;
 use derun::session::Session;
 use derun::store::{Store, StoreError};
 use murmur_agent::parser::Dialect;
@@ -136,13 +137,13 @@ impl Replay {
         parser.finish(&mut |event| push(out, &event, next, *wanted, &stored.agent_id));
     }
 
-    /// Parses bytes up to `limit`; `false` if there are none yet.
-    fn take_bytes(&mut self, limit: Option<u64>, out: &mut Vec<u8>) -> io::Result<bool> {
+    /// Parses bytes up to `limit`.
+    fn take_bytes(&mut self, limit: Option<u64>, out: &mut Vec<u8>) -> io::Result<Taken> {
         let most = limit.map_or(PAGE as u64, |limit| limit.saturating_sub(self.at).min(PAGE as u64));
         let most = usize::try_from(most).unwrap_or(PAGE);
         let page = self.session.read(self.at, most, clock::now()).map_err(|error| into_io(&error))?;
         if page.bytes.is_empty() {
-            return Ok(false);
+            return Ok(page.gap.map_or(Taken::None, Taken::Gap));
         }
         let Self { parser, next, wanted, stored, fresh, line_starts, .. } = self;
         for (stretch, bytes) in page.chunks() {
@@ -154,9 +155,41 @@ impl Replay {
                 push(out, &event, next, *wanted, &stored.agent_id);
             });
         }
-        self.at = page.next();
-        Ok(true)
+        self.at = page.end();
+        Ok(Taken::Some)
     }
+
+    /// Continues at the first checkpoint after `gap` that needs nothing from before; `false` if there is none yet.
+    fn skip(&mut self, gap: Gap) -> io::Result<bool> {
+        loop {
+            if self.ahead.is_empty() {
+                self.ahead.extend(self.entries.next_entry()?);
+            }
+            let Some(&Entry { offset, at, line_starts, flushed, .. }) = self.ahead.front() else {
+                return Ok(false);
+            };
+            let begin = line_starts.stdout.min(line_starts.stderr).min(at);
+            if begin < gap.end() && !flushed {
+                self.ahead.pop_front();
+                continue;
+            }
+            self.parser = OutputParser::new(self.stored.dialect);
+            (self.fresh, self.line_starts, self.next) = (at, line_starts, offset);
+            // Unfinished lines from before cannot be flushed.
+            (self.at, self.is_flushed) = if flushed { (at, true) } else { (begin, false) };
+            return Ok(true);
+        }
+    }
+}
+
+/// See [`Replay::take_bytes`].
+enum Taken {
+    /// There were bytes.
+    Some,
+    /// There are none yet.
+    None,
+    /// They were not kept.
+    Gap(Gap),
 }
 
 fn push(out: &mut Vec<u8>, event: &Derived<'_>, next: &mut u64, wanted: u64, agent_id: &AgentId) {
@@ -169,7 +202,7 @@ fn push(out: &mut Vec<u8>, event: &Derived<'_>, next: &mut u64, wanted: u64, age
 impl Past for Replay {
     fn fill(&mut self, out: &mut Vec<u8>, most: usize) -> io::Result<Range<u64>> {
         let enough = out.len() + most;
-        let first = self.next.max(self.wanted);
+        let mut first = self.next.max(self.wanted);
         while out.len() < enough && self.next < self.stored.limit.load(Ordering::Relaxed) {
             if self.ahead.is_empty() {
                 self.ahead.extend(self.entries.next_entry()?);
@@ -184,9 +217,16 @@ impl Past for Replay {
                 }
                 None => {
                     let limit = self.ahead.front().map(|entry| entry.at);
-                    if !self.take_bytes(limit, out)? {
+                    match self.take_bytes(limit, out)? {
+                        Taken::Some => {}
                         // An unfinished line is an event only if the host flushed it at the end.
-                        break;
+                        Taken::None => break,
+                        // Only contiguous events are returned at once.
+                        Taken::Gap(_) if self.next > first => break,
+                        Taken::Gap(gap) => match self.skip(gap)? {
+                            true => first = self.next.max(self.wanted),
+                            false => break,
+                        },
                     }
                 }
             }

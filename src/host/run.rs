@@ -5,6 +5,7 @@
 
 mod commands;
 mod dialog;
+pub mod holds;
 mod requests;
 mod stopping;
 mod timers;
@@ -12,11 +13,11 @@ mod turn_splitter;
 
 use super::activity::Activity;
 use super::audit::{Audit, Coverage, Refusals};
-use super::capture::{self, Capture};
+use super::bounds::{Allowance, Bounds};
+use super::capture::{Capture, Destination};
 use super::control_requests::{Answer, ControlRequests};
 use super::drain::Drain;
 use super::event::{Own, Progress, Role};
-use super::limits::{Allowance, Limits};
 use super::pipes::{self, Pipes};
 use super::process::{self, Ending, Run};
 use super::protocol::{AgentInfo, GRACE};
@@ -27,11 +28,13 @@ use super::watchdogs::Watchdogs;
 use derun::id::SessionId as CaptureId;
 use derun::record::Channel;
 use derun::writer::End;
+use holds::{Holds, Watched};
 use murmur_agent::backend;
 use murmur_agent::dialog::{Conversation, Dialog};
 use murmur_agent::invocation::Invocation;
 use murmur_agent::settings::HookProgram;
 use murmur_core::config::backend::Capability;
+use murmur_core::usage_limit::Hold;
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -63,15 +66,17 @@ pub struct Spec {
     /// The conversation to begin or resume, for backends that are told on stdin.
     pub conversation: Conversation,
     /// Limits of a beat.
-    pub limits: Option<Limits>,
-    /// The store that captures its output.
-    pub captures: Option<PathBuf>,
+    pub bounds: Option<Bounds>,
+    /// Where and how its output is captured.
+    pub captures: Destination,
     /// The hook that answers its control requests.
     pub hook: Option<HookProgram>,
     /// Where the hook records its decisions.
     pub decisions: PathBuf,
     /// Whether a call without a decision ends the run.
     pub is_audited: bool,
+    /// The account whose holds are reported.
+    pub watched: Option<Watched>,
 }
 
 /// Runs `spec`'s agent to its end while serving clients on `listeners`. `stop` resolves to stop it early, `started`
@@ -100,10 +105,7 @@ pub async fn run(
     let command = std::iter::once(spec.invocation.program.display().to_string());
     let command = command.chain(spec.invocation.args.iter().cloned()).collect();
     let dialect = backend::dialect(&spec.info.backend);
-    let agent = &spec.info.agent_id;
-    let retention = capture::retention(spec.info.kind);
-    let (captures, folder) = (spec.captures.as_deref(), &spec.invocation.cwd);
-    let capture = Capture::begin(captures, agent, dialect, command, folder, retention);
+    let capture = Capture::begin(&spec.captures, &spec.info, dialect, command, &spec.invocation.cwd);
     if let Some(pid) = pid {
         capture.started(pid);
     }
@@ -133,8 +135,8 @@ pub async fn run(
         stdin,
         control_requests,
         stopped: None,
-        allowance: spec.limits.map(|limits| Allowance::new(limits.time, begun)),
-        watchdogs: spec.limits.map(|limits| Watchdogs::new(limits.watchdogs)),
+        allowance: spec.bounds.map(|bounds| Allowance::new(bounds.time, begun)),
+        watchdogs: spec.bounds.map(|bounds| Watchdogs::new(bounds.watchdogs)),
         waiting: JoinSet::new(),
         hooks: 0,
         wait_until: None,
@@ -145,6 +147,7 @@ pub async fn run(
         audit: Audit::begin(spec.decisions.clone(), spec.info.agent_id.clone(), coverage),
         stderr: Vec::new(),
         stops: Vec::new(),
+        hold: None,
         sink,
     };
     host.capture.own(Own::State(State::Starting));
@@ -190,6 +193,8 @@ struct Host<'a, S> {
     stderr: Vec<u8>,
     /// Clients that wait for the end.
     stops: Vec<oneshot::Sender<State>>,
+    /// The hold of its account.
+    hold: Option<Hold>,
     sink: S,
 }
 
@@ -205,6 +210,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     ) -> io::Result<Exit> {
         let mut stop = pin!(stop);
         let mut is_told = false;
+        let mut holds = Holds::begin(self.spec.watched.as_ref());
         let mut deaths = signal(SignalKind::child()).ok();
         // Reap children that died earlier: no signal comes for them.
         reap_but(self.pid);
@@ -227,6 +233,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 Some(Ok(hook)) = self.waiting.join_next() => {
                     self.waited(hook);
                 }
+                hold = holds.changed() => self.note_hold(hold),
                 () = at(until) => self.time_out(),
                 () = at(settled) => self.settle(false),
                 () = at(hung) => self.hang(),
@@ -275,7 +282,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     fn handle_output(&mut self, channel: Channel, bytes: &[u8]) {
         let mut inputs = Vec::new();
         let at = self.begun.elapsed();
-        let turns = self.spec.limits.map(|limits| limits.turns);
+        let turns = self.spec.bounds.map(|bounds| bounds.turns);
         let (mut overruns, mut undecided, mut breach) = (false, None, None);
         let Self { capture, activity, sink, control_requests, audit, watchdogs, .. } = self;
         if let (Channel::Stdout, Some(watchdogs)) = (channel, watchdogs.as_mut()) {

@@ -14,7 +14,7 @@ pub const QUEUE: usize = 64;
 
 /// An agent's state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "state", rename_all = "snake_case")]
+#[serde(tag = "state", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum State {
     /// Its process is being started.
     Starting,
@@ -41,6 +41,7 @@ pub enum State {
         /// Whether it is killed at once.
         force: bool,
         /// The time until it is killed, in milliseconds.
+        #[serde(alias = "grace_ms")]
         grace_ms: u64,
     },
     /// It has ended, and none of its processes is left.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// When an agent seems to hang.
 #[derive(Debug, Clone, Copy)]
-pub struct WatchdogLimits {
+pub struct WatchdogTimeouts {
     /// How long it may take to print anything.
     pub start: Duration,
     /// How long it may print nothing while no tool runs.
@@ -19,7 +19,7 @@ pub struct WatchdogLimits {
 /// What is known of the agent. Its times leave out the time spent waiting for people.
 #[derive(Debug)]
 pub(super) struct Watchdogs {
-    limits: WatchdogLimits,
+    timeouts: WatchdogTimeouts,
     /// When it last printed something; `None` if never.
     printed: Option<Duration>,
     /// The running calls, oldest first: id and start.
@@ -31,8 +31,8 @@ pub(super) struct Watchdogs {
 }
 
 impl Watchdogs {
-    pub(super) fn new(limits: WatchdogLimits) -> Self {
-        Self { limits, printed: None, calls: Vec::new(), waited: Duration::ZERO, waits_since: None }
+    pub(super) fn new(timeouts: WatchdogTimeouts) -> Self {
+        Self { timeouts, printed: None, calls: Vec::new(), waited: Duration::ZERO, waits_since: None }
     }
 
     /// The time at `at` without the time spent waiting.
@@ -74,7 +74,7 @@ impl Watchdogs {
         if self.waits_since.is_some() {
             return None;
         }
-        let WatchdogLimits { start, idle, tool } = self.limits;
+        let WatchdogTimeouts { start, idle, tool } = self.timeouts;
         let due = |watchdog, since: Duration, limit: Duration| {
             (watchdog, limit, since.saturating_add(limit).saturating_add(self.waited))
         };
@@ -94,8 +94,8 @@ mod tests {
     use Watchdog::{IdleTimeout, StartTimeout, ToolTimeout};
     use murmur_agent::event::Json;
 
-    const ALL: WatchdogLimits =
-        WatchdogLimits { start: seconds(120), idle: Some(seconds(60)), tool: Some(seconds(300)) };
+    const ALL: WatchdogTimeouts =
+        WatchdogTimeouts { start: seconds(120), idle: Some(seconds(60)), tool: Some(seconds(300)) };
 
     const fn seconds(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
@@ -110,9 +110,9 @@ mod tests {
         Waits(bool),
     }
 
-    fn next(limits: WatchdogLimits, steps: &[(u64, Step)]) -> Option<(Watchdog, u64)> {
+    fn next(timeouts: WatchdogTimeouts, steps: &[(u64, Step)]) -> Option<(Watchdog, u64)> {
         let input = serde_json::value::to_raw_value("").unwrap();
-        let mut watchdogs = Watchdogs::new(limits);
+        let mut watchdogs = Watchdogs::new(timeouts);
         for (at, step) in steps {
             let at = seconds(*at);
             let event = match step {
@@ -165,7 +165,7 @@ mod tests {
         ] {
             assert_eq!(next(ALL, &steps), expected);
         }
-        let off = WatchdogLimits { start: seconds(120), idle: None, tool: None };
+        let off = WatchdogTimeouts { start: seconds(120), idle: None, tool: None };
         assert_eq!(next(off, &[]), Some((StartTimeout, 120)));
         assert_eq!(next(off, &[(5, Prints)]), None);
         assert_eq!(next(off, &[(5, Calls("1"))]), None);

@@ -77,7 +77,7 @@ pub(crate) fn across_a_killed_daemon(claude: &Path) -> Result<()> {
 
     let after = status(&place)?;
     ensure!(events.said == ["The first answer.", "The second.", "The third."], "it said {:?}", events.said);
-    for key in ["pid", "agent_pid", "session_id", "capture"] {
+    for key in ["pid", "agentPid", "sessionId", "capture"] {
         ensure!(before[key] == after[key] && !after[key].is_null(), "{key}: {before} and {after}");
     }
     place.run(&["host", "stop", AGENT])?;

@@ -193,7 +193,7 @@ fn host(claude: &Path, prepare: fn(&Place) -> Result<()>) -> Result<()> {
     let status: Value =
         serde_json::from_slice(&place.run(&["host", "status", "conformed", "--json"])?.stdout)?;
     let (idle, _) = pulse(&place, "conformed")?;
-    ensure!(idle["agent_id"] == "conformed" && idle["pid"] == status["agent_pid"], "{idle} and {status}");
+    ensure!(idle["agent_id"] == "conformed" && idle["pid"] == status["agentPid"], "{idle} and {status}");
     place.run(&["host", "stop", "conformed"])?;
     events.until_state("exited")?;
     let (_, activity) = pulse(&place, "conformed")?;

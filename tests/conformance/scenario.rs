@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use murmur_agent::invocation::{Limits, beat_args};
+use murmur_agent::invocation::{BeatOptions, beat_args};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -75,8 +75,8 @@ impl Scenario {
 
     /// The arguments of a beat, and the scenario's own.
     pub(crate) fn argv(&self) -> Vec<String> {
-        let limits = Limits { max_turns: 3, max_budget: None, deny: Some(&[]), model: None };
-        let mut argv = beat_args(limits);
+        let options = BeatOptions { max_turns: 3, max_budget: None, deny: Some(&[]), model: None };
+        let mut argv = beat_args(options);
         argv.extend(self.argv.iter().cloned());
         argv
     }

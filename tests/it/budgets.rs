@@ -112,3 +112,25 @@ fn a_budget_of_all_workspaces_holds_every_heartbeat_until_it_is_raised() {
     daemon.says("is used up");
     daemon.stop();
 }
+
+#[test]
+fn a_budget_that_is_used_up_while_no_daemon_runs_is_reported_once_one_starts() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let entry = json!({ "path": site.0, "interval": "1d", "budget": { "month": "0.5 USD" } });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+    costs(&site, 0.6);
+    assert!(env.run(["beat", "site"]).starts_with("ok"));
+    for is_news in [true, false] {
+        let daemon = env.daemon();
+        if is_news {
+            daemon.says("is used up");
+        }
+        env.ask("status", &Value::Null);
+        let lines = env.wait_for_journal(2);
+        assert_eq!((lines.len(), &lines[1]["kind"]), (2, &json!("budget")));
+        assert!(lines[1]["summary"].as_str().unwrap().contains("a month for workspace"), "{lines:?}");
+        daemon.stop();
+    }
+    assert_eq!(env.journal().len(), 2, "it is not said again");
+}

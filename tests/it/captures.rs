@@ -6,6 +6,7 @@ mod crowd;
 mod full;
 mod fuzz;
 mod ids;
+mod limited;
 mod links;
 mod retention;
 mod soak;
@@ -120,6 +121,8 @@ pub(crate) fn create(store: &Store, id: &str) -> Result<Writer, StoreError> {
         retention: Duration::from_secs(60),
         transport: TransportMode::Pipe,
         tty_attached: false,
+        max_bytes: None,
+        group: None,
     };
     store.create(new, clock::now())
 }

@@ -3,6 +3,7 @@
 mod attach;
 mod conversation;
 mod files;
+mod holds;
 mod hostile;
 mod killed;
 mod others;
@@ -112,7 +113,7 @@ impl<'a> Live<'a> {
 
     /// The agent's own process.
     fn agent_pid(&self) -> i64 {
-        self.status()["agent_pid"].as_i64().unwrap()
+        self.status()["agentPid"].as_i64().unwrap()
     }
 
     /// Checks that the host serves.
@@ -135,7 +136,7 @@ fn brief(event: &Value) -> String {
         "state" => match text("state").as_str() {
             "idle" => format!("idle {}", payload["turns"]),
             "running" => format!("running {} queued {}", payload["turn"], payload["queued"]),
-            "stopping" => format!("stopping force {} grace {}", payload["force"], payload["grace_ms"]),
+            "stopping" => format!("stopping force {} grace {}", payload["force"], payload["graceMs"]),
             "exited" => format!("exited {}", payload["exit"]),
             other => other.to_owned(),
         },

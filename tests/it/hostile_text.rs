@@ -58,7 +58,7 @@ fn a_person_sees_the_whole_command_before_answering() {
     let env = Env::new();
     let daemon = env.daemon();
     let mut hook = env.connect();
-    let call = json!({ "agent": "site-1", "session": "s", "tool_use_id": "t1", "tool": "Bash",
+    let call = json!({ "agent": "site-1", "session": "s", "toolUseId": "t1", "tool": "Bash",
         "input": { "command": "echo \u{1b}[8mhidden\u{202e} sud\u{43e}" }, "cwd": "/w", "workspace": "/w", "project": "w",
         "whom": "person", "wait": 50, "hook": "00c0ffee00c0ffee" });
     let mut events = env.connect();

@@ -37,7 +37,7 @@ fn key() -> String {
 
 fn request(wait: u32, input: &Value) -> Value {
     json!({
-        "agent": "site-1", "session": "s", "tool_use_id": "t1", "tool": "Bash", "input": input,
+        "agent": "site-1", "session": "s", "toolUseId": "t1", "tool": "Bash", "input": input,
         "cwd": "/w/sub", "workspace": "/w", "project": "site", "whom": "model", "wait": wait, "hook": "h1",
     })
 }

@@ -63,8 +63,6 @@ mod init;
 #[cfg(test)]
 mod layers;
 #[cfg(test)]
-mod limits;
-#[cfg(test)]
 mod llm;
 #[cfg(test)]
 mod log;
@@ -120,6 +118,8 @@ mod status;
 mod timeout;
 #[cfg(test)]
 mod trust;
+#[cfg(test)]
+mod upper_bounds;
 #[cfg(test)]
 mod usage;
 #[cfg(test)]

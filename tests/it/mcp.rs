@@ -34,6 +34,8 @@ fn session(env: &Env, id: &str) -> Writer {
         retention: Duration::from_secs(3600),
         transport: TransportMode::Pipe,
         tty_attached: false,
+        max_bytes: None,
+        group: None,
     };
     Store::open(&state(env)).unwrap().create(new, clock::now()).unwrap()
 }

@@ -277,3 +277,51 @@ fn a_call_is_an_argument_or_hook_input_on_stdin() {
     [exit 1]
     "#);
 }
+
+#[test]
+fn the_log_shows_decisions_newest_last_and_reads_archives() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["rules", "log"]), @"
+    no decisions to show
+    [exit 0]
+    ");
+    let line = |second: u32, agent: &str, verdict: &str, by: serde_json::Value, breach: bool| {
+        let mut line = json!({ "ts": format!("2026-02-03T10:00:{second:02}.000Z"), "agent": agent, "project": "site",
+            "tool": "Bash", "input": "{\"command\":\"git push\"}", "cwd": "/", "session": "s", "toolUseId": "t",
+            "verdict": verdict, "by": by, "reason": "because\u{1b}", "durationMs": 1 });
+        if breach {
+            line["breach"] = json!(true);
+        }
+        line.to_string() + "\n"
+    };
+    let path = env.data().join("decisions.jsonl");
+    std::fs::create_dir_all(env.data()).unwrap();
+    let open = |path: &std::path::Path| std::fs::File::options().append(true).create(true).open(path);
+    for text in [
+        line(1, "site-nightly-0a1b2c3d", "deny", json!({ "kind": "guard", "which": "git" }), false),
+        line(
+            2,
+            "site-4d5e6f70",
+            "allow",
+            json!({ "kind": "rule", "which": { "file": "p.toml", "number": 2 } }),
+            false,
+        ),
+        line(3, "site-4d5e6f70", "defer", json!({ "kind": "default", "which": "approval" }), false),
+        line(4, "site-4d5e6f70", "deny", json!({ "kind": "person" }), true),
+    ] {
+        rotate::append(&path, text.as_bytes(), 1, open, |_| Ok(())).unwrap();
+        rotate::compress(&path).unwrap();
+    }
+    assert_snapshot!(env.run(["rules", "log"]), @"
+    [WHEN]  deny    site-nightly-0a1b2c3d  Bash(git push)  guard (git): because
+    [WHEN]  allow   site-4d5e6f70  Bash(git push)  rule 2 of p.toml: because
+    [WHEN]  defer   site-4d5e6f70  Bash(git push)  approval: because
+    [WHEN]  breach  site-4d5e6f70  Bash(git push)  person: because
+    [exit 0]
+    ");
+    let named = env.run(["rules", "log", "--name", "nightly"]);
+    assert!(named.lines().count() == 2 && named.contains("site-nightly-0a1b2c3d"), "{named}");
+    let raw = env.murmur(["rules", "log", "-n", "1", "--json"]).output().stdout;
+    assert_eq!(serde_json::from_slice::<serde_json::Value>(&raw).unwrap()["breach"], json!(true));
+    assert_eq!(env.run(["rules", "log", "--since", "1s"]), env.run(["rules", "log", "--name", "nobody"]));
+}

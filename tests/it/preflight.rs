@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::env::Env;
+use crate::env::{Env, fake_claude};
 
 /// The error of a beat, which started no agent.
 fn error(env: &Env) -> String {
@@ -49,4 +49,48 @@ fn a_required_mcp_server_without_a_program_is_an_error() {
     let before = env.agents().len();
     env.run(["beat", "site"]);
     assert_eq!(env.agents().len(), before + 1);
+}
+
+/// Installs the stand-in like Claude Code itself.
+fn install(env: &Env) {
+    let package = env.home().join("lib/node_modules/@anthropic-ai/claude-code");
+    std::fs::create_dir_all(&package).unwrap();
+    std::fs::copy(fake_claude(), package.join("claude")).unwrap();
+    std::fs::remove_file(env.claude()).unwrap();
+    std::os::unix::fs::symlink(package.join("claude"), env.claude()).unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_agent_that_is_certainly_not_logged_in_is_an_error_before_gates_run() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let entry = json!({ "path": site.0, "interval": "30m", "when": ["touch", "asked"] });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+    site.plays(&json!({ "script": [[{ "type": "text", "text": "HEARTBEAT_OK" }]] }));
+    install(&env);
+    let beat = || env.murmur(["beat", "site"]).unset("ANTHROPIC_API_KEY").run();
+    let said = beat();
+    let folder = env.home().join(".claude");
+    let expected = format!("Claude Code is not logged in: there are no credentials in {}", folder.display());
+    assert!(said.starts_with("error") && said.contains(&expected), "{said}");
+    assert!(!site.0.join("asked").exists() && env.agents().is_empty());
+    // Whatever may supply credentials is left to the agent.
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("settings.json"), r#"{"apiKeyHelper":"./key"}"#).unwrap();
+    let said = beat();
+    assert!(site.0.join("asked").exists() && env.agents().len() == 1, "{said}");
+}
+
+#[test]
+fn an_agent_without_a_program_is_an_error_before_gates_run() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let entry = json!({ "path": site.0, "interval": "30m", "when": ["touch", "asked"] });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+    site.plays(&json!({ "stdout": "" }));
+    std::fs::remove_file(env.claude()).unwrap();
+    let missing = error(&env);
+    assert!(missing.starts_with("claude not found on PATH"), "{missing}");
+    assert!(!site.0.join("asked").exists());
 }

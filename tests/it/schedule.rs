@@ -67,7 +67,10 @@ fn a_heartbeat_that_is_due_while_its_beat_runs_is_skipped_or_queued() {
             let lines = env.journal();
             (lines.iter().filter(|line| line["workspace"] == site["workspace"]).count() >= 2).then_some(())
         });
-        daemon.stop();
+        match waits {
+            true => daemon.stop(),
+            false => daemon.stop_after_saying("the last one is still running"),
+        }
     }
 }
 

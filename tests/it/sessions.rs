@@ -46,6 +46,8 @@ impl Captures {
             retention: Duration::from_secs(60 * 60 * 24 * 365 * 100),
             transport: TransportMode::Pipe,
             tty_attached: false,
+            max_bytes: None,
+            group: None,
         };
         self.store.create(new, at).unwrap()
     }
@@ -151,6 +153,7 @@ fn json_has_everything_known() {
       "error": "no-such: not found",
       "exit_code": null,
       "expires_at": "[TIME]",
+      "gap": null,
       "lost": {
         "kept_bytes": 0,
         "lost_bytes": 5,
@@ -178,6 +181,7 @@ fn json_has_everything_known() {
       "error": null,
       "exit_code": 0,
       "expires_at": "2126-01-10T10:00:01.5Z",
+      "gap": null,
       "lost": null,
       "output_bytes": 3,
       "pid": [PID],

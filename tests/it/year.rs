@@ -66,6 +66,8 @@ fn beat(dir: &DataDir, store: &Store, workspace: &Path, stream: &[u8], number: u
         retention: Captures::default().keep_failed.duration(),
         transport: TransportMode::Pipe,
         tty_attached: false,
+        max_bytes: None,
+        group: None,
     };
     let writer = store.create(new, now).unwrap();
     let id = writer.id().clone();

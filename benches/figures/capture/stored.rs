@@ -52,6 +52,8 @@ pub(super) fn begin(store: &Store, id: &str) -> anyhow::Result<Writer> {
         retention: Duration::from_secs(24 * 60 * 60),
         transport: TransportMode::Pipe,
         tty_attached: false,
+        max_bytes: None,
+        group: None,
     };
     let mut writer = store.create(new, clock::now())?;
     writer.started(std::process::id())?;

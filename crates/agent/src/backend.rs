@@ -8,11 +8,13 @@ use super::invocation::Env;
 use super::parser::Dialect;
 use super::start::{Plan, Prepared};
 pub use crate::call::{Translated, Unreadable};
+pub use crate::claude::Places;
 use murmur_core::config::backend::Backend;
 use murmur_core::usage_limit::Account;
 use serde_json::Value;
 use std::path::Path;
 use sys::error::Failure;
+use sys::failure;
 
 /// The form of `backend`'s output.
 #[must_use]
@@ -68,6 +70,17 @@ pub fn account(backend: &Backend, home: &Path, env: Env<'_>) -> Account {
         Backend::Codex => codex::account(home, env),
         Backend::Acp(name) => Account::new(&format!("acp:{name}"), &home.to_string_lossy(), "login"),
     }
+}
+
+/// Why an agent of `backend` would fail at once, if it is certainly not logged in.
+#[must_use]
+pub fn login_problem(backend: &Backend, places: &Places<'_>) -> Option<Failure> {
+    // Others have too many ways to log in.
+    let folder = Some(places).filter(|_| *backend == Backend::Claude).and_then(claude::logged_out)?;
+    Some(failure!(
+        "Claude Code is not logged in: there are no credentials in {}", folder.display();
+        "run claude and log in there, or give the daemon ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN"
+    ))
 }
 
 /// The program's name, and how the versions begin that murmur was tested with.

@@ -8,6 +8,7 @@ mod dialog;
 mod json;
 mod known;
 mod line;
+mod login;
 mod rare;
 mod session;
 mod start;
@@ -21,6 +22,8 @@ pub(super) const TESTED: &str = "2.1.";
 pub(super) use account::account;
 pub use dialog::ClaudeDialog;
 pub(super) use line::parse;
+pub use login::Places;
+pub(super) use login::logged_out;
 pub(super) use start::start;
 
 #[cfg(test)]

@@ -202,7 +202,7 @@ pub struct Task {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackgroundTask {
     /// The backend's id of the task.
-    #[serde(rename = "task_id")]
+    #[serde(rename = "taskId", alias = "task_id")]
     pub id: String,
     /// The kind, for example `local_bash` or `local_agent`.
     pub kind: String,

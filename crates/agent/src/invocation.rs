@@ -55,9 +55,9 @@ pub struct Invocation {
     pub stdin: Vec<u8>,
 }
 
-/// The limits of a beat that its arguments express.
+/// What the arguments of a beat express.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits<'a> {
+pub struct BeatOptions<'a> {
     /// Maximum number of agent loop iterations.
     pub max_turns: u32,
     /// How much the beat may cost, in US dollars.
@@ -70,7 +70,7 @@ pub struct Limits<'a> {
 
 /// The arguments for a beat (spec 0, Claude CLI Invocation). stream-json requires `--verbose`.
 #[must_use]
-pub fn beat_args(limits: Limits<'_>) -> Vec<String> {
+pub fn beat_args(options: BeatOptions<'_>) -> Vec<String> {
     let mut args: Vec<String> = [
         "--print",
         "--dangerously-skip-permissions",
@@ -78,15 +78,15 @@ pub fn beat_args(limits: Limits<'_>) -> Vec<String> {
         "--output-format",
         "stream-json",
         "--max-turns",
-        &limits.max_turns.to_string(),
+        &options.max_turns.to_string(),
     ]
     .map(str::to_owned)
     .to_vec();
-    if let Some(dollars) = limits.max_budget {
+    if let Some(dollars) = options.max_budget {
         args.extend(["--max-budget-usd".to_owned(), dollars.to_owned()]);
     }
-    push_deny_list(&mut args, limits.deny);
-    if let Some(model) = limits.model {
+    push_deny_list(&mut args, options.deny);
+    if let Some(model) = options.model {
         args.extend(["--model".to_owned(), model.to_owned()]);
     }
     args
@@ -162,9 +162,9 @@ mod tests {
 
     #[test]
     fn skip_omits_the_deny_list_and_the_model_comes_last() {
-        let limits = Limits { max_turns: 7, max_budget: Some("2.5"), deny: None, model: Some("opus") };
+        let options = BeatOptions { max_turns: 7, max_budget: Some("2.5"), deny: None, model: Some("opus") };
         assert_eq!(
-            beat_args(limits).join(" "),
+            beat_args(options).join(" "),
             "--print --dangerously-skip-permissions --verbose --output-format stream-json --max-turns 7 --max-budget-usd 2.5 --model opus"
         );
     }
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn own_patterns_are_added_to_the_defaults() {
         let own = ["Bash(curl *)".to_owned()];
-        let args = beat_args(Limits { max_turns: 3, max_budget: None, deny: Some(&own), model: None });
+        let args = beat_args(BeatOptions { max_turns: 3, max_budget: None, deny: Some(&own), model: None });
         let at = args.iter().position(|arg| arg == "--disallowedTools").unwrap();
         assert_eq!(args[at + 1..at + 13], deny_list::DEFAULT);
         assert_eq!(args[at + 13..], own);

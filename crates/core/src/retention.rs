@@ -83,8 +83,8 @@ mod tests {
     fn removed(captures: &str, max: u64) -> String {
         let now = Timestamp::from_second(1000 * DAY).unwrap();
         let days = |days: u32| Interval::from_secs(days * 86_400).unwrap();
-        let limits =
-            Captures { keep: days(14), keep_failed: days(90), max: format!("{max}B").parse().unwrap() };
+        let max = format!("{max}B").parse().unwrap();
+        let limits = Captures { keep: days(14), keep_failed: days(90), max, ..Captures::default() };
         let (mut all, mut beats) = (Vec::new(), Vec::new());
         for text in captures.split_whitespace() {
             let (name, rest) = text.split_once('@').unwrap();

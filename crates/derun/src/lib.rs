@@ -18,6 +18,7 @@ pub mod log;
 pub mod mcp;
 #[cfg(unix)]
 pub mod pack;
+mod parts;
 pub mod plain;
 pub mod record;
 pub mod recorder;
@@ -30,6 +31,8 @@ mod syncer;
 pub mod tail;
 pub mod text;
 pub mod transport;
+#[cfg(unix)]
+pub mod unpacked;
 pub mod writer;
 
 #[cfg(test)]

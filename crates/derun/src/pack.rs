@@ -74,6 +74,11 @@ impl Contents {
         self.find(name).map(|(header, _)| header.modified)
     }
 
+    /// The names of its files.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(header, _)| header.name.as_str())
+    }
+
     fn find(&self, name: &str) -> Option<&(Header, Vec<u8>)> {
         self.0.iter().find(|(header, _)| header.name == name)
     }
@@ -216,6 +221,8 @@ mod tests {
             retention: DEFAULT_RETENTION,
             transport: TransportMode::Pipe,
             tty_attached: false,
+            max_bytes: None,
+            group: None,
         };
         store.create(new, clock::now()).unwrap()
     }

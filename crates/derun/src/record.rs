@@ -141,6 +141,12 @@ pub struct Meta {
     /// The process that writes the session.
     #[serde(default)]
     pub owner: Option<Identity>,
+    /// How much of its output is kept at most, in bytes: the beginning and the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+    /// What it has in common with other sessions, whose newest one is kept longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
 }
 
 /// `final.json`: how a session ended.
@@ -166,6 +172,9 @@ pub struct Final {
     /// Output that could not be captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<Lost>,
+    /// Output that was not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<Gap>,
 }
 
 /// Output that reached the terminal but was not captured.
@@ -177,6 +186,23 @@ pub struct Lost {
     pub lost_bytes: u64,
     /// The underlying error.
     pub reason: String,
+}
+
+/// Output between the beginning and the end that was not kept, because there was more than `max_bytes`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Gap {
+    /// The offset of its first byte.
+    pub offset: u64,
+    /// Its size in bytes.
+    pub length: u64,
+}
+
+impl Gap {
+    /// The offset after its last byte.
+    #[must_use]
+    pub fn end(self) -> u64 {
+        self.offset.saturating_add(self.length)
+    }
 }
 
 /// A line of `index.jsonl`: a stretch of `output.bin`.

@@ -3,6 +3,8 @@
 //! A session expires its own `retention_seconds` after its end; without a readable `meta.json`, the sweep's default
 //! after its last change. A session that is being written is never removed.
 
+#[cfg(unix)]
+use super::id::SessionId;
 use super::log::{CleanupReason, CleanupResult, Event, Log};
 use super::record::{State, file};
 use super::session::Session;
@@ -264,6 +266,12 @@ fn last_touched(store: &Store, name: &OsStr) -> io::Result<i64> {
         newest = newest.max(folder.look(&child)?.modified);
     }
     Ok(newest)
+}
+
+/// Removes the session `id`, whether it has expired or not; returns `false` if it is being written.
+#[cfg(unix)]
+pub(crate) fn discard(store: &Store, id: &SessionId, now: Timestamp) -> io::Result<bool> {
+    remove(store, OsStr::new(id.as_str()), CleanupReason::Expired, now)
 }
 
 /// Removes a session; returns `false` if it is being written after all.

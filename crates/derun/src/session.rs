@@ -1,10 +1,11 @@
 //! Reads a session, also while it is written: its metadata, its status, and its output from a cursor on.
 //!
-//! A cursor is an offset in `output.bin`. Reading costs the same at every offset.
+//! A cursor is an offset in the output. Reading costs the same at every offset.
 
 use super::id::SessionId;
 use super::index;
-use super::record::{Final, Meta, State, Stretch, file};
+use super::parts::{self, Parts};
+use super::record::{Final, Gap, Meta, State, Stretch, file};
 use super::session_files::Files;
 use super::store::{FOLDER, StoreError};
 use jiff::{SignedDuration, Timestamp};
@@ -14,8 +15,8 @@ use std::io::{self, Read};
 use std::time::Duration;
 use sys::folder::Folder;
 use sys::identity::{Ending, Identity};
+use sys::lock;
 use sys::watch::{Place, Watch};
-use sys::{file as read, lock};
 
 /// The maximum size of meta.json or final.json, in bytes.
 const MAX_RECORD: u64 = 16 * 1024 * 1024;
@@ -51,6 +52,8 @@ pub struct Page {
     pub bytes: Vec<u8>,
     /// The stretches of the bytes, contiguous and in order.
     pub stretches: Vec<Stretch>,
+    /// What was not kept of the output right after these bytes.
+    pub gap: Option<Gap>,
     /// Whether there is no more output after these bytes, and never will be.
     pub eof: bool,
 }
@@ -58,8 +61,14 @@ pub struct Page {
 impl Page {
     /// The offset after the last byte.
     #[must_use]
-    pub fn next(&self) -> u64 {
+    pub fn end(&self) -> u64 {
         self.cursor + self.bytes.len() as u64
+    }
+
+    /// Where to continue: after the last byte, and after the gap if there is one.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.gap.map_or(self.end(), Gap::end)
     }
 
     /// The bytes in chunks of one channel each: adjacent stretches of one channel are joined, with the time of the
@@ -165,35 +174,42 @@ impl Session {
     /// When one of its files was last changed.
     fn last_touched(&self) -> Timestamp {
         let files = [file::META, file::OUTPUT, file::INDEX].map(|name| self.files.modified(name));
-        let newest = files.into_iter().flatten().max();
+        let tails = if self.is_limited() { self.files.tails().unwrap_or_default() } else { Vec::new() };
+        let tails = tails.into_iter().map(|start| self.files.modified(&parts::names(start)[0]));
+        let newest = files.into_iter().chain(tails).flatten().max();
         newest.and_then(|second| Timestamp::from_second(second).ok()).unwrap_or(Timestamp::MIN)
     }
 
-    /// Its current size in bytes.
+    /// The size of its output so far, in bytes.
     pub fn end(&self) -> Result<u64, StoreError> {
-        let index = self.files.open_file(file::INDEX).map_err(self.failed(file::INDEX))?;
-        let output = self.files.open_file(file::OUTPUT).map_err(self.failed(file::OUTPUT))?;
-        self.known_end(&output, &index)
+        Ok(self.parts()?.end())
     }
 
-    /// The size of `output.bin`, or 0 if the index has no line about it.
-    fn known_end(&self, output: &File, index: &File) -> Result<u64, StoreError> {
-        let end = output.metadata().map_err(self.failed(file::OUTPUT))?.len();
-        let is_known = end == 0 || {
-            let first = index::stretches(index, 0, 1).map_err(self.failed(file::INDEX))?;
-            !first.is_empty()
-        };
-        Ok(if is_known { end } else { 0 })
+    /// The output that was not kept so far.
+    pub fn gap(&self) -> Result<Option<Gap>, StoreError> {
+        Ok(self.parts()?.gap())
+    }
+
+    fn parts(&self) -> Result<Parts, StoreError> {
+        Parts::open(&self.files, self.is_limited()).map_err(|(file, error)| self.failed(file)(error))
+    }
+
+    fn is_limited(&self) -> bool {
+        self.meta.max_bytes.is_some()
     }
 
     /// The number of stretches in the index, and the last one.
     pub fn stretches(&self) -> Result<(u64, Option<Stretch>), StoreError> {
-        let index = self.files.open_file(file::INDEX).map_err(self.failed(file::INDEX))?;
-        let counted = index::count(&index).and_then(|count| Ok((count, index::last(&index)?)));
-        counted.map_err(self.failed(file::INDEX))
+        let (mut all, mut newest) = (0, None);
+        for part in self.parts()?.0 {
+            let counted = index::count(&part.index).and_then(|count| Ok((count, index::last(&part.index)?)));
+            let (count, last) = counted.map_err(self.failed(file::INDEX))?;
+            (all, newest) = (all + count, last.or(newest));
+        }
+        Ok((all, newest))
     }
 
-    /// At most `most` bytes from `cursor` on.
+    /// At most `most` bytes from `cursor` on, up to a gap.
     ///
     /// # Errors
     /// [`StoreError::PastTheEnd`]; [`StoreError::NotFound`] if the session was removed meanwhile;
@@ -201,29 +217,30 @@ impl Session {
     pub fn read(&self, cursor: u64, most: usize, now: Timestamp) -> Result<Page, StoreError> {
         // Checked first: if it has ended, no more output follows.
         let is_over = !self.status(now)?.state.is_active();
-        let open = |name| self.files.open_file(name).map_err(|error| (name, error));
-        let opened = open(file::OUTPUT).and_then(|output| Ok((output, open(file::INDEX)?)));
-        let (output, index) = match opened {
-            Ok(opened) => opened,
+        let mut page = Page { cursor, bytes: Vec::new(), stretches: Vec::new(), gap: None, eof: false };
+        let parts = match Parts::open(&self.files, self.is_limited()) {
+            Ok(parts) => parts,
             // The session has a meta.json, but no other files yet.
             Err((_, error)) if error.kind() == io::ErrorKind::NotFound && cursor == 0 && !is_over => {
-                return Ok(Page { cursor, bytes: Vec::new(), stretches: Vec::new(), eof: false });
+                return Ok(page);
             }
             Err((name, error)) => return Err(self.failed(name)(error)),
         };
-        let end = self.known_end(&output, &index)?;
+        let end = parts.end();
         if cursor > end {
             return Err(StoreError::PastTheEnd { cursor, end });
         }
-        let wanted = usize::try_from(end - cursor).unwrap_or(usize::MAX).min(most);
-        let mut bytes = vec![0; wanted];
-        read::read_exact_at(&output, &mut bytes, cursor).map_err(self.failed(file::OUTPUT))?;
-        let to = cursor + wanted as u64;
-        let stretches = match wanted {
-            0 => Vec::new(),
-            _ => index::stretches(&index, cursor, to).map_err(self.failed(file::INDEX))?,
-        };
-        Ok(Page { cursor, bytes, stretches, eof: is_over && to == end })
+        let to = cursor.saturating_add(most as u64);
+        for part in &parts.0 {
+            let (at, to) = (page.end(), part.end.min(to));
+            if (part.start..to).contains(&at) {
+                let Page { bytes, stretches, .. } = &mut page;
+                part.read(at, to, bytes, stretches).map_err(|(file, error)| self.failed(file)(error))?;
+            }
+        }
+        page.gap = parts.gap_at(page.end());
+        page.eof = is_over && page.end() == end;
+        Ok(page)
     }
 
     /// Follows the session: reports new output, its end, and the death of its owner.
@@ -234,7 +251,10 @@ impl Session {
             // It ended before it was packed.
             return Ok(Following { watch: None, owner: None });
         };
-        let place = Place::new(&folder.path(), &[file::OUTPUT, file::FINAL]).and_writes();
+        // All files, if output may continue in others.
+        let names: &'static [&'static str] =
+            if self.is_limited() { &[] } else { &[file::OUTPUT, file::FINAL] };
+        let place = Place::new(&folder.path(), names).and_writes();
         let owner = self.meta.owner.clone();
         let watch = match Watch::new([&place]) {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => None,

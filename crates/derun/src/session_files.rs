@@ -3,6 +3,9 @@
 use crate::id::SessionId;
 #[cfg(unix)]
 use crate::pack;
+use crate::parts::tail_start;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 #[cfg(unix)]
@@ -56,6 +59,20 @@ impl Files {
             Err(error) if error.kind() == io::ErrorKind::NotFound => self.packed.contents()?.open(name),
             opened => opened,
         }
+    }
+
+    /// Where the tails of the output start, in order.
+    pub(super) fn tails(&self) -> io::Result<Vec<u64>> {
+        let start = |name: OsString| tail_start(name.to_str()?);
+        let listed = self.folder.as_ref().map_or(Ok(Vec::new()), Folder::names)?;
+        let tails: BTreeSet<u64> = listed.into_iter().filter_map(start).collect();
+        #[cfg(unix)]
+        let tails = match self.packed.contents() {
+            Ok(contents) => tails.into_iter().chain(contents.names().filter_map(tail_start)).collect(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => tails,
+            Err(error) => return Err(error),
+        };
+        Ok(tails.into_iter().collect())
     }
 
     /// When the file `name` was last changed, in seconds since 1970; `None` if there is none.

@@ -98,6 +98,10 @@ pub struct NewSession {
     pub transport: TransportMode,
     /// Whether stdin and stdout are a terminal.
     pub tty_attached: bool,
+    /// How much of its output to keep at most, in bytes; `None` keeps everything.
+    pub max_bytes: Option<u64>,
+    /// What it has in common with other sessions, whose newest one is kept longer.
+    pub group: Option<String>,
 }
 
 /// The store.
@@ -194,6 +198,8 @@ impl Store {
             tty_attached: new.tty_attached,
             pid: None,
             owner: Some(Identity::ours()),
+            max_bytes: new.max_bytes,
+            group: new.group,
         };
         let sessions = self.sessions.try_clone().map_err(|source| self.unusable(source))?;
         Writer::begin(id, sessions, folder, lock, meta)

@@ -1,5 +1,6 @@
 //! Tests a session from creation to removal, as seen by readers.
 
+mod limited;
 mod times;
 
 use super::record::{Channel, Lost, State, TransportMode};
@@ -27,6 +28,15 @@ impl Place {
     }
 
     fn try_session(&self, id: &str) -> Result<Writer, StoreError> {
+        self.begin(id, None)
+    }
+
+    /// A session that keeps `most` bytes.
+    fn limited(&self, id: &str, most: u64) -> Writer {
+        self.begin(id, Some(most)).unwrap()
+    }
+
+    fn begin(&self, id: &str, max_bytes: Option<u64>) -> Result<Writer, StoreError> {
         let new = NewSession {
             id: Some(super::id::SessionId::parse(id)?),
             command: vec!["make".to_owned(), "test".to_owned()],
@@ -34,6 +44,8 @@ impl Place {
             retention: Duration::from_secs(60),
             transport: TransportMode::Pipe,
             tty_attached: false,
+            max_bytes,
+            group: None,
         };
         self.store.create(new, clock::now())
     }

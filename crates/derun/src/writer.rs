@@ -8,9 +8,12 @@
 //! A stretch has the time of its first byte. Consecutive bytes of one channel share a stretch of up to 64 KiB and 50
 //! ms: so one line covers many small reads, and most appends are a single `write`. Bytes without a line were written
 //! less than 50 ms after the last line's time, so that time applies to them too.
+//!
+//! If the session limits its output, this applies to each of its parts (`parts`).
 
 use super::id::SessionId;
-use super::record::{Channel, Final, Lost, Meta, SCHEMA_VERSION, State, Stretch, file};
+use super::parts::{Recent, Writing};
+use super::record::{Channel, Final, Gap, Lost, Meta, SCHEMA_VERSION, State, Stretch, file};
 use super::store::StoreError;
 use jiff::{SignedDuration, Timestamp};
 use std::fs::File;
@@ -44,9 +47,8 @@ pub struct Writer {
     sessions: Folder,
     folder: Folder,
     meta: Meta,
-    output: File,
-    index: File,
-    /// The size of `output.bin`.
+    part: Writing,
+    /// The size of the output.
     end: u64,
     /// How many bytes the index covers.
     covered: u64,
@@ -91,8 +93,7 @@ impl Writer {
             sessions,
             folder,
             meta,
-            output,
-            index,
+            part: Writing::begin(output, index),
             end: 0,
             covered: 0,
             last: None,
@@ -141,6 +142,10 @@ impl Writer {
         if bytes.is_empty() {
             return Ok(Vec::new());
         }
+        let mut before = match self.meta.max_bytes {
+            Some(max) if self.part.is_full(self.end, max) => self.start_part()?,
+            _ => Vec::new(),
+        };
         let after = self.end + bytes.len() as u64;
         let goes_on = self.last.is_some_and(|(last, since)| {
             last == channel && after - self.covered < STRETCH && is_near(since, at)
@@ -153,7 +158,7 @@ impl Writer {
         };
         let mut rest = bytes;
         while !rest.is_empty() {
-            match self.output.write(rest) {
+            match (&*self.part.output).write(rest) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(written) => {
                     self.end += written as u64;
@@ -163,7 +168,24 @@ impl Writer {
                 Err(error) => return Err(error),
             }
         }
-        Ok(stretches)
+        before.extend(stretches);
+        Ok(before)
+    }
+
+    /// Starts another part of the output. Returns the last stretch of this one if it was not yet recorded.
+    fn start_part(&mut self) -> io::Result<Vec<Stretch>> {
+        let last = self.cover_rest()?;
+        self.part.start_next(&self.folder, self.end)?;
+        (self.covered, self.last) = (self.end, None);
+        Ok(last.into_iter().collect())
+    }
+
+    /// Records the last bytes.
+    fn cover_rest(&mut self) -> io::Result<Option<Stretch>> {
+        let (Some((channel, _)), Some(timestamp)) = (self.last, self.uncovered) else { return Ok(None) };
+        let stretch = Stretch { offset: self.covered, length: self.end - self.covered, channel, timestamp };
+        self.write_down(&[stretch])?;
+        Ok(Some(stretch))
     }
 
     /// Records all bytes up to `to`; those after the end arrive at `at`.
@@ -192,7 +214,7 @@ impl Writer {
             serde_json::to_writer(&mut lines, stretch)?;
             lines.push(b'\n');
         }
-        self.index.write_all(&lines)?;
+        self.part.write_index(&lines)?;
         if let Some(last) = stretches.last() {
             self.covered = last.end();
             self.last = Some((last.channel, last.timestamp));
@@ -204,8 +226,7 @@ impl Writer {
     /// The files to be synced while writing continues.
     pub(super) fn unsynced(&self) -> io::Result<Unsynced> {
         Ok(Unsynced {
-            output: self.output.try_clone()?,
-            index: self.index.try_clone()?,
+            output: self.part.unsynced(),
             folder: self.folder.try_clone()?,
             sessions: self.sessions.try_clone()?,
         })
@@ -216,10 +237,16 @@ impl Writer {
         self.folder.create_file(name)
     }
 
+    /// The output that was not kept so far.
+    #[must_use]
+    pub fn gap(&self) -> Option<Gap> {
+        self.part.gap()
+    }
+
     /// Whether the files have been removed, so that nobody will read them.
     #[must_use]
     pub fn is_removed(&self) -> bool {
-        self.folder.is_named(file::OUTPUT, &self.output).is_ok_and(|is_there| !is_there)
+        self.part.is_removed(&self.folder)
     }
 
     /// Writes `final.json`, and syncs the session to disk.
@@ -238,9 +265,8 @@ impl Writer {
         at: Timestamp,
         on_disk: OnDisk,
     ) -> io::Result<()> {
-        if let (Some((channel, _)), Some(timestamp), None) = (self.last, self.uncovered, &lost) {
-            let (offset, length) = (self.covered, self.end - self.covered);
-            self.write_down(&[Stretch { offset, length, channel, timestamp }])?;
+        if lost.is_none() {
+            self.cover_rest()?;
         }
         let (state, exit_code, signal, error) = match end {
             End::Exited(code) => (State::Exited, Some(*code), None, None),
@@ -256,6 +282,7 @@ impl Writer {
             signal,
             error,
             lost,
+            gap: self.gap(),
         };
         let mut bytes = serde_json::to_vec_pretty(&last)?;
         bytes.push(b'\n');
@@ -292,8 +319,7 @@ pub(super) enum OnDisk {
 /// Files of a session that must be synced.
 #[derive(Debug)]
 pub(super) struct Unsynced {
-    output: File,
-    index: File,
+    output: Recent,
     folder: Folder,
     sessions: Folder,
 }
@@ -308,8 +334,7 @@ impl Unsynced {
 
     /// Syncs the output.
     pub(super) fn sync_output(&self) -> io::Result<()> {
-        self.output.sync_data()?;
-        self.index.sync_data()
+        self.output.sync()
     }
 }
 

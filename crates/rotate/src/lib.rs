@@ -24,7 +24,7 @@ mod part;
 pub use append::{append, open_locked, rotate_if_full};
 pub use compress::compress;
 pub use history::History;
-pub use part::{Content, Part, PartError};
+pub use part::{Content, Part, PartError, list as parts};
 
 /// How large a file may become before it is rotated, in bytes.
 pub const LIMIT: u64 = 16 << 20;

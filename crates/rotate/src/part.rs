@@ -71,7 +71,7 @@ fn split(path: &Path) -> (String, String) {
 }
 
 /// The parts of the live file at `path`, oldest first.
-pub(crate) fn list(path: &Path) -> io::Result<Vec<Part>> {
+pub fn list(path: &Path) -> io::Result<Vec<Part>> {
     let entries = match std::fs::read_dir(folder(path)) {
         Ok(entries) => entries,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {

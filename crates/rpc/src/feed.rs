@@ -223,9 +223,15 @@ impl Reader {
     }
 
     fn gap(&self, to: u64) -> Vec<u8> {
-        let payload = serde_json::json!({ "from": self.next, "to": to });
-        event_line(GAP, self.feed.agent_id(), self.next, &payload)
+        gap_line(self.feed.agent_id(), self.next..to)
     }
+}
+
+/// The line that stands for the events `missing` of `agent_id`.
+#[must_use]
+pub fn gap_line(agent_id: &str, missing: Range<u64>) -> Vec<u8> {
+    let payload = serde_json::json!({ "from": missing.start, "to": missing.end });
+    event_line(GAP, agent_id, missing.start, &payload)
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ fn decide() -> io::Result<Finding> {
     io::stdin().read_to_string(&mut text)?;
     let event: Value = serde_json::from_str(&text)?;
     let cwd = event["cwd"].as_str().ok_or_else(|| io::Error::other("cwd is missing"))?;
-    let home = std::env::home_dir().ok_or_else(|| io::Error::other("cannot determine the home directory"))?;
+    let home = std::env::home_dir().ok_or_else(|| io::Error::other("cannot determine the home folder"))?;
     Ok(inspect_call(&Call {
         tool: event["tool_name"].as_str().unwrap_or_default().to_owned(),
         input: event["tool_input"].clone(),

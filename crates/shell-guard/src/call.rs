@@ -17,11 +17,11 @@ pub struct Call {
 /// Where a call would run. Relative paths, `~` and `$HOME` resolve against it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The working directory, absolute.
+    /// The working folder, absolute.
     pub cwd: PathBuf,
     /// The agent's workspace, absolute. A rule's `/path` is relative to it.
     pub workspace: PathBuf,
-    /// The user's home directory, absolute.
+    /// The user's home folder, absolute.
     pub home: PathBuf,
     /// What belongs to murmur here.
     pub own: Own,
@@ -30,7 +30,7 @@ pub struct Place {
 /// What no agent may change and no rule can allow: murmur, its data, and the agent's program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Own {
-    /// Absolute paths of programs and directories, both as written and with symbolic links resolved.
+    /// Absolute paths of programs and folders, both as written and with symbolic links resolved.
     pub paths: Vec<PathBuf>,
     /// The agent's process and the processes that supervise it.
     pub processes: Vec<u32>,
@@ -38,7 +38,7 @@ pub struct Own {
     pub is_manager: bool,
     /// Programs that the user has run before or after the agent, without a guard: absolute paths. The agent may read them.
     pub gates: Vec<PathBuf>,
-    /// Variables that murmur sets for each agent, with the directories they name.
+    /// Variables that murmur sets for each agent, with the folders they name.
     pub variables: Vec<(&'static str, PathBuf)>,
 }
 

@@ -11,7 +11,7 @@ Check whether a shell command would do catastrophic damage. Nothing is run.
 
 Usage: shell-guard check [--cwd DIR] [--home DIR] COMMAND
 
-  --cwd DIR   Check it as run in this directory [default: the current one]
+  --cwd DIR   Check it as run in this folder [default: the current one]
   --home DIR  What ~ and $HOME mean in it [default: $HOME]
 
 Exit codes: 0 allowed, 1 refused, 2 wrong usage, 3 in doubt, 4 changes what controls the next run
@@ -34,7 +34,7 @@ enum UsageError {
     UnknownCommand(String),
     #[error("a command is missing")]
     NoCommand,
-    #[error("{0} needs a directory")]
+    #[error("{0} needs a folder")]
     NoFolder(String),
     #[error("{option} must be an absolute path: {}", .path.display())]
     Relative { option: String, path: PathBuf },
@@ -42,9 +42,9 @@ enum UsageError {
     Several,
     #[error("COMMAND is missing")]
     Nothing,
-    #[error("cannot determine the current directory: {0}")]
+    #[error("cannot determine the current folder: {0}")]
     NoCwd(io::Error),
-    #[error("cannot determine the home directory; use --home")]
+    #[error("cannot determine the home folder; use --home")]
     NoHome,
 }
 

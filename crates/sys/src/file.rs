@@ -91,7 +91,7 @@ pub enum NotAFile {
     /// A link whose target does not exist.
     #[error("it is a dangling symlink, not a file")]
     DanglingLink,
-    /// A directory.
+    /// A folder.
     #[error("it is a folder, not a file")]
     Folder,
     /// A FIFO.

@@ -45,7 +45,7 @@ pub struct Run {
     pub version: String,
     /// The arguments after the program's name.
     pub argv: Vec<String>,
-    /// The working directory, scrubbed: `/workspace`.
+    /// The working folder, scrubbed: `/workspace`.
     pub cwd: String,
     /// The relevant environment variables.
     pub env: BTreeMap<String, String>,

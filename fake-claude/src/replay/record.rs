@@ -39,7 +39,7 @@ pub struct RecordPlan {
     pub version: String,
     /// Its arguments.
     pub argv: Vec<OsString>,
-    /// Its working directory.
+    /// Its working folder.
     pub cwd: PathBuf,
     /// Additional environment variables.
     pub env: Vec<(OsString, OsString)>,

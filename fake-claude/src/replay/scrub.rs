@@ -25,7 +25,7 @@ use volatile::Ids;
 /// Facts about the machine and user that made a recording.
 #[derive(Debug, Clone, Default)]
 pub struct Identity {
-    /// The working directory in every form that may be printed (as given, and with symlinks resolved).
+    /// The working folder in every form that may be printed (as given, and with symlinks resolved).
     pub cwd: Vec<PathBuf>,
     /// The home folder in the same forms.
     pub home: Vec<PathBuf>,

@@ -19,7 +19,8 @@ const MOST: usize = 256;
 const FOREVER: Duration = Duration::MAX;
 
 /// The events after which a host is queried again; others change nothing that is shown. A gap may hide any of them.
-const TELLING: [&str; 6] = ["state", "session", "tool_use", "tool_result", "result", GAP];
+const TELLING: [&str; 8] =
+    ["state", "session", "tool_use", "tool_result", "result", "hold", "hold_over", GAP];
 
 /// The hosts being queried and followed.
 #[derive(Debug)]

@@ -35,7 +35,7 @@ impl Case {
         self.host(
             id,
             session,
-            Standing::Up { state, word: state.word(), pid: Some(1), call, background: 0 },
+            Standing::Up { state, word: state.word(), pid: Some(1), call, background: 0, hold: None },
             at,
         )
     }

@@ -16,6 +16,8 @@ pub(super) struct Object<'a> {
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     background: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hold_until: Option<String>,
     alive: Option<bool>,
     source: Source,
     tool_name: &'a str,
@@ -37,6 +39,7 @@ pub(super) fn of(agent: &Agent, now: Timestamp) -> Object<'_> {
         health: agent.health,
         state: agent.state,
         background: Some(agent.background).filter(|tasks| *tasks > 0),
+        hold_until: agent.hold.map(clock::rfc3339),
         alive: agent.alive,
         source: agent.source,
         tool_name: &agent.tool_name,

@@ -83,9 +83,10 @@ fn cells(agent: &Agent, now: Timestamp) -> [String; 9] {
     [id, state, tool, action, task, branch, workspace, age(agent.age(now)), agent.health.word().to_owned()]
 }
 
-/// The state of `agent`, with the number of its background tasks.
+/// The state of `agent`, with the number of its background tasks, and whether its account is on hold.
 pub(super) fn state(agent: &Agent) -> String {
-    format!("{}{}", agent.state, in_background(agent.background as u64))
+    let hold = if agent.hold.is_some() { ", on hold" } else { "" };
+    format!("{}{}{hold}", agent.state, in_background(agent.background as u64))
 }
 
 /// The last action of `agent`, or its error.
@@ -210,6 +211,7 @@ mod tests {
             source: Source::Pulse,
             state: "running",
             background: 0,
+            hold: None,
             tool_name: "Bash".to_owned(),
             last_action: action.to_owned(),
             current_task: "Mend\u{1b}[2J the build".to_owned(),

@@ -20,7 +20,7 @@ use murmur_core::config::backend::Backend;
 use murmur_core::id::AgentId;
 use murmur_rpc::client::{AskError, Client};
 use murmur_rpc::envelope::{Event, LAGGED, Line};
-use murmur_rpc::feed::Past;
+use murmur_rpc::feed::{Past, gap_line};
 use murmur_store::journal::read::{Backward, Entries, Found};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -200,7 +200,7 @@ impl<W: Write> Follower<'_, W> {
         let agent = self.agent;
         let (capture, backend) =
             ran.with_context(|| format!("agent {agent} has ended, and its output was not captured"))?;
-        let Some(next) = self.next else {
+        let Some(mut next) = self.next else {
             bail!(failure!("agent {agent} has ended"; "show its output with: murmur attach {agent} --from 0"))
         };
         let kept = StoredEvents {
@@ -216,7 +216,13 @@ impl<W: Write> Follower<'_, W> {
             opened.with_context(|| format!("cannot read capture session {capture} of {agent}"))?;
         loop {
             let mut page = Vec::new();
-            if replay.fill(&mut page, PAGE)?.is_empty() {
+            let events = replay.fill(&mut page, PAGE)?;
+            if events.start > next && !events.is_empty() {
+                let gap = gap_line(agent.as_str(), next..events.start);
+                self.show(&serde_json::from_slice(&gap)?, gap.trim_ascii_end())?;
+            }
+            next = events.end.max(next);
+            if events.is_empty() {
                 match replay.lost() {
                     Some(reason) => bail!("the rest of {agent}'s output was not captured: {reason}"),
                     None => return Ok(()),

@@ -107,6 +107,7 @@ fn live(out: &mut impl Write, status: &Status) -> io::Result<()> {
         ("Beat", status.info.beat.as_ref().map(BeatId::as_str)),
         ("Session", status.session_id.as_ref().map(SessionId::as_str)),
         ("Lost", status.lost.as_deref()),
+        ("On hold until", status.hold.as_deref()),
     ];
     for (name, text) in lines.into_iter().filter_map(|(name, text)| Some((name, text?))) {
         writeln!(out, "{name}: {}", plain_line(text))?;

@@ -6,12 +6,14 @@ use super::super::user_env::UserEnv;
 use super::super::{runtime, verbose};
 use crate::beat::{self, BeatError, Job, StopReason};
 use crate::daemon::launch::BeatReport;
+use crate::host::capture::Destination;
 use crate::host::event::Progress;
 use crate::host::launch::StartReport;
 use crate::host::process::{Ending, undecided};
 use crate::host::protocol::AgentInfo;
 use crate::host::record::Ended;
 use crate::host::registration::Registration;
+use crate::host::run::holds::Watched;
 use crate::host::run::{self as host, Spec};
 use crate::host::state::Kind;
 use anyhow::{Context, bail};
@@ -238,11 +240,19 @@ fn spec(
         info,
         invocation: agent.invocation,
         conversation: agent.conversation,
-        limits: None,
-        captures: captures(),
+        bounds: None,
+        captures: Destination {
+            root: captures(),
+            limits: Settings::read(&user.settings.settings())?.captures,
+            group: None,
+        },
         hook: agent.hook,
         decisions: dir.decisions(),
         is_audited: policy.guard,
+        watched: Some(Watched {
+            dir: dir.clone(),
+            account: backend::account(&args.backend, &user.home, &own_env),
+        }),
     };
     Ok((spec, start.file, agent.folder))
 }

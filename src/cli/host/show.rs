@@ -3,6 +3,7 @@
 use super::super::pieces::Pieces;
 use super::super::reported;
 use super::super::style::{Style, plain_line, plain_text};
+use murmur_core::usage_limit::spoken;
 use murmur_rpc::envelope::Event;
 use serde_json::Value;
 use std::io::{self, Write};
@@ -18,10 +19,11 @@ pub(super) fn event(
     event: &Event,
 ) -> io::Result<()> {
     let payload = &event.payload;
-    let text = |key: &str| payload.get(key).and_then(Value::as_str).unwrap_or_default();
-    let number = |key: &str| payload.get(key).and_then(Value::as_u64);
+    let value = |key: &str| reported::value(payload, key);
+    let text = |key: &str| value(key).and_then(Value::as_str).unwrap_or_default();
+    let number = |key: &str| value(key).and_then(Value::as_u64);
     let indent = if text("parent").is_empty() { "" } else { "  " };
-    let is_set = |key: &str| payload.get(key) == Some(&Value::Bool(true));
+    let is_set = |key: &str| value(key) == Some(&Value::Bool(true));
     if event.event_type == "chat" && is_set("chunk") {
         if let Some(lines) = pieces.add(text("text")) {
             writeln!(out, "{indent}{}", plain_text(&lines))?;
@@ -44,11 +46,11 @@ pub(super) fn event(
             if pieces.is_new(text("id"), &call) { tagged("tool", call) } else { Ok(()) }
         }
         "tool_result" => {
-            let tag = if payload.get("is_error") == Some(&Value::Bool(true)) { "failed" } else { "answer" };
+            let tag = if is_set("isError") { "failed" } else { "answer" };
             tagged(tag, short(text("output")))
         }
         "result" => {
-            let is_error = payload.get("is_error") == Some(&Value::Bool(true));
+            let is_error = is_set("isError");
             let errors =
                 payload.get("errors").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
             let errors: Vec<&str> = errors.iter().filter_map(Value::as_str).collect();
@@ -56,14 +58,14 @@ pub(super) fn event(
             let told = || told.unwrap_or_else(|| errors.join("; "));
             let mut facts: Vec<String> =
                 is_error.then(|| format!("error: {}", short(&told()))).into_iter().collect();
-            facts.extend(number("num_turns").map(|turns| format!("turns {turns}")));
-            facts.extend(payload.get("cost_usd").and_then(Value::as_f64).map(|cost| format!("${cost:.4}")));
-            facts.extend(number("duration_ms").map(|ms| format!("{ms} ms")));
+            facts.extend(number("numTurns").map(|turns| format!("turns {turns}")));
+            facts.extend(value("costUsd").and_then(Value::as_f64).map(|cost| format!("${cost:.4}")));
+            facts.extend(number("durationMs").map(|ms| format!("{ms} ms")));
             tagged("turn over", facts.join(", "))
         }
         "state" => tagged("state", state(payload)),
         "session" => {
-            tagged("session", format!("{} {}", plain_line(text("model")), plain_line(text("session_id"))))
+            tagged("session", format!("{} {}", plain_line(text("model")), plain_line(text("sessionId"))))
         }
         "stderr" => tagged("stderr", plain_line(text("text"))),
         "retry" => tagged(
@@ -72,7 +74,7 @@ pub(super) fn event(
                 "{} of {} in {} ms ({})",
                 number("attempt").unwrap_or(0),
                 number("of").unwrap_or(0),
-                number("delay_ms").unwrap_or(0),
+                number("delayMs").unwrap_or(0),
                 number("status").map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"))
             ),
         ),
@@ -85,6 +87,11 @@ pub(super) fn event(
             ),
         ),
         "lost" => tagged("lost", format!("output is no longer captured: {}", plain_line(text("reason")))),
+        "hold" => {
+            let limit = format!("the {} limit is reached", spoken(text("window")));
+            tagged("hold", plain_line(&format!("{limit}; the account is on hold until {}", text("until"))))
+        }
+        "hold_over" => tagged("hold", "the account is no longer on hold".to_owned()),
         "problem" => tagged("problem", plain_line(text("text"))),
         "oversized" => tagged("note", format!("skipped a line of {} bytes", number("bytes").unwrap_or(0))),
         "cost" => Ok(()),

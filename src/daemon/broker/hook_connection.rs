@@ -62,7 +62,8 @@ impl HookConnection {
                 line = self.lines.next() => {
                     let line: Line = serde_json::from_slice(line.ok()??).ok()?;
                     let says = |key| line.payload.get(key).and_then(Value::as_bool).unwrap_or(false);
-                    let (may_defer, waits) = (says("may_defer"), says("waits"));
+                    // The second key is that of earlier hooks.
+                    let (may_defer, waits) = (says("mayDefer") || says("may_defer"), says("waits"));
                     if line.msg_type != LATE {
                         return None;
                     }

@@ -1,10 +1,13 @@
-//! Removes captures: packed ones of beats by age and size, others once they expire.
+//! Removes captures: those of beats by age and size, others once they expire.
 
 use super::{Collector, Removed};
+use derun::id::SessionId;
 use derun::log::Log;
-use derun::pack;
+use derun::pack::{self, Label, Pack};
 use derun::retention;
 use derun::store::{DEFAULT_RETENTION, Store};
+use derun::unpacked::{self, Unpacked};
+use jiff::Timestamp;
 use murmur_core::config::captures::Captures;
 use murmur_core::retention::{Beat, Capture, Why, removals};
 use std::io;
@@ -22,28 +25,30 @@ impl Collector<'_> {
             return;
         }
         let collected = Store::open(root).map_err(io::Error::other).and_then(|store| {
-            self.packs(&store, &sessions, limits)?;
+            self.beats(&store, &sessions, limits)?;
             self.expired(&store, &sessions)
         });
         self.record("clean up", &sessions, collected);
     }
 
-    fn packs(&mut self, store: &Store, sessions: &Path, limits: &Captures) -> io::Result<()> {
-        let mut packs = pack::list(store)?;
-        packs.retain(|pack| pack.id.time().is_some());
-        let capture = |pack: &pack::Pack| {
-            Some(Capture { started: pack.id.time()?, bytes: pack.size.next_multiple_of(BLOCK) })
+    fn beats(&mut self, store: &Store, sessions: &Path, limits: &Captures) -> io::Result<()> {
+        let unpacked = unpacked::list(store, self.now)?.into_iter().map(Stored::Unpacked);
+        let mut stored: Vec<Stored> =
+            pack::list(store)?.into_iter().map(Stored::Packed).chain(unpacked).collect();
+        stored.retain(|stored| stored.id().time().is_some());
+        stored.sort_by(|one, other| one.id().cmp(other.id()));
+        let capture = |stored: &Stored| {
+            Some(Capture { started: stored.id().time()?, bytes: stored.size().next_multiple_of(BLOCK) })
         };
-        let captures: Vec<Capture> = packs.iter().filter_map(capture).collect();
+        let captures: Vec<Capture> = stored.iter().filter_map(capture).collect();
         let beat = |place: usize| {
-            let label = pack::label(store, &packs[place].id).ok()?;
-            Some(Beat { heartbeat: label.group, failed: label.failed })
+            let Label { group, failed } = stored[place].label(store)?;
+            Some(Beat { heartbeat: group, failed })
         };
         for (place, why) in removals(&captures, limits, self.now, beat) {
-            let id = &packs[place].id;
-            let path = sessions.join(format!("{id}.zst"));
+            let path = sessions.join(stored[place].name());
             if !self.is_dry_run {
-                self.record("remove", &path, pack::remove(store, id));
+                self.record("remove", &path, stored[place].remove(store, self.now));
             }
             let why = match why {
                 Why::Age => "too old",
@@ -56,12 +61,60 @@ impl Collector<'_> {
 
     fn expired(&mut self, store: &Store, sessions: &Path) -> io::Result<()> {
         for name in retention::expired(store, DEFAULT_RETENTION, self.now)? {
-            self.note_removal(&sessions.join(name), "expired");
+            let path = sessions.join(name);
+            if self.removed.iter().all(|removed| removed.path != path) {
+                self.note_removal(&path, "expired");
+            }
         }
         if !self.is_dry_run {
             let mut log = Log::open(store.root());
             retention::sweep(store, DEFAULT_RETENTION, self.now, &mut log, || ControlFlow::Continue(()))?;
         }
         Ok(())
+    }
+}
+
+/// The capture of a beat that ended.
+enum Stored {
+    Packed(Pack),
+    /// It was too large, or the beat's process was killed.
+    Unpacked(Unpacked),
+}
+
+impl Stored {
+    fn id(&self) -> &SessionId {
+        match self {
+            Self::Packed(pack) => &pack.id,
+            Self::Unpacked(unpacked) => &unpacked.id,
+        }
+    }
+
+    fn size(&self) -> u64 {
+        match self {
+            Self::Packed(pack) => pack.size,
+            Self::Unpacked(unpacked) => unpacked.size,
+        }
+    }
+
+    /// Its name in the folder of sessions.
+    fn name(&self) -> String {
+        match self {
+            Self::Packed(pack) => format!("{}.zst", pack.id),
+            Self::Unpacked(unpacked) => unpacked.id.to_string(),
+        }
+    }
+
+    fn label(&self, store: &Store) -> Option<Label> {
+        match self {
+            Self::Packed(pack) => pack::label(store, &pack.id).ok(),
+            Self::Unpacked(unpacked) => Some(unpacked.label.clone()),
+        }
+    }
+
+    fn remove(&self, store: &Store, now: Timestamp) -> io::Result<()> {
+        match self {
+            Self::Packed(pack) => pack::remove(store, &pack.id),
+            Self::Unpacked(unpacked) => unpacked::remove(store, &unpacked.id, now).map(drop),
+        }
     }
 }

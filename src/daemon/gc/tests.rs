@@ -168,3 +168,50 @@ fn an_empty_folder_is_checked_again_in_a_day() {
     let collected = collect(&Scope { dir: &dir, captures: None, is_dry_run: false }, now);
     assert_eq!((collected.next, collected.error.is_none()), (now + DAY, true));
 }
+
+/// A capture of the heartbeat `group` in `root`, of a beat whose process was killed.
+fn killed(root: &Path, group: &str, bytes: usize, now: Timestamp) -> derun::id::SessionId {
+    use derun::record::{Channel, Meta, TransportMode};
+    let store = derun::store::Store::open(root).unwrap();
+    let new = derun::store::NewSession {
+        id: None,
+        command: vec!["claude".to_owned()],
+        working_directory: "/work".to_owned(),
+        retention: std::time::Duration::from_secs(90 * 86_400),
+        transport: TransportMode::Pipe,
+        tty_attached: false,
+        max_bytes: None,
+        group: Some(group.to_owned()),
+    };
+    let mut writer = store.create(new, now).unwrap();
+    writer.append(Channel::Stdout, &vec![b'x'; bytes], now).unwrap();
+    let id = writer.id().clone();
+    drop(writer);
+    let path = root.join("sessions").join(id.as_str()).join("meta.json");
+    let mut meta: Meta = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    meta.owner.as_mut().unwrap().started -= 1;
+    std::fs::write(&path, serde_json::to_vec(&meta).unwrap()).unwrap();
+    id
+}
+
+#[test]
+fn captures_of_killed_beats_count_and_expire_like_others() {
+    let fixture = Fixture::new();
+    let root = fixture._folder.path().join("captures");
+    let begin = |days: i64, group, bytes| killed(&root, group, bytes, fixture.now - DAY * days as i32);
+    let ids = [begin(100, "a", 10), begin(50, "a", 600_000), begin(40, "b", 10), begin(3, "a", 600_000)];
+    let collect = |limits: Captures, is_dry_run| {
+        let scope = Scope { dir: &fixture.dir, captures: Some((&root, limits)), is_dry_run };
+        let collected = collect(&scope, fixture.now);
+        assert!(collected.error.is_none(), "{collected:?}");
+        let name = |removed: &Removed| removed.path.file_name().unwrap().to_str().unwrap().to_owned();
+        collected.removed.iter().map(|removed| (name(removed), removed.why)).collect::<Vec<_>>()
+    };
+    let limits = Captures { max: "1MiB".parse().unwrap(), ..Captures::default() };
+    let expected = [(ids[0].to_string(), "too old"), (ids[1].to_string(), "captures exceed max")];
+    assert_eq!(collect(limits, true), expected);
+    assert_eq!(collect(limits, false), expected);
+    assert_eq!(collect(limits, false), []);
+    let left = std::fs::read_dir(root.join("sessions")).unwrap().count();
+    assert_eq!(left, 2, "the newest of each stays");
+}

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use murmur_core::config::schedule_options::Overlap;
 use murmur_core::id::BeatId;
 use murmur_core::schedule::timely::{self, StartDecision};
+use sys::clock::rfc3339;
 
 impl Heartbeats {
     /// Decides on every due heartbeat whose options may keep it from starting now.
@@ -19,8 +20,15 @@ impl Heartbeats {
             .collect();
         for place in due {
             let runs = self.own_beat(&self.entries[place]).is_some();
-            self.change(place, |entry| entry.settle(runs, now));
+            let mut dropped = None;
+            self.change(place, |entry| dropped = entry.settle(runs, now));
+            self.dropped.extend(dropped);
         }
+    }
+
+    /// Takes what to log about runs that were dropped.
+    pub fn take_dropped(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.dropped)
     }
 
     /// The running beats to end because their heartbeats are due again. Each is returned once.
@@ -71,20 +79,23 @@ impl Entry {
         }
     }
 
-    /// Decides whether it may start now that it is due. `runs` is whether its last beat does.
-    fn settle(&mut self, runs: bool, now: Timestamp) {
+    /// Decides whether it may start now that it is due. `runs` is whether its last beat does. If the run is dropped, returns what
+    /// to log about that.
+    fn settle(&mut self, runs: bool, now: Timestamp) -> Option<String> {
         self.settle_trigger(now);
         if self.next.is_some_and(|next| next > now) && self.trigger_due().is_some() {
-            return;
+            return None;
         }
         let heartbeat = &self.heartbeat;
         let (Some(schedule), Some(options), Some(next)) =
             (&heartbeat.schedule, &heartbeat.options, self.next)
         else {
-            return;
+            return None;
         };
+        let mut why = "it is too late for it";
         let decision = match self.overlap() {
             Some(Overlap::Skip) if runs && next <= now => {
+                why = "the last one is still running";
                 StartDecision::Skip(timely::skipped(schedule, options, &heartbeat.id, next, now))
             }
             _ => timely::judge(schedule, options, &heartbeat.id, (next, !self.seen), now),
@@ -95,10 +106,13 @@ impl Entry {
             StartDecision::Wait(Some(opens)) => self.opens = Some(opens),
             StartDecision::Wait(None) => self.next = None,
             StartDecision::Skip(from) => {
+                let dropped = format!("dropped the run of {} at {}: {why}", heartbeat.id, rfc3339(next));
                 self.anchor = Some(from);
                 self.count_from(now);
+                return Some(dropped);
             }
         }
+        None
     }
 }
 

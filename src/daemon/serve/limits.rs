@@ -1,7 +1,7 @@
 //! Reads what keeps heartbeats from starting: what agents reported of usage limits, and what the journal says of budgets.
 
 use super::Runner;
-use crate::daemon::budgets::budget_line;
+use crate::daemon::budgets::{NewlyUsedUp, budget_line};
 use crate::daemon::heartbeats::Held;
 use crate::daemon::state::Event;
 use jiff::Timestamp;
@@ -29,11 +29,17 @@ impl<L: FnMut(&str)> Runner<L> {
         }
     }
 
-    /// Takes over the budgets of `heartbeats`; returns those that are over budget.
+    /// Takes over the budgets of `heartbeats`; returns those that are over budget. Reports budgets that beats used up while no
+    /// daemon ran.
     pub(super) fn load_budgets(&mut self, heartbeats: &[Heartbeat]) -> HashMap<HeartbeatId, Held> {
         let now = clock::now();
         let loaded = self.budgets.load(&self.dir.journal(), heartbeats.iter(), now);
-        self.log_unread_budgets(loaded);
+        if self.log_unread_budgets(loaded) == Some(true) {
+            let found = self.budgets.unreported(&self.dir.journal(), heartbeats.iter(), now);
+            for newly in self.log_unread_budgets(found).unwrap_or_default() {
+                self.report_budget(&newly, now);
+            }
+        }
         self.over_budget(heartbeats.iter(), now)
     }
 
@@ -51,14 +57,18 @@ impl<L: FnMut(&str)> Runner<L> {
                 return None;
             }
             for newly in &used_up {
-                let line = budget_line(newly, now);
-                (self.log)(line.summary.as_deref().unwrap_or_default());
-                let kept = self.write_behind.keep(line);
-                self.log_error(kept);
+                self.report_budget(newly, now);
             }
         }
         let heartbeats = self.state.heartbeats().entries().iter().map(|entry| &entry.heartbeat);
         Some(Event::OverBudget(self.over_budget(heartbeats, now)))
+    }
+
+    fn report_budget(&mut self, newly: &NewlyUsedUp, now: Timestamp) {
+        let line = budget_line(newly, now);
+        (self.log)(line.summary.as_deref().unwrap_or_default());
+        let kept = self.write_behind.keep(line);
+        self.log_error(kept);
     }
 
     fn over_budget<'a>(

@@ -22,9 +22,11 @@ impl State {
         }
         // An unread line may end a resumed beat, so nothing is resumed before that.
         let new_id = self.new_id;
-        let replaced = self.heartbeats.replace(now).into_iter().map(Effect::ReplaceBeat);
+        let replaced: Vec<Effect> =
+            self.heartbeats.replace(now).into_iter().map(Effect::ReplaceBeat).collect();
         let due = self.heartbeats.start_due(now, !self.unread, AT_ONCE, || new_id(now));
-        replaced.chain(due.into_iter().flat_map(|start| self.begin(start, false))).collect()
+        let dropped = self.heartbeats.take_dropped().into_iter().map(Effect::Log);
+        dropped.chain(replaced).chain(due.into_iter().flat_map(|start| self.begin(start, false))).collect()
     }
 
     fn begin(&mut self, start: Start, requested: bool) -> [Effect; 2] {

@@ -1,6 +1,7 @@
 use super::*;
 use murmur_agent::event::Json;
 use serde_json::json;
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
@@ -122,6 +123,26 @@ fn a_rotated_record_is_followed() {
     // A symlink is not read.
     std::os::unix::fs::symlink("old", path(&watch.folder)).unwrap();
     assert_eq!(watch.call("t5", "hi", false), Some("Bash(run t5)".to_owned()));
+}
+
+#[test]
+fn decisions_in_parts_that_came_and_went_count() {
+    let mut watch = Watch::new();
+    let path = path(&watch.folder);
+    watch.decide("t1");
+    assert_eq!(watch.call("t1", "hi", false), None);
+    // Rotated twice and compressed before the next call's result.
+    for id in ["t2", "t3", "t4"] {
+        let full = |path: &Path| OpenOptions::new().append(true).create(true).open(path);
+        rotate::append(&path, b"{}\n", 1, full, |_| Ok(())).unwrap();
+        watch.decide(id);
+        rotate::compress(&path).unwrap();
+    }
+    for id in ["t2", "t3", "t4"] {
+        assert_eq!(watch.call(id, "hi", false), None, "{id}");
+    }
+    assert_eq!(watch.call("t5", "hi", false), Some("Bash(run t5)".to_owned()));
+    assert_eq!(watch.call("t2", "again", false), Some("Bash(run t2)".to_owned()));
 }
 
 #[test]

@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 pub(super) fn task(task: &Task) -> Value {
     given([
         ("stage", json!(task.stage)),
-        ("task_id", text(&task.id)),
+        ("taskId", text(&task.id)),
         ("kind", text(&task.kind)),
         ("description", text(&task.description)),
         ("background", json!(task.is_background)),
         ("status", text(&task.status)),
         ("summary", text(&task.summary)),
-        ("last_tool", text(&task.last_tool)),
-        ("tool_use_id", text(&task.tool_use_id)),
+        ("lastTool", text(&task.last_tool)),
+        ("toolUseId", text(&task.tool_use_id)),
     ])
 }
 
@@ -26,8 +26,8 @@ pub(super) fn compaction(compaction: &Compaction) -> Value {
         Compaction::Done { trigger, pre_tokens, post_tokens } => given([
             ("stage", json!("done")),
             ("trigger", text(trigger)),
-            ("pre_tokens", json!(pre_tokens)),
-            ("post_tokens", json!(post_tokens)),
+            ("preTokens", json!(pre_tokens)),
+            ("postTokens", json!(post_tokens)),
         ]),
     }
 }
@@ -37,7 +37,7 @@ pub(super) fn rate_limit(limit: &RateLimit) -> Value {
     given([
         ("status", json!(limit.status)),
         ("window", text(&limit.window)),
-        ("resets_at", json!(limit.resets_at)),
+        ("resetsAt", json!(limit.resets_at)),
         ("utilization", json!(limit.utilization)),
     ])
 }

@@ -50,6 +50,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             attached_clients: feed.readers(),
             last_event_at: Some(clock::rfc3339(self.capture.last_at())),
             call: self.activity.calls.newest().cloned(),
+            hold: self.hold.as_ref().map(|hold| clock::rfc3339(hold.until)),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! When and why the host ends its agent: its time limit, its turn limit, or a finished turn.
 
 use super::Host;
+use crate::host::bounds::{Allowance, Turns};
 use crate::host::event::{Own, Progress};
-use crate::host::limits::{Allowance, Turns};
 use crate::host::process::{Ending, undecided};
 use crate::host::protocol::GRACE;
 use crate::host::state::Input;
@@ -19,8 +19,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
 
     /// When the agent is ended because its turn is over and no other has started.
     pub(super) fn settles_at(&self) -> Option<Instant> {
-        let limits = self.spec.limits.filter(|_| self.stopped.is_none())?;
-        let wait = if self.dialog.outlives_turn() { Duration::ZERO } else { limits.background_wait };
+        let bounds = self.spec.bounds.filter(|_| self.stopped.is_none())?;
+        let wait = if self.dialog.outlives_turn() { Duration::ZERO } else { bounds.background_wait };
         Some(self.begun + self.activity.ended_turn()? + wait)
     }
 
@@ -106,7 +106,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             return self.settle(false);
         }
         self.end_as(|host| Ending::TimedOut {
-            limit: host.spec.limits.map(|limits| limits.time).unwrap_or_default(),
+            limit: host.spec.bounds.map(|bounds| bounds.time).unwrap_or_default(),
             waited: host.allowance.as_ref().map(Allowance::waited).unwrap_or_default(),
             doing: host.activity.doing(host.begun.elapsed()),
         });

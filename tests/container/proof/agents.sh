@@ -67,7 +67,7 @@ inside /bin/murmur host spawn "Hello." --agent-id site-1 --worktree /data/site >
 kill -TERM "$first"
 end
 [[ $code == 0 ]] || fail "the daemon ends with $code"
-[[ $(jq '.result.ended_at | type' "$volume/.murmur/hosts/site-1.json") == '"string"' ]] ||
+[[ $(jq '.result.endedAt | type' "$volume/.murmur/hosts/site-1.json") == '"string"' ]] ||
   fail "the host did not end: $(<"$volume/.murmur/hosts/site-1.json")"
 [[ ! -e $volume/.murmur/hosts/site-1.sock ]] || fail "the host left its socket"
 

@@ -63,7 +63,7 @@ fn a_client_that_waits_for_events_or_a_response_is_not_idle() {
     let mut follower = env.connect();
     follower.ask("attach", &json!({}));
     let mut asking = env.connect();
-    let call = json!({ "agent": "site-1", "session": "s", "tool_use_id": "t1", "tool": "Bash",
+    let call = json!({ "agent": "site-1", "session": "s", "toolUseId": "t1", "tool": "Bash",
         "input": { "command": "git push" }, "cwd": site.0, "workspace": site.0, "project": "site",
         "whom": "person", "wait": 120, "expiry": 86400, "hook": "00c0ffee00c0ffee" });
     let request = json!({ "msg_type": "permission.request", "id": "1", "payload": call });

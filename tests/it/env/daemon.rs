@@ -67,6 +67,16 @@ impl Daemon {
         assert!(matches!(&said[..], [last] if last.ends_with("murmur stopped")), "{said:#?}");
     }
 
+    /// Stops it; every line that it printed before contains `words`, and there is one.
+    pub(crate) fn stop_after_saying(self, words: &str) {
+        self.says(words);
+        self.signal(Signal::TERM);
+        let (status, said) = self.ended();
+        assert!(status.success(), "{status} {said:#?}");
+        let (_stopped, before) = said.split_last().unwrap();
+        assert!(before.iter().all(|line| line.contains(words)), "{said:#?}");
+    }
+
     /// Ends it like a crash. Its beats continue, and hold its stderr.
     pub(crate) fn crash(mut self) {
         self.signal(Signal::KILL);

@@ -97,9 +97,9 @@ fn detach_stops_events_and_attach_starts_them_again() {
     let (agent, next) = talkative(&env);
     let mut peer = agent.peer();
     peer.attach(0);
-    assert_eq!(agent.status()["attached_clients"], 1);
+    assert_eq!(agent.status()["attachedClients"], 1);
     assert_eq!(peer.result("detach", Value::Null), json!({}));
-    assert_eq!(agent.status()["attached_clients"], 0);
+    assert_eq!(agent.status()["attachedClients"], 0);
     peer.attach(next - 2);
     // The early ones are from before.
     let events = peer.until(|event| event["offset"] == next - 2);
@@ -130,7 +130,7 @@ proptest! {
         for (when, share) in moments {
             // Attached during the burst, at a fraction of its events so far.
             watching.until(|event| event["offset"].as_u64() >= Some(when));
-            let next = agent.status()["stream_offset"].as_u64().unwrap();
+            let next = agent.status()["streamOffset"].as_u64().unwrap();
             let from = (next as f64 * share) as u64;
             let mut peer = agent.follow(from);
             peers.push((from, std::thread::spawn(move || peer.rest_lines())));

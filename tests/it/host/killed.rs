@@ -157,7 +157,7 @@ fn ended_agents_are_removed_after_a_day() {
     agent.stop();
     agent.wait_for_end();
     std::fs::write(env.hosts().join("site-1.log"), "what a host had to say\n").unwrap();
-    let ended: Timestamp = env.record(ID)["result"]["ended_at"].as_str().unwrap().parse().unwrap();
+    let ended: Timestamp = env.record(ID)["result"]["endedAt"].as_str().unwrap().parse().unwrap();
     for (hours, left) in [(24, "site-1.json\nsite-1.log"), (25, "")] {
         let cleaned = cleanup::clean(&env.hosts(), ended + SignedDuration::from_hours(hours)).unwrap();
         assert_eq!(cleaned, cleanup::Cleaned::default());

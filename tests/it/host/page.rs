@@ -143,6 +143,8 @@ fn every_documented_event_is_emitted_by_a_host() {
             "waiting",
             "waited",
             "lost",
+            "hold",
+            "hold_over",
             "permission_asked",
             "permission_withdrawn",
             "usage",
@@ -281,7 +283,7 @@ fn the_documented_record_is_valid_and_has_the_real_shape() {
     let example = examples().into_iter().find(|line| line["format"].is_number()).unwrap();
     let read = Record::parse(example.to_string().as_bytes()).unwrap();
     assert_eq!(serde_json::to_value(read).unwrap(), example);
-    assert_eq!(example["protocol_version"], HOST_PROTOCOL_VERSION);
+    assert_eq!(example["protocolVersion"], HOST_PROTOCOL_VERSION);
     let env = Env::new();
     let agent = example_agent(&env);
     let unended = without(&example, "result");

@@ -24,7 +24,7 @@ fn flood(agent: &Live, reading: &mut Peer) -> (Vec<Value>, u64) {
             scope.spawn(|| agent.send("go on"));
             all.extend(reading.until(|event| is_idle_after(event, turns)));
         });
-        if agent.status()["attached_clients"] == 1 {
+        if agent.status()["attachedClients"] == 1 {
             return (all, turns);
         }
     }
@@ -66,7 +66,7 @@ fn a_hundred_stalled_clients_do_not_delay_another() {
     let agent = env.live(&json!({ "burst": BURST }));
     let mut stalled: Vec<Peer> = (0..100).map(|_| agent.follow(0)).collect();
     let mut reading = agent.follow(0);
-    assert_eq!(agent.status()["attached_clients"], 101);
+    assert_eq!(agent.status()["attachedClients"], 101);
     let (all, turns) = flood(&agent, &mut reading);
     assert_seamless(&all, 0);
     agent.assert_answers();

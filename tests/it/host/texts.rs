@@ -161,7 +161,7 @@ fn send_and_stop_report_the_result() {
     [exit 0]
     ");
     let ended = env.murmur(["host", "status", ID, "--json"]).json();
-    assert_snapshot!(keys(&ended), @"agent_id backend capture kind pid project result role started_at state worktree");
+    assert_snapshot!(keys(&ended), @"agent_id backend capture kind pid project result role startedAt state worktree");
     assert_eq!((&ended["state"], &ended["result"]["exit"]), (&json!("exited"), &json!({ "code": 0 })));
     assert_snapshot!(env.run(["attach", ID]), @"
     | error: agent site-1 has ended

@@ -292,7 +292,7 @@ fn process_memory(pid: i64) -> usize {
 
 /// A call that waits for a person.
 fn waiting(env: &Env, agent: &str, number: usize, command: &str) -> Value {
-    json!({ "agent": agent, "session": "s", "tool_use_id": format!("t{number}"), "tool": "Bash",
+    json!({ "agent": agent, "session": "s", "toolUseId": format!("t{number}"), "tool": "Bash",
         "input": { "command": command }, "cwd": env.root(), "workspace": env.root(), "project": "site",
         "whom": "person", "wait": 120, "hook": format!("{number:016x}") })
 }

@@ -106,6 +106,44 @@ fn agents_are_shown_if_the_daemons_response_is_invalid() {
 }
 
 #[test]
+fn a_daemon_of_an_earlier_version_is_asked_with_its_keys() {
+    use std::io::{BufRead, BufReader, Write};
+    let env = Env::new();
+    env.create_data();
+    let daemon = std::os::unix::net::UnixListener::bind(env.data().join("murmur.sock")).unwrap();
+    let asking = std::thread::spawn(move || {
+        let answer = json!({ "verdict": "allow", "by": { "kind": "person" }, "id": "00000000" });
+        let refusal = "invalid payload: missing field `tool_use_id`";
+        let mut asked = Vec::new();
+        for answer in
+            [json!({ "success": false, "error": refusal }), json!({ "success": true, "payload": answer })]
+        {
+            let mut lines = BufReader::new(daemon.accept().unwrap().0);
+            let mut line = String::new();
+            lines.read_line(&mut line).unwrap();
+            let request: Value = serde_json::from_str(&line).unwrap();
+            let mut answer = answer;
+            answer["msg_type"] = request["msg_type"].clone();
+            answer["id"] = request["id"].clone();
+            writeln!(lines.get_mut(), "{answer}").unwrap();
+            asked.push(request["payload"].clone());
+        }
+        asked
+    });
+    let policy = json!({ "guard": true, "checker": "manual", "approval": "wait", "approvalWait": 9,
+        "approvalExpiry": 9, "questions": "deny" });
+    let input = super::told_to_hook("Bash", &json!({ "command": "git push" }));
+    let hook = env.hook("PreToolUse", input.to_string()).set("MURMUR_PERMISSIONS", policy.to_string());
+    let said = hook.output();
+    assert!(String::from_utf8_lossy(&said.stdout).contains(r#""permissionDecision":"allow""#), "{said:?}");
+    let asked = asking.join().unwrap();
+    assert_eq!((&asked[0]["toolUseId"], &asked[0]["tool_use_id"]), (&json!("t1"), &Value::Null));
+    assert_eq!((&asked[1]["toolUseId"], &asked[1]["tool_use_id"]), (&Value::Null, &json!("t1")));
+    assert!(asked[0]["askedAt"].is_string());
+    assert_eq!(asked[0]["askedAt"], asked[1]["asked_at"]);
+}
+
+#[test]
 fn an_agent_that_waits_for_a_person_is_not_stuck() {
     let env = Env::new();
     env.setting("config.toml", "[quiet]\nstale = \"1s\"\nwarning = \"2s\"\nstuck = \"3s\"\n");

@@ -70,6 +70,7 @@ fn the_sample_session_is_shown() {
       "error": null,
       "exit_code": 2,
       "expires_at": "2026-02-04T10:00:01.5Z",
+      "gap": null,
       "lost": {
         "kept_bytes": 53,
         "lost_bytes": 70,

@@ -31,6 +31,7 @@ fn announce(env: &Env, site: &Workspace, before: Timestamp) -> Job {
     let now = clock::now();
     let path = format!("{}:{}", env.home().join("bin").display(), programs());
     let beat = new_id(now);
+    // With a key of earlier daemons, `max_turns`.
     let job: Job = serde_json::from_value(json!({
         "agent": format!("site-{}", &beat.as_str()[28..]), "beat": beat, "workspace": site.0, "name": null,
         "file": site.0.join("HEARTBEAT.md"), "max_turns": 10, "timeout": 60, "model": null, "deny": [],

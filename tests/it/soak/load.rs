@@ -91,7 +91,7 @@ fn spawning(env: &Env, id: &str, instructions: &Value) -> Run {
 fn agent(env: &Env, id: &str) -> Agent {
     let status = status(env, id);
     let pid = |name: &str| status[name].as_i64().unwrap();
-    Agent { id: id.to_owned(), host: pid("pid"), pid: pid("agent_pid") }
+    Agent { id: id.to_owned(), host: pid("pid"), pid: pid("agentPid") }
 }
 
 impl<'a> Load<'a> {

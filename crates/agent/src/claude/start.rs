@@ -1,7 +1,7 @@
 //! How Claude Code is started (spec 0, Claude CLI Invocation).
 
 use crate::dialog::Conversation;
-use crate::invocation::{Invocation, Limits, beat_args, live_args};
+use crate::invocation::{BeatOptions, Invocation, beat_args, live_args};
 use crate::start::{Plan, Prepared, RunKind};
 use sys::error::{Failure, Hinted};
 
@@ -10,8 +10,8 @@ pub(crate) fn start(plan: Plan<'_>) -> Result<Prepared, Failure> {
     let guarded = plan.guarded.args(plan.hook).map_err(|error| error.failure())?;
     let own = match plan.kind {
         RunKind::Beat { max_turns, max_budget } => {
-            let limits = Limits { max_turns, max_budget, deny: plan.deny, model: plan.model };
-            let mut args = beat_args(limits);
+            let options = BeatOptions { max_turns, max_budget, deny: plan.deny, model: plan.model };
+            let mut args = beat_args(options);
             args.extend_from_slice(plan.trust);
             args.extend(guarded);
             args

@@ -1,6 +1,6 @@
 //! `activeHours`: the days and times at which a heartbeat may start.
 
-use super::checked::{Check, strictly};
+use super::checked::{Check, Texts, strictly};
 use super::cron::zone_of;
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
@@ -199,21 +199,14 @@ fn span(text: &str) -> Option<Span> {
 }
 
 impl Check for ActiveHours {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            One(String),
-            Some(Vec<String>),
-        }
-        let lines = match Written::deserialize(deserializer)? {
-            Written::One(line) => vec![line],
-            Written::Some(lines) => lines,
-        };
+    type Raw = Texts;
+
+    fn check(lines: Texts) -> Result<Self, Failure> {
+        let lines = lines.list();
         if lines.is_empty() {
-            return Ok(Err(failure!("the list is empty").hint(Self::ACCEPTED)));
+            return Err(failure!("the list is empty").hint(Self::ACCEPTED));
         }
-        Ok(lines.iter().map(|line| week(line)).collect::<Result<Box<[Week]>, Failure>>().map(Self))
+        lines.iter().map(|line| week(line)).collect::<Result<Box<[Week]>, Failure>>().map(Self)
     }
 }
 

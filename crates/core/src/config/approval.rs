@@ -176,13 +176,14 @@ impl<'de, T: Choice> Deserialize<'de> for Word<T> {
 }
 
 impl<T: Choice> Check for Word<T> {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        let text = Cow::<'de, str>::deserialize(deserializer)?;
+    type Raw = String;
+
+    fn check(text: String) -> Result<Self, Failure> {
         let found = T::WORDS.iter().find(|(word, _)| *word == text);
         let shown: String = text.chars().take(40).collect();
-        Ok(found
+        found
             .map(|(_, value)| Self(*value))
-            .ok_or_else(|| failure!("{shown:?} is not known"; "{}", T::ACCEPTED)))
+            .ok_or_else(|| failure!("{shown:?} is not known"; "{}", T::ACCEPTED))
     }
 }
 
@@ -207,15 +208,14 @@ impl<T: Choice> JsonSchema for Word<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::checked::Checked;
+    use super::super::checked::from_json;
     use super::*;
 
     #[test]
     fn only_exact_words_are_accepted() {
         let read = |json: &str| {
-            let read =
-                serde_json::from_str::<Checked<Word<Checker>>>(json).map_err(|error| error.to_string())?;
-            read.0.map(|word| word.0).map_err(|failure| failure.line())
+            let read = from_json::<Word<Checker>>(json).map_err(|error| error.to_string())?;
+            read.map(|word| word.0).map_err(|failure| failure.line())
         };
         assert_eq!(read("\"manual\""), Ok(Checker::Manual));
         let error = read("\"Manual\"").unwrap_err();

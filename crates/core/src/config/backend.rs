@@ -17,8 +17,8 @@ use std::sync::Arc;
 use sys::error::{Failure, Hinted};
 use sys::failure;
 
-use super::checked::Check;
-use serde::{Deserialize, Deserializer, Serialize};
+use super::checked::{Check, Texts};
+use serde::{Deserialize, Serialize};
 
 /// A kind of agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -215,23 +215,16 @@ impl Backends {
 }
 
 impl Check for Backends {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            One(String),
-            More(Vec<String>),
-        }
-        let names = match Written::deserialize(deserializer)? {
-            Written::One(name) => vec![name],
-            Written::More(names) => names,
-        };
-        let read: Result<Box<[Backend]>, UnknownBackend> = names.iter().map(|name| name.parse()).collect();
-        Ok(match read {
+    type Raw = Texts;
+
+    fn check(names: Texts) -> Result<Self, Failure> {
+        let read: Result<Box<[Backend]>, UnknownBackend> =
+            names.list().iter().map(|name| name.parse()).collect();
+        match read {
             Ok(backends) if backends.is_empty() => Err(failure!("the list is empty"; "{}", Self::ACCEPTED)),
             Ok(backends) => Ok(Self(backends)),
             Err(unknown) => Err(unknown.failure()),
-        })
+        }
     }
 }
 
@@ -247,9 +240,10 @@ impl JsonSchema for Backends {
 }
 
 impl Check for Backend {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Ok(text.parse().map_err(|error: UnknownBackend| error.failure()))
+    type Raw = String;
+
+    fn check(text: String) -> Result<Self, Failure> {
+        text.parse().map_err(|error: UnknownBackend| error.failure())
     }
 }
 

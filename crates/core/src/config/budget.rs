@@ -52,9 +52,10 @@ impl<'de> Deserialize<'de> for Usd {
 }
 
 impl Check for Usd {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        let number = f64::deserialize(deserializer)?;
-        Ok(Self::new(number).ok_or_else(|| failure!("{number} is not a budget"; "{}", Self::ACCEPTED)))
+    type Raw = f64;
+
+    fn check(number: f64) -> Result<Self, Failure> {
+        Self::new(number).ok_or_else(|| failure!("{number} is not a budget"; "{}", Self::ACCEPTED))
     }
 }
 
@@ -232,16 +233,19 @@ impl<'de> Deserialize<'de> for Budget {
     }
 }
 
+/// A budget as it is written.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Keys {
+    day: Option<Written>,
+    week: Option<Written>,
+    month: Option<Written>,
+}
+
 impl Check for Budget {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Keys {
-            day: Option<Written>,
-            week: Option<Written>,
-            month: Option<Written>,
-        }
-        let Keys { day, week, month } = Keys::deserialize(deserializer)?;
+    type Raw = Keys;
+
+    fn check(Keys { day, week, month }: Keys) -> Result<Self, Failure> {
         let mut limits = Vec::new();
         for (period, written) in Period::ALL.into_iter().zip([day, week, month]) {
             match written.map(|written| written.0) {
@@ -249,14 +253,14 @@ impl Check for Budget {
                 Some(Ok(amount)) => limits.push((period, amount)),
                 Some(Err(found)) => {
                     let period = period.name();
-                    return Ok(Err(failure!("{found} is not a budget for a {period}"; "{}", Self::ACCEPTED)));
+                    return Err(failure!("{found} is not a budget for a {period}"; "{}", Self::ACCEPTED));
                 }
             }
         }
         if limits.is_empty() {
-            return Ok(Err(failure!("it limits nothing"; "{}", Self::ACCEPTED)));
+            return Err(failure!("it limits nothing"; "{}", Self::ACCEPTED));
         }
-        Ok(Ok(Self { limits: limits.into(), zone: TimeZone::UTC }))
+        Ok(Self { limits: limits.into(), zone: TimeZone::UTC })
     }
 }
 
@@ -281,13 +285,13 @@ impl JsonSchema for Budget {
 
 #[cfg(test)]
 mod tests {
-    use super::super::checked::Checked;
+    use super::super::checked::from_json;
     use super::*;
 
     fn budget(text: &str) -> Result<String, String> {
-        match serde_json::from_str::<Checked<Budget>>(text) {
-            Ok(Checked(Ok(budget))) => Ok(budget.to_string()),
-            Ok(Checked(Err(failure))) => {
+        match from_json::<Budget>(text) {
+            Ok(Ok(budget)) => Ok(budget.to_string()),
+            Ok(Err(failure)) => {
                 Err(failure.line().split_once("; write ").map(|(what, _)| what.to_owned()).unwrap())
             }
             Err(_) => Err("type".to_owned()),
@@ -319,7 +323,7 @@ mod tests {
 
     #[test]
     fn the_budget_of_a_beat_is_a_number_above_zero() {
-        let read = |text: &str| serde_json::from_str::<Checked<Usd>>(text).map(|read| read.0);
+        let read = |text: &str| from_json::<Usd>(text);
         assert_eq!(read("2.50").unwrap().unwrap().number(), "2.5");
         for wrong in ["0", "-1", "1e300"] {
             let failure = read(wrong).unwrap().unwrap_err().line();

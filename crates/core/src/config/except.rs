@@ -106,13 +106,14 @@ impl fmt::Display for Except {
 }
 
 impl Check for Except {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        let texts: Vec<String> = Deserialize::deserialize(deserializer)?;
+    type Raw = Vec<String>;
+
+    fn check(texts: Vec<String>) -> Result<Self, Failure> {
         let dates = texts.iter().map(|text| {
             let short: String = text.chars().take(40).collect();
             Dates::parse(text).ok_or_else(|| failure!("{short:?} is not a date").hint(Self::ACCEPTED))
         });
-        Ok(dates.collect::<Result<Box<[Dates]>, Failure>>().map(|dates| Self { dates, zone: None }))
+        dates.collect::<Result<Box<[Dates]>, Failure>>().map(|dates| Self { dates, zone: None })
     }
 }
 
@@ -190,9 +191,7 @@ mod tests {
         ] {
             assert!(Dates::parse(text).is_none(), "{text}");
         }
-        let read = |json: &str| {
-            serde_json::from_str::<super::super::checked::Checked<Except>>(json).map(|read| read.0)
-        };
+        let read = |json: &str| super::super::checked::from_json::<Except>(json);
         let line = read(r#"["2026-12-24", "tomorrow"]"#).unwrap().unwrap_err().line();
         assert_eq!(line, format!("\"tomorrow\" is not a date; {}", Except::ACCEPTED));
         for json in ["1", "null", "{}", "[1]", r#""2026-12-24""#] {

@@ -148,10 +148,10 @@ impl<'de> Deserialize<'de> for Interval {
 }
 
 impl Check for Interval {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        let text = Cow::<'de, str>::deserialize(deserializer)?;
-        let parsed: Result<Self, IntervalError> = text.parse();
-        Ok(parsed.map_err(|error| error.failure()))
+    type Raw = String;
+
+    fn check(text: String) -> Result<Self, Failure> {
+        text.parse().map_err(|error: IntervalError| error.failure())
     }
 }
 

@@ -1,6 +1,6 @@
 //! `mcp`: the MCP servers that a heartbeat's agent may use.
 
-use super::checked::{Check, strictly};
+use super::checked::{Check, Texts, strictly};
 use super::file::is_word;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer};
@@ -53,23 +53,19 @@ impl Mcp {
 }
 
 impl Check for Mcp {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(untagged)]
-        enum Written {
-            Word(String),
-            Names(Vec<String>),
-        }
+    type Raw = Texts;
+
+    fn check(written: Texts) -> Result<Self, Failure> {
         let names = |names| Ok(Self { project_only: false, names: Some(names) });
-        Ok(match Written::deserialize(deserializer)? {
-            Written::Word(word) if word == "none" => names(Vec::new()),
-            Written::Word(word) if word == "project" => Ok(Self { project_only: true, names: None }),
-            Written::Word(word) => Err(failure!("{word:?} is not known"; "{}", Self::ACCEPTED)),
-            Written::Names(found) => match found.iter().find(|name| !is_word(name)) {
+        match written {
+            Texts::One(word) if word == "none" => names(Vec::new()),
+            Texts::One(word) if word == "project" => Ok(Self { project_only: true, names: None }),
+            Texts::One(word) => Err(failure!("{word:?} is not known"; "{}", Self::ACCEPTED)),
+            Texts::List(found) => match found.iter().find(|name| !is_word(name)) {
                 Some(name) => Err(failure!("{name:?} is not a name"; "{}", Self::ACCEPTED)),
                 None => names(found),
             },
-        })
+        }
     }
 }
 
@@ -78,8 +74,10 @@ impl Check for Mcp {
 pub(super) struct Written(pub(super) Mcp);
 
 impl Check for Written {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        Ok(Mcp::check(deserializer)?.map(Self))
+    type Raw = Texts;
+
+    fn check(written: Texts) -> Result<Self, Failure> {
+        Mcp::check(written).map(Self)
     }
 }
 

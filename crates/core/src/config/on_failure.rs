@@ -140,9 +140,10 @@ impl<'de> Deserialize<'de> for Breaker {
 }
 
 impl Check for Breaker {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        let failures = NonZeroU32::new(u32::deserialize(deserializer)?);
-        Ok(Ok(failures.map_or(Self::Off, Self::After)))
+    type Raw = u32;
+
+    fn check(failures: u32) -> Result<Self, Failure> {
+        Ok(NonZeroU32::new(failures).map_or(Self::Off, Self::After))
     }
 }
 
@@ -175,7 +176,7 @@ impl fmt::Display for Retry {
 /// A value of an object's key.
 #[derive(serde::Deserialize)]
 #[serde(untagged)]
-enum Written {
+pub(super) enum Written {
     Number(u32),
     Text(String),
     Other(IgnoredAny),
@@ -188,8 +189,10 @@ impl<'de> Deserialize<'de> for Retry {
 }
 
 impl Check for Retry {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        Ok(Self::of(BTreeMap::<String, Written>::deserialize(deserializer)?))
+    type Raw = BTreeMap<String, Written>;
+
+    fn check(keys: BTreeMap<String, Written>) -> Result<Self, Failure> {
+        Self::of(keys)
     }
 }
 

@@ -78,8 +78,19 @@ impl<'de> Deserialize<'de> for Permissions {
 }
 
 impl Check for Permissions {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        deserializer.deserialize_any(PermissionsVisitor)
+    type Raw = Read;
+
+    fn check(Read(read): Read) -> Result<Self, Failure> {
+        read
+    }
+}
+
+/// The value, or the rule that it violates.
+pub(super) struct Read(Result<Permissions, Failure>);
+
+impl<'de> Deserialize<'de> for Read {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(PermissionsVisitor).map(Self)
     }
 }
 

@@ -30,11 +30,12 @@ impl<'de> Deserialize<'de> for Requires {
 }
 
 impl Check for Requires {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        let names: Box<[Box<str>]> = Deserialize::deserialize(deserializer)?;
-        Ok(match names.iter().find(|name| !is_word(name)) {
+    type Raw = Vec<String>;
+
+    fn check(names: Vec<String>) -> Result<Self, Failure> {
+        match names.iter().find(|name| !is_word(name)) {
             Some(name) => Err(failure!("{name:?} is not a name"; "{}", Self::ACCEPTED)),
-            None => Ok(Self(names)),
-        })
+            None => Ok(Self(names.into_iter().map(Into::into).collect())),
+        }
     }
 }

@@ -50,8 +50,10 @@ impl<'de> Deserialize<'de> for Reserve {
 }
 
 impl Check for Reserve {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        Ok(Cow::<'de, str>::deserialize(deserializer)?.parse())
+    type Raw = String;
+
+    fn check(text: String) -> Result<Self, Failure> {
+        text.parse()
     }
 }
 

@@ -258,16 +258,17 @@ impl fmt::Display for CatchUp {
 }
 
 impl Check for CatchUp {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        let text = Cow::<'de, str>::deserialize(deserializer)?;
-        Ok(match &*text {
+    type Raw = String;
+
+    fn check(text: String) -> Result<Self, Failure> {
+        match &*text {
             "skip" => Ok(Self::Skip),
             "once" => Ok(Self::Once),
             text => text
                 .parse()
                 .map(Self::Within)
                 .map_err(|error: super::interval::IntervalError| error.failure().hint(Self::ACCEPTED)),
-        })
+        }
     }
 }
 

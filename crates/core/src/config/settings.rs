@@ -14,8 +14,8 @@ use toml::Spanned;
 
 use super::approval::{Approval, ApprovalSettings, Checker, Questions, Word};
 use super::backend::{Backend, Command};
-use super::captures::Captures;
-use super::checked::Checked;
+use super::captures::{Captures, PerRun};
+use super::checked::Check;
 use super::interval::Interval;
 use super::problem::Problem;
 use super::quiet::Quiet;
@@ -201,7 +201,7 @@ struct Keys {
 }
 
 /// An optional value of a type with rules of its own, and its position.
-type Given<T> = Option<Spanned<Checked<T>>>;
+type Given<T> = Option<Spanned<<T as Check>::Raw>>;
 
 /// The table `quiet`.
 #[derive(Default, Deserialize)]
@@ -219,6 +219,7 @@ struct CapturesKeys {
     keep: Given<Interval>,
     keep_failed: Given<Interval>,
     max: Given<Size>,
+    max_per_run: Given<PerRun>,
 }
 
 impl Settings {
@@ -246,13 +247,13 @@ impl Settings {
                 return Err(Problem::with(path, what));
             }
         }
-        let span = |given: Given<Interval>| toml_text::checked(given, bytes, path);
+        let span = |given: Given<Interval>| toml_text::checked::<Interval>(given, bytes, path);
         let asking = ApprovalSettings {
-            checker: toml_text::checked(keys.checker, bytes, path)?.map(|word| word.0),
-            approval: toml_text::checked(keys.approval, bytes, path)?.map(|word| word.0),
+            checker: toml_text::checked::<Word<_>>(keys.checker, bytes, path)?.map(|word| word.0),
+            approval: toml_text::checked::<Word<_>>(keys.approval, bytes, path)?.map(|word| word.0),
             approval_wait: span(keys.approval_wait)?,
             approval_expiry: span(keys.approval_expiry)?,
-            questions: toml_text::checked(keys.questions, bytes, path)?.map(|word| word.0),
+            questions: toml_text::checked::<Word<_>>(keys.questions, bytes, path)?.map(|word| word.0),
         };
         let default = Quiet::default();
         let quiet = Quiet {
@@ -273,6 +274,8 @@ impl Settings {
             keep: span(keys.captures.keep)?.unwrap_or(default.keep),
             keep_failed: span(keys.captures.keep_failed)?.unwrap_or(default.keep_failed),
             max: toml_text::checked(keys.captures.max, bytes, path)?.unwrap_or(default.max),
+            max_per_run: toml_text::checked(keys.captures.max_per_run, bytes, path)?
+                .map_or(default.max_per_run, |PerRun(size)| size),
         };
         let (llm, providers, acp) = (keys.llm_auth, keys.providers, keys.acp);
         Ok(Self { asking, llm, providers, quiet, agent, acp, captures })

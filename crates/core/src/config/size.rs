@@ -61,8 +61,10 @@ impl<'de> Deserialize<'de> for Size {
 }
 
 impl Check for Size {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        Ok(Cow::<'de, str>::deserialize(deserializer)?.parse())
+    type Raw = String;
+
+    fn check(text: String) -> Result<Self, Failure> {
+        text.parse()
     }
 }
 

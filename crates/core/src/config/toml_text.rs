@@ -7,7 +7,7 @@ use sys::failure;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
-use super::checked::Checked;
+use super::checked::Check;
 use super::problem::{Position, Problem};
 use super::spelling;
 
@@ -21,15 +21,15 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8], file: &Path) -> Result<T, Problem
 }
 
 /// The value that was `given` in `text`, if any, or the rule that it violates, with its position.
-pub(super) fn checked<T>(
-    given: Option<Spanned<Checked<T>>>,
+pub(super) fn checked<T: Check>(
+    given: Option<Spanned<T::Raw>>,
     text: &[u8],
     file: &Path,
 ) -> Result<Option<T>, Problem> {
     let Some(given) = given else { return Ok(None) };
     let start = given.span().start;
     let wrong = |own| Ok::<_, Problem>(Problem::at(file, Position::of(text_of(text, file)?, start), own));
-    match given.into_inner().0 {
+    match T::check(given.into_inner()) {
         Ok(value) => Ok(Some(value)),
         Err(own) => Err(wrong(own)?),
     }

@@ -41,21 +41,22 @@ impl fmt::Display for On {
 }
 
 impl Check for On {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
-        let value = Value::deserialize(deserializer)?;
+    type Raw = Value;
+
+    fn check(value: Value) -> Result<Self, Failure> {
         let wrong = || failure!("it has a wrong value"; "{}", Self::ACCEPTED);
         let Some(path) = value.as_object().filter(|object| object.len() == 1).and_then(|on| on.get("path"))
         else {
-            return Ok(Err(wrong()));
+            return Err(wrong());
         };
         let paths: Option<Vec<&str>> = match path {
             Value::String(path) => Some(vec![path]),
             Value::Array(paths) => paths.iter().map(Value::as_str).collect(),
             _ => None,
         };
-        let Some(paths) = paths.filter(|paths| !paths.is_empty()) else { return Ok(Err(wrong())) };
+        let Some(paths) = paths.filter(|paths| !paths.is_empty()) else { return Err(wrong()) };
         let on = Self(paths.into_iter().map(Into::into).collect());
-        Ok(on.patterns().map(|_| on))
+        on.patterns().map(|_| on)
     }
 }
 
@@ -86,10 +87,10 @@ impl JsonSchema for On {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::checked::Checked;
+    use crate::config::checked::from_json;
 
     fn read(text: &str) -> Result<String, String> {
-        let Checked(on) = serde_json::from_str::<Checked<On>>(text).unwrap();
+        let on = from_json::<On>(text).unwrap();
         on.map(|on| on.to_string()).map_err(|failure| failure.line())
     }
 

@@ -97,8 +97,9 @@ pub enum Whom {
 }
 
 /// A call that neither guard nor rules decided, or a question. An answer applies to exactly this call: same agent, same
-/// tool use, same folder, same input.
+/// tool use, same folder, same input. The aliases are the keys of earlier versions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Request {
     /// The agent's id.
     pub agent: String,
@@ -106,6 +107,7 @@ pub struct Request {
     #[serde(with = "empty_if_unknown")]
     pub session: Option<SessionId>,
     /// The backend's id of the call.
+    #[serde(alias = "tool_use_id")]
     pub tool_use_id: String,
     /// The tool.
     pub tool: String,
@@ -139,7 +141,7 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
     /// When it was first asked, RFC 3339. Hooks of older versions don't set it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "asked_at", skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<String>,
     /// Identifies the hook process. A hook that loses the daemon asks the next one again, and gets the same answer.
     pub hook: String,
@@ -242,8 +244,9 @@ impl Request {
     }
 }
 
-/// The answer to a request.
+/// The answer to a request. The alias is the key of earlier versions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Answer {
     /// Whether the call runs.
     pub verdict: Verdict,
@@ -258,7 +261,7 @@ pub struct Answer {
     /// The request.
     pub id: RequestId,
     /// The process that sent a person's answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "answered_by", skip_serializing_if = "Option::is_none")]
     pub answered_by: Option<Answerer>,
 }
 

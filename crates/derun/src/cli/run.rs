@@ -42,6 +42,8 @@ pub fn run(args: &Run) -> anyhow::Result<ExitCode> {
         retention,
         transport: mode,
         tty_attached: mode != TransportMode::Pipe,
+        max_bytes: None,
+        group: None,
     };
     // An unusable store doesn't keep the command from running.
     let (recorder, store, uncaptured) =

@@ -5,7 +5,7 @@ use super::captures;
 use super::span::span;
 use super::stdout::stdout;
 use super::style::{Style, plain_line};
-use crate::record::{Lost, Meta, SCHEMA_VERSION, State, TransportMode};
+use crate::record::{Gap, Lost, Meta, SCHEMA_VERSION, State, TransportMode};
 use crate::session::{Session, Status};
 use crate::store::StoreError;
 use jiff::tz::TimeZone;
@@ -75,6 +75,7 @@ struct Row {
     signal: Option<String>,
     error: Option<String>,
     lost: Option<Lost>,
+    gap: Option<Gap>,
     /// `null` if unknown.
     output_bytes: Option<u64>,
     retention_seconds: u64,
@@ -102,6 +103,7 @@ impl Row {
             signal,
             error,
             lost,
+            gap: session.gap().ok().flatten(),
             output_bytes: session.end().ok(),
             retention_seconds: meta.retention_seconds,
             expires_at: status.expires_at,

@@ -12,6 +12,7 @@ use super::runtime;
 use super::stdout::stdout;
 use super::style::plain_line;
 use crate::plain::Plain;
+use crate::record::Gap;
 use crate::session::{Session, Status};
 use crate::store::{Store, StoreError};
 use std::io::{self, IsTerminal, Write};
@@ -38,7 +39,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         sink.out.flush()?;
     }
     shown?;
-    if let Some(note) = note(&session.status(clock::now())?) {
+    if let Some(note) = note(&session.status(clock::now())?, session.gap().unwrap_or_default()) {
         writeln!(io::stderr(), "note: {}", plain_line(&note))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -63,7 +64,7 @@ fn show(args: &Args, session: &Session, sink: &mut Sink<impl Write>) -> anyhow::
         while at < end {
             let most = usize::try_from(end - at).unwrap_or(BLOCK).min(BLOCK);
             let page = session.read(at, most, clock::now())?;
-            if page.bytes.is_empty() {
+            if page.next() == at {
                 break;
             }
             sink.take(&page.bytes)?;
@@ -80,11 +81,12 @@ async fn follow(args: &Args, session: &Session, sink: &mut Sink<impl Write>) -> 
     loop {
         let page = session.read(at, BLOCK, clock::now())?;
         sink.take(&page.bytes)?;
+        let is_idle = page.next() == at;
         at = page.next();
         if page.eof {
             return Ok(());
         }
-        if page.bytes.is_empty() {
+        if is_idle {
             following.changed().await?;
         }
     }
@@ -98,13 +100,15 @@ fn end(session: &Session) -> Result<u64, StoreError> {
     }
 }
 
-/// The offset to start at: the first of the last lines, if only some are wanted. An unterminated last line counts.
+/// The offset to start at: the first of the last lines, if only some are wanted, but not before a gap. An unterminated
+/// last line counts.
 fn start(args: &Args, session: &Session, end: u64) -> Result<u64, StoreError> {
     let Some(lines) = args.tail else { return Ok(0) };
     let mut breaks = 0;
     let mut before = end;
-    while before > 0 && lines > 0 {
-        let at = before.saturating_sub(BLOCK as u64);
+    let least = if end > 0 { session.gap()?.map_or(0, Gap::end).min(end) } else { 0 };
+    while before > least && lines > 0 {
+        let at = before.saturating_sub(BLOCK as u64).max(least);
         let most = usize::try_from(before - at).unwrap_or(BLOCK);
         let page = session.read(at, most, clock::now())?;
         for found in memchr::memrchr_iter(b'\n', &page.bytes) {
@@ -116,7 +120,7 @@ fn start(args: &Args, session: &Session, end: u64) -> Result<u64, StoreError> {
         }
         before = at;
     }
-    Ok(if lines == 0 { end } else { 0 })
+    Ok(if lines == 0 { end } else { least })
 }
 
 /// Writes output, unchanged or as plain text.
@@ -149,16 +153,18 @@ impl<W: Write> Sink<W> {
 }
 
 /// Facts about the session that its output doesn't show.
-fn note(status: &Status) -> Option<String> {
-    let Some(last) = &status.last else {
-        let is_over = !status.state.is_active();
-        let unwritten = "its end was not recorded: the capturing process died, or the disk was full";
-        return is_over.then(|| unwritten.to_owned());
-    };
-    let lost = last.lost.as_ref().map(|lost| {
+fn note(status: &Status, gap: Option<Gap>) -> Option<String> {
+    let last = status.last.as_ref();
+    let gap = gap.map(|Gap { offset, length }| {
+        format!("{length} bytes after the first {offset} were not kept: the session reached its maximum size")
+    });
+    let unwritten = "its end was not recorded: the capturing process died, or the disk was full".to_owned();
+    let unwritten = (last.is_none() && !status.state.is_active()).then_some(unwritten);
+    let lost = last.and_then(|last| last.lost.as_ref()).map(|lost| {
         format!("{} bytes after the first {} were lost: {}", lost.lost_bytes, lost.kept_bytes, lost.reason)
     });
-    let failed = last.error.as_ref().map(|error| format!("the session failed: {error}"));
-    let said: Vec<String> = lost.into_iter().chain(failed).collect();
+    let failed =
+        last.and_then(|last| last.error.as_ref()).map(|error| format!("the session failed: {error}"));
+    let said: Vec<String> = [gap, unwritten, lost, failed].into_iter().flatten().collect();
     (!said.is_empty()).then(|| said.join("; "))
 }

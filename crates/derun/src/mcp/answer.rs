@@ -1,7 +1,7 @@
 //! The answers of the tools and their output schemas.
 
 use super::input::{Cursor, Encoding};
-use crate::record::{Channel, Lost, SCHEMA_VERSION, State, TransportMode};
+use crate::record::{Channel, Gap, Lost, SCHEMA_VERSION, State, TransportMode};
 use crate::search::Found;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -100,6 +100,9 @@ pub(super) struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "date-time"))]
     pub(super) last_chunk_at: Option<String>,
+    /// Output that was not kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) gap: Option<Gap>,
 }
 
 /// All details of a session except its output.
@@ -169,6 +172,9 @@ pub(super) struct Read {
     /// The matching lines; only with grep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) matches: Option<Vec<Match>>,
+    /// Present if output before next_cursor was not kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) gap: Option<Gap>,
     /// The cursor to continue at.
     pub(super) next_cursor: Cursor,
     /// Whether there is no more output at next_cursor, and never will be.
@@ -182,7 +188,7 @@ impl Answer for Read {
             (chunks, None) => described(chunks.as_deref().unwrap_or_default()),
         };
         let end = if self.eof { ", end of output" } else { "" };
-        format!("{what}, next_cursor {}{end}", self.next_cursor.0)
+        format!("{what}{}, next_cursor {}{end}", missing(self.gap), self.next_cursor.0)
     }
 }
 
@@ -223,6 +229,9 @@ pub(super) struct Waited {
     pub(super) state: State,
     /// The output.
     pub(super) chunks: Vec<Chunk>,
+    /// Present if output before next_cursor was not kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) gap: Option<Gap>,
     /// The cursor to continue at.
     pub(super) next_cursor: Cursor,
     /// Whether there is no more output at next_cursor, and never will be.
@@ -240,7 +249,8 @@ impl Answer for Waited {
             (false, true) => ", timed out",
             (false, false) => "",
         };
-        format!("{}, next_cursor {}{end}", described(&self.chunks), self.next_cursor.0)
+        let what = described(&self.chunks);
+        format!("{what}{}, next_cursor {}{end}", missing(self.gap), self.next_cursor.0)
     }
 }
 
@@ -261,4 +271,8 @@ fn is_false(flag: &bool) -> bool {
 fn described(chunks: &[Chunk]) -> String {
     let bytes: u64 = chunks.iter().map(|chunk| chunk.end_cursor.0 - chunk.start_cursor.0).sum();
     format!("{bytes} bytes")
+}
+
+fn missing(gap: Option<Gap>) -> String {
+    gap.map_or_else(String::new, |gap| format!(", then {} bytes that were not kept", gap.length))
 }

@@ -1,4 +1,4 @@
-//! `derun_read_output` with grep: matching lines from a cursor on.
+//! `derun_read_output` with grep: matching lines from a cursor on, up to a gap.
 
 use super::answer::Read;
 use super::fail::{ToolError, shown};
@@ -6,7 +6,7 @@ use super::input::{Cursor, Pattern, ReadInput};
 use super::read;
 use super::state_root::StateRoot;
 use crate::plain::plain;
-use crate::record::SCHEMA_VERSION;
+use crate::record::{Gap, SCHEMA_VERSION};
 use crate::search::{Query, Search};
 use sys::clock;
 
@@ -32,15 +32,22 @@ pub(super) fn read(root: &StateRoot, input: &ReadInput, pattern: &Pattern) -> Re
     if pattern.context > 0 && start > 0 {
         let from = start.saturating_sub(BEFORE);
         let length = usize::try_from(start - from).unwrap_or_default();
-        let before = session.read(from, length, clock::now())?.bytes;
+        let page = session.read(from, length, clock::now())?;
+        let before = if page.gap.is_none() { page.bytes } else { Vec::new() };
         // The first line may be incomplete.
         let whole = if from == 0 { Some(0) } else { memchr::memchr(b'\n', &before).map(|at| at + 1) };
         search.prime(&before[whole.unwrap_or(before.len())..], from == 0);
     }
+    let mut gap = None;
     let eof = loop {
         let page = session.read(at, BLOCK, clock::now())?;
         search.feed(&page.bytes);
-        at = page.next();
+        at = page.end();
+        if page.gap.is_some() {
+            search.finish();
+            gap = page.gap.filter(|_| !search.is_full());
+            break false;
+        }
         if page.eof {
             search.finish();
             break !search.is_full();
@@ -53,13 +60,14 @@ pub(super) fn read(root: &StateRoot, input: &ReadInput, pattern: &Pattern) -> Re
             break false;
         }
     };
-    let next_cursor = Cursor(search.next());
+    let next_cursor = Cursor(gap.map_or(search.next(), Gap::end));
     Ok(Read {
         schema_version: SCHEMA_VERSION,
         session_id: session.id().to_string(),
         state: session.status(clock::now())?.state,
         chunks: None,
         matches: Some(search.found().into_iter().map(Into::into).collect()),
+        gap,
         next_cursor,
         eof,
     })

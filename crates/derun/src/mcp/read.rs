@@ -5,7 +5,7 @@ use super::fail::ToolError;
 use super::input::{Cursor, Encoding, Form, ReadInput, Start};
 use super::state_root::StateRoot;
 use crate::plain::plain;
-use crate::record::{SCHEMA_VERSION, State, Stretch};
+use crate::record::{Gap, SCHEMA_VERSION, State, Stretch};
 use crate::session::{Page, Session};
 use crate::store::StoreError;
 use crate::tail;
@@ -22,6 +22,7 @@ const MAX_BACK: u64 = 64 * 1024 * 1024;
 pub(super) struct Portion {
     pub(super) state: State,
     pub(super) chunks: Vec<Chunk>,
+    pub(super) gap: Option<Gap>,
     pub(super) next: u64,
     pub(super) eof: bool,
 }
@@ -30,19 +31,21 @@ pub(super) struct Portion {
 pub(super) fn read(root: &StateRoot, input: &ReadInput) -> Result<Read, ToolError> {
     let session = root.session(&input.session_id)?;
     let cursor = start(&session, input.from, input.form.encoding)?;
-    let Portion { state, chunks, next, eof } = portion(&session, cursor, &input.form)?;
+    let Portion { state, chunks, gap, next, eof } = portion(&session, cursor, &input.form)?;
     Ok(Read {
         schema_version: SCHEMA_VERSION,
         session_id: session.id().to_string(),
         state,
         chunks: Some(chunks),
         matches: None,
+        gap,
         next_cursor: Cursor(next),
         eof,
     })
 }
 
-/// The cursor to start reading at. The last bytes in text start at a character boundary.
+/// The cursor to start reading at: not before a gap if it is relative to the end. The last bytes in text start at a
+/// character boundary.
 pub(super) fn start(session: &Session, start: Start, encoding: Encoding) -> Result<u64, ToolError> {
     let bytes = |from: u64, to: u64| {
         let most = usize::try_from(to - from).unwrap_or(usize::MAX);
@@ -52,15 +55,17 @@ pub(super) fn start(session: &Session, start: Start, encoding: Encoding) -> Resu
         Start::Cursor(cursor) => Ok(cursor),
         Start::LastBytes(count) => {
             let end = end(session)?;
-            let from = end.saturating_sub(count);
-            if from == 0 || encoding == Encoding::Base64 {
+            let after_gap = after_gap(session, end)?;
+            let from = end.saturating_sub(count).max(after_gap);
+            if from == after_gap || encoding == Encoding::Base64 {
                 return Ok(from);
             }
             Ok(from + text::left_over(&bytes(from, end.min(from + 3))?) as u64)
         }
         Start::LastLines(count) => {
             let end = end(session)?;
-            Ok(tail::lines(count, end, end.saturating_sub(MAX_BACK), bytes)?)
+            let least = end.saturating_sub(MAX_BACK).max(after_gap(session, end)?);
+            Ok(tail::lines(count, end, least, bytes)?)
         }
     }
 }
@@ -73,11 +78,16 @@ fn end(session: &Session) -> Result<u64, StoreError> {
     })
 }
 
+/// The offset after the gap in the output; 0 if there is none.
+fn after_gap(session: &Session, end: u64) -> Result<u64, StoreError> {
+    Ok(if end > 0 { session.gap()?.map_or(0, Gap::end).min(end) } else { 0 })
+}
+
 /// At most `form.max_bytes` of output from `cursor` on.
 pub(super) fn portion(session: &Session, cursor: u64, form: &Form) -> Result<Portion, ToolError> {
     let mut page = session.read(cursor, form.max_bytes, clock::now())?;
     let state = session.status(clock::now())?.state;
-    if !state.is_active() && !page.eof && page.bytes.len() < form.max_bytes {
+    if !state.is_active() && !page.eof && page.gap.is_none() && page.bytes.len() < form.max_bytes {
         // The session ended meanwhile, so all of its output exists now.
         page = session.read(cursor, form.max_bytes, clock::now())?;
     }
@@ -88,14 +98,16 @@ pub(super) fn portion(session: &Session, cursor: u64, form: &Form) -> Result<Por
         let bytes = &bytes[..bytes.len().min(left.unwrap_or(usize::MAX))];
         add(&mut chunks, &page, &stretch, bytes, form);
     }
-    Ok(Portion { state, chunks, next: cursor + ready as u64, eof: page.eof })
+    let gap = page.gap.filter(|_| ready == page.bytes.len());
+    let next = if gap.is_some() { page.next() } else { cursor + ready as u64 };
+    Ok(Portion { state, chunks, gap, next, eof: page.eof })
 }
 
 /// How many of the page's bytes to return now.
 fn ready(page: &Page, form: &Form) -> usize {
     let bytes = &page.bytes[..];
     let is_full = bytes.len() == form.max_bytes;
-    if form.encoding == Encoding::Base64 || page.eof {
+    if form.encoding == Encoding::Base64 || page.eof || page.gap.is_some() {
         return bytes.len();
     }
     let ready = text::ready(bytes, is_full, false);

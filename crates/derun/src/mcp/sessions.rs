@@ -113,12 +113,13 @@ fn cut(command: &[String], most: usize) -> (Vec<String>, bool) {
 fn output(session: &Session, now: Timestamp) -> Result<Output, ToolError> {
     // A new session has no output files yet, which an empty page accounts for.
     if session.read(0, 1, now)?.bytes.is_empty() {
-        return Ok(Output { output_bytes: 0, chunk_count: 0, last_chunk_at: None });
+        return Ok(Output { output_bytes: 0, chunk_count: 0, last_chunk_at: None, gap: None });
     }
     let (chunk_count, last) = session.stretches()?;
     Ok(Output {
         output_bytes: session.end()?,
         chunk_count,
         last_chunk_at: last.map(|stretch| rfc3339(stretch.timestamp)),
+        gap: session.gap()?,
     })
 }

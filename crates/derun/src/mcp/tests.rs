@@ -33,6 +33,10 @@ impl Place {
     }
 
     fn with_command(&self, id: &str, command: Vec<String>) -> Writer {
+        self.begin(id, command, None)
+    }
+
+    fn begin(&self, id: &str, command: Vec<String>, max_bytes: Option<u64>) -> Writer {
         let new = NewSession {
             id: Some(SessionId::parse(id).unwrap()),
             command,
@@ -40,6 +44,8 @@ impl Place {
             retention: Duration::from_secs(60),
             transport: TransportMode::PosixPty,
             tty_attached: true,
+            max_bytes,
+            group: None,
         };
         self.store.create(new, clock::now()).unwrap()
     }
@@ -249,4 +255,46 @@ fn lists_and_commands_are_bounded() {
     let list = sessions::list(&place.place(), &input).unwrap();
     assert_eq!(list.sessions[0].command, Some(vec!["make".to_owned()]));
     assert!(!list.sessions[0].command_truncated);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn output_that_was_not_kept_is_a_gap() {
+    let place = Place::new();
+    let mut writer = place.begin("s", vec!["make".to_owned()], Some(4096));
+    for number in 0..1000 {
+        writer.append(Channel::Pty, format!("line {number}\n").as_bytes(), clock::now()).unwrap();
+    }
+    let (client, _server) = place.serve().await;
+    let one = call(&client, tool::GET, json!({ "session_id": "s" })).await;
+    let gap = one["gap"].clone();
+    let end = (gap["offset"].as_u64().unwrap() + gap["length"].as_u64().unwrap()).to_string();
+    for strip_ansi in [false, true] {
+        let (mut at, mut seen, mut gaps) = ("0".to_owned(), String::new(), Vec::new());
+        loop {
+            let form = json!({ "session_id": "s", "cursor": at, "max_bytes": 500, "strip_ansi": strip_ansi });
+            let read = call(&client, tool::READ, form).await;
+            for chunk in read["chunks"].as_array().unwrap() {
+                seen += chunk["text"].as_str().unwrap();
+            }
+            gaps.extend(read.get("gap").cloned());
+            let next = read["next_cursor"].as_str().unwrap().to_owned();
+            if next == at {
+                break;
+            }
+            at = next;
+        }
+        assert_eq!((gaps.len(), &gaps[0]), (1, &gap));
+        assert!(seen.starts_with("line 0\n") && seen.ends_with("line 999\n") && seen.len() < 4096, "{seen}");
+    }
+    // A search ends at the gap, and continues after it.
+    let search =
+        |cursor: &str| json!({ "session_id": "s", "cursor": cursor, "grep": "^line ", "context": 1 });
+    let first = call(&client, tool::READ, search("0")).await;
+    assert_eq!((&first["gap"], &first["next_cursor"], &first["eof"]), (&gap, &json!(end), &json!(false)));
+    let second = call(&client, tool::READ, search(&end)).await;
+    assert_eq!(second["matches"].as_array().unwrap().last().unwrap()["text"], "line 999");
+    let waited = json!({ "session_id": "s", "cursor": gap["offset"].as_u64().unwrap().to_string() });
+    assert_eq!(call(&client, tool::WAIT, waited).await["gap"], gap);
+    let tail = call(&client, tool::READ, json!({ "session_id": "s", "tail_lines": 99999 })).await;
+    assert_eq!(tail["chunks"][0]["start_cursor"], json!(end));
 }

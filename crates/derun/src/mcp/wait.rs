@@ -33,13 +33,15 @@ pub(super) async fn wait(
     let (mut is_over, mut is_late) = (input.timeout.is_zero(), input.timeout.is_zero());
     loop {
         let portion = portion(&session, input.cursor, &input.form)?;
-        let is_idle = portion.chunks.is_empty() && !portion.eof && portion.state.is_active();
+        let is_empty = portion.chunks.is_empty() && portion.gap.is_none();
+        let is_idle = is_empty && !portion.eof && portion.state.is_active();
         if !is_idle || is_over {
             return Ok(Waited {
                 schema_version: SCHEMA_VERSION,
                 session_id: session.id().to_string(),
                 state: portion.state,
                 chunks: portion.chunks,
+                gap: portion.gap,
                 next_cursor: Cursor(portion.next),
                 eof: portion.eof,
                 timed_out: is_idle && is_late,

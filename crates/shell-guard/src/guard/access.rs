@@ -9,7 +9,7 @@ use crate::shell::Field;
 pub(super) enum AccessKind {
     /// It is written or replaced.
     Write,
-    /// It is written, or replaced by a directory with unknown content.
+    /// It is written, or replaced by a folder with unknown content.
     Replace,
     /// Files of unknown names are written into it.
     Tree,
@@ -168,7 +168,7 @@ fn copied(invocation: &Invocation<'_>, name: &str) -> Vec<Access> {
     let folder = invocation.value("-t", "target-directory").filter(|_| name != "rsync");
     let (sources, targets) = match (&folder, operands.split_last()) {
         (Some(folder), _) => (operands.clone(), vec![folder.clone()]),
-        // `ln file` creates a link of the same name in the working directory.
+        // `ln file` creates a link of the same name in the working folder.
         (None, Some((last, []))) if name == "ln" => (vec![*last], vec![Field::from(".")]),
         (None, Some((last, sources))) if name == "install" && invocation.has('d', "directory") => {
             (Vec::new(), sources.iter().chain([last]).map(|path| (*path).clone()).collect())
@@ -282,7 +282,7 @@ fn found(invocation: &Invocation<'_>) -> Vec<Access> {
     let mut accesses: Vec<Access> = all(AccessKind::Write, prints.map(|(_, file)| file));
     if invocation.has_any(&["-delete", "rm", "mv", "chmod"]) {
         let starts = words.iter().take_while(|word| !word.marked().starts_with(['-', '(', '!']));
-        // With `-name`, only some files below the directory are removed, so the directory itself doesn't count.
+        // With `-name`, only some files below the folder are removed, so the folder itself doesn't count.
         accesses.extend(
             all(AccessKind::Write, starts)
                 .into_iter()

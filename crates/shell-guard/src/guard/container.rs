@@ -1,4 +1,4 @@
-//! Containers with write access to the host's own directories or disks, or with all of the host's rights or processes.
+//! Containers with write access to the host's own folders or disks, or with all of the host's rights or processes.
 
 use super::Assessment;
 use super::device::DISKS;
@@ -6,10 +6,10 @@ use super::invocation::Invocation;
 use super::path;
 use crate::shell::{Field, Scope};
 
-/// Top-level directories of the host that decide on permissions or on what runs.
+/// Top-level folders of the host that decide on permissions or on what runs.
 const TREES: [&str; 10] = ["etc", "dev", "boot", "usr", "root", "bin", "sbin", "lib", "proc", "home"];
 
-/// Whether `source` is the root directory or a directory that controls the host.
+/// Whether `source` is the root folder or a folder that controls the host.
 pub(super) fn is_of_machine(source: &Field, scope: &Scope) -> bool {
     if !source.is_known() || source.marked().is_empty() {
         return false;
@@ -22,7 +22,7 @@ pub(super) fn is_of_machine(source: &Field, scope: &Scope) -> bool {
     })
 }
 
-/// Whether the path is a home directory, or its `.ssh`.
+/// Whether the path is a home folder, or its `.ssh`.
 fn is_home(names: &[String], scope: &Scope) -> bool {
     let folder = match names.split_last() {
         Some((last, folder)) if last == ".ssh" => folder,
@@ -68,7 +68,7 @@ pub(super) fn container(invocation: &Invocation<'_>) -> Assessment {
         mounts.extend(root.filter(|_| is_elsewhere || name == "podman").map(whole));
         mounts.extend(volume.map(mounted));
         mounts.extend(value("--mount").map(described));
-        // A volume backed by a host directory or disk.
+        // A volume backed by a host folder or disk.
         let option = value("--opt").or_else(|| (text == "-o").then(next)).unwrap_or_default();
         mounts.extend(option.strip_prefix("device=").map(whole));
         devices.extend(value("--device").map(|device| device.split(':').next().unwrap_or(device)));
@@ -122,12 +122,12 @@ pub(super) fn socket(invocation: &Invocation<'_>) -> Assessment {
     Assessment::Clear
 }
 
-/// Mounts a whole directory, writable.
+/// Mounts a whole folder, writable.
 fn whole(source: &str) -> Mount<'_> {
     Mount { source, is_read_only: false }
 }
 
-/// A host directory mounted into a container.
+/// A host folder mounted into a container.
 struct Mount<'a> {
     source: &'a str,
     is_read_only: bool,

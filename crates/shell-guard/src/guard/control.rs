@@ -50,7 +50,7 @@ pub(super) fn find_change(accesses: &[Access], scope: &Scope, own: &Own) -> Opti
     })
 }
 
-/// Whether `path` is murmur's own or inside a directory of murmur's.
+/// Whether `path` is murmur's own or inside a folder of murmur's.
 pub(super) fn is_own_path(path: &Field, scope: &Scope, own: &Own) -> bool {
     forms(path, scope).iter().any(|names| is_among(names, AccessKind::Write, &own.paths, scope))
 }
@@ -82,7 +82,7 @@ fn is_among(found: &[String], kind: AccessKind, paths: &[PathBuf], scope: &Scope
     let workspace = scope.workspace().map(|workspace| names(workspace.marked())).unwrap_or_default();
     paths.iter().any(|path| {
         let path = names(&path.to_string_lossy());
-        // A workspace inside murmur's data directory belongs to the agent.
+        // A workspace inside murmur's data folder belongs to the agent.
         let is_within =
             is_inside(found, &path) && !(is_inside(&workspace, &path) && is_inside(found, &workspace));
         let is_around = is_inside(&path, found) && !found.is_empty();
@@ -149,7 +149,7 @@ impl Entry {
         let parts = &self.parts;
         let is_reached = rest.len() == parts.len() || self.is_folder && rest.len() > parts.len();
         let is_whole = is_reached && parts.iter().zip(rest).all(|(part, name)| component_matches(name, part));
-        // Unpacking into a directory dedicated to such files may create any of them.
+        // Unpacking into a folder dedicated to such files may create any of them.
         let is_container = matches!(kind, AccessKind::Tree | AccessKind::Replace)
             && !rest.is_empty()
             && rest.len() < parts.len()

@@ -116,7 +116,7 @@ fn is_harmless(invocation: &Invocation<'_>, own: &Own) -> bool {
     }
 }
 
-/// Whether `murmur host spawn` sets no program, no settings, and no directory outside the manager's own: a spawned agent
+/// Whether `murmur host spawn` sets no program, no settings, and no folder outside the manager's own: a spawned agent
 /// must not have more rights than the manager.
 fn spawns_plainly(invocation: &Invocation<'_>) -> bool {
     const OPTIONS: [&str; 6] = ["--agent-id", "--project", "--role", "--issue", "--model", "--worktree"];
@@ -216,7 +216,7 @@ fn sets(invocation: &Invocation<'_>) -> bool {
     invocation.has_any(&["set"]) && invocation.arguments().iter().take(4).any(|word| is_key(&word))
 }
 
-/// A template directory, from which git copies hooks into a new repository.
+/// A template folder, from which git copies hooks into a new repository.
 fn has_template(invocation: &Invocation<'_>) -> bool {
     let named =
         invocation.value("", "template").into_iter().chain(invocation.scope.assigned("GIT_TEMPLATE_DIR"));

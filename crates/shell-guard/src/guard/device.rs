@@ -85,7 +85,7 @@ pub(super) fn to_critical(invocation: &Invocation<'_>) -> Assessment {
     })
 }
 
-/// Files of unknown names written into a directory that holds such files, or above it.
+/// Files of unknown names written into a folder that holds such files, or above it.
 pub(super) fn around_critical(invocation: &Invocation<'_>) -> Assessment {
     find(invocation, |names| {
         CRITICAL.iter().chain(&SYSTEM).any(|file| {

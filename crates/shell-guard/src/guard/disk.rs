@@ -14,7 +14,7 @@ fn refused_if(condition: bool, invocation: &Invocation<'_>) -> Assessment {
 }
 
 /// Whether the command works on a disk image: a file that isn't a device. Some programs take device names without their
-/// directory next to their own subcommands (`has_words`); there, only a word with a dot or slash is a file.
+/// folder next to their own subcommands (`has_words`); there, only a word with a dot or slash is a file.
 fn is_on_image(invocation: &Invocation<'_>, has_words: bool) -> bool {
     let operands = invocation.operands("tL", &["type", "label"]);
     let is_file = |path: &&Field| {

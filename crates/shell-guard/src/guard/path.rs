@@ -119,7 +119,7 @@ pub(super) enum Target {
     Other,
 }
 
-/// Returns the components of `path` from the root, once for each possible working directory. Marks of unknown text and
+/// Returns the components of `path` from the root, once for each possible working folder. Marks of unknown text and
 /// patterns are kept.
 pub(super) fn resolve(path: &Field, scope: &Scope) -> Vec<Vec<String>> {
     // Removing a link leaves its target alone, unless a trailing slash means the target.
@@ -132,7 +132,7 @@ pub(super) fn resolve_target(path: &Field, scope: &Scope) -> Vec<Vec<String>> {
     resolve_with(path, scope, 1)
 }
 
-/// Whether `path` is certainly a user's own single file or directory, which no row about writes applies to.
+/// Whether `path` is certainly a user's own single file or folder, which no row about writes applies to.
 pub(super) fn is_ordinary(path: &Field, scope: &Scope) -> bool {
     const OF_SYSTEM: [&str; 15] = [
         "bin", "boot", "dev", "etc", "lib", "lib64", "mnt", "private", "proc", "root", "run", "sbin", "sys",
@@ -219,7 +219,7 @@ fn from(path: &str, folder: &str) -> Vec<String> {
             // A quoted `*` in a path is more likely a mistake than a file's name.
             name => names.push(name.replace('*', &STAR.to_string())),
         }
-        // `/proc/1/root` is the root, `/proc/self/cwd` the working directory.
+        // `/proc/1/root` is the root, `/proc/self/cwd` the working folder.
         if names.len() > 2 && names[0] == "proc" {
             match names[names.len() - 1].as_str() {
                 "root" => names.clear(),
@@ -282,7 +282,7 @@ fn is_protected(names: &[String], scope: &Scope) -> bool {
     })
 }
 
-/// Whether the path is the root, a home directory, a parent of one, or a system tree.
+/// Whether the path is the root, a home folder, a parent of one, or a system tree.
 fn is_protected_tree(names: &[String], scope: &Scope) -> bool {
     let is_home = scope.home().is_some_and(|home| {
         let home = split(home.marked());

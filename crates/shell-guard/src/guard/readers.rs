@@ -77,7 +77,7 @@ pub(super) fn possible_writes(invocation: &Invocation<'_>) -> Vec<Field> {
     words.iter().filter(|word| may_be_sensitive(word, invocation)).flat_map(paths).collect()
 }
 
-/// Whether the word can be such a path: it has a slash, or the working directory has such files.
+/// Whether the word can be such a path: it has a slash, or the working folder has such files.
 fn may_be_sensitive(word: &Field, invocation: &Invocation<'_>) -> bool {
     let is_there = |folder: &Field| {
         let folder = folder.marked();

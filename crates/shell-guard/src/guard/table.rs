@@ -66,7 +66,7 @@ pub(super) const OVER: &str = ">!";
 /// Pseudo program: a shell connected to another machine.
 pub(super) const REMOTE: &str = ">&";
 
-/// Pseudo program: a directory into which files of unknown names are written.
+/// Pseudo program: a folder into which files of unknown names are written.
 pub(super) const INTO: &str = ">/";
 
 const fn row(
@@ -81,7 +81,7 @@ const fn row(
 }
 
 const RIGHTS: &str = "it raises privileges; work without them, or ask the user to run it";
-const TREES: &str = "it destroys a system or home directory; name a directory inside your workspace instead";
+const TREES: &str = "it destroys a system or home folder; name a folder inside your workspace instead";
 const DISKS: &str = "it can destroy a disk; work on files in your workspace, or ask the user to run it";
 const POWER: &str = "it stops the system; leave it running, or ask the user to restart it";
 const SHRED: &str = "it erases files beyond recovery; delete your own files with rm";

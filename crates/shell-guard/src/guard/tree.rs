@@ -1,4 +1,4 @@
-//! Destruction of directory trees: removing, moving away, changing modes, emptying or overwriting.
+//! Destruction of folder trees: removing, moving away, changing modes, emptying or overwriting.
 
 use super::Assessment;
 use super::device::is_device_itself;
@@ -154,7 +154,7 @@ pub(super) fn rsync(invocation: &Invocation<'_>) -> Assessment {
     destroys(invocation, sources.chain(target))
 }
 
-/// `git clean -f` in a home directory or the root, and `git reset --hard` with one of these as its work tree.
+/// `git clean -f` in a home folder or the root, and `git reset --hard` with one of these as its work tree.
 pub(super) fn git_clean(invocation: &Invocation<'_>) -> Assessment {
     let operands = invocation.operands("Cc", &["git-dir", "work-tree"]);
     let tree = invocation.value("", "work-tree").or_else(|| invocation.scope.variable("GIT_WORK_TREE"));
@@ -274,7 +274,7 @@ pub(super) fn overwrite_all(invocation: &Invocation<'_>) -> Assessment {
     destroys(invocation, all)
 }
 
-/// Whether the path is a glob for everything in its directory.
+/// Whether the path is a glob for everything in its folder.
 fn is_all_within(path: &Field) -> bool {
     let base = path.base();
     !base.marked().is_empty() && base.is_pattern() && base.marked().chars().all(|c| !c.is_alphanumeric())

@@ -1,4 +1,4 @@
-//! Shell builtins that change directories or variables, or read text as commands.
+//! Shell builtins that change folders or variables, or read text as commands.
 
 use super::field::Field;
 use super::interpreter;
@@ -75,7 +75,7 @@ fn cd(walk: &mut Walk<'_>, words: &[Field], _: &Stream) -> Option<Stream> {
     nothing()
 }
 
-/// Whether a directory certainly exists: a parent of the workspace, or a directory for temporary files.
+/// Whether a folder certainly exists: a parent of the workspace, or a folder for temporary files.
 fn is_there(target: &Field, walk: &Walk<'_>) -> bool {
     let path = target.marked().trim_end_matches('/');
     let is_above = |folder: Option<&Field>| {

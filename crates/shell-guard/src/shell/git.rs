@@ -41,7 +41,7 @@ const NAMED: [(&str, &[&str]); 18] = [
     ("instaweb.", &["httpd", "browser"]),
 ];
 
-/// Settings that name a directory or file with programs, or permit running them. What these run isn't in the command line.
+/// Settings that name a folder or file with programs, or permit running them. What these run isn't in the command line.
 const PLACES: [&str; 5] =
     ["core.hookspath", "core.attributesfile", "init.templatedir", "include.path", "protocol.ext.allow"];
 

@@ -99,7 +99,7 @@ fn is_search(input: &Stream) -> bool {
     text.is_some_and(|text| ["pgrep ", "pidof ", "ps ", "lsof "].iter().any(|name| text.starts_with(name)))
 }
 
-/// The output of `which` and `command -v`: the program in an assumed directory.
+/// The output of `which` and `command -v`: the program in an assumed folder.
 pub(super) fn found_program(program: &Field) -> Stream {
     let name = program.marked();
     Stream::text(if name.contains('/') { name.to_owned() } else { format!("/usr/local/bin/{name}") })

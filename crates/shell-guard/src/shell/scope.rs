@@ -1,4 +1,4 @@
-//! The state of a shell during a walk: variables, functions, the working directory, files just written.
+//! The state of a shell during a walk: variables, functions, the working folder, files just written.
 
 use super::field::Field;
 use super::tree::Node;
@@ -42,7 +42,7 @@ pub(super) enum Arguments {
 /// The state at one point of the command line.
 #[derive(Debug, Clone)]
 pub struct Scope {
-    /// The possible working directories.
+    /// The possible working folders.
     folders: Vec<Field>,
     before: Option<Field>,
     home: Option<Field>,
@@ -54,7 +54,7 @@ pub struct Scope {
     snapshots: Vec<Snapshot>,
     /// The outer values of functions' local variables, innermost function last.
     outer: Vec<HashMap<String, Option<Vec<Value>>>>,
-    /// The working directories if the last `cd` failed.
+    /// The working folders if the last `cd` failed.
     pub(super) if_cd_fails: Vec<Field>,
     /// Whether a failure ends the shell: `set -e`.
     pub(super) exits_on_error: bool,
@@ -76,7 +76,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Creates the initial state. Without a place, nothing is known about directories.
+    /// Creates the initial state. Without a place, nothing is known about folders.
     #[must_use]
     pub fn new(place: Option<&Place>) -> Self {
         let path = |path: &std::path::Path| Field::from(&*path.to_string_lossy());
@@ -132,7 +132,7 @@ impl Scope {
         values.filter_map(|value| value.first().cloned()).collect()
     }
 
-    /// The directories that a relative path may be relative to.
+    /// The folders that a relative path may be relative to.
     #[must_use]
     pub fn folders(&self) -> &[Field] {
         &self.folders
@@ -146,7 +146,7 @@ impl Scope {
         names
     }
 
-    /// The user's home directory.
+    /// The user's home folder.
     #[must_use]
     pub fn home(&self) -> Option<&Field> {
         self.home.as_ref()
@@ -212,7 +212,7 @@ impl Scope {
         }
     }
 
-    /// Adds possible working directories.
+    /// Adds possible working folders.
     pub(super) fn add_folders(&mut self, folders: Vec<Field>) {
         for folder in folders {
             if !self.folders.contains(&folder) && self.folders.len() < MAX_VALUES {
@@ -279,7 +279,7 @@ impl Scope {
         }
     }
 
-    /// The previous working directory.
+    /// The previous working folder.
     pub(super) fn previous_folder(&self) -> Field {
         self.before.clone().unwrap_or_else(|| Field::unknown("$OLDPWD"))
     }

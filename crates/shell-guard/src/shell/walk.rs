@@ -145,7 +145,7 @@ impl<'a> Walk<'a> {
         self.parser.parse(&text)
     }
 
-    /// Walks code that can't change this shell's variables and directories, as in a subshell.
+    /// Walks code that can't change this shell's variables and folders, as in a subshell.
     pub(super) fn in_subshell(&mut self, walk: impl FnOnce(&mut Self) -> Stream) -> Stream {
         if let Err(doubt) = self.budget.spend(1 + u32::try_from(self.scope.size() / 4).unwrap_or(u32::MAX)) {
             self.doubt(doubt);

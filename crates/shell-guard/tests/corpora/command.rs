@@ -40,7 +40,7 @@ fn a_usage_error_says_what_is_wrong() {
         (&["check"], "error: COMMAND is missing"),
         (&["check", "ls", "-l"], "error: more than one COMMAND; quote it as one argument"),
         (&["check", "--cwd", "here", "ls"], "error: --cwd must be an absolute path: here"),
-        (&["check", "--home"], "error: --home needs a directory"),
+        (&["check", "--home"], "error: --home needs a folder"),
     ] {
         assert_eq!(run(args), (Some(2), problem.to_owned()));
     }

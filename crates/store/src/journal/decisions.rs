@@ -1,6 +1,8 @@
 //! decisions.jsonl: one line per decision, appended in one write, with secrets masked
 //! (docs/reference/hook.md).
 
+pub mod read;
+
 use murmur_core::id::{BeatId, SessionId};
 use murmur_core::permit::decision::{By, Verdict};
 use murmur_core::permit::request::{Answerer, Request, RequestId};

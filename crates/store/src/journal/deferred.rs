@@ -224,6 +224,21 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_an_earlier_version_is_read() {
+        let top = tempfile::tempdir().unwrap();
+        let folder = Folder::new(top.path().to_path_buf());
+        let text = r#"{"version":1,"request":{"agent":"site-1","session":"s","tool_use_id":"t1","tool":"Bash",
+            "input":{},"cwd":"/w","workspace":"/w","project":"site","whom":"person","asked_at":"2026-01-01T00:00:00Z",
+            "hook":"h1"},"askedAt":"2026-01-01T00:00:00Z","standing":"answered","answer":{"verdict":"allow",
+            "by":{"kind":"person"},"id":"00000000","answered_by":{"pid":7}}}"#;
+        std::fs::write(top.path().join("00000000.json"), text).unwrap();
+        let (_, call) = folder.all(|error| panic!("{error}")).remove(0);
+        assert_eq!((&*call.request.tool_use_id, call.request.asked(NOW)), ("t1", NOW));
+        let Standing::Answered(answer) = call.standing else { panic!("{:?}", call.standing) };
+        assert_eq!(answer.answered_by.map(|process| process.pid), Some(7));
+    }
+
+    #[test]
     fn a_file_that_is_not_readable_is_reported_and_kept() {
         let top = tempfile::tempdir().unwrap();
         std::fs::write(top.path().join("00000000.json"), "{").unwrap();

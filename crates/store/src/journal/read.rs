@@ -69,6 +69,12 @@ impl Backward {
         &self.skipped
     }
 
+    /// Like [`Self::skipped`].
+    #[must_use]
+    pub fn into_skipped(self) -> Vec<PartError> {
+        self.skipped
+    }
+
     /// Opens the newest part that is left. Returns `false` if there is none.
     fn open_part(&mut self) -> bool {
         (self.content, self.start) = (None, 0);

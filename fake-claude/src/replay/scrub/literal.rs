@@ -10,7 +10,7 @@ use super::Identity;
 use secrets::text::{ends_word, starts_word};
 use secrets::{REMOVED, is_secret};
 
-/// The placeholder for the working directory.
+/// The placeholder for the working folder.
 pub(super) const WORKSPACE: &str = "/workspace";
 /// User names that are also common folder names.
 const FOLDERS: [&str; 8] = ["", "bin", "home", "mail", "opt", "tmp", "usr", "var"];

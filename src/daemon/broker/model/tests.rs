@@ -5,7 +5,7 @@ use tokio::io::AsyncReadExt;
 
 fn request() -> Request {
     let request = json!({
-        "agent": "site-1", "session": "s", "tool_use_id": "t1", "tool": "Bash", "input": {}, "cwd": "/w",
+        "agent": "site-1", "session": "s", "toolUseId": "t1", "tool": "Bash", "input": {}, "cwd": "/w",
         "workspace": "/w", "project": "site", "whom": "model", "wait": 20, "hook": "h1",
     });
     serde_json::from_value(request).unwrap()
@@ -21,7 +21,7 @@ async fn a_hook_that_times_out_at_the_same_moment_still_gets_its_answer() {
     hook.read_to_end(&mut said).await.unwrap();
     let said: Value = serde_json::from_slice(&said).unwrap();
     assert_eq!((&said["id"], &said["payload"]["verdict"]), (&json!("1"), &json!("deny")));
-    let late = json!({ "msg_type": LATE, "id": "2", "payload": { "may_defer": false } });
+    let late = json!({ "msg_type": LATE, "id": "2", "payload": { "mayDefer": false } });
     hook.write_all(format!("{late}\n").as_bytes()).await.unwrap();
     drop(hook);
     serving.await.unwrap();

@@ -13,7 +13,7 @@ use crate::config::active_hours::ActiveHours;
 use crate::config::approval::{Approval, ApprovalSettings, Checker, Choice, Questions, Word};
 use crate::config::backend::Backend;
 use crate::config::budget::{Budget, Usd};
-use crate::config::checked::Checked;
+use crate::config::checked::Check;
 use crate::config::cron::{Crons, zone_of};
 use crate::config::except::Except;
 use crate::config::file::is_word;
@@ -73,93 +73,67 @@ const KEYS: [&str; 38] = [
     "toolTimeout",
 ];
 
-/// An optional value of a type with rules of its own, and its position.
-type Given<T> = Option<Spanned<Checked<T>>>;
+/// The value of a key, if it is given. A key without a value is an error, rather than an absent key.
+///
+/// A type rather than a function for `deserialize_with`, which would compile the parser again for each key.
+struct Key<T>(Option<T>);
+
+impl<T> Default for Key<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Key<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        T::deserialize(deserializer).map(Some).map(Self)
+    }
+}
+
+/// A value of a type with rules of its own, and its position.
+type Given<T> = Key<Spanned<<T as Check>::Raw>>;
 
 #[derive(Default, serde::Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 struct Keys {
-    #[serde(deserialize_with = "given")]
-    name: Option<Spanned<String>>,
-    #[serde(deserialize_with = "given")]
-    description: Option<Spanned<String>>,
-    #[serde(deserialize_with = "given")]
+    name: Key<Spanned<String>>,
+    description: Key<Spanned<String>>,
     interval: Given<Interval>,
-    #[serde(deserialize_with = "given")]
-    cron: Option<Spanned<String>>,
-    #[serde(deserialize_with = "given")]
-    tz: Option<Spanned<String>>,
-    #[serde(deserialize_with = "given")]
+    cron: Key<Spanned<String>>,
+    tz: Key<Spanned<String>>,
     timeout: Given<Interval>,
-    #[serde(deserialize_with = "given")]
     background_wait: Given<Interval>,
-    #[serde(deserialize_with = "given")]
-    max_turns: Option<Spanned<NonZeroU32>>,
-    #[serde(deserialize_with = "given")]
-    model: Option<Spanned<String>>,
-    #[serde(deserialize_with = "given")]
+    max_turns: Key<Spanned<NonZeroU32>>,
+    model: Key<Spanned<String>>,
     agent: Given<Backend>,
-    #[serde(deserialize_with = "given")]
     permissions: Given<Permissions>,
-    #[serde(deserialize_with = "given")]
     permissions_checker: Given<Word<Checker>>,
-    #[serde(deserialize_with = "given")]
     approval: Given<Word<Approval>>,
-    #[serde(deserialize_with = "given")]
     approval_wait: Given<Interval>,
-    #[serde(deserialize_with = "given")]
     approval_expiry: Given<Interval>,
-    #[serde(deserialize_with = "given")]
     questions: Given<Word<Questions>>,
-    #[serde(deserialize_with = "given")]
     requires: Given<Requires>,
-    #[serde(deserialize_with = "given")]
     mcp: Given<Mcp>,
-    #[serde(deserialize_with = "given")]
     reserve: Given<Reserve>,
-    #[serde(deserialize_with = "given")]
     on_limit: Given<Word<OnLimit>>,
-    #[serde(deserialize_with = "given")]
-    enabled: Option<bool>,
-    #[serde(deserialize_with = "given")]
+    enabled: Key<bool>,
     active_hours: Given<ActiveHours>,
-    #[serde(deserialize_with = "given")]
     except: Given<Except>,
-    #[serde(deserialize_with = "given")]
     jitter: Given<Interval>,
-    #[serde(deserialize_with = "given")]
     catch_up: Given<CatchUp>,
-    #[serde(deserialize_with = "given")]
     start_deadline: Given<Interval>,
-    #[serde(deserialize_with = "given")]
     overlap: Given<Word<Overlap>>,
-    #[serde(deserialize_with = "given")]
     on: Given<On>,
-    #[serde(deserialize_with = "given")]
     when: Given<When>,
-    #[serde(deserialize_with = "given")]
     verify: Given<Verify>,
-    #[serde(deserialize_with = "given")]
     retry: Given<Retry>,
-    #[serde(deserialize_with = "given")]
     breaker: Given<Breaker>,
-    #[serde(deserialize_with = "given")]
     max_budget_usd: Given<Usd>,
-    #[serde(deserialize_with = "given")]
     budget: Given<Budget>,
-    #[serde(deserialize_with = "given")]
     min_free: Given<Size>,
-    #[serde(deserialize_with = "given")]
     start_timeout: Given<Interval>,
-    #[serde(deserialize_with = "given")]
     idle_timeout: Given<Interval>,
-    #[serde(deserialize_with = "given")]
     tool_timeout: Given<Interval>,
-}
-
-/// Makes a key without a value an error, rather than an absent key.
-fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
 }
 
 pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, FrontmatterError> {
@@ -183,12 +157,12 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
     let keys: Keys =
         serde_saphyr::from_str_with_options(yaml, options).map_err(|error| describe(&error, yaml))?;
     for (key, word) in [("name", &keys.name), ("description", &keys.description), ("model", &keys.model)] {
-        if let Some(word) = word.as_ref().filter(|word| !is_word(&word.value)) {
+        if let Some(word) = word.0.as_ref().filter(|word| !is_word(&word.value)) {
             let accepted = "write one line of text that is not empty and does not start with '-'";
             return Err(wrong(word.referenced, failure!("{key:?} is {:?}", word.value; "{accepted}")));
         }
     }
-    let (cron, tz) = (keys.cron.as_ref(), keys.tz.as_ref());
+    let (cron, tz) = (keys.cron.0.as_ref(), keys.tz.0.as_ref());
     let interval = checked("interval", keys.interval)?;
     let schedule = Schedule::from_keys(
         interval,
@@ -204,7 +178,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
     let zone = tz.and_then(|name| zone_of(&name.value).ok());
     let zone = zone.as_ref().unwrap_or(crons.zone());
     let options = ScheduleKeys {
-        enabled: keys.enabled,
+        enabled: keys.enabled.0,
         active_hours: checked("activeHours", keys.active_hours)?,
         except: checked("except", keys.except)?,
         jitter: checked("jitter", keys.jitter)?,
@@ -214,26 +188,26 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         on: checked("on", keys.on)?,
     };
     Ok(Frontmatter {
-        name: keys.name.map(|name| name.value.into()),
-        description: keys.description.map(|description| description.value.into()),
+        name: keys.name.0.map(|name| name.value.into()),
+        description: keys.description.0.map(|description| description.value.into()),
         schedule,
-        max_turns: keys.max_turns.map(|turns| turns.value),
+        max_turns: keys.max_turns.0.map(|turns| turns.value),
         timeout: checked("timeout", keys.timeout)?,
         background_wait: checked("backgroundWait", keys.background_wait)?,
-        model: keys.model.map(|model| model.value.into()),
+        model: keys.model.0.map(|model| model.value.into()),
         agent: checked("agent", keys.agent)?,
         permissions: checked("permissions", keys.permissions)?,
         asking: ApprovalSettings {
-            checker: checked("permissionsChecker", keys.permissions_checker)?.map(|word| word.0),
-            approval: checked("approval", keys.approval)?.map(|word| word.0),
+            checker: checked::<Word<_>>("permissionsChecker", keys.permissions_checker)?.map(|word| word.0),
+            approval: checked::<Word<_>>("approval", keys.approval)?.map(|word| word.0),
             approval_wait: checked("approvalWait", keys.approval_wait)?,
             approval_expiry: checked("approvalExpiry", keys.approval_expiry)?,
-            questions: checked("questions", keys.questions)?.map(|word| word.0),
+            questions: checked::<Word<_>>("questions", keys.questions)?.map(|word| word.0),
         },
         requires: checked("requires", keys.requires)?,
         mcp: checked("mcp", keys.mcp)?,
         reserve: checked("reserve", keys.reserve)?,
-        on_limit: checked("onLimit", keys.on_limit)?.map(|word| word.0),
+        on_limit: checked::<Word<_>>("onLimit", keys.on_limit)?.map(|word| word.0),
         options: options.boxed(zone),
         gates: Gates {
             when: checked("when", keys.when)?.unwrap_or_default(),
@@ -244,7 +218,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
             breaker: checked("breaker", keys.breaker)?,
         },
         max_budget: checked("maxBudgetUsd", keys.max_budget_usd)?,
-        budget: checked("budget", keys.budget)?.map(|budget| Arc::new(budget.in_zone(zone))),
+        budget: checked::<Budget>("budget", keys.budget)?.map(|budget| Arc::new(budget.in_zone(zone))),
         min_free: checked("minFree", keys.min_free)?,
         watchdogs: WatchdogKeys {
             start_timeout: checked("startTimeout", keys.start_timeout)?,
@@ -254,9 +228,9 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
     })
 }
 
-fn checked<T>(key: &str, given: Given<T>) -> Result<Option<T>, FrontmatterError> {
-    let Some(Spanned { value: Checked(value), referenced, .. }) = given else { return Ok(None) };
-    value.map(Some).map_err(|own| wrong(referenced, own.after(format_args!("{key:?}: "))))
+fn checked<T: Check>(key: &str, given: Given<T>) -> Result<Option<T>, FrontmatterError> {
+    let Some(Spanned { value, referenced, .. }) = given.0 else { return Ok(None) };
+    T::check(value).map(Some).map_err(|own| wrong(referenced, own.after(format_args!("{key:?}: "))))
 }
 
 fn wrong(location: Location, what: Failure) -> FrontmatterError {

@@ -1,11 +1,11 @@
 use super::*;
-use crate::config::checked::{Check, Checked};
+use crate::config::checked::{Check, from_json};
 use crate::config::limit::Notices;
 use std::path::Path;
 
 fn read<T: Check>(json: &str) -> Result<T, String> {
-    let read: Result<Checked<T>, _> = serde_json::from_str(json);
-    read.map_err(|_| "another kind".to_owned())?.0.map_err(|failure| failure.line())
+    let read = from_json::<T>(json).map_err(|_| "another kind".to_owned())?;
+    read.map_err(|failure| failure.line())
 }
 
 /// The gates, with their limits.

@@ -4,7 +4,6 @@ use super::{Argv, Condition, GATE_TIMEOUT, Gate, Patterns, VERIFIER_TIMEOUT, Ver
 use crate::config::checked::Check;
 use crate::config::interval::{Interval, IntervalError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use sys::error::{Failure, Hinted};
@@ -23,31 +22,35 @@ impl Verify {
 /// Any value that can be part of a gate.
 #[derive(Debug, serde::Deserialize)]
 #[serde(untagged)]
-enum Written {
+pub(in crate::config) enum Written {
     Text(String),
     List(Vec<Written>),
     Object(BTreeMap<String, Written>),
 }
 
 impl Check for When {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
+    type Raw = Written;
+
+    fn check(written: Written) -> Result<Self, Failure> {
         let gate = |written| {
             let (condition, timeout) = one(written, Self::ACCEPTED)?;
             Ok(Gate { condition, timeout: timeout.unwrap_or(GATE_TIMEOUT) })
         };
-        Ok(all(Written::deserialize(deserializer)?, Self::ACCEPTED, gate).map(Self))
+        all(written, Self::ACCEPTED, gate).map(Self)
     }
 }
 
 impl Check for Verify {
-    fn check<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Result<Self, Failure>, D::Error> {
+    type Raw = Written;
+
+    fn check(written: Written) -> Result<Self, Failure> {
         let verifier = |written| match one(written, Self::ACCEPTED)? {
             (Condition::Run(argv), timeout) => {
                 Ok(Verifier { argv, timeout: timeout.unwrap_or(VERIFIER_TIMEOUT) })
             }
             (other, _) => Err(failure!("{:?} verifies nothing", other.to_string(); "{}", Self::ACCEPTED)),
         };
-        Ok(all(Written::deserialize(deserializer)?, Self::ACCEPTED, verifier).map(Self))
+        all(written, Self::ACCEPTED, verifier).map(Self)
     }
 }
 

@@ -1,9 +1,8 @@
 use super::*;
 
 fn read(text: &str) -> Result<Retry, String> {
-    let retry: super::super::checked::Checked<Retry> =
-        serde_json::from_str(text).map_err(|_| "another kind".to_owned())?;
-    retry.0.map_err(|error| error.line())
+    let retry = super::super::checked::from_json::<Retry>(text).map_err(|_| "another kind".to_owned())?;
+    retry.map_err(|error| error.line())
 }
 
 fn retry(max: u32, backoff: &str, max_backoff: &str) -> Retry {

@@ -109,8 +109,8 @@ fn times_and_dates_are_in_the_zone_that_is_nearest() {
 #[test]
 fn a_wrong_word_is_refused_with_what_is_accepted() {
     let read = |json: &str| {
-        let read = serde_json::from_str::<crate::config::checked::Checked<CatchUp>>(json).unwrap();
-        read.0.map_err(|failure| failure.line())
+        let read = crate::config::checked::from_json::<CatchUp>(json).unwrap();
+        read.map_err(|failure| failure.line())
     };
     assert_eq!(read("\"2h\""), Ok(CatchUp::Within("2h".parse().unwrap())));
     assert_eq!([read("\"skip\""), read("\"once\"")], [Ok(CatchUp::Skip), Ok(CatchUp::Once)]);

@@ -19,6 +19,7 @@ fn every_key_is_read() {
         [captures]
         keep = "3d"
         max = "1GiB"
+        max-per-run = "2MiB"
         [llm_auth]
         provider = "openai"
         model = "small"
@@ -45,6 +46,7 @@ fn every_key_is_read() {
     let captures = settings.captures;
     let days = [captures.keep, captures.keep_failed].map(|span| span.as_secs() / 86_400);
     assert_eq!((days, captures.max.bytes()), ([3, 90], 1 << 30));
+    assert_eq!(captures.max_per_run.to_string(), "2MiB");
     let openai = &settings.providers[&Provider::Openai];
     assert_eq!(openai.api_key.as_ref().unwrap().reveal(), "sk-very-secret");
     assert_eq!(openai.base_url.as_deref(), Some("http://127.0.0.1:1/v1"));
@@ -100,6 +102,8 @@ fn anything_unknown_is_an_error_with_its_position() {
             "[captures]\nkeepFailed = \"1d\"",
             "2:1: key \"keepFailed\" is not known; did you mean \"keep-failed\"?",
         ),
+        ("[captures]\nmax-per-run = \"512KiB\"", "2:15: \"512KiB\" is too small; write at least \"1MiB\""),
+        ("[captures]\nmax-per-run = \"5\"", "2:15: \"5\" is not a size"),
         ("captures = true", "1:12: boolean \"true\" is not"),
         ("[providers.other]\napi-key = \"x\"", "1:12: \"other\" is not known"),
         ("[providers.openai]\napikey = \"x\"", "2:1: key \"apikey\" is not known; did you mean \"api-key\"?"),

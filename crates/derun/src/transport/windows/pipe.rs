@@ -102,6 +102,8 @@ mod tests {
             retention: Duration::from_secs(60),
             transport: TransportMode::Pipe,
             tty_attached: false,
+            max_bytes: None,
+            group: None,
         };
         let writer = store.create(new, clock::now()).unwrap();
         let id = writer.id().to_string();

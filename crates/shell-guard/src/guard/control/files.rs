@@ -1,6 +1,6 @@
 //! Files that control an agent's next run, or that run something outside murmur.
 
-/// Paths of files; `/**` also matches everything below a directory. `~/` is the home directory, `/` the root, and any other
+/// Paths of files; `/**` also matches everything below a folder. `~/` is the home folder, `/` the root, and any other
 /// path matches anywhere. `*` matches any text within a name.
 pub(crate) static TABLE: &[&str] = &[
     // Claude Code: settings, hooks, and instructions read at each start.

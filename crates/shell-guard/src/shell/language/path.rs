@@ -177,7 +177,7 @@ impl CodeReader<'_> {
         }
     }
 
-    /// Registers the directory that a call traverses.
+    /// Registers the folder that a call traverses.
     pub(super) fn search(&mut self, name: &str, at: usize) {
         const NAMES: [&str; 10] = [
             "walk",
@@ -207,7 +207,7 @@ impl CodeReader<'_> {
         }
     }
 
-    /// Removals in the traversed directories, as the equivalent `find`.
+    /// Removals in the traversed folders, as the equivalent `find`.
     pub(super) fn searched(&mut self) {
         if !self.removes {
             return;

@@ -44,7 +44,7 @@ pub(super) struct CodeReader<'a> {
     /// Aliases of calls that have an effect.
     pub(super) names: HashMap<&'a str, &'a str>,
     pub(super) found: Vec<Effect>,
-    /// Directories that the code traverses, with the pattern it looks for.
+    /// Folders that the code traverses, with the pattern it looks for.
     pub(super) roots: Vec<(String, Option<String>)>,
     /// Whether the code removes unknown files.
     pub(super) removes: bool,

@@ -29,14 +29,14 @@ impl Walk<'_> {
         output
     }
 
-    /// Walks `a && b || c`. Each but the first may not run, and each directory may not exist.
+    /// Walks `a && b || c`. Each but the first may not run, and each folder may not exist.
     fn chain(&mut self, chain: &[Step], is_last: bool, input: &Stream, output: &mut Stream) {
         let mut if_cd_fails = Vec::new();
         for (at, step) in chain.iter().enumerate() {
             if at == 1 {
                 self.scope.begin_branch();
             }
-            // `cd build || exit`: the directory exists in what follows.
+            // `cd build || exit`: the folder exists in what follows.
             if step.connector == Connector::Or && ends_flow(&step.pipeline) {
                 if_cd_fails.clear();
                 self.scope.commit_branch();
@@ -63,11 +63,11 @@ impl Walk<'_> {
         self.scope.begin_branch();
         self.list(list, input);
         self.scope.merge_branch();
-        self.keep_directories();
+        self.keep_folders();
     }
 
-    /// Adds the directories from before a `cd` that may have failed.
-    fn keep_directories(&mut self) {
+    /// Adds the folders from before a `cd` that may have failed.
+    fn keep_folders(&mut self) {
         let if_cd_fails = std::mem::take(&mut self.scope.if_cd_fails);
         self.scope.add_folders(if_cd_fails);
     }
@@ -150,7 +150,7 @@ impl Walk<'_> {
             }
             self.scope.set(variable, vec![value]);
             let written = self.list(body, input);
-            self.keep_directories();
+            self.keep_folders();
             output.append(written);
         }
         if is_sure {

@@ -116,7 +116,7 @@ pub(super) const TARGETS: [&str; 112] = [
     "/usr/local/bin/claude",
 ];
 
-/// Ways to write a file; `@` is the file and `%` its directory.
+/// Ways to write a file; `@` is the file and `%` its folder.
 pub(super) const WAYS: [&str; 36] = [
     "echo x > @",
     "echo x >> @",

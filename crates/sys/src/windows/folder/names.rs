@@ -1,4 +1,4 @@
-//! Directory listing by handle.
+//! Folder listing by handle.
 
 use std::ffi::OsString;
 use std::fs::File;

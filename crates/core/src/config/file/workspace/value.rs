@@ -1,7 +1,7 @@
 //! Parses single values of an entry; errors name the key and its position.
 
 use super::super::Text;
-use crate::config::checked::{Check, Checked};
+use crate::config::checked::Check;
 use crate::config::permissions::{self, Permissions};
 use crate::config::problem::Problem;
 use serde::de::DeserializeOwned;
@@ -27,10 +27,10 @@ pub(in crate::config::file) fn checked<T: Check>(
     value: &str,
     accepted: &str,
 ) -> Result<Option<T>, Problem> {
-    let read: Option<Checked<T>> = read(text, key, value, accepted)?;
+    let read: Option<T::Raw> = read(text, key, value, accepted)?;
     let own =
         |wrong: Failure| Problem::at(text.path, text.place(value), wrong.after(format_args!("{key:?}: ")));
-    read.map(|Checked(value)| value.map_err(own)).transpose()
+    read.map(|raw| T::check(raw).map_err(own)).transpose()
 }
 
 pub(super) fn permissions(text: &Text<'_>, value: &str) -> Result<Permissions, Problem> {

@@ -34,7 +34,7 @@ pub(in super::super) fn tar(walk: &mut Walk<'_>, words: &[Field], _: &Stream) ->
     Stream::Unknown
 }
 
-/// `docker run` runs its command in a container. It only matters if the container has the host's directories, disks or
+/// `docker run` runs its command in a container. It only matters if the container has the host's folders, disks or
 /// rights.
 pub(in super::super) fn container(walk: &mut Walk<'_>, words: &[Field], input: &Stream) -> Stream {
     if words.first().is_some_and(|word| word.marked() == "unshare") {

@@ -134,7 +134,7 @@ pub(in super::super) fn fd(walk: &mut Walk<'_>, words: &[Field], input: &Stream)
     let start = words.iter().position(|word| ["-x", "-X", "--exec", "--exec-batch"].contains(&word.marked()));
     if let Some(start) = start {
         let command = &words[start + 1..];
-        // Everything in a directory is as good as the directory.
+        // Everything in a folder is as good as the folder.
         let operands: Vec<&Field> =
             words[..start].iter().filter(|word| !word.marked().starts_with('-')).collect();
         let found = match operands.as_slice() {
@@ -145,7 +145,7 @@ pub(in super::super) fn fd(walk: &mut Walk<'_>, words: &[Field], input: &Stream)
         walk.run(&fill(command, place, &[found]), &[], input);
         return Stream::Unknown;
     }
-    // Its output is everything in the directory.
+    // Its output is everything in the folder.
     let operands: Vec<&str> = words.iter().map(Field::marked).filter(|word| !word.starts_with('-')).collect();
     match operands.as_slice() {
         ["." | "", folder] => Stream::text(format!("{folder}\n")),

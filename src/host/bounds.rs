@@ -1,13 +1,13 @@
-//! Limits of a beat: its time, which is paused while a person is asked, its turns, and how long to wait after its
+//! Bounds of a beat: its time, which is paused while a person is asked, its turns, and how long to wait after its
 //! turn is over. Pure: the time is an argument.
 
-use super::watchdogs::WatchdogLimits;
+use super::watchdogs::WatchdogTimeouts;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The limits of a beat.
+/// The bounds of a beat.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct Bounds {
     /// The time limit, without time spent waiting for people.
     pub time: Duration,
     /// The turn limit.
@@ -15,7 +15,7 @@ pub struct Limits {
     /// How long to wait after a turn in case the agent starts another one.
     pub background_wait: Duration,
     /// When it seems to hang.
-    pub watchdogs: WatchdogLimits,
+    pub watchdogs: WatchdogTimeouts,
 }
 
 /// The turn limit of a beat, counted in messages of its agent.

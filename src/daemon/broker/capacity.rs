@@ -55,7 +55,7 @@ mod tests {
 
     /// A request whose input takes about `bytes` of memory.
     fn request(agent: &str, number: usize, bytes: usize) -> Request {
-        let call = json!({ "agent": agent, "session": "s", "tool_use_id": number.to_string(), "tool": "Bash",
+        let call = json!({ "agent": agent, "session": "s", "toolUseId": number.to_string(), "tool": "Bash",
             "input": vec![0; bytes / size_of::<Value>()], "cwd": "/w", "workspace": "/w", "project": "w", "whom": "person", "hook": "h" });
         serde_json::from_value(call).unwrap()
     }

@@ -1,0 +1,59 @@
+//! Ended sessions of a group that were not packed: their process was killed, or they were too large.
+
+use crate::id::SessionId;
+use crate::pack::Label;
+use crate::record::State;
+use crate::retention;
+use crate::store::Store;
+use jiff::Timestamp;
+use std::io;
+
+/// An ended session that is not packed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unpacked {
+    /// The session.
+    pub id: SessionId,
+    /// The size of its files in bytes.
+    pub size: u64,
+    /// What retention needs to know.
+    pub label: Label,
+}
+
+/// All of them, oldest first. Unreadable sessions are left out.
+pub fn list(store: &Store, now: Timestamp) -> io::Result<Vec<Unpacked>> {
+    let sessions = store.sessions();
+    let mut found = Vec::new();
+    for name in sessions.names()? {
+        if sessions.look(&name).is_ok_and(|seen| seen.is_folder)
+            && let Some(name) = name.to_str()
+            && let Ok(Some(unpacked)) = read(store, name, now)
+        {
+            found.push(unpacked);
+        }
+    }
+    found.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+    Ok(found)
+}
+
+/// The session called `name`, if it is one of them.
+fn read(store: &Store, name: &str, now: Timestamp) -> io::Result<Option<Unpacked>> {
+    let session = store.session(name).map_err(io::Error::other)?;
+    let Some(group) = session.meta().group.clone() else { return Ok(None) };
+    let status = session.status(now).map_err(io::Error::other)?;
+    if status.state.is_active() {
+        return Ok(None);
+    }
+    let folder = store.sessions().open_folder(name)?;
+    let mut size = 0;
+    for file in folder.names()? {
+        size += folder.look(&file)?.size;
+    }
+    let has_succeeded =
+        status.last.is_some_and(|last| last.state == State::Exited && last.exit_code == Some(0));
+    Ok(Some(Unpacked { id: session.id().clone(), size, label: Label { group, failed: !has_succeeded } }))
+}
+
+/// Removes one; returns `false` if it is being written after all.
+pub fn remove(store: &Store, id: &SessionId, now: Timestamp) -> io::Result<bool> {
+    retention::discard(store, id, now)
+}

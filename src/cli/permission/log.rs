@@ -1,0 +1,73 @@
+//! `murmur rules log`: shows past decisions on agents' calls.
+
+use super::super::args::RulesLog;
+use super::super::style::{Style, plain_line};
+use super::super::user_env::UserEnv;
+use anyhow::Context;
+use derun::cli::stdout::stdout;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use murmur_core::permit::decision::{By, Verdict};
+use murmur_store::journal::decisions::read::{Decided, Filter, Found, newest};
+use murmur_store::pulse::action;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use sys::error::Hinted;
+use sys::text::Shown;
+
+pub(super) fn run(args: &RulesLog, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let path = env.read_data_dir()?.decisions();
+    let filter = Filter { name: args.name.clone(), since: args.since };
+    let (found, skipped) =
+        newest(&path, &filter, args.count).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut out = Shown(stdout().lock());
+    if found.is_empty() && !args.json {
+        writeln!(out, "no decisions to show")?;
+    }
+    let (style, zone) = (Style::of_stdout(), TimeZone::system());
+    for Found { decided, line } in &found {
+        if args.json {
+            out.write_all(line)?;
+            writeln!(out)?;
+        } else {
+            print(&mut out, decided, style, &zone)?;
+        }
+    }
+    out.flush()?;
+    for error in skipped {
+        let _closed = writeln!(Shown(io::stderr()), "warning: {}", error.line());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(out: &mut impl Write, decided: &Decided, style: Style, zone: &TimeZone) -> io::Result<()> {
+    let Decided { ts, agent, tool, input, verdict, by: decided_by, reason, breach, .. } = decided;
+    let when = ts.parse::<Timestamp>().map_or_else(
+        |_| plain_line(ts),
+        |at| at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
+    );
+    let verdict = match verdict {
+        _ if *breach => style.paint("31", "breach"),
+        Verdict::Allow => style.paint("32", "allow "),
+        Verdict::Deny => style.paint("31", "deny  "),
+        Verdict::Defer => style.paint("33", "defer "),
+    };
+    let action = action::of(tool, input);
+    let call = if action.is_empty() { tool.clone() } else { format!("{tool}({action})") };
+    let (agent, call, reason) = (plain_line(agent), plain_line(&call), plain_line(reason));
+    let line = format!("{}  {verdict}  {agent}  {call}  {}: {reason}", style.dim(when), by(decided_by));
+    writeln!(out, "{}", line.trim_end().trim_end_matches(':'))
+}
+
+/// Who decided, in short.
+fn by(by: &By) -> String {
+    match by {
+        By::Guard(entry) => format!("guard ({})", plain_line(entry)),
+        By::Rule { file, number } => format!("rule {number} of {}", plain_line(file)),
+        By::Person => "person".to_owned(),
+        By::Model(model) => format!("model {}", plain_line(model)),
+        By::Default(setting) => plain_line(setting),
+        By::Nobody => "nobody".to_owned(),
+        By::Failure => "failure".to_owned(),
+    }
+}

@@ -1,0 +1,176 @@
+//! The decisions on an agent's calls, followed in decisions.jsonl as it grows and is rotated.
+
+use super::{GuardRefusals, describe};
+use murmur_core::id::AgentId;
+use murmur_core::permit::decision::{By, Verdict};
+use murmur_store::journal::decisions::read::Decided;
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::PathBuf;
+use sys::file::append_from;
+use sys::lines::LineBuffer;
+
+/// Decisions on an agent's calls since it was started.
+#[derive(Debug)]
+pub(super) struct Decisions {
+    path: PathBuf,
+    agent: AgentId,
+    source: Option<Source>,
+    /// The number of the first part of the rotated file that was not followed.
+    unread: u64,
+    /// The latest decision on each call without a result.
+    pub(super) verdicts: HashMap<String, Verdict>,
+    pub(super) by_guard: Option<GuardRefusals>,
+    pub(super) breach: Option<String>,
+    pub(super) failure: Option<String>,
+}
+
+/// How much is read at once, in bytes.
+const CHUNK: usize = 64 << 10;
+
+/// The open file and the read position.
+#[derive(Debug)]
+struct Source {
+    file: File,
+    /// Its device and inode.
+    identity: (u64, u64),
+    at: u64,
+    buffer: LineBuffer,
+}
+
+impl Decisions {
+    /// Follows the decisions on `agent`'s calls that are appended to `path` from now on.
+    pub(super) fn begin(path: PathBuf, agent: AgentId) -> Self {
+        let mut decisions = Self {
+            path,
+            agent,
+            source: None,
+            unread: 0,
+            verdicts: HashMap::new(),
+            by_guard: None,
+            breach: None,
+            failure: None,
+        };
+        let (source, number) = decisions.open(true);
+        decisions.follow(source, number);
+        decisions
+    }
+
+    /// Whether there is a decision on the call `id`.
+    pub(super) fn has(&mut self, id: &str) -> bool {
+        // Read every time: a later line may override an earlier one.
+        self.read();
+        self.verdicts.contains_key(id)
+    }
+
+    /// Reads new lines, also when the file was rotated.
+    pub(super) fn read(&mut self) {
+        let identity = |found: std::fs::Metadata| (found.dev(), found.ino());
+        let there = self.path.symlink_metadata().ok().map(identity);
+        // Only then: nothing is appended to a file after it was rotated.
+        if let Some(mut source) = self.source.take() {
+            self.take(&mut source);
+            self.source = Some(source);
+        }
+        if there.is_some() && there != self.source.as_ref().map(|source| source.identity) {
+            let (source, number) = self.open(false);
+            self.read_parts(number);
+            // An unreadable file has no decisions.
+            if let Some(mut source) = source {
+                self.take(&mut source);
+                self.follow(Some(source), number);
+            }
+        }
+    }
+
+    /// Follows `source`, which will be the part `number`.
+    fn follow(&mut self, source: Option<Source>, number: u64) {
+        self.unread = number + u64::from(source.is_some());
+        self.source = source;
+    }
+
+    /// Reads the parts that came and went between two looks at the path, up to the part `number`.
+    fn read_parts(&mut self, number: u64) {
+        for part in rotate::parts(&self.path).unwrap_or_default() {
+            if !(self.unread..number).contains(&part.number()) {
+                continue;
+            }
+            // An unreadable part has no decisions.
+            let bytes = part.open().ok().and_then(|content| content.into_bytes().ok()).unwrap_or_default();
+            bytes.split(|byte| *byte == b'\n').for_each(|line| self.add(line));
+        }
+        self.unread = self.unread.max(number);
+    }
+
+    /// Opens the file; also returns the number that it will have as a part.
+    fn open(&self, at_end: bool) -> (Option<Source>, u64) {
+        let number = || rotate::parts(&self.path).ok().and_then(|parts| Some(parts.last()?.number() + 1));
+        let number = || number().unwrap_or(1);
+        loop {
+            let before = number();
+            let source = self.open_file(at_end);
+            if number() == before {
+                return (source, before);
+            }
+        }
+    }
+
+    fn open_file(&self, at_end: bool) -> Option<Source> {
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        let file = options.open(&self.path).ok()?;
+        let found = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let at = if at_end { found.len() } else { 0 };
+        Some(Source { file, identity: (found.dev(), found.ino()), at, buffer: LineBuffer::new(usize::MAX) })
+    }
+
+    fn take(&mut self, source: &mut Source) {
+        // Without a readable decision, the call counts as undecided.
+        let _unread = source.lines(|line| self.add(line));
+    }
+
+    fn add(&mut self, line: &[u8]) {
+        let Ok(line) = serde_json::from_slice::<Decided>(line) else { return };
+        if line.agent != self.agent.as_str() {
+            return;
+        }
+        if line.breach {
+            let said = format!("{}: {}", describe(&line.tool, &line.input), line.reason);
+            self.breach.get_or_insert(said);
+            return;
+        }
+        match (line.verdict, line.by) {
+            (Verdict::Deny, By::Guard(_)) => {
+                let none = || GuardRefusals { first: describe(&line.tool, &line.input), count: 0 };
+                self.by_guard.get_or_insert_with(none).count += 1;
+            }
+            (_, By::Failure) => {
+                self.failure
+                    .get_or_insert_with(|| format!("{}: {}", describe(&line.tool, &line.input), line.reason));
+            }
+            _ => {}
+        }
+        self.verdicts.insert(line.tool_use_id, line.verdict);
+    }
+}
+
+impl Source {
+    fn lines(&mut self, mut sink: impl FnMut(&[u8])) -> io::Result<()> {
+        let length = self.file.metadata()?.len();
+        if length < self.at {
+            // An incomplete line was truncated because the disk was full.
+            (self.at, self.buffer) = (length, LineBuffer::new(usize::MAX));
+        }
+        loop {
+            match append_from(&self.file, self.buffer.space(), self.at, CHUNK)? {
+                0 => return Ok(()),
+                read => self.at += read as u64,
+            }
+            while self.buffer.find().is_some() {
+                sink(self.buffer.line());
+            }
+        }
+    }
+}
