@@ -24,9 +24,10 @@ use derun::session::Session;
 use derun::store::StoreError;
 use jiff::Timestamp;
 use lines::Lines;
+use memchr::memchr;
 use murmur_agent::backend::dialect;
 use murmur_agent::event::Event;
-use murmur_agent::parser::Parser;
+use murmur_agent::parser::{Dialect, Parser};
 use murmur_rpc::envelope::Event as HostEvent;
 use murmur_store::pulse::action;
 use pager::Pager;
@@ -151,17 +152,28 @@ fn explained(item: Item, denials: &Denials) -> Value {
 
 /// Reads a run from its capture.
 struct Reading {
+    dialect: Dialect,
     parser: Parser,
     transcript: Transcript,
     /// The beginning of a line of stderr.
     stderr: Vec<u8>,
+    /// Whether the rest of a line comes first, whose beginning was not kept.
+    is_inside_line: bool,
     at: u64,
 }
 
 impl Reading {
     fn new(run: &Run) -> Self {
-        let parser = Parser::new(dialect(&run.entry.backend));
-        Self { parser, transcript: Transcript::default(), stderr: Vec::new(), at: 0 }
+        let dialect = dialect(&run.entry.backend);
+        let parser = Parser::new(dialect);
+        Self {
+            dialect,
+            parser,
+            transcript: Transcript::default(),
+            stderr: Vec::new(),
+            is_inside_line: false,
+            at: 0,
+        }
     }
 
     /// Passes the items of all that was written so far to `sink`.
@@ -204,6 +216,12 @@ impl Reading {
             match stretch.channel {
                 Channel::Stderr => self.stderr(bytes),
                 Channel::Stdout | Channel::Pty => {
+                    let bytes = match (self.is_inside_line, memchr(b'\n', bytes)) {
+                        (false, _) => bytes,
+                        (true, None) => continue,
+                        (true, Some(end)) => &bytes[end..],
+                    };
+                    self.is_inside_line = false;
                     let (parser, transcript) = (&mut self.parser, &mut self.transcript);
                     parser.feed(bytes, &mut |event| take(transcript, &event, Some(stretch.timestamp)));
                 }
@@ -212,8 +230,15 @@ impl Reading {
                 sink(item)?;
             }
         }
+        if let Some(gap) = page.gap {
+            self.parser = Parser::new(self.dialect);
+            self.is_inside_line = true;
+            let bytes = gap.end() - page.end();
+            self.transcript.note("gap", format!("{bytes} bytes of output were not kept"));
+        }
+        let is_idle = page.next() == self.at;
         self.at = page.next();
-        Ok(match (page.eof, page.bytes.is_empty()) {
+        Ok(match (page.eof, is_idle) {
             (true, _) => Some(true),
             (false, true) => None,
             (false, false) => Some(false),

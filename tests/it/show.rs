@@ -208,3 +208,26 @@ fn hostile_output_cannot_act_on_the_terminal() {
     [exit 0]
     ");
 }
+
+#[test]
+fn what_was_not_kept_of_a_huge_run_is_named() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let config = env.create_data().join("config");
+    std::fs::create_dir_all(&config).unwrap();
+    std::fs::write(config.join("config.toml"), "[captures]\nmax-per-run = \"1MiB\"\n").unwrap();
+    let text = |number: usize| {
+        let text = json!({ "type": "text", "text": format!("Text {number}. {}", "x".repeat(10_000)) });
+        json!({ "type": "assistant", "message": { "id": format!("m{number}"), "content": [text] } })
+            .to_string()
+    };
+    let lines: Vec<String> = (0..300).map(text).collect();
+    site.plays(&json!({ "stdout": format!("{}\n{}", lines.join("\n"), crate::env::result("HEARTBEAT_OK")) }));
+    env.run(["beat", "site"]);
+    let shown = shown(&env, &[]);
+    let gaps: Vec<&str> =
+        shown.lines().filter(|line| line.contains("bytes of output were not kept")).collect();
+    assert!(gaps.len() == 1 && gaps[0].starts_with("  [gap] "), "{gaps:?}");
+    assert!(shown.contains("\nText 0. ") && shown.contains("\nText 299. ") && !shown.contains("not JSON"));
+    assert!(!shown.contains("\nText 150. "));
+}

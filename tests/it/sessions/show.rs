@@ -165,7 +165,7 @@ fn lost_output_and_failures_are_reported_at_the_end() {
 fn an_id_must_be_complete() {
     let place = Captures::new();
     place.ended("build-42", b"", &End::Exited(0));
-    for id in ["build", "../sessions/build-42", ".", "\x1b[31m"] {
+    for id in ["build", "../sessions/build-42", "\x1b[31m"] {
         let shown = place.run(["show", id]);
         assert!(shown.starts_with("| error: no beat, heartbeat or capture \""), "{shown}");
         assert!(shown.ends_with("\n| hint: see: murmur log, murmur sessions\n[exit 1]"), "{shown}");
