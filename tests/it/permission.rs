@@ -1,4 +1,4 @@
-//! `murmur permission check|rules`: the decision on a call, and who makes it.
+//! `murmur rules check|rules`: the decision on a call, and who makes it.
 
 use insta::assert_snapshot;
 use serde_json::json;

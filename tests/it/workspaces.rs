@@ -1,4 +1,4 @@
-//! `murmur workspaces list|add|remove`.
+//! `murmur list|add|remove`.
 
 use insta::assert_snapshot;
 
@@ -78,7 +78,7 @@ fn a_workspace_can_be_removed_after_its_folder() {
     assert_snapshot!(env.config(), @r#"{"workspaces":[{"interval":"1h","path":"[ENV]/blog"}]}"#);
     assert_snapshot!(env.run(["workspaces", "remove", "site"]), @"
     | error: workspace [ENV]/site is not in config.json
-    | hint: see: murmur workspaces list
+    | hint: see: murmur list
     [exit 1]
     ");
     assert_snapshot!(env.run(["workspaces", "remove", "blog"]), @"

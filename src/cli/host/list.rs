@@ -24,7 +24,7 @@ pub(super) fn list(all: bool, json: bool, env: &UserEnv) -> anyhow::Result<ExitC
         let agents: Vec<Value> = seen.iter().map(HostInfo::object).collect();
         writeln!(out, "{}", json!({ "agents": agents }))?;
     } else if seen.is_empty() {
-        writeln!(out, "no agents; start one with: murmur host spawn")?;
+        writeln!(out, "no agents; start one with: murmur agent start")?;
     } else {
         table(&mut out, &seen)?;
     }
@@ -55,6 +55,7 @@ fn state(condition: &Condition) -> String {
 
 pub(super) fn status(agent: &AgentId, json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
+    let agent = &super::meant(&dir, agent)?;
     let seen = runtime()?.block_on(super::find(&dir, agent))?;
     let mut out = stdout().lock();
     if json {

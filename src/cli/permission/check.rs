@@ -1,4 +1,4 @@
-//! `murmur permission check`: shows the decision on a call, or who would make it. Runs nothing and asks nobody.
+//! `murmur rules check`: shows the decision on a call, or who would make it. Runs nothing and asks nobody.
 
 use super::super::args::PermissionCheck;
 use super::super::style::plain_line;
@@ -7,7 +7,7 @@ use super::{ProjectSelection, call_syntax, denied};
 use crate::daemon::broker::model;
 use crate::hook::{evaluate, own};
 use anyhow::Context;
-use derun::cli::stdout::stdout;
+use derun::cli::stdout::{note, stdout};
 use murmur_agent::rule_files;
 use murmur_core::config::interval::Interval;
 use murmur_core::config::permissions::Permissions;
@@ -77,7 +77,7 @@ pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitC
         writeln!(out, "  for {}, project {}", plain_line(&whom), plain_line(&project.name))?;
     }
     if let Some(problem) = heartbeat.problem.as_ref().filter(|_| is_beat && heartbeat.file.exists()) {
-        writeln!(io::stderr(), "note: beats cannot run there; ignoring this error: {}", problem.line())?;
+        note(format_args!("beats cannot run there; ignoring this error: {}", problem.line()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

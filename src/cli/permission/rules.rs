@@ -1,4 +1,4 @@
-//! `murmur permission rules`: lists all rules in the order they are checked.
+//! `murmur rules list`: lists all rules in the order they are checked.
 
 use super::super::args::PermissionRules;
 use super::super::style::plain_line;

@@ -171,7 +171,7 @@ fn an_unresponsive_host_is_listed_and_left_alone() {
     ");
     assert_snapshot!(env.run(["host", "stop", ID]), @"
     | error: the host of site-1 does not answer
-    | hint: if it stays unresponsive, run: murmur host stop --force site-1
+    | hint: if it stays unresponsive, run: murmur agent stop --force site-1
     [exit 1]
     ");
     assert_snapshot!(env.run(["host", "discover"]), @"

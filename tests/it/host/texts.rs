@@ -25,7 +25,7 @@ fn keys(value: &Value) -> String {
 fn without_agents_the_list_is_empty() {
     let env = Env::new();
     assert_snapshot!(env.run(["host", "list"]), @"
-    no agents; start one with: murmur host spawn
+    no agents; start one with: murmur agent start
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "list", "--json"]), @r#"
@@ -94,7 +94,7 @@ fn send_and_stop_report_the_result() {
     let (pace, gate) = env.gate("gate");
     env.site(&json!({ "pace": pace }));
     assert_snapshot!(env.spawning(ID, &[]).run(), @"
-    agent site-1 is running; follow it with: murmur attach site-1
+    agent site-1 is running; follow it with: murmur agent attach site-1
     | warning: the daemon is not running, so calls that need your approval are denied; run: murmur start
     [exit 0]
     ");
@@ -142,7 +142,7 @@ fn send_and_stop_report_the_result() {
     [exit 1]
     ");
     assert_snapshot!(env.run(["host", "list"]), @"
-    no agents; start one with: murmur host spawn
+    no agents; start one with: murmur agent start
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "list", "--all"]), @"
@@ -165,7 +165,7 @@ fn send_and_stop_report_the_result() {
     assert_eq!((&ended["state"], &ended["result"]["exit"]), (&json!("exited"), &json!({ "code": 0 })));
     assert_snapshot!(env.run(["attach", ID]), @"
     | error: agent site-1 has ended
-    | hint: show its output with: murmur attach site-1 --from 0
+    | hint: show its output with: murmur agent attach site-1 --from 0
     [exit 1]
     ");
 }
