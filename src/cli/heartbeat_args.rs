@@ -1,7 +1,7 @@
 //! The arguments of the commands for heartbeats and their workspaces.
 
 use super::init::Templates;
-use clap::{ArgGroup, Args as ClapArgs, Subcommand, ValueHint};
+use clap::{Args as ClapArgs, Subcommand, ValueHint};
 use derun::cli::args::Run;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -103,17 +103,13 @@ pub(super) struct Remove {
 
 /// Change a heartbeat's settings in config.json
 #[derive(Debug, ClapArgs)]
-#[command(
-    group(ArgGroup::new("change").required(true).multiple(true)),
-    mut_args(|arg| if arg.is_positional() { arg } else { arg.group("change") }),
-    after_help = "\
+#[command(after_help = "\
 Nothing else in the file changes. The settings apply to all heartbeats of the workspace that don't have their own.
 
 Examples:
   murmur set site --every 1h
   murmur set site --cron '0 9 * * 1-5' --tz Europe/Berlin
-  murmur set site --enabled=false       never start it until you enable it again"
-)]
+  murmur set site --enabled=false       never start it until you enable it again")]
 pub(super) struct Set {
     /// Name or folder of the workspace
     #[arg(value_name = "NAME|PATH", value_hint = ValueHint::DirPath)]

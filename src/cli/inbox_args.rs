@@ -2,7 +2,7 @@
 
 use clap::Args as ClapArgs;
 
-/// Allow a call that waits for you
+/// Allow a call that is waiting for you
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
@@ -21,7 +21,7 @@ pub(crate) struct Allow {
     pub(crate) always: bool,
 }
 
-/// Deny a call or a question that waits for you
+/// Deny a call or a question that is waiting for you
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:

@@ -32,6 +32,9 @@ pub(super) fn run(args: &Set, env: &UserEnv) -> anyhow::Result<ExitCode> {
         bail!(failure!("the settings of {name} are in {file}"; "run: murmur edit {name}"));
     }
     let changes = changes(args, &crons)?;
+    if changes.is_empty() {
+        bail!(failure!("nothing to change"; "give an option such as --every 1h; see: murmur set --help"));
+    }
     let config = dir.config();
     edit::apply(&config, &dir.config_lock(), |source| edit::set_keys(source, &workspace, &changes))?;
     let mut out = Shown(stdout().lock());

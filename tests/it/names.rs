@@ -48,14 +48,14 @@ fn a_command_after_dashes_is_captured_and_everything_else_is_a_beat() {
     assert!(env.run(["run", "site"]).starts_with("ok "));
     assert_eq!(env.journal().len(), 1);
     assert_eq!(env.run(["run", "--", "echo", "hi"]), "hi\n[exit 0]");
-    assert_snapshot!(env.run(["run", "site", "--", "echo"]), @r#"
-    | error: site cannot be combined with -- <COMMAND>...
-    | hint: remove one of them; see: murmur capture run --help
-    [exit 2]
-    "#);
-    assert_snapshot!(env.run(["run", "--retention", "1d"]), @"
+    assert_snapshot!(env.run(["run", "site", "--", "echo"]), @"
     | error: name|path cannot be combined with [COMMAND]...
-    | hint: remove one of them; see: murmur capture run --help
+    | hint: remove one of them; see: murmur run --help
+    [exit 2]
+    ");
+    assert_snapshot!(env.run(["run", "--retention", "1d"]), @"
+    | error: <COMMAND>... is missing
+    | hint: see: murmur run --help
     [exit 2]
     ");
     assert_eq!(env.journal().len(), 1);
@@ -69,9 +69,9 @@ fn a_heartbeat_is_named_by_its_name_title_folder_or_as_the_last() {
     let (shop, other) = (env.workspace("shop", "Do it."), env.workspace("other/shop", "Do it."));
     env.register(&[&site, &shop, &other]);
     assert_snapshot!(env.run(["pause", "last"]), @"
-    | error: <COMMAND>... is missing
-    | hint: see: murmur capture run --help
-    [exit 2]
+    | error: there is no heartbeat yet
+    | hint: see: murmur list
+    [exit 1]
     ");
     env.murmur(["beat", "nightly"]).at(&env.home()).assert().success();
     for name in ["nightly", "Night Watch", "last"] {
