@@ -9,6 +9,7 @@ use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
 use derun::cli::args::Derun;
 use derun::cli::stdout::stdout;
+use murmur_core::naming::Kind;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -45,28 +46,36 @@ fn offered(command: &Command) -> Command {
     offered.disable_help_subcommand(true)
 }
 
-/// A copy of an argument that shows whether it takes a name or an id: no argument takes the name of a user.
+/// Marks an argument that takes an id: no argument takes the name of a user.
+const ID: ValueHint = ValueHint::Username;
+/// Marks an argument that takes a name or a folder.
+const NAME_OR_FOLDER: ValueHint = ValueHint::Hostname;
+
+/// A copy of an argument, marked if it takes a name or an id.
 fn marked(command: &Command, argument: &Arg) -> Arg {
     match offer::kind_of(command, argument).filter(|_| argument.is_positional()) {
-        Some(_) => argument.clone().value_hint(ValueHint::Username),
+        Some(Kind::Heartbeat) => argument.clone().value_hint(NAME_OR_FOLDER),
+        Some(_) => argument.clone().value_hint(ID),
         None => argument.clone(),
     }
-}
-
-fn takes_name(argument: &Arg) -> bool {
-    argument.get_value_hint() == ValueHint::Username
 }
 
 /// Changes the zsh script to offer names and ids. Its own functions change `words`, so it keeps a copy.
 fn with_names(script: &str, name: &str) -> String {
     let begin = format!("_{name}() {{\n");
     let kept = format!("{begin}    local -a {name}_typed=(\"${{(@)words[1,CURRENT]}}\")\n");
-    let script = script.replacen(&begin, &kept, 1).replace(":_users'", &format!(":_{name}_names'"));
+    let script = script.replacen(&begin, &kept, 1);
+    let script = script.replace(":_users'", &format!(":_{name}_names'"));
+    let script = script.replace(":_hosts'", &format!(":_{name}_names_and_folders'"));
     let function = format!(
         r#"_{name}_names() {{
     local -a found=("${{(@f)$("${{{name}_typed[1]}}" offer -- "${{(@){name}_typed[2,-1]}}" 2>/dev/null)}}")
     found=(${{found:#}})
     (( $#found )) && compadd -a found
+}}
+
+_{name}_names_and_folders() {{
+    _{name}_names
     _files -/
 }}
 
@@ -174,7 +183,10 @@ fn known_words_of(command: &Command, name: &str, condition: &str, lines: &mut St
         // Writing to a String cannot fail.
         let _written = writeln!(lines, "complete -c {name} -n \"{condition}\" -f -a \"{}\"", words.join(" "));
     }
-    if command.get_positionals().any(takes_name) {
-        let _written = writeln!(lines, "complete -c {name} -n \"{condition}\" -a \"(__{name}_names)\"");
+    let is_named = |hint: &ValueHint| [ID, NAME_OR_FOLDER].contains(hint);
+    if let Some(hint) = command.get_positionals().map(Arg::get_value_hint).find(is_named) {
+        let no_files = if hint == ID { " -f" } else { "" };
+        let _written =
+            writeln!(lines, "complete -c {name} -n \"{condition}\"{no_files} -a \"(__{name}_names)\"");
     }
 }

@@ -118,12 +118,33 @@ fn data_dir_is_accepted_before_and_after_a_command_and_the_last_counts() {
 #[test]
 fn folders_commands_and_values_are_completed_where_they_belong() {
     let zsh = completions("zsh", "murmur");
-    assert!(zsh.contains("Name of a registered heartbeat, or any folder with a HEARTBEAT.md:_murmur_names"));
+    assert!(zsh.contains(
+        "Name of a registered heartbeat, or any folder with a HEARTBEAT.md:_murmur_names_and_folders'"
+    ));
     assert!(zsh.contains("Command and its arguments:_cmdambivalent"));
     let fish = completions("fish", "murmur");
     let shells = "complete -c murmur -n \"__fish_murmur_using_subcommand completions\" -f -a \"bash elvish fish powershell zsh\"\n";
     assert!(fish.contains(shells), "{fish}");
     assert!(fish.contains("__fish_seen_subcommand_from respond\" -f -a \"allow deny\"\n"));
+    assert!(zsh.contains("Session ID, a prefix of it, or last:_murmur_names'"));
+    assert!(fish.contains("using_subcommand beat\" -a \"(__murmur_names)\"\n"));
+    assert!(fish.contains("__fish_seen_subcommand_from stop\" -f -a \"(__murmur_names)\"\n"));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(!completions(shell, "derun").contains("offer"), "{shell}");
+    }
+}
+
+#[test]
+fn bash_offers_live_names() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    site.named("nightly", "---\nname: Night Watch\ninterval: 1d\n---\nCount.");
+    env.register(&[&site]);
+    std::os::unix::fs::symlink(MURMUR, env.home().join("bin/murmur")).unwrap();
+    assert_eq!(offered(&env, &["murmur", "beat", ""]), "Night\\ Watch nightly site");
+    assert_eq!(offered(&env, &["murmur", "pause", "n"]), "nightly");
+    assert_eq!(offered(&env, &["murmur", "set", "--max-turns", ""]), "");
+    assert_eq!(offered(&env, &["murmur", "log", ""]), "");
 }
 
 #[test]
