@@ -17,6 +17,7 @@ use super::style::Style;
 use super::user_env::UserEnv;
 use crate::agents::{self, Agent, Sources};
 use anyhow::bail;
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use murmur_core::config::quiet::Quiet;
 use murmur_core::config::settings::Settings;
@@ -57,7 +58,7 @@ pub(super) fn run(args: &Agents, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let mut out = stdout().lock();
     if args.json {
         let agents: Vec<_> = agents.iter().map(|agent| object::of(agent, now)).collect();
-        writeln!(out, "{}", json!({ "agents": agents }))?;
+        print_json(&mut out, "agents/1", &json!({ "agents": agents }))?;
     } else if agents.is_empty() {
         writeln!(out, "{NOBODY}")?;
     } else {

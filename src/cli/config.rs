@@ -4,6 +4,7 @@ use super::config_args::ConfigCommand;
 use super::schema;
 use super::style::plain_line;
 use super::user_env::UserEnv;
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use murmur_agent::rule_files;
 use murmur_core::config::heartbeat::Cache;
@@ -30,7 +31,7 @@ fn path(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if json {
         let file = |path: &std::path::PathBuf| json!({ "path": path.display().to_string(), "exists": path.exists() });
         let files: Vec<_> = files.iter().map(file).collect();
-        writeln!(out, "{}", json!({ "files": files }))?;
+        print_json(&mut out, "config-files/1", &json!({ "files": files }))?;
         return Ok(ExitCode::SUCCESS);
     }
     for path in files {
@@ -59,7 +60,7 @@ fn check(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let is_valid = problems.is_empty();
     let mut out = Shown(stdout().lock());
     if json {
-        writeln!(out, "{}", json!({ "heartbeats": count, "problems": problems }))?;
+        print_json(&mut out, "config-check/1", &json!({ "heartbeats": count, "problems": problems }))?;
     } else if is_valid {
         writeln!(out, "no problems; {count} heartbeat{}", if count == 1 { "" } else { "s" })?;
     }

@@ -10,6 +10,7 @@ use super::user_env::UserEnv;
 use crate::daemon::approved;
 use crate::daemon::heartbeats::approve_hint;
 use anyhow::{Context, bail};
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use murmur_claude_files::trust::Workspaces as Trust;
 use murmur_core::config::cron::Crons;
@@ -181,7 +182,11 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
                 object
             })
             .collect();
-        writeln!(out, "{}", serde_json::json!({ "heartbeats": heartbeats, "problems": problems }))?;
+        print_json(
+            &mut out,
+            "heartbeats/1",
+            &serde_json::json!({ "heartbeats": heartbeats, "problems": problems }),
+        )?;
         return Ok(ExitCode::SUCCESS);
     }
     if loaded.heartbeats.is_empty() && problems.is_empty() {

@@ -175,7 +175,7 @@ fn the_configuration_is_located_and_checked() {
     [exit 1]
     "#);
     assert_snapshot!(env.run(["config", "check", "--json"]), @r#"
-    {"heartbeats":1,"problems":["[ENV]/site/HEARTBEAT.md:2:1: key \"intervall\" is not known; did you mean \"interval\"?"]}
+    {"schema":"config-check/1","heartbeats":1,"problems":["[ENV]/site/HEARTBEAT.md:2:1: key \"intervall\" is not known; did you mean \"interval\"?"]}
     [exit 1]
     "#);
 }

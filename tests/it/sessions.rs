@@ -88,7 +88,7 @@ fn without_sessions_listing_prints_and_creates_nothing() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["sessions", "--json"]), @r#"
-    {"schema_version":"v1alpha1","sessions":[]}
+    {"schema":"captures/1","schema_version":"v1alpha1","sessions":[]}
     [exit 0]
     "#);
     assert_snapshot!(env.run(["show", "x"]), @"

@@ -5,6 +5,7 @@ use super::object;
 use super::table::state;
 use crate::agents::{Agent, activity};
 use anyhow::Context;
+use derun::cli::json::print as print_json;
 use derun::cli::span::span;
 use derun::cli::stdout::stdout;
 use jiff::Timestamp;
@@ -31,7 +32,7 @@ pub(super) fn show(
         .with_context(|| format!("cannot read the actions of {wanted} in {}", dir.agent(wanted).display()))?;
     let mut out = stdout().lock();
     if json {
-        writeln!(out, "{}", json!({ "agent": object::of(agent, now), "actions": actions }))?;
+        print_json(&mut out, "agent/1", &json!({ "agent": object::of(agent, now), "actions": actions }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let style = Style::of_stdout();

@@ -7,6 +7,7 @@ use super::{ProjectSelection, call_syntax, denied};
 use crate::daemon::broker::model;
 use crate::hook::{evaluate, own};
 use anyhow::Context;
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::{note, stdout};
 use murmur_agent::rule_files;
 use murmur_core::config::interval::Interval;
@@ -58,7 +59,7 @@ pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitC
     let mut out = stdout().lock();
     if args.json {
         let heartbeat = is_beat.then(|| heartbeat.id.as_str());
-        writeln!(out, "{}", object(&step, &policy, &call, &project.name, heartbeat))?;
+        print_json(&mut out, "decision/1", &object(&step, &policy, &call, &project.name, heartbeat))?;
     } else {
         say(&mut out, &step, &policy)?;
         if matches!(step, Step::Ask { .. }) && policy.checker == Checker::Llm {

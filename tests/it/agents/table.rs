@@ -29,7 +29,7 @@ fn no_agents_are_reported_as_such() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["agents", "--json"]), @r#"
-    {"agents":[]}
+    {"schema":"agents/1","agents":[]}
     [exit 0]
     "#);
 }

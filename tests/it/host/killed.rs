@@ -79,7 +79,7 @@ fn discover_kills_leftovers_and_events_can_still_be_replayed() {
     let told: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(told == seen, "{told:#?}");
     assert_snapshot!(env.run(["host", "discover", "--json"]), @r#"
-    {"agents":[],"cleaned":{"dead":[],"sockets":0}}
+    {"schema":"hosts/1","agents":[],"cleaned":{"dead":[],"sockets":0}}
     [exit 0]
     "#);
 }

@@ -29,7 +29,7 @@ fn without_agents_the_list_is_empty() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "list", "--json"]), @r#"
-    {"agents":[]}
+    {"schema":"hosts/1","agents":[]}
     [exit 0]
     "#);
     assert_snapshot!(env.run(["host", "discover"]), @"
@@ -37,7 +37,7 @@ fn without_agents_the_list_is_empty() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "discover", "--json"]), @r#"
-    {"agents":[],"cleaned":{"dead":[],"sockets":0}}
+    {"schema":"hosts/1","agents":[],"cleaned":{"dead":[],"sockets":0}}
     [exit 0]
     "#);
     assert_snapshot!(env.run(["host", "status", ID]), @"
@@ -81,11 +81,14 @@ fn list_status_and_discover_show_agents() {
     ");
     let _follower = agent.follow(0);
     let status = agent.status();
-    assert_eq!(env.murmur(["host", "status", ID, "--json"]).json(), status);
-    assert_eq!(env.murmur(["host", "list", "--json"]).json(), json!({ "agents": [status] }));
+    let mut shown = env.murmur(["host", "status", ID, "--json"]).json();
+    assert_eq!(shown.as_object_mut().unwrap().remove("schema"), Some(json!("host/1")));
+    assert_eq!(shown, status);
+    let listed = env.murmur(["host", "list", "--json"]).json();
+    assert_eq!(listed, json!({ "schema": "hosts/1", "agents": [status] }));
     let cleaned = json!({ "dead": [], "sockets": 0 });
     let discovered = env.murmur(["host", "discover", "--json"]).json();
-    assert_eq!(discovered, json!({ "agents": [status], "cleaned": cleaned }));
+    assert_eq!(discovered, json!({ "schema": "hosts/1", "agents": [status], "cleaned": cleaned }));
 }
 
 #[test]
@@ -161,7 +164,7 @@ fn send_and_stop_report_the_result() {
     [exit 0]
     ");
     let ended = env.murmur(["host", "status", ID, "--json"]).json();
-    assert_snapshot!(keys(&ended), @"agent_id backend capture kind pid project result role startedAt state worktree");
+    assert_snapshot!(keys(&ended), @"agent_id backend capture kind pid project result role schema startedAt state worktree");
     assert_eq!((&ended["state"], &ended["result"]["exit"]), (&json!("exited"), &json!({ "code": 0 })));
     assert_snapshot!(env.run(["attach", ID]), @"
     | error: agent site-1 has ended

@@ -91,7 +91,7 @@ fn requests_are_listed_with_the_whole_command() {
     [exit 0]
     ");
     let listed = env.murmur(["permission", "list", "--json"]).json();
-    assert_eq!(listed, json!({ "requests": [row] }));
+    assert_eq!(listed, json!({ "schema": "requests/1", "requests": [row] }));
     let mut keys: Vec<_> = row.as_object().unwrap().keys().map(String::as_str).collect();
     keys.sort_unstable();
     assert_snapshot!(keys.join(" "), @"agent askedAt cwd id input kind standing tool workspace");

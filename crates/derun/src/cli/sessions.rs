@@ -2,6 +2,7 @@
 
 use super::args::Sessions as Args;
 use super::captures;
+use super::json;
 use super::span::span;
 use super::stdout::{note, stdout};
 use super::style::{Style, plain_line};
@@ -45,7 +46,7 @@ fn show(rows: &[Row], args: &Args, now: Timestamp, is_empty: bool) -> anyhow::Re
     let mut out = stdout().lock();
     if args.json {
         let listed = Listed { schema_version: SCHEMA_VERSION, sessions: rows };
-        writeln!(out, "{}", serde_json::to_string(&listed)?)?;
+        json::print(&mut out, "captures/1", &listed)?;
     } else if rows.is_empty() && is_empty {
         writeln!(out, "no sessions; see: murmur capture run -- COMMAND")?;
     } else if rows.is_empty() {
