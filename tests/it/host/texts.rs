@@ -92,6 +92,38 @@ fn list_status_and_discover_show_agents() {
 }
 
 #[test]
+fn an_agent_is_named_by_the_beginning_of_its_id_or_as_the_last() {
+    let env = Env::new();
+    env.site(&json!({}));
+    assert_snapshot!(env.run(["agent", "stop", "last"]), @"
+    | error: there is no agent yet
+    | hint: see: murmur agent list
+    [exit 1]
+    ");
+    for id in ["site-1", "shop-1"] {
+        env.spawning(id, &["--json"]).quiet();
+    }
+    assert_snapshot!(env.run(["agent", "send", "s", "one"]), @r#"
+    | error: 2 agents begin with "s"
+    | hint: use one of: shop-1, site-1
+    [exit 1]
+    "#);
+    assert_snapshot!(env.run(["agent", "send", "si", "one"]), @"
+    sent to site-1
+    [exit 0]
+    ");
+    assert!(env.run(["agent", "show", "last"]).starts_with("s"));
+    assert_snapshot!(env.run(["host", "stop", "last"]), @"
+    agent shop-1 has ended
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["agent", "stop", "sit"]), @"
+    agent site-1 has ended
+    [exit 0]
+    ");
+}
+
+#[test]
 fn send_and_stop_report_the_result() {
     let env = Env::new();
     let (pace, gate) = env.gate("gate");
