@@ -172,11 +172,11 @@ fn lock_workspace(dir: &DataDir, workspace: &Path) -> Result<lock::Lock, BeatErr
 fn waits_for(id: &RequestId, call: &DeferredCall) -> String {
     let request = &call.request;
     let words = if request.is_question() {
-        format!("asks a question; answer with `murmur question respond {id}`")
+        format!("asks a question; answer with `murmur answer {id}`")
     } else {
         let what = request.input.get("command").and_then(serde_json::Value::as_str).unwrap_or_default();
         let what = if what.is_empty() { request.tool.clone() } else { format!("{}: {what}", request.tool) };
-        format!("waiting for approval; answer with `murmur permission respond {id} allow` (or deny); {what}")
+        format!("waiting for approval; answer with `murmur allow {id}` (or deny); {what}")
     };
     outcome::first_characters(&mask(&words), outcome::SUMMARY)
 }

@@ -7,21 +7,31 @@ mod args;
 mod beat;
 #[cfg(test)]
 mod book;
+mod capture;
 mod complaint;
 mod completions;
+mod config;
+mod config_args;
 mod daemon_end;
 mod data_dir;
 mod demo;
 mod doctor;
+mod edit;
 mod gc;
 mod gc_args;
+mod global_args;
+mod heartbeat_args;
 mod heartbeat_name;
+mod help;
 mod host;
 mod host_args;
+mod inbox;
+mod inbox_args;
 mod init;
 mod limits;
 mod log;
 mod man;
+mod offer;
 mod pause;
 mod pause_args;
 mod people_only;
@@ -36,6 +46,7 @@ mod schema;
 mod screen;
 mod service;
 mod service_args;
+mod set;
 mod setup;
 mod setup_args;
 mod show;
@@ -53,11 +64,11 @@ mod user_env;
 mod verbose;
 mod workspaces;
 
-use args::{Args, Command, Host, HostCommand};
+use args::{Args, Command, Host, HostCommand, RunEither};
 use clap::{CommandFactory, Parser};
 use complaint::{complain, describe};
 use derun::cli::args::Derun;
-use derun::cli::{ended, is_closed_pipe, mcp, printed, runtime, sessions, stdout};
+use derun::cli::{ended, is_closed_pipe, mcp, runtime, sessions, stdout};
 use host_args::HostProgram;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -87,7 +98,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => {
             match usage_error::describe(&error, &root(&args), &args) {
                 Some(wrong) => complaint::show(&wrong),
-                None => return printed(&error),
+                None => return help::print(&error, &args),
             }
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
@@ -114,7 +125,7 @@ fn parsed(args: Vec<OsString>) -> Result<anyhow::Result<ExitCode>, clap::Error> 
         // Like `murmur host serve`, with its own name and version.
         let HostProgram { data_dir, serve } = HostProgram::try_parse_from(args)?;
         let command = Command::Host(Host { command: HostCommand::Serve(serve) });
-        Ok(dispatch(Args { data_dir, command }))
+        Ok(dispatch(Args { data_dir, color: None, quiet: false, command }))
     } else if name == "murmur-hook" {
         Ok(Ok(crate::hook::run(args.get(1).map(OsString::as_os_str))))
     } else if name == "derun" {
@@ -139,9 +150,15 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
     people_only::check(&args.command)?;
     match args.command {
         Command::Init(args) => init::run(&args, &env),
+        Command::Add(args) => workspaces::add(&args, &env),
+        Command::Approve(args) => workspaces::approve(&args, &env),
+        Command::List(args) => workspaces::list(&args, &env),
+        Command::Remove(args) => workspaces::remove(&args, &env),
         Command::Workspaces(args) => workspaces::run(&args, &env),
         Command::Trust(args) => trust::run(&args, &env),
         Command::Beat(args) => beat::run(&args, &env),
+        Command::Edit(args) => edit::run(&args, &env),
+        Command::Set(args) => set::run(&args, &env),
         Command::Start(args) => start::run(&args, &env),
         Command::Stop(args) => stop::run(&args, &env),
         Command::Restart(args) => restart::run(&args, &env),
@@ -149,10 +166,12 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Limits(args) => limits::run(&args, &env),
         Command::Usage(args) => usage::run(&args, &env),
         Command::Log(args) => log::run(&args, &env),
+        Command::Capture(args) => capture::run(&args),
         Command::Sessions(args) => sessions::run(&args),
         Command::Show(args) => show::run(&args, &env),
         Command::Record(args) => record::run(&args, &env),
-        Command::Run(args) => derun::cli::run::run(&args),
+        Command::Run(RunEither { beat, capture }) if capture.command.is_empty() => beat::run(&beat, &env),
+        Command::Run(RunEither { capture, .. }) => capture::run_short(&capture),
         Command::Mcp(args) => mcp::run(&args),
         Command::Doctor(args) => doctor::run(&args, &env),
         Command::Gc(args) => gc::run(&args, &env),
@@ -161,9 +180,14 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Completions(args) => completions::run(&args),
         Command::Man { folder } => man::run(&folder),
         Command::Demo => demo::run(&env),
+        Command::Config(args) => config::run(&args.command, &env),
+        Command::Allow(args) => inbox::allow(&args, &env),
+        Command::Deny(args) => inbox::deny(&args, &env),
+        Command::Answer(args) => inbox::answer(&args, &env),
         Command::Permission(args) => permission::run(&args, &env),
-        Command::Question(args) => permission::question(&args, &env),
         Command::Rules(args) => permission::rules(&args, &env),
+        Command::Question(args) => permission::question(&args, &env),
+        Command::Offer { words } => offer::run(&words, &env),
         Command::Hook { event } => Ok(crate::hook::run(event.as_deref())),
         Command::Setup(args) => setup::run(&args, &env),
         Command::Host(args) => host::run(&args, &env),

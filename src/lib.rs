@@ -23,7 +23,7 @@
 //!
 //! Five are murmur's lower layers; each uses only the crates listed above it:
 //!
-//! - `murmur_core` (crates/core): ids; configuration; schedules; permissions; `permit::deny_list` builds the deny list for
+//! - `murmur_core` (crates/core): ids and names; configuration; schedules; permissions; `permit::deny_list` builds the deny list for
 //!   Claude Code, `usage_limit` turns a reached limit into a hold, and `failures` decides on retries
 //! - `murmur_agent` (crates/agent): prompt, invocation, rule files, events, the stream parser
 //! - `murmur_rpc` (crates/rpc): JSON lines on a Unix socket: requests, responses, and a feed of numbered events

@@ -1,13 +1,14 @@
-//! `murmur agent task`: shows or sets the description of an agent's task.
+//! `murmur agent`: starts, lists, follows, messages and stops agents. Shows or sets the description of an agent's task.
 
 use super::agents::sources;
 use super::args::{Agent, AgentCommand};
 use super::runtime;
 use super::style::plain_line;
 use super::user_env::UserEnv;
-use crate::agents;
+use super::{agents, host};
+use crate::agents as known_agents;
 use anyhow::{Context, bail};
-use derun::cli::stdout::stdout;
+use derun::cli::stdout::{note, stdout};
 use murmur_store::pulse::task;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -15,14 +16,34 @@ use sys::clock;
 use sys::failure;
 
 pub(super) fn run(args: &Agent, env: &UserEnv) -> anyhow::Result<ExitCode> {
-    let AgentCommand::Task { agent, task } = &args.command;
+    match &args.command {
+        AgentCommand::Start(args) => host::spawn(args, env),
+        AgentCommand::List(args) => agents::run(args, env),
+        AgentCommand::Show(args) => agents::show(args, env),
+        AgentCommand::Attach(args) => host::attach(args, env),
+        AgentCommand::Send(args) => host::send(args, env),
+        AgentCommand::Interrupt(args) => host::interrupt(args, env),
+        AgentCommand::Stop(args) => host::stop(args, env),
+        AgentCommand::Task { agent, task } => set_or_show(agent.as_deref(), task.as_deref(), env),
+    }
+}
+
+/// `murmur agent task`.
+fn set_or_show(agent: Option<&str>, task: Option<&str>, env: &UserEnv) -> anyhow::Result<ExitCode> {
     match (agent, task) {
         (None, _) => show(&own(env)?, env)?,
         // A single argument is the title: the agent is optional.
         (Some(title), None) => set(&own(env)?, title, env)?,
         (Some(agent), Some(title)) => {
-            set(agent, title, env)?;
-            note_unknown(agent, env)?;
+            env.own_data_dir()?;
+            let known = runtime()?.block_on(known_agents::all(&sources(env)?, clock::now()))?;
+            let meant = agents::meant(agent, &known)?;
+            set(meant.map_or(agent, |meant| &meant.agent_id), title, env)?;
+            // It may start later, or the id may be misspelled.
+            if meant.is_none() {
+                let agent = plain_line(agent);
+                note(format_args!("there is no agent {agent} now; see: murmur agent list"))?;
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -30,7 +51,7 @@ pub(super) fn run(args: &Agent, env: &UserEnv) -> anyhow::Result<ExitCode> {
 
 /// The agent that runs this command.
 fn own(env: &UserEnv) -> anyhow::Result<String> {
-    Ok(env.agent().ok_or_else(|| failure!("cannot tell which agent runs this: MURMUR_AGENT_ID and CLAUDE_CODE_SESSION_ID are not set, and this is not a tmux session"; "name the agent: murmur agent task AGENT TASK; to list agents, run: murmur agents"))?)
+    Ok(env.agent().ok_or_else(|| failure!("cannot tell which agent runs this: MURMUR_AGENT_ID and CLAUDE_CODE_SESSION_ID are not set, and this is not a tmux session"; "name the agent: murmur agent task AGENT TASK; to list agents, run: murmur agent list"))?)
 }
 
 fn show(agent: &str, env: &UserEnv) -> anyhow::Result<()> {
@@ -45,7 +66,7 @@ fn show(agent: &str, env: &UserEnv) -> anyhow::Result<()> {
 
 fn set(agent: &str, title: &str, env: &UserEnv) -> anyhow::Result<()> {
     if agent.is_empty() {
-        bail!(failure!("the agent id is empty"; "see: murmur agents"));
+        bail!(failure!("the agent id is empty"; "see: murmur agent list"));
     }
     let dir = env.own_data_dir()?;
     task::set(&dir, agent, title)
@@ -55,15 +76,6 @@ fn set(agent: &str, title: &str, env: &UserEnv) -> anyhow::Result<()> {
         writeln!(stdout(), "{agent} has no task")?;
     } else {
         writeln!(stdout(), "{agent} is working on: {title}")?;
-    }
-    Ok(())
-}
-
-/// Warns that no agent with this id is known: it may start later, or the id may be misspelled.
-fn note_unknown(agent: &str, env: &UserEnv) -> anyhow::Result<()> {
-    let known = runtime()?.block_on(agents::all(&sources(env)?, clock::now()))?;
-    if known.iter().all(|known| known.agent_id != agent) {
-        writeln!(io::stderr(), "note: there is no agent {} now; see: murmur agents", plain_line(agent))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `murmur agents`: what every agent is doing, from hosts, pulses and Claude Code's session files. Works without a
+//! `murmur agent list`: what every agent is doing, from hosts, pulses and Claude Code's session files. Works without a
 //! daemon; a running daemon adds which agents wait for a person.
 
 mod lines;
@@ -9,27 +9,41 @@ mod table;
 mod waiting;
 mod watch;
 
+use super::agents_args::AgentShow;
 use super::args::Agents;
 use super::requests;
 use super::runtime;
 use super::style::Style;
 use super::user_env::UserEnv;
 use crate::agents::{self, Agent, Sources};
+use anyhow::bail;
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use murmur_core::config::quiet::Quiet;
 use murmur_core::config::settings::Settings;
+use murmur_core::naming::{self, Candidate};
 use murmur_store::pulse::health::Health;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use sys::error::Hinted;
+use sys::error::{Failure, Hinted};
+use sys::failure;
 use sys::{clock, terminal};
 use waiting::Waiting;
 
 pub(super) fn run(args: &Agents, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let sources = sources(env)?;
     if args.watch {
-        runtime()?.block_on(watch::watch(sources, args.agent.clone(), args.json))?;
+        let runtime = runtime()?;
+        // An agent that is not there yet can be watched too.
+        let agent = match &args.agent {
+            Some(typed) => {
+                let agents = runtime.block_on(agents::all(&sources, clock::now()))?;
+                Some(meant(typed, &agents)?.map_or_else(|| typed.clone(), |agent| agent.agent_id.clone()))
+            }
+            None => None,
+        };
+        runtime.block_on(watch::watch(sources, agent, args.json))?;
         return Ok(ExitCode::SUCCESS);
     }
     let now = clock::now();
@@ -37,13 +51,14 @@ pub(super) fn run(args: &Agents, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let mut agents = runtime.block_on(agents::all(&sources, now))?;
     runtime.block_on(Waiting::now(&sources.dir))?.mark(&mut agents);
     if let Some(wanted) = &args.agent {
-        return one::show(&sources.dir, &agents, wanted, args, now);
+        let wanted = &*chosen(wanted, &agents)?;
+        return one::show(&sources.dir, &agents, wanted, (args.count, args.json), now);
     }
     let agents = by_urgency(agents);
     let mut out = stdout().lock();
     if args.json {
         let agents: Vec<_> = agents.iter().map(|agent| object::of(agent, now)).collect();
-        writeln!(out, "{}", json!({ "agents": agents }))?;
+        print_json(&mut out, "agents/1", &json!({ "agents": agents }))?;
     } else if agents.is_empty() {
         writeln!(out, "{NOBODY}")?;
     } else {
@@ -58,8 +73,30 @@ pub(super) fn run(args: &Agents, env: &UserEnv) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// `murmur agent show`.
+pub(super) fn show(args: &AgentShow, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let AgentShow { agent, json, watch, count } = args;
+    run(&Agents { agent: Some(agent.clone()), json: *json, watch: *watch, count: *count }, env)
+}
+
+/// The id of the agent in `agents` that `typed` stands for.
+fn chosen(typed: &str, agents: &[Agent]) -> anyhow::Result<String> {
+    match meant(typed, agents)? {
+        Some(agent) => Ok(agent.agent_id.clone()),
+        None => bail!(failure!("no agent {typed:?}"; "see: murmur agent list")),
+    }
+}
+
+/// The agent in `agents` that `typed` stands for; `last` is the one that was heard of last.
+pub(super) fn meant<'a>(typed: &str, agents: &'a [Agent]) -> Result<Option<&'a Agent>, Failure> {
+    let candidates: Vec<Candidate> = agents.iter().map(|agent| Candidate::new(&*agent.agent_id)).collect();
+    let last = agents.iter().enumerate().max_by_key(|(_, agent)| agent.at).map(|(index, _)| index);
+    let found = naming::find(naming::Kind::Agent, typed, &candidates, last)?;
+    Ok(found.and_then(|index| agents.get(index)))
+}
+
 /// Printed if there are no agents.
-const NOBODY: &str = "No agents. Start one with: murmur host spawn";
+const NOBODY: &str = "No agents. Start one with: murmur agent start";
 
 /// Where to look for agents. An invalid config.toml or unreadable sessions are reported and don't hide other agents.
 pub(super) fn sources(env: &UserEnv) -> anyhow::Result<Sources> {

@@ -1,5 +1,6 @@
-//! The arguments of `murmur agents` and `murmur agent`.
+//! The arguments of `murmur agent`.
 
+use super::host_args::{HostAttach, HostInterrupt, HostSend, HostSpawn, HostStop};
 use clap::{Args as ClapArgs, Subcommand};
 
 /// Show what every agent is doing
@@ -8,13 +9,12 @@ use clap::{Args as ClapArgs, Subcommand};
 Lists all agents, whoever started them. Those that need you come first.
 
 Examples:
-  murmur agents                 show every agent
-  murmur agents --watch         show changes as they happen
-  murmur agents site-1f2e3d4c   show one agent and its latest actions
-  murmur agents site-1f2e3d4c --watch
-  murmur agents --json | jq '.agents[] | select(.health == \"stuck\")'")]
+  murmur agent list           show every agent
+  murmur agent list --watch   show changes as they happen
+  murmur agent list --json | jq '.agents[] | select(.health == \"stuck\")'")]
 pub(crate) struct Agents {
     /// Agent ID, to show one agent and its latest actions
+    #[arg(hide = true)]
     pub(crate) agent: Option<String>,
     /// Print output as JSON, one object per change with --watch
     #[arg(long)]
@@ -23,12 +23,37 @@ pub(crate) struct Agents {
     #[arg(long, short = 'w')]
     pub(crate) watch: bool,
     /// Maximum number of actions to show for AGENT
+    #[arg(short = 'n', value_name = "N", default_value_t = 10, conflicts_with = "watch", hide = true)]
+    pub(crate) count: usize,
+}
+
+/// Show one agent and its latest actions
+#[derive(Debug, ClapArgs)]
+pub(crate) struct AgentShow {
+    /// Agent ID, a prefix of it, or last
+    pub(crate) agent: String,
+    /// Print output as JSON, one object per change with --watch
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Keep running and show changes, in place on a terminal
+    #[arg(long, short = 'w')]
+    pub(crate) watch: bool,
+    /// Maximum number of actions to show
     #[arg(short = 'n', value_name = "N", default_value_t = 10, conflicts_with = "watch")]
     pub(crate) count: usize,
 }
 
-/// Show or set the task of an agent
+/// Start, list, message and stop agents
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Agents that you start outlive the daemon. Without a daemon, calls that need your approval are denied.
+
+Examples:
+  murmur agent start \"Fix the build\" --attach      start an agent in this folder and follow it
+  murmur agent list                                list all agents, whoever started them
+  murmur agent send site-1f2e3d4c \"And the docs\"   send another message
+  murmur agent attach site-1f2e3d4c --from 0       show all its output
+  murmur agent stop site-1f2e3d4c                  stop it")]
 pub(crate) struct Agent {
     #[command(subcommand)]
     pub(crate) command: AgentCommand,
@@ -36,6 +61,13 @@ pub(crate) struct Agent {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentCommand {
+    Start(HostSpawn),
+    List(Agents),
+    Show(AgentShow),
+    Attach(HostAttach),
+    Send(HostSend),
+    Interrupt(HostInterrupt),
+    Stop(HostStop),
     /// Show or set an agent's task
     #[command(after_help = "\
 A single argument is the task of the agent that runs this command.

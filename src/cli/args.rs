@@ -1,11 +1,16 @@
 //! The command line, as clap parses it: commands, arguments and options.
 pub(super) use super::agents_args::{Agent, AgentCommand, Agents};
+use super::config_args::Config;
 use super::data_dir;
 pub(super) use super::gc_args::Gc;
+use super::global_args::{self, ColorArg};
+pub(super) use super::heartbeat_args::{
+    Add, Approve, Beat, Edit, Init, List, Remove, RunEither, Set, Workspaces, WorkspacesCommand,
+};
 pub(super) use super::host_args::{
     Host, HostAttach, HostCommand, HostInterrupt, HostSend, HostServe, HostSpawn, HostStop,
 };
-use super::init::Templates;
+use super::inbox_args::{Allow, AnswerQuestions, Deny};
 use super::log::{count, since};
 use super::pause_args::{Pause, Resume};
 pub(super) use super::permission_args::{
@@ -14,13 +19,13 @@ pub(super) use super::permission_args::{
 };
 pub(super) use super::service_args::{Service, ServiceCommand};
 pub(super) use super::setup_args::{Setup, SetupCommand};
-use super::show_args::Show;
+use super::show_args::ShowBeat;
 use super::trust_args::Trust;
 pub(super) use super::usage_args::{ByArg, Usage};
 use crate::outcome::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use derun::cli::args::{Mcp, Run, Sessions};
+use derun::cli::args::{Mcp, Run, Sessions, Show};
 use jiff::Timestamp;
 use murmur_store::journal::read::Ended;
 use std::path::PathBuf;
@@ -35,6 +40,7 @@ use sys::failure;
     version,
     max_term_width = 100,
     mut_subcommands(data_dir::offered_after),
+    mut_subcommands(global_args::offered_after),
     after_help = "\
 Examples:
   murmur demo                   see murmur work, even without Claude Code
@@ -43,66 +49,114 @@ Examples:
   murmur start                  start the daemon, which runs what is due
   murmur status                 show what is running, what ran, and what is next
   murmur log --follow           show the outcomes of beats as they end
-  murmur agents --watch         watch what every agent is doing"
+  murmur agent list --watch     watch what every agent is doing"
 )]
 pub(super) struct Args {
     /// Path to the data folder [default: $MURMUR_DIR, else ~/.murmur]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(super) data_dir: Option<PathBuf>,
+    /// When to use colors: auto, always or never [default: auto]
+    #[arg(long, value_name = "WHEN", hide_possible_values = true)]
+    pub(super) color: Option<ColorArg>,
+    /// Print only errors, warnings and what you ask for
+    #[arg(long, short)]
+    pub(super) quiet: bool,
     #[command(subcommand)]
     pub(super) command: Command,
 }
 
+/// The commands, in the order of `help::GROUPS`. Hidden ones are other names, which scripts and murmur's specifications
+/// use.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     Init(Init),
-    Workspaces(Workspaces),
-    Trust(Trust),
+    Add(Add),
+    Approve(Approve),
+    List(List),
     Beat(Beat),
+    Edit(Edit),
+    Set(Set),
+    Pause(Pause),
+    Resume(Resume),
+    Remove(Remove),
+    Trust(Trust),
+    Log(Log),
+    Show(ShowBeat),
+    Usage(Usage),
     Start(Start),
     Stop(Stop),
     Restart(Restart),
-    Pause(Pause),
-    Resume(Resume),
     Status(Status),
     Limits(Limits),
-    Usage(Usage),
-    Log(Log),
-    Sessions(Sessions),
-    Show(Show),
-    Record(Record),
-    Run(Run),
-    Mcp(Mcp),
     Service(Service),
+    Agent(Agent),
+    Allow(Allow),
+    Deny(Deny),
+    Answer(AnswerQuestions),
+    Permission(Permission),
+    Question(Question),
+    Rules(Rules),
+    Capture(Capture),
+    Mcp(Mcp),
     Doctor(Doctor),
-    Gc(Gc),
-    /// Print the JSON Schema of config.json
-    Schema,
+    Config(Config),
+    Setup(Setup),
     Completions(Completions),
+    Gc(Gc),
     /// Generate manual pages
     Man {
         /// Output folder, created if missing, such as ~/.local/share/man/man1
         #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
         folder: PathBuf,
     },
+    Record(Record),
     /// Run a demo with recorded runs of Claude Code
     #[command(after_help = "\
 Runs a daemon with three workspaces in a temporary folder, which it then removes. Works without Claude Code.")]
     Demo,
-    Permission(Permission),
-    Question(Question),
-    Rules(Rules),
+    #[command(hide = true)]
+    Workspaces(Workspaces),
+    #[command(hide = true)]
+    Run(RunEither),
+    #[command(hide = true)]
+    Sessions(Sessions),
+    /// Print the JSON Schema of config.json
+    #[command(hide = true)]
+    Schema,
+    #[command(hide = true)]
+    Host(Host),
+    #[command(hide = true)]
+    Attach(HostAttach),
+    #[command(hide = true)]
+    Agents(Agents),
+    /// Print the names that a shell offers for the last word
+    #[command(hide = true)]
+    Offer {
+        /// Words of the command line
+        #[arg(last = true)]
+        words: Vec<String>,
+    },
     /// Answer a Claude Code hook event, read from stdin as JSON
     #[command(hide = true)]
     Hook {
         /// Hook event
         event: Option<std::ffi::OsString>,
     },
-    Setup(Setup),
-    Host(Host),
-    Attach(HostAttach),
-    Agents(Agents),
-    Agent(Agent),
+}
+
+/// Run and list captures of commands
+#[derive(Debug, ClapArgs)]
+pub(super) struct Capture {
+    #[command(subcommand)]
+    pub(super) command: CaptureCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum CaptureCommand {
+    Run(Run),
+    List(Sessions),
+    #[command(mut_arg("id", |id| id.help("Session ID, a prefix of it, or last")))]
+    Show(Show),
 }
 
 /// Check your installation and configuration
@@ -137,120 +191,6 @@ pub(super) enum ProgramName {
     Murmur,
     Mm,
     Derun,
-}
-
-/// Create a HEARTBEAT.md and register the workspace
-#[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-Never overwrites a file.
-
-Examples:
-  murmur init                                   run in this folder, every 30 minutes
-  murmur init ~/repos/site --cron '0 9 * * 1-5' --tz Europe/Berlin
-  murmur init --name nightly --interval 1d      add heartbeats/nightly/HEARTBEAT.md")]
-pub(super) struct Init {
-    /// Workspace folder
-    #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
-    pub(super) path: PathBuf,
-    /// Create a named heartbeat, heartbeats/NAME/HEARTBEAT.md
-    #[arg(long)]
-    pub(super) name: Option<String>,
-    /// Interval between runs, in s, m, h or d, such as 30m or 1h30m
-    #[arg(long, value_name = "INTERVAL", conflicts_with = "cron")]
-    pub(super) interval: Option<String>,
-    /// Schedule as five cron fields, such as '0 9 * * 1-5'
-    #[arg(long, value_name = "CRON")]
-    pub(super) cron: Option<String>,
-    /// Time zone of --cron, such as Europe/Berlin
-    #[arg(long, requires = "cron")]
-    pub(super) tz: Option<String>,
-    /// Template or file to start from [default: default]
-    #[arg(long, value_parser = Templates)]
-    pub(super) template: Option<String>,
-    /// Allow a workspace that is your home folder or a system folder
-    #[arg(long)]
-    pub(super) force: bool,
-}
-
-/// List, add, approve or remove workspaces
-#[derive(Debug, ClapArgs)]
-pub(super) struct Workspaces {
-    #[command(subcommand)]
-    pub(super) command: WorkspacesCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(super) enum WorkspacesCommand {
-    /// List registered workspaces and their heartbeats
-    List {
-        /// Print output as JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Register a folder that has a HEARTBEAT.md
-    Add {
-        /// Workspace folder
-        #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
-        path: PathBuf,
-        /// Interval between runs [default: 30m if nothing sets a schedule]
-        #[arg(long, value_name = "INTERVAL", conflicts_with = "cron")]
-        interval: Option<String>,
-        /// Schedule as five cron fields, such as '0 9 * * 1-5'
-        #[arg(long, value_name = "CRON")]
-        cron: Option<String>,
-        /// Time zone of --cron, such as Europe/Berlin
-        #[arg(long, requires = "cron")]
-        tz: Option<String>,
-        /// Allow a workspace that is your home folder or a system folder
-        #[arg(long)]
-        force: bool,
-    },
-    /// Approve the named heartbeats of a workspace
-    Approve {
-        /// Workspace folder
-        #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
-        path: PathBuf,
-        /// Approve only this named heartbeat [default: all]
-        #[arg(long)]
-        name: Option<String>,
-    },
-    /// Unregister a workspace without changing its files
-    Remove {
-        /// Workspace folder
-        #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
-        path: PathBuf,
-    },
-}
-
-/// Run one beat now
-#[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-Exits with 1 if the beat ends as error or cannot run.
-
-Examples:
-  murmur beat                   run HEARTBEAT.md in this folder
-  murmur beat ~/repos/site -V   show tool calls as they happen
-  murmur beat nightly           run the heartbeat called nightly, from anywhere
-  murmur beat --dry-run         show what would run")]
-pub(super) struct Beat {
-    /// Name of a registered heartbeat, or any folder with a HEARTBEAT.md
-    #[arg(value_name = "NAME|PATH", default_value = ".", value_hint = ValueHint::DirPath)]
-    pub(super) path: PathBuf,
-    /// Named heartbeat of the workspace to run
-    #[arg(long)]
-    pub(super) name: Option<String>,
-    /// Show what the agent does, and record the conversation
-    #[arg(long, short = 'V')]
-    pub(super) verbose: bool,
-    /// Print the journal line as JSON
-    #[arg(long)]
-    pub(super) json: bool,
-    /// Show the prompt, arguments and environment without running anything
-    #[arg(long, conflicts_with_all = ["json", "verbose"])]
-    pub(super) dry_run: bool,
-    /// Run even if a usage limit is reached or a budget is used up
-    #[arg(long)]
-    pub(super) ignore_limits: bool,
 }
 
 /// Show the usage limits of your accounts

@@ -140,17 +140,17 @@ fn unknown_commands_and_options_are_found() {
     let wrong = |code: &str| lines(&words(code)).iter().filter_map(|line| refused(line)).count();
     for fine in [
         "murmur",
-        "murmur attach AGENT",
+        "murmur agent attach AGENT",
         "murmur log --workspace W, 1 line in 100",
         "murmur log [-n N] [--follow]",
         "murmur init .",
         "murmur record NAME -- COMMAND...",
         "MURMUR_DIR=/x murmur status | grep --no-such-option",
         "murmur permission respond ID allow|deny --reason \"not on a Friday\"",
-        "murmur run -- make --no-such-option",
+        "murmur capture run -- make --no-such-option",
         "derun run -- less",
         "murmur host ... --json",
-        "murmur permission check 'Bash(a | b)'",
+        "murmur rules check 'Bash(a | b)'",
         "grep --murmur",
     ] {
         assert_eq!(wrong(fine), 0, "{fine}");

@@ -4,10 +4,12 @@
 //! offer known words and leave out useless ones.
 
 use super::args::{Args, Completions, ProgramName};
-use clap::{Arg, Command, CommandFactory};
+use super::offer;
+use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
 use derun::cli::args::Derun;
 use derun::cli::stdout::stdout;
+use murmur_core::naming::Kind;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -22,8 +24,10 @@ pub(super) fn run(args: &Completions) -> anyhow::Result<ExitCode> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command, name, &mut script);
     let script = String::from_utf8(script)?;
+    let has_names = !matches!(args.name, ProgramName::Derun);
     let script = match args.shell {
-        Shell::Bash => with_fewer_options(&script, name),
+        Shell::Bash => with_fewer_options(&script, name, has_names),
+        Shell::Zsh if has_names => with_names(&script, name),
         Shell::Fish => script + &known_words(&command, name),
         _ => script,
     };
@@ -34,11 +38,54 @@ pub(super) fn run(args: &Completions) -> anyhow::Result<ExitCode> {
 /// A copy of the command without hidden arguments and subcommands.
 fn offered(command: &Command) -> Command {
     let arguments = command.get_arguments().filter(|argument| !argument.is_hide_set());
-    let mut offered = named(command).args(arguments.cloned()).subcommands(shown(command).map(offered));
+    let arguments = arguments.map(|argument| marked(command, argument));
+    let mut offered = named(command).args(arguments).subcommands(shown(command).map(offered));
     if let Some(version) = command.get_version() {
         offered = offered.version(lasting(version));
     }
     offered.disable_help_subcommand(true)
+}
+
+/// Marks an argument that takes an id: no argument takes the name of a user.
+const ID: ValueHint = ValueHint::Username;
+/// Marks an argument that takes a name or a folder.
+const NAME_OR_FOLDER: ValueHint = ValueHint::Hostname;
+
+/// A copy of an argument, marked if it takes a name or an id.
+fn marked(command: &Command, argument: &Arg) -> Arg {
+    match offer::kind_of(command, argument).filter(|_| argument.is_positional()) {
+        Some(Kind::Heartbeat) => argument.clone().value_hint(NAME_OR_FOLDER),
+        Some(_) => argument.clone().value_hint(ID),
+        None => argument.clone(),
+    }
+}
+
+/// Changes the zsh script to offer names and ids. Its own functions change `words`, so it keeps a copy.
+fn with_names(script: &str, name: &str) -> String {
+    let begin = format!("_{name}() {{\n");
+    let kept = format!("{begin}    local -a {name}_typed=(\"${{(@)words[1,CURRENT]}}\")\n");
+    let script = script.replacen(&begin, &kept, 1);
+    let script = script.replace(":_users'", &format!(":_{name}_names'"));
+    let script = script.replace(":_hosts'", &format!(":_{name}_names_and_folders'"));
+    let function = format!(
+        r#"_{name}_names() {{
+    local -a found=("${{(@f)$("${{{name}_typed[1]}}" offer -- "${{(@){name}_typed[2,-1]}}" 2>/dev/null)}}")
+    found=(${{found:#}})
+    (( $#found )) && compadd -a found
+}}
+
+_{name}_names_and_folders() {{
+    _{name}_names
+    _files -/
+}}
+
+"#
+    );
+    // After the first line, which tells zsh what it completes.
+    match script.split_once('\n') {
+        Some((first, rest)) => format!("{first}\n\n{function}{}", rest.trim_start()),
+        None => script,
+    }
 }
 
 /// The `help` command, with the names of all visible commands and no options.
@@ -72,7 +119,11 @@ fn lasting(name: &str) -> &'static str {
 
 /// Changes the bash script to offer options only after a `-`, and only files after `--`, where another program's command
 /// line begins.
-fn with_fewer_options(script: &str, name: &str) -> String {
+fn with_fewer_options(script: &str, name: &str, has_names: bool) -> String {
+    let names = match has_names {
+        true => NAMES,
+        false => "",
+    };
     let ours = script.replace(&format!("complete -F _{name} "), &format!("complete -F _{name}_words "));
     format!(
         r#"{ours}
@@ -90,16 +141,30 @@ _{name}_words() {{
         COMPREPLY=()
         for word in "${{offered[@]}}"; do
             [[ $word == -* ]] || COMPREPLY+=("$word")
-        done
+        done{names}
     fi
 }}
 "#
     )
 }
 
+/// Adds names and ids to what bash offers.
+const NAMES: &str = r#"
+        while IFS= read -r word; do
+            printf -v word %q "$word"
+            COMPREPLY+=("$word")
+        done < <("$1" offer -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)"#;
+
 /// Lines for fish that complete the values of arguments: clap_complete writes only those of options.
 fn known_words(command: &Command, name: &str) -> String {
     let mut lines = String::new();
+    if name != "derun" {
+        // Writing to a String cannot fail.
+        let _written = writeln!(
+            lines,
+            "function __{name}_names\n    set -l typed (commandline -opc) (commandline -ct)\n    $typed[1] offer -- $typed[2..-1] 2>/dev/null\nend"
+        );
+    }
     for first in shown(command) {
         let condition = format!("__fish_{name}_using_subcommand {}", first.get_name());
         known_words_of(first, name, &condition, &mut lines);
@@ -117,5 +182,11 @@ fn known_words_of(command: &Command, name: &str, condition: &str, lines: &mut St
         let words: Vec<&str> = values.iter().map(clap::builder::PossibleValue::get_name).collect();
         // Writing to a String cannot fail.
         let _written = writeln!(lines, "complete -c {name} -n \"{condition}\" -f -a \"{}\"", words.join(" "));
+    }
+    let is_named = |hint: &ValueHint| [ID, NAME_OR_FOLDER].contains(hint);
+    if let Some(hint) = command.get_positionals().map(Arg::get_value_hint).find(is_named) {
+        let no_files = if hint == ID { " -f" } else { "" };
+        let _written =
+            writeln!(lines, "complete -c {name} -n \"{condition}\"{no_files} -a \"(__{name}_names)\"");
     }
 }

@@ -1,6 +1,7 @@
 //! `--data-dir`, which may come before or after a command that uses the data folder.
 
 use super::args::Args;
+use super::{global_args, help};
 use clap::error::ErrorKind;
 use clap::{Arg, Command, CommandFactory, FromArgMatches, ValueHint, value_parser};
 use std::ffi::OsString;
@@ -10,7 +11,7 @@ use sys::shell;
 
 /// The commands that do not use the data folder.
 const WITHOUT: [&str; 9] =
-    ["sessions", "show", "record", "run", "mcp", "schema", "completions", "man", "demo"];
+    ["capture", "sessions", "show", "record", "mcp", "schema", "completions", "man", "demo"];
 
 /// Accepts the option after a command and its subcommands.
 pub(super) fn offered_after(command: Command) -> Command {
@@ -36,8 +37,10 @@ pub(super) fn repeated(failure: Failure, dir: &Path) -> Failure {
 
 /// Parses the command line. Of two data folders, the last one counts.
 pub(super) fn parsed(typed: Vec<OsString>) -> Result<Args, clap::Error> {
-    let mut matches = Args::command().try_get_matches_from(typed)?;
+    let command = help::with_headings(Args::command());
+    let mut matches = command.try_get_matches_from(&typed)?;
     let mut args = Args::from_arg_matches(&matches)?;
+    global_args::apply(&typed, &matches, args.quiet, &args.command);
     let Some((name, below)) = matches.remove_subcommand() else { return Ok(args) };
     if args.data_dir.is_some() && WITHOUT.contains(&&name[..]) {
         let problem = format!("--data-dir has no effect on 'murmur {name}'");
@@ -64,7 +67,7 @@ mod tests {
             hint("run: murmur restart; agents go on"),
             "run: murmur --data-dir '/my data' restart; agents go on"
         );
-        assert_eq!(hint("run: murmur sessions, and look"), "run: murmur sessions, and look");
+        assert_eq!(hint("run: murmur capture list, and look"), "run: murmur capture list, and look");
         assert_eq!(hint("make room on that disk"), "make room on that disk");
         assert_eq!(repeated(Failure::new("no"), Path::new("/data")), Failure::new("no"));
     }

@@ -6,6 +6,7 @@ use super::user_env::UserEnv;
 use crate::doctor::{
     self, CODEX_KEY, CREDENTIAL_VARIABLES, Environment, Finding, Level, SANDBOX_VARIABLES, ServiceFile,
 };
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use serde_json::json;
 use std::io::Write;
@@ -24,7 +25,7 @@ pub(super) fn run(args: &Doctor, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
     let mut out = stdout().lock();
     if args.json {
-        writeln!(out, "{}", json!({ "worst": worst, "findings": findings }))?;
+        print_json(&mut out, "doctor/1", &json!({ "worst": worst, "findings": findings }))?;
     } else {
         let style = Style::of_stdout();
         for finding in &findings {

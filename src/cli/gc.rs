@@ -5,6 +5,7 @@ use super::user_env::UserEnv;
 use crate::daemon::gc::{self, Removed, Scope};
 use anyhow::Context;
 use derun::cli::captures;
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use murmur_core::config::settings::Settings;
 use std::io::{self, Write};
@@ -20,7 +21,11 @@ pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let collected = gc::collect(&Scope { dir: &dir, captures, is_dry_run: args.dry_run }, clock::now());
     let mut out = Shown(stdout().lock());
     if args.json {
-        writeln!(out, "{}", serde_json::json!({ "dryRun": args.dry_run, "removed": collected.removed }))?;
+        print_json(
+            &mut out,
+            "gc/1",
+            &serde_json::json!({ "dryRun": args.dry_run, "removed": collected.removed }),
+        )?;
     } else {
         print(&mut out, args.dry_run, &collected.removed)?;
     }

@@ -1,12 +1,13 @@
 //! Finds registered heartbeats by the names that people use for them.
 
-use super::style::plain_line;
 use super::user_env::UserEnv;
-use murmur_core::config::heartbeat::{Cache, Heartbeat};
+use murmur_core::config::heartbeat::{Cache, Heartbeat, HeartbeatId};
+use murmur_core::naming::{self, Candidate, Kind, LAST};
+use murmur_store::journal::read::{Backward, Entries};
 use std::path::{Path, PathBuf};
+use sys::clock;
 use sys::error::Failure;
 use sys::paths::DataDir;
-use sys::{clock, failure, shell, spelling};
 
 /// The workspace, and the name of the heartbeat in it, that `what` stands for: a folder, or else the name of a registered
 /// heartbeat or workspace.
@@ -19,38 +20,68 @@ pub(super) fn workspace_or_heartbeat(
         return Ok((env.workspace(what)?, None));
     };
     let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now())?.heartbeats;
-    match named(name, &known)?.first() {
+    match named(name, &known, dir)? {
         Some(found) => Ok((env.workspace(&found.workspace)?, found.name.as_deref().map(str::to_owned))),
         None if name.contains('/') => Ok((env.workspace(what)?, None)),
         None => Err(unknown(name, &known).into()),
     }
 }
 
-/// The heartbeat with this name, title or id. A workspace's path, which is the id of its own heartbeat, stands for all of its
-/// heartbeats.
-pub(super) fn named<'a>(name: &str, known: &'a [Heartbeat]) -> Result<Vec<&'a Heartbeat>, Failure> {
-    let is_it = |heartbeat: &&Heartbeat| match &heartbeat.name {
-        Some(own) => **own == *name || *heartbeat.title == *name || heartbeat.id.as_str() == name,
-        None => *heartbeat.title == *name,
-    };
-    let found: Vec<&Heartbeat> = known.iter().filter(is_it).collect();
-    if found.len() > 1 {
-        let ids: Vec<String> = found.iter().map(|heartbeat| plain_line(heartbeat.id.as_str())).collect();
-        return Err(
-            failure!("{} heartbeats are called {name:?}", found.len(); "use one of: {}", ids.join(", ")),
-        );
+/// The registered heartbeat that `what` stands for; a folder stands for its own one.
+pub(super) fn registered(what: &Path, dir: &DataDir, env: &UserEnv) -> anyhow::Result<Heartbeat> {
+    let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now())?.heartbeats;
+    let typed = what.to_string_lossy();
+    if let Some(found) = named(&typed, &known, dir)? {
+        return Ok(found.clone());
     }
-    Ok(found)
+    let real = what.canonicalize().ok();
+    let is_there = |heartbeat: &&Heartbeat| {
+        *heartbeat.workspace == *what || real.is_some() && heartbeat.workspace.canonicalize().ok() == real
+    };
+    // A workspace's own heartbeat comes first. Its settings also apply to the others.
+    match known.iter().find(is_there) {
+        Some(found) => Ok(Heartbeat { name: None, ..found.clone() }),
+        None => Err(unknown(&typed, &known).into()),
+    }
+}
+
+/// The heartbeat with this name, title or id, or the one that ran last. A workspace's path, which is the id of its own
+/// heartbeat, stands for all of its heartbeats.
+pub(super) fn named<'a>(
+    name: &str,
+    known: &'a [Heartbeat],
+    dir: &DataDir,
+) -> Result<Option<&'a Heartbeat>, Failure> {
+    let last = if name == LAST { last(known, dir) } else { None };
+    let found = naming::find(Kind::Heartbeat, name, &candidates(known), last)?;
+    let found = found.and_then(|index| known.get(index));
+    Ok(found.filter(|found| found.name.is_some() || found.id.as_str() != name))
 }
 
 /// The error for a name that nothing has, with the nearest one that something has.
 pub(super) fn unknown(name: &str, known: &[Heartbeat]) -> Failure {
-    let failure = failure!("no heartbeat or workspace {name:?}");
-    let names =
-        known.iter().flat_map(|heartbeat| heartbeat.name.as_deref().into_iter().chain([&*heartbeat.title]));
-    let names: Vec<&str> = names.collect();
-    failure.hint(match spelling::nearest(name, &names) {
-        Some(meant) => format!("did you mean {}?", shell::word(meant)),
-        None => "see: murmur workspaces list".to_owned(),
-    })
+    naming::unknown(Kind::Heartbeat, name, &candidates(known))
+}
+
+/// What heartbeats are called.
+pub(super) fn candidates(known: &[Heartbeat]) -> Vec<Candidate> {
+    let candidate = |heartbeat: &Heartbeat| Candidate {
+        id: heartbeat.id.to_string(),
+        names: heartbeat.name.iter().chain([&heartbeat.title]).map(ToString::to_string).collect(),
+    };
+    known.iter().map(candidate).collect()
+}
+
+/// The heartbeat in `known` with the newest line in the journal.
+fn last(known: &[Heartbeat], dir: &DataDir) -> Option<usize> {
+    let mut entries = Entries::new(Backward::open(&dir.journal()).ok()?, None);
+    while let Ok(Some(found)) = entries.next_entry(|_| true) {
+        let entry = found.entry;
+        let id = HeartbeatId::new(Path::new(&entry.workspace), entry.heartbeat.as_deref());
+        let index = known.iter().position(|heartbeat| heartbeat.id == id);
+        if entry.kind.is_beat() && index.is_some() {
+            return index;
+        }
+    }
+    None
 }

@@ -1,4 +1,4 @@
-//! `murmur host`: starts, lists, follows, messages and stops hosted agents.
+//! `murmur host` and the commands of `murmur agent` for hosted agents: starts, lists, follows, messages and stops them.
 //!
 //! Talks to the hosts directly, so it works with and without a daemon.
 
@@ -10,13 +10,17 @@ mod show;
 mod spawn;
 
 pub(super) use attach::run as attach;
+pub(super) use send::{interrupt, send, stop};
+pub(super) use spawn::run as spawn;
 
 use super::args::{Host, HostCommand};
 use super::user_env::UserEnv;
 use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 use crate::host::protocol::HOST_PROTOCOL_VERSION;
 use anyhow::{Context, bail};
+use jiff::Timestamp;
 use murmur_core::id::AgentId;
+use murmur_core::naming::{self, Candidate};
 use murmur_rpc::client::Client;
 use std::process::ExitCode;
 use sys::paths::DataDir;
@@ -29,11 +33,22 @@ pub(super) fn run(args: &Host, env: &UserEnv) -> anyhow::Result<ExitCode> {
         HostCommand::Discover { json } => list::discover(*json, env),
         HostCommand::Spawn(args) => spawn::run(args, env),
         HostCommand::Attach(args) => attach::run(args, env),
-        HostCommand::Send(args) => send::send(args, env),
-        HostCommand::Interrupt(args) => send::interrupt(args, env),
-        HostCommand::Stop(args) => send::stop(args, env),
+        HostCommand::Send(args) => send(args, env),
+        HostCommand::Interrupt(args) => interrupt(args, env),
+        HostCommand::Stop(args) => stop(args, env),
         HostCommand::Serve(args) => serve::run(args, env),
     }
+}
+
+/// The hosted agent that `typed` stands for: an id, the beginning of one, or `last`. An unknown id is returned as it is.
+fn meant(dir: &DataDir, typed: &AgentId) -> anyhow::Result<AgentId> {
+    let known = discover::started(&dir.hosts()).unwrap_or_default();
+    let candidates: Vec<Candidate> = known.iter().map(|(agent, _)| Candidate::new(agent.as_str())).collect();
+    let started = |(_, (_, at)): &(usize, &(AgentId, String))| at.parse::<Timestamp>().ok();
+    let last = known.iter().enumerate().max_by_key(started).map(|(index, _)| index);
+    let found = naming::find(naming::Kind::Agent, typed.as_str(), &candidates, last)?;
+    let found = found.and_then(|index| known.into_iter().nth(index));
+    Ok(found.map_or_else(|| typed.clone(), |(agent, _)| agent))
 }
 
 /// The host of `agent`, in any condition.
@@ -59,7 +74,7 @@ async fn connect(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Client> {
             failure!("the host of {agent} uses protocol version {}, but this murmur uses {HOST_PROTOCOL_VERSION}", pong.protocol_version; "use the murmur that started it, version {}", pong.version)
         ),
         Condition::Silent => bail!(
-            failure!("the host of {agent} does not answer"; "if it stays unresponsive, run: murmur host stop --force {agent}")
+            failure!("the host of {agent} does not answer"; "if it stays unresponsive, run: murmur agent stop --force {agent}")
         ),
         Condition::Ended(_) => bail!(failure!("agent {agent} has ended"; "see: murmur host status {agent}")),
         Condition::Dead => {

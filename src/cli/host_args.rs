@@ -12,11 +12,9 @@ use std::time::Duration;
 Hosted agents outlive the daemon. Without one, calls that need your approval are denied.
 
 Examples:
-  murmur host spawn \"Fix the build\" --attach     start an agent in this folder and follow it
-  murmur host list                               list agents that have a host
-  murmur host send site-1f2e3d4c \"And the docs\"  send another message
-  murmur attach site-1f2e3d4c --from 0           show all its output
-  murmur host stop site-1f2e3d4c                 stop it")]
+  murmur host list                    list agents that have a host
+  murmur host status site-1f2e3d4c    show the host of one agent
+  murmur host discover                find all hosts")]
 pub(crate) struct Host {
     #[command(subcommand)]
     pub(crate) command: HostCommand,
@@ -100,7 +98,7 @@ pub(crate) struct HostSpawn {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Exits when the agent ends. Ctrl-C leaves the agent running.")]
 pub(crate) struct HostAttach {
-    /// Agent ID
+    /// Agent ID, a prefix of it, or last
     pub(crate) agent: AgentId,
     /// First event to show, counted from 0 [default: the next one]
     #[arg(long, value_name = "N")]
@@ -113,7 +111,7 @@ pub(crate) struct HostAttach {
 /// Interrupt an agent's current turn; the agent keeps running
 #[derive(Debug, ClapArgs)]
 pub(crate) struct HostInterrupt {
-    /// Agent ID
+    /// Agent ID, a prefix of it, or last
     pub(crate) agent: AgentId,
     /// Print output as JSON
     #[arg(long)]
@@ -124,7 +122,7 @@ pub(crate) struct HostInterrupt {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "A busy agent gets the message after its current turn.")]
 pub(crate) struct HostSend {
-    /// Agent ID
+    /// Agent ID, a prefix of it, or last
     pub(crate) agent: AgentId,
     /// Message, or - to read it from stdin
     pub(crate) message: String,
@@ -137,7 +135,7 @@ pub(crate) struct HostSend {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Returns once all the agent's processes have ended.")]
 pub(crate) struct HostStop {
-    /// Agent ID
+    /// Agent ID, a prefix of it, or last
     #[arg(required_unless_present = "all")]
     pub(crate) agent: Option<AgentId>,
     /// Stop every hosted agent
@@ -161,7 +159,7 @@ pub(crate) struct HostStop {
     version,
     arg_required_else_help = true,
     max_term_width = 100,
-    after_help = "murmur starts this program for `murmur host spawn` and for every beat."
+    after_help = "murmur starts this program for `murmur agent start` and for every beat."
 )]
 pub(crate) struct HostProgram {
     /// Path to the data folder [default: $MURMUR_DIR, else ~/.murmur]

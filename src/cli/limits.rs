@@ -3,6 +3,7 @@
 use super::args::Limits as Args;
 use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
+use derun::cli::json::print as print_json;
 use derun::cli::span::span;
 use derun::cli::stdout::stdout;
 use jiff::Timestamp;
@@ -47,7 +48,7 @@ pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if args.json {
         let accounts: Vec<AccountJson<'_>> =
             limits.accounts.iter().map(|(account, usage)| account_json(account, usage, now)).collect();
-        writeln!(out, "{}", serde_json::json!({ "accounts": accounts }))?;
+        print_json(&mut out, "limits/1", &serde_json::json!({ "accounts": accounts }))?;
     } else if limits.accounts.is_empty() {
         writeln!(out, "no agent has reported a usage limit")?;
     } else {

@@ -133,10 +133,10 @@ fn refuse_unknown(typed: &Path, workspace: &str, dir: &DataDir, env: &UserEnv) -
             let name = workspace_path.file_name().and_then(OsStr::to_str).unwrap_or_default();
             let hint = match spelling::nearest(name, &names) {
                 Some(meant) => format!(
-                    "did you mean {}? See: murmur workspaces list",
+                    "did you mean {}? See: murmur list",
                     shell::path(&workspace_path.with_file_name(meant))
                 ),
-                None => "see: murmur workspaces list".to_owned(),
+                None => "see: murmur list".to_owned(),
             };
             bail!(failure!("{workspace} is not registered and not in the journal"; "{hint}"))
         }

@@ -147,9 +147,8 @@ fn chosen(
         }
         return Ok(ids(found));
     };
-    let found = named(name, known)?;
-    if !found.is_empty() {
-        return Ok(ids(found));
+    if let Some(found) = named(name, known, dir)? {
+        return Ok(ids(vec![found]));
     }
     let found: Vec<&Heartbeat> = known.iter().filter(is_there).collect();
     if found.is_empty() {

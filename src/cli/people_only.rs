@@ -1,6 +1,7 @@
 //! Commands that agents must not run, because they start, stop or change murmur. The guard refuses an agent's own calls.
 //! This check also refuses them to scripts and other processes of an agent.
 
+use super::agents_args::AgentCommand;
 use super::args::{Command, HostCommand, ServiceCommand, WorkspacesCommand};
 use super::setup_args::SetupCommand;
 use murmur_rpc::caller;
@@ -12,10 +13,14 @@ pub(super) fn check(command: &Command) -> Result<(), Failure> {
         Command::Start(_) => "start the daemon",
         Command::Stop(_) | Command::Restart(_) => "stop the daemon",
         Command::Beat(args) if !args.dry_run => "start beats",
+        Command::Run(args) if args.capture.command.is_empty() && !args.beat.dry_run => "start beats",
         Command::Pause(_) | Command::Resume(_) => "pause or resume heartbeats",
+        Command::Edit(_) | Command::Set(_) => "change heartbeats",
         Command::Init(_)
+        | Command::Add(_)
+        | Command::Remove(_)
         | Command::Workspaces(super::args::Workspaces {
-            command: WorkspacesCommand::Add { .. } | WorkspacesCommand::Remove { .. },
+            command: WorkspacesCommand::Add(_) | WorkspacesCommand::Remove(_),
         }) => "add or remove workspaces",
         Command::Setup(args) => match &args.command {
             SetupCommand::Hooks(hooks) if hooks.check || hooks.dry_run => return Ok(()),
@@ -29,6 +34,12 @@ pub(super) fn check(command: &Command) -> Result<(), Failure> {
         Command::Record(_) => "start agents",
         Command::Host(args) => match &args.command {
             HostCommand::Spawn(_) | HostCommand::Send(_) | HostCommand::Stop(_) => {
+                return caller::require_manager_here("control other agents");
+            }
+            _ => return Ok(()),
+        },
+        Command::Agent(args) => match &args.command {
+            AgentCommand::Start(_) | AgentCommand::Send(_) | AgentCommand::Stop(_) => {
                 return caller::require_manager_here("control other agents");
             }
             _ => return Ok(()),

@@ -1,4 +1,4 @@
-//! `murmur permission` and `murmur question`: rules for agents, their requests, and a person's answers.
+//! `murmur permission`, `murmur question` and `murmur rules`: rules for agents, their requests, and a person's answers.
 
 mod call_syntax;
 mod check;

@@ -7,16 +7,13 @@ use jiff::Timestamp;
 use murmur_core::permit::policy::Role;
 use std::path::PathBuf;
 
-/// Answer permission requests and check the rules
+/// List and answer permission requests
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
   murmur permission list --watch                           follow requests
   murmur permission respond k3v9x2ab allow                 allow one call
-  murmur permission respond                                answer every request in turn
-  murmur permission rules                                  list the rules
-  murmur permission check 'Bash(git push -f)'              show who would decide on a call
-  murmur permission check 'Edit(/etc/hosts)' --as hosted   check a call of a hosted agent")]
+  murmur permission respond                                answer every request in turn")]
 pub(crate) struct Permission {
     #[command(subcommand)]
     pub(crate) command: PermissionCommand,
@@ -27,7 +24,9 @@ pub(crate) enum PermissionCommand {
     /// List calls that are waiting for your approval
     List(RequestList),
     Respond(PermissionRespond),
+    #[command(hide = true)]
     Check(PermissionCheck),
+    #[command(hide = true)]
     Rules(PermissionRules),
 }
 
@@ -97,7 +96,7 @@ pub(crate) struct PermissionRespond {
     pub(crate) always: bool,
 }
 
-/// Answer questions that agents ask
+/// List and answer questions of agents
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:

@@ -10,16 +10,17 @@ use crate::daemon::broker::{Broker, Kind, Page, Row};
 use crate::daemon::{client, instance};
 use crate::host::discover;
 use anyhow::bail;
+use derun::cli::stdout::note;
 use jiff::Timestamp;
 pub(super) use list::list;
 use murmur_core::permit::request::{ANSWERED, RequestId};
 use murmur_rpc::caller;
 use murmur_rpc::client::{AskError, Client};
-pub(super) use one_by_one::one_by_one;
-pub(super) use respond::{Answer, respond, respond_question};
+pub(super) use one_by_one::{one, one_by_one};
+pub(super) use respond::{Answer, report, respond, respond_question};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 use sys::error::{Failure, Hinted};
 use sys::failure;
@@ -59,7 +60,7 @@ pub(super) fn is_open(row: &Row) -> bool {
 }
 
 /// The error if no daemon can take an answer.
-fn not_running() -> Failure {
+pub(super) fn not_running() -> Failure {
     failure!("murmur is not running, so nothing can be answered"; "run: murmur start")
 }
 
@@ -68,7 +69,7 @@ pub(super) fn note_no_daemon(dir: &DataDir) -> io::Result<()> {
     if instance::is_running(dir)? {
         return Ok(());
     }
-    writeln!(io::stderr(), "note: murmur is not running; to answer, run: murmur start")
+    note("murmur is not running; to answer, run: murmur start")
 }
 
 /// Waiting requests of this kind.
@@ -92,7 +93,7 @@ async fn ask_rows(client: &mut Client) -> anyhow::Result<Vec<Row>> {
 }
 
 /// Sends an answer to the daemon.
-async fn answer(dir: &DataDir, response: Value) -> anyhow::Result<Row> {
+pub(super) async fn answer(dir: &DataDir, response: Value) -> anyhow::Result<Row> {
     let mut client = match client::connect(dir).await {
         Ok(client) => client,
         Err(AskError::Gone(_)) => bail!(not_running()),

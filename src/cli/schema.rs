@@ -1,4 +1,4 @@
-//! `murmur schema`: the JSON Schema of config.json.
+//! `murmur config schema`: the JSON Schema of config.json.
 
 use derun::cli::stdout::stdout;
 use murmur_core::config::schema;

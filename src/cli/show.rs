@@ -9,7 +9,7 @@ mod lines;
 mod pager;
 
 use super::runtime;
-use super::show_args::Show;
+use super::show_args::ShowBeat;
 use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
 use crate::host::event::Derived;
@@ -39,7 +39,7 @@ use sys::{clock, failure};
 /// How much of a capture is read at once, in bytes.
 const BLOCK: usize = 64 << 10;
 
-pub(super) fn run(args: &Show, env: &UserEnv) -> anyhow::Result<ExitCode> {
+pub(super) fn run(args: &ShowBeat, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
     let run = match choose::choose(&args.what, &dir, env)? {
         Chosen::Capture(id) => return of_capture(args, id),
@@ -72,10 +72,10 @@ pub(super) fn run(args: &Show, env: &UserEnv) -> anyhow::Result<ExitCode> {
 }
 
 /// Prints a capture's bytes.
-fn of_capture(args: &Show, id: String) -> anyhow::Result<ExitCode> {
+fn of_capture(args: &ShowBeat, id: String) -> anyhow::Result<ExitCode> {
     if args.full || args.json {
         let flag = if args.full { "--full" } else { "--json" };
-        anyhow::bail!(failure!("{flag} needs a beat"; "{id} is a capture; see: murmur sessions --json"));
+        anyhow::bail!(failure!("{flag} needs a beat"; "{id} is a capture; see: murmur capture list --json"));
     }
     capture::run(&CaptureArgs { id, tail: args.tail, follow: args.follow, plain: args.plain })
 }

@@ -15,10 +15,10 @@ Examples:
   murmur show site                show what the newest beat of site did
   murmur show site --full         show all that its tools printed, too
   murmur show site --follow       show a running beat as it goes on
-  murmur show build-42 --plain    print the text of a capture")]
-pub(super) struct Show {
-    /// Name or folder of a heartbeat, ID of a beat or its beginning, ID of a capture, or `last`
-    #[arg(default_value = "last", hide_default_value = true)]
+  murmur show build-42 --plain    print the text of a capture, like murmur capture show")]
+pub(super) struct ShowBeat {
+    /// Name or folder of a heartbeat, ID of a beat or a prefix of it, ID of a capture, or last
+    #[arg(value_name = "NAME|BEAT", default_value = "last", hide_default_value = true)]
     pub(super) what: String,
     /// Show all that tools printed
     #[arg(long)]

@@ -13,6 +13,7 @@ use crate::daemon::status::{self, AccountHold, HeartbeatStatus, Last, Status};
 use crate::daemon::{approved, client, instance, last_runs, pauses};
 use crate::host::discover;
 use anyhow::{Context, bail};
+use derun::cli::json::print as print_json;
 use derun::cli::span::span;
 use derun::cli::stdout::{is_stdout_error, stdout};
 use jiff::{SignedDuration, Timestamp};
@@ -123,7 +124,7 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
     }
     let mut out = Shown(stdout().lock());
     if args.json {
-        writeln!(out, "{}", serde_json::to_string(&status)?)?;
+        print_json(&mut out, "status/1", &status)?;
     } else {
         let mut text = Vec::new();
         paused::print(&mut text, &status.paused, env, now)?;

@@ -72,9 +72,9 @@ pub(super) fn run(args: &Stop, env: &UserEnv) -> anyhow::Result<ExitCode> {
     // Remind the user of them: they don't need the daemon.
     match discover::live(&dir.hosts()).unwrap_or_default().len() {
         0 => {}
-        1 => writeln!(stdout(), "1 hosted agent keeps running; stop it with: murmur host stop --all")?,
+        1 => writeln!(stdout(), "1 hosted agent keeps running; stop it with: murmur agent stop --all")?,
         many => {
-            writeln!(stdout(), "{many} hosted agents keep running; stop them with: murmur host stop --all")?
+            writeln!(stdout(), "{many} hosted agents keep running; stop them with: murmur agent stop --all")?
         }
     }
     report_waiting_lines(&dir)?;

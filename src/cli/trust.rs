@@ -6,6 +6,7 @@ use super::style::Style;
 use super::trust_args::Trust;
 use super::user_env::UserEnv;
 use anyhow::bail;
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use murmur_claude_files::trust::effects;
 use murmur_claude_files::trust::{
@@ -43,7 +44,7 @@ pub(super) fn run(args: &Trust, env: &UserEnv) -> anyhow::Result<ExitCode> {
             trust()?;
         }
         let standing = Standing::of(&Store::read(&dir), &workspace, Ok(&found));
-        writeln!(stdout(), "{}", object(name, &standing, &changes, &found))?;
+        print_json(&mut stdout(), "trust/1", &object(name, &standing, &changes, &found))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = stdout().lock();

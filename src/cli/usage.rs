@@ -3,6 +3,7 @@
 use super::args::{ByArg, Usage as Args};
 use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use jiff::tz::TimeZone;
 use murmur_core::usage::scan::scan;
@@ -70,7 +71,7 @@ pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if args.json {
         let groups = groups.into_iter().map(|(group, sums)| group_json(group, &sums)).collect();
         let usage = UsageJson { since: args.since.map(rfc3339), groups, total: (&total).into() };
-        writeln!(out, "{}", serde_json::to_string(&usage)?)?;
+        print_json(&mut out, "usage/1", &usage)?;
     } else if groups.is_empty() {
         writeln!(out, "no beats to count; see: murmur status")?;
     } else {

@@ -138,6 +138,12 @@ impl UserEnv {
         std::env::var_os("PATH").unwrap_or_default()
     }
 
+    /// The user's editor, as a shell command.
+    pub(super) fn editor(&self) -> String {
+        let set = |name: &str| std::env::var(name).ok().filter(|editor| !editor.trim().is_empty());
+        set("VISUAL").or_else(|| set("EDITOR")).unwrap_or_else(|| "vi".to_owned())
+    }
+
     /// The user's login shell.
     pub(super) fn shell(&self) -> PathBuf {
         std::env::var_os("SHELL")

@@ -1,7 +1,8 @@
-//! `murmur workspaces list|add|approve|remove`: manages config.json, changing only the entry in question.
+//! `murmur list|add|approve|remove`: manages config.json, changing only the entry in question.
 
-use super::args::{Workspaces, WorkspacesCommand};
+use super::args::{Add, Approve, List, Remove, Workspaces, WorkspacesCommand};
 use super::beat::unknown_name;
+use super::heartbeat_name::{named, workspace_or_heartbeat};
 use super::init::{checked_schedule, refuse_broad, refuse_other};
 use super::requests::only_people;
 use super::style::plain_line;
@@ -9,6 +10,7 @@ use super::user_env::UserEnv;
 use crate::daemon::approved;
 use crate::daemon::heartbeats::approve_hint;
 use anyhow::{Context, bail};
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use murmur_claude_files::trust::Workspaces as Trust;
 use murmur_core::config::cron::Crons;
@@ -16,7 +18,7 @@ use murmur_core::config::edit::{self, EditError, NewWorkspace};
 use murmur_core::config::file::File;
 use murmur_core::config::heartbeat::{self, Cache, Heartbeat};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use sys::error::Hinted;
 use sys::failure;
@@ -32,50 +34,72 @@ pub(super) enum Registered {
 
 pub(super) fn run(args: &Workspaces, env: &UserEnv) -> anyhow::Result<ExitCode> {
     match &args.command {
-        WorkspacesCommand::List { json } => list(*json, env),
-        WorkspacesCommand::Add { path, interval, cron, tz, force } => {
-            let workspace = env.workspace(path)?;
-            if !force {
-                refuse_broad(&workspace, env)?;
-            }
-            if !workspace.join("HEARTBEAT.md").exists() && !workspace.join("heartbeats").is_dir() {
-                bail!(
-                    failure!("no HEARTBEAT.md in {}", workspace.display(); "run: murmur init {}", shell::path(&workspace))
-                );
-            }
-            let dir = env.own_data_dir()?;
-            let mut schedule = checked_schedule(interval.as_deref(), cron.as_deref(), tz.as_deref(), env)?;
-            refuse_other(&schedule, &dir, &workspace, None, env)?;
-            // A HEARTBEAT.md with its own schedule needs none here.
-            let own = heartbeat::resolve_folder(&workspace, &Crons::new(env.time_zone()));
-            if interval.is_none()
-                && cron.is_none()
-                && own.iter().all(|heartbeat| heartbeat.schedule.is_some() || heartbeat.on().is_some())
-            {
-                schedule.interval = None;
-            }
-            match register(&dir, &schedule.workspace(&workspace))? {
-                Registered::New => writeln!(Shown(stdout()), "registered {}", workspace.display())?,
-                Registered::Already => {
-                    writeln!(Shown(stdout()), "{} is already registered", workspace.display())?
-                }
-            }
-            let unapproved: Vec<_> = seen(&dir, env, &workspace)?;
-            let unapproved = unapproved.into_iter().filter(|heartbeat| !heartbeat.approved);
-            for name in unapproved.filter_map(|heartbeat| heartbeat.name) {
-                writeln!(Shown(stdout()), "not approved yet: {name}; {}", approve_hint(&workspace, &name))?;
-            }
-            Ok(ExitCode::SUCCESS)
-        }
-        WorkspacesCommand::Approve { path, name } => approve(path, name.as_deref(), env),
-        WorkspacesCommand::Remove { path } => {
-            let dir = env.own_data_dir()?;
-            // A deleted folder can still be removed.
-            let path = path.canonicalize().or_else(|_| std::path::absolute(path))?;
-            edit::apply(&dir.config(), &dir.config_lock(), |source| edit::remove_workspace(source, &path))?;
-            writeln!(Shown(stdout()), "unregistered {}; its files were not changed", path.display())?;
-            Ok(ExitCode::SUCCESS)
-        }
+        WorkspacesCommand::List(args) => list(args, env),
+        WorkspacesCommand::Add(args) => add(args, env),
+        WorkspacesCommand::Approve(args) => approve(args, env),
+        WorkspacesCommand::Remove(args) => remove(args, env),
+    }
+}
+
+/// `murmur add`.
+pub(super) fn add(args: &Add, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let Add { path, interval, cron, tz, force } = args;
+    let workspace = env.workspace(path)?;
+    if !force {
+        refuse_broad(&workspace, env)?;
+    }
+    if !workspace.join("HEARTBEAT.md").exists() && !workspace.join("heartbeats").is_dir() {
+        bail!(
+            failure!("no HEARTBEAT.md in {}", workspace.display(); "run: murmur init {}", shell::path(&workspace))
+        );
+    }
+    let dir = env.own_data_dir()?;
+    let mut schedule = checked_schedule(interval.as_deref(), cron.as_deref(), tz.as_deref(), env)?;
+    refuse_other(&schedule, &dir, &workspace, None, env)?;
+    // A HEARTBEAT.md with its own schedule needs none here.
+    let own = heartbeat::resolve_folder(&workspace, &Crons::new(env.time_zone()));
+    if interval.is_none()
+        && cron.is_none()
+        && own.iter().all(|heartbeat| heartbeat.schedule.is_some() || heartbeat.on().is_some())
+    {
+        schedule.interval = None;
+    }
+    match register(&dir, &schedule.workspace(&workspace))? {
+        Registered::New => writeln!(Shown(stdout()), "registered {}", workspace.display())?,
+        Registered::Already => writeln!(Shown(stdout()), "{} is already registered", workspace.display())?,
+    }
+    let unapproved: Vec<_> = seen(&dir, env, &workspace)?;
+    let unapproved = unapproved.into_iter().filter(|heartbeat| !heartbeat.approved);
+    for name in unapproved.filter_map(|heartbeat| heartbeat.name) {
+        writeln!(Shown(stdout()), "not approved yet: {name}; {}", approve_hint(&workspace, &name))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `murmur remove`.
+pub(super) fn remove(args: &Remove, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let path = &args.path;
+    let dir = env.own_data_dir()?;
+    // A deleted folder can still be removed.
+    let path = match registered_as(path, &dir, env)? {
+        Some(workspace) => workspace,
+        None => path.canonicalize().or_else(|_| std::path::absolute(path))?,
+    };
+    edit::apply(&dir.config(), &dir.config_lock(), |source| edit::remove_workspace(source, &path))?;
+    writeln!(Shown(stdout()), "unregistered {}; its files were not changed", path.display())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The workspace whose own heartbeat has this name, if there is no such folder.
+fn registered_as(typed: &Path, dir: &DataDir, env: &UserEnv) -> anyhow::Result<Option<PathBuf>> {
+    let Some(name) = typed.to_str().filter(|_| !typed.exists()) else { return Ok(None) };
+    // An entry can also be removed from a configuration that is otherwise wrong.
+    let Ok(loaded) = Cache::new(env.time_zone()).load(&dir.config(), clock::now()) else { return Ok(None) };
+    match named(name, &loaded.heartbeats, dir)? {
+        Some(Heartbeat { name: Some(name), workspace, file, .. }) => bail!(
+            failure!("{name:?} is one heartbeat of {}, not a workspace", workspace.display(); "remove {}, or the whole workspace: murmur remove {}", shell::path(file), shell::path(workspace))
+        ),
+        found => Ok(found.map(|found| found.workspace.to_path_buf())),
     }
 }
 
@@ -89,11 +113,12 @@ pub(super) fn seen(dir: &DataDir, env: &UserEnv, workspace: &Path) -> anyhow::Re
     Ok(found)
 }
 
-/// Approves the named heartbeat, or all of them.
-fn approve(path: &Path, name: Option<&str>, env: &UserEnv) -> anyhow::Result<ExitCode> {
+/// `murmur approve`: approves the named heartbeat, or all of them.
+pub(super) fn approve(args: &Approve, env: &UserEnv) -> anyhow::Result<ExitCode> {
     only_people("approve")?;
-    let workspace = env.workspace(path)?;
     let dir = env.own_data_dir()?;
+    let (workspace, named) = workspace_or_heartbeat(&args.path, &dir, env)?;
+    let name = args.name.as_deref().or(named.as_deref());
     let found = seen(&dir, env, &workspace)?;
     let named = found.iter().filter(|heartbeat| heartbeat.name.is_some());
     let (chosen, rest): (Vec<&Heartbeat>, Vec<&Heartbeat>) =
@@ -126,7 +151,8 @@ pub(super) fn register(dir: &DataDir, new: &NewWorkspace<'_>) -> anyhow::Result<
     }
 }
 
-fn list(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
+/// `murmur list`.
+pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
     let now = clock::now();
     let mut loaded = Cache::new(env.time_zone()).load(&dir.config(), now)?;
@@ -135,7 +161,7 @@ fn list(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let problems: Vec<String> = problems.map(Hinted::line).collect();
     let mut trust = Trust::of(&dir, &env.home());
     let mut out = Shown(stdout().lock());
-    if json {
+    if args.json {
         let heartbeats: Vec<_> = loaded
             .heartbeats
             .iter()
@@ -156,7 +182,11 @@ fn list(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
                 object
             })
             .collect();
-        writeln!(out, "{}", serde_json::json!({ "heartbeats": heartbeats, "problems": problems }))?;
+        print_json(
+            &mut out,
+            "heartbeats/1",
+            &serde_json::json!({ "heartbeats": heartbeats, "problems": problems }),
+        )?;
         return Ok(ExitCode::SUCCESS);
     }
     if loaded.heartbeats.is_empty() && problems.is_empty() {

@@ -162,7 +162,7 @@ impl HookContext {
     }
 
     /// Returns the project of an agent in `cwd`, and its folder: the agent's workspace if it is set, or else the workspace
-    /// around the folder, as `murmur permission check` finds it.
+    /// around the folder, as `murmur rules check` finds it.
     pub(super) fn project(&self, cwd: &Path) -> Result<(Project, PathBuf), Failure> {
         let folder = match &self.workspace {
             Some(workspace) => workspace.clone(),

@@ -208,6 +208,12 @@ pub fn known(folder: &Path) -> io::Result<Vec<AgentId>> {
     Ok(records.map(|record| record.info.agent_id).collect())
 }
 
+/// All agents with a record, with the time their host started.
+pub fn started(folder: &Path) -> io::Result<Vec<(AgentId, String)>> {
+    let records = process_lock::all(folder)?.into_iter().filter_map(|found| Record::parse(&found.text));
+    Ok(records.map(|record| (record.info.agent_id, record.info.started_at)).collect())
+}
+
 /// Requests of agents in `folder` that wait for a person, according to their hosts. Hosts that don't answer, or that
 /// are too old to know the request, have none.
 pub async fn requests(folder: &Path, patience: Duration) -> Vec<Wait> {

@@ -80,7 +80,7 @@ impl Hinted for ClaimError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Taken { agent, .. } => {
-                format!("choose another id, or stop it with: murmur host stop {agent}")
+                format!("choose another id, or stop it with: murmur agent stop {agent}")
             }
             Self::Failed { .. } => return None,
         })

@@ -154,7 +154,7 @@ pub enum SendError {
 impl Hinted for SendError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Beat => "spawn a hosted agent with: murmur host spawn".to_owned(),
+            Self::Beat => "spawn a hosted agent with: murmur agent start".to_owned(),
             Self::Ending(..) => "it takes no more messages".to_owned(),
             Self::Full => "try again after the current turn".to_owned(),
         })
@@ -175,7 +175,7 @@ pub enum InterruptError {
 impl Hinted for InterruptError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Beat => "stop it with: murmur host stop".to_owned(),
+            Self::Beat => "stop it with: murmur agent stop".to_owned(),
             Self::NoTurn(..) => "only a running turn can be interrupted".to_owned(),
         })
     }

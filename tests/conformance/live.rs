@@ -16,7 +16,7 @@ fn status(place: &Place) -> Result<Value> {
     Ok(serde_json::from_slice(&said.stdout)?)
 }
 
-/// `murmur attach --from 0`, whose events must be consecutive.
+/// `murmur agent attach --from 0`, whose events must be consecutive.
 pub(crate) struct Events {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,

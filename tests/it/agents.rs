@@ -1,4 +1,4 @@
-//! `murmur agents`, `murmur agent task`: how the hosts, pulses and session files of an Env are shown.
+//! `murmur agent list`, `murmur agent task`: how the hosts, pulses and session files of an Env are shown.
 
 mod hosted;
 mod one;
@@ -69,7 +69,7 @@ impl Env {
         std::fs::write(claude.join(format!("sessions/{pid}.json")), with(session, more).to_string()).unwrap();
     }
 
-    /// The agents of `murmur agents --json`.
+    /// The agents of `murmur agent list --json`.
     fn listed(&self) -> Vec<Value> {
         self.murmur(["agents", "--json"]).json()["agents"].as_array().unwrap().clone()
     }

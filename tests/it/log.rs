@@ -111,7 +111,7 @@ fn an_unknown_workspace_is_an_error() {
     let env = Env::new();
     assert_snapshot!(env.run(["log", "--workspace", "nope"]), @"
     | error: [ENV]/nope is not registered and not in the journal
-    | hint: see: murmur workspaces list
+    | hint: see: murmur list
     [exit 1]
     ");
     journal(&env);
@@ -121,12 +121,12 @@ fn an_unknown_workspace_is_an_error() {
     env.configure(&serde_json::json!({ "workspaces": entries }).to_string());
     assert_snapshot!(env.run(["log", "--workspace", "nope"]), @"
     | error: [ENV]/nope is not registered and not in the journal
-    | hint: see: murmur workspaces list
+    | hint: see: murmur list
     [exit 1]
     ");
     assert_snapshot!(env.run(["log", "--workspace", "nope", "--outcome", "ok", "--follow"]), @"
     | error: [ENV]/nope is not registered and not in the journal
-    | hint: see: murmur workspaces list
+    | hint: see: murmur list
     [exit 1]
     ");
     let below = |folder: &str| env.murmur(["log", "--workspace", folder]).at(&env.home()).run();

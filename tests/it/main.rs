@@ -71,6 +71,8 @@ mod mcp;
 #[cfg(test)]
 mod messages;
 #[cfg(test)]
+mod names;
+#[cfg(test)]
 mod not_files;
 #[cfg(test)]
 mod packaging;

@@ -327,7 +327,7 @@ fn a_misspelled_agent_workspace_or_command_gets_a_suggestion() {
     env.run(["host", "stop", "fixer"]);
     assert_snapshot!(env.run(["log", "--workspace", "sitee"]), @"
     | error: [ENV]/sitee is not registered and not in the journal
-    | hint: did you mean [ENV]/site? See: murmur workspaces list
+    | hint: did you mean [ENV]/site? See: murmur list
     [exit 1]
     ");
     assert_snapshot!(env.run(["foo"]), @r#"

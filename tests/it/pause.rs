@@ -199,7 +199,7 @@ fn a_wrong_name_or_time_is_said_with_what_is_accepted() {
     "#);
     assert_snapshot!(env.run(["pause", "/nowhere"]), @r#"
     | error: no heartbeat or workspace "/nowhere"
-    | hint: see: murmur workspaces list
+    | hint: see: murmur list
     [exit 1]
     "#);
     assert_snapshot!(env.run(["pause"]), @"

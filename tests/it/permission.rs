@@ -1,4 +1,4 @@
-//! `murmur permission check|rules`: the decision on a call, and who makes it.
+//! `murmur rules check|rules`: the decision on a call, and who makes it.
 
 use insta::assert_snapshot;
 use serde_json::json;
@@ -76,7 +76,7 @@ fn without_a_file_there_are_no_rules_and_its_path_is_shown() {
     [exit 0]
     ");
     assert_snapshot!(here(&env, ["permission", "rules", "--json"]).run(), @r#"
-    {"deny":[],"files":[{"exists":false,"path":"[ENV]/data/projects/here@[DIGITS]/permissions.toml"},{"exists":false,"path":"[ENV]/data/config/permissions.toml"}],"manager":["murmur:*"],"project":"here","rules":[]}
+    {"schema":"rules/1","deny":[],"files":[{"exists":false,"path":"[ENV]/data/projects/here@[DIGITS]/permissions.toml"},{"exists":false,"path":"[ENV]/data/config/permissions.toml"}],"manager":["murmur:*"],"project":"here","rules":[]}
     [exit 0]
     "#);
     assert_snapshot!(check(&env, "Bash(ls)"), @r#"
@@ -105,7 +105,7 @@ fn rules_are_listed_in_order_with_the_projects_first() {
     [exit 0]
     ");
     assert_snapshot!(here(&env, ["permission", "rules", "--json"]).set("MURMUR_PROJECT", "site").run(), @r#"
-    {"deny":[],"files":[{"exists":true,"path":"[ENV]/data/projects/site/permissions.toml"},{"exists":false,"path":"[ENV]/data/projects/here@[DIGITS]/permissions.toml"},{"exists":true,"path":"[ENV]/data/config/permissions.toml"}],"manager":["murmur:*","git :*"],"project":"site","rules":[{"action":"allow","file":"[ENV]/data/projects/site/permissions.toml","line":1,"number":1,"patterns":["git push -f"],"tool":"Bash"},{"action":"deny","file":"[ENV]/data/config/permissions.toml","line":2,"number":1,"patterns":["git push --force:*","git push -f:*"],"tool":"Bash"},{"action":"allow","file":"[ENV]/data/config/permissions.toml","line":7,"number":2,"patterns":["/src/**"],"tool":"Edit"},{"action":"pass","file":"[ENV]/data/config/permissions.toml","line":12,"number":3,"patterns":[],"tool":"mcp__db"}]}
+    {"schema":"rules/1","deny":[],"files":[{"exists":true,"path":"[ENV]/data/projects/site/permissions.toml"},{"exists":false,"path":"[ENV]/data/projects/here@[DIGITS]/permissions.toml"},{"exists":true,"path":"[ENV]/data/config/permissions.toml"}],"manager":["murmur:*","git :*"],"project":"site","rules":[{"action":"allow","file":"[ENV]/data/projects/site/permissions.toml","line":1,"number":1,"patterns":["git push -f"],"tool":"Bash"},{"action":"deny","file":"[ENV]/data/config/permissions.toml","line":2,"number":1,"patterns":["git push --force:*","git push -f:*"],"tool":"Bash"},{"action":"allow","file":"[ENV]/data/config/permissions.toml","line":7,"number":2,"patterns":["/src/**"],"tool":"Edit"},{"action":"pass","file":"[ENV]/data/config/permissions.toml","line":12,"number":3,"patterns":[],"tool":"mcp__db"}]}
     [exit 0]
     "#);
     assert_snapshot!(here(&env, ["permission", "rules", "--project", "../x"]).run(), @r#"
@@ -209,7 +209,7 @@ fn settings_and_the_workspace_decide_after_the_rules() {
     [exit 0]
     "#);
     assert_snapshot!(env.run(["permission", "check", "Task", "--json", "--cwd", "site/sub"]), @r#"
-    {"by":null,"cwd":"[ENV]/site/sub","heartbeat":"[ENV]/site","policy":{"approval":"defer","approvalExpiry":null,"approvalWait":300,"checker":"manual","guard":true,"manager":false,"planMode":false,"questions":"deny"},"project":"site","reason":null,"tool":"Task","verdict":"ask","workspace":"[ENV]/site"}
+    {"schema":"decision/1","by":null,"cwd":"[ENV]/site/sub","heartbeat":"[ENV]/site","policy":{"approval":"defer","approvalExpiry":null,"approvalWait":300,"checker":"manual","guard":true,"manager":false,"planMode":false,"questions":"deny"},"project":"site","reason":null,"tool":"Task","verdict":"ask","workspace":"[ENV]/site"}
     [exit 0]
     "#);
 }

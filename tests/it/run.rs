@@ -1,7 +1,7 @@
-//! `murmur run -- CMD` behaves like CMD: each test runs it both ways, bare and under murmur, and compares.
+//! `murmur capture run -- CMD` behaves like CMD: each test runs it both ways, bare and under murmur, and compares.
 //!
 //! The bytes that reach the terminal or pipe are compared, and how it ended. A script starts its
-//! command as `$M command`: `M` is empty or `murmur run --`, so that a shell prints the same in both cases.
+//! command as `$M command`: `M` is empty or `murmur capture run --`, so that a shell prints the same in both cases.
 
 mod exit;
 mod jobs;
@@ -38,7 +38,7 @@ impl By {
     fn words(self) -> &'static [&'static str] {
         match self {
             Self::Itself => &[],
-            Self::Murmur => &[MURMUR, "run", "--"],
+            Self::Murmur => &[MURMUR, "capture", "run", "--"],
         }
     }
 }

@@ -196,7 +196,7 @@ fn an_unreachable_manager_prevents_install_but_not_uninstall() {
     [exit 1]
     ");
     assert_snapshot!(env.run(["service", "status", "--json"]), @r#"
-    {"current":false,"enabled":"enabled","file":"[ENV]/home/.config/systemd/user/murmur.service","installed":true,"problem":"Failed to connect to bus: No medium found","state":"unknown"}
+    {"schema":"service/1","current":false,"enabled":"enabled","file":"[ENV]/home/.config/systemd/user/murmur.service","installed":true,"problem":"Failed to connect to bus: No medium found","state":"unknown"}
     [exit 1]
     "#);
     assert_snapshot!(env.run(["service", "uninstall"]), @"
@@ -207,7 +207,7 @@ fn an_unreachable_manager_prevents_install_but_not_uninstall() {
     assert_eq!(env.names(unit(&env).parent().unwrap()), "default.target.wants");
     assert_eq!(env.names(&wants), "");
     assert_snapshot!(env.run(["service", "status", "--json"]), @r#"
-    {"current":null,"enabled":null,"file":"[ENV]/home/.config/systemd/user/murmur.service","installed":false,"problem":null,"state":null}
+    {"schema":"service/1","current":null,"enabled":null,"file":"[ENV]/home/.config/systemd/user/murmur.service","installed":false,"problem":null,"state":null}
     [exit 1]
     "#);
 }

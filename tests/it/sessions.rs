@@ -1,4 +1,4 @@
-//! `murmur sessions` and `murmur show`: captured sessions for people and for programs.
+//! `murmur capture list` and `murmur capture show`: captured sessions for people and for programs.
 
 mod formats;
 mod show;
@@ -84,16 +84,16 @@ fn began() -> Timestamp {
 fn without_sessions_listing_prints_and_creates_nothing() {
     let env = Env::new();
     assert_snapshot!(env.run(["sessions"]), @"
-    no sessions; see: murmur run -- COMMAND
+    no sessions; see: murmur capture run -- COMMAND
     [exit 0]
     ");
     assert_snapshot!(env.run(["sessions", "--json"]), @r#"
-    {"schema_version":"v1alpha1","sessions":[]}
+    {"schema":"captures/1","schema_version":"v1alpha1","sessions":[]}
     [exit 0]
     "#);
     assert_snapshot!(env.run(["show", "x"]), @"
     | error: session not found: x
-    | hint: list them with: murmur sessions
+    | hint: list them with: murmur capture list
     [exit 1]
     ");
     assert!(!env.home().join(".local").exists());
@@ -130,7 +130,7 @@ fn filters_apply_before_n() {
     [exit 0]
     ");
     assert_snapshot!(place.run(["sessions", "--state", "running"]), @"
-    no matching sessions; see: murmur sessions
+    no matching sessions; see: murmur capture list
     [exit 0]
     ");
     assert_snapshot!(place.run(["sessions", "--state", "done"]), @r#"

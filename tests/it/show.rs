@@ -148,7 +148,7 @@ fn a_beat_is_found_by_name_folder_and_the_beginning_of_its_id() {
     );
     assert_snapshot!(env.run(["show", "nope"]), @r#"
     | error: no beat, heartbeat or capture "nope"
-    | hint: see: murmur log, murmur sessions
+    | hint: see: murmur log, murmur capture list
     [exit 1]
     "#);
     assert_snapshot!(env.run(["show", "site", "--tail", "1"]), @"
@@ -171,7 +171,7 @@ fn raw_prints_the_bytes_and_a_captures_id_still_does() {
     assert_eq!(env.run(["show", capture]), format!("{bytes}[exit 0]"));
     assert_snapshot!(env.run(["show", capture, "--full"]).replace(capture, "[CAPTURE]"), @"
     | error: --full needs a beat
-    | hint: [CAPTURE] is a capture; see: murmur sessions --json
+    | hint: [CAPTURE] is a capture; see: murmur capture list --json
     [exit 1]
     ");
 }

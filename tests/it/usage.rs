@@ -42,7 +42,7 @@ fn cost_and_tokens_are_shown_by_heartbeat_with_the_most_expensive_first() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["usage", "--by", "workspace", "--json"]), @r#"
-    {"groups":[{"workspace":"/w/site","beats":2,"quiet":1,"costUsd":1.75,"tokens":{"input":1235767,"output":20340,"cacheRead":45600,"cacheWrite":7890}},{"workspace":"/w/blog","beats":2,"quiet":1,"tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0}}],"total":{"beats":4,"quiet":2,"costUsd":1.75,"tokens":{"input":1235767,"output":20340,"cacheRead":45600,"cacheWrite":7890}}}
+    {"schema":"usage/1","groups":[{"workspace":"/w/site","beats":2,"quiet":1,"costUsd":1.75,"tokens":{"input":1235767,"output":20340,"cacheRead":45600,"cacheWrite":7890}},{"workspace":"/w/blog","beats":2,"quiet":1,"tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0}}],"total":{"beats":4,"quiet":2,"costUsd":1.75,"tokens":{"input":1235767,"output":20340,"cacheRead":45600,"cacheWrite":7890}}}
     [exit 0]
     "#);
     let all = env.run(["usage", "--json"]);
@@ -58,7 +58,7 @@ fn without_beats_there_is_nothing_to_count() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["usage", "--json"]), @r#"
-    {"groups":[],"total":{"beats":0,"quiet":0,"tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0}}}
+    {"schema":"usage/1","groups":[],"total":{"beats":0,"quiet":0,"tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0}}}
     [exit 0]
     "#);
     assert!(!env.data().exists());

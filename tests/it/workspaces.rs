@@ -1,4 +1,4 @@
-//! `murmur workspaces list|add|remove`.
+//! `murmur list|add|remove`.
 
 use insta::assert_snapshot;
 
@@ -12,7 +12,7 @@ fn without_workspaces_the_list_is_empty() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["workspaces", "list", "--json"]), @r#"
-    {"heartbeats":[],"problems":[]}
+    {"schema":"heartbeats/1","heartbeats":[],"problems":[]}
     [exit 0]
     "#);
     assert!(!env.data().exists());
@@ -40,7 +40,7 @@ fn a_workspace_is_added_once_and_listed_with_its_named_heartbeats() {
     [exit 0]
     "#);
     assert_snapshot!(env.run(["workspaces", "list", "--json"]), @r#"
-    {"heartbeats":[{"approved":true,"id":"[ENV]/site","name":null,"problem":null,"schedule":"every 1h30m","unedited":false,"workspace":"[ENV]/site"},{"approved":true,"id":"[ENV]/site::heartbeats/nightly/HEARTBEAT.md","name":"nightly","problem":null,"schedule":"cron 0 3 * * * Europe/Berlin","unedited":false,"workspace":"[ENV]/site"},{"approved":true,"id":"[ENV]/site::heartbeats/typo/HEARTBEAT.md","name":"typo","problem":"[ENV]/site/heartbeats/typo/HEARTBEAT.md:2:1: key \"intervall\" is not known; did you mean \"interval\"?","schedule":"every 1h30m","unedited":false,"workspace":"[ENV]/site"}],"problems":[]}
+    {"schema":"heartbeats/1","heartbeats":[{"approved":true,"id":"[ENV]/site","name":null,"problem":null,"schedule":"every 1h30m","unedited":false,"workspace":"[ENV]/site"},{"approved":true,"id":"[ENV]/site::heartbeats/nightly/HEARTBEAT.md","name":"nightly","problem":null,"schedule":"cron 0 3 * * * Europe/Berlin","unedited":false,"workspace":"[ENV]/site"},{"approved":true,"id":"[ENV]/site::heartbeats/typo/HEARTBEAT.md","name":"typo","problem":"[ENV]/site/heartbeats/typo/HEARTBEAT.md:2:1: key \"intervall\" is not known; did you mean \"interval\"?","schedule":"every 1h30m","unedited":false,"workspace":"[ENV]/site"}],"problems":[]}
     [exit 0]
     "#);
 }
@@ -78,7 +78,7 @@ fn a_workspace_can_be_removed_after_its_folder() {
     assert_snapshot!(env.config(), @r#"{"workspaces":[{"interval":"1h","path":"[ENV]/blog"}]}"#);
     assert_snapshot!(env.run(["workspaces", "remove", "site"]), @"
     | error: workspace [ENV]/site is not in config.json
-    | hint: see: murmur workspaces list
+    | hint: see: murmur list
     [exit 1]
     ");
     assert_snapshot!(env.run(["workspaces", "remove", "blog"]), @"

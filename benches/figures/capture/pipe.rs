@@ -65,7 +65,7 @@ fn in_room(table: &mut Table, room: &str, home: &Home, plain: &Plain, folder: &P
             },
             &mut || {
                 let mut command = home.murmur();
-                command.env("DERUN_STATE_ROOT", &sessions).args(["run", "--"]).args(&producer);
+                command.env("DERUN_STATE_ROOT", &sessions).args(["capture", "run", "--"]).args(&producer);
                 run(&mut command)
             },
         ],

@@ -18,7 +18,7 @@ pub(super) fn run(table: &mut Table, home: &Home, plain: &Plain) -> anyhow::Resu
     let (empty, full) = (home.path().join("empty"), home.path().join("full"));
     let capture = |root: &Path| {
         let mut command = home.murmur();
-        command.env("DERUN_STATE_ROOT", root).args(["run", "--", "true"]);
+        command.env("DERUN_STATE_ROOT", root).args(["capture", "run", "--", "true"]);
         time_of(&mut command)
     };
     capture(&full)?;

@@ -6,6 +6,7 @@
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
 //! - `id`: the ids of agents, beats and sessions
+//! - `naming`: pure: (what a person typed, known names and ids) → which one is meant
 //! - `usage`: pure: journal lines → beats, cost and tokens, by heartbeat, workspace, day or model
 //! - `config`: config.json and HEARTBEAT.md's frontmatter → resolved heartbeats; config.toml → settings
 //! - `schedule`: pure: (schedule, last run, now) → due, and when to wake
@@ -20,6 +21,7 @@
 pub mod config;
 pub mod failures;
 pub mod id;
+pub mod naming;
 pub mod outcome;
 pub mod permit;
 pub mod retention;

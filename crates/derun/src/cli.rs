@@ -3,6 +3,7 @@
 pub mod args;
 pub mod captures;
 pub mod complaint;
+pub mod json;
 pub mod mcp;
 pub mod run;
 pub mod sessions;

@@ -44,7 +44,7 @@ pub struct Failure {
 }
 
 /// Creates a [`Failure`] from a format string and, after a semicolon, one for the hint: `failure!("no agent {id}";
-/// "run: murmur agents")`.
+/// "run: murmur agent list")`.
 #[macro_export]
 macro_rules! failure {
     ($what:literal $(, $value:expr)* $(,)?; $hint:literal $(, $hinted:expr)* $(,)?) => {

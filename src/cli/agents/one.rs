@@ -1,11 +1,11 @@
 //! A single agent: its details and latest actions.
 
-use super::super::args::Agents as Args;
 use super::super::style::{Colors, Style, plain_line};
 use super::object;
 use super::table::state;
 use crate::agents::{Agent, activity};
 use anyhow::Context;
+use derun::cli::json::print as print_json;
 use derun::cli::span::span;
 use derun::cli::stdout::stdout;
 use jiff::Timestamp;
@@ -23,16 +23,16 @@ pub(super) fn show(
     dir: &DataDir,
     agents: &[Agent],
     wanted: &str,
-    args: &Args,
+    (count, json): (usize, bool),
     now: Timestamp,
 ) -> anyhow::Result<ExitCode> {
     let agent = agents.iter().find(|agent| agent.agent_id == wanted);
-    let agent = agent.ok_or_else(|| failure!("no agent {wanted:?}"; "see: murmur agents"))?;
-    let actions = activity::last(dir, wanted, args.count)
+    let agent = agent.ok_or_else(|| failure!("no agent {wanted:?}"; "see: murmur agent list"))?;
+    let actions = activity::last(dir, wanted, count)
         .with_context(|| format!("cannot read the actions of {wanted} in {}", dir.agent(wanted).display()))?;
     let mut out = stdout().lock();
-    if args.json {
-        writeln!(out, "{}", json!({ "agent": object::of(agent, now), "actions": actions }))?;
+    if json {
+        print_json(&mut out, "agent/1", &json!({ "agent": object::of(agent, now), "actions": actions }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let style = Style::of_stdout();

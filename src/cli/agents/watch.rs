@@ -1,4 +1,4 @@
-//! `murmur agents --watch`: shows changes as they happen, in place on a terminal and as lines elsewhere.
+//! `murmur agent list --watch`: shows changes as they happen, in place on a terminal and as lines elsewhere.
 
 use super::screen::Screen;
 use super::table::{age_changes_in, cut, lines};
@@ -6,9 +6,9 @@ use super::waiting::Watched;
 use super::{NOBODY, by_urgency, columns, lines as line_by_line};
 use crate::agents::{Agent, Sources};
 use crate::cli::style::Style;
-use derun::cli::stdout::stdout;
+use derun::cli::stdout::{note, stdout};
 use jiff::Timestamp;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::time::Duration;
 use sys::{clock, signals, terminal};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -28,7 +28,7 @@ pub(super) async fn watch(sources: Sources, wanted: Option<String>, json: bool) 
     let quiet = sources.quiet;
     let mut watched = Watched::begin(sources).await?;
     if !watched.follower.is_watched() {
-        writeln!(io::stderr(), "note: this system cannot report file changes; polling every second")?;
+        note("this system cannot report file changes; polling every second")?;
     }
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     if io::stdout().is_terminal() && !json && !is_dumb {

@@ -1,4 +1,4 @@
-//! `murmur attach`: shows an agent's past and new events, across lost connections, daemon restarts and the end of the
+//! `murmur agent attach`: shows an agent's past and new events, across lost connections, daemon restarts and the end of the
 //! agent.
 
 use super::super::args::HostAttach;
@@ -45,10 +45,11 @@ const PAGE: usize = 256 << 10;
 
 pub(in super::super) fn run(args: &HostAttach, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
+    let agent = super::meant(&dir, &args.agent)?;
     let mut out = stdout().lock();
     let mut follower = Follower {
         dir: &dir,
-        agent: &args.agent,
+        agent: &agent,
         next: args.from,
         ran: None,
         printer: Printer { json: args.json, style: Style::of_stdout(), pieces: Pieces::default() },
@@ -201,7 +202,9 @@ impl<W: Write> Follower<'_, W> {
         let (capture, backend) =
             ran.with_context(|| format!("agent {agent} has ended, and its output was not captured"))?;
         let Some(mut next) = self.next else {
-            bail!(failure!("agent {agent} has ended"; "show its output with: murmur attach {agent} --from 0"))
+            bail!(
+                failure!("agent {agent} has ended"; "show its output with: murmur agent attach {agent} --from 0")
+            )
         };
         let kept = StoredEvents {
             root: captures::root()?,

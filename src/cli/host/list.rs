@@ -7,6 +7,7 @@ use super::super::user_env::UserEnv;
 use crate::host::cleanup;
 use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 use crate::host::protocol::Status;
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use murmur_core::id::{AgentId, BeatId, SessionId};
 use serde_json::{Value, json};
@@ -22,9 +23,9 @@ pub(super) fn list(all: bool, json: bool, env: &UserEnv) -> anyhow::Result<ExitC
     let mut out = stdout().lock();
     if json {
         let agents: Vec<Value> = seen.iter().map(HostInfo::object).collect();
-        writeln!(out, "{}", json!({ "agents": agents }))?;
+        print_json(&mut out, "hosts/1", &json!({ "agents": agents }))?;
     } else if seen.is_empty() {
-        writeln!(out, "no agents; start one with: murmur host spawn")?;
+        writeln!(out, "no agents; start one with: murmur agent start")?;
     } else {
         table(&mut out, &seen)?;
     }
@@ -55,10 +56,11 @@ fn state(condition: &Condition) -> String {
 
 pub(super) fn status(agent: &AgentId, json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
+    let agent = &super::meant(&dir, agent)?;
     let seen = runtime()?.block_on(super::find(&dir, agent))?;
     let mut out = stdout().lock();
     if json {
-        writeln!(out, "{}", seen.object())?;
+        print_json(&mut out, "host/1", &seen.object())?;
         return Ok(ExitCode::SUCCESS);
     }
     writeln!(out, "Agent ID: {agent}")?;
@@ -123,7 +125,7 @@ pub(super) fn discover(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let mut out = stdout().lock();
     if json {
         let agents: Vec<Value> = alive.into_iter().map(HostInfo::object).collect();
-        writeln!(out, "{}", json!({ "agents": agents, "cleaned": cleaned }))?;
+        print_json(&mut out, "hosts/1", &json!({ "agents": agents, "cleaned": cleaned }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let count = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });

@@ -1,4 +1,4 @@
-//! `murmur host send` and `murmur host stop`.
+//! `murmur agent send` and `murmur agent stop`.
 
 use super::super::args::{HostInterrupt, HostSend, HostStop};
 use super::super::runtime;
@@ -32,48 +32,44 @@ const LAST: Duration = Duration::from_secs(2);
 /// remaining events.
 const ENDING: Duration = Duration::from_secs(15);
 
-pub(super) fn send(args: &HostSend, env: &UserEnv) -> anyhow::Result<ExitCode> {
+pub(in super::super) fn send(args: &HostSend, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
+    let agent = &super::meant(&dir, &args.agent)?;
     let payload = Send { text: text(&args.message)? };
     let state = runtime()?.block_on(async {
-        let mut client = super::connect(&dir, &args.agent).await?;
+        let mut client = super::connect(&dir, agent).await?;
         let state = client.answer("send", json!(payload), TAKING).await;
-        let state = state.with_context(|| format!("cannot send to {}", args.agent))?;
+        let state = state.with_context(|| format!("cannot send to {agent}"))?;
         anyhow::Ok(serde_json::from_value::<State>(state)?)
     })?;
     let mut out = stdout().lock();
     if args.json {
-        writeln!(
-            out,
-            "{}",
-            json!({ "agent_id": args.agent, "state": state.word(), "queued": queued(&state) })
-        )?;
+        writeln!(out, "{}", json!({ "agent_id": agent, "state": state.word(), "queued": queued(&state) }))?;
     } else {
         match queued(&state) {
-            0 => writeln!(out, "sent to {}", args.agent)?,
-            1 => writeln!(out, "sent to {}; it is queued until the current turn ends", args.agent)?,
-            2 => writeln!(out, "sent to {}; another message is queued before it", args.agent)?,
-            many => {
-                writeln!(out, "sent to {}; {} other messages are queued before it", args.agent, many - 1)?
-            }
+            0 => writeln!(out, "sent to {agent}")?,
+            1 => writeln!(out, "sent to {agent}; it is queued until the current turn ends")?,
+            2 => writeln!(out, "sent to {agent}; another message is queued before it")?,
+            many => writeln!(out, "sent to {agent}; {} other messages are queued before it", many - 1)?,
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn interrupt(args: &HostInterrupt, env: &UserEnv) -> anyhow::Result<ExitCode> {
+pub(in super::super) fn interrupt(args: &HostInterrupt, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
+    let agent = &super::meant(&dir, &args.agent)?;
     let state = runtime()?.block_on(async {
-        let mut client = super::connect(&dir, &args.agent).await?;
+        let mut client = super::connect(&dir, agent).await?;
         let state = client.answer("interrupt", json!({}), TAKING).await;
-        let state = state.with_context(|| format!("cannot interrupt {}", args.agent))?;
+        let state = state.with_context(|| format!("cannot interrupt {agent}"))?;
         anyhow::Ok(serde_json::from_value::<State>(state)?)
     })?;
     let mut out = stdout().lock();
     if args.json {
-        writeln!(out, "{}", json!({ "agent_id": args.agent, "state": state.word() }))?;
+        writeln!(out, "{}", json!({ "agent_id": agent, "state": state.word() }))?;
     } else {
-        writeln!(out, "interrupted {}", args.agent)?;
+        writeln!(out, "interrupted {agent}")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -85,11 +81,11 @@ fn queued(state: &State) -> usize {
     }
 }
 
-pub(super) fn stop(args: &HostStop, env: &UserEnv) -> anyhow::Result<ExitCode> {
+pub(in super::super) fn stop(args: &HostStop, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
     runtime()?.block_on(async {
         let agents = match (&args.agent, args.all) {
-            (Some(agent), _) => vec![agent.clone()],
+            (Some(agent), _) => vec![super::meant(&dir, agent)?],
             (None, _) => live(&dir).await?,
         };
         // Stop all of them concurrently: each may use its grace period.
@@ -153,7 +149,7 @@ async fn stop_one(
         Ok(state) => Ok(state.get("exit").cloned().unwrap_or_default()),
         Err(AskError::Silent(_)) if force => kill(dir, &super::find(dir, agent).await?).await,
         Err(AskError::Silent(_)) => bail!(
-            failure!("agent {agent} did not end within {}", humantime::format_duration(grace + ENDING); "kill it with: murmur host stop {agent} --force")
+            failure!("agent {agent} did not end within {}", humantime::format_duration(grace + ENDING); "kill it with: murmur agent stop {agent} --force")
         ),
         Err(error) => Err(error).with_context(|| format!("cannot stop {agent}")),
     }

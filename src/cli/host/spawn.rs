@@ -1,4 +1,4 @@
-//! `murmur host spawn`: starts an agent under its own host.
+//! `murmur agent start`: starts an agent under its own host.
 
 use super::super::args::{HostAttach, HostSpawn};
 use super::super::user_env::UserEnv;
@@ -11,7 +11,7 @@ use serde_json::json;
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
 
-pub(super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<ExitCode> {
+pub(in super::super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.agents_data_dir()?;
     let wanted = LaunchOptions {
         agent_id: args.agent_id.clone(),
@@ -44,7 +44,7 @@ pub(super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if args.json {
         writeln!(out, "{}", json!({ "agent_id": agent_id, "pid": pid }))?;
     } else {
-        writeln!(out, "agent {agent_id} is running; follow it with: murmur attach {agent_id}")?;
+        writeln!(out, "agent {agent_id} is running; follow it with: murmur agent attach {agent_id}")?;
     }
     Ok(ExitCode::SUCCESS)
 }

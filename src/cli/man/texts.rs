@@ -54,7 +54,7 @@ const EXIT_STATUS: &[(&str, &str)] = &[
     ("2", "Usage error, explained on stderr."),
     (
         "other",
-        "The exit code of a command run by murmur run: 126 if it cannot be run, 127 if it is not found.",
+        "The exit code of a command run by murmur capture run: 126 if it cannot be run, 127 if it is not found.",
     ),
 ];
 
@@ -124,8 +124,8 @@ pub(super) fn hook() -> Command {
 pub(super) fn remark(command: &Command) -> Option<&'static str> {
     match full_name(command) {
         "murmur" => Some("mm is the same program under a short name."),
-        "murmur host" => Some(
-            "murmur-host is the program that hosts one agent. murmur host spawn and the daemon start it; you don't run it yourself. \
+        "murmur agent" => Some(
+            "murmur-host is the program that hosts one agent. murmur agent start and the daemon start it; you don't run it yourself. \
              murmur-host --help lists its options.",
         ),
         _ => None,

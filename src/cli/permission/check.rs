@@ -1,4 +1,4 @@
-//! `murmur permission check`: shows the decision on a call, or who would make it. Runs nothing and asks nobody.
+//! `murmur rules check`: shows the decision on a call, or who would make it. Runs nothing and asks nobody.
 
 use super::super::args::PermissionCheck;
 use super::super::style::plain_line;
@@ -7,7 +7,8 @@ use super::{ProjectSelection, call_syntax, denied};
 use crate::daemon::broker::model;
 use crate::hook::{evaluate, own};
 use anyhow::Context;
-use derun::cli::stdout::stdout;
+use derun::cli::json::print as print_json;
+use derun::cli::stdout::{note, stdout};
 use murmur_agent::rule_files;
 use murmur_core::config::interval::Interval;
 use murmur_core::config::permissions::Permissions;
@@ -58,7 +59,7 @@ pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitC
     let mut out = stdout().lock();
     if args.json {
         let heartbeat = is_beat.then(|| heartbeat.id.as_str());
-        writeln!(out, "{}", object(&step, &policy, &call, &project.name, heartbeat))?;
+        print_json(&mut out, "decision/1", &object(&step, &policy, &call, &project.name, heartbeat))?;
     } else {
         say(&mut out, &step, &policy)?;
         if matches!(step, Step::Ask { .. }) && policy.checker == Checker::Llm {
@@ -77,7 +78,7 @@ pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitC
         writeln!(out, "  for {}, project {}", plain_line(&whom), plain_line(&project.name))?;
     }
     if let Some(problem) = heartbeat.problem.as_ref().filter(|_| is_beat && heartbeat.file.exists()) {
-        writeln!(io::stderr(), "note: beats cannot run there; ignoring this error: {}", problem.line())?;
+        note(format_args!("beats cannot run there; ignoring this error: {}", problem.line()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,9 +1,10 @@
-//! `murmur permission rules`: lists all rules in the order they are checked.
+//! `murmur rules list`: lists all rules in the order they are checked.
 
 use super::super::args::PermissionRules;
 use super::super::style::plain_line;
 use super::super::user_env::UserEnv;
 use super::ProjectSelection;
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use murmur_agent::rule_files::{self, RulesFile};
 use murmur_core::permit::manager;
@@ -30,10 +31,10 @@ pub(super) fn run(args: &PermissionRules, env: &UserEnv) -> anyhow::Result<ExitC
             .iter()
             .map(|file| json!({ "path": file.path.display().to_string(), "exists": file.rules.is_some() }))
             .collect();
-        writeln!(
-            out,
-            "{}",
-            json!({ "project": project.name, "files": files, "rules": rules, "manager": manager, "deny": denied })
+        print_json(
+            &mut out,
+            "rules/1",
+            &json!({ "project": project.name, "files": files, "rules": rules, "manager": manager, "deny": denied }),
         )?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -8,7 +8,8 @@ use super::{ask_rows, data_dir, note_no_daemon, waiting};
 use crate::daemon::broker::{Kind, Row};
 use crate::daemon::{client, instance};
 use anyhow::bail;
-use derun::cli::stdout::stdout;
+use derun::cli::json::print as print_json;
+use derun::cli::stdout::{note, stdout};
 use murmur_rpc::client::AskError;
 use murmur_rpc::envelope::{Event, GAP, LAGGED};
 use serde::Deserialize;
@@ -30,14 +31,11 @@ pub(in crate::cli) fn list(kind: Kind, json: bool, watch: bool, env: &UserEnv) -
     let rows = runtime()?.block_on(waiting(&dir, kind))?;
     let mut out = stdout().lock();
     if json {
-        writeln!(out, "{}", json!({ "requests": rows }))?;
+        print_json(&mut out, "requests/1", &json!({ "requests": rows }))?;
     } else if rows.is_empty() {
         writeln!(out, "{}", nothing(kind))?;
         if !instance::is_running(&dir)? {
-            writeln!(
-                io::stderr(),
-                "note: murmur is not running, so no new requests arrive; run: murmur start"
-            )?;
+            note("murmur is not running, so no new requests arrive; run: murmur start")?;
         }
     } else {
         let (style, now) = (Style::of_stdout(), clock::now());

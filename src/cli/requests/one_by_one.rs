@@ -44,16 +44,28 @@ pub(in crate::cli) fn one_by_one(kind: Kind, env: &UserEnv) -> anyhow::Result<Ex
         bail!(not_running());
     }
     for row in rows {
-        paragraph(&mut stdout().lock(), Style::of_stdout(), &row, clock::now())?;
-        let said = match kind {
-            Kind::Permission => permission(&dir, &row)?,
-            Kind::Question => question(&dir, &row)?,
-        };
-        if matches!(said, Reply::Quit) {
+        if matches!(ask(&dir, &row)?, Reply::Quit) {
             break;
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// `murmur answer ID`: asks only the questions of this request.
+pub(in crate::cli) fn one(dir: &DataDir, row: &Row) -> anyhow::Result<ExitCode> {
+    if !io::stdin().is_terminal() {
+        bail!(failure!("stdin is not a terminal"; "give the answers: murmur answer {} ANSWER ...", row.id));
+    }
+    ask(dir, row)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn ask(dir: &DataDir, row: &Row) -> anyhow::Result<Reply> {
+    paragraph(&mut stdout().lock(), Style::of_stdout(), row, clock::now())?;
+    match row.kind {
+        Kind::Permission => permission(dir, row),
+        Kind::Question => question(dir, row),
+    }
 }
 
 fn word(kind: Kind) -> &'static str {
@@ -98,12 +110,7 @@ fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Reply> {
             if typed.is_empty() {
                 return Ok(Reply::Skipped);
             }
-            let value = match typed.strip_prefix('=') {
-                Some(text) if !question.options.is_empty() => json!({ "other": text.trim() }),
-                _ if question.multi_select => typed.split(',').map(|part| json!(part.trim())).collect(),
-                _ => json!(typed),
-            };
-            answers.insert(format!("q{}", index + 1), value);
+            answers.insert(format!("q{}", index + 1), question.typed(&typed));
         }
         // Report mistakes here, where they can be corrected.
         if let Err(error) = asked.answers(&Value::Object(answers.clone())) {

@@ -67,7 +67,8 @@ pub(in crate::cli) fn respond_question(id: &str, answers: &str, env: &UserEnv) -
     report(&row, "answered")
 }
 
-fn report(row: &Row, word: &str) -> anyhow::Result<ExitCode> {
+/// Says what was answered, `word`.
+pub(in crate::cli) fn report(row: &Row, word: &str) -> anyhow::Result<ExitCode> {
     let goes_on = if row.standing == "deferred" { "; its beat continues soon" } else { "" };
     writeln!(stdout(), "{word} {} of {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
     Ok(ExitCode::SUCCESS)

@@ -2,6 +2,7 @@
 
 use super::file;
 use super::manager::{self, Answer, IS_LAUNCHD};
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use serde_json::json;
 use std::io::Write;
@@ -31,7 +32,7 @@ pub(super) fn run(path: &Path, text: &str, json: bool) -> anyhow::Result<ExitCod
             "enabled": enabled,
             "problem": problem,
         });
-        writeln!(out, "{object}")?;
+        print_json(&mut out, "service/1", &object)?;
     } else {
         match is_current {
             None => writeln!(out, "The service is not installed. Run: murmur service install")?,

@@ -1,10 +1,12 @@
 //! Which run a person means.
 
+use super::super::capture;
 use super::super::heartbeat_name::{named, unknown};
 use super::super::style::plain_line;
 use super::super::user_env::UserEnv;
 use derun::cli::captures;
 use murmur_core::config::heartbeat::{Cache, Heartbeat};
+use murmur_core::naming::LAST;
 use murmur_store::journal::entry::Entry;
 use murmur_store::journal::read::{Backward, Entries};
 use murmur_store::journal::unfinished;
@@ -12,9 +14,6 @@ use std::ffi::OsStr;
 use std::path::Path;
 use sys::paths::DataDir;
 use sys::{clock, failure};
-
-/// The word for the newest beat.
-const LAST: &str = "last";
 
 /// How many characters of an id are enough to look for it.
 const ENOUGH: usize = 4;
@@ -45,7 +44,7 @@ pub(super) fn choose(what: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result
     // A configuration that can't be read has no names, but the journal has beats.
     let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now()).map(|found| found.heartbeats);
     let known = known.unwrap_or_default();
-    if let Some(heartbeat) = named(what, &known)?.first() {
+    if let Some(heartbeat) = named(what, &known, dir)? {
         return of_heartbeat(heartbeat, dir);
     }
     let path = Path::new(what);
@@ -69,8 +68,11 @@ pub(super) fn choose(what: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result
     if captures::existing()?.is_some_and(|store| store.session(what).is_ok()) {
         return Ok(Chosen::Capture(what.to_owned()));
     }
+    if let Some(id) = capture::meant(what)? {
+        return Ok(Chosen::Capture(id));
+    }
     let hint = unknown(what, &known).to_do().filter(|hint| hint.starts_with("did")).map(str::to_owned);
-    let lists = "see: murmur log, murmur sessions".to_owned();
+    let lists = "see: murmur log, murmur capture list".to_owned();
     Err(failure!("no beat, heartbeat or capture {:?}", plain_line(what)).hint(hint.unwrap_or(lists)).into())
 }
 

@@ -18,13 +18,13 @@ pub(super) fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<
     match (reply, request.is_question()) {
         (Reply::Verdict { verdict: Verdict::Defer, .. }, _) => Err("answer allow or deny".into()),
         (Reply::Verdict { verdict: Verdict::Allow, .. }, true) => Err(failure!(
-            "request {id} is a question"; "answer it: murmur question respond {id} '{{\"q1\":\"...\"}}', or deny it"
+            "request {id} is a question"; "answer it: murmur answer {id} ANSWER, or deny it: murmur deny {id}"
         )),
         (Reply::Verdict { verdict, reason, always: _ }, _) => {
             Ok(Answer { verdict, reason, answers: None, by: By::Person, id: id.clone(), answered_by: None })
         }
         (Reply::Answers { .. }, false) => Err(failure!(
-            "request {id} is not a question"; "answer it: murmur permission respond {id} allow, or deny"
+            "request {id} is not a question"; "answer it: murmur allow {id}, or: murmur deny {id}"
         )),
         (Reply::Answers { answers }, true) => {
             let asked = QuestionSet::parse(&request.input).map_err(|error| {

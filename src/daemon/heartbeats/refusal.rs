@@ -67,14 +67,14 @@ impl StartRefusal {
 #[must_use]
 pub fn approve_hint(workspace: &Path, name: &str) -> String {
     let (workspace, name) = (shell::path(workspace), shell::path(Path::new(name)));
-    format!("review it, then run: murmur workspaces approve {workspace} --name {name}")
+    format!("review it, then run: murmur approve {workspace} --name {name}")
 }
 
 impl Hinted for StartRefusal {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Unknown { workspace, .. } => {
-                format!("run: murmur workspaces add {}", shell::path(workspace))
+                format!("run: murmur add {}", shell::path(workspace))
             }
             Self::Unnamed { names, .. } => format!("use one of these names: {names}"),
             Self::Unapproved { workspace, name } => approve_hint(workspace, name),

@@ -66,7 +66,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             && let Some(stdin) = &self.stdin
             && stdin.try_send(bytes).is_err()
         {
-            let text = "the agent does not read its messages; stop it with: murmur host stop".to_owned();
+            let text = "the agent does not read its messages; stop it with: murmur agent stop".to_owned();
             self.capture.own(Own::Problem { text });
         }
     }

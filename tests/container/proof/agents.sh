@@ -63,7 +63,7 @@ journal_has '"outcome":"error"'
 empty_volume
 workspace site '{"live":"echo"}'
 begin_daemon
-inside /bin/murmur host spawn "Hello." --agent-id site-1 --worktree /data/site >/dev/null
+inside /bin/murmur agent start "Hello." --agent-id site-1 --worktree /data/site >/dev/null
 kill -TERM "$first"
 end
 [[ $code == 0 ]] || fail "the daemon ends with $code"
@@ -72,7 +72,7 @@ end
 [[ ! -e $volume/.murmur/hosts/site-1.sock ]] || fail "the host left its socket"
 
 # Signals reach the command of process 1, which dies by them as it would elsewhere.
-begin /bin/murmur run -- /bin/sh -c 'echo begun; exec sleep 600'
+begin /bin/murmur capture run -- /bin/sh -c 'echo begun; exec sleep 600'
 until_it_says begun
 kill -TERM "$first"
 end

@@ -18,7 +18,7 @@ fn spawn(env: &Env, instructions: &serde_json::Value) -> i64 {
     spawned["pid"].as_i64().unwrap()
 }
 
-/// Waits until `is_it` holds for the agent in `murmur agents --watch`, and returns that agent.
+/// Waits until `is_it` holds for the agent in `murmur agent list --watch`, and returns that agent.
 pub(super) fn watched(env: &Env, is_it: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
     let mut child = env.murmur(["agents", "--watch", "--json"]).start();
     let mut lines = super::watch::Lines::of(&mut child);

@@ -37,7 +37,7 @@ fn an_unknown_agent_is_an_error() {
     let env = Env::new();
     assert_snapshot!(env.run(["agents", "site-2"]), @r#"
     | error: no agent "site-2"
-    | hint: see: murmur agents
+    | hint: see: murmur agent list
     [exit 1]
     "#);
 }

@@ -27,7 +27,7 @@ fn a_task_is_set_shown_and_cleared() {
     "#);
     assert_snapshot!(env.run(["agent", "task", "", "x"]), @"
     | error: the agent id is empty
-    | hint: see: murmur agents
+    | hint: see: murmur agent list
     [exit 1]
     ");
 }
@@ -37,7 +37,7 @@ fn a_task_for_a_future_agent_is_kept() {
     let env = Env::new();
     assert_snapshot!(env.run(["agent", "task", "../odd", "Mend it"]), @"
     ../odd is working on: Mend it
-    | note: there is no agent ../odd now; see: murmur agents
+    | note: there is no agent ../odd now; see: murmur agent list
     [exit 0]
     ");
     env.beats(&json!({ "timestamp": super::ago(1), "agent_id": "odd" }));
@@ -53,7 +53,7 @@ fn an_agent_sets_its_own_task_under_the_id_of_its_pulses() {
     let env = Env::new();
     assert_snapshot!(env.run(["agent", "task", "Mend it"]), @"
     | error: cannot tell which agent runs this: MURMUR_AGENT_ID and CLAUDE_CODE_SESSION_ID are not set, and this is not a tmux session
-    | hint: name the agent: murmur agent task AGENT TASK; to list agents, run: murmur agents
+    | hint: name the agent: murmur agent task AGENT TASK; to list agents, run: murmur agent list
     [exit 1]
     ");
     let task = |words: &[&str]| {

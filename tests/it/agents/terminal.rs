@@ -8,7 +8,7 @@ use super::{pulse, with};
 use crate::env::{Env, kill};
 use crate::run::terminal::Terminal;
 
-/// `murmur agents --watch` with `more` on a terminal of 6 rows of 100 columns, which `act` ends.
+/// `murmur agent list --watch` with `more` on a terminal of 6 rows of 100 columns, which `act` ends.
 fn watching(env: &Env, more: &[&str], act: impl FnOnce(&mut Terminal)) -> (String, Option<i32>) {
     let terminal = Terminal::open();
     terminal.resize(6, 100);

@@ -131,10 +131,7 @@ mod tests {
             ),
             ("asked 12s ago, 1m 48s left", "asked 0s ago, 2m left"),
             ("7ggs733k  Bash", "svydxqke  Bash"),
-            (
-                r#"murmur permission respond 5q0s1n3v allow {"id":"5q0s1n3v"}"#,
-                r#"murmur permission respond wajadqqg allow {"id":"wajadqqg"}"#,
-            ),
+            (r#"murmur allow 5q0s1n3v {"id":"5q0s1n3v"}"#, r#"murmur allow wajadqqg {"id":"wajadqqg"}"#),
             ("a\n...\nz", "a\nz"),
             ("a\n...\nz", "a\nb\nz\nc\nz"),
             ("...", ""),

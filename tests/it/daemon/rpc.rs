@@ -140,7 +140,7 @@ fn a_refused_beat_comes_with_a_hint() {
         refusal.replace(env.root().to_str().unwrap(), "[ENV]")
     };
     assert_eq!(refusal("site"), "site is not an absolute path; use the workspace's absolute path");
-    assert_eq!(refusal("/nowhere"), "/nowhere is not registered; run: murmur workspaces add /nowhere");
+    assert_eq!(refusal("/nowhere"), "/nowhere is not registered; run: murmur add /nowhere");
     env.ask("beat", &json!({ "workspace": site.0 }));
     let busy = "a beat of [ENV]/site is already running; wait until it ends, see: murmur status";
     assert_eq!(refusal(site.path()), busy);

@@ -123,7 +123,7 @@ fn a_beat_shows_its_prompt_takes_no_messages_and_can_be_replayed() {
     let refused = peer.refusal("send", json!({ "text": "hello" }));
     assert_eq!(
         refused,
-        "a beat has one prompt and takes no messages; spawn a hosted agent with: murmur host spawn"
+        "a beat has one prompt and takes no messages; spawn a hosted agent with: murmur agent start"
     );
     peer.attach(0);
     drop(gate);

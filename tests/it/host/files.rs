@@ -88,7 +88,7 @@ fn an_agent_has_one_host() {
     let agent = env.live(&json!({}));
     assert_snapshot!(env.spawning(ID, &[]).run(), @"
     | error: agent site-1 already has a host (PID [PID])
-    | hint: choose another id, or stop it with: murmur host stop site-1
+    | hint: choose another id, or stop it with: murmur agent stop site-1
     [exit 1]
     ");
     agent.assert_answers();

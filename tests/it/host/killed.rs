@@ -36,7 +36,7 @@ fn discover_kills_leftovers_and_events_can_still_be_replayed() {
     kill_host(&agent);
     assert!(is_agent(child), "it is in a session of its own");
     assert_snapshot!(env.run(["host", "list"]), @"
-    no agents; start one with: murmur host spawn
+    no agents; start one with: murmur agent start
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "list", "--all"]), @"
@@ -79,7 +79,7 @@ fn discover_kills_leftovers_and_events_can_still_be_replayed() {
     let told: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(told == seen, "{told:#?}");
     assert_snapshot!(env.run(["host", "discover", "--json"]), @r#"
-    {"agents":[],"cleaned":{"dead":[],"sockets":0}}
+    {"schema":"hosts/1","agents":[],"cleaned":{"dead":[],"sockets":0}}
     [exit 0]
     "#);
 }
@@ -92,7 +92,7 @@ fn force_kills_an_unresponsive_host_and_its_agent() {
     kill(agent.pid, Signal::STOP);
     assert_snapshot!(env.run(["host", "stop", ID]), @"
     | error: the host of site-1 does not answer
-    | hint: if it stays unresponsive, run: murmur host stop --force site-1
+    | hint: if it stays unresponsive, run: murmur agent stop --force site-1
     [exit 1]
     ");
     assert_snapshot!(env.run(["host", "stop", ID, "--force"]), @"
@@ -103,7 +103,7 @@ fn force_kills_an_unresponsive_host_and_its_agent() {
     wait_for_end(agent_pid);
     wait_for_end(child);
     assert_snapshot!(env.run(["host", "list"]), @"
-    no agents; start one with: murmur host spawn
+    no agents; start one with: murmur agent start
     [exit 0]
     ");
     assert_eq!(env.record(ID)["result"]["error"], "its host was killed");

@@ -142,7 +142,7 @@ fn a_host_of_another_version_is_listed_and_left_alone() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "status", ID, "--json"]), @r#"
-    {"agent_id":"site-1","backend":"claude","capture":null,"kind":"live","pid":[PID],"project":"site\u001b[31m\n","protocolVersion":"9.0.0","role":"coding","startedAt":"[TIME]","state":"incompatible","version":"9.9.9","worktree":"/srv/site"}
+    {"schema":"host/1","agent_id":"site-1","backend":"claude","capture":null,"kind":"live","pid":[PID],"project":"site\u001b[31m\n","protocolVersion":"9.0.0","role":"coding","startedAt":"[TIME]","state":"incompatible","version":"9.9.9","worktree":"/srv/site"}
     [exit 0]
     "#);
     for (command, more) in [("send", Some("hello")), ("stop", None)] {
@@ -171,7 +171,7 @@ fn an_unresponsive_host_is_listed_and_left_alone() {
     ");
     assert_snapshot!(env.run(["host", "stop", ID]), @"
     | error: the host of site-1 does not answer
-    | hint: if it stays unresponsive, run: murmur host stop --force site-1
+    | hint: if it stays unresponsive, run: murmur agent stop --force site-1
     [exit 1]
     ");
     assert_snapshot!(env.run(["host", "discover"]), @"

@@ -25,11 +25,11 @@ fn keys(value: &Value) -> String {
 fn without_agents_the_list_is_empty() {
     let env = Env::new();
     assert_snapshot!(env.run(["host", "list"]), @"
-    no agents; start one with: murmur host spawn
+    no agents; start one with: murmur agent start
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "list", "--json"]), @r#"
-    {"agents":[]}
+    {"schema":"hosts/1","agents":[]}
     [exit 0]
     "#);
     assert_snapshot!(env.run(["host", "discover"]), @"
@@ -37,7 +37,7 @@ fn without_agents_the_list_is_empty() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "discover", "--json"]), @r#"
-    {"agents":[],"cleaned":{"dead":[],"sockets":0}}
+    {"schema":"hosts/1","agents":[],"cleaned":{"dead":[],"sockets":0}}
     [exit 0]
     "#);
     assert_snapshot!(env.run(["host", "status", ID]), @"
@@ -81,11 +81,46 @@ fn list_status_and_discover_show_agents() {
     ");
     let _follower = agent.follow(0);
     let status = agent.status();
-    assert_eq!(env.murmur(["host", "status", ID, "--json"]).json(), status);
-    assert_eq!(env.murmur(["host", "list", "--json"]).json(), json!({ "agents": [status] }));
+    let mut shown = env.murmur(["host", "status", ID, "--json"]).json();
+    assert_eq!(shown.as_object_mut().unwrap().remove("schema"), Some(json!("host/1")));
+    assert_eq!(shown, status);
+    let listed = env.murmur(["host", "list", "--json"]).json();
+    assert_eq!(listed, json!({ "schema": "hosts/1", "agents": [status] }));
     let cleaned = json!({ "dead": [], "sockets": 0 });
     let discovered = env.murmur(["host", "discover", "--json"]).json();
-    assert_eq!(discovered, json!({ "agents": [status], "cleaned": cleaned }));
+    assert_eq!(discovered, json!({ "schema": "hosts/1", "agents": [status], "cleaned": cleaned }));
+}
+
+#[test]
+fn an_agent_is_named_by_the_beginning_of_its_id_or_as_the_last() {
+    let env = Env::new();
+    env.site(&json!({}));
+    assert_snapshot!(env.run(["agent", "stop", "last"]), @"
+    | error: there is no agent yet
+    | hint: see: murmur agent list
+    [exit 1]
+    ");
+    for id in ["site-1", "shop-1"] {
+        env.spawning(id, &["--json"]).quiet();
+    }
+    assert_snapshot!(env.run(["agent", "send", "s", "one"]), @r#"
+    | error: 2 agents begin with "s"
+    | hint: use one of: shop-1, site-1
+    [exit 1]
+    "#);
+    assert_snapshot!(env.run(["agent", "send", "si", "one"]), @"
+    sent to site-1
+    [exit 0]
+    ");
+    assert!(env.run(["agent", "show", "last"]).starts_with("s"));
+    assert_snapshot!(env.run(["host", "stop", "last"]), @"
+    agent shop-1 has ended
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["agent", "stop", "sit"]), @"
+    agent site-1 has ended
+    [exit 0]
+    ");
 }
 
 #[test]
@@ -94,7 +129,7 @@ fn send_and_stop_report_the_result() {
     let (pace, gate) = env.gate("gate");
     env.site(&json!({ "pace": pace }));
     assert_snapshot!(env.spawning(ID, &[]).run(), @"
-    agent site-1 is running; follow it with: murmur attach site-1
+    agent site-1 is running; follow it with: murmur agent attach site-1
     | warning: the daemon is not running, so calls that need your approval are denied; run: murmur start
     [exit 0]
     ");
@@ -142,7 +177,7 @@ fn send_and_stop_report_the_result() {
     [exit 1]
     ");
     assert_snapshot!(env.run(["host", "list"]), @"
-    no agents; start one with: murmur host spawn
+    no agents; start one with: murmur agent start
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "list", "--all"]), @"
@@ -161,11 +196,11 @@ fn send_and_stop_report_the_result() {
     [exit 0]
     ");
     let ended = env.murmur(["host", "status", ID, "--json"]).json();
-    assert_snapshot!(keys(&ended), @"agent_id backend capture kind pid project result role startedAt state worktree");
+    assert_snapshot!(keys(&ended), @"agent_id backend capture kind pid project result role schema startedAt state worktree");
     assert_eq!((&ended["state"], &ended["result"]["exit"]), (&json!("exited"), &json!({ "code": 0 })));
     assert_snapshot!(env.run(["attach", ID]), @"
     | error: agent site-1 has ended
-    | hint: show its output with: murmur attach site-1 --from 0
+    | hint: show its output with: murmur agent attach site-1 --from 0
     [exit 1]
     ");
 }

@@ -82,7 +82,10 @@ fn a_call_that_no_daemon_would_resume_is_not_deferred_without_one() {
     let line = line(beat);
     assert_eq!((&line["outcome"], &line["waiting"]), (&json!("ok"), &Value::Null), "{line}");
     assert_eq!(decided(&env, &id), [("deny".to_owned(), json!("nobody"))]);
-    assert_eq!(env.murmur(["permission", "list", "--json"]).json(), json!({ "requests": [] }));
+    assert_eq!(
+        env.murmur(["permission", "list", "--json"]).json(),
+        json!({ "schema": "requests/1", "requests": [] })
+    );
 }
 
 #[test]
@@ -103,7 +106,10 @@ fn a_request_that_waits_is_listed_without_a_daemon() {
     assert!(listed.starts_with(&format!("{id}  Bash  ")), "{listed}");
     let note = "| note: murmur is not running; to answer, run: murmur start\n";
     assert!(listed.contains(note), "{listed}");
-    assert_eq!(env.murmur(["permission", "list", "--json"]).json(), json!({ "requests": [asked] }));
+    assert_eq!(
+        env.murmur(["permission", "list", "--json"]).json(),
+        json!({ "schema": "requests/1", "requests": [asked] })
+    );
     let status = env.run(["status"]);
     assert!(status.contains("\n1 request is waiting for you; to answer it, run: murmur start\n"), "{status}");
     assert_eq!(env.murmur(["status", "--json"]).json()["requests"], 1);
@@ -116,7 +122,10 @@ fn a_request_that_waits_is_listed_without_a_daemon() {
     );
     kill(beat.id().into(), Signal::TERM);
     beat.wait_with_output().unwrap();
-    assert_eq!(env.murmur(["permission", "list", "--json"]).json(), json!({ "requests": [] }));
+    assert_eq!(
+        env.murmur(["permission", "list", "--json"]).json(),
+        json!({ "schema": "requests/1", "requests": [] })
+    );
 }
 
 #[test]
@@ -129,8 +138,14 @@ fn a_question_that_waits_is_listed_without_a_daemon() {
     let beat = env.beat();
     let asked = env.opened();
     leave(&env, daemon);
-    assert_eq!(env.murmur(["question", "list", "--json"]).json(), json!({ "requests": [asked] }));
-    assert_eq!(env.murmur(["permission", "list", "--json"]).json(), json!({ "requests": [] }));
+    assert_eq!(
+        env.murmur(["question", "list", "--json"]).json(),
+        json!({ "schema": "requests/1", "requests": [asked] })
+    );
+    assert_eq!(
+        env.murmur(["permission", "list", "--json"]).json(),
+        json!({ "schema": "requests/1", "requests": [] })
+    );
     kill(beat.id().into(), Signal::TERM);
     beat.wait_with_output().unwrap();
 }

@@ -41,6 +41,23 @@ fn a_call_that_a_person_allows_runs() {
 }
 
 #[test]
+fn a_request_is_named_by_the_beginning_of_its_id_or_as_the_last() {
+    for (command, by, word) in [("allow", 3, "allowed"), ("deny", 8, "denied"), ("allow", 0, "allowed")] {
+        let env = Env::new();
+        env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
+        let daemon = env.daemon();
+        let beat = env.beat();
+        let row = env.opened();
+        let name = if by == 0 { "last" } else { &text(&row, "id")[..by] };
+        let said = env.run([command, name]);
+        assert_eq!(said, format!("{word} Bash of {}\n[exit 0]", text(&row, "agent")));
+        line(beat);
+        assert_eq!(env.only_tool_result().ran(), command == "allow");
+        daemon.stop();
+    }
+}
+
+#[test]
 fn a_call_that_a_person_denies_does_not_run_and_the_agent_is_told_why() {
     let env = Env::new();
     let (said, line, told) = answered(&env, &["deny", "--reason", "not on a Friday"]);
@@ -74,7 +91,7 @@ fn requests_are_listed_with_the_whole_command() {
     [exit 0]
     ");
     let listed = env.murmur(["permission", "list", "--json"]).json();
-    assert_eq!(listed, json!({ "requests": [row] }));
+    assert_eq!(listed, json!({ "schema": "requests/1", "requests": [row] }));
     let mut keys: Vec<_> = row.as_object().unwrap().keys().map(String::as_str).collect();
     keys.sort_unstable();
     assert_snapshot!(keys.join(" "), @"agent askedAt cwd id input kind standing tool workspace");

@@ -70,7 +70,7 @@ fn a_beat_with_a_deferred_call_has_ended_and_waits() {
     let (put_off, daemon) = PutOff::new(&env, DEFERS, &[bash("t1", "git push")]);
     let line = &put_off.line;
     assert_eq!((text(line, "outcome"), text(line, "waiting")), ("attention", put_off.id.as_str()));
-    assert_snapshot!(text(line, "summary").replace(&put_off.id, "[REQUEST]"), @"waiting for approval; answer with `murmur permission respond [REQUEST] allow` (or deny); Bash: git push");
+    assert_snapshot!(text(line, "summary").replace(&put_off.id, "[REQUEST]"), @"waiting for approval; answer with `murmur allow [REQUEST]` (or deny); Bash: git push");
     assert_eq!((put_off.kept().as_str(), env.tool_results()), ("[REQUEST].json", vec![]));
     // All processes of the beat end, and none starts.
     env.alive().into_iter().filter(|pid| *pid != daemon.pid()).for_each(wait_for_end);

@@ -108,7 +108,7 @@ fn an_invalid_answer_is_rejected_with_the_choices_and_the_agent_still_waits() {
     let permission = env.run(["permission", "respond", text(&row, "id"), "allow"]);
     assert_snapshot!(permission.replace(text(&row, "id"), "[REQUEST]"), @r#"
     | error: request [REQUEST] is a question
-    | hint: answer it: murmur question respond [REQUEST] '{"q1":"..."}', or deny it
+    | hint: answer it: murmur answer [REQUEST] ANSWER, or deny it: murmur deny [REQUEST]
     [exit 1]
     "#);
     // Denying it is an answer.
@@ -211,7 +211,7 @@ fn a_deferred_question_is_answered_later() {
     let mut events = env.events();
     let row = events.until("request_opened");
     let waits = events.until("beat_ended");
-    assert_snapshot!(text(&waits, "summary").replace(text(&row, "id"), "[REQUEST]"), @"asks a question; answer with `murmur question respond [REQUEST]`");
+    assert_snapshot!(text(&waits, "summary").replace(text(&row, "id"), "[REQUEST]"), @"asks a question; answer with `murmur answer [REQUEST]`");
     daemon.crash();
     let daemon = env.daemon();
     let mut events = env.events();
@@ -273,4 +273,45 @@ fn control_requests_answer_calls_that_no_hook_decided() {
         env.run(["permission", "respond", text(row, "id"), "deny", "--reason", "enough"]);
     });
     assert!(told.is_error && told.text.contains("enough"), "{told:?}");
+}
+
+#[test]
+fn answers_are_words_in_the_order_of_the_questions() {
+    let env = Env::new();
+    asks(&env, "model: x", &two());
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    let say = |args: &[&str]| {
+        let said = env.run([&["answer"], args].concat());
+        said.replace(text(&row, "agent"), "[AGENT]").replace(text(&row, "id"), "[REQUEST]")
+    };
+    let id = text(&row, "id");
+    assert_snapshot!([say(&["zzz", "1"]), say(&[id, "1"]), say(&[id, "1", "2", "3"]), say(&[id])].join("\n"), @r#"
+    | error: no request "zzz"
+    | hint: see: murmur permission list, murmur question list
+    [exit 1]
+    | error: q2 ("Which days?") has no answer
+    | hint: write one or a list of "Monday" (1), "Friday" (2), or {"other": "your own text"}
+    [exit 1]
+    | error: 3 answers for 2 questions
+    | hint: give one answer per question, each in quotes
+    [exit 1]
+    | error: stdin is not a terminal
+    | hint: give the answers: murmur answer [REQUEST] ANSWER ...
+    [exit 1]
+    "#);
+    assert_snapshot!(say(&[&id[..4], "=C, perhaps", "Friday,1"]), @"
+    answered AskUserQuestion of [AGENT]
+    [exit 0]
+    ");
+    assert_eq!(line(beat)["outcome"], "ok");
+    let told = env.only_tool_result().text;
+    assert!(told.contains(r#""Which one?"="C, perhaps", "Which days?"="Friday, Monday""#), "{told}");
+    assert_snapshot!(say(&["last", "1"]), @"
+    | error: there is no request yet
+    | hint: see: murmur permission list, murmur question list
+    [exit 1]
+    ");
+    daemon.stop();
 }

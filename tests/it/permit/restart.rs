@@ -21,7 +21,7 @@ fn asked_again(end: impl FnOnce(&Env, Daemon)) {
         (&first["id"], &first["input"], &first["askedAt"])
     );
     let listed = env.murmur(["permission", "list", "--json"]).json();
-    assert_eq!(listed, json!({ "requests": [again] }));
+    assert_eq!(listed, json!({ "schema": "requests/1", "requests": [again] }));
     env.run(["permission", "respond", text(&first, "id"), "allow"]);
     assert_eq!(line(beat)["outcome"], "ok");
     assert!(env.only_tool_result().ran());

@@ -113,14 +113,14 @@ fn arguments_are_passed_unchanged() {
 fn usage_errors_exit_with_2_and_run_nothing() {
     let place = Place::new(By::Murmur);
     for words in [
-        &["run"][..],
-        &["run", "--"],
-        &["run", "--retention", "500ms", "--", "touch", "ran"],
-        &["run", "--retention", "1500ms", "--", "touch", "ran"],
-        &["run", "--retention", "0s", "--", "touch", "ran"],
-        &["run", "--session-id", ".", "--", "touch", "ran"],
-        &["run", "--session-id", "../x", "--", "touch", "ran"],
-        &["run", "--no-such-flag", "--", "touch", "ran"],
+        &["capture", "run"][..],
+        &["capture", "run", "--"],
+        &["capture", "run", "--retention", "500ms", "--", "touch", "ran"],
+        &["capture", "run", "--retention", "1500ms", "--", "touch", "ran"],
+        &["capture", "run", "--retention", "0s", "--", "touch", "ran"],
+        &["capture", "run", "--session-id", ".", "--", "touch", "ran"],
+        &["capture", "run", "--session-id", "../x", "--", "touch", "ran"],
+        &["capture", "run", "--no-such-flag", "--", "touch", "ran"],
     ] {
         let output = place.program(crate::env::MURMUR, words).output();
         assert_eq!(output.status.code(), Some(2), "{words:?} {output:?}");

@@ -12,7 +12,7 @@ fn nested_runs_in_pipes_record_two_sessions() {
     let output = same(|place| {
         let output = match place.by {
             By::Itself => place.command(&["sh", "-c", INNER]).output(),
-            By::Murmur => place.command(&[MURMUR, "run", "--", "sh", "-c", INNER]).output(),
+            By::Murmur => place.command(&[MURMUR, "capture", "run", "--", "sh", "-c", INNER]).output(),
         };
         if place.by == By::Murmur {
             let mut sessions = place.captured();
@@ -36,7 +36,7 @@ fn nested_runs_on_a_terminal_record_two_sessions() {
     let shown = same(|place| {
         let mut terminal = match place.by {
             By::Itself => place.on_terminal(&words),
-            By::Murmur => place.on_terminal(&[&[MURMUR, "run", "--"], &words[..]].concat()),
+            By::Murmur => place.on_terminal(&[&[MURMUR, "capture", "run", "--"], &words[..]].concat()),
         };
         terminal.wait_for("ready\r\n");
         terminal.send("hey\n");

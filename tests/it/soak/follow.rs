@@ -1,4 +1,4 @@
-//! Followers of an agent from its first event to its last, which must get each of them once: `murmur attach`, and a client
+//! Followers of an agent from its first event to its last, which must get each of them once: `murmur agent attach`, and a client
 //! of the daemon that reattaches at its next event whenever the daemon is replaced.
 
 use std::collections::hash_map::DefaultHasher;
@@ -59,7 +59,7 @@ pub(super) struct Faithful {
 }
 
 impl Follower {
-    /// `murmur attach ID --from 0 --json`.
+    /// `murmur agent attach ID --from 0 --json`.
     pub(super) fn attach(env: &Env, id: &str) -> Self {
         let mut process = env.murmur(["attach", id, "--from", "0", "--json"]).start();
         let mut lines = BufReader::new(process.stdout.take().unwrap());

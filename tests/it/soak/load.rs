@@ -80,7 +80,7 @@ pub(super) fn status(env: &Env, id: &str) -> Value {
     peer.receive().unwrap()["payload"].clone()
 }
 
-/// `murmur host spawn` of the agent `id`, which follows the instructions of its own folder.
+/// `murmur agent start` of the agent `id`, which follows the instructions of its own folder.
 fn spawning(env: &Env, id: &str, instructions: &Value) -> Run {
     let folder = env.root().join("live").join(id);
     std::fs::create_dir_all(&folder).unwrap();

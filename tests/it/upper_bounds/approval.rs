@@ -26,7 +26,7 @@ fn a_named_heartbeat_created_by_an_agent_needs_approval() {
     let new = standing(&env, "new").unwrap();
     assert_eq!((&new["approved"], &new["nextRun"]), (&json!(false), &json!(null)), "{new}");
     let shown = env.run(["status"]);
-    let hint = format!("murmur workspaces approve {} --name new", site.path());
+    let hint = format!("murmur approve {} --name new", site.path());
     assert!(shown.contains("\n  next      when it is approved\n"), "{shown}");
     assert!(
         shown.contains(&format!("\n  approval  not approved yet; review it, then run: {hint}\n")),

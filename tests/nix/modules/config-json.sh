@@ -10,7 +10,7 @@ is() {
 }
 
 # Its own two keys, and no others, have no option.
-is "$(murmur schema | jq --raw-output '."$defs".WorkspaceEntry.properties | keys[] | select(IN("lastRun", "lastRuns") | not)')" \
+is "$(murmur config schema | jq --raw-output '."$defs".WorkspaceEntry.properties | keys[] | select(IN("lastRun", "lastRuns") | not)')" \
   "$(tr ' ' '\n' <<<"$keys" | LC_ALL=C sort)"
 
 "$prepare" "$MURMUR_DIR"

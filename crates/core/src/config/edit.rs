@@ -3,6 +3,7 @@
 //! The functions are pure, from text to text: they find the bytes of a key, replace or insert them, and match the layout
 //! around them. [`apply`] changes the file, under a lock.
 
+mod keys;
 pub mod layout;
 mod member;
 #[cfg(test)]
@@ -24,6 +25,7 @@ use sys::pause::pause;
 use sys::replace::{self, OpenWriters, Outcome, Replaced};
 use sys::unreadable::uncommon;
 
+pub use keys::{KeyChange, set_keys};
 pub use workspaces::{NewWorkspace, add_workspace, remove_workspace};
 
 /// Why config.json was not changed.
@@ -97,7 +99,7 @@ pub enum EditError {
 impl Hinted for EditError {
     fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Unknown { .. } => "see: murmur workspaces list".to_owned(),
+            Self::Unknown { .. } => "see: murmur list".to_owned(),
             Self::Known { .. } => "edit its entry there".to_owned(),
             Self::NotUtf8 { .. } => "rename the folder".to_owned(),
             Self::Lock { .. } => "check the owner and mode of its folder".to_owned(),

@@ -7,7 +7,7 @@ mod tests;
 use std::fmt::Write;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::plain::{plain, plain_line};
 pub use answer::{AnswerError, Answers, EXAMPLE};
@@ -32,6 +32,19 @@ pub struct Question {
     /// Whether several choices can be selected.
     #[serde(default)]
     pub multi_select: bool,
+}
+
+impl Question {
+    /// The answer that a person typed as one word: a label or its number, several with commas if the question takes
+    /// several, or other text after `=`.
+    #[must_use]
+    pub fn typed(&self, word: &str) -> Value {
+        match word.strip_prefix('=') {
+            Some(text) if !self.options.is_empty() => json!({ "other": text.trim() }),
+            _ if self.multi_select => word.split(',').map(|part| json!(part.trim())).collect(),
+            _ => json!(word),
+        }
+    }
 }
 
 /// A choice.
@@ -93,6 +106,13 @@ impl QuestionSet {
     #[must_use]
     pub fn questions(&self) -> &[Question] {
         &self.0
+    }
+
+    /// The answers to all questions that a person gave as one word for each, in order.
+    #[must_use]
+    pub fn typed(&self, words: &[String]) -> Map<String, Value> {
+        let answers = self.0.iter().zip(words).enumerate();
+        answers.map(|(index, (question, word))| (format!("q{}", index + 1), question.typed(word))).collect()
     }
 
     /// Formats the questions for a terminal: each after its key, choices numbered, escape sequences removed.

@@ -55,9 +55,9 @@ pub enum DerunCommand {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  murmur sessions                   list the latest sessions
-  murmur sessions --state running   list sessions that are still running
-  murmur sessions --json | jq .     list sessions for a program")]
+  murmur capture list                   list the latest sessions
+  murmur capture list --state running   list sessions that are still running
+  murmur capture list --json | jq .     list sessions for a program")]
 pub struct Sessions {
     /// Maximum number of sessions
     #[arg(short = 'n', value_name = "N", default_value_t = 20)]
@@ -82,11 +82,11 @@ fn state() -> impl TypedValueParser<Value = State> {
 Prints the exact bytes, so a full-screen program is redrawn on your terminal. Use --plain to get only its text.
 
 Examples:
-  murmur show build-42                    print all output, in color
-  murmur show build-42 --tail 20 -f       print the last lines and follow
-  murmur show build-42 --plain > log.txt  save the text without escape codes")]
+  murmur capture show build-42                    print all output, in color
+  murmur capture show build-42 --tail 20 -f       print the last lines and follow
+  murmur capture show build-42 --plain > log.txt  save the text without escape codes")]
 pub struct Show {
-    /// Session ID, in full
+    /// Session ID
     pub id: String,
     /// Print only the last N lines, and new ones with --follow
     #[arg(long, value_name = "N")]
@@ -106,10 +106,10 @@ Exits like the command: with its exit code, or by the same signal. Exits with 12
 with 126 if it cannot be run.
 
 Examples:
-  murmur run -- make test
-  murmur run --session-id nightly --retention 7d -- ./build.sh
-  murmur sessions                list commands that were run
-  murmur show nightly            print the output of one")]
+  murmur capture run -- make test
+  murmur capture run --session-id nightly --retention 7d -- ./build.sh
+  murmur capture list                list commands that were run
+  murmur capture show nightly            print the output of one")]
 pub struct Run {
     /// Session ID, such as nightly [default: a new ULID]
     #[arg(long, value_name = "ID")]

@@ -1,9 +1,10 @@
-//! `murmur sessions`: lists captured sessions, newest first.
+//! `murmur capture list`: lists captured sessions, newest first.
 
 use super::args::Sessions as Args;
 use super::captures;
+use super::json;
 use super::span::span;
-use super::stdout::stdout;
+use super::stdout::{note, stdout};
 use super::style::{Style, plain_line};
 use crate::record::{Gap, Lost, Meta, SCHEMA_VERSION, State, TransportMode};
 use crate::session::{Session, Status};
@@ -31,7 +32,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             // Removed meanwhile by a sweep.
             Err(StoreError::NotFound(_)) => None,
             Err(error) => {
-                let _closed = writeln!(io::stderr(), "note: {}", plain_line(&error.failure().to_string()));
+                let _closed = note(plain_line(&error.failure().to_string()));
                 None
             }
         }
@@ -45,11 +46,11 @@ fn show(rows: &[Row], args: &Args, now: Timestamp, is_empty: bool) -> anyhow::Re
     let mut out = stdout().lock();
     if args.json {
         let listed = Listed { schema_version: SCHEMA_VERSION, sessions: rows };
-        writeln!(out, "{}", serde_json::to_string(&listed)?)?;
+        json::print(&mut out, "captures/1", &listed)?;
     } else if rows.is_empty() && is_empty {
-        writeln!(out, "no sessions; see: murmur run -- COMMAND")?;
+        writeln!(out, "no sessions; see: murmur capture run -- COMMAND")?;
     } else if rows.is_empty() {
-        writeln!(out, "no matching sessions; see: murmur sessions")?;
+        writeln!(out, "no matching sessions; see: murmur capture list")?;
     } else {
         print(&mut out, rows, now)?;
     }

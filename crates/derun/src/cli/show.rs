@@ -1,4 +1,4 @@
-//! `murmur show`: prints a session's exact output, also while it is running.
+//! `murmur capture show`: prints a session's exact output, also while it is running.
 //!
 //! Both channels are printed in the order they were captured, block by block, so a session may have any size.
 //!
@@ -9,7 +9,7 @@
 use super::args::Show as Args;
 use super::captures;
 use super::runtime;
-use super::stdout::stdout;
+use super::stdout::{self, stdout};
 use super::style::plain_line;
 use crate::plain::Plain;
 use crate::record::Gap;
@@ -40,7 +40,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     shown?;
     if let Some(note) = note(&session.status(clock::now())?, session.gap().unwrap_or_default()) {
-        writeln!(io::stderr(), "note: {}", plain_line(&note))?;
+        stdout::note(plain_line(&note))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -49,7 +49,7 @@ fn open(store: Option<&Store>, id: &str) -> anyhow::Result<Session> {
     let session = store.map_or_else(|| Err(StoreError::NotFound(id.to_owned())), |store| store.session(id));
     session.map_err(|error| match error {
         StoreError::NotFound(_) => anyhow::Error::new(
-            failure!("session not found: {}", plain_line(id); "list them with: murmur sessions"),
+            failure!("session not found: {}", plain_line(id); "list them with: murmur capture list"),
         ),
         error => error.into(),
     })

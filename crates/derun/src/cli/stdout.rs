@@ -3,7 +3,33 @@
 //! A closed pipe stays an ordinary error: a reader may exit, and nothing is reported.
 
 use std::io::{self, StdoutLock, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use sys::error::without_number;
+
+/// Whether standard output is dropped.
+static HAS_NO_OUTPUT: AtomicBool = AtomicBool::new(false);
+/// Whether notes are dropped.
+static HAS_NO_NOTES: AtomicBool = AtomicBool::new(false);
+
+/// What to drop that is only for information.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dropped {
+    /// Notes on stderr.
+    Notes,
+    /// Notes, and standard output, which only confirms what a command did.
+    Confirmations,
+}
+
+/// Makes this process quiet.
+pub fn be_quiet(dropped: Dropped) {
+    HAS_NO_NOTES.store(true, Ordering::Relaxed);
+    HAS_NO_OUTPUT.store(dropped == Dropped::Confirmations, Ordering::Relaxed);
+}
+
+/// Prints a note to stderr, unless the process is quiet.
+pub fn note(text: impl std::fmt::Display) -> io::Result<()> {
+    if HAS_NO_NOTES.load(Ordering::Relaxed) { Ok(()) } else { writeln!(io::stderr(), "note: {text}") }
+}
 
 /// The standard output of this process.
 pub fn stdout() -> Stdout {
@@ -33,6 +59,9 @@ pub struct Locked(StdoutLock<'static>);
 
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if HAS_NO_OUTPUT.load(Ordering::Relaxed) {
+            return Ok(bytes.len());
+        }
         self.0.write(bytes).map_err(named)
     }
 
@@ -43,6 +72,9 @@ impl Write for Stdout {
 
 impl Write for Locked {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if HAS_NO_OUTPUT.load(Ordering::Relaxed) {
+            return Ok(bytes.len());
+        }
         self.0.write(bytes).map_err(named)
     }
 

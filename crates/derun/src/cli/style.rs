@@ -1,8 +1,44 @@
-//! Colors, on a terminal only, and never if NO_COLOR is set.
+//! Colors: by default on a terminal only, and never if NO_COLOR is set.
 
 use std::fmt::Display;
 use std::io::IsTerminal;
+use std::sync::OnceLock;
 use sys::text::is_hidden;
+
+/// When to use colors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// On a terminal, unless NO_COLOR is set or the terminal is dumb.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+static WHEN: OnceLock<When> = OnceLock::new();
+
+/// Decides when this process uses colors. Only the first call counts.
+pub fn set_color(when: When) {
+    let _first = WHEN.set(when);
+}
+
+/// Whether output that goes to a terminal, or does not, is colored.
+#[must_use]
+pub fn is_colored(when: When, is_terminal: bool) -> bool {
+    let is_set = |name: &str, is_it: &dyn Fn(&std::ffi::OsStr) -> bool| {
+        std::env::var_os(name).is_some_and(|value| is_it(&value))
+    };
+    match when {
+        When::Always => true,
+        When::Never => false,
+        When::Auto => {
+            is_terminal
+                && !is_set("NO_COLOR", &|value| !value.is_empty())
+                && !is_set("TERM", &|term| term == "dumb")
+        }
+    }
+}
 
 /// Whether to use colors.
 #[derive(Debug, Clone, Copy)]
@@ -14,9 +50,8 @@ impl Style {
     /// The style for stdout.
     #[must_use]
     pub fn of_stdout() -> Self {
-        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-            || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self { color: !unwanted && std::io::stdout().is_terminal() }
+        let when = WHEN.get().copied().unwrap_or(When::Auto);
+        Self { color: is_colored(when, std::io::stdout().is_terminal()) }
     }
 
     /// The style for anything that isn't a terminal.

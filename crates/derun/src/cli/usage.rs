@@ -32,6 +32,7 @@ pub fn describe(
     let shown = text(error, ContextKind::InvalidArg).unwrap_or_default();
     let arg = command.get_arguments().find(|arg| arg.to_string() == shown);
     let option = shown.split([' ', '=']).next().unwrap_or_default();
+    let option = option.strip_suffix('[').unwrap_or(option);
     // A positional argument is named by its value.
     let place =
         option.strip_prefix(['<', '[']).map(|name| name.trim_end_matches(['>', ']', '.']).to_lowercase());

@@ -86,7 +86,9 @@ fn lists(invocation: &Invocation<'_>, options: &[&str]) -> bool {
 
 /// murmur's read-only commands, and those that a manager uses to direct other agents.
 fn is_harmless(invocation: &Invocation<'_>, own: &Own) -> bool {
-    if invocation.has_any(&["--help", "-h", "--version", "-V"]) {
+    let before_command: Vec<&str> =
+        invocation.arguments().iter().map(Field::marked).take_while(|word| *word != "--").collect();
+    if before_command.iter().any(|word| ["--help", "-h", "--version"].contains(word)) {
         return true;
     }
     let words: Vec<&str> =
@@ -97,9 +99,14 @@ fn is_harmless(invocation: &Invocation<'_>, own: &Own) -> bool {
         []
         | [
             "status" | "log" | "sessions" | "show" | "doctor" | "schema" | "completions" | "man" | "help"
-            | "agents" | "agent" | "attach" | "run" | "mcp" | "limits" | "usage",
+            | "agents" | "attach" | "capture" | "mcp" | "limits" | "usage" | "list",
             ..,
         ] => !invocation.has_any(&["--fix"]),
+        ["config"] | ["config", "path" | "check" | "schema", ..] => true,
+        ["agent"] | ["agent", "list" | "show" | "attach" | "task", ..] => true,
+        ["rules"] | ["rules", "list" | "check" | "log", ..] => true,
+        // `murmur run NAME` starts a beat, and `murmur run -- command` only the command, which is checked itself.
+        ["run", ..] => captures(&before_command) && before_command.len() < invocation.arguments().len(),
         ["record", ..] => true,
         ["beat" | "gc", ..] => invocation.has_any(&["--dry-run"]),
         ["permission", "list" | "check" | "rules", ..] | ["question", "list", ..] => true,
@@ -108,12 +115,25 @@ fn is_harmless(invocation: &Invocation<'_>, own: &Own) -> bool {
         | ["service", "status", ..]
         | ["permission" | "question"] => true,
         ["trust"] | ["host"] | ["host", "list" | "status" | "attach", ..] => true,
-        ["host", "send" | "stop" | "interrupt" | "discover", ..] => {
+        ["host", "send" | "stop" | "interrupt" | "discover", ..]
+        | ["agent", "send" | "stop" | "interrupt", ..] => {
             own.is_manager && !invocation.has_any(&["--all", "--data-dir"])
         }
-        ["host", "spawn", ..] => own.is_manager && spawns_plainly(invocation),
+        ["host", "spawn", ..] | ["agent", "start", ..] => own.is_manager && spawns_plainly(invocation),
         _ => false,
     }
+}
+
+/// Whether the words of `murmur run` before `--` are only options for the capture.
+fn captures(words: &[&str]) -> bool {
+    let mut words = words.iter().skip_while(|word| **word != "run").skip(1);
+    while let Some(word) = words.next() {
+        let (name, attached) = word.split_once('=').map_or((*word, false), |(name, _)| (name, true));
+        if !["--session-id", "--retention"].contains(&name) || (!attached && words.next().is_none()) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Whether `murmur host spawn` sets no program, no settings, and no folder outside the manager's own: a spawned agent

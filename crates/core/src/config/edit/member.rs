@@ -22,6 +22,42 @@ pub(super) fn set(text: &str, key: &str, value: &str) -> String {
     }
 }
 
+/// The object `text` without `key`.
+pub(super) fn remove(text: &str, key: &str) -> String {
+    let mut text = text.to_owned();
+    while let Some(range) = extent(&text, key) {
+        text.replace_range(range, "");
+    }
+    text
+}
+
+/// The bytes of the last member with this key, and of the comma and whitespace that separate it.
+fn extent(text: &str, key: &str) -> Option<std::ops::Range<usize>> {
+    let object = Object::parse(text).ok()?;
+    let index = object.0.iter().rposition(|member| member.name() == key)?;
+    let start = |index: usize| object.0.get(index).map(|member| span(text, member.key).start);
+    let end = |index: usize| object.0.get(index).map(|member| span(text, member.value).end);
+    match (index.checked_sub(1).and_then(end), start(index + 1)) {
+        (Some(before), _) => Some(before..end(index)?),
+        (None, Some(next)) => Some(start(index)?..next),
+        (None, None) => Some(start(index)?..end(index)?),
+    }
+}
+
+/// The object `text` with `key` in the place of `old`, or added if `old` is not there.
+pub(super) fn replace(text: &str, old: &str, key: &str, value: &str) -> String {
+    let place =
+        Object::parse(text).ok().and_then(|object| object.get(old).map(|found| span(text, found.key)));
+    match place {
+        Some(place) if Object::parse(text).is_ok_and(|object| object.get(key).is_none()) => {
+            let mut text = text.to_owned();
+            text.replace_range(place, &layout::quoted(key));
+            set(&text, key, value)
+        }
+        _ => set(&remove(text, old), key, value),
+    }
+}
+
 /// A new object with one member, as a value in the object `outer` and in its layout.
 pub(super) fn nested(outer: &str, key: &str, value: &str) -> String {
     let around = Object::parse(outer).ok().and_then(|object| Layout::of_object(outer, &object));

@@ -188,7 +188,7 @@ fn existing_workspaces_are_not_added_and_missing_ones_not_removed() {
     );
     assert_eq!(
         remove_workspace(source, Path::new("/b")).unwrap_err().line(),
-        "workspace /b is not in config.json; see: murmur workspaces list"
+        "workspace /b is not in config.json; see: murmur list"
     );
     assert!(add_workspace("{\"workspaces\": 7}", &new("/a")).is_err());
 }

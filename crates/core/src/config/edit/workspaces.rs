@@ -139,17 +139,17 @@ fn gap<'a>(source: &'a str, list: usize, entries: &[&str]) -> &'a str {
     between.unwrap_or_default()
 }
 
-fn has_path(entry: &str, path: &Path) -> bool {
+pub(super) fn has_path(entry: &str, path: &Path) -> bool {
     let member = Object::parse(entry).ok().and_then(|object| object.get("path"));
     member
         .and_then(|member| json::string(member.value))
         .is_some_and(|found| Path::new(found.as_ref()) == path)
 }
 
-fn text(source: &str) -> Result<Text<'_>, EditError> {
+pub(super) fn text(source: &str) -> Result<Text<'_>, EditError> {
     Ok(crate::config::file::text_of(source.as_bytes(), Path::new("config.json"))?)
 }
 
-fn splice(source: &str, range: std::ops::Range<usize>, new: &str) -> String {
+pub(super) fn splice(source: &str, range: std::ops::Range<usize>, new: &str) -> String {
     [source.get(..range.start), Some(new), source.get(range.end..)].into_iter().flatten().collect()
 }

@@ -130,7 +130,7 @@ fn a_manager_runs_only_what_its_patterns_match() {
         Policy::resolve(Role::Manager, &Default::default(), &Default::default(), &Default::default(), true);
     for (rules, line, expected) in [
         ("", "murmur status", "allow manager"),
-        ("", "murmur host spawn x && murmur log", "allow manager"),
+        ("", "murmur agent start x && murmur log", "allow manager"),
         ("", "murmur status; ls", "deny manager"),
         ("", "timeout 5 murmur status", "allow manager"),
         ("", "murmur status > /w/x", "deny manager"),

@@ -148,6 +148,17 @@ fn is_cd(text: &str) -> bool {
 
 /// Whether a command answers a request to a person: no pattern lets an agent approve its own calls.
 fn answers_for_a_person(text: &str) -> bool {
-    matches!(program(text), "murmur" | "mm")
-        && text.split(' ').any(|word| matches!(word, "respond" | "approve"))
+    if !matches!(program(text), "murmur" | "mm") {
+        return false;
+    }
+    let mut words = text.split(' ').skip(1);
+    let command = loop {
+        match words.next() {
+            Some("--data-dir" | "--color") => _ = words.next(),
+            Some(word) if word.starts_with('-') => {}
+            word => break word,
+        }
+    };
+    matches!(command, Some("allow" | "deny" | "answer" | "approve"))
+        || text.split(' ').any(|word| matches!(word, "respond" | "approve"))
 }

@@ -186,6 +186,10 @@ fn lines_with_unknown_or_hidden_effects_are_allowed_only_verbatim() {
         ("murmur status", "allow 4"),
         ("murmur permission respond 1 allow", "-"),
         ("/bin/murmur question respond 1", "-"),
+        ("murmur allow 1", "-"),
+        ("mm --data-dir /x -q deny 1", "-"),
+        ("murmur --color=never answer last 2", "-"),
+        ("murmur log answer", "allow 4"),
         ("PATH=. git push", "deny 6"),
         ("git push > /etc/x", "deny 6"),
     ] {

@@ -1,0 +1,204 @@
+//! What a person means by a name: one of the known heartbeats, agents, requests or captures.
+//!
+//! Takes what was typed and the candidates; returns one of them, or an error that lists those it could be. Whoever calls
+//! this finds the candidates, and which of them is the latest.
+
+use sys::error::Failure;
+use sys::{failure, shell, spelling};
+
+/// The word for the latest candidate.
+pub const LAST: &str = "last";
+
+/// How many candidates an error lists.
+const LISTED: usize = 10;
+
+/// What is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A heartbeat, or a workspace.
+    Heartbeat,
+    /// An agent.
+    Agent,
+    /// A request that waits for a person.
+    Request,
+    /// A captured session.
+    Capture,
+}
+
+impl Kind {
+    /// The noun, in the singular.
+    #[must_use]
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Heartbeat => "heartbeat",
+            Self::Agent => "agent",
+            Self::Request => "request",
+            Self::Capture => "capture",
+        }
+    }
+
+    /// Where to find names.
+    fn see(self) -> &'static str {
+        match self {
+            Self::Heartbeat => "see: murmur list",
+            Self::Agent => "see: murmur agent list",
+            Self::Request => "see: murmur permission list, murmur question list",
+            Self::Capture => "see: murmur capture list",
+        }
+    }
+}
+
+/// Something that can be named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its id.
+    pub id: String,
+    /// Its other names.
+    pub names: Vec<String>,
+}
+
+impl Candidate {
+    /// A candidate without other names.
+    #[must_use]
+    pub fn new(id: impl Into<String>) -> Self {
+        Self { id: id.into(), names: Vec::new() }
+    }
+}
+
+/// The index of the candidate that `typed` stands for; see [`find`].
+///
+/// # Errors
+/// If it is none of them, or more than one.
+pub fn choose(
+    kind: Kind,
+    typed: &str,
+    candidates: &[Candidate],
+    last: Option<usize>,
+) -> Result<usize, Failure> {
+    find(kind, typed, candidates, last)?.ok_or_else(|| unknown(kind, typed, candidates))
+}
+
+/// The index of the candidate that `typed` stands for: by its id, one of its names, `last`, or the beginning of its id.
+/// A heartbeat's id is a path, whose beginning is another folder, so it must be whole.
+///
+/// # Errors
+/// If it is more than one of them, or the last of none.
+pub fn find(
+    kind: Kind,
+    typed: &str,
+    candidates: &[Candidate],
+    last: Option<usize>,
+) -> Result<Option<usize>, Failure> {
+    let where_is = |is_it: &dyn Fn(&Candidate) -> bool| -> Vec<usize> {
+        candidates
+            .iter()
+            .enumerate()
+            .filter(|(_, candidate)| is_it(candidate))
+            .map(|(index, _)| index)
+            .collect()
+    };
+    let (noun, plural) = (kind.noun(), format!("{}s", kind.noun()));
+    let several = |found: &[usize], how: &str| {
+        let listed = found.iter().take(LISTED).filter_map(|index| candidates.get(*index));
+        let mut listed: Vec<String> = listed.map(|candidate| shell::word(&candidate.id)).collect();
+        if found.len() > LISTED {
+            listed.push(format!("or {} others", found.len() - LISTED));
+        }
+        failure!("{} {plural} {how} {typed:?}", found.len(); "use one of: {}", listed.join(", "))
+    };
+    if let [index, ..] = where_is(&|candidate| candidate.id == typed).as_slice() {
+        return Ok(Some(*index));
+    }
+    match where_is(&|candidate| candidate.names.iter().any(|name| name == typed)).as_slice() {
+        [] => {}
+        [index] => return Ok(Some(*index)),
+        found => return Err(several(found, "are called")),
+    }
+    if typed == LAST {
+        return last.map(Some).ok_or_else(|| failure!("there is no {noun} yet").hint(kind.see()));
+    }
+    let begins = |candidate: &Candidate| match kind {
+        Kind::Heartbeat => false,
+        Kind::Request => candidate.id.starts_with(&typed.to_ascii_lowercase()),
+        Kind::Agent | Kind::Capture => candidate.id.starts_with(typed),
+    };
+    match where_is(&|candidate| !typed.is_empty() && begins(candidate)).as_slice() {
+        [] => Ok(None),
+        [index] => Ok(Some(*index)),
+        found => Err(several(found, "begin with")),
+    }
+}
+
+/// The error for a name that nothing has, with the nearest one that something has.
+#[must_use]
+pub fn unknown(kind: Kind, typed: &str, candidates: &[Candidate]) -> Failure {
+    let known: Vec<&str> = candidates
+        .iter()
+        .flat_map(|candidate| candidate.names.iter().chain([&candidate.id]).map(String::as_str))
+        .collect();
+    let failure = match kind {
+        Kind::Heartbeat => failure!("no heartbeat or workspace {typed:?}"),
+        _ => failure!("no {} {typed:?}", kind.noun()),
+    };
+    failure.hint(match spelling::nearest(typed, &known) {
+        Some(meant) => format!("did you mean {}?", shell::word(meant)),
+        None => kind.see().to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidates() -> Vec<Candidate> {
+        let named = |id: &str, name: &str| Candidate { id: id.to_owned(), names: vec![name.to_owned()] };
+        vec![
+            named("/home/me/site", "Site"),
+            named("/home/me/site::heartbeats/nightly/HEARTBEAT.md", "nightly"),
+            named("/home/me/shop", "shop"),
+            named("/srv/shop", "shop"),
+            Candidate::new("last-1"),
+        ]
+    }
+
+    #[test]
+    fn one_candidate_is_chosen() {
+        for (typed, last, expected) in
+            [("/home/me/site", None, 0), ("Site", None, 0), ("nightly", None, 1), ("last", Some(2), 2)]
+        {
+            assert_eq!(choose(Kind::Heartbeat, typed, &candidates(), last), Ok(expected), "{typed}");
+        }
+        for (typed, last, expected) in [("/home/me/sh", None, 2), ("/s", None, 3), ("last-", Some(2), 4)] {
+            assert_eq!(choose(Kind::Capture, typed, &candidates(), last), Ok(expected), "{typed}");
+        }
+    }
+
+    #[test]
+    fn none_and_several_are_errors() {
+        for (typed, expected) in [
+            ("", "no heartbeat or workspace \"\"; see: murmur list"),
+            ("Siet", "no heartbeat or workspace \"Siet\"; did you mean Site?"),
+            ("shop", "2 heartbeats are called \"shop\"; use one of: /home/me/shop, /srv/shop"),
+            ("/home/me/sho", "no heartbeat or workspace \"/home/me/sho\"; did you mean /home/me/shop?"),
+            ("last", "there is no heartbeat yet; see: murmur list"),
+        ] {
+            let told = choose(Kind::Heartbeat, typed, &candidates(), None).map_err(|failure| failure.line());
+            assert_eq!(told, Err(expected.to_owned()), "{typed}");
+        }
+    }
+
+    #[test]
+    fn an_error_lists_few_of_many() {
+        let many: Vec<Candidate> = (0..1_000).map(|number| Candidate::new(format!("a{number:03}"))).collect();
+        let told = choose(Kind::Agent, "a", &many, None).unwrap_err().line();
+        assert!(told.starts_with("1000 agents begin with \"a\"; use one of: a000, a001, "), "{told}");
+        assert!(told.ends_with(", a009, or 990 others"), "{told}");
+    }
+
+    #[test]
+    fn the_case_of_a_request_does_not_matter() {
+        let ids = [Candidate::new("k3v9x2ab"), Candidate::new("k4v9x2ab")];
+        assert_eq!(choose(Kind::Request, "K3", &ids, None), Ok(0));
+        assert!(choose(Kind::Agent, "K3", &ids, None).is_err());
+    }
+}

@@ -1,0 +1,57 @@
+//! `murmur edit`: opens a HEARTBEAT.md in the user's editor, and checks it afterwards.
+
+use super::args::Edit;
+use super::heartbeat_name::workspace_or_heartbeat;
+use super::style::plain_line;
+use super::user_env::UserEnv;
+use anyhow::{Context, bail};
+use derun::cli::stdout::stdout;
+use murmur_core::config::cron::Crons;
+use murmur_core::config::file::File;
+use murmur_core::config::heartbeat::{self, file_of};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+use sys::error::Hinted;
+use sys::failure;
+use sys::shell;
+
+pub(super) fn run(args: &Edit, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let dir = env.read_data_dir()?;
+    let (workspace, name) = workspace_or_heartbeat(&args.path, &dir, env)?;
+    let file = file_of(&workspace, name.as_deref());
+    if !file.exists() {
+        bail!(
+            failure!("no HEARTBEAT.md in {}", workspace.display(); "run: murmur init {}", shell::path(&workspace))
+        );
+    }
+    open(&env.editor(), &file)?;
+    let crons = Crons::new(env.time_zone());
+    let config = File::read(&dir.config(), &crons)?;
+    let found = heartbeat::resolve_registered(&config, &workspace, &crons)
+        .unwrap_or_else(|| heartbeat::resolve_folder(&workspace, &crons));
+    let Some(edited) = found.iter().find(|heartbeat| heartbeat.name.as_deref() == name.as_deref()) else {
+        bail!(failure!("no HEARTBEAT.md in {}", workspace.display()));
+    };
+    if let Some(problem) = &edited.problem {
+        bail!(problem.failure());
+    }
+    let id = plain_line(edited.id.as_str());
+    if edited.unedited {
+        writeln!(stdout(), "{id} is not edited yet; the daemon won't start it until you edit it")?;
+    } else {
+        writeln!(stdout(), "{id}  {}", plain_line(&edited.timing()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the editor, a command line as in git, and waits for it.
+fn open(editor: &str, file: &Path) -> anyhow::Result<()> {
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(format!("{editor} \"$@\"")).arg(editor).arg(file);
+    let ended = command.status().with_context(|| format!("cannot start the editor {editor:?}"))?;
+    if !ended.success() {
+        bail!(failure!("the editor {editor:?} failed ({ended})"; "set VISUAL or EDITOR to one that works"));
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! `murmur allow`, `murmur deny` and `murmur answer`: a person's answers to requests, named by id, a prefix of it, or
+//! `last`.
+
+use super::inbox_args::{Allow, AnswerQuestions, Deny};
+use super::requests::{self, Answer, only_people};
+use super::runtime;
+use super::user_env::UserEnv;
+use crate::daemon::broker::{Kind, Row};
+use crate::daemon::instance;
+use anyhow::bail;
+use murmur_core::naming::{self, Candidate};
+use murmur_core::permit::question::QuestionSet;
+use murmur_core::permit::request::RequestId;
+use serde_json::json;
+use std::process::ExitCode;
+use sys::error::Hinted;
+use sys::failure;
+use sys::paths::DataDir;
+
+pub(super) fn allow(args: &Allow, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    decide(&args.id, Answer::Allow, args.reason.as_deref(), args.always, env)
+}
+
+pub(super) fn deny(args: &Deny, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    decide(&args.id, Answer::Deny, args.reason.as_deref(), args.always, env)
+}
+
+fn decide(
+    typed: &str,
+    answer: Answer,
+    reason: Option<&str>,
+    always: bool,
+    env: &UserEnv,
+) -> anyhow::Result<ExitCode> {
+    only_people("answer")?;
+    let dir = env.read_data_dir()?;
+    // A full id also names a request that is no longer open, which the daemon explains.
+    let id = match RequestId::parse(typed) {
+        Ok(id) => id,
+        Err(_) => chosen(typed, &dir)?.id,
+    };
+    requests::respond(id.as_str(), answer, reason, always, env)
+}
+
+pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    only_people("answer")?;
+    let dir = env.read_data_dir()?;
+    if let ([json], Ok(id)) = (args.answers.as_slice(), RequestId::parse(&args.id))
+        && json.trim_start().starts_with('{')
+    {
+        return requests::respond_question(id.as_str(), json, env);
+    }
+    let row = chosen(&args.id, &dir)?;
+    if row.kind == Kind::Permission {
+        bail!(
+            failure!("request {} is not a question", row.id; "run: murmur allow {0}, or: murmur deny {0}", row.id)
+        );
+    }
+    if let [json] = args.answers.as_slice()
+        && json.trim_start().starts_with('{')
+    {
+        return requests::respond_question(row.id.as_str(), json, env);
+    }
+    if args.answers.is_empty() {
+        return requests::one(&dir, &row);
+    }
+    let asked = QuestionSet::parse(&row.input).map_err(|error| error.failure())?;
+    let (questions, given) = (asked.questions().len(), args.answers.len());
+    if given > questions {
+        bail!(
+            failure!("{given} answers for {questions} question{}", if questions == 1 { "" } else { "s" }; "give one answer per question, each in quotes")
+        );
+    }
+    let answers = asked.typed(&args.answers);
+    let row =
+        runtime()?.block_on(requests::answer(&dir, json!({ "id": row.id.as_str(), "answers": answers })))?;
+    requests::report(&row, "answered")
+}
+
+/// The open request that `typed` stands for.
+fn chosen(typed: &str, dir: &DataDir) -> anyhow::Result<Row> {
+    let mut rows: Vec<Row> = runtime()?.block_on(requests::all(dir))?;
+    rows.retain(requests::is_open);
+    if rows.is_empty() && !instance::is_running(dir)? {
+        bail!(requests::not_running());
+    }
+    let candidates: Vec<Candidate> = rows.iter().map(|row| Candidate::new(row.id.as_str())).collect();
+    // The oldest comes first.
+    let last = rows.len().checked_sub(1);
+    let index = naming::choose(naming::Kind::Request, typed, &candidates, last)?;
+    Ok(rows.swap_remove(index))
+}

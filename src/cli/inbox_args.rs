@@ -1,0 +1,59 @@
+//! The arguments of `murmur allow`, `murmur deny` and `murmur answer`.
+
+use clap::Args as ClapArgs;
+
+/// Allow a call that is waiting for you
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  murmur allow k3v9x2ab     allow one call
+  murmur allow k3 --always  allow it, and calls like it, from now on
+  murmur allow last         allow the latest call")]
+pub(crate) struct Allow {
+    /// Request ID, a prefix of it, or last
+    #[arg(value_name = "REQUEST")]
+    pub(crate) id: String,
+    /// Reason to tell the agent
+    #[arg(long)]
+    pub(crate) reason: Option<String>,
+    /// Also add a rule for this call to the project's permissions.toml
+    #[arg(long)]
+    pub(crate) always: bool,
+}
+
+/// Deny a call or a question that is waiting for you
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  murmur deny k3v9x2ab --reason 'not on a Friday'
+  murmur deny last")]
+pub(crate) struct Deny {
+    /// Request ID, a prefix of it, or last
+    #[arg(value_name = "REQUEST")]
+    pub(crate) id: String,
+    /// Reason to tell the agent
+    #[arg(long)]
+    pub(crate) reason: Option<String>,
+    /// Also add a rule against this call to the project's permissions.toml
+    #[arg(long)]
+    pub(crate) always: bool,
+}
+
+/// Answer an agent's questions
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Give one ANSWER per question: a label, its number, several of them with commas, or your own text after =.
+Without any, asks each question in turn, on a terminal.
+
+Examples:
+  murmur answer k3v9x2ab 2                     answer with the second choice
+  murmur answer k3v9x2ab 2 '=mock the clock'   answer two questions
+  murmur answer last                           answer the latest questions, one by one")]
+pub(crate) struct AnswerQuestions {
+    /// Request ID, a prefix of it, or last
+    #[arg(value_name = "REQUEST")]
+    pub(crate) id: String,
+    /// Answers in the order of the questions, or one JSON object
+    #[arg(value_name = "ANSWER", allow_hyphen_values = true)]
+    pub(crate) answers: Vec<String>,
+}

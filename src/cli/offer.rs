@@ -1,0 +1,164 @@
+//! `murmur offer`: the names and ids that a shell offers for the word being typed. Must be fast: it reads few files, and
+//! waits for nobody.
+
+use super::args::Args;
+use super::heartbeat_name::candidates;
+use super::requests;
+use super::runtime;
+use super::user_env::UserEnv;
+use crate::host::discover;
+use clap::{Arg, Command, CommandFactory};
+use derun::cli::captures;
+use derun::cli::stdout::stdout;
+use murmur_core::config::heartbeat::Cache;
+use murmur_core::id::AgentId;
+use murmur_core::naming::{Kind, LAST};
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+use sys::clock;
+use sys::text::is_hidden;
+
+/// How long the daemon may take to list requests.
+const PATIENCE: Duration = Duration::from_millis(15);
+
+/// The most captures to offer.
+const CAPTURES: usize = 50;
+
+/// Prints what may stand for the last of `words`, the words after the program's name.
+pub(super) fn run(words: &[String], env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let Some((typed, before)) = words.split_last() else { return Ok(ExitCode::SUCCESS) };
+    let Some(place) = place(&Args::command(), before) else { return Ok(ExitCode::SUCCESS) };
+    // A shell shows no errors here.
+    let mut names = names(&place, env).unwrap_or_default();
+    if !typed.is_empty() && !names.is_empty() {
+        names.push(LAST.to_owned());
+    }
+    let mut out = stdout().lock();
+    for name in names.iter().filter(|name| name.starts_with(typed) && !name.chars().any(is_hidden)) {
+        writeln!(out, "{name}")?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is named in the place of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    kind: Kind,
+    /// Whether only running agents can be named.
+    is_live: bool,
+}
+
+/// What may be named after the words `before`.
+fn place(root: &Command, before: &[String]) -> Option<Place> {
+    let (mut command, mut index) = (root, 0);
+    let mut words = before.iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            return None;
+        }
+        if let Some(option) = word.strip_prefix('-').filter(|option| !option.is_empty()) {
+            let takes_value = !word.contains('=')
+                && option_of(command, option).or_else(|| option_of(root, option)).is_some_and(takes_value);
+            // The value is what is being typed.
+            if takes_value && words.next().is_none() {
+                return None;
+            }
+        } else if let Some(below) = command.find_subcommand(word) {
+            (command, index) = (below, 0);
+        } else {
+            index += 1;
+        }
+    }
+    let arg = command.get_positionals().nth(index)?;
+    let kind = kind_of(command, arg)?;
+    let is_live = ["attach", "send", "interrupt", "stop"].contains(&command.get_name());
+    Some(Place { kind, is_live })
+}
+
+fn option_of<'a>(command: &'a Command, option: &str) -> Option<&'a Arg> {
+    let is_it = |arg: &&Arg| match option.strip_prefix('-') {
+        Some(long) => arg.get_long() == Some(long),
+        None => arg.get_short() == option.chars().last(),
+    };
+    command.get_arguments().find(is_it)
+}
+
+fn takes_value(arg: &Arg) -> bool {
+    arg.get_action().takes_values() && !arg.is_require_equals_set()
+}
+
+/// What a positional argument of `command` names.
+pub(super) fn kind_of(command: &Command, arg: &Arg) -> Option<Kind> {
+    let value = arg.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str());
+    match (value, arg.get_id().as_str(), command.get_name()) {
+        ("NAME|PATH" | "NAME|BEAT", ..) => Some(Kind::Heartbeat),
+        ("REQUEST", ..) | (_, "id", "respond") => Some(Kind::Request),
+        (_, "agent", _) => Some(Kind::Agent),
+        (_, "id", "show") => Some(Kind::Capture),
+        _ => None,
+    }
+}
+
+/// All names in this place.
+fn names(place: &Place, env: &UserEnv) -> anyhow::Result<Vec<String>> {
+    let dir = env.data_dir()?;
+    Ok(match place.kind {
+        Kind::Heartbeat => {
+            let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now())?.heartbeats;
+            let mut names: Vec<String> =
+                candidates(&known).into_iter().flat_map(|candidate| candidate.names).collect();
+            names.sort_unstable();
+            names.dedup();
+            names
+        }
+        Kind::Agent => {
+            let known =
+                if place.is_live { discover::live(&dir.hosts()) } else { discover::known(&dir.hosts()) };
+            known?.iter().map(AgentId::to_string).collect()
+        }
+        Kind::Request => {
+            let asked = async { tokio::time::timeout(PATIENCE, requests::all(&dir)).await };
+            let rows = runtime()?.block_on(asked)??;
+            rows.into_iter().filter(requests::is_open).map(|row| row.id.to_string()).collect()
+        }
+        Kind::Capture => {
+            let listed = captures::existing()?.map(|store| store.list()).transpose()?.unwrap_or_default();
+            listed.iter().take(CAPTURES).map(ToString::to_string).collect()
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_names_what_its_command_takes() {
+        let root = Args::command();
+        for (before, expected) in [
+            ("beat", Some((Kind::Heartbeat, false))),
+            ("beat -v --dry-run", Some((Kind::Heartbeat, false))),
+            ("beat --name", None),
+            ("beat site", None),
+            ("--data-dir /x beat", Some((Kind::Heartbeat, false))),
+            ("set", Some((Kind::Heartbeat, false))),
+            ("set --enabled", Some((Kind::Heartbeat, false))),
+            ("agent show", Some((Kind::Agent, false))),
+            ("agent stop --force", Some((Kind::Agent, true))),
+            ("attach", Some((Kind::Agent, true))),
+            ("agent send site-1", None),
+            ("allow", Some((Kind::Request, false))),
+            ("allow --reason", None),
+            ("permission respond", Some((Kind::Request, false))),
+            ("capture show", Some((Kind::Capture, false))),
+            ("capture run --", None),
+            ("", None),
+            ("log -n", None),
+        ] {
+            let words: Vec<String> = before.split_whitespace().map(str::to_owned).collect();
+            let expected = expected.map(|(kind, is_live)| Place { kind, is_live });
+            assert_eq!(place(&root, &words), expected, "{before}");
+        }
+    }
+}

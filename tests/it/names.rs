@@ -1,0 +1,199 @@
+//! The command line: the names of commands, and how heartbeats, agents and captures are named on it.
+
+mod edit;
+mod set;
+
+use insta::assert_snapshot;
+
+use crate::env::Env;
+
+#[test]
+fn every_old_name_of_a_command_still_works() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    for (old, new) in [
+        (&["workspaces", "list", "--json"][..], &["list", "--json"][..]),
+        (&["workspaces", "add", "site"], &["add", "site"]),
+        (&["workspaces", "approve", "site"], &["approve", "site"]),
+        (&["agents", "--json"], &["agent", "list", "--json"]),
+        (&["agents", "x"], &["agent", "show", "x"]),
+        (&["attach", "x"], &["agent", "attach", "x"]),
+        (&["host", "attach", "x"], &["agent", "attach", "x"]),
+        (&["host", "send", "x", "y"], &["agent", "send", "x", "y"]),
+        (&["host", "interrupt", "x"], &["agent", "interrupt", "x"]),
+        (&["host", "stop", "x"], &["agent", "stop", "x"]),
+        (&["permission", "rules", "--json"], &["rules", "list", "--json"]),
+        (&["permission", "check", "Bash(ls)"], &["rules", "check", "Bash(ls)"]),
+        (&["sessions"], &["capture", "list"]),
+        (&["show", "x"], &["capture", "show", "x"]),
+        (&["schema"], &["config", "schema"]),
+        (&["run", "--", "echo", "a"], &["capture", "run", "--", "echo", "a"]),
+        (&["beat", "site", "-V", "--name", "x"], &["beat", "site", "-v", "--name", "x"]),
+    ] {
+        assert_eq!(env.run(old), env.run(new), "{old:?}");
+        let help = env.run([&new[..new.len().min(2)], &["--help"]].concat());
+        assert!(help.ends_with("[exit 0]"), "{new:?}: {help}");
+    }
+    assert_snapshot!(env.run(["workspaces", "remove", "site"]), @"
+    unregistered [ENV]/site; its files were not changed
+    [exit 0]
+    ");
+}
+
+#[test]
+fn a_command_after_dashes_is_captured_and_everything_else_is_a_beat() {
+    let env = Env::new();
+    env.workspace("site", "Do it.");
+    assert!(env.run(["run", "site"]).starts_with("ok "));
+    assert_eq!(env.journal().len(), 1);
+    assert_eq!(env.run(["run", "--", "echo", "hi"]), "hi\n[exit 0]");
+    assert_snapshot!(env.run(["run", "site", "--", "echo"]), @"
+    | error: name|path cannot be combined with [COMMAND]...
+    | hint: remove one of them; see: murmur run --help
+    [exit 2]
+    ");
+    assert_snapshot!(env.run(["run", "--retention", "1d"]), @"
+    | error: <COMMAND>... is missing
+    | hint: see: murmur run --help
+    [exit 2]
+    ");
+    assert_eq!(env.journal().len(), 1);
+}
+
+#[test]
+fn a_heartbeat_is_named_by_its_name_title_folder_or_as_the_last() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    site.named("nightly", "---\nname: Night Watch\ninterval: 1d\n---\nCount.");
+    let (shop, other) = (env.workspace("shop", "Do it."), env.workspace("other/shop", "Do it."));
+    env.register(&[&site, &shop, &other]);
+    assert_snapshot!(env.run(["pause", "last"]), @"
+    | error: there is no heartbeat yet
+    | hint: see: murmur list
+    [exit 1]
+    ");
+    env.murmur(["beat", "nightly"]).at(&env.home()).assert().success();
+    for name in ["nightly", "Night Watch", "last"] {
+        insta::allow_duplicates!(assert_snapshot!(env.murmur(["pause", name]).at(&env.home()).run(), @"
+        paused [ENV]/site::heartbeats/nightly/HEARTBEAT.md; to resume, run: murmur resume [ENV]/site::heartbeats/nightly/HEARTBEAT.md
+        [exit 0]
+        "));
+    }
+    assert_snapshot!(env.murmur(["pause", "shop"]).at(&env.home()).run(), @r#"
+    | error: 2 heartbeats are called "shop"
+    | hint: use one of: [ENV]/shop, [ENV]/other/shop
+    [exit 1]
+    "#);
+    assert_snapshot!(env.murmur(["remove", "nightly"]).at(&env.home()).run(), @r#"
+    | error: "nightly" is one heartbeat of [ENV]/site, not a workspace
+    | hint: remove [ENV]/site/heartbeats/nightly/HEARTBEAT.md, or the whole workspace: murmur remove [ENV]/site
+    [exit 1]
+    "#);
+    assert_snapshot!(env.murmur(["remove", "site"]).at(&env.home()).run(), @"
+    unregistered [ENV]/site; its files were not changed
+    [exit 0]
+    ");
+}
+
+#[test]
+fn a_capture_is_named_by_the_beginning_of_its_id_or_as_the_last() {
+    let env = Env::new();
+    for (id, text) in [("build-1", "one"), ("build-2", "two"), ("test", "three")] {
+        env.murmur(["capture", "run", "--session-id", id, "--", "echo", text]).assert().success();
+    }
+    for (name, text) in [("build-1", "one"), ("te", "three"), ("last", "three")] {
+        assert_eq!(env.run(["capture", "show", name]), format!("{text}\n[exit 0]"), "{name}");
+    }
+    assert_snapshot!(env.run(["show", "b"]), @r#"
+    | error: 2 captures begin with "b"
+    | hint: use one of: build-2, build-1
+    [exit 1]
+    "#);
+}
+
+#[test]
+fn quiet_commands_print_no_confirmation_and_no_note() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    for args in [&["pause", "site", "-q"][..], &["--quiet", "resume", "site"], &["remove", "-q", "site"]] {
+        assert_eq!(env.run(args), "[exit 0]", "{args:?}");
+    }
+    assert_snapshot!(env.run(["-q", "remove", "site"]), @"
+    | error: workspace [ENV]/site is not in config.json
+    | hint: see: murmur list
+    [exit 1]
+    ");
+    // What is asked for is still printed.
+    assert_eq!(env.run(["list", "-q"]), "no workspaces; create one with: murmur init PATH\n[exit 0]");
+    assert_eq!(env.run(["permission", "list", "-q"]), "no permission requests\n[exit 0]");
+}
+
+#[test]
+fn color_can_be_forced_and_forbidden() {
+    let env = Env::new();
+    env.workspace("site", "Do it.");
+    for (args, is_colored) in [
+        (&["beat", "site"][..], false),
+        (&["beat", "site", "--color=always"], true),
+        (&["--color", "always", "beat", "site"], true),
+        (&["--color=always", "beat", "site", "--color=never"], false),
+        (&["--help", "--color=always"], true),
+        (&["--color=always", "agent", "--help"], true),
+        (&["agent", "list", "--help"], false),
+        (&["capture", "run", "--", "echo", "--color=always"], false),
+    ] {
+        let shown = String::from_utf8(env.murmur(args).set("NO_COLOR", "1").output().stdout).unwrap();
+        assert_eq!(shown.contains('\x1b'), is_colored, "{args:?}: {shown}");
+    }
+    assert_snapshot!(env.run(["list", "--color=blue"]), @r#"
+    | error: --color "blue" is not a known value
+    | hint: write auto, always or never; see: murmur list --help
+    [exit 2]
+    "#);
+}
+
+#[test]
+fn the_configuration_is_located_and_checked() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    assert_snapshot!(env.run(["config", "path"]), @"
+    [ENV]/data/config.json
+    [ENV]/data/config/config.toml  (does not exist)
+    [ENV]/data/config/permissions.toml  (does not exist)
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["config", "check"]), @"
+    no problems; 1 heartbeat
+    [exit 0]
+    ");
+    site.heartbeat("---\nintervall: 1h\n---\nDo it.");
+    assert_snapshot!(env.run(["config", "check"]), @r#"
+    problem: [ENV]/site/HEARTBEAT.md:2:1: key "intervall" is not known; did you mean "interval"?
+    [exit 1]
+    "#);
+    assert_snapshot!(env.run(["config", "check", "--json"]), @r#"
+    {"schema":"config-check/1","heartbeats":1,"problems":["[ENV]/site/HEARTBEAT.md:2:1: key \"intervall\" is not known; did you mean \"interval\"?"]}
+    [exit 1]
+    "#);
+}
+
+#[test]
+fn a_shell_is_offered_names_and_ids() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    site.named("nightly", "---\nname: Night Watch\ninterval: 1d\n---\nCount.");
+    env.register(&[&site]);
+    env.murmur(["capture", "run", "--session-id", "build", "--", "true"]).assert().success();
+    let offered = |words: &[&str]| env.murmur([&["offer", "--"], words].concat()).quiet();
+    assert_eq!(offered(&["beat", ""]), "Night Watch\nnightly\nsite\n");
+    assert_eq!(offered(&["pause", "n"]), "nightly\n");
+    assert_eq!(offered(&["pause", "l"]), "last\n");
+    assert_eq!(offered(&["capture", "show", "b"]), "build\n");
+    assert_eq!(offered(&["allow", ""]), "");
+    assert_eq!(offered(&["agent", "stop", ""]), "");
+    assert_eq!(offered(&["log", ""]), "");
+    assert_eq!(offered(&["beat", "site", ""]), "");
+}
