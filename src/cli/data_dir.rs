@@ -10,8 +10,7 @@ use sys::error::Failure;
 use sys::shell;
 
 /// The commands that do not use the data folder.
-const WITHOUT: [&str; 9] =
-    ["capture", "sessions", "show", "record", "mcp", "schema", "completions", "man", "demo"];
+const WITHOUT: [&str; 8] = ["capture", "sessions", "record", "mcp", "schema", "completions", "man", "demo"];
 
 /// Accepts the option after a command and its subcommands.
 pub(super) fn offered_after(command: Command) -> Command {

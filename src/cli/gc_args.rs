@@ -5,7 +5,7 @@ use clap::Args as ClapArgs;
 /// Remove old captures and files of ended agents
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-The daemon does the same every hour. The table [captures] in config.toml sets how long captures of beats are kept.")]
+The daemon does the same at most once an hour. The table [captures] in config.toml sets how long captures of beats are kept.")]
 pub(super) struct Gc {
     /// Remove nothing, and print what would be removed
     #[arg(long)]

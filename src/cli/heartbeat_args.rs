@@ -101,7 +101,7 @@ pub(super) struct Remove {
     pub(super) path: PathBuf,
 }
 
-/// Change a heartbeat's settings in config.json
+/// Change a workspace's settings in config.json
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Nothing else in the file changes. The settings apply to all heartbeats of the workspace that don't have their own.
@@ -123,7 +123,7 @@ pub(super) struct Set {
     /// Time zone of --cron, such as Europe/Berlin
     #[arg(long, requires = "cron")]
     pub(super) tz: Option<String>,
-    /// Maximum number of turns of a beat
+    /// Maximum number of rounds of the model in a beat
     #[arg(long, value_name = "N")]
     pub(super) max_turns: Option<NonZeroU32>,
     /// Time that a beat may take

@@ -7,7 +7,7 @@ use clap::Args as ClapArgs;
 #[command(after_help = "\
 Examples:
   murmur allow k3v9x2ab     allow one call
-  murmur allow k3 --always  allow it, and calls like it, from now on
+  murmur allow k3 --always  allow it, and exactly this call from now on
   murmur allow last         allow the latest call")]
 pub(crate) struct Allow {
     /// Request ID, a prefix of it, or last

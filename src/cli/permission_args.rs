@@ -144,7 +144,7 @@ pub(crate) struct PermissionCheck {
     /// Project whose rules apply [default: $MURMUR_PROJECT, else the folder's]
     #[arg(long)]
     pub(crate) project: Option<String>,
-    /// Role of the agent
+    /// Kind of agent that makes the call
     #[arg(long = "as", value_name = "ROLE", default_value = "beat")]
     pub(crate) role: RoleArg,
     /// Print output as JSON

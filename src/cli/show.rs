@@ -18,6 +18,7 @@ use choose::{Chosen, Run};
 use denials::Denials;
 use derun::cli::args::Show as CaptureArgs;
 use derun::cli::captures;
+use derun::cli::json::print as print_json;
 use derun::cli::show as capture;
 use derun::record::Channel;
 use derun::session::Session;
@@ -59,8 +60,8 @@ pub(super) fn run(args: &ShowBeat, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let denials = Denials::read(&dir, &run.entry)?;
     if args.json {
         let items = items(&run, session.as_ref(), &denials)?;
-        let object = json!({ "version": 1, "beat": run.entry, "running": run.is_running, "items": items });
-        writeln!(derun::cli::stdout::stdout(), "{object}")?;
+        let object = json!({ "beat": run.entry, "running": run.is_running, "items": items });
+        print_json(&mut derun::cli::stdout::stdout(), "show/1", &object)?;
         return Ok(ExitCode::SUCCESS);
     }
     let is_paged = io::stdout().is_terminal() && !args.follow;

@@ -26,7 +26,6 @@ fn every_old_name_of_a_command_still_works() {
         (&["permission", "rules", "--json"], &["rules", "list", "--json"]),
         (&["permission", "check", "Bash(ls)"], &["rules", "check", "Bash(ls)"]),
         (&["sessions"], &["capture", "list"]),
-        (&["show", "x"], &["capture", "show", "x"]),
         (&["schema"], &["config", "schema"]),
         (&["run", "--", "echo", "a"], &["capture", "run", "--", "echo", "a"]),
         (&["beat", "site", "-V", "--name", "x"], &["beat", "site", "-v", "--name", "x"]),

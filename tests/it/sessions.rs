@@ -91,11 +91,11 @@ fn without_sessions_listing_prints_and_creates_nothing() {
     {"schema":"captures/1","schema_version":"v1alpha1","sessions":[]}
     [exit 0]
     "#);
-    assert_snapshot!(env.run(["show", "x"]), @"
-    | error: session not found: x
-    | hint: list them with: murmur capture list
+    assert_snapshot!(env.run(["show", "x"]), @r#"
+    | error: no beat, heartbeat or capture "x"
+    | hint: see: murmur log, murmur capture list
     [exit 1]
-    ");
+    "#);
     assert!(!env.home().join(".local").exists());
 }
 

@@ -32,7 +32,7 @@ until_line 'git pull' murmur permission list --watch
 const END: &str = "murmur agent stop --all --force; murmur stop";
 
 /// A command, the section of the page with its object, and fields that this setup doesn't produce.
-const OBJECTS: [(&str, &str, &[&str]); 14] = [
+const OBJECTS: [(&str, &str, &[&str]); 15] = [
     (
         "murmur status --json",
         "`murmur status --json`",
@@ -50,6 +50,7 @@ const OBJECTS: [(&str, &str, &[&str]); 14] = [
     ),
     ("murmur permission list --json", "`murmur permission list --json`", &["doubt", "expiresAt"]),
     ("murmur question list --json", "`murmur permission list --json`", EVERY_FIELD),
+    ("murmur show shop --json | jq -c 'del(.beat)'", "`murmur show --json`", &["beat"]),
     ("murmur list --json", "`murmur list --json`", &[]),
     ("murmur rules check 'Bash(ls)' --json", "`murmur rules check --json`", &[]),
     ("murmur rules check 'Bash(git push -f)' --json", "`murmur rules check --json`", &[]),
