@@ -96,7 +96,7 @@ fn a_host_of_the_earlier_version_is_used_and_cleaned_up() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["host", "status", ID, "--json"]), @r#"
-    {"agentPid":2,"agent_id":"site-1","attachedClients":0,"backend":"claude","capture":null,"kind":"live","pid":[PID],"project":"site","role":"coding","sessionId":"s","startedAt":"[TIME]","state":"idle","streamOffset":2,"turns":1,"worktree":"/srv/site"}
+    {"schema":"host/1","agentPid":2,"agent_id":"site-1","attachedClients":0,"backend":"claude","capture":null,"kind":"live","pid":[PID],"project":"site","role":"coding","sessionId":"s","startedAt":"[TIME]","state":"idle","streamOffset":2,"turns":1,"worktree":"/srv/site"}
     [exit 0]
     "#);
     assert_snapshot!(env.run(["attach", ID, "--from", "0"]), @"

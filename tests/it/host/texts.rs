@@ -101,7 +101,7 @@ fn an_agent_is_named_by_the_beginning_of_its_id_or_as_the_last() {
     [exit 1]
     ");
     for id in ["site-1", "shop-1"] {
-        env.spawning(id, &["--json"]).quiet();
+        env.spawning(id, &["--json"]).assert().success();
     }
     assert_snapshot!(env.run(["agent", "send", "s", "one"]), @r#"
     | error: 2 agents begin with "s"
