@@ -115,7 +115,7 @@ pub(super) struct Set {
     #[arg(value_name = "NAME|PATH", value_hint = ValueHint::DirPath)]
     pub(super) path: PathBuf,
     /// Interval between runs, in s, m, h or d, such as 30m or 1h30m
-    #[arg(long, value_name = "INTERVAL", conflicts_with_all = ["cron", "tz"])]
+    #[arg(long, alias = "interval", value_name = "INTERVAL", conflicts_with_all = ["cron", "tz"])]
     pub(super) every: Option<String>,
     /// Schedule as five cron fields, such as '0 9 * * 1-5'
     #[arg(long, value_name = "CRON")]

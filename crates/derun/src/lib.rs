@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The store doesn't depend on transports: anything that has bytes and a [`writer::Writer`] can capture them, in any
-//! number of channels. docs/guide/captures.md describes the files.
+//! number of channels. README.md describes the files.
 //!
 //! [`mcp`] serves captured sessions over the Model Context Protocol. [`cli`] is derun's command line, which murmur's
 //! `run`, `mcp`, `sessions` and `show` share; on Windows there is only derun.

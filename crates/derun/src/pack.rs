@@ -1,5 +1,5 @@
 //! Packs: ended sessions in one compressed file each, `sessions/<id>.zst`, so that many of them take little space and few
-//! inodes (docs/guide/captures.md).
+//! inodes (README.md).
 //!
 //! A pack is a zstd file. It begins with a skippable frame with its [`Label`], which can be read without decompressing
 //! anything; then come the session's files, each after a line with its name, size and modification time.

@@ -1,5 +1,5 @@
 //! The files of a session: `meta.json`, `final.json` and the lines of `index.jsonl` (spec 4, Storage;
-//! docs/guide/captures.md).
+//! README.md).
 //!
 //! Parsing is lenient: unknown fields are ignored, and fields of later layouts have defaults.
 

@@ -63,7 +63,7 @@ struct Listed<'a> {
     sessions: &'a [Row],
 }
 
-/// A session. Keys that its files also have are named like there (docs/guide/captures.md).
+/// A session. Keys that its files also have are named like there (README.md).
 #[derive(Serialize)]
 struct Row {
     session_id: String,
