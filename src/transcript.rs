@@ -144,8 +144,8 @@ impl Transcript {
         self.hold(Item::Note { tag: tag.to_owned(), text });
     }
 
-    /// Returns the next item that is complete.
-    pub fn next(&mut self) -> Option<Item> {
+    /// Takes the next item, if it is complete.
+    pub fn complete(&mut self) -> Option<Item> {
         let is_complete =
             !matches!(self.held.front()?, Item::Call(call) if call.result.is_none()) || self.must_go();
         if is_complete { self.release() } else { None }
@@ -192,5 +192,6 @@ impl Transcript {
 
 /// The beginning of a text, at a character's boundary.
 fn beginning(text: &str) -> &str {
-    &text[..text.floor_char_boundary(OUTPUT)]
+    let end = (0..=text.len().min(OUTPUT)).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or_default()]
 }

@@ -68,7 +68,7 @@ pub(super) fn run(args: &ShowBeat, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let mut out = Pager::new(is_paged)?;
     let lines = Lines { style: Style::of_stdout(), is_full: args.full };
     let shown = print(&run, session.as_ref(), &denials, args.follow, &lines, &mut out);
-    out.finish(shown.map_err(Into::into))?;
+    out.finish(shown)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -227,7 +227,7 @@ impl Reading {
                     parser.feed(bytes, &mut |event| take(transcript, &event, Some(stretch.timestamp)));
                 }
             }
-            while let Some(item) = self.transcript.next() {
+            while let Some(item) = self.transcript.complete() {
                 sink(item)?;
             }
         }

@@ -8,7 +8,7 @@ fn call(id: &str, parent: &str) -> Call {
 
 /// What is complete, in short.
 fn next(transcript: &mut Transcript) -> Vec<String> {
-    std::iter::from_fn(|| transcript.next()).map(short).collect()
+    std::iter::from_fn(|| transcript.complete()).map(short).collect()
 }
 
 fn short(item: Item) -> String {
@@ -89,6 +89,6 @@ fn a_huge_output_is_cut_at_a_character() {
     let mut transcript = Transcript::default();
     transcript.call(call("a", ""));
     transcript.result("a", &"ä".repeat(OUTPUT), false, None);
-    let Some(Item::Call(Call { result: Some(result), .. })) = transcript.next() else { panic!() };
+    let Some(Item::Call(Call { result: Some(result), .. })) = transcript.complete() else { panic!() };
     assert!(result.output.len() <= OUTPUT && result.output.len() > OUTPUT - 2);
 }
