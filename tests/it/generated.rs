@@ -67,7 +67,7 @@ fn no_shell_completes_hidden_commands() {
 #[test]
 fn data_dir_is_accepted_only_where_it_has_an_effect() {
     let env = Env::new();
-    for command in ["sessions", "show", "record", "mcp", "schema", "completions", "man", "demo"] {
+    for command in ["sessions", "record", "mcp", "schema", "completions", "man", "demo"] {
         env.murmur([command, "--help"]).assert().success().stdout(contains("--data-dir").not());
         if ["record", "mcp", "completions", "man", "demo"].contains(&command) {
             assert_eq!(offered(&env, &["murmur", command, "--data"]), "", "{command}");
@@ -76,7 +76,6 @@ fn data_dir_is_accepted_only_where_it_has_an_effect() {
         env.murmur([command, "--data-dir", "elsewhere"]).assert().code(2).stdout("").stderr(refused);
         // All calls that the command itself makes.
         let asked: &[&str] = match command {
-            "show" => &["s"],
             "record" => &["name", "--", "true"],
             "completions" => &["bash"],
             "man" => &["pages"],

@@ -5,6 +5,7 @@ use super::super::heartbeat_name::{named, unknown};
 use super::super::style::plain_line;
 use super::super::user_env::UserEnv;
 use derun::cli::captures;
+use derun::store::{Store, StoreError};
 use murmur_core::config::heartbeat::{Cache, Heartbeat};
 use murmur_core::naming::LAST;
 use murmur_store::journal::entry::Entry;
@@ -65,7 +66,9 @@ pub(super) fn choose(what: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result
     if let Some(run) = newest(dir, None, is_called)? {
         return Ok(run.into());
     }
-    if captures::existing()?.is_some_and(|store| store.session(what).is_ok()) {
+    // One that can't be read is reported as such.
+    let is_there = |store: Store| !matches!(store.session(what), Err(StoreError::NotFound(_)));
+    if captures::existing()?.is_some_and(is_there) {
         return Ok(Chosen::Capture(what.to_owned()));
     }
     if let Some(id) = capture::meant(what)? {
