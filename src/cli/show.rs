@@ -114,6 +114,7 @@ fn print(
             (Some(_), None) => {
                 "What it did was removed, as captures are after a while (murmur gc).".to_owned()
             }
+            (None, None) if run.is_running => "Its agent has not started yet.".to_owned(),
             (None, None) => "Its agent did not run.".to_owned(),
         };
         writeln!(out, "\n{}", lines.style.dim(why))?;

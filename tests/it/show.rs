@@ -1,5 +1,7 @@
 //! `murmur show`: what a beat did, for a person.
 
+use std::io::{BufRead, BufReader, Write};
+
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -230,4 +232,30 @@ fn what_was_not_kept_of_a_huge_run_is_named() {
     assert!(gaps.len() == 1 && gaps[0].starts_with("  [gap] "), "{gaps:?}");
     assert!(shown.contains("\nText 0. ") && shown.contains("\nText 299. ") && !shown.contains("not JSON"));
     assert!(!shown.contains("\nText 150. "));
+}
+
+#[test]
+fn a_running_beat_is_followed_to_its_end() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let text = |text: &str| {
+        let content = json!([{ "type": "text", "text": text }]);
+        json!({ "type": "assistant", "message": { "id": text, "content": content } })
+    };
+    let (pace, mut gate) = env.gate("gate");
+    let lines = format!("{}\n{}\n{}", text("One."), text("Two."), crate::env::result("HEARTBEAT_OK"));
+    site.plays(&json!({ "stdout": lines, "pace": pace }));
+    let mut beat = env.murmur(["beat", "site", "-v"]).start();
+    gate.write_all(b".").unwrap();
+    let mut begun = String::new();
+    BufReader::new(beat.stdout.take().unwrap()).read_line(&mut begun).unwrap();
+    assert_eq!(begun, "One.\n");
+
+    let mut show = env.murmur(["show", "site", "--follow"]).start();
+    let mut shown = BufReader::new(show.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let before: Vec<String> = shown.by_ref().take_while(|line| line != "One.").collect();
+    assert!(before.iter().any(|line| line.contains("running for")), "{before:?}");
+    gate.write_all(b"..").unwrap();
+    assert_eq!(shown.collect::<Vec<_>>(), ["Two."]);
+    assert!(show.wait().unwrap().success() && beat.wait().unwrap().success());
 }
