@@ -56,7 +56,7 @@ pub(super) async fn without_daemon(dir: &DataDir) -> Vec<Row> {
 
 /// Whether `row` is unanswered.
 pub(super) fn is_open(row: &Row) -> bool {
-    row.standing != ANSWERED
+    row.state != ANSWERED
 }
 
 /// The error if no daemon can take an answer.

@@ -146,5 +146,5 @@ fn object(workspace: &str, standing: &Standing, changes: &[Change], found: &[Fou
             json!({ "file": file.name, "kind": kind, "hash": file.hash, "effects": effects::of(file) })
         })
         .collect();
-    json!({ "workspace": workspace, "standing": word, "problem": problem, "changes": changes, "files": files })
+    json!({ "workspace": workspace, "state": word, "problem": problem, "changes": changes, "files": files })
 }

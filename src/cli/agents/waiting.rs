@@ -75,7 +75,7 @@ impl Waiting {
     fn opened(&mut self, row: Row) {
         // An answered request no longer waits for a person, even if its agent has not been resumed.
         if requests::is_open(&row) {
-            let is_deferred = row.standing == DEFERRED;
+            let is_deferred = row.state == DEFERRED;
             self.0.insert(row.id.to_string(), Asks { agent: row.agent, is_deferred });
         }
     }

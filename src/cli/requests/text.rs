@@ -55,7 +55,7 @@ fn times(row: &Row, now: Timestamp) -> String {
     let age = age.unwrap_or_else(|_| "asked some time ago".to_owned());
     let left = row.expires_at.as_deref().and_then(|until| until.parse().ok());
     let left = left.map(|until| format!(", {} left", span(now, until))).unwrap_or_default();
-    let word = match row.standing.as_str() {
+    let word = match row.state.as_str() {
         "deferred" => ", its beat continues after your answer",
         "answered" => ", answered: its beat continues soon",
         _ => "",

@@ -147,7 +147,8 @@ pub struct Row {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
     /// `waiting`, `deferred`, or `answered` if the agent has not been resumed yet.
-    pub standing: String,
+    #[serde(alias = "standing")]
+    pub state: String,
     /// When it was sent.
     #[serde(alias = "asked_at")]
     pub asked_at: String,
@@ -179,7 +180,7 @@ impl Row {
     pub(super) fn of<D>(id: &RequestId, open: &Open<D>) -> Self {
         let Open { request, input, asked, standing } = open;
         let input = input.read().unwrap_or_else(|error| format!("not readable: {error}").into());
-        let (standing, until) = match standing {
+        let (state, until) = match standing {
             Standing::Waiting { until, .. } => ("waiting", *until),
             Standing::Deferred(deferred::Standing::Deferred { until }) => ("deferred", *until),
             Standing::Deferred(_) => ("answered", None),
@@ -193,7 +194,7 @@ impl Row {
             input,
             cwd: request.cwd.clone(),
             doubt: request.doubt.clone(),
-            standing: standing.to_owned(),
+            state: state.to_owned(),
             asked_at: clock::rfc3339(*asked),
             expires_at: until.map(clock::rfc3339),
         }

@@ -65,19 +65,8 @@ const OBJECTS: [(&str, &str, &[&str]); 15] = [
 ];
 
 /// Commands without an object.
-const EVERY_FIELD: &[&str] = &[
-    "id",
-    "kind",
-    "agent",
-    "workspace",
-    "tool",
-    "input",
-    "cwd",
-    "doubt",
-    "standing",
-    "askedAt",
-    "expiresAt",
-];
+const EVERY_FIELD: &[&str] =
+    &["id", "kind", "agent", "workspace", "tool", "input", "cwd", "doubt", "state", "askedAt", "expiresAt"];
 
 /// The prose under a heading that begins like this.
 fn section(page: &Page, heading: &str) -> String {

@@ -56,7 +56,7 @@ fn a_request_that_times_out_without_a_daemon_is_deferred_and_resumed_by_the_next
     assert_eq!((&deferred["outcome"], &deferred["waiting"]), (&json!("attention"), &json!(id)), "{deferred}");
     let listed = env.murmur(["permission", "list", "--json"]).json();
     assert_eq!(
-        (&listed["requests"][0]["id"], &listed["requests"][0]["standing"]),
+        (&listed["requests"][0]["id"], &listed["requests"][0]["state"]),
         (&json!(id), &json!("deferred"))
     );
     assert_eq!(listed["requests"][0]["askedAt"], asked["askedAt"]);

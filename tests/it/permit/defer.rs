@@ -85,7 +85,7 @@ fn a_beat_with_a_deferred_call_has_ended_and_waits() {
     // It is listed without a daemon, too.
     let listed = env.murmur(["permission", "list", "--json"]).json();
     assert_eq!(
-        (&listed["requests"][0]["id"], &listed["requests"][0]["standing"]),
+        (&listed["requests"][0]["id"], &listed["requests"][0]["state"]),
         (&json!(put_off.id), &json!("deferred"))
     );
 }

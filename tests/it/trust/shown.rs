@@ -58,13 +58,13 @@ fn everything_the_files_would_do_is_shown() {
     check.sh  changed since you trusted these files
     ");
     let object = env.murmur(["trust", "site", "--json"]).json();
-    assert_eq!(object["standing"], "changed");
+    assert_eq!(object["state"], "changed");
     assert_eq!(
         object["changes"],
         json!([{ "file": ".claude/skills/s/SKILL.md", "change": "removed" },
             { "file": ".mcp.json", "change": "new" }, { "file": "check.sh", "change": "changed" }])
     );
-    assert_eq!(env.murmur(["trust", "site", "--yes", "--json"]).json()["standing"], "trusted");
+    assert_eq!(env.murmur(["trust", "site", "--yes", "--json"]).json()["state"], "trusted");
 }
 
 #[test]
