@@ -123,7 +123,7 @@ pub(super) struct Set {
     /// Time zone of --cron, such as Europe/Berlin
     #[arg(long, requires = "cron")]
     pub(super) tz: Option<String>,
-    /// Maximum number of rounds of the model in a beat
+    /// Maximum number of model replies in a beat
     #[arg(long, value_name = "N")]
     pub(super) max_turns: Option<NonZeroU32>,
     /// Time that a beat may take

@@ -42,7 +42,7 @@ pub(crate) struct Deny {
 /// Answer an agent's questions
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Give one ANSWER per question: a label, its number, several of them with commas, or your own text after =.
+Give one ANSWER per question: a label, its number, several separated by commas, or your own text after =.
 Without any, asks each question in turn, on a terminal.
 
 Examples:

@@ -20,7 +20,7 @@ pub(super) struct Pause {
     /// Pause all heartbeats
     #[arg(long, conflicts_with = "name")]
     pub(super) all: bool,
-    /// Resume automatically: at 18:00, after 2h, tomorrow or on 2026-11-22
+    /// When to resume automatically, such as 18:00, 2h, tomorrow or 2026-11-22
     #[arg(long, value_name = "WHEN", value_parser = until::parse)]
     pub(super) until: Option<Timestamp>,
     /// Reason, shown by murmur status
@@ -31,8 +31,8 @@ pub(super) struct Pause {
 /// Resume paused heartbeats
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-A heartbeat that came due while it was paused runs once, unless its catchUp says otherwise. One that
-runs less often because it kept failing returns to its schedule.
+A heartbeat that came due while it was paused runs once, unless its catchUp setting says otherwise. If repeated failures \
+slowed a heartbeat down, it returns to its schedule.
 
 Examples:
   murmur resume              resume the heartbeats of this folder

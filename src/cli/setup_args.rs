@@ -38,7 +38,7 @@ pub(crate) struct SetupHooks {
     /// Remove the hooks
     #[arg(long, conflicts_with_all = ["check", "fix_flat"])]
     pub(crate) remove: bool,
-    /// Run the installed hook once and check that its pulse arrives
+    /// Run the installed hook once and check that it works
     #[arg(long, conflicts_with_all = ["dry_run", "fix_flat"])]
     pub(crate) check: bool,
     /// Show what would change without writing anything

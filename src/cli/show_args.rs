@@ -8,7 +8,7 @@ use clap::Args as ClapArgs;
 Shows the newest beat, or that of a heartbeat, or the one whose ID begins with the given text. On a terminal, the output goes \
 through your $PAGER.
 
-A capture's ID prints the exact bytes that the command wrote.
+With a capture's ID, prints the exact bytes that the command wrote.
 
 Examples:
   murmur show                     show what the newest beat did
