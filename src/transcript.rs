@@ -151,6 +151,11 @@ impl Transcript {
         if is_complete { self.release() } else { None }
     }
 
+    /// Takes all that is held back: nothing may follow for a while. Results of calls among it become items of their own.
+    pub fn so_far(&mut self) -> Vec<Item> {
+        std::iter::from_fn(|| self.release()).collect()
+    }
+
     /// Ends the run: everything is complete now.
     pub fn finish(&mut self) -> impl Iterator<Item = Item> {
         self.end_chunks();

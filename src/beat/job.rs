@@ -155,7 +155,7 @@ impl Job {
         };
         Self {
             account: backend::account(&backend, &user.home, &own_env),
-            policy: Policy::resolve(Role::Beat, &settings.asking, asking, tighter, *guard),
+            policy: Policy::resolve(Role::Beat, &settings.asking, asking, tighter, *guard).on(&backend),
             user,
             agent: agent(&heartbeat.workspace, heartbeat.name.as_deref(), &beat),
             beat,

@@ -1,6 +1,7 @@
 //! The arguments of the commands for heartbeats and their workspaces.
 
 use super::init::Templates;
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, Subcommand, ValueHint};
 use derun::cli::args::Run;
 use std::num::NonZeroU32;
@@ -130,7 +131,7 @@ pub(super) struct Set {
     #[arg(long, value_name = "DURATION")]
     pub(super) timeout: Option<String>,
     /// Model to use
-    #[arg(long)]
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(super) model: Option<String>,
     /// Whether the daemon starts it
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]

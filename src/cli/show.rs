@@ -44,7 +44,10 @@ pub(super) fn run(args: &ShowBeat, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
     let run = match choose::choose(&args.what, &dir, env)? {
         Chosen::Capture(id) => return of_capture(args, id),
-        Chosen::Run(run) => run,
+        Chosen::Run(run) if args.follow && run.is_running && run.entry.capture.is_none() => {
+            runtime()?.block_on(choose::until_captured(*run, &dir))?
+        }
+        Chosen::Run(run) => *run,
     };
     if args.raw {
         let id = run.entry.capture.as_ref().ok_or_else(|| uncaptured(&run))?;
@@ -199,7 +202,10 @@ impl Reading {
             match self.block(session, &mut sink)? {
                 Some(true) => return self.end(sink),
                 Some(false) => {}
-                None => following.changed().await?,
+                None => {
+                    self.transcript.so_far().into_iter().try_for_each(&mut sink)?;
+                    following.changed().await?;
+                }
             }
         }
     }

@@ -69,8 +69,13 @@ pub(super) fn plain_text(text: &str) -> String {
     text.chars().filter(|character| !is_hidden(*character) || matches!(character, '\n' | '\t')).collect()
 }
 
-/// Remarks before a beat's text: denied calls, ended background tasks, the turn limit, and a changed HEARTBEAT.md.
+/// Remarks before a beat's text: calls that ran without being checked, denied calls, ended background tasks, the turn limit, and a changed HEARTBEAT.md.
 pub(super) fn remarks(entry: &Entry) -> String {
+    let unguarded = match entry.unguarded.len() {
+        0 => String::new(),
+        1 => "1 call ran unchecked  ".to_owned(),
+        many => format!("{many} calls ran unchecked  "),
+    };
     let denied = match entry.denials.len() {
         0 => String::new(),
         1 => "1 call denied  ".to_owned(),
@@ -84,5 +89,5 @@ pub(super) fn remarks(entry: &Entry) -> String {
     };
     let cut =
         if entry.out_of_turns && entry.outcome != Kind::Error { "stopped at its turn limit  " } else { "" };
-    denied + &ended + cut + changed
+    unguarded + &denied + &ended + cut + changed
 }

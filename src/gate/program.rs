@@ -84,6 +84,7 @@ pub(super) async fn run(
     let begun = Instant::now();
     let mut command = Command::new(program);
     command.args(args.iter().map(AsRef::<str>::as_ref)).current_dir(context.workspace);
+    process::without_git_place(&mut command);
     command.envs(context.env.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     process::bind_to_us(&mut command);

@@ -169,6 +169,7 @@ pub struct Run {
 pub(super) fn spawn(invocation: &Invocation) -> io::Result<Child> {
     let mut command = Command::new(&invocation.program);
     command.args(&invocation.args).current_dir(&invocation.cwd);
+    process::without_git_place(&mut command);
     command.envs(invocation.env.iter().map(|(name, value)| (name, value)));
     command.envs(invocation.program_env.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

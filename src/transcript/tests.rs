@@ -72,6 +72,19 @@ fn a_call_without_a_result_holds_only_so_much_back_and_is_shown_at_the_end() {
 }
 
 #[test]
+fn what_is_held_back_can_be_taken_while_a_call_is_pending() {
+    let mut transcript = Transcript::default();
+    transcript.call(call("a", ""));
+    transcript.note("waiting", "for you".to_owned());
+    assert_eq!(
+        transcript.so_far().into_iter().map(short).collect::<Vec<_>>(),
+        ["call a!", "[waiting] for you"]
+    );
+    transcript.result("a", "done", false, None);
+    assert_eq!(next(&mut transcript), ["result a! done false None"]);
+}
+
+#[test]
 fn chunks_of_text_are_joined_and_a_call_that_is_announced_again_is_completed() {
     let mut transcript = Transcript::default();
     transcript.text("", "one ", true);

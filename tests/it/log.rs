@@ -45,6 +45,14 @@ fn a_beat_stopped_by_a_person_is_shown_as_stopped() {
 }
 
 #[test]
+fn calls_that_ran_without_being_checked_are_counted() {
+    let env = Env::new();
+    let line = r#"{"ts":"2026-02-03T10:00:00Z","workspace":"/w","outcome":"ok","durationMs":1,"backend":"acp:opencode","unguarded":["Bash(ls)"]}"#;
+    std::fs::write(env.create_data().join("heartbeats.jsonl"), format!("{line}\n")).unwrap();
+    assert!(env.run(["log"]).contains("  /w  1 call ran unchecked\n"), "{}", env.run(["log"]));
+}
+
+#[test]
 fn an_empty_log_prints_nothing() {
     let env = Env::new();
     assert_snapshot!(env.run(["log"]), @"

@@ -23,6 +23,28 @@ pub fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
+/// The variables by which git tells the programs that it starts, such as hooks, which repository they are in.
+const GIT_PLACE: [&str; 11] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_QUARANTINE_PATH",
+    "GIT_GRAFT_FILE",
+    "GIT_SHALLOW_FILE",
+    "GIT_PREFIX",
+];
+
+/// Lets `command` find the repository of its own folder, even if a git hook started this process.
+pub fn without_git_place(command: &mut tokio::process::Command) {
+    for name in GIT_PLACE {
+        command.env_remove(name);
+    }
+}
+
 /// Starts a new session without a terminal, with this process as its leader.
 pub fn lead_session() -> io::Result<()> {
     rustix::process::setsid()?;

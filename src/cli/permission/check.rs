@@ -43,7 +43,12 @@ pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitC
     let guard = heartbeat.guard || !is_beat;
     let permissions = if is_beat { heartbeat.permissions.clone() } else { Permissions::default() };
     let workspace = if is_beat { heartbeat.workspace.to_path_buf() } else { cwd.clone() };
-    let policy = Policy::resolve(role, &asking, &heartbeat.asking, &heartbeat.tighter, guard);
+    let backend = heartbeat.backend.as_ref().map(|backend| backend.value.clone());
+    let backend = backend.or_else(|| settings.as_ref().ok()?.agent.clone()).unwrap_or_default();
+    let mut policy = Policy::resolve(role, &asking, &heartbeat.asking, &heartbeat.tighter, guard);
+    if is_beat {
+        policy = policy.on(&backend);
+    }
     let selection =
         ProjectSelection { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder: &workspace };
     let project = selection.project(env)?;

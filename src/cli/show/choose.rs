@@ -14,6 +14,7 @@ use murmur_store::journal::unfinished;
 use std::ffi::OsStr;
 use std::path::Path;
 use sys::paths::DataDir;
+use sys::watch::{Place, Watch};
 use sys::{clock, failure};
 
 /// How many characters of an id are enough to look for it.
@@ -111,6 +112,22 @@ fn newest(
         }
     }
     Ok(None)
+}
+
+/// Waits until the output of the agent of a running beat is captured, or the beat is over.
+pub(super) async fn until_captured(run: Run, dir: &DataDir) -> anyhow::Result<Run> {
+    let mut watch = Watch::new([&Place::new(&dir.beats(), &[]).and_writes()])?;
+    loop {
+        let running = unfinished::survey(&dir.beats())?.running.into_iter().map(|begun| begun.entry);
+        match running.filter(|entry| entry.beat == run.entry.beat).last() {
+            Some(entry) if entry.capture.is_none() => watch.changed().await?,
+            Some(entry) => return Ok(Run { entry, is_running: true }),
+            None => {
+                let is_it = |entry: &Entry| entry.beat == run.entry.beat;
+                return Ok(newest(dir, None, is_it)?.unwrap_or(run));
+            }
+        }
+    }
 }
 
 /// The only beat whose id begins with `start`.

@@ -3,6 +3,7 @@
 use derun::cli::stdout::{Locked, stdout};
 use std::io::{self, Write};
 use std::process::{Child, Command, Stdio};
+use sys::error::without_number;
 
 /// The pager if PAGER isn't set.
 const LESS: &str = "less";
@@ -34,11 +35,13 @@ impl Pager {
         }
         match pager.spawn() {
             Ok(child) => Ok(Self::Running(child)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound && own.is_none() => {
-                Ok(Self::Direct(stdout().lock()))
-            }
             Err(error) => {
-                Err(io::Error::new(error.kind(), format!("cannot run the pager {program}: {error}")))
+                // Nobody asked for the default one.
+                if own.is_some() {
+                    let error = without_number(&error);
+                    writeln!(io::stderr(), "note: cannot run the pager {program}: {error}")?;
+                }
+                Ok(Self::Direct(stdout().lock()))
             }
         }
     }

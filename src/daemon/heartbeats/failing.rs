@@ -83,7 +83,11 @@ impl Entry {
         let heartbeat = &self.heartbeat;
         let schedule = heartbeat.schedule.as_ref()?;
         let until = failures::slowed_until(streak, heartbeat.on_failure.breaker.value, schedule)?;
-        Some(Held { until, why: format!("{} failures in a row", streak.failures) })
+        let why = match streak.failures {
+            1 => "the last beat failed".to_owned(),
+            many => format!("{many} failures in a row"),
+        };
+        Some(Held { until, why })
     }
 
     /// When to retry its last beat.

@@ -176,6 +176,27 @@ fn new_commits_start_a_beat_once() {
 }
 
 #[test]
+fn a_git_hook_of_another_repository_does_not_change_which_one_is_meant() {
+    let env = Env::new();
+    let site = site(&env, "Do it.", json!({ "when": { "git": "new-commits" } }));
+    let git = |args: &[&str]| env.program("git", args).at(&site.0).quiet();
+    git(&["init", "--quiet"]);
+    let named = ["-c", "user.name=x", "-c", "user.email=x"];
+    git(&[&named[..], &["commit", "--quiet", "--allow-empty", "-m", "one"]].concat());
+    let beat = || {
+        env.murmur(["beat", "site"]).set("GIT_DIR", "/nowhere").set("GIT_INDEX_FILE", "/nowhere/index").run()
+    };
+    assert_snapshot!(beat(), @"
+    ok [S]
+    [exit 0]
+    ");
+    assert_snapshot!(beat(), @"
+    skipped [S] no new commits
+    [exit 0]
+    ");
+}
+
+#[test]
 fn a_changed_page_starts_a_beat_once() {
     let env = Env::new();
     let page: Arc<Mutex<Vec<u8>>> = Arc::default();

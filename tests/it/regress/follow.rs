@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -54,9 +55,10 @@ fn a_replaced_workspace_is_still_watched() {
     let daemon = env.daemon();
     env.wait_for_journal(2);
     env.wait(&env.data(), || (env.config().contains("\"nightly\":\"")).then_some(()));
-    let old = env.root().join("site.old");
-    std::fs::rename(&site.0, &old).unwrap();
-    assert!(Command::new("cp").arg("-r").args([&old, &site.0]).status().unwrap().success());
+    // At once: a workspace that is missing when its heartbeat is due is an error.
+    let other = env.root().join("site.other");
+    assert!(Command::new("cp").arg("-r").args([&site.0, &other]).status().unwrap().success());
+    renameat_with(CWD, &site.0, CWD, &other, RenameFlags::EXCHANGE).unwrap();
     ring(&env, &daemon, "bell");
     assert_eq!(env.journal().len(), 2);
     site.heartbeat("---\ninterval: 1s\n---\nAfter.");

@@ -2,6 +2,7 @@
 
 pub use crate::config::approval::{Approval, Checker, Questions};
 use crate::config::approval::{ApprovalSettings, ResolvedApproval};
+use crate::config::backend::{Backend, Capability};
 use crate::config::limit::Source;
 use serde::{Deserialize, Serialize};
 
@@ -104,6 +105,16 @@ impl Policy {
             approval_expiry: settled.approval_expiry.map(|expiry| expiry.value.as_secs()),
             questions: settled.questions.map_or(Questions::Broker, |questions| questions.value),
         }
+    }
+
+    /// The same policy for `backend`. Without [`Capability::Defer`], a call is denied when it would be deferred.
+    #[must_use]
+    pub fn on(self, backend: &Backend) -> Self {
+        if backend.has(Capability::Defer) || self.approval == Approval::Wait {
+            return self;
+        }
+        let approval_wait = Some(self.approval_wait.unwrap_or(DEFER_AFTER));
+        Self { approval: Approval::Wait, approval_wait, ..self }
     }
 
     /// The policy of a beat without any settings.
@@ -211,6 +222,25 @@ mod tests {
         // Claude Code counts milliseconds in 31 bits.
         assert!(u64::from(unset.timeout()) * 1000 < 1 << 31);
         assert_eq!(unset.deadline(), 24 * 86_400 + 20);
+    }
+
+    #[test]
+    fn a_backend_that_cannot_defer_denies_at_that_time() {
+        let of = |settings| {
+            let policy = resolve(Role::Beat, settings, NOTHING, NOTHING).on(&Backend::Codex);
+            (policy.approval, policy.approval_wait)
+        };
+        assert_eq!(of(NOTHING), (Approval::Wait, Some(DEFER_AFTER)));
+        let deferred = ApprovalSettings {
+            approval: Some(Approval::Defer),
+            approval_wait: Interval::from_secs(60),
+            ..NOTHING
+        };
+        assert_eq!(of(deferred), (Approval::Wait, Some(60)));
+        let beat = resolve(Role::Beat, NOTHING, NOTHING, NOTHING);
+        assert_eq!(beat.on(&Backend::Claude), beat);
+        let hosted = resolve(Role::Hosted, NOTHING, NOTHING, NOTHING);
+        assert_eq!(hosted.on(&Backend::Codex), hosted);
     }
 
     #[test]
