@@ -14,7 +14,7 @@ man=$package/share/man/man1
 has "$(cat "$man/murmur.1")" 'murmur \- Run Claude Code on a schedule, unattended'
 has "$(cat "$man/derun.1")" 'derun \- '
 mapfile -t commands < <("$package/bin/murmur" --help |
-  sed -n '/^Commands:$/,/^$/{ s/^  \([a-z]\+\) .*/\1/p }' | grep -vx help)
+  sed -n '/^Heartbeats:$/,/^Options:$/{ s/^  \([a-z]\+\) .*/\1/p }' | grep -vx help)
 [[ ${#commands[@]} -gt 20 ]] || fail "murmur has the commands ${commands[*]}"
 for command in "${commands[@]}"; do
   has "$(cat "$man/murmur.1")" "murmur\\-$command(1)"
@@ -33,8 +33,8 @@ has "$(cat "$package/share/fish/vendor_completions.d/derun.fish")" "complete -c 
 completed=$(
   . "$package/share/bash-completion/completions/mm"
   # shellcheck disable=SC2034
-  COMP_WORDS=(mm wor) COMP_CWORD=1
-  "$(complete -p mm | sed 's/.*-F \([^ ]*\).*/\1/')" mm wor mm
+  COMP_WORDS=(mm rest) COMP_CWORD=1
+  "$(complete -p mm | sed 's/.*-F \([^ ]*\).*/\1/')" mm rest mm
   echo "${COMPREPLY[*]}"
 )
-[[ $completed == workspaces ]] || fail "mm wor completes to $completed"
+[[ $completed == restart ]] || fail "mm rest completes to $completed"
