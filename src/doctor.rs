@@ -25,8 +25,9 @@ pub use finding::{Check, Finding, Level};
 pub use hint::Hint;
 use jiff::tz::TimeZone;
 use murmur_agent::find;
-use murmur_core::config::heartbeat::Cache;
-use murmur_core::config::settings::{Provider, Secret};
+use murmur_core::config::backend::Backend;
+use murmur_core::config::heartbeat::{Cache, Resolved};
+use murmur_core::config::settings::{Provider, Secret, Settings};
 pub use processes::ServiceFile;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -67,6 +68,16 @@ pub struct Environment {
     pub captures: Option<PathBuf>,
     /// The service; `None` where services are not supported.
     pub service: Option<ServiceFile>,
+}
+
+/// The backends that config.toml and heartbeats name.
+fn named_backends<'a>(
+    settings: &'a Settings,
+    config: Option<&'a Resolved>,
+) -> impl Iterator<Item = &'a Backend> {
+    let heartbeats = config.into_iter().flat_map(|config| &config.heartbeats);
+    let named = heartbeats.filter_map(|heartbeat| heartbeat.backend.as_ref().map(|backend| &backend.value));
+    named.chain(&settings.agent)
 }
 
 /// Runs all checks. Starts the login shell, `claude --version`, Codex and the ACP agents that are configured, and the hook, and

@@ -34,7 +34,7 @@
 //!
 //! - `host`: the process that owns one agent: lifecycle, events and their replay, socket, and cleanup of dead hosts
 //! - `agents`: all agents, from hosts, pulses and Claude Code's own session files
-//! - `transcript`: pure: a run as a person reads it: texts, calls with their results, notes
+//! - `transcript`: pure: an agent's events → texts, calls with their results, and notes for people
 //! - `outcome`: pure: how a run ended and its results → ok, attention, error or limited
 //! - `gate`: runs what decides whether a beat starts its agent (`when`) and whether its success counts (`verify`)
 //! - `beat`: one beat from prompt to journal line

@@ -1,8 +1,7 @@
-//! A run as a person reads it: in come an agent's events, out come texts, calls with their results, and notes, in order.
+//! A run for people: turns an agent's events into texts, calls with their results, and notes, in order.
 //!
-//! A call is complete once its result is known. Until then, what follows is held back, so that each call is one item; but
-//! when a call takes long enough for much to follow, or a subagent's own calls begin, the call comes first without a result,
-//! which then is an item of its own.
+//! Each call is one item, so later items wait for its result. If too many wait, or if the call is that of a subagent that has
+//! started to work, the call is returned without its result, which then becomes another item.
 
 #[cfg(test)]
 mod tests;
@@ -11,7 +10,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::VecDeque;
 
-/// How many items are held back for the result of a call.
+/// How many items may wait for the result of a call.
 const HELD: usize = 200;
 
 /// How much of a call's output is kept, in bytes.
@@ -80,7 +79,7 @@ pub struct CallResult {
 #[derive(Debug, Default)]
 pub struct Transcript {
     held: VecDeque<Item>,
-    /// Calls that were passed on without a result.
+    /// Calls that were returned without a result.
     early: Vec<Call>,
     /// The text of a message that arrives in chunks.
     chunks: String,
@@ -144,25 +143,27 @@ impl Transcript {
         self.hold(Item::Note { tag: tag.to_owned(), text });
     }
 
-    /// Takes the next item, if it is complete.
+    /// Takes the next item if it is complete.
     pub fn complete(&mut self) -> Option<Item> {
         let is_complete =
             !matches!(self.held.front()?, Item::Call(call) if call.result.is_none()) || self.must_go();
         if is_complete { self.release() } else { None }
     }
 
-    /// Takes all that is held back: nothing may follow for a while. Results of calls among it become items of their own.
-    pub fn so_far(&mut self) -> Vec<Item> {
+    /// Takes all items, even calls without a result, for example because the agent is waiting. Their results become other
+    /// items.
+    pub fn take_all(&mut self) -> Vec<Item> {
         std::iter::from_fn(|| self.release()).collect()
     }
 
-    /// Ends the run: everything is complete now.
+    /// Ends the run and returns all other items.
     pub fn finish(&mut self) -> impl Iterator<Item = Item> {
         self.end_chunks();
         std::mem::take(&mut self.held).into_iter()
     }
 
-    /// Whether the first item can wait no longer: it is the call of a subagent that has begun, or too much follows.
+    /// Whether the first item can't wait any longer: too many others wait, or it is the call of a subagent that has started
+    /// to work.
     fn must_go(&self) -> bool {
         let Some(Item::Call(first)) = self.held.front() else { return true };
         let is_inside = |item: &Item| match item {

@@ -87,7 +87,7 @@ fn chosen(typed: &str, agents: &[Agent]) -> anyhow::Result<String> {
     }
 }
 
-/// The agent in `agents` that `typed` stands for; `last` is the one that was heard of last.
+/// The agent in `agents` that `typed` stands for; `last` is the one last heard from.
 pub(super) fn meant<'a>(typed: &str, agents: &'a [Agent]) -> Result<Option<&'a Agent>, Failure> {
     let candidates: Vec<Candidate> = agents.iter().map(|agent| Candidate::new(&*agent.agent_id)).collect();
     let last = agents.iter().enumerate().max_by_key(|(_, agent)| agent.at).map(|(index, _)| index);

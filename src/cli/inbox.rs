@@ -1,7 +1,7 @@
 //! `murmur allow`, `murmur deny` and `murmur answer`: a person's answers to requests, named by id, a prefix of it, or
 //! `last`.
 
-use super::inbox_args::{Allow, AnswerQuestions, Deny};
+use super::inbox_args::{Allow, AnswerQuestions, Decision, Deny};
 use super::requests::{self, Answer, only_people};
 use super::runtime;
 use super::user_env::UserEnv;
@@ -18,48 +18,33 @@ use sys::failure;
 use sys::paths::DataDir;
 
 pub(super) fn allow(args: &Allow, env: &UserEnv) -> anyhow::Result<ExitCode> {
-    decide(&args.id, Answer::Allow, args.reason.as_deref(), args.always, env)
+    decide(&args.decision, Answer::Allow, env)
 }
 
 pub(super) fn deny(args: &Deny, env: &UserEnv) -> anyhow::Result<ExitCode> {
-    decide(&args.id, Answer::Deny, args.reason.as_deref(), args.always, env)
+    decide(&args.decision, Answer::Deny, env)
 }
 
-fn decide(
-    typed: &str,
-    answer: Answer,
-    reason: Option<&str>,
-    always: bool,
-    env: &UserEnv,
-) -> anyhow::Result<ExitCode> {
+fn decide(args: &Decision, answer: Answer, env: &UserEnv) -> anyhow::Result<ExitCode> {
     only_people("answer")?;
     let dir = env.read_data_dir()?;
-    // A full id also names a request that is no longer open, which the daemon explains.
-    let id = match RequestId::parse(typed) {
-        Ok(id) => id,
-        Err(_) => chosen(typed, &dir)?.id,
-    };
-    requests::respond(id.as_str(), answer, reason, always, env)
+    let id = id_of(&args.id, &dir)?;
+    requests::respond(id.as_str(), answer, args.reason.as_deref(), args.always, env)
 }
 
 pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<ExitCode> {
     only_people("answer")?;
     let dir = env.read_data_dir()?;
-    if let ([json], Ok(id)) = (args.answers.as_slice(), RequestId::parse(&args.id))
+    if let [json] = args.answers.as_slice()
         && json.trim_start().starts_with('{')
     {
-        return requests::respond_question(id.as_str(), json, env);
+        return requests::respond_question(id_of(&args.id, &dir)?.as_str(), json, env);
     }
     let row = chosen(&args.id, &dir)?;
     if row.kind == Kind::Permission {
         bail!(
             failure!("request {} is not a question", row.id; "run: murmur allow {0}, or: murmur deny {0}", row.id)
         );
-    }
-    if let [json] = args.answers.as_slice()
-        && json.trim_start().starts_with('{')
-    {
-        return requests::respond_question(row.id.as_str(), json, env);
     }
     if args.answers.is_empty() {
         return requests::one(&dir, &row);
@@ -75,6 +60,14 @@ pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<Ex
     let row =
         runtime()?.block_on(requests::answer(&dir, json!({ "id": row.id.as_str(), "answers": answers })))?;
     requests::report(&row, "answered")
+}
+
+/// The id that `typed` stands for. A full id may be that of a request that is no longer open, which the daemon explains.
+fn id_of(typed: &str, dir: &DataDir) -> anyhow::Result<RequestId> {
+    match RequestId::parse(typed) {
+        Ok(id) => Ok(id),
+        Err(_) => Ok(chosen(typed, dir)?.id),
+    }
 }
 
 /// The open request that `typed` stands for.

@@ -2,14 +2,9 @@
 
 use clap::Args as ClapArgs;
 
-/// Allow a call that is waiting for you
+/// The arguments of both decisions.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-Examples:
-  murmur allow k3v9x2ab     allow one call
-  murmur allow k3 --always  allow it, and exactly this call from now on
-  murmur allow last         allow the latest call")]
-pub(crate) struct Allow {
+pub(crate) struct Decision {
     /// Request ID, a prefix of it, or last
     #[arg(value_name = "REQUEST")]
     pub(crate) id: String,
@@ -21,6 +16,18 @@ pub(crate) struct Allow {
     pub(crate) always: bool,
 }
 
+/// Allow a call that is waiting for you
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Examples:
+  murmur allow k3v9x2ab     allow one call
+  murmur allow k3 --always  allow it, and exactly this call from now on
+  murmur allow last         allow the latest call")]
+pub(crate) struct Allow {
+    #[command(flatten)]
+    pub(crate) decision: Decision,
+}
+
 /// Deny a call or a question that is waiting for you
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
@@ -28,15 +35,8 @@ Examples:
   murmur deny k3v9x2ab --reason 'not on a Friday'
   murmur deny last")]
 pub(crate) struct Deny {
-    /// Request ID, a prefix of it, or last
-    #[arg(value_name = "REQUEST")]
-    pub(crate) id: String,
-    /// Reason to tell the agent
-    #[arg(long)]
-    pub(crate) reason: Option<String>,
-    /// Also add a rule against this call to the project's permissions.toml
-    #[arg(long)]
-    pub(crate) always: bool,
+    #[command(flatten)]
+    pub(crate) decision: Decision,
 }
 
 /// Answer an agent's questions

@@ -104,6 +104,8 @@ pub(super) fn kind_of(command: &Command, arg: &Arg) -> Option<Kind> {
 fn names(place: &Place, env: &UserEnv) -> anyhow::Result<Vec<String>> {
     let dir = env.data_dir()?;
     Ok(match place.kind {
+        // The names of their heartbeats are offered instead.
+        Kind::Beat => Vec::new(),
         Kind::Heartbeat => {
             let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now())?.heartbeats;
             let mut names: Vec<String> =

@@ -2,7 +2,7 @@
 //!
 //! Takes an event of a host, from its socket or created here, and returns a tag and a line.
 
-use super::style::plain_line;
+use super::style::{plain_line, shortened};
 use jiff::Timestamp;
 use murmur_core::permit::pipeline::ASK;
 use murmur_rpc::envelope::Event;
@@ -130,11 +130,7 @@ pub(super) fn in_background(tasks: u64) -> String {
 }
 
 fn short(text: &str) -> String {
-    let line = plain_line(text);
-    match line.char_indices().nth(SHORT) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    shortened(text, SHORT)
 }
 
 #[cfg(test)]

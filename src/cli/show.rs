@@ -1,7 +1,7 @@
 //! `murmur show`: what a beat did, for a person. A capture's id prints its bytes instead, as `derun` does.
 //!
-//! The run is read from its capture block by block and printed as it is parsed, so the first screen of a long run comes at
-//! once.
+//! The run is read from its capture block by block and printed as it is parsed, so the first screen of a long run
+//! appears immediately.
 
 mod choose;
 mod denials;
@@ -60,9 +60,9 @@ pub(super) fn run(args: &ShowBeat, env: &UserEnv) -> anyhow::Result<ExitCode> {
         );
     }
     let session = open(&run)?;
-    let denials = Denials::read(&dir, &run.entry)?;
+    let mut denials = Denials::new(&dir, &run);
     if args.json {
-        let items = items(&run, session.as_ref(), &denials)?;
+        let items = items(&run, session.as_ref(), &mut denials)?;
         let object = json!({ "beat": run.entry, "running": run.is_running, "items": items });
         print_json(&mut derun::cli::stdout::stdout(), "show/1", &object)?;
         return Ok(ExitCode::SUCCESS);
@@ -70,7 +70,7 @@ pub(super) fn run(args: &ShowBeat, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let is_paged = io::stdout().is_terminal() && !args.follow;
     let mut out = Pager::new(is_paged)?;
     let lines = Lines { style: Style::of_stdout(), is_full: args.full };
-    let shown = print(&run, session.as_ref(), &denials, args.follow, &lines, &mut out);
+    let shown = print(&run, session.as_ref(), &mut denials, args.follow, &lines, &mut out);
     out.finish(shown)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -105,7 +105,7 @@ fn open(run: &Run) -> anyhow::Result<Option<Session>> {
 fn print(
     run: &Run,
     session: Option<&Session>,
-    denials: &Denials,
+    denials: &mut Denials,
     follow: bool,
     lines: &Lines,
     out: &mut impl Write,
@@ -113,10 +113,8 @@ fn print(
     lines.header(out, run)?;
     let Some(session) = session else {
         let why = match (&run.entry.capture, &run.entry.capture_lost) {
-            (_, Some(why)) => format!("What it did was not captured: {}", plain_line(why)),
-            (Some(_), None) => {
-                "What it did was removed, as captures are after a while (murmur gc).".to_owned()
-            }
+            (_, Some(why)) => format!("Its output was not captured: {}", plain_line(why)),
+            (Some(_), None) => "Its output was removed: captures are kept for a limited time.".to_owned(),
             (None, None) if run.is_running => "Its agent has not started yet.".to_owned(),
             (None, None) => "Its agent did not run.".to_owned(),
         };
@@ -131,11 +129,11 @@ fn print(
     reading.read(session, |item| lines.item(out, denials, &item))
 }
 
-fn items(run: &Run, session: Option<&Session>, denials: &Denials) -> anyhow::Result<Vec<Value>> {
+fn items(run: &Run, session: Option<&Session>, denials: &mut Denials) -> anyhow::Result<Vec<Value>> {
     let mut items = Vec::new();
     if let Some(session) = session {
         Reading::new(run).read(session, |item| {
-            items.push(explained(item, denials));
+            items.push(explained(item, denials)?);
             Ok(())
         })?;
     }
@@ -143,16 +141,16 @@ fn items(run: &Run, session: Option<&Session>, denials: &Denials) -> anyhow::Res
 }
 
 /// An item for programs.
-fn explained(item: Item, denials: &Denials) -> Value {
+fn explained(item: Item, denials: &mut Denials) -> io::Result<Value> {
     let denied = match &item {
-        Item::Call(call) | Item::Result(call) => denials.of(call),
+        Item::Call(call) | Item::Result(call) => denials.of(call)?,
         Item::Text { .. } | Item::Note { .. } => None,
     };
     let mut object = json!(item);
     if let (Some(denied), Some(object)) = (denied, object.as_object_mut()) {
         object.insert("denied".to_owned(), denied.into());
     }
-    object
+    Ok(object)
 }
 
 /// Reads a run from its capture.
@@ -181,7 +179,7 @@ impl Reading {
         }
     }
 
-    /// Passes the items of all that was written so far to `sink`.
+    /// Passes the items of the output so far to `sink`.
     fn read(
         &mut self,
         session: &Session,
@@ -203,7 +201,7 @@ impl Reading {
                 Some(true) => return self.end(sink),
                 Some(false) => {}
                 None => {
-                    self.transcript.so_far().into_iter().try_for_each(&mut sink)?;
+                    self.transcript.take_all().into_iter().try_for_each(&mut sink)?;
                     following.changed().await?;
                 }
             }

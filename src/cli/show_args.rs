@@ -5,22 +5,22 @@ use clap::Args as ClapArgs;
 /// Show what a beat did
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Shows the newest beat, or that of a heartbeat, or the one whose ID begins with the given text. On a terminal, the output goes \
-through your $PAGER.
+Shows the newest beat, the newest beat of a heartbeat, or the beat with the given ID. On a terminal, the output goes through \
+your $PAGER.
 
 With a capture's ID, prints the exact bytes that the command wrote.
 
 Examples:
   murmur show                     show what the newest beat did
   murmur show site                show what the newest beat of site did
-  murmur show site --full         show all that its tools printed, too
-  murmur show site --follow       show a running beat as it goes on
+  murmur show site --full         also show the full output of its tools
+  murmur show site --follow       follow a running beat
   murmur show build-42 --plain    print the text of a capture, like murmur capture show")]
 pub(super) struct ShowBeat {
     /// Name or folder of a heartbeat, ID of a beat or a prefix of it, ID of a capture, or last
     #[arg(value_name = "NAME|BEAT", default_value = "last", hide_default_value = true)]
     pub(super) what: String,
-    /// Show all that tools printed
+    /// Show the full output of tools
     #[arg(long)]
     pub(super) full: bool,
     /// Print the bytes that the agent wrote
@@ -32,10 +32,10 @@ pub(super) struct ShowBeat {
     /// Keep printing until the beat or the command ends
     #[arg(long, short = 'f')]
     pub(super) follow: bool,
-    /// Of a capture, or with --raw, print only the last N lines, and new ones with --follow
+    /// With a capture or --raw, print only the last N lines, and new ones with --follow
     #[arg(long, value_name = "N")]
     pub(super) tail: Option<usize>,
-    /// Of a capture, or with --raw, print plain text, without escape codes or progress updates
+    /// With a capture or --raw, print plain text, without escape codes or progress updates
     #[arg(long)]
     pub(super) plain: bool,
 }

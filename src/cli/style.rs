@@ -64,6 +64,15 @@ pub(super) fn text_of(text: Option<&str>, stopped: bool) -> String {
     }
 }
 
+/// A text from an agent on one line, of at most `most` characters.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    let line = plain_line(text);
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
 /// An agent's text with its line breaks and tabs, but without terminal control characters.
 pub(super) fn plain_text(text: &str) -> String {
     text.chars().filter(|character| !is_hidden(*character) || matches!(character, '\n' | '\t')).collect()

@@ -2,7 +2,7 @@
 
 use super::pieces::Pieces;
 use super::reported;
-use super::style::{Style, plain_line, plain_text};
+use super::style::{Style, plain_line, plain_text, shortened};
 use crate::host::event::Derived;
 use murmur_agent::backend;
 use murmur_agent::conversation::Turn;
@@ -34,7 +34,7 @@ pub(super) fn event(
     match event {
         Event::ToolUse { parent, id, name, input, .. } => {
             let indent = if parent.is_empty() { "" } else { "  " };
-            let call = format!("{}({})", plain_line(name), short(input.0.get(), INPUT));
+            let call = format!("{}({})", plain_line(name), shortened(input.0.get(), INPUT));
             if pieces.is_new(id, &call) {
                 writeln!(out, "{indent}{} {call}", style.dim("[tool]"))?;
             }
@@ -78,7 +78,8 @@ pub(super) fn summary(out: &mut impl Write, style: Style, entry: &Entry) -> io::
         match turn {
             Turn::Assistant { text, tool_calls } => {
                 number += 1;
-                let text = text.as_deref().map(|text| format!(" {}", short(text, INPUT))).unwrap_or_default();
+                let text =
+                    text.as_deref().map(|text| format!(" {}", shortened(text, INPUT))).unwrap_or_default();
                 writeln!(out, "{number:>3}.{text}")?;
                 for call in tool_calls {
                     let failed = if call.is_error { " failed" } else { "" };
@@ -88,7 +89,7 @@ pub(super) fn summary(out: &mut impl Write, style: Style, entry: &Entry) -> io::
                         count => format!("{count} lines"),
                     });
                     let lines = lines.unwrap_or_else(|| "no result".to_owned());
-                    let input = short(call.input.get(), INPUT);
+                    let input = shortened(call.input.get(), INPUT);
                     let name = plain_line(&call.name);
                     let told = style.dim(format_args!("→{failed} {lines}{took}"));
                     writeln!(out, "     [tool] {name}({input}) {told}")?;
@@ -108,12 +109,4 @@ pub(super) fn summary(out: &mut impl Write, style: Style, entry: &Entry) -> io::
         }
     }
     writeln!(out)
-}
-
-fn short(text: &str, most: usize) -> String {
-    let line = plain_line(text);
-    match line.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
 }

@@ -3,7 +3,7 @@
 
 use super::agent::{both_paths, first_line};
 use super::ask::{self, Question};
-use super::{Check, Environment, Finding, Hint};
+use super::{Check, Environment, Finding, Hint, named_backends};
 use murmur_agent::acp::{self, Introduction};
 use murmur_agent::find;
 use murmur_core::config::backend::{Backend, Command};
@@ -49,9 +49,7 @@ pub(super) async fn examine(
 
 /// The names of the agents that are configured or used.
 fn names(settings: &Settings, config: Option<&Resolved>) -> BTreeSet<Arc<str>> {
-    let heartbeats = config.into_iter().flat_map(|config| &config.heartbeats);
-    let used = heartbeats.filter_map(|heartbeat| heartbeat.backend.as_ref().map(|backend| &backend.value));
-    let used = used.chain(&settings.agent).filter_map(|backend| match backend {
+    let used = named_backends(settings, config).filter_map(|backend| match backend {
         Backend::Acp(name) => Some(Arc::clone(name)),
         Backend::Claude | Backend::Codex => None,
     });

@@ -3,7 +3,7 @@
 
 use super::agent::{both_paths, first_line};
 use super::ask::{self, Answer};
-use super::{Check, Environment, Finding, Hint};
+use super::{Check, Environment, Finding, Hint, named_backends};
 use murmur_agent::find;
 use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::Resolved;
@@ -25,9 +25,7 @@ pub(super) async fn examine(
 ) -> Option<Finding> {
     // The check of config.toml reports what is wrong with it.
     let settings = Settings::read(&environment.user.settings.settings()).unwrap_or_default();
-    let heartbeats = config.into_iter().flat_map(|config| &config.heartbeats);
-    let named = heartbeats.filter_map(|heartbeat| heartbeat.backend.as_ref().map(|backend| &backend.value));
-    if !named.chain(&settings.agent).any(|backend| *backend == Backend::Codex) {
+    if !named_backends(&settings, config).any(|backend| *backend == Backend::Codex) {
         return None;
     }
     let command = match settings.command(&Backend::Codex) {

@@ -33,7 +33,7 @@ hints! {
     NOT_AS_ROOT: "run murmur as another user, or set IS_SANDBOX=1 if the machine is itself a sandbox",
     UPDATE_MURMUR: "update murmur; report it if yours is the newest",
     LOG_IN: "run `claude` and log in with /login",
-    LOG_IN_TO_CODEX: "run: codex login, unless Codex's own configuration names a provider that needs none",
+    LOG_IN_TO_CODEX: "run: codex login, unless your Codex configuration sets a provider that needs no login",
     TRY_A_BEAT: "run: murmur beat, to see whether it can log in",
     RUN_AGENT: "run it yourself and see what it prints",
     UPDATE_AGENT: "update it, or choose another agent",

@@ -59,7 +59,7 @@ fn the_call_of_a_subagent_comes_before_what_it_does() {
 }
 
 #[test]
-fn a_call_without_a_result_holds_only_so_much_back_and_is_shown_at_the_end() {
+fn a_call_without_a_result_delays_a_limited_number_of_items() {
     let mut transcript = Transcript::default();
     transcript.call(call("a", ""));
     for _ in 0..HELD {
@@ -72,12 +72,12 @@ fn a_call_without_a_result_holds_only_so_much_back_and_is_shown_at_the_end() {
 }
 
 #[test]
-fn what_is_held_back_can_be_taken_while_a_call_is_pending() {
+fn all_items_can_be_taken_while_a_call_is_pending() {
     let mut transcript = Transcript::default();
     transcript.call(call("a", ""));
     transcript.note("waiting", "for you".to_owned());
     assert_eq!(
-        transcript.so_far().into_iter().map(short).collect::<Vec<_>>(),
+        transcript.take_all().into_iter().map(short).collect::<Vec<_>>(),
         ["call a!", "[waiting] for you"]
     );
     transcript.result("a", "done", false, None);

@@ -23,6 +23,8 @@ pub enum Kind {
     Request,
     /// A captured session.
     Capture,
+    /// A beat.
+    Beat,
 }
 
 impl Kind {
@@ -34,6 +36,7 @@ impl Kind {
             Self::Agent => "agent",
             Self::Request => "request",
             Self::Capture => "capture",
+            Self::Beat => "beat",
         }
     }
 
@@ -44,6 +47,7 @@ impl Kind {
             Self::Agent => "see: murmur agent list",
             Self::Request => "see: murmur permission list, murmur question list",
             Self::Capture => "see: murmur capture list",
+            Self::Beat => "see: murmur log",
         }
     }
 }
@@ -68,7 +72,7 @@ impl Candidate {
 /// The index of the candidate that `typed` stands for; see [`find`].
 ///
 /// # Errors
-/// If it is none of them, or more than one.
+/// If it is none of them, or if it is ambiguous.
 pub fn choose(
     kind: Kind,
     typed: &str,
@@ -120,7 +124,7 @@ pub fn find(
     let begins = |candidate: &Candidate| match kind {
         Kind::Heartbeat => false,
         Kind::Request => candidate.id.starts_with(&typed.to_ascii_lowercase()),
-        Kind::Agent | Kind::Capture => candidate.id.starts_with(typed),
+        Kind::Agent | Kind::Capture | Kind::Beat => candidate.id.starts_with(typed),
     };
     match where_is(&|candidate| !typed.is_empty() && begins(candidate)).as_slice() {
         [] => Ok(None),

@@ -180,10 +180,11 @@ mod tests {
 
     #[test]
     fn reads_the_name_and_arguments_of_a_process() {
+        use crate::test_processes::start;
         use std::io::{Read, Write};
         use std::process::{Command, Stdio};
         let mut child =
-            Command::new("cat").arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            start(Command::new("cat").arg("-").stdin(Stdio::piped()).stdout(Stdio::piped())).unwrap();
         // An answer means that the exec is done.
         child.stdin.as_mut().unwrap().write_all(b"x").unwrap();
         child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();

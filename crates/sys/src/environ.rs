@@ -98,6 +98,7 @@ fn why_empty(fields: &[String]) -> Empty {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_processes::start;
     use std::process::{Command, Stdio};
 
     fn why(memory: &str, code: &str, begin: &str, end: &str) -> Empty {
@@ -139,7 +140,7 @@ mod tests {
     #[test]
     fn a_long_environment_is_read_completely() {
         let value = "x".repeat(100_000);
-        let mut child = Command::new("sleep").arg("60").env("MURMUR_TEST_LONG", &value).spawn().unwrap();
+        let mut child = start(Command::new("sleep").arg("60").env("MURMUR_TEST_LONG", &value)).unwrap();
         let found = settled(child.id()).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
@@ -152,7 +153,7 @@ mod tests {
         let ours = of(std::process::id()).unwrap();
         assert!(ours.split(|byte| *byte == 0).any(|variable| variable.starts_with(b"PATH=")));
         let mut bare =
-            Command::new("/bin/sh").env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            start(Command::new("/bin/sh").env_clear().stdin(Stdio::piped()).stdout(Stdio::piped())).unwrap();
         // `spawn` returns after the exec.
         assert_eq!(settled(bare.id()).unwrap(), b"");
         bare.kill().unwrap();

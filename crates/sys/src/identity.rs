@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_dead_process_is_not_alive_reaped_or_not() {
-        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let mut child = crate::test_processes::start(&mut std::process::Command::new("true")).unwrap();
         let pid = child.id();
         let identity = Identity { pid, started: began(pid).unwrap_or_default(), boot: boot() };
         let exited = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;

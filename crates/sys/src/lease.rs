@@ -99,6 +99,7 @@ mod tests {
 
     #[test]
     fn an_open_writer_prevents_a_lease_and_a_new_writer_waits_for_its_end() {
+        let _guard = crate::test_processes::none_starts();
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.json");
         let writer = File::create(&path).unwrap();

@@ -83,6 +83,8 @@ pub mod swap;
 pub mod syslog;
 #[cfg_attr(windows, path = "windows/terminal.rs")]
 pub mod terminal;
+#[cfg(all(test, unix))]
+mod test_processes;
 pub mod text;
 #[cfg(unix)]
 pub mod tmux;

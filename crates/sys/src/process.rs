@@ -362,6 +362,7 @@ fn parent(_pid: u32) -> Option<u32> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use crate::test_processes::start;
     use std::process::Command;
 
     /// During an exec the environment is briefly not readable.
@@ -371,8 +372,8 @@ mod tests {
             format!("MURMUR_TEST_MARK={:016x}", u64::from_be_bytes(super::super::random::bytes().unwrap()));
         let (name, value) = mark.split_once('=').unwrap();
         for _ in 0..100 {
-            let mut child =
-                Command::new("env").args(["env", "env", "sleep", "60"]).env(name, value).spawn().unwrap();
+            let mut command = Command::new("env");
+            let mut child = start(command.args(["env", "env", "sleep", "60"]).env(name, value)).unwrap();
             kill_marked(&[OsString::from(&mark)]);
             assert_eq!(child.wait().unwrap().signal(), Some(9));
         }

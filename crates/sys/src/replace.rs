@@ -189,6 +189,7 @@ fn is_at(file: &File, path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_processes::none_starts;
     use std::io::{Seek, Write};
 
     fn place(text: &str) -> (tempfile::TempDir, PathBuf) {
@@ -212,6 +213,7 @@ mod tests {
 
     #[test]
     fn only_the_expected_contents_are_replaced() {
+        let _guard = none_starts();
         let (folder, path) = place("a");
         assert_eq!(replaced(&path, "a", "b", OpenWriters::Refuse), Ok(true));
         assert_eq!(replaced(&path, "a", "c", OpenWriters::Refuse), Ok(false));
@@ -229,6 +231,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_file_that_is_open_for_writing_is_not_replaced() {
+        let _guard = none_starts();
         let (_folder, path) = place("a");
         let writer = File::options().write(true).open(&path).unwrap();
         assert_eq!(replaced(&path, "a", "b", OpenWriters::Refuse), Err(io::ErrorKind::ResourceBusy));
@@ -239,6 +242,7 @@ mod tests {
 
     #[test]
     fn late_writes_to_the_old_file_are_detected() {
+        let _guard = none_starts();
         let (_folder, path) = place("a");
         let mut writer = File::options().write(true).open(&path).unwrap();
         let Ok(Outcome::Done(Some(replaced))) = replace(&path, Some(b"a"), b"b", OpenWriters::Ignore) else {

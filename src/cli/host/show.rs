@@ -2,7 +2,7 @@
 
 use super::super::pieces::Pieces;
 use super::super::reported;
-use super::super::style::{Style, plain_line, plain_text};
+use super::super::style::{Style, plain_line, plain_text, shortened};
 use murmur_core::usage_limit::spoken;
 use murmur_rpc::envelope::Event;
 use serde_json::Value;
@@ -133,9 +133,5 @@ fn state(payload: &Value) -> String {
 }
 
 fn short(text: &str) -> String {
-    let line = plain_line(text);
-    match line.char_indices().nth(SHORT) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    shortened(text, SHORT)
 }

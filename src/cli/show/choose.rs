@@ -7,7 +7,8 @@ use super::super::user_env::UserEnv;
 use derun::cli::captures;
 use derun::store::{Store, StoreError};
 use murmur_core::config::heartbeat::{Cache, Heartbeat};
-use murmur_core::naming::LAST;
+use murmur_core::id::BeatId;
+use murmur_core::naming::{self, Candidate, Kind, LAST};
 use murmur_store::journal::entry::Entry;
 use murmur_store::journal::read::{Backward, Entries};
 use murmur_store::journal::unfinished;
@@ -19,9 +20,6 @@ use sys::{clock, failure};
 
 /// How many characters of an id are enough to look for it.
 const ENOUGH: usize = 4;
-
-/// How many beats an error lists.
-const LISTED: usize = 5;
 
 pub(super) enum Chosen {
     Run(Box<Run>),
@@ -130,7 +128,7 @@ pub(super) async fn until_captured(run: Run, dir: &DataDir) -> anyhow::Result<Ru
     }
 }
 
-/// The only beat whose id begins with `start`.
+/// The beat whose id is, or begins with, `start`.
 fn by_id(start: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
     let is_start = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     if start.len() < ENOUGH || !is_start(start) {
@@ -147,17 +145,10 @@ fn by_id(start: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
             found.push(Run { entry: next.entry, is_running: false });
         }
     }
-    if found.len() > 1 {
-        let shown = found.iter().take(LISTED).filter_map(|run| {
-            Some(format!("{} ({})", plain_line(run.entry.beat.as_ref()?.as_str()), plain_line(&run.entry.ts)))
-        });
-        let listed = shown.collect::<Vec<_>>().join(", ");
-        let more = if found.len() > LISTED { ", …" } else { "" };
-        anyhow::bail!(
-            failure!("{} beats have IDs that begin with {start}", found.len(); "use more of it: {listed}{more}")
-        );
-    }
-    Ok(found.pop())
+    let id = |run: &Run| run.entry.beat.as_ref().map(BeatId::to_string).unwrap_or_default();
+    let candidates: Vec<Candidate> = found.iter().map(|run| Candidate::new(id(run))).collect();
+    let index = naming::find(Kind::Beat, start, &candidates, None)?;
+    Ok(index.map(|index| found.swap_remove(index)))
 }
 
 impl From<Run> for Chosen {

@@ -1,63 +1,57 @@
 //! Why calls of a beat were denied, from decisions.jsonl.
 
+use super::choose::Run;
 use crate::transcript::Call;
-use jiff::Timestamp;
 use murmur_core::permit::decision::{By, Verdict};
-use murmur_store::journal::entry::Entry;
-use murmur_store::journal::read::Backward;
-use serde::Deserialize;
+use murmur_store::journal::decisions::read::{Filter, newest};
 use std::collections::HashMap;
-use std::collections::hash_map::Entry as Place;
 use std::io;
+use std::path::PathBuf;
 use sys::paths::DataDir;
 
-/// The last decision on each call: who denied it, and why; `None` if it was allowed.
-#[derive(Debug, Default)]
-pub(super) struct Denials(HashMap<String, Option<(By, String)>>);
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Line {
-    ts: Timestamp,
-    agent: String,
-    tool_use_id: String,
-    verdict: Verdict,
-    by: By,
-    reason: String,
+/// The denials of a beat. They are read once a call has failed, and again while the beat is running.
+#[derive(Debug)]
+pub(super) struct Denials {
+    path: PathBuf,
+    filter: Filter,
+    is_running: bool,
+    /// The last decision on each call: why it was denied, or `None` if it was not.
+    decided: Option<HashMap<String, Option<String>>>,
 }
 
 impl Denials {
-    /// Reads the decisions on the calls of the beat of `entry`, newest first, back to its start.
-    pub(super) fn read(dir: &DataDir, entry: &Entry) -> io::Result<Self> {
-        let mut last = HashMap::new();
-        let Some(started) = entry.started() else { return Ok(Self::default()) };
-        let mut lines = Backward::open(&dir.decisions())?;
-        while let Some(line) = lines.next_line()? {
-            let Ok(line) = serde_json::from_slice::<Line>(&line) else { continue };
-            if line.ts < started {
-                break;
-            }
-            if line.agent == entry.agent
-                && let Place::Vacant(place) = last.entry(line.tool_use_id)
-            {
-                place.insert((line.verdict == Verdict::Deny).then_some((line.by, line.reason)));
-            }
-        }
-        Ok(Self(last))
+    /// The denials of `run`.
+    pub(super) fn new(dir: &DataDir, run: &Run) -> Self {
+        let filter = Filter { name: Some(run.entry.agent.clone()), since: run.entry.started() };
+        Self { path: dir.decisions(), filter, is_running: run.is_running, decided: None }
     }
 
-    /// Who denied the call, and why: `by the guard: …`. `None` if nobody did, as far as is known.
-    pub(super) fn of(&self, call: &Call) -> Option<String> {
-        let (by, reason) = self.0.get(&call.id)?.as_ref()?;
-        let by = match by {
-            By::Guard(_) => "by the guard".to_owned(),
-            By::Rule { file, number } => format!("by rule {number} of {file}"),
-            By::Person => "by a person".to_owned(),
-            By::Model(name) => format!("by the model {name}"),
-            By::Default(setting) => format!("by {setting}"),
-            By::Nobody => "as nobody answered in time".to_owned(),
-            By::Failure => "because of a failure".to_owned(),
-        };
-        Some(format!("{by}: {reason}"))
+    /// Why the call was denied: `by the guard: …`, or the reason alone, which names a rule or a person. `None` if it was not.
+    pub(super) fn of(&mut self, call: &Call) -> io::Result<Option<String>> {
+        if !call.result.as_ref().is_some_and(|result| result.is_error) {
+            return Ok(None);
+        }
+        let decided =
+            match self.decided.take().filter(|decided| !self.is_running || decided.contains_key(&call.id)) {
+                Some(decided) => decided,
+                None => self.read()?,
+            };
+        let denied = decided.get(&call.id).cloned().flatten();
+        self.decided = Some(decided);
+        Ok(denied)
+    }
+
+    fn read(&self) -> io::Result<HashMap<String, Option<String>>> {
+        let (found, _unreadable) = newest(&self.path, &self.filter, usize::MAX)?;
+        Ok(found
+            .into_iter()
+            .map(|found| {
+                let why = match found.decided.by {
+                    By::Guard(_) => format!("by the guard: {}", found.decided.reason),
+                    _ => found.decided.reason,
+                };
+                (found.decided.tool_use_id, (found.decided.verdict == Verdict::Deny).then_some(why))
+            })
+            .collect())
     }
 }

@@ -1,6 +1,6 @@
 //! How a run is printed.
 
-use super::super::style::{Colors, Style, plain_line, plain_text, remarks, text_of};
+use super::super::style::{Colors, Style, plain_line, plain_text, remarks, shortened, text_of};
 use super::choose::Run;
 use super::denials::Denials;
 use crate::transcript::{Call, CallResult, Item};
@@ -54,7 +54,7 @@ impl Lines {
     }
 
     /// Prints an item.
-    pub(super) fn item(&self, out: &mut impl Write, denials: &Denials, item: &Item) -> io::Result<()> {
+    pub(super) fn item(&self, out: &mut impl Write, denials: &mut Denials, item: &Item) -> io::Result<()> {
         match item {
             Item::Text { parent, text } if parent.is_empty() => {
                 writeln!(out, "{}", plain_text(text).trim_end())
@@ -68,7 +68,7 @@ impl Lines {
         }
     }
 
-    fn call(&self, out: &mut impl Write, denials: &Denials, call: &Call, before: &str) -> io::Result<()> {
+    fn call(&self, out: &mut impl Write, denials: &mut Denials, call: &Call, before: &str) -> io::Result<()> {
         let indent = indent(&call.parent);
         let named = match &*call.subject {
             "" => self.style.bold(&call.tool),
@@ -77,7 +77,7 @@ impl Lines {
         let Some(result) = &call.result else {
             return writeln!(out, "{indent}  {before}{named}");
         };
-        let told = match denials.of(call) {
+        let told = match denials.of(call)? {
             Some(denied) => self.style.paint("31", format_args!("denied {}", plain_line(&denied))),
             None if result.is_error => {
                 self.style.paint("31", format_args!("failed: {}", first(&result.output)))
@@ -97,18 +97,14 @@ impl Lines {
     }
 }
 
-/// What a subagent does is indented.
+/// The indentation of a subagent's texts and calls.
 fn indent(parent: &str) -> &'static str {
     if parent.is_empty() { "" } else { "    " }
 }
 
 /// The first line of a text, shortened.
 fn first(text: &str) -> String {
-    let line = text.lines().map(plain_line).find(|line| !line.is_empty()).unwrap_or_default();
-    match line.char_indices().nth(SHORT) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    shortened(text.trim_start().lines().next().unwrap_or_default(), SHORT)
 }
 
 /// What a tool printed: a short line as it is, otherwise how many there are.
@@ -143,7 +139,7 @@ fn cost(entry: &Entry) -> String {
             (input, "input"),
             (output, "output"),
             (cache_read, "read from the cache"),
-            (cache_write, "written to it"),
+            (cache_write, "written to the cache"),
         ];
         let counts = counts.into_iter().filter(|(count, _)| *count > 0);
         let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
@@ -161,7 +157,7 @@ fn ended(entry: &Entry) -> String {
         return format!("by {watchdog}");
     }
     match entry.exit {
-        _ if entry.stopped => "somebody stopped it".to_owned(),
+        _ if entry.stopped => "stopped".to_owned(),
         Some(Exit::Code(code)) => format!("exit code {code}"),
         Some(Exit::Signal(signal)) => format!("signal {signal}"),
         None => String::new(),

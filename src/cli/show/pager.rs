@@ -36,7 +36,7 @@ impl Pager {
         match pager.spawn() {
             Ok(child) => Ok(Self::Running(child)),
             Err(error) => {
-                // Nobody asked for the default one.
+                // The default pager is optional.
                 if own.is_some() {
                     let error = without_number(&error);
                     writeln!(io::stderr(), "note: cannot run the pager {program}: {error}")?;

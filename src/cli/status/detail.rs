@@ -43,7 +43,7 @@ pub(super) fn print(
     }
     let held = heartbeat.next_run.as_deref().and_then(|next| held_at(heartbeat, next));
     match (&heartbeat.running, &heartbeat.waits_for, &heartbeat.next_run, held) {
-        (Some(running), ..) => writeln!(out, "  running   since {}", ago(&running.since, now))?,
+        (Some(running), ..) => writeln!(out, "  running   for {}", lasting(&running.since, now))?,
         (None, Some(id), ..) => writeln!(out, "  next      when request {id} is answered")?,
         (None, None, ..) if heartbeat.schedule.is_none() && heartbeat.on.is_none() => {
             writeln!(out, "  next      never")?
@@ -89,6 +89,11 @@ fn held_at<'a>(heartbeat: &'a HeartbeatStatus, next: &str) -> Option<&'a HeldSta
 fn ago(at: &str, now: Timestamp) -> String {
     at.parse::<Timestamp>()
         .map_or_else(|_| at.to_owned(), |at| format!("{} ago", span(now.duration_since(at))))
+}
+
+/// How long something has lasted that began at a time.
+fn lasting(since: &str, now: Timestamp) -> String {
+    since.parse::<Timestamp>().map_or_else(|_| since.to_owned(), |since| span(now.duration_since(since)))
 }
 
 /// A time to come, for people.

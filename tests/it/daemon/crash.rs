@@ -26,7 +26,7 @@ fn a_killed_daemon_does_not_end_its_beat_and_the_next_daemon_starts() {
     site  [ENV]/site
       schedule  every 1h
       last      never
-      running   since [SPAN] ago
+      running   for [SPAN]
     [exit 0]
     ");
     let daemon = env.daemon();
@@ -36,7 +36,7 @@ fn a_killed_daemon_does_not_end_its_beat_and_the_next_daemon_starts() {
     site  [ENV]/site
       schedule  every 1h
       last      never
-      running   since [SPAN] ago
+      running   for [SPAN]
     [exit 0]
     ");
     gate.write_all(b".").unwrap();

@@ -173,7 +173,7 @@ fn a_manual_beat_and_a_due_one_never_run_together() {
     site  [ENV]/site
       schedule  every 1h
       last      never
-      running   since [SPAN] ago
+      running   for [SPAN]
     [exit 0]
     ");
     gate.write_all(b".").unwrap();

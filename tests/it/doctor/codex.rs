@@ -21,7 +21,7 @@ fn codex_is_examined_once_a_heartbeat_uses_it() {
         (&found["level"], &found["found"]),
         (&json!("warn"), &json!(format!("{version}, not logged in")))
     );
-    let hint = "run: codex login, unless Codex's own configuration names a provider that needs none";
+    let hint = "run: codex login, unless your Codex configuration sets a provider that needs no login";
     assert_eq!(found["hint"], hint);
 
     std::fs::create_dir(env.home().join(".codex")).unwrap();

@@ -158,7 +158,7 @@ fn one_heartbeats_gate_does_not_hold_up_another_heartbeat() {
     // The process of the other one may take a moment to end after its line.
     let said = env.run(["status"]);
     let (first, second) = said.split_once("\n\nother  ").unwrap();
-    assert!(first.contains("\n  last      never\n  running   since "), "{said}");
+    assert!(first.contains("\n  last      never\n  running   for "), "{said}");
     assert!(second.contains("\n  last      ok        "), "{said}");
     daemon.stop();
     assert_eq!(env.journal()[1]["outcome"], "error");

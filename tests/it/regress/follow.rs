@@ -55,7 +55,7 @@ fn a_replaced_workspace_is_still_watched() {
     let daemon = env.daemon();
     env.wait_for_journal(2);
     env.wait(&env.data(), || (env.config().contains("\"nightly\":\"")).then_some(()));
-    // At once: a workspace that is missing when its heartbeat is due is an error.
+    // An atomic exchange, since a workspace that is missing when its heartbeat is due causes an error.
     let other = env.root().join("site.other");
     assert!(Command::new("cp").arg("-r").args([&site.0, &other]).status().unwrap().success());
     renameat_with(CWD, &site.0, CWD, &other, RenameFlags::EXCHANGE).unwrap();
