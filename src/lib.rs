@@ -12,7 +12,7 @@
 //!
 //! # The map
 //!
-//! Eleven crates come first: no crate uses a module. Six don't depend on murmur:
+//! Twelve crates come first: no crate uses a module. Six don't depend on murmur:
 //!
 //! - `sys` (crates/sys): the operating system, and `sys::error`, the one error type; only it has unsafe code and reads the clock
 //! - `rotate` (crates/rotate): append-only files that processes share, rotated by size into dated zstd files
@@ -21,13 +21,14 @@
 //! - `derun` (crates/derun): runs any command as if directly on the terminal and records its output; an MCP server for the recordings
 //! - `fake_claude` (fake-claude): records and replays runs of agents; its programs stand in for Claude Code in tests
 //!
-//! Five are murmur's lower layers; each uses only the crates listed above it:
+//! Six are murmur's lower layers; each uses only the crates listed above it:
 //!
 //! - `murmur_core` (crates/core): ids and names; configuration; schedules; permissions; `permit::deny_list` builds the deny list for
 //!   Claude Code, `usage_limit` turns a reached limit into a hold, and `failures` decides on retries
 //! - `murmur_agent` (crates/agent): prompt, invocation, rule files, events, the stream parser
 //! - `murmur_rpc` (crates/rpc): JSON lines on a Unix socket: requests, responses, and a feed of numbered events
 //! - `murmur_store` (crates/store): files in the data folder: the journal, the last action of each agent, limits.json
+//! - `notify` (crates/notify): decides what to tell a person, delivers it, and checks the answers
 //! - `murmur_claude_files` (crates/claude-files): hooks in Claude Code's settings, and what a repository's files would run
 //!
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.

@@ -8,7 +8,8 @@
 //! - [`permissions`], [`approval`], [`problem`]: types shared by the files
 //! - [`backend`]: the programs that run as agents, and what they can do
 //! - [`limit`]: which value applies if both the user's files and a HEARTBEAT.md set one
-//! - [`settings`]: config.toml, for all of a user's agents; [`quiet`]: when a quiet agent counts as stuck
+//! - [`settings`]: config.toml, for all of a user's agents; [`quiet`]: when a quiet agent counts as stuck; [`notify`]: what
+//!   murmur tells a person, and how; [`secret_file`]: files that hold one secret
 //! - [`mod@file`]: config.json, read so that an invalid workspace doesn't affect the others
 //! - [`frontmatter`]: the YAML at the top of HEARTBEAT.md
 //! - [`requires`], [`mcp`]: the MCP servers that a heartbeat requires, and those that it may use
@@ -41,6 +42,7 @@ pub mod interval;
 pub mod json;
 pub mod limit;
 pub mod mcp;
+pub mod notify;
 pub mod on_failure;
 pub mod permissions;
 pub mod problem;
@@ -49,6 +51,7 @@ pub mod requires;
 pub mod reserve;
 pub mod schedule_options;
 pub mod schema;
+pub mod secret_file;
 pub mod settings;
 pub mod size;
 mod spelling;

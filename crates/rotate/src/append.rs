@@ -4,9 +4,24 @@ use crate::compress::compress;
 use crate::part;
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use sys::{atomic, clock};
+
+/// Appends `line`, whole or not at all, to the private file at `path`, which must not be a link. Rotates it at
+/// [`LIMIT`](crate::LIMIT). A torn last line is ended first, so that it stays a line of its own.
+pub fn append_line(path: &Path, line: &[u8]) -> io::Result<()> {
+    append(path, line, crate::LIMIT, atomic::open_append_no_link, end_torn)
+}
+
+fn end_torn(file: &mut File) -> io::Result<()> {
+    let length = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.read_exact_at(&mut last, length - 1)?;
+    }
+    if last == *b"\n" { Ok(()) } else { file.write_all(b"\n") }
+}
 
 /// Appends `lines`, whole or not at all, to the live file at `path`. A file of at least `limit` bytes is rotated first.
 ///

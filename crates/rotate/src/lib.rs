@@ -21,7 +21,7 @@ mod compress;
 mod history;
 mod part;
 
-pub use append::{append, open_locked, rotate_if_full};
+pub use append::{append, append_line, open_locked, rotate_if_full};
 pub use compress::compress;
 pub use history::History;
 pub use part::{Content, Part, PartError, list as parts};

@@ -68,6 +68,19 @@ impl ActiveHours {
     pub fn from(&self, at: Timestamp) -> Option<Timestamp> {
         self.0.iter().filter_map(|week| week.from(at)).min()
     }
+
+    /// The first moment at or after `at` outside of these hours; the last one of the calendar if there is none soon.
+    #[must_use]
+    pub fn until(&self, mut at: Timestamp) -> Timestamp {
+        // Each step passes one span; so many that follow each other without a gap have no end.
+        for _ in 0..64 {
+            match self.0.iter().filter_map(|week| week.end(at)).max() {
+                Some(end) => at = end,
+                None => return at,
+            }
+        }
+        Timestamp::MAX
+    }
 }
 
 impl Week {
@@ -85,6 +98,16 @@ impl Week {
             day = day.tomorrow().ok()?;
         }
         None
+    }
+
+    /// The end of the span that `at` is in.
+    fn end(&self, at: Timestamp) -> Option<Timestamp> {
+        let zone = &self.zone.clone().unwrap_or(TimeZone::UTC);
+        let today = at.to_zoned(zone.clone()).date();
+        let days = [today.yesterday().unwrap_or(today), today];
+        let spans =
+            days.into_iter().flat_map(|day| self.spans_of(day).filter_map(move |span| span.on(day, zone)));
+        spans.filter(|(start, end)| *start <= at && at < *end).map(|(_, end)| end).max()
     }
 
     fn spans_of(&self, day: Date) -> impl Iterator<Item = Span> {
@@ -234,6 +257,22 @@ impl JsonSchema for ActiveHours {
 mod tests {
     use super::*;
     use jiff::Zoned;
+
+    #[test]
+    fn hours_end_where_no_span_follows() {
+        for (text, at, expected) in [
+            ("22:00-07:00 UTC", "2026-02-02T21:59Z", "2026-02-02T21:59:00Z"),
+            ("22:00-07:00 UTC", "2026-02-02T22:00Z", "2026-02-03T07:00:00Z"),
+            ("22:00-07:00 UTC", "2026-02-03T06:59Z", "2026-02-03T07:00:00Z"),
+            ("22:00-07:00 UTC", "2026-02-03T07:00Z", "2026-02-03T07:00:00Z"),
+            ("Sat,Sun UTC", "2026-02-07T12:00Z", "2026-02-09T00:00:00Z"),
+            ("08:00-12:00,12:00-14:00", "2026-02-02T09:00Z", "2026-02-02T14:00:00Z"),
+            ("22:00-07:00 Europe/Berlin", "2026-03-28T22:00Z", "2026-03-29T05:00:00Z"),
+        ] {
+            assert_eq!(hours(text).until(at.parse().unwrap()).to_string(), expected, "{text} {at}");
+        }
+        assert_eq!(hours("00:00-24:00").until("2026-02-03T07:00Z".parse().unwrap()), Timestamp::MAX);
+    }
 
     fn hours(text: &str) -> ActiveHours {
         ActiveHours(Box::new([week(text).unwrap()])).in_zone(&TimeZone::UTC)

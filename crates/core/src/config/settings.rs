@@ -17,6 +17,7 @@ use super::backend::{Backend, Command};
 use super::captures::{Captures, PerRun};
 use super::checked::Check;
 use super::interval::Interval;
+use super::notify::{Notify, NotifyKeys};
 use super::problem::Problem;
 use super::quiet::Quiet;
 use super::size::Size;
@@ -41,6 +42,8 @@ pub struct Settings {
     pub acp: BTreeMap<String, AcpProgram>,
     /// How long captures of beats are kept.
     pub captures: Captures,
+    /// What murmur tells a person, and how.
+    pub notify: Notify,
 }
 
 /// The table `acp.<name>`: a program that speaks the Agent Client Protocol.
@@ -198,6 +201,8 @@ struct Keys {
     acp: BTreeMap<String, AcpProgram>,
     #[serde(default)]
     captures: CapturesKeys,
+    #[serde(default)]
+    notify: NotifyKeys,
 }
 
 /// An optional value of a type with rules of its own, and its position.
@@ -277,8 +282,9 @@ impl Settings {
             max_per_run: toml_text::checked(keys.captures.max_per_run, bytes, path)?
                 .map_or(default.max_per_run, |PerRun(size)| size),
         };
+        let notify = keys.notify.checked(bytes, path)?;
         let (llm, providers, acp) = (keys.llm_auth, keys.providers, keys.acp);
-        Ok(Self { asking, llm, providers, quiet, agent, acp, captures })
+        Ok(Self { asking, llm, providers, quiet, agent, acp, captures, notify })
     }
 
     /// How to start `backend`: as config.toml says, or else as built in.

@@ -28,10 +28,14 @@ pub(super) fn checked<T: Check>(
 ) -> Result<Option<T>, Problem> {
     let Some(given) = given else { return Ok(None) };
     let start = given.span().start;
-    let wrong = |own| Ok::<_, Problem>(Problem::at(file, Position::of(text_of(text, file)?, start), own));
-    match T::check(given.into_inner()) {
-        Ok(value) => Ok(Some(value)),
-        Err(own) => Err(wrong(own)?),
+    T::check(given.into_inner()).map(Some).map_err(|wrong| problem_at(text, file, start, wrong))
+}
+
+/// The problem `wrong` at byte `start` of `text`.
+pub(super) fn problem_at(text: &[u8], file: &Path, start: usize, wrong: Failure) -> Problem {
+    match text_of(text, file) {
+        Ok(text) => Problem::at(file, Position::of(text, start), wrong),
+        Err(problem) => problem,
     }
 }
 

@@ -9,13 +9,11 @@ use murmur_core::permit::request::{Answerer, Request, RequestId};
 use secrets::mask;
 use serde::Serialize;
 use serde_json::Value;
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::paths::DataDir;
-use sys::{atomic, clock, socket};
+use sys::{clock, socket};
 
 /// Maximum length of a call's input in a line, in characters.
 const INPUT: usize = 4000;
@@ -129,7 +127,7 @@ pub fn append(dir: &DataDir, line: &DecisionLine<'_>) -> Result<(), DecisionErro
     let path = dir.decisions();
     let written = serde_json::to_vec(line).map_err(io::Error::from).and_then(|mut line| {
         line.push(b'\n');
-        append_line(&path, &line)
+        rotate::append_line(&path, &line)
     });
     written.map_err(|source| DecisionError { path, source })
 }
@@ -163,20 +161,6 @@ fn shortened(text: &str) -> String {
     if kept.len() < text.len() { format!("{kept}…") } else { text.to_owned() }
 }
 
-/// Appends `line`, whole or not at all. A torn last line is ended, so that it stays a line of its own.
-fn append_line(path: &Path, line: &[u8]) -> io::Result<()> {
-    rotate::append(path, line, rotate::LIMIT, atomic::open_append_no_link, end_torn)
-}
-
-fn end_torn(file: &mut File) -> io::Result<()> {
-    let length = file.metadata()?.len();
-    let mut last = [b'\n'];
-    if length > 0 {
-        file.read_exact_at(&mut last, length - 1)?;
-    }
-    if last == *b"\n" { Ok(()) } else { file.write_all(b"\n") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,14 +169,14 @@ mod tests {
     fn a_torn_line_stays_a_line_of_its_own_and_links_and_pipes_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("decisions.jsonl");
-        append_line(&path, b"one\n").unwrap();
+        rotate::append_line(&path, b"one\n").unwrap();
         std::fs::write(&path, "one\ntor").unwrap();
-        append_line(&path, b"two\n").unwrap();
+        rotate::append_line(&path, b"two\n").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "one\ntor\ntwo\n");
         std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
         sys::fifo::make(&folder.path().join("pipe")).unwrap();
         for name in ["link", "pipe"] {
-            assert!(append_line(&folder.path().join(name), b"x\n").is_err(), "{name}");
+            assert!(rotate::append_line(&folder.path().join(name), b"x\n").is_err(), "{name}");
         }
     }
 }

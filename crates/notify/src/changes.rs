@@ -1,0 +1,229 @@
+//! Decides which events are news: one message per change, not per beat.
+//!
+//! A heartbeat's trouble is told once, until its outcome or its text changes (numbers in it don't count: "9 days old" is
+//! not news after "8 days old"). After a message, the next one about the same heartbeat waits for the cooldown; only
+//! what is still true then is told.
+
+use crate::event::Event;
+use crate::state::{Held, State};
+use jiff::civil::Time;
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp, ToSpan};
+use murmur_core::config::notify::{EventKind, Notify};
+use murmur_core::outcome::Kind;
+use std::fmt::Write as _;
+use sys::clock::rfc3339;
+
+/// The end of a beat.
+#[derive(Debug, Clone)]
+pub struct Beat<'a> {
+    /// The heartbeat's id.
+    pub id: &'a str,
+    /// Its outcome.
+    pub outcome: Kind,
+    /// Whether it waits for an answer, which is told as the request.
+    pub is_waiting: bool,
+    /// Whether a person stopped it.
+    pub was_stopped: bool,
+    /// What it cost, in US dollars.
+    pub cost_usd: Option<f64>,
+    /// What is to be said about it; its kind doesn't matter.
+    pub event: Event,
+}
+
+/// The digest lists at most so many heartbeats.
+const LISTED: usize = 50;
+
+/// Takes in the end of a beat, and returns what is to be told now.
+pub fn beat_ended(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Timestamp) -> Option<Event> {
+    let name = beat.event.heartbeat.clone().unwrap_or_default();
+    let tally = state.tally.entry(name).or_default();
+    *tally.outcomes.entry(beat.outcome.to_string()).or_default() += 1;
+    tally.cost_usd += beat.cost_usd.unwrap_or_default();
+    // Neither a skipped beat nor one that a person stopped or has yet to answer says how the heartbeat is.
+    let kind = match beat.outcome {
+        _ if beat.is_waiting || beat.was_stopped => return None,
+        Kind::Skipped => return None,
+        Kind::Ok => None,
+        Kind::Attention => Some(EventKind::Attention),
+        Kind::Error => Some(EventKind::Error),
+        Kind::Limited => Some(EventKind::Limited),
+    };
+    let known = state.heartbeats.entry(beat.id.to_owned()).or_default();
+    let fingerprint = kind.map_or_else(String::new, |kind| fingerprint(kind, &beat.event.text));
+    if fingerprint == known.told {
+        known.held = None;
+        return None;
+    }
+    let event = Event { kind: kind.unwrap_or(EventKind::Recovered), ..beat.event };
+    let cooldown = SignedDuration::try_from(notify.cooldown.duration()).unwrap_or(SignedDuration::MAX);
+    let due = known.told_at.and_then(|at| at.checked_add(cooldown).ok()).filter(|due| *due > now);
+    match due {
+        Some(due) => {
+            known.held = Some(Held { event, fingerprint, due });
+            None
+        }
+        None => {
+            (known.told, known.told_at, known.held) = (fingerprint, Some(now), None);
+            Some(event)
+        }
+    }
+}
+
+/// What is to be told now because a cooldown is over.
+pub fn cooled_down(state: &mut State, now: Timestamp) -> Vec<Event> {
+    let mut events = Vec::new();
+    for heartbeat in state.heartbeats.values_mut() {
+        if let Some(held) = heartbeat.held.take_if(|held| held.due <= now) {
+            (heartbeat.told, heartbeat.told_at) = (held.fingerprint, Some(now));
+            events.push(held.event);
+        }
+    }
+    events
+}
+
+/// The daily digest, if it is due; the first one a day after notifications were set up.
+pub fn digest(state: &mut State, notify: &Notify, now: Timestamp, zone: &TimeZone) -> Option<Event> {
+    let at = notify.digest?;
+    let last = *state.digested_at.get_or_insert(now);
+    if next_digest(at, last, zone)? > now {
+        return None;
+    }
+    state.digested_at = Some(now);
+    let tally = std::mem::take(&mut state.tally);
+    let mut text = String::new();
+    for (name, tally) in tally.iter().take(LISTED) {
+        let outcomes: Vec<String> =
+            tally.outcomes.iter().map(|(outcome, count)| format!("{count} {outcome}")).collect();
+        let _infallible = write!(text, "{name}: {}", outcomes.join(", "));
+        if tally.cost_usd > 0.0 {
+            let _infallible = write!(text, ", ${:.2}", tally.cost_usd);
+        }
+        text.push('\n');
+    }
+    if tally.len() > LISTED {
+        let _infallible = writeln!(text, "and {} more heartbeats; see: murmur usage", tally.len() - LISTED);
+    }
+    if tally.is_empty() {
+        text.push_str("No beat has run since the last digest.");
+    }
+    text.truncate(text.trim_end().len());
+    Some(Event::new(EventKind::Digest, rfc3339(now), text))
+}
+
+/// When [`cooled_down`] or [`digest`] has something to do.
+#[must_use]
+pub fn wake_at(state: &State, notify: &Notify, zone: &TimeZone) -> Option<Timestamp> {
+    let held = state.heartbeats.values().filter_map(|heartbeat| Some(heartbeat.held.as_ref()?.due));
+    let digest = notify.digest.and_then(|at| next_digest(at, state.digested_at?, zone));
+    held.chain(digest).min()
+}
+
+/// The first time after `last` that clocks show `at`.
+fn next_digest(at: Time, last: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+    let local = last.to_zoned(zone.clone());
+    let on = |date: jiff::civil::Date| Some(date.to_datetime(at).to_zoned(zone.clone()).ok()?.timestamp());
+    let today = on(local.date())?;
+    if today > last { Some(today) } else { on(local.date().checked_add(1.day()).ok()?) }
+}
+
+/// What tells trouble from other trouble: its kind and its text without numbers.
+fn fingerprint(kind: EventKind, text: &str) -> String {
+    let mut plain = format!("{} ", kind.word());
+    let mut in_number = false;
+    for letter in text.chars().take(300) {
+        let is_digit = letter.is_ascii_digit();
+        if !is_digit {
+            plain.push(letter);
+        } else if !in_number {
+            plain.push('#');
+        }
+        in_number = is_digit;
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(minute: i64) -> Timestamp {
+        "2026-02-03T10:00:00Z".parse::<Timestamp>().unwrap() + SignedDuration::from_mins(minute)
+    }
+
+    fn end(state: &mut State, outcome: Kind, text: &str, minute: i64) -> Option<String> {
+        let event = Event {
+            heartbeat: Some("site".to_owned()),
+            ..Event::new(EventKind::Test, rfc3339(at(minute)), text)
+        };
+        let beat =
+            Beat { id: "/site", outcome, is_waiting: false, was_stopped: false, cost_usd: Some(0.5), event };
+        beat_ended(state, beat, &Notify::default(), at(minute)).map(said)
+    }
+
+    fn said(event: Event) -> String {
+        format!("{} {}", event.kind.word(), event.text)
+    }
+
+    #[test]
+    fn trouble_is_told_once_until_it_changes_or_ends() {
+        let mut state = State::default();
+        for (minute, outcome, text, expected) in [
+            (0, Kind::Ok, "", None),
+            (30, Kind::Attention, "the backup is 8 days old", Some("attention the backup is 8 days old")),
+            (60, Kind::Attention, "the backup is 9 days old", None),
+            (90, Kind::Attention, "the disk is full", Some("attention the disk is full")),
+            (120, Kind::Skipped, "nothing changed", None),
+            (150, Kind::Error, "exit code 1", Some("error exit code 1")),
+            (180, Kind::Error, "exit code 2", None),
+            (210, Kind::Ok, "", Some("recovered ")),
+            (240, Kind::Ok, "", None),
+            (270, Kind::Limited, "five_hour limit", Some("limited five_hour limit")),
+        ] {
+            assert_eq!(end(&mut state, outcome, text, minute).as_deref(), expected, "{minute}");
+        }
+    }
+
+    #[test]
+    fn during_the_cooldown_only_the_last_state_is_told_afterwards() {
+        let mut state = State::default();
+        assert!(end(&mut state, Kind::Error, "a", 0).is_some());
+        assert!(end(&mut state, Kind::Ok, "", 1).is_none());
+        assert!(end(&mut state, Kind::Error, "b", 2).is_none());
+        assert_eq!(wake_at(&state, &Notify::default(), &TimeZone::UTC), Some(at(10)));
+        assert_eq!(cooled_down(&mut state, at(9)), []);
+        let events: Vec<String> = cooled_down(&mut state, at(10)).into_iter().map(said).collect();
+        assert_eq!(events, ["error b"]);
+        // Flapping that ends where it began is no news.
+        assert!(end(&mut state, Kind::Ok, "", 12).is_none());
+        assert!(end(&mut state, Kind::Error, "b", 13).is_none());
+        assert_eq!(wake_at(&state, &Notify::default(), &TimeZone::UTC), None);
+    }
+
+    #[test]
+    fn a_beat_that_was_stopped_or_waits_is_not_news() {
+        let mut state = State::default();
+        for (is_waiting, was_stopped) in [(true, false), (false, true)] {
+            let event = Event::new(EventKind::Test, String::new(), "x");
+            let beat =
+                Beat { id: "/site", outcome: Kind::Error, is_waiting, was_stopped, cost_usd: None, event };
+            assert_eq!(beat_ended(&mut state, beat, &Notify::default(), at(0)), None);
+        }
+    }
+
+    #[test]
+    fn the_digest_counts_the_beats_of_a_day() {
+        let notify = Notify { digest: Some(Time::constant(11, 0, 0, 0)), ..Notify::default() };
+        let mut state = State::default();
+        assert_eq!(digest(&mut state, &notify, at(0), &TimeZone::UTC), None);
+        let _told = end(&mut state, Kind::Ok, "", 5);
+        let _told = end(&mut state, Kind::Error, "x", 6);
+        assert_eq!(wake_at(&state, &notify, &TimeZone::UTC), Some(at(60)));
+        assert_eq!(digest(&mut state, &notify, at(59), &TimeZone::UTC), None);
+        let event = digest(&mut state, &notify, at(60), &TimeZone::UTC).unwrap();
+        assert_eq!(event.text, "site: 1 error, 1 ok, $1.00");
+        assert_eq!(wake_at(&state, &notify, &TimeZone::UTC), Some(at(60 + 24 * 60)));
+        let event = digest(&mut state, &notify, at(60 + 24 * 60), &TimeZone::UTC).unwrap();
+        assert_eq!(event.text, "No beat has run since the last digest.");
+    }
+}

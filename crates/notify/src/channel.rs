@@ -1,0 +1,99 @@
+//! Sends a message through a channel. Blocks, for at most [`LIMIT`].
+
+mod chat;
+mod email;
+mod ntfy;
+mod program;
+mod telegram;
+mod webhook;
+
+use crate::message::{Action, Message};
+use jiff::Timestamp;
+use murmur_core::config::notify::{Destination, Token};
+use murmur_core::config::secret_file;
+use murmur_core::config::settings::Secret;
+use std::path::Path;
+use std::time::Duration;
+use sys::error::{Failure, Hinted};
+
+pub use crate::http::SendError;
+pub(crate) use ntfy::headers as ntfy_headers;
+pub(crate) use telegram::method as telegram_method;
+
+/// How long one delivery may take.
+pub const LIMIT: Duration = Duration::from_secs(20);
+
+/// What was sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// The message's id, as the channel counts.
+    pub message: Option<i64>,
+}
+
+/// How much of a message's body a channel shows.
+#[must_use]
+pub fn shows_all(destination: &Destination, message: &Message) -> bool {
+    match destination {
+        Destination::Ntfy { .. } => message.cut(ntfy::MOST).1,
+        Destination::Telegram { .. } => message.cut(telegram::MOST).1,
+        _ => true,
+    }
+}
+
+/// Sends `message`. Relative paths of files with secrets are relative to `folder`, which has config.toml.
+pub fn send(
+    destination: &Destination,
+    message: &Message,
+    folder: &Path,
+    now: Timestamp,
+) -> Result<Sent, SendError> {
+    match destination {
+        Destination::Command { argv } => program::command(argv, message),
+        Destination::Desktop => program::desktop(message),
+        Destination::Email { to, sendmail } => email::send(to, sendmail, message),
+        Destination::Webhook { url, format, secret } => {
+            let secret = reveal(secret.as_ref(), folder)?;
+            webhook::send(url, *format, secret.as_ref(), message, now)
+        }
+        Destination::Ntfy { server, topic, token, answers } => {
+            let token = reveal(token.as_ref(), folder)?;
+            ntfy::send(server, topic, token.as_ref(), answers.as_deref(), message)
+        }
+        Destination::Telegram { server, token, chat, .. } => match reveal(Some(token), folder)? {
+            Some(token) => telegram::send(server, &token, *chat, message),
+            None => Ok(Sent::default()),
+        },
+    }
+}
+
+/// Tells a person what became of an answer. Best effort.
+pub fn acknowledge(destination: &Destination, folder: &Path, callback: Option<&str>, text: &str) {
+    let secret = |token: Option<&Token>| reveal(token, folder).ok().flatten();
+    // The answer counts all the same, and is in notifications.jsonl.
+    let _best_effort = match destination {
+        Destination::Telegram { server, token, chat, .. } => secret(Some(token))
+            .map(|token| telegram::acknowledge(server, &token, *chat, callback, text).map(drop)),
+        Destination::Ntfy { server, topic, token, .. } => {
+            Some(ntfy::acknowledge(server, topic, secret(token.as_ref()).as_ref(), text).map(drop))
+        }
+        _ => None,
+    };
+}
+
+/// The secret itself.
+pub(crate) fn reveal(token: Option<&Token>, folder: &Path) -> Result<Option<Secret>, Failure> {
+    let secret = match token {
+        None => return Ok(None),
+        Some(Token::Given(secret)) => secret.clone(),
+        Some(Token::File(path)) => secret_file::read(&folder.join(path)).map_err(|error| error.failure())?,
+    };
+    Ok(Some(Secret::new(secret.reveal().trim().to_owned())))
+}
+
+/// The buttons' texts and answers.
+fn buttons(message: &Message) -> impl Iterator<Item = &Action> {
+    message.actions.iter()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! What must survive a restart. One process writes it, after each change and before anything is sent.
+
+use crate::event::Event;
+use crate::tokens::Issued;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+use sys::error::Failure;
+use sys::failure;
+use sys::versioned::{self, ReadError};
+
+/// The contents of notify.json.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct State {
+    /// Up to where the journal was read.
+    pub journal: Option<Journal>,
+    /// What was told of each heartbeat, by its id.
+    pub heartbeats: BTreeMap<String, Heartbeat>,
+    /// The open requests that were told.
+    pub requests: BTreeSet<String>,
+    /// What is still to be delivered, oldest first.
+    pub outbox: Vec<Entry>,
+    /// The state of each channel.
+    pub channels: BTreeMap<String, ChannelState>,
+    /// The tokens that may still come back.
+    pub tokens: Vec<Issued>,
+    /// When the last digest was made.
+    pub digested_at: Option<Timestamp>,
+    /// How each heartbeat's beats ended since then, by its name.
+    pub tally: BTreeMap<String, Tally>,
+    /// The number of the next entry.
+    pub next: u64,
+}
+
+/// A position in the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Journal {
+    /// The file's inode.
+    pub inode: u64,
+    /// The end of a line, in bytes.
+    pub end: u64,
+}
+
+/// What was told of a heartbeat.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Heartbeat {
+    /// What was told last; empty if all is well.
+    pub told: String,
+    /// When.
+    pub told_at: Option<Timestamp>,
+    /// What is to be told once the cooldown is over.
+    pub held: Option<Held>,
+}
+
+/// What is to be told later, if nothing changes until then.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// The event.
+    pub event: Event,
+    /// What tells it from others.
+    pub fingerprint: String,
+    /// When to tell it.
+    pub due: Timestamp,
+}
+
+/// An event that a channel has to deliver.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its number.
+    pub id: u64,
+    /// The channel.
+    pub channel: String,
+    /// Since when.
+    pub since: Timestamp,
+    /// The event.
+    pub event: Event,
+}
+
+/// The state of a channel.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ChannelState {
+    /// How many deliveries have failed in a row.
+    pub failures: u32,
+    /// The last error.
+    pub error: Option<String>,
+    /// When to try the next delivery.
+    pub retry_at: Option<Timestamp>,
+    /// When the last messages were sent, to limit their number.
+    pub sent: Vec<Timestamp>,
+    /// Up to which update answers were read, as the channel counts.
+    pub read: Option<String>,
+}
+
+/// How a heartbeat's beats ended.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Tally {
+    /// How many beats ended with each outcome.
+    pub outcomes: BTreeMap<String, u64>,
+    /// What they cost, in US dollars.
+    pub cost_usd: f64,
+}
+
+impl State {
+    /// Reads the file at `path`; a missing one is empty.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        match versioned::read(path) {
+            Ok(state) => Ok(state.unwrap_or_default()),
+            Err(ReadError::Io(error)) => Err(failure!("cannot read {}", path.display()).because(&error)),
+            Err(ReadError::Foreign) => Err(failure!(
+                "{} is not what murmur writes, so undelivered notifications are lost", path.display();
+                "it is replaced at the next notification"
+            )),
+        }
+    }
+
+    /// Replaces the file at `path`.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        versioned::write(path, self)
+    }
+}

@@ -1,0 +1,264 @@
+//! Single-use tokens with which a person answers a request from a message.
+//!
+//! A token is bound to its channel, its request and the hash of the call's input, and expires with the request. Only its
+//! hash is kept. It never allows a call for good.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::io;
+
+/// The length of a token: 128 bits in hexadecimal digits.
+const DIGITS: usize = 32;
+
+/// A token that was sent, without the token itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Issued {
+    /// The SHA-256 of the token, in hexadecimal digits.
+    pub hash: String,
+    /// The channel that it was sent through.
+    pub channel: String,
+    /// The request that it answers.
+    pub request: String,
+    /// The SHA-256 of the call's input, as shown.
+    pub input: String,
+    /// Whether it may allow the call: only if all of it was shown.
+    pub may_allow: bool,
+    /// The labels that answer a question.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+    /// When it expires, if ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// The id of the message that has it, as the channel counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<i64>,
+}
+
+/// What a person answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// The call may run.
+    Allow,
+    /// It may not, and why.
+    Deny(Option<String>),
+    /// The option with this number, from 1 on.
+    Choice(usize),
+    /// A text.
+    Text(String),
+}
+
+/// Why an answer was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// Nobody with this id may answer.
+    Sender,
+    /// There is no such token: it was used, has expired or was made up.
+    Unknown,
+    /// The token came through another channel than it was sent through.
+    Channel,
+    /// Its time is up.
+    Expired,
+    /// The call was not shown as a whole, so it can only be denied.
+    NotShown,
+    /// The question has no such answer.
+    NoAnswer,
+}
+
+impl Refusal {
+    /// The reason as text.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Sender => "the sender is not in \"senders\"",
+            Self::Unknown => "the token is not valid: it was used, has expired, or was never sent",
+            Self::Channel => "the token was sent through another channel",
+            Self::Expired => "the request has expired",
+            Self::NotShown => "the message did not show the whole call, so it can only be denied",
+            Self::NoAnswer => "this is not an answer to the request",
+        }
+    }
+}
+
+/// Makes a new token.
+pub fn make() -> io::Result<String> {
+    Ok(hex(&sys::random::bytes::<{ DIGITS / 2 }>()?))
+}
+
+/// The SHA-256 of `bytes`, in hexadecimal digits.
+#[must_use]
+pub fn hash(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _infallible = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Reads `allow TOKEN`, `deny TOKEN`, `3 TOKEN`: what a button sends.
+#[must_use]
+pub fn parse_button(text: &str) -> Option<(Reply, &str)> {
+    let (word, token) = text.trim().split_once(' ')?;
+    let is_token = token.len() == DIGITS && token.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let reply = match word {
+        "allow" => Reply::Allow,
+        "deny" => Reply::Deny(None),
+        number => Reply::Choice(number.parse().ok()?),
+    };
+    is_token.then_some((reply, token))
+}
+
+/// Reads what a person typed in reply to a message.
+#[must_use]
+pub fn parse_text(text: &str) -> Reply {
+    let text = text.trim();
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let rest = rest.trim();
+    match (word.to_ascii_lowercase().as_str(), rest) {
+        ("allow" | "yes", "") => Reply::Allow,
+        ("deny" | "no", "") => Reply::Deny(None),
+        ("deny" | "no", reason) => Reply::Deny(Some(reason.to_owned())),
+        (number, "") if number.parse::<usize>().is_ok() => Reply::Choice(number.parse().unwrap_or_default()),
+        _ => Reply::Text(text.to_owned()),
+    }
+}
+
+/// Uses up the token that `is_it` finds, and with it every token of its request.
+pub fn redeem(
+    tokens: &mut Vec<Issued>,
+    channel: &str,
+    reply: &Reply,
+    now: Timestamp,
+    is_it: impl Fn(&Issued) -> bool,
+) -> Result<Issued, Refusal> {
+    let Some(found) = tokens.iter().find(|token| is_it(token)).cloned() else { return Err(Refusal::Unknown) };
+    if found.channel != channel {
+        return Err(Refusal::Channel);
+    }
+    if found.expires_at.is_some_and(|at| at <= now) {
+        return Err(Refusal::Expired);
+    }
+    let is_question = !found.choices.is_empty();
+    match reply {
+        Reply::Allow if is_question => return Err(Refusal::NoAnswer),
+        Reply::Allow if !found.may_allow => return Err(Refusal::NotShown),
+        Reply::Choice(number) if *number == 0 || *number > found.choices.len() => {
+            return Err(Refusal::NoAnswer);
+        }
+        Reply::Text(_) if !is_question => return Err(Refusal::NoAnswer),
+        _ => {}
+    }
+    tokens.retain(|token| token.request != found.request);
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn issued(token: &str, request: &str) -> Issued {
+        Issued {
+            hash: hash(token.as_bytes()),
+            channel: "phone".to_owned(),
+            request: request.to_owned(),
+            input: String::new(),
+            may_allow: true,
+            choices: Vec::new(),
+            expires_at: Some("2026-02-03T10:00:00Z".parse().unwrap()),
+            message: None,
+        }
+    }
+
+    fn redeem_at(
+        tokens: &mut Vec<Issued>,
+        channel: &str,
+        token: &str,
+        reply: Reply,
+        at: &str,
+    ) -> Result<String, Refusal> {
+        let known = hash(token.as_bytes());
+        let used = redeem(tokens, channel, &reply, at.parse().unwrap(), |issued| issued.hash == known);
+        used.map(|used| used.request)
+    }
+
+    #[test]
+    fn a_token_works_once_in_its_channel_before_it_expires() {
+        const NOW: &str = "2026-02-03T09:59:59Z";
+        let all = || vec![issued("a", "r1"), issued("b", "r1"), issued("c", "r2")];
+        let mut tokens = all();
+        assert_eq!(redeem_at(&mut tokens, "phone", "x", Reply::Allow, NOW), Err(Refusal::Unknown));
+        assert_eq!(redeem_at(&mut tokens, "other", "a", Reply::Allow, NOW), Err(Refusal::Channel));
+        assert_eq!(
+            redeem_at(&mut tokens, "phone", "a", Reply::Allow, "2026-02-03T10:00:00Z"),
+            Err(Refusal::Expired)
+        );
+        assert_eq!(redeem_at(&mut tokens, "phone", "a", Reply::Choice(1), NOW), Err(Refusal::NoAnswer));
+        assert_eq!(
+            redeem_at(&mut tokens, "phone", "a", Reply::Text("go".into()), NOW),
+            Err(Refusal::NoAnswer)
+        );
+        assert_eq!(tokens, all());
+        assert_eq!(redeem_at(&mut tokens, "phone", "a", Reply::Allow, NOW).as_deref(), Ok("r1"));
+        // The other token of the same request is used up as well.
+        for token in ["a", "b"] {
+            assert_eq!(redeem_at(&mut tokens, "phone", token, Reply::Allow, NOW), Err(Refusal::Unknown));
+        }
+        assert_eq!(redeem_at(&mut tokens, "phone", "c", Reply::Deny(None), NOW).as_deref(), Ok("r2"));
+    }
+
+    #[test]
+    fn a_call_that_was_not_shown_can_only_be_denied() {
+        const NOW: &str = "2026-02-03T09:00:00Z";
+        let mut tokens = vec![Issued { may_allow: false, ..issued("a", "r1") }];
+        assert_eq!(redeem_at(&mut tokens, "phone", "a", Reply::Allow, NOW), Err(Refusal::NotShown));
+        assert!(redeem_at(&mut tokens, "phone", "a", Reply::Deny(None), NOW).is_ok());
+    }
+
+    #[test]
+    fn a_question_is_answered_by_a_number_or_a_text() {
+        const NOW: &str = "2026-02-03T09:00:00Z";
+        let all = || vec![Issued { choices: vec!["Red".to_owned()], ..issued("a", "r1") }];
+        for (reply, works) in [
+            (Reply::Choice(1), true),
+            (Reply::Choice(0), false),
+            (Reply::Choice(2), false),
+            (Reply::Allow, false),
+            (Reply::Text("Green".to_owned()), true),
+            (Reply::Deny(None), true),
+        ] {
+            let redeemed = redeem_at(&mut all(), "phone", "a", reply.clone(), NOW);
+            assert_eq!(redeemed.is_ok(), works, "{reply:?}");
+        }
+    }
+
+    #[test]
+    fn buttons_and_texts_are_read() {
+        let token = make().unwrap();
+        assert_ne!(token, make().unwrap());
+        for (text, expected) in [
+            (format!("allow {token}"), Some(Reply::Allow)),
+            (format!("deny {token}\n"), Some(Reply::Deny(None))),
+            (format!("2 {token}"), Some(Reply::Choice(2))),
+            (format!("always {token}"), None),
+            (format!("allow {token}0"), None),
+            ("allow".to_owned(), None),
+        ] {
+            assert_eq!(parse_button(&text).map(|(reply, _)| reply), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("Allow", Reply::Allow),
+            (" no ", Reply::Deny(None)),
+            ("deny not on a Friday", Reply::Deny(Some("not on a Friday".to_owned()))),
+            ("2", Reply::Choice(2)),
+            ("allow always", Reply::Text("allow always".to_owned())),
+            ("the blue one", Reply::Text("the blue one".to_owned())),
+        ] {
+            assert_eq!(parse_text(text), expected, "{text}");
+        }
+    }
+}
