@@ -31,6 +31,8 @@ mod init;
 mod limits;
 mod log;
 mod man;
+mod notify;
+mod notify_args;
 mod offer;
 mod pause;
 mod pause_args;
@@ -173,6 +175,7 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Run(RunEither { beat, capture }) if capture.command.is_empty() => beat::run(&beat, &env),
         Command::Run(RunEither { capture, .. }) => capture::run_short(&capture),
         Command::Mcp(args) => mcp::run(&args),
+        Command::Notify(args) => notify::run(&args, &env),
         Command::Doctor(args) => doctor::run(&args, &env),
         Command::Gc(args) => gc::run(&args, &env),
         Command::Service(args) => service::run(&args, &env),

@@ -41,6 +41,7 @@
 //! - `beat`: one beat from prompt to journal line
 //! - `hook`: answers Claude Code's hooks: applies `permit`, asks the daemon, and fails closed
 //! - `daemon`: the event loop around a pure state, the broker, the socket, the single instance
+//! - `notifier`: the process that tells a person what happened, and takes their answers
 //! - `doctor`: checks the installation and configuration: one finding per check, with a hint
 //! - `service`: pure: the systemd unit and the launchd agent that run the daemon
 //! - `cli`: one file per command: parse, call, print
@@ -58,6 +59,7 @@ pub mod doctor;
 pub mod gate;
 pub mod hook;
 pub mod host;
+pub mod notifier;
 pub mod outcome;
 pub mod service;
 pub mod transcript;

@@ -12,6 +12,7 @@ pub(super) use super::host_args::{
 };
 use super::inbox_args::{Allow, AnswerQuestions, Deny};
 use super::log::{count, since};
+use super::notify_args::NotifyArgs;
 use super::pause_args::{Pause, Resume};
 pub(super) use super::permission_args::{
     Permission, PermissionCheck, PermissionCommand, PermissionRespond, PermissionRules, Question,
@@ -98,6 +99,7 @@ pub(super) enum Command {
     Rules(Rules),
     Capture(Capture),
     Mcp(Mcp),
+    Notify(NotifyArgs),
     Doctor(Doctor),
     Config(Config),
     Setup(Setup),

@@ -3,6 +3,7 @@
 
 use super::agents_args::AgentCommand;
 use super::args::{Command, HostCommand, ServiceCommand, WorkspacesCommand};
+use super::notify_args::NotifyCommand;
 use super::setup_args::SetupCommand;
 use murmur_rpc::caller;
 use sys::error::Failure;
@@ -30,6 +31,9 @@ pub(super) fn check(command: &Command) -> Result<(), Failure> {
             ServiceCommand::Install { print: false } | ServiceCommand::Uninstall => "change the service",
             _ => return Ok(()),
         },
+        Command::Notify(args) if matches!(args.command, NotifyCommand::Test(_) | NotifyCommand::Run(_)) => {
+            "send notifications"
+        }
         Command::Gc(args) if !args.dry_run => "remove files",
         Command::Record(_) => "start agents",
         Command::Host(args) => match &args.command {

@@ -17,7 +17,7 @@ use body::Body;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::id::AgentId;
 use murmur_core::permit::decision::{By, Verdict};
-use murmur_core::permit::request::{Answer, Request, RequestId, Whom};
+use murmur_core::permit::request::{Answer, Answerer, Request, RequestId, Whom};
 use murmur_core::permit::rules::Action;
 use murmur_store::journal::decisions;
 use murmur_store::journal::deferred::{self, DeferredCall, Folder};
@@ -197,7 +197,7 @@ impl Broker {
     }
 
     fn respond(&mut self, response: Response) -> Result<Row, Failure> {
-        let Response { id, reply, answerer } = response;
+        let Response { id, reply, channel, input_sha256, answerer } = response;
         let request = self.requests.unanswered(&id).map_err(|error| error.failure())?;
         if request.whom == Whom::Model {
             return Err(AnswerError::Unknown(id).failure());
@@ -207,6 +207,11 @@ impl Broker {
             Some(request) => request.map_err(|error| unreadable(&id, &error))?,
             None => return Err(AnswerError::Unknown(id).failure()),
         };
+        let shown = ::notify::tokens::hash(request.input.to_string().as_bytes());
+        if input_sha256.is_some_and(|answered| answered != shown) {
+            return Err(AnswerError::Changed(id).failure());
+        }
+        let answerer = answerer.map(|answerer| Answerer { channel, ..answerer });
         let rule = match reply {
             Reply::Verdict { verdict: Verdict::Allow, always: true, .. } => Some(Action::Allow),
             Reply::Verdict { verdict: Verdict::Deny, always: true, .. } => Some(Action::Deny),

@@ -9,6 +9,7 @@ use murmur_core::config::heartbeat::{Cache, Heartbeat};
 use murmur_core::config::problem::Problem;
 use std::collections::HashMap;
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 use sys::clock;
 use sys::error::Hinted;
@@ -31,6 +32,8 @@ pub const NOTHING_RUNS: &str = "nothing runs until then";
 #[derive(Debug)]
 pub struct ConfigWatcher {
     dir: DataDir,
+    /// config.toml, which the notifier reads.
+    settings: PathBuf,
     cache: Cache,
     has_loaded: bool,
     problems: Vec<String>,
@@ -63,10 +66,11 @@ pub fn ahead_message(ahead: &Problem) -> String {
 impl ConfigWatcher {
     /// Reads nothing yet. `tick` is how often the user wants to check for edits.
     #[must_use]
-    pub fn new(dir: DataDir, time_zone: TimeZone, tick: Option<Duration>) -> Self {
+    pub fn new(dir: DataDir, settings: PathBuf, time_zone: TimeZone, tick: Option<Duration>) -> Self {
         let cache = Cache::new(time_zone);
         Self {
             dir,
+            settings,
             cache,
             has_loaded: false,
             problems: Vec::new(),
@@ -146,7 +150,7 @@ impl ConfigWatcher {
     /// Watches everything that defines `heartbeats`, or ticks where that is not possible. Paths are added again each time, as
     /// they may have been created or replaced; new ones cause a reload.
     fn watch(&mut self, heartbeats: &[Heartbeat]) {
-        let places = watch_paths::edits(&self.dir, heartbeats);
+        let places = watch_paths::edits(&self.dir, &self.settings, heartbeats);
         let added = match &mut self.watch {
             Some(watch) => watch.add(places),
             // The files may have changed between being read and being watched.
@@ -205,7 +209,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
         std::fs::write(dir.config(), "{}").unwrap();
-        let mut watcher = ConfigWatcher::new(dir, TimeZone::UTC, None);
+        let mut watcher = ConfigWatcher::new(dir, PathBuf::new(), TimeZone::UTC, None);
         assert!(watcher.reload().0.is_empty());
         // Nothing was touched, but there is exactly one more reload.
         assert!(matches!(watcher.next_event().await, ConfigEvent::Settled));

@@ -23,6 +23,7 @@ use super::config_watcher::ConfigWatcher;
 use super::data_folder::{DataFolder, Lost};
 use super::events::Events;
 use super::hosts::Hosts;
+use super::notifier_process::{NotifierPid, NotifierProcess};
 use super::pauses::PauseFile;
 use super::processes::Processes;
 use super::rpc_handlers::{Command, ReplyTo, RpcHandlers, StartedBeat};
@@ -116,10 +117,12 @@ pub async fn serve(
     let models = Models::new(&setup.user.settings, setup.keys.clone());
     let (about, dir) = (Ping::new(started, setup.foreground, setup.tick), setup.dir.clone());
     let (known_path, stopping) = (Arc::clone(&login_path), Arc::clone(&is_stopping));
-    let handlers = RpcHandlers::new(about, stopping, command_sender, dir, known_path, models);
+    let notifier = NotifierPid::default();
+    let handlers =
+        RpcHandlers::new(about, stopping, command_sender, dir, known_path, models, notifier.clone());
     let (_no_other, next) = mpsc::channel(1);
     let mut talking = tokio::spawn(murmur_rpc::serve::serve(listener, next, handlers, is_over));
-    let mut runner = Runner::new(setup, started, is_stopping, log)?;
+    let mut runner = Runner::new(setup, started, is_stopping, notifier, log)?;
     let login = async {
         let path = find::login_path(&shell, &own, LOGIN).await;
         login_path.get_or_init(|| path).clone()
@@ -166,6 +169,7 @@ impl<L: FnMut(&str)> Runner<L> {
         setup: Setup,
         started: Timestamp,
         is_stopping: Arc<AtomicBool>,
+        notifier: NotifierPid,
         mut log: L,
     ) -> Result<Self, ServeError> {
         let Setup { dir, folder, time_zone, tick, user, claude, captures, .. } = setup;
@@ -182,7 +186,8 @@ impl<L: FnMut(&str)> Runner<L> {
         let events = Events::new(&dir);
         let sources = Sources {
             folder,
-            config: ConfigWatcher::new(dir.clone(), time_zone, tick),
+            config: ConfigWatcher::new(dir.clone(), user.settings.settings(), time_zone, tick),
+            notifier: NotifierProcess::new(dir.root(), user.settings.settings(), notifier),
             beats: Watch::new(watch_paths::beats(&dir)).ok(),
             alarm: Alarm::new()?,
             timeout_at: None,
@@ -245,6 +250,12 @@ impl<L: FnMut(&str)> Runner<L> {
         Ok(())
     }
 
+    pub(super) fn log_notifier(&mut self, started: io::Result<()>) {
+        if let Err(error) = started {
+            (self.log)(&format!("cannot start the notifier: {error}"));
+        }
+    }
+
     fn path_found(&mut self, path: OsString) {
         self.path = Some(path.into());
         match self.sources.folder.check() {
@@ -293,6 +304,10 @@ impl<L: FnMut(&str)> Runner<L> {
             Input::Write(Task::Retry) => {
                 let retried = self.write_behind.retry();
                 self.log_error(retried);
+            }
+            Input::NotifierEnded => {
+                let started = self.sources.notifier.start();
+                self.log_notifier(started);
             }
             Input::Hosts(event) => {
                 let news = self.sources.hosts.handle(event);

@@ -5,18 +5,29 @@ use std::path::Path;
 use sys::paths::DataDir;
 use sys::watch::Place;
 
-/// config.json, approved.json, paused.json, and every file and folder that defines `heartbeats` or may define new ones. Lazy, as there
+/// config.json, approved.json, paused.json, config.toml at `settings`, and every file and folder that defines `heartbeats` or may define new ones. Lazy, as there
 /// may be thousands.
-pub fn edits<'a>(dir: &DataDir, heartbeats: &'a [Heartbeat]) -> impl Iterator<Item = Place> + 'a {
+pub fn edits<'a>(
+    dir: &DataDir,
+    settings: &Path,
+    heartbeats: &'a [Heartbeat],
+) -> impl Iterator<Item = Place> + 'a {
     let own = Place::new(dir.root(), &["config.json", "approved.json", "paused.json"]);
     // config.json may be a symlink into another folder, such as a dotfiles repository.
     let real = dir.config().canonicalize().ok();
     let folder = real.as_deref().and_then(Path::parent).filter(|folder| *folder != dir.root());
     let target = folder.map(|folder| Place::new(folder, &[]));
+    let settings = settings.parent().and_then(|folder| match folder.is_dir() {
+        true => Some(Place::new(folder, &["config.toml"])),
+        false => Place::coming(folder),
+    });
     // Heartbeats of one workspace are adjacent.
     let workspaces = heartbeats.chunk_by(|one, next| one.workspace == next.workspace);
     let workspaces = workspaces.filter_map(<[Heartbeat]>::first);
-    std::iter::once(own).chain(target).chain(workspaces.flat_map(|first| workspace(&first.workspace)))
+    std::iter::once(own)
+        .chain(target)
+        .chain(settings)
+        .chain(workspaces.flat_map(|first| workspace(&first.workspace)))
 }
 
 /// One workspace: its folder, `heartbeats/`, and every folder in that, even without a file.

@@ -74,6 +74,7 @@ mod messages;
 mod names;
 #[cfg(test)]
 mod not_files;
+mod notify;
 #[cfg(test)]
 mod packaging;
 #[cfg(test)]

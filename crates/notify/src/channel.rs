@@ -7,9 +7,10 @@ mod program;
 mod telegram;
 mod webhook;
 
+use crate::http::Call;
 use crate::message::{Action, Message};
 use jiff::Timestamp;
-use murmur_core::config::notify::{Destination, Token};
+use murmur_core::config::notify::{Address, Destination, Token};
 use murmur_core::config::secret_file;
 use murmur_core::config::settings::Secret;
 use std::path::Path;
@@ -78,6 +79,29 @@ pub fn acknowledge(destination: &Destination, folder: &Path, callback: Option<&s
         }
         _ => None,
     };
+}
+
+/// Calls the monitor at `address` with `suffix` after its path, the beat as its run, and `text`. Tries three times.
+pub fn ping(address: &Address, suffix: &str, beat: Option<&str>, text: &str) -> Result<(), SendError> {
+    let (path, query) = address.reveal().split_once('?').unwrap_or((address.reveal(), ""));
+    let run = beat.map(|beat| format!("rid={beat}"));
+    let query: Vec<&str> =
+        [query, run.as_deref().unwrap_or_default()].into_iter().filter(|part| !part.is_empty()).collect();
+    let mark = if query.is_empty() { "" } else { "?" };
+    let url = format!("{}{suffix}{mark}{}", path.trim_end_matches('/'), query.join("&"));
+    let body = text.chars().take(2000).collect::<String>().into_bytes();
+    let body = Some(("text/plain; charset=utf-8", body));
+    let call = Call { url, host: address.host(), body, headers: Vec::new(), limit: LIMIT };
+    let mut result = crate::http::send(&call);
+    for wait in [2, 10] {
+        if result.as_ref().err().is_none_or(|error| error.is_final) {
+            break;
+        }
+        // A timer: nothing unparks this thread.
+        std::thread::park_timeout(Duration::from_secs(wait));
+        result = crate::http::send(&call);
+    }
+    result.map(drop)
 }
 
 /// The secret itself.

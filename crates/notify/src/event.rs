@@ -1,4 +1,4 @@
-//! What happened, as programs get it on stdin and webhooks as JSON (docs/reference/notifications.md).
+//! What happened, as programs get it on stdin and webhooks as JSON (docs/guide/notifications.md).
 
 use murmur_core::config::notify::EventKind;
 use serde::{Deserialize, Serialize};

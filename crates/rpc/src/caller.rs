@@ -97,6 +97,12 @@ impl Caller {
         if peer.is_there() { standing } else { CallerRole::Unknown }
     }
 
+    /// Whether it is the process `pid`.
+    #[must_use]
+    pub fn is_process(&self, pid: u32) -> bool {
+        self.peer.as_ref().is_some_and(|peer| peer.pid() == pid && peer.is_there())
+    }
+
     /// Whether it runs one of these programs, under any name. Always true on systems other than Linux.
     #[must_use]
     pub fn runs(&self, programs: &[&Path]) -> bool {
@@ -120,7 +126,7 @@ impl Caller {
     pub fn answerer(&self) -> Option<Answerer> {
         let pid = self.peer.as_ref()?.pid();
         let program = ancestors::name(pid).map(|name| String::from_utf8_lossy(&name).into_owned());
-        Some(Answerer { pid, program, terminal: peer::terminal(pid) })
+        Some(Answerer { pid, program, terminal: peer::terminal(pid), channel: None })
     }
 
     /// Fails unless a person is asking. `what` completes "agents cannot …".

@@ -275,6 +275,18 @@ impl DataDir {
         self.root.join("decisions.jsonl")
     }
 
+    /// What was told to a person, and what is still to be delivered.
+    #[must_use]
+    pub fn notify(&self) -> PathBuf {
+        self.root.join("notify.json")
+    }
+
+    /// Deliveries, and answers that came from channels.
+    #[must_use]
+    pub fn notifications(&self) -> PathBuf {
+        self.root.join("notifications.jsonl")
+    }
+
     /// What agents wrote lately that murmur doesn't know.
     #[must_use]
     pub fn unknown(&self) -> PathBuf {

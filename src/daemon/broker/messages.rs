@@ -55,6 +55,12 @@ pub struct Response {
     /// What is answered.
     #[serde(flatten)]
     pub reply: Reply,
+    /// The channel of notifications that the answer came through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// The SHA-256 of the input that was answered, in hexadecimal digits; another input isn't answered.
+    #[serde(default, rename = "inputSha256", skip_serializing_if = "Option::is_none")]
+    pub input_sha256: Option<String>,
     /// Who answers; set by the daemon, not the client.
     #[serde(skip)]
     pub answerer: Option<Answerer>,

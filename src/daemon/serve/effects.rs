@@ -147,6 +147,8 @@ impl<L: FnMut(&str)> Runner<L> {
     }
 
     fn reload(&mut self) -> Option<Event> {
+        let started = self.sources.notifier.reload();
+        self.log_notifier(started);
         let (problems, configuration) = self.sources.config.reload();
         problems.iter().for_each(|problem| (self.log)(problem));
         let mut configuration = configuration?;

@@ -3,6 +3,7 @@
 use crate::daemon::config_watcher::{ConfigEvent, ConfigWatcher, changed};
 use crate::daemon::data_folder::DataFolder;
 use crate::daemon::hosts::{HostEvent, Hosts};
+use crate::daemon::notifier_process::NotifierProcess;
 use crate::daemon::processes::Exit;
 use crate::daemon::processes::Processes;
 use crate::daemon::state::{Event, State};
@@ -20,6 +21,7 @@ use tokio::time::Instant;
 pub(super) struct Sources {
     pub(super) folder: DataFolder,
     pub(super) config: ConfigWatcher,
+    pub(super) notifier: NotifierProcess,
     /// Notices that a process started or ended a beat, or wrote to the journal.
     pub(super) beats: Option<Watch>,
     pub(super) alarm: Alarm,
@@ -39,6 +41,8 @@ pub(super) enum Input {
     ConfigChanged(io::Result<()>),
     /// A task of [`WriteBehind`] is due.
     Write(Task),
+    /// The notifier has ended and is to be started again.
+    NotifierEnded,
     /// Something about a host.
     Hosts(HostEvent),
     /// Something about agents that may be stuck.
@@ -72,6 +76,7 @@ impl Sources {
             task = write_behind.next_task(), if runs => Input::Write(task),
             changed = changed(&mut self.beats) => Input::Event(self.beats_changed(&changed, dir)),
             changed = self.triggers.changed(), if runs => Input::Event(Event::FilesChanged(changed)),
+            () = self.notifier.ended(), if runs => Input::NotifierEnded,
             event = self.hosts.next_event(), if runs => Input::Hosts(event),
             event = self.stuck_monitor.next_event(), if runs => Input::Agents(event),
             () = at(self.timeout_at) => {

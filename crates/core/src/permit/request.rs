@@ -276,6 +276,9 @@ pub struct Answerer {
     /// Its terminal, such as `/dev/pts/3`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terminal: Option<String>,
+    /// The channel of notifications that the answer came through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
 }
 
 #[cfg(test)]

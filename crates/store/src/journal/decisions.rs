@@ -163,8 +163,6 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn a_torn_line_stays_a_line_of_its_own_and_links_and_pipes_are_refused() {
         let folder = tempfile::tempdir().unwrap();

@@ -85,5 +85,5 @@ fn a_fifo_in_place_of_a_key_does_not_block() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("key");
     sys::fifo::make(&path).unwrap();
-    assert!(matches!(read(&path), Err(AccessError::NotAFile(_))));
+    assert!(matches!(secret_file::read(&path), Err(SecretFileError::NotAFile(_))));
 }

@@ -1,0 +1,112 @@
+//! `murmur notify`: tests the channels, shows what was sent, and runs the notifier for the daemon.
+
+use super::notify_args::{Log, NotifyArgs, NotifyCommand, Test};
+use super::style::plain_line;
+use super::user_env::UserEnv;
+use crate::notifier;
+use ::notify::channel;
+use ::notify::event::Event;
+use ::notify::log::Line;
+use ::notify::message::Message;
+use anyhow::bail;
+use derun::cli::stdout::stdout;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use murmur_core::config::notify::{EventKind, Notify};
+use murmur_core::config::settings::Settings;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use sys::clock;
+use sys::error::Failure;
+use sys::failure;
+use sys::text::Shown;
+
+pub(super) fn run(args: &NotifyArgs, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        NotifyCommand::Test(args) => test(args, env),
+        NotifyCommand::Log(args) => log(args, env),
+        NotifyCommand::Run(_) => {
+            let (notify, folder) = settings(env)?;
+            let dir = env.read_data_dir()?;
+            super::runtime()?.block_on(notifier::run(&dir, folder, notify))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// The settings, and the folder of config.toml.
+fn settings(env: &UserEnv) -> anyhow::Result<(Notify, PathBuf)> {
+    let path = env.settings_dir()?.settings();
+    let notify = Settings::read(&path)?.notify;
+    Ok((notify, path.parent().unwrap_or(&path).to_owned()))
+}
+
+fn test(args: &Test, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let path = env.settings_dir()?.settings();
+    let (notify, folder) = settings(env)?;
+    let chosen = args.channel.as_deref();
+    if let Some(name) = chosen.filter(|name| !notify.channels.contains_key(*name)) {
+        let known: Vec<&str> = notify.channels.keys().map(String::as_str).collect();
+        bail!(match known.as_slice() {
+            [] => none(&path),
+            known => failure!("there is no channel {name:?}"; "use one of {}", known.join(", ")),
+        });
+    }
+    if notify.channels.is_empty() {
+        bail!(none(&path));
+    }
+    let now = clock::now();
+    let event = Event::new(EventKind::Test, clock::rfc3339(now), "Notifications from murmur arrive here.");
+    let message = Message::new(vec![event]);
+    let (mut out, mut failed) = (Shown(stdout().lock()), 0);
+    for (name, channel) in notify.channels.iter().filter(|(name, _)| chosen.is_none_or(|only| only == *name))
+    {
+        match channel::send(&channel.destination, &message, &folder, now) {
+            Ok(_) => writeln!(out, "{name}: sent")?,
+            Err(error) => {
+                failed += 1;
+                writeln!(out, "{name}: not sent: {}", error.failure.line())?;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn none(path: &std::path::Path) -> Failure {
+    failure!(
+        "no notifications are configured";
+        "add a channel such as [notify.channels.phone] to {}; see docs/guide/notifications.md", path.display()
+    )
+}
+
+fn log(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let path = env.read_data_dir()?.notifications();
+    let mut lines = Vec::new();
+    let mut backward = murmur_store::journal::read::Backward::open(&path)?;
+    while lines.len() < args.count
+        && let Some(line) = backward.next_line()?
+    {
+        lines.push(line);
+    }
+    let mut out = Shown(stdout().lock());
+    if lines.is_empty() && !args.json {
+        writeln!(out, "nothing was sent yet; try: murmur notify test")?;
+    }
+    let zone = TimeZone::system();
+    for line in lines.iter().rev() {
+        if args.json {
+            out.write_all(line.strip_suffix(b"\n").unwrap_or(line))?;
+            writeln!(out)?;
+        } else if let Ok(line) = serde_json::from_slice::<Line>(&line[..]) {
+            let at = line.ts.parse::<Timestamp>().map(|at| clock::local(at, &zone)).unwrap_or(line.ts);
+            let sender = line.sender.map(|sender| format!(" by {sender}")).unwrap_or_default();
+            let error = line.error.map(|error| format!(": {error}")).unwrap_or_default();
+            let text = format!("{}{sender}{error}", line.what);
+            writeln!(out, "{at}  {:<9}  {}  {}", line.result, line.channel, plain_line(&text))?;
+        }
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,121 @@
+//! The notifier's process: runs while config.toml's `notify` has something to do, restarted when that changes or it ends.
+
+use murmur_core::config::settings::Settings;
+use murmur_rpc::caller::Caller;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use sys::file::Stamp;
+use sys::{notify, process};
+use tokio::process::{Child, Command};
+use tokio::time::Instant;
+
+use super::write_behind::at;
+
+/// How long to wait before a notifier that ended is started again.
+const RESTART: Duration = Duration::from_secs(10);
+
+/// The process, if there is one.
+#[derive(Debug)]
+pub struct NotifierProcess {
+    data_dir: PathBuf,
+    /// config.toml.
+    settings: PathBuf,
+    /// The file as last read.
+    stamp: Option<Stamp>,
+    is_wanted: bool,
+    child: Option<Child>,
+    restart_at: Option<Instant>,
+    pid: NotifierPid,
+}
+
+/// The notifier's process id, or 0: of the daemon's descendants, only it may pass on a person's answers.
+#[derive(Debug, Clone, Default)]
+pub struct NotifierPid(Arc<AtomicU32>);
+
+impl NotifierPid {
+    /// Whether `caller` is the notifier.
+    #[must_use]
+    pub fn is(&self, caller: &Caller) -> bool {
+        let pid = self.0.load(Ordering::Relaxed);
+        pid != 0 && caller.is_process(pid)
+    }
+
+    fn set(&self, pid: Option<u32>) {
+        self.0.store(pid.unwrap_or(0), Ordering::Relaxed);
+    }
+}
+
+impl NotifierProcess {
+    /// Starts nothing yet.
+    #[must_use]
+    pub fn new(data_dir: &Path, settings: PathBuf, pid: NotifierPid) -> Self {
+        let data_dir = data_dir.to_owned();
+        Self { data_dir, settings, stamp: None, is_wanted: false, child: None, restart_at: None, pid }
+    }
+
+    /// Reads config.toml, if it changed, and starts, restarts or stops the process. A file that isn't readable changes
+    /// nothing.
+    pub fn reload(&mut self) -> io::Result<()> {
+        let stamp = Stamp::of(&self.settings);
+        if stamp == self.stamp {
+            return Ok(());
+        }
+        let Ok(settings) = Settings::read(&self.settings) else { return Ok(()) };
+        self.stamp = stamp;
+        self.is_wanted = settings.notify.is_used();
+        self.start()
+    }
+
+    /// Waits until the process has ended and is to be started again.
+    pub async fn ended(&mut self) {
+        if self.restart_at.is_none() {
+            match &mut self.child {
+                Some(child) => {
+                    let pid = &self.pid;
+                    // The id may be reused once the process has been waited for.
+                    let _ended = child.wait().await;
+                    pid.set(None);
+                }
+                None => std::future::pending::<()>().await,
+            }
+            self.child = None;
+            self.restart_at = Some(Instant::now() + RESTART);
+        }
+        at(self.restart_at).await;
+    }
+
+    /// Starts the process, if it is wanted, in place of the one that runs.
+    pub fn start(&mut self) -> io::Result<()> {
+        // Dropping it kills it; what it had to tell is on disk.
+        self.pid.set(None);
+        (self.child, self.restart_at) = (None, None);
+        if !self.is_wanted {
+            return Ok(());
+        }
+        let child = spawn(&self.data_dir);
+        if child.is_err() {
+            self.restart_at = Some(Instant::now() + RESTART);
+        }
+        let child = child?;
+        self.pid.set(child.id());
+        self.child = Some(child);
+        Ok(())
+    }
+}
+
+fn spawn(data_dir: &Path) -> io::Result<Child> {
+    // The running executable, even if its file was replaced.
+    let program = if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { std::env::current_exe()? };
+    let mut command = std::process::Command::new(program);
+    command.arg0("murmur").arg("--data-dir").arg(data_dir).args(["notify", "run"]);
+    notify::keep_from(&mut command);
+    let mut command = Command::from(command);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true);
+    process::bind_to_us(&mut command);
+    command.spawn()
+}

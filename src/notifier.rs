@@ -1,0 +1,230 @@
+//! The notifier: a process of the daemon's that tells a person what happened, and takes their answers (config.toml's
+//! `notify`).
+//!
+//! It is a client of the daemon: it follows its events, reads the journal from where it stopped last time, and answers requests
+//! as any person would. It ends with the daemon's connection, or is killed with the daemon. What it has to tell is on disk
+//! before it is sent, so a restart loses nothing; a message may be sent twice if the notifier dies while it sends.
+//!
+//! The crate `notify` decides and delivers; deliveries, listeners and pings run on threads of their own, so that a server
+//! that hangs delays nothing else.
+
+mod answers;
+mod deliver;
+mod news;
+mod ping;
+
+use crate::daemon::client;
+use ::notify::changes;
+use ::notify::listen::Report;
+use ::notify::log::{self, Line};
+use ::notify::outbox::{self, Batch};
+use ::notify::state::State;
+use anyhow::Context;
+use deliver::Delivery;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use murmur_core::config::notify::Notify;
+use murmur_rpc::client::Client;
+use murmur_rpc::envelope::LAGGED;
+use murmur_store::journal::tail::Tail;
+use news::Names;
+use ping::Ping;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use sys::alarm::Alarm;
+use sys::clock::{self, rfc3339};
+use sys::paths::DataDir;
+use sys::process;
+use tokio::sync::mpsc;
+
+/// How many messages of threads wait for the loop. When full, threads wait.
+const QUEUE: usize = 16;
+
+/// What threads report.
+enum Input {
+    /// A delivery ended.
+    Delivered(Delivery),
+    /// A channel's listener reports something.
+    Heard(String, Report),
+    /// A ping failed.
+    PingFailed(String, String),
+}
+
+/// The notifier's state.
+struct Notifier {
+    dir: DataDir,
+    /// The folder of config.toml.
+    settings: PathBuf,
+    notify: Notify,
+    zone: TimeZone,
+    state: State,
+    tail: Tail,
+    names: Names,
+    /// The channels that are delivering.
+    busy: BTreeSet<String>,
+    threads: mpsc::Sender<Input>,
+}
+
+/// Runs until the daemon ends.
+pub async fn run(dir: &DataDir, settings: PathBuf, notify: Notify) -> anyhow::Result<()> {
+    process::call_ourselves(c"murmur-notify");
+    let mut daemon = client::connect(dir).await.context("cannot reach the daemon")?;
+    let attached = client::attach(&mut daemon, None).await.context("cannot follow the daemon")?;
+    let (threads, mut inputs) = mpsc::channel(QUEUE);
+    let mut notifier = Notifier::new(dir, settings, notify, threads)?;
+    notifier.skip_or_catch_up(&attached);
+    notifier.listen();
+    notifier.read_requests().await;
+    let mut alarm = Alarm::new()?;
+    loop {
+        notifier.step();
+        alarm.set(notifier.wake_at())?;
+        tokio::select! {
+            event = daemon.next_event() => match event {
+                Ok(event) if event.event_type == LAGGED => {
+                    client::attach(&mut daemon, None).await?;
+                    notifier.read_requests().await;
+                }
+                Ok(event) => notifier.on_event(&event.event_type, &event.payload),
+                // The daemon has ended.
+                Err(_) => return Ok(()),
+            },
+            Some(input) = inputs.recv() => notifier.on_input(input).await,
+            woke = alarm.woke() => drop(woke?),
+        }
+    }
+}
+
+impl Notifier {
+    fn new(
+        dir: &DataDir,
+        settings: PathBuf,
+        notify: Notify,
+        threads: mpsc::Sender<Input>,
+    ) -> anyhow::Result<Self> {
+        let state = State::read(&dir.notify()).unwrap_or_else(|failure| {
+            complain(&failure.line());
+            State::default()
+        });
+        let zone = TimeZone::system();
+        let tail = match state.journal {
+            Some(_) => Tail::from_start(dir.journal()),
+            None => Tail::from_end(dir.journal())?,
+        };
+        let (names, busy, dir) = (Names::new(dir, &zone), BTreeSet::new(), dir.clone());
+        Ok(Self { dir, settings, notify, zone, state, tail, names, busy, threads })
+    }
+
+    /// Does what is due.
+    fn step(&mut self) {
+        let now = clock::now();
+        self.read_journal(now);
+        for event in changes::cooled_down(&mut self.state, now) {
+            self.tell(&event, now);
+        }
+        if let Some(event) = changes::digest(&mut self.state, &self.notify, now, &self.zone) {
+            self.tell(&event, now);
+        }
+        for entry in outbox::prune(&mut self.state, &self.notify, now) {
+            self.note(
+                &entry.channel,
+                "dropped",
+                &entry.event.text,
+                Some("it could not be delivered in time"),
+            );
+        }
+        let idle: Vec<String> =
+            self.notify.channels.keys().filter(|name| !self.busy.contains(*name)).cloned().collect();
+        let batches: Vec<Batch> =
+            idle.iter().filter_map(|name| outbox::next(&self.state, name, &self.notify, now)).collect();
+        let messages: Vec<(Batch, ::notify::message::Message)> = batches
+            .into_iter()
+            .map(|batch| {
+                let message = self.message(&batch);
+                (batch, message)
+            })
+            .collect();
+        // On disk before anything is sent.
+        self.save();
+        for (batch, message) in messages {
+            self.busy.insert(batch.channel.clone());
+            self.deliver(batch, message, now);
+        }
+    }
+
+    fn wake_at(&self) -> Option<Timestamp> {
+        let now = clock::now();
+        let due = outbox::wake_at(&self.state, &self.notify, now, |name| self.busy.contains(name));
+        due.into_iter().chain(changes::wake_at(&self.state, &self.notify, &self.zone)).min()
+    }
+
+    /// Puts `event` into the outbox.
+    fn tell(&mut self, event: &::notify::event::Event, now: Timestamp) {
+        for entry in outbox::add(&mut self.state, event, &self.notify, now) {
+            self.note(&entry.channel, "dropped", &entry.event.text, Some("there were too many"));
+        }
+    }
+
+    async fn on_input(&mut self, input: Input) {
+        match input {
+            Input::Delivered(delivery) => self.delivered(delivery),
+            Input::Heard(channel, report) => self.heard(&channel, report).await,
+            Input::PingFailed(heartbeat, error) => self.note(&heartbeat, "failed", "ping", Some(&error)),
+        }
+    }
+
+    fn on_event(&mut self, event_type: &str, payload: &Value) {
+        let now = clock::now();
+        match event_type {
+            "request_opened" => self.request_opened(payload, now),
+            "request_closed" => {
+                if let Some(id) = payload.get("id").and_then(Value::as_str) {
+                    outbox::close(&mut self.state, id);
+                }
+            }
+            "beat_started" => self.ping(payload, Ping::Start),
+            // The journal has the rest; it is read after every event.
+            _ => {}
+        }
+    }
+
+    /// Writes the state. If that fails, it is still told, but perhaps twice.
+    fn save(&mut self) {
+        let position = self.tail.position();
+        self.state.journal = Some(::notify::state::Journal { inode: position.inode, end: position.end });
+        if let Err(error) = self.state.write(&self.dir.notify()) {
+            complain(&format!("cannot write {}: {error}", self.dir.notify().display()));
+        }
+    }
+
+    /// Adds a line to notifications.jsonl.
+    fn note(&self, channel: &str, result: &str, what: &str, error: Option<&str>) {
+        let line = Line {
+            channel: channel.to_owned(),
+            result: result.to_owned(),
+            what: what.chars().take(200).collect(),
+            error: error.map(str::to_owned),
+            ..Line::default()
+        };
+        self.note_line(line);
+    }
+
+    fn note_line(&self, line: Line) {
+        let path = self.dir.notifications();
+        if let Err(error) = log::append(&path, &Line { ts: rfc3339(clock::now()), ..line }) {
+            complain(&format!("cannot write {}: {error}", path.display()));
+        }
+    }
+}
+
+/// A line in the daemon's log.
+fn complain(line: &str) {
+    let _closed = writeln!(io::stderr(), "{} notify: {line}", rfc3339(clock::now()));
+}
+
+/// A connection for commands; the first one only gets events.
+async fn connect(dir: &DataDir) -> Option<Client> {
+    client::connect(dir).await.ok()
+}

@@ -1,0 +1,170 @@
+//! Answers from a person's channels: who may answer, with which token, and what the daemon says to it.
+
+use super::{Input, Notifier, complain, connect};
+use crate::daemon::client;
+use ::notify::channel;
+use ::notify::listen::{self, Answer, Report};
+use ::notify::log::Line;
+use ::notify::tokens::{self, Issued, Refusal, Reply};
+use murmur_core::config::notify::Destination;
+use murmur_core::permit::request::ANSWERED;
+use serde_json::{Value, json};
+use sys::clock;
+use sys::error::Hinted;
+
+impl Notifier {
+    /// Starts a listener for each channel that takes answers.
+    pub(super) fn listen(&self) {
+        for (name, channel) in &self.notify.channels {
+            if !channel.takes_answers() {
+                continue;
+            }
+            let read = self.state.channels.get(name).and_then(|channel| channel.read.clone());
+            let (name, destination) = (name.clone(), channel.destination.clone());
+            let (settings, threads) = (self.settings.clone(), self.threads.clone());
+            let since = clock::now().as_second();
+            std::thread::spawn(move || {
+                listen::run(&destination, &settings, read, since, |report| {
+                    threads.blocking_send(Input::Heard(name.clone(), report)).is_ok()
+                });
+            });
+        }
+    }
+
+    pub(super) async fn heard(&mut self, channel: &str, report: Report) {
+        match report {
+            Report::Failed(error) => {
+                let error = error.failure.line();
+                let known = self.state.channels.entry(channel.to_owned()).or_default();
+                if known.error.as_deref() != Some(&error) {
+                    known.error = Some(error.clone());
+                    self.note(channel, "failed", "listening for answers", Some(&error));
+                }
+            }
+            Report::Incoming(incoming) => {
+                self.state.channels.entry(channel.to_owned()).or_default().read = Some(incoming.read);
+                if let Some(answer) = incoming.answer {
+                    self.on_answer(channel, &answer).await;
+                }
+                self.save();
+            }
+        }
+    }
+
+    async fn on_answer(&mut self, channel: &str, answer: &Answer) {
+        let found = self.redeem(channel, answer);
+        let (reply, issued) = match found {
+            Some(Ok(found)) => found,
+            Some(Err(refusal)) => return self.refused(channel, answer, None, refusal.text()),
+            // Not an answer at all.
+            None => return,
+        };
+        // Used up on disk, before the daemon hears of it.
+        self.save();
+        match self.answer(channel, &reply, &issued).await {
+            Ok(()) => {
+                let what = format!("{reply:?}");
+                let line = Line {
+                    channel: channel.to_owned(),
+                    result: "accepted".to_owned(),
+                    what,
+                    request: Some(issued.request.clone()),
+                    sender: answer.sender.map(|sender| sender.to_string()),
+                    ..Line::default()
+                };
+                self.note_line(line);
+                self.acknowledge(channel, answer, said(&reply));
+            }
+            Err(error) => self.refused(channel, answer, Some(issued.request), &error),
+        }
+    }
+
+    /// The reply and its token; `None` if `answer` isn't meant as one.
+    fn redeem(&mut self, channel: &str, answer: &Answer) -> Option<Result<(Reply, Issued), Refusal>> {
+        let destination = &self.notify.channels.get(channel)?.destination;
+        let button = tokens::parse_button(&answer.text);
+        if let Destination::Telegram { senders, .. } = destination {
+            // People may talk in the chat.
+            button.as_ref().map(|_| ()).or(answer.reply_to.map(|_| ()))?;
+            if !answer.sender.is_some_and(|sender| senders.contains(&sender)) {
+                return Some(Err(Refusal::Sender));
+            }
+        }
+        let now = clock::now();
+        let known = &mut self.state.tokens;
+        Some(match (button, answer.reply_to) {
+            (Some((reply, token)), _) => {
+                let hash = tokens::hash(token.as_bytes());
+                tokens::redeem(known, channel, &reply, now, |issued| issued.hash == hash)
+                    .map(|issued| (reply, issued))
+            }
+            (None, Some(message)) => {
+                let reply = tokens::parse_text(&answer.text);
+                let is_it = |issued: &Issued| issued.channel == channel && issued.message == Some(message);
+                tokens::redeem(known, channel, &reply, now, is_it).map(|issued| (reply, issued))
+            }
+            (None, None) => Err(Refusal::Unknown),
+        })
+    }
+
+    /// Answers the request, if it is still the one that was shown.
+    async fn answer(&self, channel: &str, reply: &Reply, issued: &Issued) -> Result<(), String> {
+        let rows = self.requests().await?;
+        let row = rows.into_iter().find(|row| row.id.as_str() == issued.request && row.state != ANSWERED);
+        let Some(row) = row else { return Err("the request is no longer open".to_owned()) };
+        if tokens::hash(row.input.to_string().as_bytes()) != issued.input {
+            return Err("the call is not the one that was shown".to_owned());
+        }
+        let mut response = json!({ "id": issued.request, "channel": channel, "inputSha256": issued.input });
+        let answered = match reply {
+            Reply::Allow => json!({ "verdict": "allow" }),
+            Reply::Deny(reason) => json!({ "verdict": "deny", "reason": reason }),
+            Reply::Choice(number) => match issued.choices.get(number.saturating_sub(1)) {
+                Some(label) => json!({ "answers": { "q1": label } }),
+                None => return Err(Refusal::NoAnswer.text().to_owned()),
+            },
+            Reply::Text(text) => json!({ "answers": { "q1": { "other": text } } }),
+        };
+        if let (Some(response), Some(answered)) = (response.as_object_mut(), answered.as_object()) {
+            response.extend(answered.clone());
+        }
+        let mut daemon = connect(&self.dir).await.ok_or("cannot reach the daemon")?;
+        let answering = daemon.answer_as::<Value>("permission.respond", response, client::PATIENCE);
+        answering.await.map(drop).map_err(|error| error.failure().line())
+    }
+
+    fn refused(&self, channel: &str, answer: &Answer, request: Option<String>, why: &str) {
+        self.note_line(Line {
+            channel: channel.to_owned(),
+            result: "refused".to_owned(),
+            what: "answer".to_owned(),
+            request,
+            sender: answer.sender.map(|sender| sender.to_string()),
+            error: Some(why.to_owned()),
+            ..Line::default()
+        });
+        // Who isn't listed hears nothing.
+        if why != Refusal::Sender.text() {
+            self.acknowledge(channel, answer, &format!("Not accepted: {why}"));
+        }
+    }
+
+    fn acknowledge(&self, channel: &str, answer: &Answer, text: &str) {
+        let Some(channel) = self.notify.channels.get(channel).cloned() else { return };
+        let (settings, text, button) = (self.settings.clone(), text.to_owned(), answer.button.clone());
+        let spawned = std::thread::Builder::new().spawn(move || {
+            channel::acknowledge(&channel.destination, &settings, button.as_deref(), &text);
+        });
+        if let Err(error) = spawned {
+            complain(&format!("cannot start a thread: {error}"));
+        }
+    }
+}
+
+fn said(reply: &Reply) -> &'static str {
+    match reply {
+        Reply::Allow => "Allowed.",
+        Reply::Deny(_) => "Denied.",
+        Reply::Choice(_) | Reply::Text(_) => "Answered.",
+    }
+}

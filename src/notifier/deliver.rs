@@ -1,0 +1,120 @@
+//! Deliveries: a batch of events becomes a message, which a thread sends.
+
+use super::{Input, Notifier, complain};
+use ::notify::channel::{self, SendError, Sent};
+use ::notify::event::Request;
+use ::notify::log::Line;
+use ::notify::message::{Action, Message};
+use ::notify::outbox::{self, Batch};
+use ::notify::tokens::{self, Issued};
+use jiff::Timestamp;
+use murmur_core::config::notify::EventKind;
+use sys::clock;
+
+/// How many answers to a question have a button.
+const CHOICES: usize = 3;
+
+/// The end of a delivery.
+pub(super) struct Delivery {
+    batch: Batch,
+    title: String,
+    /// The hash of the message's token.
+    token: Option<String>,
+    result: Result<Sent, SendError>,
+}
+
+impl Notifier {
+    /// The message for `batch`, with buttons if the channel takes answers.
+    pub(super) fn message(&mut self, batch: &Batch) -> Message {
+        let mut message = Message::new(batch.events.clone());
+        let Some(channel) = self.notify.channels.get(&batch.channel) else { return message };
+        let request = match batch.events.as_slice() {
+            [event] if event.kind == EventKind::Waiting => event.request.as_ref(),
+            _ => None,
+        };
+        if let Some(request) = request.filter(|_| channel.takes_answers()) {
+            let is_shown = channel::shows_all(&channel.destination, &message);
+            match issue(&batch.channel, request, is_shown) {
+                Ok((token, issued)) => {
+                    message.actions = actions(request, &token, &issued);
+                    self.state.tokens.push(issued);
+                }
+                Err(error) => complain(&format!("cannot make a token: {error}")),
+            }
+        }
+        message
+    }
+
+    /// Sends `message` on a thread of its own.
+    pub(super) fn deliver(&self, batch: Batch, message: Message, now: Timestamp) {
+        let Some(channel) = self.notify.channels.get(&batch.channel).cloned() else { return };
+        let (settings, threads) = (self.settings.clone(), self.threads.clone());
+        let answer = message.actions.first().and_then(|action| tokens::parse_button(&action.answer));
+        let token = answer.map(|(_, token)| tokens::hash(token.as_bytes()));
+        std::thread::spawn(move || {
+            let result = channel::send(&channel.destination, &message, &settings, now);
+            let delivery = Delivery { batch, title: message.title, token, result };
+            let _ended = threads.blocking_send(Input::Delivered(delivery));
+        });
+    }
+
+    pub(super) fn delivered(&mut self, delivery: Delivery) {
+        let Delivery { batch, title, token, result } = delivery;
+        self.busy.remove(&batch.channel);
+        let now = clock::now();
+        let request = batch.events.first().and_then(|event| event.request_id()).map(str::to_owned);
+        let line = Line { channel: batch.channel.clone(), what: title, request, ..Line::default() };
+        match result {
+            Ok(Sent { message }) => {
+                let issued = self.state.tokens.iter_mut().find(|issued| Some(&issued.hash) == token.as_ref());
+                if let Some(issued) = issued {
+                    issued.message = message;
+                }
+                outbox::delivered(&mut self.state, &batch, now);
+                self.note_line(Line { result: "delivered".to_owned(), ..line });
+            }
+            Err(SendError { failure, is_final }) => {
+                let error = failure.line();
+                let known = self.state.channels.get(&batch.channel).and_then(|channel| channel.error.clone());
+                // The same error is noted once.
+                if is_final || known.as_deref() != Some(&error) {
+                    let result = if is_final { "dropped" } else { "failed" };
+                    self.note_line(Line { result: result.to_owned(), error: Some(error.clone()), ..line });
+                }
+                outbox::failed(&mut self.state, &batch, error, is_final, now);
+            }
+        }
+    }
+}
+
+/// A new token for `request`, and what is kept of it. A call that isn't shown as a whole, or that the guard doubts, can only
+/// be denied.
+fn issue(channel: &str, request: &Request, is_shown: bool) -> std::io::Result<(String, Issued)> {
+    let token = tokens::make()?;
+    let issued = Issued {
+        hash: tokens::hash(token.as_bytes()),
+        channel: channel.to_owned(),
+        request: request.id.clone(),
+        input: tokens::hash(request.input.to_string().as_bytes()),
+        may_allow: is_shown && request.doubt.is_none(),
+        choices: request.choices(),
+        expires_at: request.expires_at.as_deref().and_then(|at| at.parse().ok()),
+        message: None,
+    };
+    Ok((token, issued))
+}
+
+fn actions(request: &Request, token: &str, issued: &Issued) -> Vec<Action> {
+    let action = |label: &str, word: &str| Action {
+        label: label.chars().take(40).collect(),
+        answer: format!("{word} {token}"),
+    };
+    if request.is_question {
+        let choices = issued.choices.iter().take(CHOICES).enumerate();
+        return choices
+            .map(|(at, label)| action(&sys::text::visible(label), &(at + 1).to_string()))
+            .collect();
+    }
+    let allow = issued.may_allow.then(|| action("Allow", "allow"));
+    allow.into_iter().chain([action("Deny", "deny")]).collect()
+}

@@ -1,0 +1,223 @@
+//! What happened: journal lines and requests, as events.
+
+use super::{Notifier, complain, connect};
+use crate::daemon::broker::{Kind as RequestKind, Page, Row};
+use crate::daemon::client::{self, Attached};
+use crate::notifier::ping::Ping;
+use ::notify::changes::{self, Beat};
+use ::notify::event::{Event, Request};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use murmur_core::config::cron::Crons;
+use murmur_core::config::file::File;
+use murmur_core::config::heartbeat::HeartbeatId;
+use murmur_core::config::notify::EventKind;
+use murmur_core::permit::request::ANSWERED;
+use murmur_store::journal::entry::{Entry, LineKind};
+use murmur_store::journal::tail::{Position, Tail};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use sys::file::Stamp;
+use sys::paths::DataDir;
+
+/// How much of the journal is read at once, in bytes.
+const AT_ONCE: u64 = 1 << 20;
+
+/// The names that the user gave to workspaces. Agents can't change them, so they decide who is told what.
+#[derive(Debug)]
+pub(super) struct Names {
+    config: PathBuf,
+    zone: TimeZone,
+    stamp: Option<Stamp>,
+    names: HashMap<PathBuf, String>,
+}
+
+impl Names {
+    pub(super) fn new(dir: &DataDir, zone: &TimeZone) -> Self {
+        Self { config: dir.config(), zone: zone.clone(), stamp: None, names: HashMap::new() }
+    }
+
+    /// The name of a heartbeat: its folder's under `heartbeats/`, else the workspace's in config.json, else its folder's.
+    pub(super) fn of(&mut self, workspace: &str, heartbeat: Option<&str>) -> String {
+        if let Some(name) = heartbeat {
+            return name.to_owned();
+        }
+        let stamp = Stamp::of(&self.config);
+        if stamp != self.stamp {
+            self.stamp = stamp;
+            // The daemon reports a config.json that isn't readable.
+            if let Ok(file) = File::read(&self.config, &Crons::new(self.zone.clone())) {
+                let named = file.workspaces.iter().flatten();
+                self.names = named
+                    .filter_map(|known| Some((known.path.to_path_buf(), known.name.as_deref()?.to_owned())))
+                    .collect();
+            }
+        }
+        let path = Path::new(workspace);
+        let folder =
+            || path.file_name().map_or_else(|| workspace.into(), |name| name.to_string_lossy().into_owned());
+        self.names.get(path).cloned().unwrap_or_else(folder)
+    }
+}
+
+impl Notifier {
+    /// Goes to the position in the journal at which the last notifier stopped, if the file is still the same.
+    pub(super) fn skip_or_catch_up(&mut self, attached: &Attached) {
+        let Some(known) = self.state.journal else { return };
+        if known.inode != attached.journal_inode || known.end > attached.journal_end {
+            // It was rotated or replaced. What happened meanwhile is in `murmur log`.
+            match Tail::from_end(self.dir.journal()) {
+                Ok(tail) => self.tail = tail,
+                Err(error) => complain(&format!("cannot read the journal: {error}")),
+            }
+            return;
+        }
+        // Pass over what was read before.
+        let is_old = |position: Position| position.inode == known.inode && position.end <= known.end;
+        while !self.tail_is_at(known.end) {
+            let (mut new, dir) = (Vec::new(), self.dir.journal());
+            let more = self.tail.read(AT_ONCE, |line| {
+                if !is_old(line.position()) {
+                    new.extend(line.entry());
+                }
+                Ok(())
+            });
+            for entry in new {
+                self.on_entry(entry, sys::clock::now());
+            }
+            match more {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => return complain(&format!("cannot read {}: {error}", dir.display())),
+            }
+        }
+    }
+
+    fn tail_is_at(&self, end: u64) -> bool {
+        self.tail.position().end >= end
+    }
+
+    /// Reads new journal lines.
+    pub(super) fn read_journal(&mut self, now: Timestamp) {
+        loop {
+            let mut entries = Vec::new();
+            let more = self.tail.read(AT_ONCE, |line| {
+                entries.extend(line.entry());
+                Ok(())
+            });
+            for entry in entries {
+                self.on_entry(entry, now);
+            }
+            match more {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => return complain(&format!("cannot read the journal: {error}")),
+            }
+        }
+    }
+
+    fn on_entry(&mut self, entry: Entry, now: Timestamp) {
+        let name = self.names.of(&entry.workspace, entry.heartbeat.as_deref());
+        let text = entry.text().map(|text| text.into_owned()).unwrap_or_default();
+        let id = HeartbeatId::new(Path::new(&entry.workspace), entry.heartbeat.as_deref());
+        let event = |kind| Event {
+            heartbeat: Some(name.clone()),
+            workspace: Some(entry.workspace.clone()),
+            agent: Some(entry.agent.clone()).filter(|agent| !agent.is_empty()),
+            beat: entry.beat.as_ref().map(ToString::to_string),
+            ..Event::new(kind, entry.ts.clone(), text.clone())
+        };
+        let news = match entry.kind {
+            LineKind::Beat => {
+                self.ping_end(&name, &entry);
+                let beat = Beat {
+                    id: id.as_str(),
+                    outcome: entry.outcome,
+                    is_waiting: entry.waiting.is_some(),
+                    was_stopped: entry.stopped,
+                    cost_usd: entry.cost_usd,
+                    // The outcome decides what it becomes.
+                    event: event(EventKind::Recovered),
+                };
+                changes::beat_ended(&mut self.state, beat, &self.notify, now)
+            }
+            LineKind::Stuck => Some(event(EventKind::Stuck)),
+            LineKind::Failing => Some(event(EventKind::Breaker)),
+            LineKind::Budget => Some(event(EventKind::Budget)),
+            _ => None,
+        };
+        if let Some(event) = news {
+            self.tell(&event, now);
+        }
+    }
+
+    fn ping_end(&mut self, name: &str, entry: &Entry) {
+        use murmur_core::outcome::Kind;
+        let is_fine =
+            matches!(entry.outcome, Kind::Ok | Kind::Skipped | Kind::Limited) || entry.waiting.is_some();
+        let text = entry.text().map(|text| text.into_owned()).unwrap_or_default();
+        let beat = entry.beat.as_ref().map(ToString::to_string);
+        self.send_ping(name, beat, if is_fine { Ping::Ok } else { Ping::Fail }, text);
+    }
+
+    pub(super) fn request_opened(&mut self, row: &Value, now: Timestamp) {
+        match Row::deserialize(row) {
+            Ok(row) => self.on_request(&row, now),
+            Err(error) => complain(&format!("the daemon sent an unreadable request: {error}")),
+        }
+    }
+
+    fn on_request(&mut self, row: &Row, now: Timestamp) {
+        if row.state == ANSWERED || !self.state.requests.insert(row.id.to_string()) {
+            return;
+        }
+        let workspace = row.workspace.display().to_string();
+        let event = Event {
+            heartbeat: Some(self.names.of(&workspace, None)),
+            workspace: Some(workspace),
+            agent: Some(row.agent.clone()),
+            request: Some(Request {
+                id: row.id.to_string(),
+                is_question: row.kind == RequestKind::Question,
+                tool: row.tool.clone(),
+                input: row.input.clone(),
+                cwd: row.cwd.display().to_string(),
+                doubt: row.doubt.clone(),
+                expires_at: row.expires_at.clone(),
+            }),
+            ..Event::new(EventKind::Waiting, row.asked_at.clone(), "")
+        };
+        self.tell(&event, now);
+    }
+
+    /// Takes in the requests that are open now, and forgets all others.
+    pub(super) async fn read_requests(&mut self) {
+        let Ok(rows) = self.requests().await else { return };
+        let open: BTreeSet<String> = rows.iter().map(|row| row.id.to_string()).collect();
+        let closed: Vec<String> = self.state.requests.difference(&open).cloned().collect();
+        for request in closed {
+            ::notify::outbox::close(&mut self.state, &request);
+        }
+        for row in rows {
+            self.on_request(&row, sys::clock::now());
+        }
+    }
+
+    /// The open requests.
+    pub(super) async fn requests(&self) -> Result<Vec<Row>, String> {
+        let mut daemon = connect(&self.dir).await.ok_or("cannot reach the daemon")?;
+        let (mut rows, mut after) = (Vec::new(), None);
+        loop {
+            let page =
+                daemon.answer_as::<Page>("permission.list", json!({ "after": after }), client::PATIENCE);
+            let Page { requests, next } = page.await.map_err(|error| error.to_string())?;
+            rows.extend(requests);
+            if next.is_none() {
+                return Ok(rows);
+            }
+            after = next;
+        }
+    }
+}

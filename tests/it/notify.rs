@@ -1,0 +1,160 @@
+//! Notifications, end to end: beats and requests, the daemon, the notifier, channels, and answers that come back.
+
+mod server;
+
+use crate::env::{Env, Workspace};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use server::Ntfy;
+
+fn ntfy(server: &Ntfy, more: &str) -> String {
+    format!("[notify.channels.phone]\ntype = \"ntfy\"\nserver = \"{}\"\ntopic = \"mine\"\n{more}", server.url)
+}
+
+fn says(site: &Workspace, text: &str) {
+    site.plays(&json!({ "script": [[{ "type": "text", "text": text }]] }));
+}
+
+/// The lines of notifications.jsonl once there are `count`, without their times.
+fn log(env: &Env, count: usize) -> Vec<Value> {
+    let read = || {
+        let text = std::fs::read_to_string(env.data().join("notifications.jsonl")).unwrap_or_default();
+        let lines: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        (lines.len() >= count).then_some(lines)
+    };
+    let mut lines = env.wait(&env.data(), read);
+    for line in &mut lines {
+        line.as_object_mut().unwrap().remove("ts");
+    }
+    lines
+}
+
+/// Presses a button of `message`.
+fn button(message: &Value, label: &str) -> String {
+    let actions = message["actions"].as_array().unwrap();
+    let action = actions.iter().find(|action| action["label"] == label).unwrap();
+    action["body"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn trouble_is_told_once_and_its_end_too() {
+    let (env, server) = (Env::new(), Ntfy::start());
+    env.setting("config.toml", &format!("[notify]\ncooldown = \"1s\"\n{}", ntfy(&server, "")));
+    let site = env.workspace("site", "Look.");
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    for text in ["ATTENTION: the backup is 8 days old", "ATTENTION: the backup is 9 days old"] {
+        says(&site, text);
+        env.run(["beat", site.path()]);
+    }
+    site.plays(&json!({ "fault": "exit:3" }));
+    env.run(["beat", site.path()]);
+    let told: Vec<Value> = (0..2).map(|_| server.next()).collect();
+    assert_eq!(told[0]["title"], "site needs attention");
+    assert_eq!(told[0]["message"], "ATTENTION: the backup is 8 days old");
+    assert_eq!(told[1]["title"], "site failed");
+    says(&site, "HEARTBEAT_OK");
+    env.run(["beat", site.path()]);
+    assert_eq!(server.next()["title"], "site is ok again");
+    let results: Vec<Value> = log(&env, 3).into_iter().map(|line| line["result"].clone()).collect();
+    assert_eq!(results, ["delivered"; 3]);
+    drop(daemon);
+}
+
+#[test]
+fn a_request_is_answered_by_a_button_once_and_by_nobody_else() {
+    let (env, server) = (Env::new(), Ntfy::start());
+    let text = format!("permissions-checker = \"manual\"\n{}", ntfy(&server, "answers = \"back\""));
+    env.setting("config.toml", &text);
+    let site = env.workspace("site", "Push.");
+    let push = json!({ "type": "tool_use", "id": "t1", "name": "Bash", "input": { "command": "git push" } });
+    site.plays(&json!({ "script": [[push], [{ "type": "text", "text": "HEARTBEAT_OK" }]] }));
+    env.register(&[&site]);
+    let daemon = env.daemon();
+    let beat = env.murmur(["beat", site.path()]).start();
+    let message = server.next();
+    assert_eq!(message["title"], "site waits for approval");
+    assert!(message["message"].as_str().unwrap().starts_with("Bash: git push\n"), "{message}");
+    let mut stream = server.stream();
+    // Made up, not understood, and trying to allow it for good.
+    let allow = button(&message, "Allow");
+    let (_, token) = allow.split_once(' ').unwrap();
+    let forged = "allow 0123456789abcdef0123456789abcdef".to_owned();
+    for text in [forged, "allow".to_owned(), format!("always {token}")] {
+        stream.send(&text);
+        assert!(server.next()["message"].as_str().unwrap().starts_with("Not accepted: "), "{text}");
+    }
+    stream.send(&allow);
+    assert_eq!(server.next()["message"], "Allowed.");
+    stream.send(&allow);
+    let again = server.next();
+    assert_eq!(
+        again["message"],
+        "Not accepted: the token is not valid: it was used, has expired, or was never sent"
+    );
+    let output = crate::env::ended(beat);
+    output.success();
+    // The delivery may be noted after the first answer.
+    let mut results: Vec<String> =
+        log(&env, 6).into_iter().map(|line| line["result"].as_str().unwrap().to_owned()).collect();
+    results.sort();
+    assert_eq!(results, ["accepted", "delivered", "refused", "refused", "refused", "refused"]);
+    let decisions = std::fs::read_to_string(env.data().join("decisions.jsonl")).unwrap();
+    let decision: Value = serde_json::from_str(decisions.lines().last().unwrap()).unwrap();
+    assert_eq!(
+        (&decision["verdict"], &decision["answeredBy"]["channel"]),
+        (&json!("allow"), &json!("phone"))
+    );
+    assert!(!std::fs::read_to_string(env.data().join("notify.json")).unwrap().contains(token));
+    daemon.stop();
+}
+
+#[test]
+fn what_was_not_delivered_is_delivered_after_a_restart() {
+    let (env, server) = (Env::new(), Ntfy::start());
+    env.setting("config.toml", "[notify.channels.phone]\ntype = \"webhook\"\nurl = \"http://127.0.0.1:1/\"");
+    let site = env.workspace("site", "Look.");
+    env.register(&[&site]);
+    says(&site, "ATTENTION: look at this");
+    let daemon = env.daemon();
+    env.run(["beat", site.path()]);
+    let failed = log(&env, 1).remove(0);
+    assert_eq!((&failed["result"], &failed["what"]), (&json!("failed"), &json!("site needs attention")));
+    assert_eq!(failed["error"], "cannot reach http://127.0.0.1:1: io: Connection refused (os error 111)");
+    daemon.stop();
+    // While no daemon runs, another beat fails; both are told together with what waited.
+    site.plays(&json!({ "fault": "exit:3" }));
+    env.run(["beat", site.path()]);
+    env.setting("config.toml", &format!("[notify]\ncooldown = \"1s\"\n{}", ntfy(&server, "")));
+    let daemon = env.daemon();
+    assert_eq!(server.next()["title"], "site needs attention");
+    assert_eq!(server.next()["title"], "site failed");
+    daemon.stop();
+}
+
+#[test]
+fn a_test_message_reports_each_channel() {
+    let (env, server) = (Env::new(), Ntfy::start());
+    assert_snapshot!(env.run(["notify", "test"]), @r#"
+    | error: no notifications are configured
+    | hint: add a channel such as [notify.channels.phone] to [ENV]/data/config/config.toml; see docs/guide/notifications.md
+    [exit 1]
+    "#);
+    let gone = "[notify.channels.gone]\ntype = \"command\"\ncommand = [\"murmur-no-such-program\"]\n";
+    env.setting("config.toml", &format!("{gone}{}", ntfy(&server, "")));
+    assert_snapshot!(env.run(["notify", "test"]), @r#"
+    gone: not sent: cannot start murmur-no-such-program: No such file or directory (os error 2)
+    phone: sent
+    [exit 1]
+    "#);
+    assert_eq!(server.next()["title"], "murmur: test");
+    assert_snapshot!(env.run(["notify", "test", "fone"]), @r#"
+    | error: there is no channel "fone"
+    | hint: use one of gone, phone
+    [exit 1]
+    "#);
+    assert_snapshot!(env.run(["notify", "log"]), @r#"
+    nothing was sent yet; try: murmur notify test
+    [exit 0]
+    "#);
+}

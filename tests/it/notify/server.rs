@@ -1,0 +1,87 @@
+//! A server that speaks as much of ntfy as murmur uses: publishing, and a topic's stream.
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
+
+/// The longest wait for a message.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The server.
+pub(super) struct Ntfy {
+    pub(super) url: String,
+    published: Receiver<Value>,
+    streams: Receiver<TcpStream>,
+}
+
+impl Ntfy {
+    pub(super) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (publish, published) = mpsc::channel();
+        let (open, streams) = mpsc::channel();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (publish, open) = (publish.clone(), open.clone());
+                std::thread::spawn(move || serve(stream.unwrap(), &publish, &open));
+            }
+        });
+        Self { url, published, streams }
+    }
+
+    /// The next message.
+    pub(super) fn next(&self) -> Value {
+        self.published.recv_timeout(PATIENCE).unwrap()
+    }
+
+    /// The stream that murmur listens to.
+    pub(super) fn stream(&self) -> Stream {
+        Stream { to: self.streams.recv_timeout(PATIENCE).unwrap(), sent: 0 }
+    }
+}
+
+/// A stream of messages.
+pub(super) struct Stream {
+    to: TcpStream,
+    sent: u32,
+}
+
+impl Stream {
+    /// Sends `text` as somebody does who presses a button.
+    pub(super) fn send(&mut self, text: &str) {
+        self.sent += 1;
+        let line = json!({ "id": format!("m{}", self.sent), "event": "message", "message": text });
+        writeln!(self.to, "{line}").unwrap();
+    }
+}
+
+fn serve(stream: TcpStream, publish: &Sender<Value>, open: &Sender<TcpStream>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut first = String::new();
+    reader.read_line(&mut first).unwrap();
+    let mut length = 0;
+    loop {
+        let mut header = String::new();
+        // A client that is killed says no more.
+        if reader.read_line(&mut header).unwrap_or(0) <= 2 {
+            break;
+        }
+        if let Some(value) = header.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+    }
+    let mut body = vec![0; length];
+    let mut stream = stream;
+    if reader.read_exact(&mut body).is_err() {
+        return;
+    }
+    if first.starts_with("GET ") {
+        let _gone = stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
+        let _test_is_over = open.send(stream);
+        return;
+    }
+    let _gone = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}");
+    let _test_is_over = publish.send(serde_json::from_slice(&body).unwrap_or_default());
+}
