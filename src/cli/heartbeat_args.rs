@@ -13,7 +13,7 @@ use std::path::PathBuf;
 Never overwrites a file.
 
 Examples:
-  murmur init                                   run in this folder, every 30 minutes
+  murmur init                                   set up this folder, to run every 30 minutes
   murmur init ~/repos/site --cron '0 9 * * 1-5' --tz Europe/Berlin
   murmur init --name nightly --interval 1d      add heartbeats/nightly/HEARTBEAT.md")]
 pub(super) struct Init {
@@ -23,7 +23,7 @@ pub(super) struct Init {
     /// Create a named heartbeat, heartbeats/NAME/HEARTBEAT.md
     #[arg(long)]
     pub(super) name: Option<String>,
-    /// Interval between runs, in s, m, h or d, such as 30m or 1h30m
+    /// Interval between runs, in s, m, h or d, such as 1h30m [default: 30m]
     #[arg(long, value_name = "INTERVAL", conflicts_with = "cron")]
     pub(super) interval: Option<String>,
     /// Schedule as five cron fields, such as '0 9 * * 1-5'
@@ -35,7 +35,7 @@ pub(super) struct Init {
     /// Template or file to start from [default: default]
     #[arg(long, value_parser = Templates)]
     pub(super) template: Option<String>,
-    /// Allow a workspace that is your home folder or a system folder
+    /// Allow your home folder, a folder above it, or a system folder
     #[arg(long)]
     pub(super) force: bool,
 }
@@ -78,7 +78,7 @@ pub(super) struct Add {
     /// Time zone of --cron, such as Europe/Berlin
     #[arg(long, requires = "cron")]
     pub(super) tz: Option<String>,
-    /// Allow a workspace that is your home folder or a system folder
+    /// Allow your home folder, a folder above it, or a system folder
     #[arg(long)]
     pub(super) force: bool,
 }
@@ -105,7 +105,8 @@ pub(super) struct Remove {
 /// Change a workspace's settings in config.json
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Nothing else in the file changes. The settings apply to all heartbeats of the workspace that don't have their own.
+Nothing else in the file changes. The settings apply to all heartbeats of the workspace.
+A HEARTBEAT.md can only tighten them.
 
 Examples:
   murmur set site --every 1h

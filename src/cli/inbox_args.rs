@@ -43,7 +43,7 @@ pub(crate) struct Deny {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Give one ANSWER per question: a label, its number, several separated by commas, or your own text after =.
-Without any, asks each question in turn, on a terminal.
+Without an ANSWER, asks each question in turn, on a terminal.
 
 Examples:
   murmur answer k3v9x2ab 2                     answer with the second choice

@@ -43,7 +43,7 @@ pub(super) fn run(args: &Setup, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.own_data_dir()?;
     let changed = file::change(&path, &dir.settings_lock(), decide)?;
     let mut out = stdout().lock();
-    report(&mut out, &changed)?;
+    report(&mut out, &changed, false)?;
     if changed.plan.backup == Backup::Write && changed.before.is_some() {
         writeln!(out, "Saved the previous version as {}", shown(&file::backup_of(&changed.real)))?;
     }
@@ -67,28 +67,31 @@ fn wanted() -> anyhow::Result<Wanted> {
     Ok(Wanted::of(&hook)?)
 }
 
-/// Reports what was done or would be done.
-fn report(out: &mut impl Write, changed: &Changed<Decision>) -> io::Result<()> {
+/// Reports what was done or, in a dry run, what would be done.
+fn report(out: &mut impl Write, changed: &Changed<Decision>, is_dry: bool) -> io::Result<()> {
     let (said, path) = (&changed.plan.decision, shown(&changed.real));
+    let verb = |done: &'static str, planned: &'static str| if is_dry { planned } else { done };
+    let (configured, updated) = (verb("Configured", "Would configure"), verb("Updated", "Would update"));
+    let (removed, fixed) = (verb("Removed", "Would remove"), verb("Fixed", "Would fix"));
     match said.outcome {
-        Outcome::Configured => writeln!(out, "Configured murmur's hooks in {path}")?,
-        Outcome::Updated => writeln!(out, "Updated murmur's hooks in {path}")?,
+        Outcome::Configured => writeln!(out, "{configured} murmur's hooks in {path}")?,
+        Outcome::Updated => writeln!(out, "{updated} murmur's hooks in {path}")?,
         Outcome::AlreadyConfigured => writeln!(out, "Already configured in {path}")?,
         Outcome::NotConfigured => writeln!(out, "Not configured in {path}")?,
         Outcome::Untouched if said.rewritten.is_empty() => {
             writeln!(out, "No entry in {path} is in the flat form")?;
         }
-        Outcome::Untouched => writeln!(out, "Fixed {path}")?,
+        Outcome::Untouched => writeln!(out, "{fixed} {path}")?,
         Outcome::Removed if changed.plan.next.is_none() => {
-            writeln!(out, "Removed {path}, which contained only murmur's hooks")?;
+            writeln!(out, "{removed} {path}, which {} only murmur's hooks", verb("contained", "contains"))?;
         }
         Outcome::Removed if said.is_as_before => {
-            writeln!(out, "Removed murmur's hooks from {path}, restoring its previous content")?;
+            writeln!(out, "{removed} murmur's hooks from {path}, restoring its previous content")?;
         }
-        Outcome::Removed => writeln!(out, "Removed murmur's hooks from {path}")?,
+        Outcome::Removed => writeln!(out, "{removed} murmur's hooks from {path}")?,
     }
     for entry in &said.rewritten {
-        writeln!(out, "Rewrote {} in the nested form", plain_line(entry))?;
+        writeln!(out, "{} {} in the nested form", verb("Rewrote", "Would rewrite"), plain_line(entry))?;
     }
     Ok(())
 }
@@ -108,8 +111,8 @@ fn show(changed: &Changed<Decision>) -> anyhow::Result<ExitCode> {
         bytes.as_deref().map(String::from_utf8_lossy).unwrap_or_default().into_owned()
     };
     let mut out = stdout().lock();
-    writeln!(out, "Dry run; the file would contain:")?;
-    report(&mut out, changed)?;
+    writeln!(out, "Dry run; nothing was changed.")?;
+    report(&mut out, changed, true)?;
     let lines = diff::lines(&text(&changed.before), &text(&changed.plan.next));
     if !lines.is_empty() {
         let side = |bytes: &Option<Vec<u8>>| match bytes {

@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn an_old_version_is_reported_with_what_it_lacks() {
         let found = |said| assess("/bin/claude", said).found;
-        let blocks = "a call runs if its hook is killed or missing (before 2.1.295)";
+        let blocks = "a call runs if the shell that runs its hook is killed, or the hook exceeds its timeout (before 2.1.295)";
         assert_eq!(found("2.1.197 (Claude Code)"), format!("/bin/claude is 2.1.197, outdated: {blocks}"));
         assert_eq!(
             found("2.1.88"),

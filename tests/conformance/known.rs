@@ -81,14 +81,14 @@ impl Capability {
             [] => "not measured".to_owned(),
             [(first, _, true)] => format!("{first} or older"),
             [(_, last, false)] => format!("after {last}, if at all"),
-            [(_, before, false), (first, _, true)] => format!("{first} (not {before})"),
-            [(_, last, true), (after, _, false)] => format!("up to {last} (not {after})"),
+            [(_, before, false), (first, _, true)] => format!("{first} ({before})"),
+            [(_, last, true), (after, _, false)] => format!("up to {last}, not {after}"),
             _ => {
                 let list = |versions: &BTreeSet<Version>| {
                     versions.iter().map(Version::to_string).collect::<Vec<_>>().join(", ")
                 };
                 let are_few = self.lacks.len() < self.has.len();
-                if are_few { format!("all but {}", list(&self.lacks)) } else { list(&self.has) }
+                if are_few { format!("all versions but {}", list(&self.lacks)) } else { list(&self.has) }
             }
         }
     }
@@ -124,10 +124,14 @@ impl Known {
     fn table(&self) -> Result<String> {
         let mut table = String::from("\n");
         let tested: Vec<String> = self.tested.iter().map(Version::to_string).collect();
-        writeln!(table, "All checks were run with {}.\n", tested.join(", "))?;
         writeln!(
             table,
-            "| versions that have it (not: newest tested version without it) | feature | effect of lacking it |\n| --- | --- | --- |"
+            "All checks were run with {}; single checks also with other versions.\n",
+            tested.join(", ")
+        )?;
+        writeln!(
+            table,
+            "| available since (newest tested version without it) | feature | effect of lacking it |\n| --- | --- | --- |"
         )?;
         for one in self.capabilities.iter().filter(|one| !one.lacks.is_empty()) {
             if let Some(without) = &one.without {

@@ -151,13 +151,13 @@ fn a_dry_run_shows_what_would_change_and_writes_nothing() {
     write(&settings(&env), "{\"model\":\"opus\"}");
     setup(&env, &[]);
     assert_snapshot!(setup(&env, &["--dry-run"]), @"
-    Dry run; the file would contain:
+    Dry run; nothing was changed.
     Already configured in [ENV]/home/.claude/settings.json
     [exit 0]
     ");
     assert_snapshot!(setup(&env, &["--dry-run", "--remove"]), @r#"
-    Dry run; the file would contain:
-    Removed murmur's hooks from [ENV]/home/.claude/settings.json, restoring its previous content
+    Dry run; nothing was changed.
+    Would remove murmur's hooks from [ENV]/home/.claude/settings.json, restoring its previous content
     --- [ENV]/home/.claude/settings.json
     +++ [ENV]/home/.claude/settings.json
     @@ -1,1 +1,1 @@

@@ -70,6 +70,6 @@ pub(in crate::cli) fn respond_question(id: &str, answers: &str, env: &UserEnv) -
 /// Says what was answered, `word`.
 pub(in crate::cli) fn report(row: &Row, word: &str) -> anyhow::Result<ExitCode> {
     let goes_on = if row.state == "deferred" { "; its beat continues soon" } else { "" };
-    writeln!(stdout(), "{word} {} of {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
+    writeln!(stdout(), "{word} {} for {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -72,14 +72,14 @@ fn example_agent(env: &Env) -> Live<'_> {
             "mcp_servers": [{ "name": "mail", "status": "failed", "source": "project" }] }),
         json!({ "type": "system", "subtype": "api_retry", "attempt": 1, "max_retries": 10,
             "retry_delay_ms": 500, "error_status": 529, "error": "overloaded" }),
-        said("msg_1", Value::Null, json!({ "type": "text", "text": "I look." })),
+        said("msg_1", Value::Null, json!({ "type": "text", "text": "Let me look." })),
         said(
             "msg_1",
             Value::Null,
             json!({ "type": "tool_use", "id": "toolu_1", "name": "Task",
             "input": { "prompt": "Look" } }),
         ),
-        said("msg_2", json!("toolu_1"), json!({ "type": "text", "text": "I see." })),
+        said("msg_2", json!("toolu_1"), json!({ "type": "text", "text": "Found it." })),
         json!({ "type": "user", "message": { "content": [
             { "type": "tool_result", "tool_use_id": "toolu_1", "content": "Fixed" }] } }),
         json!(7),

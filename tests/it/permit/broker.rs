@@ -31,7 +31,7 @@ fn a_call_that_a_person_allows_runs() {
     let env = Env::new();
     let (said, line, told) = answered(&env, &["allow"]);
     assert_snapshot!(said, @"
-    allowed Bash of [AGENT]
+    allowed Bash for [AGENT]
     [exit 0]
     ");
     assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(null)));
@@ -62,7 +62,7 @@ fn a_call_that_a_person_denies_does_not_run_and_the_agent_is_told_why() {
     let env = Env::new();
     let (said, line, told) = answered(&env, &["deny", "--reason", "not on a Friday"]);
     assert_snapshot!(said, @"
-    denied Bash of [AGENT]
+    denied Bash for [AGENT]
     [exit 0]
     ");
     assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(["Bash"])));

@@ -121,7 +121,7 @@ fn a_beat_resumes_with_its_answer_after_a_killed_daemon() {
     assert_eq!(put_off.kept(), "[REQUEST].json");
     let mut events = env.events();
     assert_snapshot!(put_off.respond(&["allow"]), @"
-    allowed Bash of [AGENT]; its beat continues soon
+    allowed Bash for [AGENT]; its beat continues soon
     [exit 0]
     ");
     assert_snapshot!(put_off.respond(&["deny"]).replace(&put_off.id, "[REQUEST]"), @"

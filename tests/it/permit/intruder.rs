@@ -134,7 +134,7 @@ fn a_daemons_beat_can_neither_answer_requests_nor_control_agents() {
     let row = env.opened();
     assert_all_refused(&env, &row);
     let said = env.run(["permission", "respond", text(&row, "id"), "allow"]);
-    assert!(said.starts_with("allowed Bash of "), "a person still can: {said}");
+    assert!(said.starts_with("allowed Bash for "), "a person still can: {said}");
     env.wait_for_journal(1);
     // Who answered is recorded: this process has no terminal, or its own.
     let decision = env.decisions().remove(0);

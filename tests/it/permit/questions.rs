@@ -45,7 +45,7 @@ fn a_person_answers_a_beats_questions() {
     ");
     assert!(env.run(["permission", "list"]).starts_with("no permission requests\n"));
     assert_snapshot!(respond(&env, &row, r#"{"q1":2,"Days":["Friday",1]}"#), @"
-    answered AskUserQuestion of [AGENT]
+    answered AskUserQuestion for [AGENT]
     [exit 0]
     ");
     assert_eq!(line(beat)["outcome"], "ok");
@@ -138,7 +138,7 @@ fn free_text_answers_a_question_with_choices() {
     [exit 1]
     "#);
     assert_snapshot!(respond(&env, &row, r#"{"q1":"x","q2":["Lint","a spell check"]}"#), @"
-    answered AskUserQuestion of [AGENT]
+    answered AskUserQuestion for [AGENT]
     [exit 0]
     ");
     assert_eq!(line(beat)["outcome"], "ok");
@@ -182,7 +182,7 @@ fn a_question_that_times_out_gets_no_answer() {
 #[test]
 fn questions_are_shown_without_control_characters() {
     let env = Env::new();
-    let nasty = "Sure?\u{1b}[2J\u{1b}]0;title\u{7}\u{9b}1m\r\nallowed Bash of site\u{202e}";
+    let nasty = "Sure?\u{1b}[2J\u{1b}]0;title\u{7}\u{9b}1m\r\nallowed Bash for site\u{202e}";
     asks(
         &env,
         "model: x",
@@ -216,7 +216,7 @@ fn a_deferred_question_is_answered_later() {
     let daemon = env.daemon();
     let mut events = env.events();
     assert_snapshot!(respond(&env, &row, r#"{"q1":"a","q2":{"other":"never"}}"#), @"
-    answered AskUserQuestion of [AGENT]; its beat continues soon
+    answered AskUserQuestion for [AGENT]; its beat continues soon
     [exit 0]
     ");
     let line = events.until("beat_ended");
@@ -302,7 +302,7 @@ fn answers_are_words_in_the_order_of_the_questions() {
     [exit 1]
     "#);
     assert_snapshot!(say(&[&id[..4], "=C, perhaps", "Friday,1"]), @"
-    answered AskUserQuestion of [AGENT]
+    answered AskUserQuestion for [AGENT]
     [exit 0]
     ");
     assert_eq!(line(beat)["outcome"], "ok");
