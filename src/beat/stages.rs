@@ -369,6 +369,7 @@ fn fill_in(entry: &mut Entry, run: Run) {
     entry.num_turns =
         run.results.iter().map(|result| result.num_turns).reduce(|sum, turns| Some(sum? + turns?)).flatten();
     entry.cost_usd = run.results.last().and_then(|result| result.cost_usd);
-    entry.denials =
-        run.results.into_iter().map(|result| result.denials).max_by_key(Vec::len).unwrap_or_default();
+    // Only some agents report them, and only with a result.
+    let reported = run.results.into_iter().map(|result| result.denials).max_by_key(Vec::len);
+    entry.denials = reported.filter(|denials| !denials.is_empty()).unwrap_or(run.denials);
 }

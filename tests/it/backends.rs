@@ -58,6 +58,8 @@ fn the_guard_refuses_calls_of_every_agent() {
         assert_eq!(line["summary"], "HEARTBEAT_OK, but the guard refused Bash(sudo ls)", "{line}");
         let decisions = std::fs::read_to_string(env.data().join("decisions.jsonl")).unwrap();
         assert!(decisions.contains("\"verdict\":\"deny\"") && decisions.contains("\"toolUseId\":\"call_1\""));
+        assert_eq!((&line["denials"], &line["numTurns"]), (&json!(["Bash"]), &json!(2)), "{line}");
+        assert!(env.run(["log"]).contains("1 call denied"), "{}", env.run(["log"]));
     }
 }
 

@@ -110,7 +110,7 @@ pub struct Entry {
     /// The cost, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// Turns, as the agent counts them.
+    /// Turns, as the agent counts them, or else the model's responses in its events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_turns: Option<u64>,
     /// How the agent's process ended; `None` if it never started.
