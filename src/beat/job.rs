@@ -153,6 +153,8 @@ impl Job {
             Some(chosen) => chosen.value.clone(),
             None => settings.agent.clone().unwrap_or_default(),
         };
+        // Also checked here, because config.toml may have chosen the backend.
+        let lacking = heartbeat.check_on(&backend).err();
         Self {
             account: backend::account(&backend, &user.home, &own_env),
             policy: Policy::resolve(Role::Beat, &settings.asking, asking, tighter, *guard).on(&backend),
@@ -178,7 +180,7 @@ impl Job {
                 Permissions::Deny(patterns) => Some(patterns.iter().map(ToString::to_string).collect()),
             },
             path,
-            problem: heartbeat.problem.as_ref().map(Hinted::failure).or(wrong),
+            problem: heartbeat.problem.as_ref().map(Hinted::failure).or(wrong).or(lacking),
             verbose: false,
             scheduled: false,
             announced: false,

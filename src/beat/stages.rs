@@ -9,6 +9,7 @@ use crate::gate::{GateOutput, stopped};
 use crate::host::drain::Drain;
 use crate::host::event::Progress;
 use crate::host::process::{Ending, Run};
+use crate::host::pulses::Pulses;
 use crate::host::registration::Registration;
 use crate::host::run::{self as host, Spec};
 use crate::outcome::retryable::is_worth_a_retry;
@@ -141,9 +142,11 @@ impl<'a> Beat<'a> {
         let (job, dir) = (self.job, self.dir);
         let mut conversation = job.verbose.then(Conversation::default);
         let mut session = Session::default();
+        let mut pulses = Pulses::of(dir, &job.info(self.started));
         let mut observe = |progress: Progress<'_>, at: Duration| {
             if let Progress::Agent(event) = progress {
                 session.observe(event);
+                pulses.iter_mut().for_each(|pulses| pulses.see(event));
                 if let Some(conversation) = &mut conversation {
                     conversation.add(event, at);
                 }

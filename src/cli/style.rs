@@ -78,6 +78,11 @@ pub(super) fn plain_text(text: &str) -> String {
     text.chars().filter(|character| !is_hidden(*character) || matches!(character, '\n' | '\t')).collect()
 }
 
+/// The backend of a beat, after its name; empty for Claude Code.
+pub(super) fn backend_of(entry: &Entry) -> String {
+    if entry.backend.is_default() { String::new() } else { format!(" ({})", entry.backend) }
+}
+
 /// Remarks before a beat's text: calls that ran without being checked, denied calls, ended background tasks, the turn limit, and a changed HEARTBEAT.md.
 pub(super) fn remarks(entry: &Entry) -> String {
     let unguarded = match entry.unguarded.len() {

@@ -18,6 +18,13 @@ fn site(env: &Env, agent: &str) -> Workspace {
     site
 }
 
+/// Makes `agent` the default of config.toml.
+fn default_agent(env: &Env, agent: &str) {
+    let folder = env.data().join("config");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.toml"), format!("agent = {agent:?}\n")).unwrap();
+}
+
 fn said(text: &str) -> Value {
     json!([{ "type": "text", "text": text }])
 }
@@ -136,6 +143,86 @@ fn the_limits_of_a_login_are_shown_and_followed() {
     let shown = env.run(["beat", "-V", "site"]);
     assert!(shown.contains("five_hour limit reached, 100 % used, resets at "), "{shown}");
     assert!(!shown.contains("seven_day"), "{shown}");
+}
+
+#[test]
+fn lists_name_the_backend_and_keep_agents_that_ended() {
+    for agent in AGENTS {
+        let (env, line) = beat(agent, &json!([call("ls"), said("HEARTBEAT_OK")]));
+        let marked = format!(" ({agent})");
+        assert!(env.run(["log"]).contains(&marked), "{}", env.run(["log"]));
+        assert!(env.run(["show", "last"]).contains(&marked), "{}", env.run(["show", "last"]));
+        let status = env.run(["status"]);
+        assert!(status.contains(&format!("\n  agent     {agent}\n")), "{status}");
+        let json = |args: &[&str]| env.murmur(args).json();
+        assert_eq!(json(&["status", "--json"])["heartbeats"][0]["backend"], agent);
+        let listed = json(&["agent", "list", "--json"])["agents"][0].clone();
+        let keys = ["backend", "state", "tool_name", "last_action", "session_id"].map(|key| &listed[key]);
+        let expected = [&json!(agent), &json!("exited"), &json!("Bash"), &json!("ls"), &line["sessionId"]];
+        assert_eq!(keys, expected, "{listed}");
+        let table = env.run(["agent", "list"]);
+        assert!(table.contains(&marked), "{table}");
+        let shown = env.run(["agent", "show", "last"]);
+        assert!(
+            shown.contains(&format!("\n  backend    {agent}\n")) && shown.contains("  Bash: ls\n"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn a_dry_run_shows_the_agent_and_only_limits_that_it_follows() {
+    for (agent, source) in
+        [("codex", "config.json"), ("acp:opencode", "config.json"), ("codex", "config.toml")]
+    {
+        let env = Env::new();
+        let site = site(&env, agent);
+        if source == "config.toml" {
+            let entry = json!({ "path": site.0, "interval": "30m" });
+            env.configure(&json!({ "workspaces": [entry] }).to_string());
+            default_agent(&env, agent);
+        }
+        let shown = env.run(["beat", "--dry-run", "site"]);
+        assert!(shown.contains(&format!("\n  agent: {agent}  ({source})\n")), "{shown}");
+        assert!(!shown.contains("maxTurns"), "{shown}");
+    }
+}
+
+#[test]
+fn every_key_that_its_agent_lacks_is_refused_whichever_file_chose_the_agent() {
+    let table = [
+        ("maxTurns", json!(5), "maxTurns needs a turn limit"),
+        ("maxBudgetUsd", json!(1), "maxBudgetUsd needs cost reporting"),
+        ("budget", json!({ "day": "5 USD" }), "budget needs cost reporting"),
+        ("mcp", json!([]), "mcp needs a choice of MCP servers"),
+        ("requires", json!(["files"]), "requires needs a choice of MCP servers"),
+        ("approval", json!("defer"), "approval: defer needs deferred calls"),
+        ("questions", json!("broker"), "questions: broker needs questions to people"),
+        ("reserve", json!("10%"), "reserve needs usage limits"),
+        ("onLimit", json!("skip"), "onLimit needs usage limits"),
+    ];
+    for (key, value, error) in table {
+        for agent in AGENTS {
+            let has_limits = agent == "codex" && error.ends_with("limits");
+            if has_limits {
+                continue;
+            }
+            for is_default in [false, true] {
+                let env = Env::new();
+                let site = site(&env, agent);
+                let mut entry = json!({ "path": site.0, "interval": "30m", key: value });
+                if is_default {
+                    default_agent(&env, agent);
+                } else {
+                    entry["agent"] = agent.into();
+                }
+                env.configure(&json!({ "workspaces": [entry] }).to_string());
+                let said = env.murmur(["beat", "--dry-run", "site"]).output();
+                let said = String::from_utf8(said.stderr).unwrap();
+                assert!(said.contains(&format!("{error}, which {agent} doesn't have")), "{said}");
+            }
+        }
+    }
 }
 
 #[test]

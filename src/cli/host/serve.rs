@@ -11,6 +11,7 @@ use crate::host::event::Progress;
 use crate::host::launch::StartReport;
 use crate::host::process::{Ending, undecided};
 use crate::host::protocol::AgentInfo;
+use crate::host::pulses::Pulses;
 use crate::host::record::Ended;
 use crate::host::registration::Registration;
 use crate::host::run::holds::Watched;
@@ -111,9 +112,12 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
             }
         };
         let account = backend::account(&args.backend, &home, &own_env);
-        let mut reports = Reports::default();
+        let (mut reports, mut pulses) = (Reports::default(), Pulses::of(&dir, &spec.info));
         let observe = |progress: Progress<'_>, _| {
             note_version(&progress, &args.backend);
+            if let (Progress::Agent(event), Some(pulses)) = (&progress, &mut pulses) {
+                pulses.see(event);
+            }
             if let Progress::Agent(Event::RateLimit(limit)) = progress {
                 reports.add(limit);
                 // Best effort: the next agent finds the limit again.
@@ -121,6 +125,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
             }
         };
         let ran = host::run(&spec, listeners, stop, announce, observe).await;
+        pulses.into_iter().for_each(Pulses::end);
         // Release it before clients learn that the agent has ended.
         drop((kept, folder));
         let (error, exit) = match &ran {
