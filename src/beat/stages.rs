@@ -263,6 +263,7 @@ impl<'a> Beat<'a> {
                 entry.retryable =
                     entry.outcome == Kind::Error && is_worth_a_retry(&run, session.failed_call());
                 fill_in(entry, run);
+                entry.cost_unknown = job.counts_cost && entry.cost_usd.is_none();
                 // If the data folder is gone, the beat ended with it, or with its daemon; nobody stopped it.
                 entry.stopped &= !hosted.lost_folder;
                 entry.heartbeat_changed = hosted.heartbeat_changed;

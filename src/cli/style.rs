@@ -95,6 +95,7 @@ pub(super) fn remarks(entry: &Entry) -> String {
         1 => "1 call denied  ".to_owned(),
         many => format!("{many} calls denied  "),
     };
+    let cost = if entry.cost_unknown { "reported no cost  " } else { "" };
     let changed = if entry.heartbeat_changed { "its HEARTBEAT.md changed  " } else { "" };
     let ended = match entry.background_ended {
         None | Some(0) => String::new(),
@@ -103,5 +104,5 @@ pub(super) fn remarks(entry: &Entry) -> String {
     };
     let cut =
         if entry.out_of_turns && entry.outcome != Kind::Error { "stopped at its turn limit  " } else { "" };
-    unguarded + &denied + &ended + cut + changed
+    unguarded + &denied + &ended + cost + cut + changed
 }

@@ -171,6 +171,26 @@ fn lists_name_the_backend_and_keep_agents_that_ended() {
 }
 
 #[test]
+fn a_cost_that_an_agent_reports_counts_and_a_missing_one_is_said() {
+    for (agent, is_reported) in [("acp:opencode", true), ("codex", false)] {
+        let env = Env::new();
+        let site = site(&env, agent);
+        let entry = json!({ "path": site.0, "interval": "30m", "agent": agent });
+        env.configure(&json!({ "workspaces": [entry], "budget": { "day": "0.0001 USD" } }).to_string());
+        let model = json!({ "m1": { "cost": { "input": 3, "output": 15 } } });
+        let settings = json!({ "model": "fake/m1", "provider": { "fake": { "models": model } } });
+        site.plays(&json!({ "script": [said("HEARTBEAT_OK")] }));
+        env.murmur(["beat", "site"]).set("OPENCODE_CONFIG_CONTENT", settings.to_string()).run();
+        let line = env.journal().remove(0);
+        assert_eq!(line["costUsd"].as_f64().is_some_and(|cost| cost > 0.0001), is_reported, "{line}");
+        assert_eq!(line["costUnknown"] == true, !is_reported, "{line}");
+        assert_eq!(env.run(["log"]).contains("reported no cost"), !is_reported, "{}", env.run(["log"]));
+        let again = String::from_utf8(env.murmur(["beat", "site"]).output().stderr).unwrap();
+        assert_eq!(again.contains("is used up"), is_reported, "{again}");
+    }
+}
+
+#[test]
 fn a_dry_run_shows_the_agent_and_only_limits_that_it_follows() {
     for (agent, source) in
         [("codex", "config.json"), ("acp:opencode", "config.json"), ("codex", "config.toml")]
@@ -203,8 +223,8 @@ fn every_key_that_its_agent_lacks_is_refused_whichever_file_chose_the_agent() {
     ];
     for (key, value, error) in table {
         for agent in AGENTS {
-            let has_limits = agent == "codex" && error.ends_with("limits");
-            if has_limits {
+            let (limits, cost) = (error.ends_with("limits"), key == "budget");
+            if (agent == "codex" && limits) || (agent == "acp:opencode" && cost) {
                 continue;
             }
             for is_default in [false, true] {
@@ -239,11 +259,16 @@ fn a_heartbeat_that_needs_more_than_its_agent_can_do_is_an_error() {
 #[test]
 fn the_page_lists_what_each_backend_can_do() {
     let page = include_str!("../../docs/reference/backends.md");
-    for (shown, name) in [("claude", "claude"), ("codex", "codex"), ("acp", "acp:opencode")] {
+    for (shown, name) in
+        [("claude", "claude"), ("codex", "codex"), ("acp", "acp:opencode"), ("acp", "acp:gemini")]
+    {
         let backend: Backend = name.parse().unwrap();
         let has = Capability::ALL.into_iter().filter(|capability| backend.has(*capability));
         let names: Vec<&str> = has.map(Capability::name).collect();
-        let line = format!("- `{shown}`: {}\n", names.join(", "));
+        let names =
+            names.join(", ").replace("cost, ", if shown == "acp" { "cost (some), " } else { "cost, " });
+        let names = if name == "acp:gemini" { format!("cost (some), {names}") } else { names };
+        let line = format!("- `{shown}`: {names}\n");
         assert!(page.contains(&line), "{line}");
     }
 }
