@@ -15,6 +15,7 @@ pub mod known;
 pub mod session;
 
 use jiff::Timestamp;
+use murmur_core::config::backend::Backend;
 use murmur_core::config::quiet::Quiet;
 use murmur_core::id::SessionId;
 use murmur_store::pulse::health::Health;
@@ -81,6 +82,8 @@ pub enum Source {
 pub struct Agent {
     /// Its id.
     pub agent_id: String,
+    /// The program that runs it.
+    pub backend: Backend,
     /// The source of the newest information.
     pub source: Source,
     /// Its state.

@@ -32,6 +32,7 @@ pub mod output_parser;
 pub mod pipes;
 pub mod process;
 pub mod protocol;
+pub mod pulses;
 pub mod record;
 pub mod registration;
 pub mod replay;

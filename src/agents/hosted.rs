@@ -5,6 +5,7 @@ use crate::host::calls::Call;
 use crate::host::discover::{Condition, HostInfo};
 use crate::host::state;
 use jiff::Timestamp;
+use murmur_core::config::backend::Backend;
 use murmur_core::id::SessionId;
 use murmur_store::pulse::State;
 use std::path::{Path, PathBuf};
@@ -14,6 +15,8 @@ use std::path::{Path, PathBuf};
 pub struct Hosted {
     /// Its standing.
     pub standing: Standing,
+    /// The program that runs it, if known.
+    pub backend: Option<Backend>,
     /// The folder it works in; empty if unknown.
     pub worktree: PathBuf,
     /// Claude Code's id of the conversation.
@@ -66,6 +69,7 @@ impl Hosted {
             Condition::Up(status) => Some(&status.info),
             _ => seen.record.as_ref().map(|record| &record.info),
         };
+        let backend = info.map(|info| info.backend.clone());
         let worktree = info.map(|info| info.worktree.clone()).unwrap_or_default();
         let time = |text: &str| text.parse::<Timestamp>().ok();
         let (standing, session_id, at) = match &seen.condition {
@@ -88,7 +92,7 @@ impl Hosted {
             Condition::Dead => (Standing::Dead, None, None),
         };
         let started_at = info.and_then(|info| time(&info.started_at));
-        Self { standing, worktree, session_id, started_at, at, task: None }
+        Self { standing, backend, worktree, session_id, started_at, at, task: None }
     }
 
     /// Whether its host is alive.

@@ -142,8 +142,11 @@ impl Row<'_> {
             session.map(|session| &session.session_id),
             pulse.and_then(|pulse| pulse.session_id.as_ref()),
         ];
+        let backend = self.host.and_then(|host| host.backend.clone());
+        let backend = backend.or_else(|| pulse?.backend.parse().ok()).unwrap_or_default();
         Some(Agent {
             agent_id,
+            backend,
             source,
             state,
             background,

@@ -6,13 +6,12 @@ use crate::host::protocol::AgentInfo;
 use crate::host::state;
 use crate::outcome::Kind;
 use jiff::Timestamp;
-use murmur_agent::backend;
-use murmur_agent::find;
 use murmur_agent::invocation::own_env;
 use murmur_agent::prompt;
 use murmur_agent::rule_files::{self, Project};
 use murmur_agent::settings::{GuardedAgent, HookProgram};
 use murmur_agent::start::{Plan, Prepared, RunKind};
+use murmur_agent::{backend, find};
 use murmur_claude_files::trust::{self, Start};
 use murmur_core::config::backend::{Backend, Command};
 use murmur_core::config::file::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS};
@@ -22,8 +21,7 @@ use murmur_core::config::mcp::Mcp;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::settings::Settings;
 use murmur_core::config::watchdogs::DEFAULT_START_TIMEOUT;
-use murmur_core::id::BeatId;
-use murmur_core::id::{AgentId, SessionId, empty_if_unknown};
+use murmur_core::id::{AgentId, BeatId, SessionId, empty_if_unknown};
 use murmur_core::permit::policy::{Policy, Role};
 use murmur_core::permit::request::BeatOf;
 use murmur_core::usage_limit::Account;
@@ -33,10 +31,9 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use sys::clock;
 use sys::error::{Failure, Hinted};
-use sys::failure;
 use sys::paths::{DataDir, User, readable};
+use sys::{clock, failure};
 
 /// A resolved heartbeat to run. Running it needs no further configuration. The aliases are the keys of earlier daemons.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -118,6 +115,9 @@ pub struct Job {
     /// How much it may cost, in US dollars.
     #[serde(default, alias = "max_budget")]
     pub max_budget: Option<String>,
+    /// Whether a budget in US dollars counts what it costs.
+    #[serde(default)]
+    pub counts_cost: bool,
     /// How many bytes must be free on the workspace's disk.
     #[serde(default, alias = "min_free")]
     pub min_free: u64,
@@ -153,6 +153,8 @@ impl Job {
             Some(chosen) => chosen.value.clone(),
             None => settings.agent.clone().unwrap_or_default(),
         };
+        // Also checked here, because config.toml may have chosen the backend.
+        let lacking = heartbeat.check_on(&backend).err();
         Self {
             account: backend::account(&backend, &user.home, &own_env),
             policy: Policy::resolve(Role::Beat, &settings.asking, asking, tighter, *guard).on(&backend),
@@ -178,7 +180,7 @@ impl Job {
                 Permissions::Deny(patterns) => Some(patterns.iter().map(ToString::to_string).collect()),
             },
             path,
-            problem: heartbeat.problem.as_ref().map(Hinted::failure).or(wrong),
+            problem: heartbeat.problem.as_ref().map(Hinted::failure).or(wrong).or(lacking),
             verbose: false,
             scheduled: false,
             announced: false,
@@ -186,6 +188,7 @@ impl Job {
             continues: None,
             when: heartbeat.gates.when.0.clone(),
             verify: heartbeat.gates.verify.0.clone(),
+            counts_cost: heartbeat.budgets.as_ref().is_some_and(|budgets| budgets.count_money()),
             min_free: heartbeat.min_free.value.bytes(),
             max_budget: heartbeat.max_budget.map(|most| most.value.number()),
         }

@@ -1,6 +1,7 @@
 //! Where each setting of a heartbeat comes from, for people, and which requests of its frontmatter were ignored.
 
 use murmur_core::config::approval::{ApprovalSettings, Choice};
+use murmur_core::config::backend::{Backend, Capability};
 use murmur_core::config::budget::{Budget, Budgets};
 use murmur_core::config::file::DEFAULT_MAX_TURNS;
 use murmur_core::config::gate::Gates;
@@ -26,13 +27,21 @@ pub struct Row {
     pub source: Source,
 }
 
-/// All settings of a beat of `heartbeat`, given config.toml's `settings`.
+/// All settings of a beat of `heartbeat`, given config.toml's `settings` and its `agent`.
 #[must_use]
-pub fn rows(heartbeat: &Heartbeat, settings: &ApprovalSettings) -> Vec<Row> {
+pub fn rows(heartbeat: &Heartbeat, settings: &ApprovalSettings, agent: Option<&Backend>) -> Vec<Row> {
     let mut rows = Rows(Vec::new());
     let schedule = heartbeat.schedule.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
     rows.add("schedule", &schedule, heartbeat.scheduled_by);
-    rows.sourced("maxTurns", heartbeat.max_turns.unwrap_or(Sourced::default(DEFAULT_MAX_TURNS)));
+    let by_default = || match agent {
+        Some(agent) => Sourced { value: agent.clone(), source: Source::ConfigToml },
+        None => Sourced::default(Backend::default()),
+    };
+    let backend = heartbeat.backend.clone().unwrap_or_else(by_default);
+    let counts_turns = backend.value.has(Capability::MaxTurns);
+    rows.sourced("agent", backend);
+    let turns = heartbeat.max_turns.or(counts_turns.then_some(Sourced::default(DEFAULT_MAX_TURNS)));
+    turns.into_iter().for_each(|turns| rows.sourced("maxTurns", turns));
     rows.sourced("timeout", heartbeat.timeout);
     rows.sourced("backgroundWait", heartbeat.background_wait);
     match &heartbeat.model {

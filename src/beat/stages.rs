@@ -9,6 +9,7 @@ use crate::gate::{GateOutput, stopped};
 use crate::host::drain::Drain;
 use crate::host::event::Progress;
 use crate::host::process::{Ending, Run};
+use crate::host::pulses::Pulses;
 use crate::host::registration::Registration;
 use crate::host::run::{self as host, Spec};
 use crate::outcome::retryable::is_worth_a_retry;
@@ -141,9 +142,11 @@ impl<'a> Beat<'a> {
         let (job, dir) = (self.job, self.dir);
         let mut conversation = job.verbose.then(Conversation::default);
         let mut session = Session::default();
+        let mut pulses = Pulses::of(dir, &job.info(self.started));
         let mut observe = |progress: Progress<'_>, at: Duration| {
             if let Progress::Agent(event) = progress {
                 session.observe(event);
+                pulses.iter_mut().for_each(|pulses| pulses.see(event));
                 if let Some(conversation) = &mut conversation {
                     conversation.add(event, at);
                 }
@@ -260,6 +263,7 @@ impl<'a> Beat<'a> {
                 entry.retryable =
                     entry.outcome == Kind::Error && is_worth_a_retry(&run, session.failed_call());
                 fill_in(entry, run);
+                entry.cost_unknown = job.counts_cost && entry.cost_usd.is_none();
                 // If the data folder is gone, the beat ended with it, or with its daemon; nobody stopped it.
                 entry.stopped &= !hosted.lost_folder;
                 entry.heartbeat_changed = hosted.heartbeat_changed;
@@ -369,6 +373,7 @@ fn fill_in(entry: &mut Entry, run: Run) {
     entry.num_turns =
         run.results.iter().map(|result| result.num_turns).reduce(|sum, turns| Some(sum? + turns?)).flatten();
     entry.cost_usd = run.results.last().and_then(|result| result.cost_usd);
-    entry.denials =
-        run.results.into_iter().map(|result| result.denials).max_by_key(Vec::len).unwrap_or_default();
+    // Only some agents report them, and only with a result.
+    let reported = run.results.into_iter().map(|result| result.denials).max_by_key(Vec::len);
+    entry.denials = reported.filter(|denials| !denials.is_empty()).unwrap_or(run.denials);
 }

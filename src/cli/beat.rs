@@ -23,7 +23,6 @@ use murmur_agent::invocation::Invocation;
 use murmur_agent::rule_files::{self, Project};
 use murmur_agent::start::Prepared;
 use murmur_claude_files::trust::{Claude, Standing, Start, Store};
-use murmur_core::config::approval::ApprovalSettings;
 use murmur_core::config::cron::Crons;
 use murmur_core::config::edit;
 use murmur_core::config::file::File;
@@ -68,7 +67,7 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
             if let Some(untrusted) = start.standing.failure(&job.workspace) {
                 writeln!(stdout(), "{}", untrusted.line())?;
             }
-            show(&agent.invocation, &heartbeat, &asking(&job.user))
+            show(&agent.invocation, &heartbeat, &settings(&job.user))
         } else {
             see_to_approval(&dir, &heartbeat)?;
             if !args.ignore_limits {
@@ -93,7 +92,7 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
                 let _closed =
                     writeln!(io::stderr(), "warning: \"enabled\" is false, so the daemon won't start it");
             }
-            for notice in sources::notices(&heartbeat, &asking(&job.user)) {
+            for notice in sources::notices(&heartbeat, &settings(&job.user).asking) {
                 let _closed = writeln!(io::stderr(), "warning: {}", plain_line(&notice));
             }
             let claude = Claude::find(&job.user.home);
@@ -227,17 +226,13 @@ pub(super) async fn path(env: &UserEnv) -> OsString {
     }
 }
 
-/// Approval settings from config.toml; if it is not readable, the job reports it.
-fn asking(user: &User) -> ApprovalSettings {
-    Settings::read(&user.settings.settings()).map(|settings| settings.asking).unwrap_or_default()
+/// config.toml; if it is not readable, the job reports it.
+fn settings(user: &User) -> Settings {
+    Settings::read(&user.settings.settings()).unwrap_or_default()
 }
 
 /// Prints the invocation and the source of each setting.
-fn show(
-    invocation: &Invocation,
-    heartbeat: &Heartbeat,
-    settings: &ApprovalSettings,
-) -> anyhow::Result<ExitCode> {
+fn show(invocation: &Invocation, heartbeat: &Heartbeat, settings: &Settings) -> anyhow::Result<ExitCode> {
     let mut out = stdout().lock();
     writeln!(out, "cwd: {}", invocation.cwd.display())?;
     writeln!(out, "argv:\n  {}", invocation.program.display())?;
@@ -245,10 +240,10 @@ fn show(
         writeln!(out, "  {arg}")?;
     }
     writeln!(out, "settings:")?;
-    for Row { key, value, source } in sources::rows(heartbeat, settings) {
+    for Row { key, value, source } in sources::rows(heartbeat, &settings.asking, settings.agent.as_ref()) {
         writeln!(out, "  {key}: {}  ({source})", plain_line(&value))?;
     }
-    for notice in sources::notices(heartbeat, settings) {
+    for notice in sources::notices(heartbeat, &settings.asking) {
         writeln!(out, "  notice: {}", plain_line(&notice))?;
     }
     writeln!(out, "environment:")?;

@@ -4,7 +4,7 @@ mod follow;
 mod span;
 
 use super::args::Log;
-use super::style::{Colors, Style, plain_line, remarks, text_of};
+use super::style::{Colors, Style, backend_of, plain_line, remarks, text_of};
 use super::user_env::UserEnv;
 use crate::daemon::client;
 use crate::daemon::status::waiting;
@@ -163,6 +163,7 @@ impl Printer {
         );
         let name =
             entry.heartbeat.as_deref().map(|name| format!("::{}", plain_line(name))).unwrap_or_default();
+        let backend = backend_of(entry);
         let took = Duration::from_millis(entry.duration_ms);
         let seconds = match entry.kind.is_beat() {
             true => format!("{:.1}s", took.as_secs_f64()),
@@ -175,7 +176,7 @@ impl Printer {
         let (style, workspace) = (self.style, plain_line(&entry.workspace));
         let remarks = remarks(entry);
         let line = format!(
-            "{}  {} {:>7}  {workspace}{name}  {kind}{remarks}{text}",
+            "{}  {} {:>7}  {workspace}{name}{backend}  {kind}{remarks}{text}",
             style.dim(when),
             style.outcome_of(entry.outcome, entry.stopped),
             seconds

@@ -40,11 +40,12 @@ pub(super) fn run(args: &Set, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let mut out = Shown(stdout().lock());
     writeln!(out, "changed {} of {} in {}", keys(&changes), workspace.display(), config.display())?;
     let file = File::read(&config, &crons)?;
-    let settings = Settings::read(&env.settings_dir()?.settings()).unwrap_or_default().asking;
+    let settings = Settings::read(&env.settings_dir()?.settings()).unwrap_or_default();
     let resolved = heartbeat::resolve_registered(&file, &workspace, &crons).unwrap_or_default();
     for heartbeat in resolved.iter().filter(|heartbeat| heartbeat.name.is_none()) {
         let id = plain_line(heartbeat.id.as_str());
-        for Row { key, value, source } in sources::rows(heartbeat, &settings) {
+        for Row { key, value, source } in sources::rows(heartbeat, &settings.asking, settings.agent.as_ref())
+        {
             if source == Source::Heartbeat && sets(&changes, key) {
                 writeln!(io::stderr(), "warning: {id}: {key} is {value}, which its HEARTBEAT.md sets")?;
             }

@@ -78,6 +78,11 @@ pub(super) fn plain_text(text: &str) -> String {
     text.chars().filter(|character| !is_hidden(*character) || matches!(character, '\n' | '\t')).collect()
 }
 
+/// The backend of a beat, after its name; empty for Claude Code.
+pub(super) fn backend_of(entry: &Entry) -> String {
+    if entry.backend.is_default() { String::new() } else { format!(" ({})", entry.backend) }
+}
+
 /// Remarks before a beat's text: calls that ran without being checked, denied calls, ended background tasks, the turn limit, and a changed HEARTBEAT.md.
 pub(super) fn remarks(entry: &Entry) -> String {
     let unguarded = match entry.unguarded.len() {
@@ -90,6 +95,7 @@ pub(super) fn remarks(entry: &Entry) -> String {
         1 => "1 call denied  ".to_owned(),
         many => format!("{many} calls denied  "),
     };
+    let cost = if entry.cost_unknown { "reported no cost  " } else { "" };
     let changed = if entry.heartbeat_changed { "its HEARTBEAT.md changed  " } else { "" };
     let ended = match entry.background_ended {
         None | Some(0) => String::new(),
@@ -98,5 +104,5 @@ pub(super) fn remarks(entry: &Entry) -> String {
     };
     let cut =
         if entry.out_of_turns && entry.outcome != Kind::Error { "stopped at its turn limit  " } else { "" };
-    unguarded + &denied + &ended + cut + changed
+    unguarded + &denied + &ended + cost + cut + changed
 }

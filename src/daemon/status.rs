@@ -6,6 +6,7 @@ use crate::beat::sources;
 use crate::outcome::Kind;
 use jiff::Timestamp;
 use murmur_core::config::approval::ApprovalSettings;
+use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::id::{AgentId, BeatId};
 use murmur_store::limits::Limits;
@@ -111,6 +112,9 @@ pub struct HeartbeatStatus {
     pub name: Option<String>,
     /// The heartbeat's title for people.
     pub title: String,
+    /// The program that runs its agent, unless that is Claude Code.
+    #[serde(default, skip_serializing_if = "Backend::is_default")]
+    pub backend: Backend,
     /// `every 30m`, or the cron expression and its time zone; `null` if it has none.
     pub schedule: Option<String>,
     /// The paths and globs whose changes start it, besides the schedule.
@@ -263,6 +267,7 @@ fn heartbeat(
         workspace: heartbeat.workspace.display().to_string(),
         name: heartbeat.name.as_deref().map(str::to_owned),
         title: heartbeat.title.to_string(),
+        backend: entry.backend().clone(),
         schedule: heartbeat.schedule.as_ref().map(ToString::to_string),
         on: heartbeat.on().map(|on| on.paths().iter().map(ToString::to_string).collect()),
         // A run in the future counts as now, but none started then.

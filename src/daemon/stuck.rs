@@ -113,6 +113,7 @@ mod tests {
     fn agent(health: Health, quiet: SignedDuration) -> Agent {
         Agent {
             agent_id: "site-1".to_owned(),
+            backend: murmur_core::config::backend::Backend::default(),
             source: Source::Pulse,
             state: "running",
             background: 0,

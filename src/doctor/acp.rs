@@ -1,12 +1,12 @@
-//! Agents that speak the Agent Client Protocol: whether those that are configured start and introduce themselves. A program may
-//! create its own files when it is started.
+//! Agents that speak the Agent Client Protocol: whether those that are configured or installed start and introduce themselves.
+//! A program may create its own files when it is started.
 
 use super::agent::{both_paths, first_line};
 use super::ask::{self, Question};
-use super::{Check, Environment, Finding, Hint, named_backends};
+use super::{Check, Environment, Finding, Hint, Level, named_backends};
 use murmur_agent::acp::{self, Introduction};
 use murmur_agent::find;
-use murmur_core::config::backend::{Backend, Command};
+use murmur_core::config::backend::{Backend, Command, built_in_names};
 use murmur_core::config::heartbeat::Resolved;
 use murmur_core::config::settings::Settings;
 use std::collections::BTreeSet;
@@ -20,7 +20,10 @@ use tokio::task::JoinSet;
 /// How long an agent may take to introduce itself. The slowest that was measured needs 6 s on a busy machine.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Examines the agents of heartbeats and config.toml, all at once. The daemon starts them with the PATH `login`.
+/// How long one may take that is installed and nothing uses.
+const UNUSED_LIMIT: Duration = Duration::from_secs(5);
+
+/// Examines the agents of heartbeats and config.toml, and the built-in ones on the PATH, all at once. The daemon starts them with the PATH `login`.
 pub(super) async fn examine(
     environment: &Environment,
     config: Option<&Resolved>,
@@ -30,21 +33,32 @@ pub(super) async fn examine(
     let settings = Settings::read(&environment.user.settings.settings()).unwrap_or_default();
     let path = both_paths(login, &environment.path);
     let mut asking = JoinSet::new();
-    for name in names(&settings, config) {
+    let used = names(&settings, config);
+    let unused = built_in_names().map(Arc::from).filter(|name| !used.contains(name));
+    let unused = unused.filter(|name| is_installed(name, &path)).map(|name| (name, UNUSED_LIMIT));
+    for (name, limit) in used.iter().map(|name| (Arc::clone(name), LIMIT)).chain(unused) {
         let backend = Backend::Acp(name);
         let command = settings.command(&backend).map_err(|error| Check::ACP.failed(&error));
         let (home, path) = (environment.user.home.clone(), path.clone());
         asking.spawn(async move {
             let found = match command {
-                Ok(command) => one(&backend, command, &home, &path, LIMIT).await,
+                Ok(command) => one(&backend, command, &home, &path, limit).await,
                 Err(finding) => finding,
             };
+            let is_harmless = limit == UNUSED_LIMIT && found.level == Level::Fail;
+            let found = if is_harmless { found.into_warning() } else { found };
             (backend.to_string(), found.after(&format!("{backend}: ")))
         });
     }
     let mut findings = asking.join_all().await;
     findings.sort_by(|(one, _), (other, _)| one.cmp(other));
     findings.into_iter().map(|(_, finding)| finding).collect()
+}
+
+/// Whether the built-in agent with this name is found on `path`.
+fn is_installed(name: &Arc<str>, path: &OsStr) -> bool {
+    let command = Backend::Acp(Arc::clone(name)).built_in();
+    command.is_some_and(|command| find::find(&command.program, path).is_ok())
 }
 
 /// The names of the agents that are configured or used.
@@ -115,7 +129,6 @@ fn met(program: &str, introduction: &Introduction) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::Level;
     use std::os::unix::fs::PermissionsExt;
 
     /// The finding about a script.

@@ -82,7 +82,8 @@ fn write_in(dir: &DataDir, event: PulseEvent) -> Result<(), PulseError> {
     if event == PulseEvent::PostToolUse {
         breach::check(&text)?;
     }
-    let text = translated(String::from_utf8_lossy(&text).into_owned());
+    let backend = std::env::var(BACKEND_VARIABLE).ok().and_then(|name| name.parse::<Backend>().ok());
+    let text = translated(String::from_utf8_lossy(&text).into_owned(), backend.as_ref());
     let PulseReport { mut pulse, cwd } = event.read(&text).map_err(EventError::Garbled)?;
     // Spec 2's script knows only its own folder.
     let cwd = cwd.or_else(|| std::env::current_dir().ok());
@@ -93,6 +94,7 @@ fn write_in(dir: &DataDir, event: PulseEvent) -> Result<(), PulseError> {
         cwd.as_ref().or(workspace.as_ref()).map_or_else(|| branch::UNKNOWN.to_owned(), |cwd| branch::of(cwd));
     pulse.workspace = workspace.or(cwd).unwrap_or_default();
     pulse.current_task = task::get(dir, &pulse.agent_id);
+    pulse.backend = backend.map(|backend| backend.to_string()).unwrap_or_default();
     pulse.pid = ancestors::giver(owner::SESSION_VARIABLE);
     match write::put(dir, pulse.clone()) {
         Err(error) if error.source.kind() == io::ErrorKind::NotFound => {}
@@ -105,16 +107,13 @@ fn write_in(dir: &DataDir, event: PulseEvent) -> Result<(), PulseError> {
 }
 
 /// The event in the vocabulary of Claude Code, if it is another backend's.
-fn translated(text: String) -> String {
-    let Some(backend) = std::env::var(BACKEND_VARIABLE).ok().and_then(|name| name.parse::<Backend>().ok())
-    else {
-        return text;
-    };
+fn translated(text: String, backend: Option<&Backend>) -> String {
+    let Some(backend) = backend else { return text };
     let translate = || {
         let mut event: Value = serde_json::from_str(&text).ok()?;
         let tool = event.get("tool_name")?.as_str()?.to_owned();
         let input = event.get("tool_input")?.clone();
-        let call = backend::translate(&backend, tool, input).ok()?;
+        let call = backend::translate(backend, tool, input).ok()?;
         (event["tool_name"], event["tool_input"]) = (call.tool.into(), call.input);
         Some(event.to_string())
     };

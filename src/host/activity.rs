@@ -8,6 +8,7 @@ use super::protocol::Wait;
 use super::state::{Input, Kind};
 use murmur_agent::background::Background;
 use murmur_agent::event::{Event, RunResult};
+use murmur_agent::turn_count::TurnCount;
 use murmur_core::id::SessionId;
 use murmur_store::journal::decisions::Unanswered;
 use murmur_store::pulse::{ACTION, brief};
@@ -46,6 +47,8 @@ pub(super) struct Activity {
     /// Messages of the main agent, which `maxTurns` counts.
     messages: u64,
     message: String,
+    /// The model's responses, for backends whose results don't have their number.
+    responses: TurnCount,
     /// The text of the last message, up to [`ANSWER`] bytes: the answer, for backends whose results have no text.
     answer: String,
     /// The cost so far, for backends whose results don't have it.
@@ -85,6 +88,7 @@ impl Activity {
             turn: Turn::Runs { after: 0 },
             messages: 0,
             message: String::new(),
+            responses: TurnCount::default(),
             answer: String::new(),
             cost_usd: None,
         }
@@ -95,6 +99,7 @@ impl Activity {
         self.newest = at;
         self.calls.see(event, at);
         self.background.observe(event);
+        let responses = self.responses.see(event);
         match event {
             Event::Result(result) => {
                 if self.kind == Kind::Live {
@@ -103,6 +108,7 @@ impl Activity {
                 self.results.push(RunResult {
                     text: self.text_of(result),
                     cost_usd: result.cost_usd.or(self.cost_usd),
+                    num_turns: result.num_turns.or(responses),
                     ..(**result).clone()
                 });
                 self.answer.clear();

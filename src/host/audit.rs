@@ -184,7 +184,7 @@ impl Audit {
     pub(super) fn hook_failed(&mut self, asked: &PermissionRequest, why: &str) {
         let words = describe(&asked.tool, &asked.input.to_string());
         self.failure.get_or_insert_with(|| mask(&format!("{words}: {why}")));
-        self.decisions.verdicts.insert(asked.tool_use_id.clone(), Verdict::Deny);
+        self.decisions.deny(&asked.tool_use_id, &asked.tool);
     }
 
     /// Whether a decision on this call was recorded.
@@ -195,6 +195,11 @@ impl Audit {
     /// Whether the recorded decision on this call allows it.
     pub(super) fn is_allowed(&mut self, tool_use_id: &str) -> bool {
         self.decisions.has(tool_use_id) && self.decisions.verdicts.get(tool_use_id) == Some(&Verdict::Allow)
+    }
+
+    /// The tools whose calls were denied, in order, one entry per call. Unlike the agent, decisions.jsonl knows all of them.
+    pub(super) fn denials(&mut self) -> Vec<String> {
+        self.decisions.denials()
     }
 
     /// Everything refused so far.

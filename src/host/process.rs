@@ -157,6 +157,8 @@ pub struct Run {
     pub lost: Option<String>,
     /// Calls that the guard refused, and hooks that failed.
     pub refusals: Refusals,
+    /// The tools whose calls were denied according to decisions.jsonl, in order, one entry per call.
+    pub denials: Vec<String>,
     /// Requests that waited for a person when it ended, without a recorded decision.
     pub unanswered: Vec<Unanswered>,
     /// The agent's version; empty if it doesn't say.

@@ -377,7 +377,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
         let lost = lost.or(unsaid);
         let refusals = if self.spec.is_audited { self.audit.refusals() } else { Refusals::default() };
-        let unfinished = self.activity.has_unfinished_turn();
+        let (denials, unfinished) = (self.audit.denials(), self.activity.has_unfinished_turn());
         let Activity { results, session_id, version, .. } = self.activity;
         let run = Run {
             ending,
@@ -390,6 +390,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             capture,
             lost,
             refusals,
+            denials,
             unanswered,
             version,
             unknown,

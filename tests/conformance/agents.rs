@@ -1,9 +1,10 @@
 //! Compares fake-claude under other names with other agents: Codex, and OpenCode as an ACP agent.
 //!
-//! Input: `fixtures/codex` and `fixtures/acp`, and names such as `codex`, `acp` or `codex/ok`. Each scenario is run on the
+//! Input: `fixtures/codex` and `fixtures/acp`, and names such as `codex`, `acp`, `codex/ok` or `codex/beats` (`beats.rs`). Each scenario is run on the
 //! real CLI with fake-model, and on fake-claude with the same script. Output: the differences of their conversations.
 
 mod acp;
+mod beats;
 mod codex;
 mod scenario;
 mod shape;
@@ -84,6 +85,18 @@ pub(crate) fn run(record: bool, names: &[String], say: fn(&str)) -> Result<Optio
             }
         };
         say(&format!("{}: with {}", agent.name, fake_claude::replay::ask_version(&program)));
+        let (runs_beats, wanted) = (
+            !record && wanted.iter().any(|name| name.is_none_or(|name| name == beats::NAME)),
+            wanted.into_iter().filter(|name| *name != Some(beats::NAME)).collect::<Vec<_>>(),
+        );
+        if runs_beats {
+            let (good, all) = beats::run(agent.name, agent.program, &program, say)?;
+            say(&format!("{}/{}: {good} of {all} checks pass", agent.name, beats::NAME));
+            agree &= good == all;
+        }
+        if wanted.is_empty() {
+            continue;
+        }
         let scenarios = Scenario::all(&agent.folder(), &wanted)?;
         let mut alike = 0;
         for scenario in &scenarios {

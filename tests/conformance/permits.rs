@@ -56,7 +56,10 @@ pub(crate) fn configure(place: &Place, more: &Value) -> Result<()> {
     let ran = clock::rfc3339(clock::now());
     let mut entry = json!({ "path": at("site"), "cron": "0 0 1 1 *", "maxTurns": 9, "lastRun": ran });
     for (key, value) in more.as_object().into_iter().flatten() {
-        entry[key] = value.clone();
+        match (value, entry.as_object_mut()) {
+            (Value::Null, Some(entry)) => _ = entry.remove(key),
+            _ => entry[key] = value.clone(),
+        }
     }
     std::fs::write(at("data/config.json"), json!({ "workspaces": [entry] }).to_string())?;
     Ok(())

@@ -70,6 +70,11 @@ impl Place {
         self.folder.path().join("requests")
     }
 
+    /// Where the model listens.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     pub(crate) fn murmur(&self, args: &[&str]) -> Command {
         self.program("bin/murmur", args)
     }

@@ -18,6 +18,13 @@ fn site(env: &Env, agent: &str) -> Workspace {
     site
 }
 
+/// Makes `agent` the default of config.toml.
+fn default_agent(env: &Env, agent: &str) {
+    let folder = env.data().join("config");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.toml"), format!("agent = {agent:?}\n")).unwrap();
+}
+
 fn said(text: &str) -> Value {
     json!([{ "type": "text", "text": text }])
 }
@@ -58,6 +65,8 @@ fn the_guard_refuses_calls_of_every_agent() {
         assert_eq!(line["summary"], "HEARTBEAT_OK, but the guard refused Bash(sudo ls)", "{line}");
         let decisions = std::fs::read_to_string(env.data().join("decisions.jsonl")).unwrap();
         assert!(decisions.contains("\"verdict\":\"deny\"") && decisions.contains("\"toolUseId\":\"call_1\""));
+        assert_eq!((&line["denials"], &line["numTurns"]), (&json!(["Bash"]), &json!(2)), "{line}");
+        assert!(env.run(["log"]).contains("1 call denied"), "{}", env.run(["log"]));
     }
 }
 
@@ -137,6 +146,106 @@ fn the_limits_of_a_login_are_shown_and_followed() {
 }
 
 #[test]
+fn lists_name_the_backend_and_keep_agents_that_ended() {
+    for agent in AGENTS {
+        let (env, line) = beat(agent, &json!([call("ls"), said("HEARTBEAT_OK")]));
+        let marked = format!(" ({agent})");
+        assert!(env.run(["log"]).contains(&marked), "{}", env.run(["log"]));
+        assert!(env.run(["show", "last"]).contains(&marked), "{}", env.run(["show", "last"]));
+        let status = env.run(["status"]);
+        assert!(status.contains(&format!("\n  agent     {agent}\n")), "{status}");
+        let json = |args: &[&str]| env.murmur(args).json();
+        assert_eq!(json(&["status", "--json"])["heartbeats"][0]["backend"], agent);
+        let listed = json(&["agent", "list", "--json"])["agents"][0].clone();
+        let keys = ["backend", "state", "tool_name", "last_action", "session_id"].map(|key| &listed[key]);
+        let expected = [&json!(agent), &json!("exited"), &json!("Bash"), &json!("ls"), &line["sessionId"]];
+        assert_eq!(keys, expected, "{listed}");
+        let table = env.run(["agent", "list"]);
+        assert!(table.contains(&marked), "{table}");
+        let shown = env.run(["agent", "show", "last"]);
+        assert!(
+            shown.contains(&format!("\n  backend    {agent}\n")) && shown.contains("  Bash: ls\n"),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn a_cost_that_an_agent_reports_counts_and_a_missing_one_is_said() {
+    for (agent, is_reported) in [("acp:opencode", true), ("codex", false)] {
+        let env = Env::new();
+        let site = site(&env, agent);
+        let entry = json!({ "path": site.0, "interval": "30m", "agent": agent });
+        env.configure(&json!({ "workspaces": [entry], "budget": { "day": "0.0001 USD" } }).to_string());
+        let model = json!({ "m1": { "cost": { "input": 3, "output": 15 } } });
+        let settings = json!({ "model": "fake/m1", "provider": { "fake": { "models": model } } });
+        site.plays(&json!({ "script": [said("HEARTBEAT_OK")] }));
+        env.murmur(["beat", "site"]).set("OPENCODE_CONFIG_CONTENT", settings.to_string()).run();
+        let line = env.journal().remove(0);
+        assert_eq!(line["costUsd"].as_f64().is_some_and(|cost| cost > 0.0001), is_reported, "{line}");
+        assert_eq!(line["costUnknown"] == true, !is_reported, "{line}");
+        assert_eq!(env.run(["log"]).contains("reported no cost"), !is_reported, "{}", env.run(["log"]));
+        let again = String::from_utf8(env.murmur(["beat", "site"]).output().stderr).unwrap();
+        assert_eq!(again.contains("is used up"), is_reported, "{again}");
+    }
+}
+
+#[test]
+fn a_dry_run_shows_the_agent_and_only_limits_that_it_follows() {
+    for (agent, source) in
+        [("codex", "config.json"), ("acp:opencode", "config.json"), ("codex", "config.toml")]
+    {
+        let env = Env::new();
+        let site = site(&env, agent);
+        if source == "config.toml" {
+            let entry = json!({ "path": site.0, "interval": "30m" });
+            env.configure(&json!({ "workspaces": [entry] }).to_string());
+            default_agent(&env, agent);
+        }
+        let shown = env.run(["beat", "--dry-run", "site"]);
+        assert!(shown.contains(&format!("\n  agent: {agent}  ({source})\n")), "{shown}");
+        assert!(!shown.contains("maxTurns"), "{shown}");
+    }
+}
+
+#[test]
+fn every_key_that_its_agent_lacks_is_refused_whichever_file_chose_the_agent() {
+    let table = [
+        ("maxTurns", json!(5), "maxTurns needs a turn limit"),
+        ("maxBudgetUsd", json!(1), "maxBudgetUsd needs cost reporting"),
+        ("budget", json!({ "day": "5 USD" }), "budget needs cost reporting"),
+        ("mcp", json!([]), "mcp needs a choice of MCP servers"),
+        ("requires", json!(["files"]), "requires needs a choice of MCP servers"),
+        ("approval", json!("defer"), "approval: defer needs deferred calls"),
+        ("questions", json!("broker"), "questions: broker needs questions to people"),
+        ("reserve", json!("10%"), "reserve needs usage limits"),
+        ("onLimit", json!("skip"), "onLimit needs usage limits"),
+    ];
+    for (key, value, error) in table {
+        for agent in AGENTS {
+            let (limits, cost) = (error.ends_with("limits"), key == "budget");
+            if (agent == "codex" && limits) || (agent == "acp:opencode" && cost) {
+                continue;
+            }
+            for is_default in [false, true] {
+                let env = Env::new();
+                let site = site(&env, agent);
+                let mut entry = json!({ "path": site.0, "interval": "30m", key: value });
+                if is_default {
+                    default_agent(&env, agent);
+                } else {
+                    entry["agent"] = agent.into();
+                }
+                env.configure(&json!({ "workspaces": [entry] }).to_string());
+                let said = env.murmur(["beat", "--dry-run", "site"]).output();
+                let said = String::from_utf8(said.stderr).unwrap();
+                assert!(said.contains(&format!("{error}, which {agent} doesn't have")), "{said}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_heartbeat_that_needs_more_than_its_agent_can_do_is_an_error() {
     let env = Env::new();
     let site = site(&env, "codex");
@@ -150,11 +259,16 @@ fn a_heartbeat_that_needs_more_than_its_agent_can_do_is_an_error() {
 #[test]
 fn the_page_lists_what_each_backend_can_do() {
     let page = include_str!("../../docs/reference/backends.md");
-    for (shown, name) in [("claude", "claude"), ("codex", "codex"), ("acp", "acp:opencode")] {
+    for (shown, name) in
+        [("claude", "claude"), ("codex", "codex"), ("acp", "acp:opencode"), ("acp", "acp:gemini")]
+    {
         let backend: Backend = name.parse().unwrap();
         let has = Capability::ALL.into_iter().filter(|capability| backend.has(*capability));
         let names: Vec<&str> = has.map(Capability::name).collect();
-        let line = format!("- `{shown}`: {}\n", names.join(", "));
+        let names =
+            names.join(", ").replace("cost, ", if shown == "acp" { "cost (some), " } else { "cost, " });
+        let names = if name == "acp:gemini" { format!("cost (some), {names}") } else { names };
+        let line = format!("- `{shown}`: {names}\n");
         assert!(page.contains(&line), "{line}");
     }
 }

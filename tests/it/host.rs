@@ -15,6 +15,7 @@ mod signals;
 mod slow;
 mod stop;
 mod texts;
+mod unasked;
 mod unkept;
 mod unknown;
 

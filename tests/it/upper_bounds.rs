@@ -57,6 +57,7 @@ fn values_beyond_config_json_are_limited_and_reported() {
     assert_snapshot!(settings(&env), @"
     settings:
       schedule: every 1h  (config.json)
+      agent: claude  (default)
       maxTurns: 10  (config.json)
       timeout: 10m  (config.json)
       backgroundWait: 20s  (config.json)
@@ -114,6 +115,7 @@ fn values_below_config_jsons_apply_and_unset_ones_can_be_set() {
     assert_snapshot!(settings(&env), @"
     settings:
       schedule: every 2h  (HEARTBEAT.md)
+      agent: claude  (default)
       maxTurns: 5  (HEARTBEAT.md)
       timeout: 1m  (HEARTBEAT.md)
       backgroundWait: 10s  (default)
@@ -132,6 +134,7 @@ fn an_agent_cannot_raise_its_limits_beyond_the_fixed_ones() {
     assert_snapshot!(settings(&env), @"
     settings:
       schedule: every 1m  (default)
+      agent: claude  (default)
       maxTurns: 1000  (default)
       timeout: 6h  (default)
       backgroundWait: 10s  (default)
@@ -149,6 +152,7 @@ fn an_agent_cannot_raise_its_limits_beyond_the_fixed_ones() {
     assert_snapshot!(settings(&env), @"
     settings:
       schedule: every 1s  (config.json)
+      agent: claude  (default)
       maxTurns: 4000000000  (config.json)
       timeout: 36500d  (config.json)
       backgroundWait: 10s  (default)

@@ -4,6 +4,7 @@
 //! they are part of the call that started it, whose result is kept.
 
 use crate::event::Event;
+use crate::turn_count::TurnCount;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::time::Duration;
@@ -79,6 +80,8 @@ pub struct Conversation {
     has_chunks: bool,
     /// The cost so far, for backends whose results don't have it.
     cost_usd: Option<f64>,
+    /// The model's responses, likewise.
+    responses: TurnCount,
 }
 
 /// A call without a result yet.
@@ -93,6 +96,7 @@ struct Open {
 impl Conversation {
     /// Adds `event`, which came `at` after the start.
     pub fn add(&mut self, event: &Event<'_>, at: Duration) {
+        let responses = self.responses.see(event);
         match event {
             Event::Session { .. } if self.has_chunks && !self.has_result() => {
                 self.turns.clear();
@@ -138,7 +142,7 @@ impl Conversation {
                 });
                 let text = text.unwrap_or_default();
                 let cost_usd = result.cost_usd.or(self.cost_usd);
-                let (duration_ms, num_turns) = (result.duration_ms, result.num_turns);
+                let (duration_ms, num_turns) = (result.duration_ms, result.num_turns.or(responses));
                 self.turns.push(Turn::Result { text, cost_usd, duration_ms, num_turns });
                 self.message.clear();
             }

@@ -16,6 +16,7 @@
 //! - `acp`: programs that speak the Agent Client Protocol: its messages → events
 //! - `parser`: an agent's stdout → events, in the form of its backend
 //! - `backend`: which of these modules a backend uses
+//! - `turn_count`: events → the number of the model's responses in a turn
 //! - `conversation`: events → turns
 //! - `background`: events → the background tasks that still run
 //! - `prompt`: the prompt of a beat
@@ -38,4 +39,5 @@ pub mod prompt;
 pub mod rule_files;
 pub mod settings;
 pub mod start;
+pub mod turn_count;
 pub mod unknown;

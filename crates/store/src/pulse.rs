@@ -61,6 +61,9 @@ pub struct Pulse {
     pub duration_ms: Option<u64>,
     /// Why the call or the turn failed.
     pub error: Option<String>,
+    /// The backend; empty for Claude Code.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub backend: String,
 }
 
 /// The most characters of [`Pulse::last_action`].

@@ -2,7 +2,7 @@
 
 use super::super::style::{Colors, Style, plain_line};
 use super::object;
-use super::table::{action, state};
+use super::table::{action, name, state};
 use crate::agents::Agent;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -54,7 +54,7 @@ impl Lines {
         }
         let padding = " ".repeat(7_usize.saturating_sub(agent.health.word().len()));
         let health = format!("{}{padding}", self.style.health(agent.health));
-        let (id, tool) = (plain_line(&agent.agent_id), plain_line(&agent.tool_name));
+        let (id, tool) = (plain_line(&name(agent)), plain_line(&agent.tool_name));
         let line = format!("{}  {health}  {id}  {}", self.when(agent.at), state(agent));
         let what = plain_line(&action(agent));
         let what = if tool.is_empty() { what } else { format!("{tool}: {what}") };

@@ -2,6 +2,7 @@
 
 use crate::agents::{Agent, Source};
 use jiff::Timestamp;
+use murmur_core::config::backend::Backend;
 use murmur_core::id::SessionId;
 use murmur_store::pulse::health::Health;
 use serde::Serialize;
@@ -12,6 +13,8 @@ use sys::clock;
 #[derive(Debug, Serialize)]
 pub(super) struct Object<'a> {
     agent_id: &'a str,
+    #[serde(skip_serializing_if = "Backend::is_default")]
+    backend: &'a Backend,
     health: Health,
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,6 +39,7 @@ pub(super) struct Object<'a> {
 pub(super) fn of(agent: &Agent, now: Timestamp) -> Object<'_> {
     Object {
         agent_id: &agent.agent_id,
+        backend: &agent.backend,
         health: agent.health,
         state: agent.state,
         background: Some(agent.background).filter(|tasks| *tasks > 0),

@@ -41,8 +41,10 @@ pub(super) fn show(
     let heard = format!("{age} ago, according to its {}", word(agent));
     let pid = agent.pid.map(|pid| pid.to_string()).unwrap_or_default();
     let workspace = agent.workspace.to_string_lossy();
+    let backend = if agent.backend.is_default() { String::new() } else { agent.backend.to_string() };
     let rows = [
-        ("last seen", &*heard),
+        ("backend", &*backend),
+        ("last seen", &heard),
         ("tool", &agent.tool_name),
         ("action", &agent.last_action),
         ("error", agent.error.as_deref().unwrap_or_default()),

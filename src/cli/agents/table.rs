@@ -71,7 +71,7 @@ fn cells(agent: &Agent, now: Timestamp) -> [String; 9] {
     let workspace = agent.workspace.to_string_lossy();
     let action = action(agent);
     let texts: [&str; 7] = [
-        &agent.agent_id,
+        &name(agent),
         &state(agent),
         &agent.tool_name,
         &action,
@@ -81,6 +81,14 @@ fn cells(agent: &Agent, now: Timestamp) -> [String; 9] {
     ];
     let [id, state, tool, action, task, branch, workspace] = texts.map(plain_line);
     [id, state, tool, action, task, branch, workspace, age(agent.age(now)), agent.health.word().to_owned()]
+}
+
+/// The id of `agent`, with its backend unless that is Claude Code.
+pub(super) fn name(agent: &Agent) -> Cow<'_, str> {
+    match agent.backend.is_default() {
+        true => Cow::Borrowed(&agent.agent_id),
+        false => Cow::Owned(format!("{} ({})", agent.agent_id, agent.backend)),
+    }
 }
 
 /// The state of `agent`, with the number of its background tasks, and whether its account is on hold.
@@ -202,12 +210,14 @@ fn unit(seconds: u64) -> (u64, char) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use murmur_core::config::backend::Backend;
     use murmur_store::pulse::health::Health;
     use proptest::prelude::*;
 
     fn agent(id: &str, action: &str, health: Health) -> Agent {
         Agent {
             agent_id: id.to_owned(),
+            backend: Backend::default(),
             source: Source::Pulse,
             state: "running",
             background: 0,

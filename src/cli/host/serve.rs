@@ -11,15 +11,18 @@ use crate::host::event::Progress;
 use crate::host::launch::StartReport;
 use crate::host::process::{Ending, undecided};
 use crate::host::protocol::AgentInfo;
+use crate::host::pulses::Pulses;
 use crate::host::record::Ended;
 use crate::host::registration::Registration;
 use crate::host::run::holds::Watched;
 use crate::host::run::{self as host, Spec};
 use crate::host::state::Kind;
+use crate::outcome::{self, SUMMARY, first_characters};
 use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
 use derun::id::SessionId as CaptureId;
+use jiff::Timestamp;
 use murmur_agent::event::Event;
 use murmur_agent::invocation::{check_extra_args, own_env};
 use murmur_agent::rule_files::{self, Project};
@@ -33,8 +36,9 @@ use murmur_core::permit::manager;
 use murmur_core::permit::policy::{Policy, Role};
 use murmur_core::permit::rules::Rules;
 use murmur_rpc::caller::{HOST, MANAGER};
+use murmur_store::journal::entry::{Entry, LineKind};
 use murmur_store::journal::unfinished::{Kept, Unwritten};
-use murmur_store::journal::{decisions, unknown};
+use murmur_store::journal::{append, decisions, unknown};
 use murmur_store::limits::{self, Reports};
 use murmur_store::pulse::task;
 use std::io::{self, Write};
@@ -42,6 +46,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use sys::error::{Failure, Hinted};
 use sys::paths::{DataDir, User};
+use sys::unreadable::unwritable;
 use sys::{clock, inherited, process};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -111,9 +116,12 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
             }
         };
         let account = backend::account(&args.backend, &home, &own_env);
-        let mut reports = Reports::default();
+        let (mut reports, mut pulses) = (Reports::default(), Pulses::of(&dir, &spec.info));
         let observe = |progress: Progress<'_>, _| {
             note_version(&progress, &args.backend);
+            if let (Progress::Agent(event), Some(pulses)) = (&progress, &mut pulses) {
+                pulses.see(event);
+            }
             if let Progress::Agent(Event::RateLimit(limit)) = progress {
                 reports.add(limit);
                 // Best effort: the next agent finds the limit again.
@@ -121,6 +129,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
             }
         };
         let ran = host::run(&spec, listeners, stop, announce, observe).await;
+        pulses.into_iter().for_each(Pulses::end);
         // Release it before clients learn that the agent has ended.
         drop((kept, folder));
         let (error, exit) = match &ran {
@@ -138,6 +147,12 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
             // Best effort: it is only for the doctor.
             let _untold = unknown::record(&dir, &backend, &run.version, &run.unknown, clock::now());
         }
+        if let Ok((run, _)) = &ran
+            && let Some(line) = unguarded(&spec.info, &run.refusals.unguarded, started)
+            && let Err(error) = append::append(&dir.journal(), &line)
+        {
+            let _full = writeln!(io::stderr(), "{ended_at} {}", unwritable(&dir.journal(), &error).line());
+        }
         // Log this before closing the record, which removes an empty log.
         if let Ok((run, _)) = &ran
             && let Some(lost) = &run.lost
@@ -153,6 +168,30 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
         }
         closed.context("cannot write the record")?;
         Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// The journal line about the `calls` that an agent, which `started` then, ran without asking; `None` if there are none.
+fn unguarded(info: &AgentInfo, calls: &[String], started: Timestamp) -> Option<Entry> {
+    let first = calls.first()?;
+    let more = match calls.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let summary = format!("agent {} ran calls without asking: {first}{more}", info.agent_id);
+    let lasted = clock::now().duration_since(started).as_millis();
+    Some(Entry {
+        summary: Some(first_characters(&summary, SUMMARY)),
+        kind: LineKind::Unguarded,
+        agent: info.agent_id.to_string(),
+        backend: info.backend.clone(),
+        unguarded: calls.to_vec(),
+        ..Entry::new(
+            clock::rfc3339(started),
+            info.worktree.display().to_string(),
+            outcome::Kind::Attention,
+            u64::try_from(lasted).unwrap_or_default(),
+        )
     })
 }
 

@@ -17,6 +17,9 @@ pub(super) fn print(
 ) -> anyhow::Result<()> {
     let (title, id) = (plain_line(&heartbeat.title), plain_line(&heartbeat.id));
     writeln!(out, "\n{}  {}", style.bold(title), style.dim(id))?;
+    if !heartbeat.backend.is_default() {
+        writeln!(out, "  agent     {}", heartbeat.backend)?;
+    }
     writeln!(out, "  schedule  {}", heartbeat.schedule.as_deref().unwrap_or("none"))?;
     if let Some(on) = &heartbeat.on {
         writeln!(out, "  on        changes of {}", plain_line(&on.join(", ")))?;

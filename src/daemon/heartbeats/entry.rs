@@ -3,6 +3,7 @@
 use super::{DeferredBeat, Held};
 use crate::daemon::pauses::PausedUntil;
 use jiff::Timestamp;
+use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::config::reserve::OnLimit;
 use murmur_core::failures::Streak;
@@ -25,6 +26,8 @@ pub struct Entry {
     pub next: Option<Timestamp>,
     /// Do not retry a failed start before this.
     pub(super) not_before: Option<Timestamp>,
+    /// The program that runs its agent.
+    pub(super) backend: Backend,
     /// The account that it uses.
     pub(super) account: Account,
     /// Why it may not start before a time, because of usage limits or budgets.
@@ -57,6 +60,7 @@ impl Entry {
             anchor: last_run,
             next: None,
             not_before: None,
+            backend: Backend::default(),
             account: Account::default(),
             limited: None,
             streak: None,
@@ -69,6 +73,11 @@ impl Entry {
             started_by: None,
             left_alone: None,
         }
+    }
+
+    /// The program that runs its agent.
+    pub fn backend(&self) -> &Backend {
+        &self.backend
     }
 
     /// Moves the last run forward to `at`, never back; returns whether it changed.

@@ -48,8 +48,12 @@ impl Accounts {
         accounts
     }
 
+    fn backend<'a>(&'a self, heartbeat: &'a Heartbeat) -> &'a Backend {
+        heartbeat.backend.as_ref().map_or(&self.default, |chosen| &chosen.value)
+    }
+
     fn of(&self, heartbeat: &Heartbeat) -> Account {
-        let backend = heartbeat.backend.as_ref().map_or(&self.default, |chosen| &chosen.value);
+        let backend = self.backend(heartbeat);
         let known = self.by_backend.iter().find(|(known, _)| known == backend);
         known.map(|(_, account)| account.clone()).unwrap_or_default()
     }
@@ -59,6 +63,7 @@ impl Heartbeats {
     /// Sets the accounts that heartbeats use.
     pub fn set_accounts(&mut self, accounts: &Accounts, now: Timestamp) {
         for entry in &mut self.entries {
+            entry.backend = accounts.backend(&entry.heartbeat).clone();
             entry.account = accounts.of(&entry.heartbeat);
         }
         self.apply_limits(now);

@@ -22,6 +22,8 @@ pub(super) struct Decisions {
     unread: u64,
     /// The latest decision on each call without a result.
     pub(super) verdicts: HashMap<String, Verdict>,
+    /// The calls that were denied, in order: id and tool.
+    denied: Vec<(String, String)>,
     pub(super) by_guard: Option<GuardRefusals>,
     pub(super) breach: Option<String>,
     pub(super) failure: Option<String>,
@@ -49,6 +51,7 @@ impl Decisions {
             source: None,
             unread: 0,
             verdicts: HashMap::new(),
+            denied: Vec::new(),
             by_guard: None,
             breach: None,
             failure: None,
@@ -63,6 +66,26 @@ impl Decisions {
         // Read every time: a later line may override an earlier one.
         self.read();
         self.verdicts.contains_key(id)
+    }
+
+    /// Records a decision that has no line.
+    pub(super) fn deny(&mut self, id: &str, tool: &str) {
+        self.decide(id.to_owned(), tool, Verdict::Deny);
+    }
+
+    fn decide(&mut self, id: String, tool: &str, verdict: Verdict) {
+        // A later decision on a call replaces an earlier one.
+        self.denied.retain(|(known, _)| id.is_empty() || *known != id);
+        if verdict == Verdict::Deny {
+            self.denied.push((id.clone(), tool.to_owned()));
+        }
+        self.verdicts.insert(id, verdict);
+    }
+
+    /// The tools whose calls were denied, in order, one entry per call.
+    pub(super) fn denials(&mut self) -> Vec<String> {
+        self.read();
+        self.denied.iter().map(|(_, tool)| tool.clone()).collect()
     }
 
     /// Reads new lines, also when the file was rotated.
@@ -152,7 +175,7 @@ impl Decisions {
             }
             _ => {}
         }
-        self.verdicts.insert(line.tool_use_id, line.verdict);
+        self.decide(line.tool_use_id, &line.tool, line.verdict);
     }
 }
 

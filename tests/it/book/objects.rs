@@ -37,6 +37,7 @@ const OBJECTS: [(&str, &str, &[&str]); 15] = [
         "murmur status --json",
         "`murmur status --json`",
         &[
+            "backend",
             "denied",
             "waitingReason",
             "lastRunAhead",
@@ -59,7 +60,7 @@ const OBJECTS: [(&str, &str, &[&str]); 15] = [
     ("murmur service status --json || true", "`murmur service status --json`", &[]),
     ("murmur usage --json", "`murmur usage --json`", &[]),
     ("murmur capture list --json", "`murmur capture list --json`", &[]),
-    ("murmur agent list --json", "`murmur agent list --json`", &[]),
+    ("murmur agent list --json", "`murmur agent list --json`", &["backend"]),
     ("murmur gc --json", "`murmur gc --json`", &["path", "bytes", "why"]),
     ("murmur doctor --json || true", "`murmur doctor --json`", &[]),
 ];

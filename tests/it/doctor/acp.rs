@@ -58,3 +58,26 @@ fn an_agent_that_cannot_be_started_is_told_of_with_what_to_do() {
     assert_eq!(found["found"], "acp:nonesuch: agent acp:nonesuch is not configured");
     assert_eq!(found["hint"], "add [acp.nonesuch] with its command to config.toml");
 }
+
+#[test]
+fn an_agent_that_is_installed_introduces_itself_although_nothing_uses_it() {
+    let env = Env::new();
+    let opencode = env.agent("opencode");
+    env.create_data();
+    let script = env.root().join("script.json");
+    write(&script, "[[]]", 0o600);
+    let examined = || {
+        let object = env.murmur(["doctor", "--json"]).set("FAKE_CLAUDE_SCRIPT", &script).json();
+        let findings = object["findings"].as_array().unwrap().clone();
+        findings.into_iter().find(|one| one["check"] == "acp agents").unwrap()
+    };
+    let found = examined();
+    let said = found["found"].as_str().unwrap();
+    assert!(found["level"] == "ok" && said.contains("is OpenCode 1.18.33, protocol 1"), "{found}");
+    assert_eq!(env.alive(), Vec::<i64>::new());
+    // One that doesn't start is no failure, since nothing needs it.
+    std::fs::remove_file(&opencode).unwrap();
+    std::os::unix::fs::symlink("/bin/false", &opencode).unwrap();
+    let found = examined();
+    assert_eq!(found["level"], "warn", "{found}");
+}

@@ -40,8 +40,8 @@ pub(super) fn emit(own: &Own, response: &Result<Value, Value>, sink: &mut impl F
             sink(Event::Result(Box::new(of_turn(result, *is_counted))));
         }
         (own, Err(error)) => {
-            let status = error.get("code").and_then(Value::as_u64).filter(|code| (400..600).contains(code));
             let kind = text_at(Some(error), &["data", "errorKind"]);
+            let status = status(error, kind);
             if status.is_some() || !kind.is_empty() {
                 sink(Event::ApiError(Box::new(ApiError { error: kind.to_owned(), status })));
             }
@@ -139,6 +139,19 @@ fn usage(result: &Value) -> Option<Tokens> {
         output,
         cache_read: count(["cachedReadTokens", "cachedInputTokens"]).unwrap_or(0),
         cache_write: count(["cachedWriteTokens", "cachedWriteTokens"]).unwrap_or(0),
+    })
+}
+
+/// The HTTP status of the API in an error: its code, a field of its data, or what its `kind` stands for.
+fn status(error: &Value, kind: &str) -> Option<u64> {
+    let data = |key: &str| error.get("data")?.get(key)?.as_u64();
+    let told = [error.get("code").and_then(Value::as_u64), data("statusCode"), data("status")];
+    let told = told.into_iter().flatten().find(|code| (400..600).contains(code));
+    told.or(match kind {
+        "rate_limit" => Some(429),
+        "server_error" => Some(500),
+        "overloaded" => Some(529),
+        _ => None,
     })
 }
 

@@ -38,10 +38,18 @@ impl TurnError {
         }
     }
 
-    /// The HTTP status. A usage limit is always a 429 (measured on 0.169.0).
+    /// The HTTP status. Some names stand for one: a usage limit is always a 429, and `internalServerError` a 500 (measured on
+    /// 0.169.0).
     fn status(&self) -> Option<u64> {
         let told = || self.codex_error_info.as_object()?.values().next()?.get("httpStatusCode")?.as_u64();
-        told().or_else(|| (self.kind() == "usageLimitExceeded").then_some(429))
+        told().or_else(|| {
+            Some(match self.kind() {
+                "usageLimitExceeded" => 429,
+                "internalServerError" => 500,
+                "serverOverloaded" => 503,
+                _ => return None,
+            })
+        })
     }
 }
 

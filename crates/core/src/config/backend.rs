@@ -7,6 +7,7 @@ mod claude;
 mod codex;
 mod lacking;
 
+pub use acp::built_in_names;
 pub(super) use lacking::check as check_keys;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -172,7 +173,10 @@ impl Backend {
     /// Whether it has `capability`.
     #[must_use]
     pub fn has(&self, capability: Capability) -> bool {
-        self.description().capabilities.contains(&capability)
+        match self {
+            Self::Acp(name) if capability == Capability::Cost => acp::may_report_cost(name),
+            _ => self.description().capabilities.contains(&capability),
+        }
     }
 }
 
@@ -294,6 +298,10 @@ mod tests {
     fn only_claude_has_every_capability() {
         assert!(Capability::ALL.iter().all(|capability| Backend::Claude.has(*capability)));
         assert!(!Backend::Codex.has(Capability::Cost));
-        assert!(!Backend::Acp("opencode".into()).has(Capability::Hooks));
+        let acp = |name: &str| Backend::Acp(name.into());
+        assert!(!acp("opencode").has(Capability::Hooks));
+        let costs = ["opencode", "claude-agent-acp", "mine", "gemini", "goose", "codex-acp"];
+        let costs = costs.map(|name| acp(name).has(Capability::Cost));
+        assert_eq!(costs, [true, true, true, false, false, false]);
     }
 }

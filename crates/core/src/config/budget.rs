@@ -183,6 +183,12 @@ pub struct Budgets {
 }
 
 impl Budgets {
+    /// Whether one of them is in US dollars.
+    #[must_use]
+    pub fn count_money(&self) -> bool {
+        [&self.total, &self.workspace, &self.own].into_iter().flatten().any(|budget| budget.is_in_money())
+    }
+
     /// The budgets, or `None` if there are none, which is by far the most common.
     pub(super) fn boxed(self) -> Option<Box<Self>> {
         (self != Self::default()).then(|| Box::new(self))

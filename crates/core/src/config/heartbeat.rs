@@ -12,12 +12,12 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use sys::error::Hinted;
+use sys::error::{Failure, Hinted};
 
 use jiff::Timestamp;
 
-use super::approval::ApprovalSettings;
-use super::backend::Backend;
+use super::approval::{Approval, ApprovalSettings, Questions};
+use super::backend::{Backend, Capability, check_keys};
 use super::budget::{Budgets, Usd};
 use super::cron::Crons;
 use super::file::{BadWorkspace, File, Workspace};
@@ -158,6 +158,34 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
+    /// Checks that `backend` can do everything that its files ask for.
+    ///
+    /// # Errors
+    /// The first key that needs more.
+    pub fn check_on(&self, backend: &Backend) -> Result<(), Failure> {
+        let wants =
+            |wanted: fn(&ApprovalSettings) -> bool| [&self.asking, &self.tighter].into_iter().any(wanted);
+        let budgets = self.budgets.iter().flat_map(|budgets| [&budgets.workspace, &budgets.own]);
+        check_keys(
+            backend,
+            &[
+                ("maxTurns", self.max_turns.is_some(), Capability::MaxTurns),
+                ("requires", !self.requires.0.is_empty(), Capability::McpServers),
+                ("mcp", !self.mcp.is_all(), Capability::McpServers),
+                ("approval: defer", wants(|asks| asks.approval == Some(Approval::Defer)), Capability::Defer),
+                (
+                    "questions: broker",
+                    wants(|asks| asks.questions == Some(Questions::Broker)),
+                    Capability::Questions,
+                ),
+                ("maxBudgetUsd", self.max_budget.is_some(), Capability::Budget),
+                ("budget", budgets.flatten().any(|budget| budget.is_in_money()), Capability::Cost),
+                ("reserve", self.reserve.is_some(), Capability::Limits),
+                ("onLimit", self.on_limit.source != Source::Default, Capability::Limits),
+            ],
+        )
+    }
+
     /// Whether the daemon may start it.
     #[must_use]
     pub fn is_enabled(&self) -> bool {

@@ -26,6 +26,8 @@ pub enum LineKind {
     Failing,
     /// A budget that a beat has used up.
     Budget,
+    /// Calls that a hosted agent ran without asking.
+    Unguarded,
     /// A kind that only a newer murmur knows.
     Other,
 }
@@ -39,6 +41,7 @@ impl<'de> Deserialize<'de> for LineKind {
             Value::String(word) if word == "stuck" => Self::Stuck,
             Value::String(word) if word == "failing" => Self::Failing,
             Value::String(word) if word == "budget" => Self::Budget,
+            Value::String(word) if word == "unguarded" => Self::Unguarded,
             _ => Self::Other,
         })
     }
@@ -59,6 +62,7 @@ impl LineKind {
             Self::Stuck => Some("stuck"),
             Self::Failing => Some("failing"),
             Self::Budget => Some("budget"),
+            Self::Unguarded => Some("unguarded"),
             Self::Other => Some("other"),
         }
     }
@@ -110,7 +114,10 @@ pub struct Entry {
     /// The cost, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// Turns, as the agent counts them.
+    /// Whether the agent reported no cost, although a budget in US dollars counts this beat.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cost_unknown: bool,
+    /// Turns, as the agent counts them, or else the model's responses in its events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_turns: Option<u64>,
     /// How the agent's process ended; `None` if it never started.
@@ -201,6 +208,7 @@ impl Entry {
             unguarded: Vec::new(),
             session_id: None,
             cost_usd: None,
+            cost_unknown: false,
             num_turns: None,
             exit: None,
             timed_out: false,

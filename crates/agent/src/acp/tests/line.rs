@@ -294,11 +294,6 @@ fn errors_are_explained() {
             "invalid key",
         ),
         (
-            "murmur-prompt:1",
-            json!({ "code": -32603, "message": "Internal error: API Error: Request rejected (429)", "data": { "errorKind": "rate_limit" } }),
-            "API Error: Request rejected (429)",
-        ),
-        (
             "murmur-session",
             json!({ "code": -32603, "message": "Internal error", "data": { "details": "not found at /x" } }),
             "cannot begin a conversation: not found at /x",
@@ -321,6 +316,16 @@ fn errors_are_explained() {
         ("murmur-initialize", json!("x"), "the handshake failed: \"x\""),
     ] {
         assert_eq!(error(id, code), format!("end error_during_execution - {expected}"));
+    }
+    for (data, status) in [
+        (json!({ "errorKind": "rate_limit" }), "429"),
+        (json!({ "errorKind": "overloaded" }), "529"),
+        (json!({ "errorKind": "server_error" }), "500"),
+        (json!({ "statusCode": 503 }), "503"),
+    ] {
+        let error = json!({ "code": -32603, "message": "no", "data": data });
+        let end = format!("end error_during_execution - status {status} no");
+        assert_eq!(events(&[response("murmur-prompt:1", "error", &error)]).pop(), Some(end));
     }
     // gemini's code is the API's status.
     let api = json!({ "code": 401, "message": "{\"error\":{\"code\":401,\"message\":\"invalid key\"}}" });

@@ -143,6 +143,12 @@ fn retries_and_failures_have_the_status_and_the_cause() {
     );
     let limit = r#"{"message":"You’ve hit your usage limit.","codexErrorInfo":"usageLimitExceeded"}"#;
     assert_eq!(result(&turn_completed("failed", limit, "")).api_error_status, Some(429));
+    for (kind, status) in
+        [("internalServerError", Some(500)), ("serverOverloaded", Some(503)), ("other", None)]
+    {
+        let error = format!(r#"{{"message":"no","codexErrorInfo":"{kind}"}}"#);
+        assert_eq!(result(&turn_completed("failed", &error, "")).api_error_status, status, "{kind}");
+    }
     assert_eq!(result(&turn_completed("interrupted", "null", "")).errors, ["the turn was interrupted"]);
     assert_eq!(result(&turn_completed("somethingNew", "null", "")).errors, ["the turn is somethingNew"]);
 }

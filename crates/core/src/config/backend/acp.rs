@@ -1,9 +1,17 @@
-//! Programs that speak the Agent Client Protocol: what all of them can do. murmur sees the calls that they ask about.
+//! Programs that speak the Agent Client Protocol: what they can do. murmur sees the calls that they ask about.
 
 use super::{Capability, Command, Description};
 
 pub(super) const DESCRIPTION: Description =
     Description { name: "acp", capabilities: &[Capability::Interrupt, Capability::Resume] };
+
+/// Programs that are known to report no cost. Others may.
+const WITHOUT_COST: [&str; 3] = ["gemini", "goose", "codex-acp"];
+
+/// Whether the program with this name may report the cost of a run.
+pub(super) fn may_report_cost(name: &str) -> bool {
+    !WITHOUT_COST.contains(&name)
+}
 
 /// Whether `name` can be the name of such a program: letters, digits, `-` and `_`, beginning with a letter or digit.
 pub(super) fn is_name(name: &str) -> bool {
@@ -19,6 +27,11 @@ pub(super) const BUILT_IN: [(&str, &str, &[&str]); 5] = [
     ("claude-agent-acp", "claude-agent-acp", &[]),
     ("codex-acp", "codex-acp", &[]),
 ];
+
+/// The names of the built-in programs.
+pub fn built_in_names() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, ..)| *name)
+}
 
 /// The built-in program with this name.
 pub(super) fn built_in(name: &str) -> Option<Command> {

@@ -9,8 +9,8 @@ use sys::failure;
 
 use super::heartbeat_file::{self, HeartbeatFile};
 use super::{FILE, FOLDER, Heartbeat, HeartbeatId};
-use crate::config::approval::{Approval, ApprovalSettings, Questions};
-use crate::config::backend::{Backend, Backends, Capability, check_keys};
+use crate::config::approval::ApprovalSettings;
+use crate::config::backend::{Backend, Backends};
 use crate::config::budget::{Budgets, Usd};
 use crate::config::cron::Crons;
 use crate::config::file::{
@@ -177,18 +177,12 @@ fn heartbeat(
             .add("permissions: skip in HEARTBEAT.md has no effect; only config.json can set it".to_owned());
     }
     let backend = backend(workspace.agents.as_ref(), front.agent.as_ref());
-    let problem = folder.cloned().or(problem).or_else(|| {
-        let failure = match &backend {
-            Ok(chosen) => lacking(chosen.as_ref().map(|chosen| &chosen.value)?, workspace, front).err()?,
-            Err(failure) => failure.clone(),
-        };
-        Some(Problem::with(&file, failure))
-    });
+    let problem = folder.cloned().or(problem).or_else(|| Some(Problem::with(&file, backend.clone().err()?)));
     let backend = backend.unwrap_or_default();
     let gates = workspace.gates.joined(&front.gates, workspace.gate_source, &mut notices);
     let problem = problem.or_else(|| Some(Problem::with(&file, gates.clone().err()?)));
     let title = front.name.as_deref().or(name).or(workspace.name.as_deref());
-    Heartbeat {
+    let mut heartbeat = Heartbeat {
         id: HeartbeatId::new(&workspace.path, name),
         workspace: Arc::clone(&workspace.path),
         name: name.map(Into::into),
@@ -231,7 +225,13 @@ fn heartbeat(
         options,
         last_run,
         file,
+    };
+    if let (None, Some(chosen)) = (&heartbeat.problem, &heartbeat.backend)
+        && let Err(failure) = heartbeat.check_on(&chosen.value)
+    {
+        heartbeat.problem = Some(Problem::with(&heartbeat.file, failure));
     }
+    heartbeat
 }
 
 /// The program that runs the agent; `None` if neither file names one.
@@ -246,36 +246,6 @@ fn backend(allowed: Option<&Backends>, front: Option<&Backend>) -> Result<Option
         "agent: {asked} in HEARTBEAT.md is not allowed by config.json";
         "add \"agent\": \"{asked}\" to the workspace in config.json"
     ))
-}
-
-/// Checks that `backend` can do everything that the files ask for.
-fn lacking(backend: &Backend, workspace: &Workspace, front: &Frontmatter) -> Result<(), Failure> {
-    let asks = [&workspace.asking, &front.asking];
-    let wants = |wanted: fn(&ApprovalSettings) -> bool| asks.into_iter().any(wanted);
-    check_keys(
-        backend,
-        &[
-            ("maxTurns", workspace.max_turns.or(front.max_turns).is_some(), Capability::MaxTurns),
-            (
-                "requires",
-                !workspace.requires.0.is_empty() || front.requires.is_some(),
-                Capability::McpServers,
-            ),
-            ("mcp", !workspace.mcp.is_all() || front.mcp.is_some(), Capability::McpServers),
-            ("approval: defer", wants(|asks| asks.approval == Some(Approval::Defer)), Capability::Defer),
-            (
-                "questions: broker",
-                wants(|asks| asks.questions == Some(Questions::Broker)),
-                Capability::Questions,
-            ),
-            ("maxBudgetUsd", workspace.max_budget.or(front.max_budget).is_some(), Capability::Budget),
-            (
-                "budget",
-                [&workspace.budget, &front.budget].into_iter().flatten().any(|budget| budget.is_in_money()),
-                Capability::Cost,
-            ),
-        ],
-    )
 }
 
 /// The heartbeat of an invalid entry, if its path is known.

@@ -1,0 +1,155 @@
+//! The pulses of an agent whose backend runs no hooks: its host writes them, from its events. Best effort, as in a hook.
+
+use super::protocol::AgentInfo;
+use murmur_agent::event::Event;
+use murmur_core::config::backend::Capability;
+use murmur_core::id::SessionId;
+use murmur_store::pulse::write::{put, put_over};
+use murmur_store::pulse::{ACTION, Pulse, State, action, branch, brief, task};
+use secrets::mask;
+use sys::paths::DataDir;
+
+/// How many calls without a result to remember; the oldest is forgotten first.
+const CALLS: usize = 64;
+
+/// The most characters of an error.
+const ERROR: usize = 200;
+
+/// Writes the pulses of one agent.
+#[derive(Debug)]
+pub struct Pulses {
+    dir: DataDir,
+    /// What all of them have in common.
+    common: Pulse,
+    /// Calls without a result: id, tool and action.
+    calls: Vec<[String; 3]>,
+}
+
+impl Pulses {
+    /// The pulses of the agent with this `info`; `None` if its hooks write them.
+    #[must_use]
+    pub fn of(dir: &DataDir, info: &AgentInfo) -> Option<Self> {
+        let common = Pulse {
+            agent_id: info.agent_id.to_string(),
+            workspace: info.worktree.clone(),
+            backend: info.backend.to_string(),
+            ..Pulse::default()
+        };
+        (!info.backend.has(Capability::Hooks)).then(|| Self { dir: dir.clone(), common, calls: Vec::new() })
+    }
+
+    /// Handles one of the agent's events.
+    pub fn see(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Session { id, .. } => {
+                // A resumed agent may have repeated its conversation.
+                self.calls.clear();
+                self.common.session_id =
+                    Some(SessionId::new(id.clone())).filter(|id| !id.as_str().is_empty());
+                let last_action = "session began".to_owned();
+                self.put(Pulse { state: State::Starting, last_action, ..self.common.clone() });
+            }
+            Event::ToolUse { id, name, input, .. } => {
+                self.calls.retain(|[known, ..]| *known != **id);
+                if self.calls.len() == CALLS {
+                    self.calls.remove(0);
+                }
+                let action = action::of(name, input.0.get());
+                self.calls.push([id.clone().into_owned(), name.clone().into_owned(), action]);
+            }
+            Event::ToolResult { id, output, is_error, .. } if self.common.session_id.is_some() => {
+                let Some(at) = self.calls.iter().position(|[known, ..]| *known == **id) else { return };
+                let [id, tool_name, last_action] = self.calls.remove(at);
+                let error = is_error.then(|| first_line(output, "failed"));
+                let (state, tool_use_id) = (State::Running, Some(id));
+                self.put(Pulse { tool_name, last_action, state, tool_use_id, error, ..self.common.clone() });
+            }
+            Event::Result(result) => {
+                self.calls.clear();
+                let text = result.text.clone().unwrap_or_else(|| result.errors.join("; "));
+                let error = result.is_error.then(|| first_line(&text, "failed"));
+                let last_action = brief::line(&mask(&text), ACTION);
+                self.put(Pulse { state: State::Idle, last_action, error, ..self.common.clone() });
+            }
+            _ => {}
+        }
+    }
+
+    /// Marks the agent as ended.
+    pub fn end(self) {
+        let _best_effort = put_over(&self.dir, &self.common.agent_id);
+    }
+
+    fn put(&self, pulse: Pulse) {
+        let current_task = task::get(&self.dir, &pulse.agent_id);
+        let git_branch = branch::of(&pulse.workspace);
+        let _best_effort = put(&self.dir, Pulse { current_task, git_branch, ..pulse });
+    }
+}
+
+fn first_line(text: &str, otherwise: &str) -> String {
+    let text = mask(text);
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or(otherwise);
+    brief::line(line, ERROR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::state::Kind;
+    use murmur_agent::parser::{Dialect, Parser};
+    use murmur_core::config::backend::Backend;
+    use murmur_core::id::AgentId;
+    use murmur_store::pulse::folder;
+
+    fn info(backend: Backend) -> AgentInfo {
+        AgentInfo {
+            agent_id: AgentId::parse("site-1").unwrap(),
+            kind: Kind::Live,
+            project: "site".to_owned(),
+            role: "coding".to_owned(),
+            backend,
+            worktree: "/site".into(),
+            issue: None,
+            beat: None,
+            started_at: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_host_of_an_agent_without_hooks_writes_its_pulses() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        assert!(Pulses::of(&dir, &info(Backend::Codex)).is_none());
+        let mut pulses = Pulses::of(&dir, &info(Backend::Acp("x".into()))).unwrap();
+        let mut parser = Parser::new(Dialect::Acp);
+        let mut shown = Vec::new();
+        for line in [
+            r#"{"id":"murmur-session","result":{"sessionId":"s"}}"#,
+            r#"{"method":"session/update","params":{"update":{"sessionUpdate":"tool_call_update","toolCallId":"1","kind":"execute","status":"in_progress","rawInput":{"command":"ls"}}}}"#,
+            r#"{"method":"session/update","params":{"update":{"sessionUpdate":"tool_call_update","toolCallId":"1","status":"failed","rawOutput":{"output":"no\nthing"}}}}"#,
+            r#"{"id":"murmur-prompt:1","result":{"stopReason":"end_turn"}}"#,
+        ] {
+            parser.feed(format!("{line}\n").as_bytes(), &mut |event| pulses.see(&event));
+            let Pulse { tool_name, last_action, state, error, .. } =
+                folder::read(&dir.pulse("site-1")).unwrap().pulse;
+            shown.push(format!("{} {tool_name} {last_action} {error:?}", state.word()));
+        }
+        pulses.end();
+        let last = folder::read(&dir.pulse("site-1")).unwrap().pulse;
+        shown.push(format!(
+            "{} {} {} {:?}",
+            last.state.word(),
+            last.backend,
+            last.tool_name,
+            last.session_id
+        ));
+        insta::assert_snapshot!(shown.join("\n"), @r#"
+        starting  session began None
+        starting  session began None
+        running Bash ls Some("no")
+        idle Bash ls None
+        exited acp:x Bash Some(SessionId("s"))
+        "#);
+    }
+}

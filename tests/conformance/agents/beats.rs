@@ -1,0 +1,173 @@
+//! murmur itself with a real agent: beats through the guard, an approval and a failure, and a conversation that is resumed.
+
+use std::fs::DirBuilder;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use crate::permits::{Watch, call, configure};
+use crate::place::Place;
+
+/// The name of these checks among the scenarios.
+pub(super) const NAME: &str = "beats";
+
+/// The checks.
+const CHECKS: [(&str, fn(&mut Agent) -> Result<()>); 4] = [
+    ("a call that the guard refuses", denied),
+    ("a call that a person allows", allowed),
+    ("a request that the model refuses", failed),
+    ("a conversation that is resumed", resumed),
+];
+
+/// An agent in a place of its own.
+struct Agent {
+    /// Its name in `agent`.
+    name: &'static str,
+    place: Place,
+}
+
+/// Runs the checks with the real `program`. Passes each result to `say`; returns how many of how many are good.
+pub(super) fn run(name: &str, link: &str, program: &Path, say: fn(&str)) -> Result<(usize, usize)> {
+    let backend = if name == "acp" { "acp:opencode" } else { "codex" };
+    let mut good = 0;
+    for (what, check) in CHECKS {
+        let mut agent = Agent::new(backend, link, program)?;
+        let said = match check(&mut agent) {
+            Ok(()) => {
+                good += 1;
+                "as murmur expects".to_owned()
+            }
+            Err(error) => format!("{error:#}"),
+        };
+        say(&format!("{name}/{NAME}: {what}: {said}"));
+    }
+    Ok((good, CHECKS.len()))
+}
+
+fn text(text: &str) -> Value {
+    json!([{ "type": "text", "text": text }])
+}
+
+impl Agent {
+    fn new(name: &'static str, link: &str, program: &Path) -> Result<Self> {
+        let place = Place::new(program, &json!([]))?;
+        DirBuilder::new().mode(0o700).create(place.folder.path().join("data"))?;
+        let home = place.folder.path().join("home");
+        std::os::unix::fs::symlink(program, home.join("bin").join(link))?;
+        let url = format!("http://127.0.0.1:{}/v1", place.port());
+        let [codex, opencode] = [".codex", ".config/opencode"].map(|folder| home.join(folder));
+        for folder in [&codex, &opencode] {
+            std::fs::create_dir_all(folder)?;
+        }
+        // Without its own sandbox, whose programs may be missing here.
+        let provider = format!(
+            "[model_providers.fake]\nname = \"fake\"\nbase_url = {url:?}\nwire_api = \"responses\"\n"
+        );
+        let settings =
+            "model = \"gpt-5.5\"\nmodel_provider = \"fake\"\nsandbox_mode = \"danger-full-access\"\n";
+        std::fs::write(codex.join("config.toml"), format!("{settings}{provider}"))?;
+        let model = json!({ "name": "m1", "tool_call": true, "cost": { "input": 3, "output": 15 },
+            "limit": { "context": 200_000, "output": 8000 } });
+        let provider = json!({ "npm": "@ai-sdk/openai-compatible", "name": "Fake", "options": { "baseURL": url },
+            "models": { "m1": model } });
+        let settings = json!({ "model": "fake/m1", "autoupdate": false, "provider": { "fake": provider } });
+        std::fs::write(opencode.join("opencode.json"), settings.to_string())?;
+        Ok(Self { name, place })
+    }
+
+    /// Prepares a beat whose model plays `script`.
+    fn prepare(&mut self, script: &Value, checker: &str) -> Result<()> {
+        self.place.play(script)?;
+        configure(
+            &self.place,
+            &json!({ "agent": self.name, "maxTurns": null, "permissionsChecker": checker }),
+        )
+    }
+
+    /// The line of the last beat.
+    fn line(&self) -> Result<Value> {
+        let line = self.place.run(&["log", "--json", "-n", "1"])?.stdout;
+        let line: Value = serde_json::from_slice(&line)?;
+        ensure!(line["backend"] == self.name, "{line}");
+        Ok(line)
+    }
+}
+
+fn denied(agent: &mut Agent) -> Result<()> {
+    agent.prepare(&json!([call("call_1", "sudo ls"), text("HEARTBEAT_OK")]), "deny")?;
+    agent.place.murmur(&["beat"]).output()?;
+    let line = agent.line()?;
+    ensure!(line["summary"] == "HEARTBEAT_OK, but the guard refused Bash(sudo ls)", "{line}");
+    ensure!(line["denials"] == json!(["Bash"]) && line["numTurns"] == 2, "{line}");
+    Ok(())
+}
+
+fn allowed(agent: &mut Agent) -> Result<()> {
+    agent.prepare(&json!([call("call_1", "touch approved"), text("HEARTBEAT_OK")]), "manual")?;
+    agent.place.run(&["start"])?;
+    let mut watch = Watch::follow(&agent.place, "permission")?;
+    let beat = agent.place.murmur(&["beat"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let request = watch.opened()?;
+    let approved = agent.place.folder.path().join("site/approved");
+    ensure!(request["tool"] == "Bash" && !approved.exists(), "{request}");
+    agent.place.run(&["allow", request["id"].as_str().context("no id")?])?;
+    beat.wait_with_output()?;
+    let line = agent.line()?;
+    ensure!(line["outcome"] == "ok" && line["denials"].is_null() && line["unguarded"].is_null(), "{line}");
+    ensure!(approved.exists(), "the call did not run: {line}");
+    Ok(())
+}
+
+fn failed(agent: &mut Agent) -> Result<()> {
+    let refusal =
+        json!({ "status": 400, "error": { "type": "invalid_request_error", "message": "scripted refusal" } });
+    agent.prepare(&json!([refusal]), "deny")?;
+    let beat = agent.place.murmur(&["beat"]).output()?;
+    let line = agent.line()?;
+    let says = line["error"].as_str().is_some_and(|error| error.contains("scripted refusal"));
+    ensure!(!beat.status.success() && line["outcome"] == "error" && says, "{line}");
+    ensure!(line["retryable"].is_null(), "{line}");
+    Ok(())
+}
+
+fn resumed(agent: &mut Agent) -> Result<()> {
+    agent.prepare(&json!([text("HEARTBEAT_OK")]), "deny")?;
+    agent.place.run(&["beat"])?;
+    let session = agent.line()?["sessionId"].as_str().context("no session")?.to_owned();
+    agent.place.play(&json!([text("Resumed.")]))?;
+    let start =
+        ["agent", "start", "--backend", agent.name, "--agent-id", "again", "--resume", &session, "Go on"];
+    agent.place.run(&start)?;
+    let mut attached =
+        agent.place.murmur(&["attach", "again", "--from", "0", "--json"]).stdout(Stdio::piped()).spawn()?;
+    let mut said = String::new();
+    for line in BufReader::new(attached.stdout.take().context("no stdout")?).lines() {
+        let line: Value = serde_json::from_str(&line?)?;
+        match line["event_type"].as_str() {
+            Some("chat") if line["payload"]["role"] == "assistant" => {
+                said.push_str(line["payload"]["text"].as_str().unwrap_or_default());
+            }
+            Some("result") => {
+                ensure!(line["payload"]["isError"] == false, "{line}");
+                break;
+            }
+            _ => {}
+        }
+    }
+    drop((attached.kill(), attached.wait()));
+    ensure!(said.contains("Resumed."), "{said}");
+    // The model is told the earlier conversation.
+    let mut knows = false;
+    for entry in std::fs::read_dir(agent.place.requests())? {
+        let request = String::from_utf8_lossy(&std::fs::read(entry?.path())?).into_owned();
+        knows |= request.contains("Go on")
+            && request.contains("HEARTBEAT_OK")
+            && request.contains("Look after it");
+    }
+    ensure!(knows, "no request has both turns");
+    Ok(())
+}

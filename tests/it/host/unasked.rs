@@ -1,0 +1,34 @@
+//! Calls that a hosted agent runs without asking, which only some backends do.
+
+use serde_json::json;
+
+use super::{ID, Live, is_idle_after};
+use crate::env::Env;
+
+#[test]
+fn calls_that_a_hosted_agent_ran_without_asking_are_journaled_when_it_ends() {
+    let env = Env::new();
+    // Under another name, murmur doesn't make it ask.
+    let program = env.agent("opencode");
+    let folder = env.data().join("config");
+    std::fs::create_dir_all(&folder).unwrap();
+    let settings = format!("[acp.mine]\ncommand = {program:?}\nargs = [\"acp\"]\n");
+    std::fs::write(folder.join("config.toml"), settings).unwrap();
+    let call = json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "ls" } }]);
+    env.site(&json!({ "live": null, "script": [call, [{ "type": "text", "text": "Done" }]] }));
+    let agent = Live::of(&env, env.spawning(ID, &["--backend", "acp:mine", "--json", "Look"]));
+    agent.follow(0).until(|event| is_idle_after(event, 1));
+    assert_eq!(env.journal(), [json!(null); 0]);
+    agent.stop();
+    agent.wait_for_end();
+    let [line] = &env.journal()[..] else { panic!("{}", env.journal_text()) };
+    let keys = ["kind", "outcome", "agent", "backend", "unguarded"].map(|key| &line[key]);
+    let expected =
+        [&json!("unguarded"), &json!("attention"), &json!(ID), &json!("acp:mine"), &json!(["Bash(ls)"])];
+    assert_eq!(keys, expected);
+    let log = env.run(["log"]);
+    assert!(
+        log.contains("unguarded: 1 call ran unchecked  agent site-1 ran calls without asking: Bash(ls)\n"),
+        "{log}"
+    );
+}
