@@ -156,6 +156,19 @@ fn nothing_of_an_account_on_hold_starts_and_the_stopped_beat_continues_after_it(
     assert_eq!(env.journal().len(), 1);
     let refused = env.connect().refusal("beat", &json!({ "workspace": other.0 }));
     assert!(refused.contains("it may not start until"), "{refused}");
+    let mut events = env.connect();
+    events.ask("attach", &json!({ "from": 0 }));
+    let event = events.next_of("account_held");
+    let (held, payload) = (&limits(&env)["accounts"][&account(&limits(&env))]["hold"], &event["payload"]);
+    assert_eq!(
+        (&payload["window"], &payload["account"]),
+        (&json!("five_hour"), &json!(account(&limits(&env))))
+    );
+    for key in ["resetsAt", "until"] {
+        let time = |value: &Value| value[key].as_str().unwrap().parse::<Timestamp>().unwrap();
+        assert_eq!(time(payload), time(held));
+    }
+    assert_eq!(event["agent_id"], "");
 
     answers(&site, "ATTENTION: done at last");
     let account = account(&limits(&env));
@@ -175,6 +188,16 @@ fn nothing_of_an_account_on_hold_starts_and_the_stopped_beat_continues_after_it(
     let place = argv.iter().position(|arg| arg == "--resume").unwrap();
     assert_eq!(argv[place + 1], first["sessionId"]);
     assert_eq!(limits(&env)["stopped"], json!({}));
+    // The changed hold is another event; it ended at its time, which is none.
+    assert_eq!(events.next_of("account_held")["payload"]["account"], json!(account));
+    change_limits(&env, |limits| {
+        limits["accounts"][&account]["hold"] =
+            json!({ "window": "seven_day", "resetsAt": in_seconds(3600), "until": in_seconds(3600) });
+    });
+    assert_eq!(events.next_of("account_held")["payload"]["window"], "seven_day");
+    change_limits(&env, |limits| _ = limits["accounts"][&account].as_object_mut().unwrap().remove("hold"));
+    assert_eq!(events.next_of("account_released")["payload"], json!({ "account": account }));
+    daemon.says("is no longer on hold");
     daemon.stop();
 }
 
