@@ -185,6 +185,10 @@ pub(crate) fn dead_mcp_server(claude: &Path) -> Result<()> {
     let place = Place::new(claude, &json!([[{ "type": "text", "text": "HEARTBEAT_OK" }]]))?;
     std::fs::create_dir_all(place.folder.path().join("data"))?;
     configure(&place, &json!({ "requires": ["mail"] }))?;
+    let unknown = beat(&place)?;
+    let why = "the required MCP server \"mail\" is not configured";
+    ensure!(unknown["error"].as_str().is_some_and(|error| error.starts_with(why)), "{unknown}");
+    ensure!(unknown["exit"] == Value::Null && requests(&place)?.is_empty(), "{unknown}");
     let serve_with = |command: &str| {
         let servers =
             json!({ "mcpServers": { "mail": { "type": "stdio", "command": command, "args": [] } } });
