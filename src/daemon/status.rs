@@ -158,6 +158,26 @@ pub struct HeartbeatStatus {
     /// How many of its last beats failed in a row.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failures: u32,
+    /// All settings that a beat of it would run with.
+    #[serde(default)]
+    pub settings: Vec<Setting>,
+}
+
+/// A setting of a heartbeat.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Setting {
+    /// The key, as in config.json. A list whose parts come from several files has several.
+    pub key: String,
+    /// The value, for people.
+    pub value: String,
+    /// Where it is set: `default`, `config.toml`, `config.json` or `HEARTBEAT.md`.
+    pub source: String,
+}
+
+impl From<sources::Row> for Setting {
+    fn from(sources::Row { key, value, source }: sources::Row) -> Self {
+        Self { key: key.to_owned(), value, source: source.to_string() }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -245,7 +265,13 @@ pub fn heartbeats(state: &Heartbeats, settings: &ApprovalSettings, now: Timestam
             .then(|| running.get(&(workspace.to_path_buf(), name.as_deref().map(str::to_owned))));
         let notices = sources::notices(&entry.heartbeat, settings);
         let paused = state.pauses().of(&entry.heartbeat.id).filter(|pause| pause.is_active(now)).cloned();
-        HeartbeatStatus { notices, paused, ..heartbeat(entry, here.flatten().copied(), waits_for, now) }
+        let settings = sources::rows(&entry.heartbeat, settings).into_iter().map(Setting::from).collect();
+        HeartbeatStatus {
+            notices,
+            paused,
+            settings,
+            ..heartbeat(entry, here.flatten().copied(), waits_for, now)
+        }
     };
     state.entries().iter().map(one).collect()
 }
@@ -288,5 +314,6 @@ fn heartbeat(
         enabled: heartbeat.is_enabled(),
         paused: None,
         failures: entry.failures(),
+        settings: Vec::new(),
     }
 }

@@ -40,6 +40,7 @@ const OBJECTS: [(&str, &str, &[&str]); 15] = [
             "denied",
             "waitingReason",
             "lastRunAhead",
+            "on",
             "repositoryUntrusted",
             "holds",
             "held",
