@@ -179,13 +179,13 @@ pub fn held<'a>(
 /// Adds the journal's lines before `end` to `ledger`. Parts that are not readable don't count; commands report them.
 fn count(journal: &Path, ledger: Ledger, end: Option<Position>) -> io::Result<Ledger> {
     let since = ledger.since();
-    let files = readers(journal, end, since, drop)?;
+    let files = readers(journal, end, since, &|_| ())?;
     let since = since.map_or(i64::MIN, Timestamp::as_millisecond);
     let add = |ledger: &mut Ledger, line: &Line<'_>| {
         if line.ended.is_some_and(|ended| ended >= since) {
             ledger.add(line);
         }
     };
-    let counted = scan(files.map(Ok), || ledger.clone(), add)?;
+    let counted = scan(files, || ledger.clone(), add)?;
     Ok(counted.into_iter().reduce(|sum, more| sum.merged(&more)).unwrap_or(ledger))
 }

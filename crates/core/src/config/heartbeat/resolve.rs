@@ -178,15 +178,18 @@ fn heartbeat(
     }
     let backend = backend(workspace.agents.as_ref(), front.agent.as_ref());
     let problem = folder.cloned().or(problem).or_else(|| {
-        let failure = match &backend {
-            Ok(chosen) => lacking(chosen.as_ref().map(|chosen| &chosen.value)?, workspace, front).err()?,
-            Err(failure) => failure.clone(),
+        let (failure, place) = match &backend {
+            Ok(chosen) => {
+                let chosen = &chosen.as_ref()?.value;
+                (lacking(chosen, workspace, front).err()?, None)
+            }
+            Err(failure) => (failure.clone(), front.agent_place),
         };
-        Some(Problem::with(&file, failure))
+        Some(Problem::within(&file, place, failure))
     });
     let backend = backend.unwrap_or_default();
     let gates = workspace.gates.joined(&front.gates, workspace.gate_source, &mut notices);
-    let problem = problem.or_else(|| Some(Problem::with(&file, gates.clone().err()?)));
+    let problem = problem.or_else(|| Some(Problem::within(&file, front.gates_place, gates.clone().err()?)));
     let title = front.name.as_deref().or(name).or(workspace.name.as_deref());
     Heartbeat {
         id: HeartbeatId::new(&workspace.path, name),
