@@ -1,4 +1,4 @@
-//! `just bench [parse] [beat] [idle] [scan] [crowd] [log] [capture] [host] [hook] [guard] [gate] [usage]`: the
+//! `just bench [parse] [beat] [idle] [scan] [crowd] [log] [capture] [host] [hook] [guard] [gate] [usage] [sweep]`: the
 //! figures in docs/design/performance.md, each with its floor from the same run.
 //!
 //! Every time is a median of runs that alternate with runs of the floor; on a busy machine, read the ratios.
@@ -26,12 +26,15 @@ mod figures {
     pub(crate) mod proc;
     pub(crate) mod scan;
     pub(crate) mod stream;
+    pub(crate) mod sweep;
     pub(crate) mod table;
     pub(crate) mod usage;
 }
 
 #[cfg(target_os = "linux")]
-use figures::{beat, capture, crowd, gate, guard, hook, host, idle, log, measure, parse, scan, table, usage};
+use figures::{
+    beat, capture, crowd, gate, guard, hook, host, idle, log, measure, parse, scan, sweep, table, usage,
+};
 #[cfg(target_os = "linux")]
 use std::io::{self, Write};
 
@@ -43,7 +46,7 @@ type Section = fn(&mut table::Table) -> anyhow::Result<()>;
 const TINY: &str = "--tiny";
 
 #[cfg(target_os = "linux")]
-const SECTIONS: [(&str, Section); 12] = [
+const SECTIONS: [(&str, Section); 13] = [
     ("parse", parse::run),
     ("beat", beat::run),
     ("idle", idle::run),
@@ -56,6 +59,7 @@ const SECTIONS: [(&str, Section); 12] = [
     ("guard", guard::run),
     ("gate", gate::run),
     ("usage", usage::run),
+    ("sweep", sweep::run),
 ];
 
 #[cfg(target_os = "linux")]

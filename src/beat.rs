@@ -113,7 +113,7 @@ pub async fn run(
     let (tell, should_stop) = watch::channel(false);
     let stop_reason = beat.stop_reason();
     let stages = async {
-        let concluded = match beat.ask_gates(&should_stop).await {
+        let concluded = match beat.ask_gates(captures.as_deref(), &should_stop).await {
             Ok(outputs) => {
                 let hosted = beat.host(&outputs, captures.clone(), should_stop.clone(), sink).await;
                 let concluded = beat.conclude(hosted);

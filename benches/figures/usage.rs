@@ -1,11 +1,16 @@
-//! `murmur usage` on a journal of 1,000,000 lines, over `wc -l`.
+//! `murmur usage` on a journal of 1,000,000 lines, in one file and in parts, over `wc -l`.
 
 use super::home::Home;
 use super::journal::{self, LINES};
 use super::measure::{interleave, ms, time_of};
 use super::table::{Row, Table};
+use std::io::Write;
+use std::path::Path;
+use sys::atomic;
 
 const ROUNDS: usize = 21;
+/// How many lines are written before the journal may rotate.
+const LINES_AT_ONCE: usize = 1000;
 
 pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     let home = Home::new("#!/bin/sh\n")?;
@@ -23,10 +28,18 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     let [floor, heartbeat, day] =
         interleave(ROUNDS, [&mut || count(), &mut || usage("heartbeat"), &mut || usage("day")])?;
     let bytes = std::fs::metadata(home.journal())?.len();
-    for (by, ours) in [("heartbeat", heartbeat), ("day", day)] {
+    rotate(&home.journal())?;
+    let [rotated_heartbeat, rotated_day] =
+        interleave(ROUNDS, [&mut || usage("heartbeat"), &mut || usage("day")])?;
+    for (by, shape, ours) in [
+        ("heartbeat", "", heartbeat),
+        ("day", "", day),
+        ("heartbeat", ", rotated", rotated_heartbeat),
+        ("day", ", rotated", rotated_day),
+    ] {
         table.add(Row {
             what: format!(
-                "`murmur usage --by {by}` of {} lines, {} MB, over `wc -l`",
+                "`murmur usage --by {by}` of {} lines, {} MB{shape}, over `wc -l` of one file",
                 LINES.get(),
                 bytes / 1_000_000
             ),
@@ -37,5 +50,18 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
             met: Some(ours < 300.0),
         });
     }
+    Ok(())
+}
+
+/// Writes the journal again, as parts.
+fn rotate(journal: &Path) -> anyhow::Result<()> {
+    let whole = std::fs::read(journal)?;
+    std::fs::remove_file(journal)?;
+    for line in whole.split_inclusive(|byte| *byte == b'\n').collect::<Vec<_>>().chunks(LINES_AT_ONCE) {
+        let mut file = rotate::open_locked(journal, atomic::open_append)?;
+        file.write_all(&line.concat())?;
+        rotate::rotate_if_full(journal, &file, rotate::LIMIT)?;
+    }
+    rotate::compress(journal)?;
     Ok(())
 }

@@ -7,6 +7,7 @@ use crate::gate::seen::Seen;
 use crate::gate::{self, GateAnswer, GateContext, GateOutput, Problem};
 use crate::outcome::{Kind, Outcome, SUMMARY, first_characters};
 use secrets::mask;
+use std::path::Path;
 use sys::error::{Failure, one_line};
 use sys::paths::DataDir;
 use tokio::sync::watch;
@@ -18,11 +19,12 @@ impl Beat<'_> {
     /// The outcome, if no agent starts.
     pub(super) async fn ask_gates(
         &mut self,
+        captures: Option<&Path>,
         stop: &watch::Receiver<bool>,
     ) -> Result<Vec<GateOutput>, Outcome> {
         let (job, dir) = (self.job, self.dir);
         let failed = |failure: Failure| Outcome::Error(failure.line());
-        preflight::check(job).map_err(failed)?;
+        preflight::check(job, dir, captures).map_err(failed)?;
         // A beat that resumes or continues another one, which has passed them.
         if job.when.is_empty() || job.resumes.is_some() || job.continues.is_some() {
             return Ok(Vec::new());

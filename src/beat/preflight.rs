@@ -7,22 +7,34 @@ use murmur_agent::find;
 use murmur_claude_files::trust;
 use murmur_core::config::backend::Capability;
 use rustix::fs::{Access, access, statvfs};
+use rustix::io::Errno;
 use serde_json::Value;
 use std::io;
 use std::path::Path;
 use sys::error::{Failure, Hinted, without_number};
 use sys::failure;
+use sys::paths::DataDir;
 
-/// Checks what can be checked in less than a millisecond.
-pub(super) fn check(job: &Job) -> Result<(), Failure> {
+/// Where administrators configure MCP servers.
+const MANAGED_SERVERS: [&str; 2] =
+    ["/etc/claude-code/managed-mcp.json", "/Library/Application Support/ClaudeCode/managed-mcp.json"];
+
+/// Checks what can be checked in less than a millisecond. The beat's files go to `dir`, and its output to `captures`.
+pub(super) fn check(job: &Job, dir: &DataDir, captures: Option<&Path>) -> Result<(), Failure> {
     // A missing workspace is already a problem of the heartbeat.
     if job.problem.is_some() {
         return Ok(());
     }
     writable(&job.workspace)?;
-    // A file system that can't say how much is free is not refused.
-    if let Ok(disk) = statvfs(&job.workspace) {
-        enough(disk.f_bavail.saturating_mul(disk.f_frsize), job.min_free)?;
+    let disks = [
+        ("the workspace", Some(&*job.workspace)),
+        ("the data folder", Some(dir.root())),
+        ("captures", captures),
+    ];
+    for (whose, folder) in disks {
+        if let Some(free) = folder.and_then(free_at) {
+            enough(free, job.min_free, whose)?;
+        }
     }
     let command = job.command()?;
     let program = find::find(&command.program, job.path.as_os_str()).map_err(|missing| missing.failure())?;
@@ -36,8 +48,22 @@ pub(super) fn check(job: &Job) -> Result<(), Failure> {
         return Ok(());
     }
     let servers = trust::servers(&job.user.home, &job.workspace);
-    let required = job.requires.iter().filter_map(|name| Some((name, servers.get(name)?)));
-    required.into_iter().try_for_each(|(name, server)| can_start(name, server, job))
+    job.requires.iter().try_for_each(|name| match servers.get(name) {
+        Some(server) => can_start(name, server, job),
+        None if may_be_known_to_agent(name) => Ok(()),
+        None => Err(failure!(
+            "the required MCP server {name:?} is not configured";
+            "add it with claude mcp add, or remove it from \"requires\""
+        )),
+    })
+}
+
+/// Whether the agent may know a server of this name that no file of the user or the repository names: one of a plugin, of claude.ai or of
+/// an administrator.
+fn may_be_known_to_agent(name: &str) -> bool {
+    name.contains(':')
+        || name.starts_with("claude.ai ")
+        || MANAGED_SERVERS.iter().any(|file| Path::new(file).exists())
 }
 
 fn writable(workspace: &Path) -> Result<(), Failure> {
@@ -50,13 +76,22 @@ fn writable(workspace: &Path) -> Result<(), Failure> {
     })
 }
 
-fn enough(free: u64, wanted: u64) -> Result<(), Failure> {
+/// The free bytes on the disk of `folder`, or of what it will be created in. A file system that can't say that is not refused.
+fn free_at(folder: &Path) -> Option<u64> {
+    let disk = folder.ancestors().find_map(|folder| match statvfs(folder) {
+        Err(Errno::NOENT) => None,
+        disk => Some(disk),
+    })?;
+    disk.ok().map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+fn enough(free: u64, wanted: u64, whose: &str) -> Result<(), Failure> {
     if free >= wanted {
         return Ok(());
     }
     let mebibytes = |bytes: u64| bytes >> 20;
     Err(failure!(
-        "only {} MiB are free on the workspace's disk, fewer than \"minFree\", {} MiB", mebibytes(free), mebibytes(wanted);
+        "only {} MiB are free on the disk of {whose}, fewer than \"minFree\", {} MiB", mebibytes(free), mebibytes(wanted);
         "free some space, or set a lower \"minFree\""
     ))
 }
@@ -89,12 +124,19 @@ mod tests {
 
     #[test]
     fn a_disk_with_exactly_as_much_as_wanted_has_enough() {
-        assert!(enough(256 << 20, 256 << 20).is_ok());
-        assert!(enough(0, 0).is_ok());
+        assert!(enough(256 << 20, 256 << 20, "captures").is_ok());
+        assert!(enough(0, 0, "captures").is_ok());
         assert_eq!(
-            enough((256 << 20) - 1, 256 << 20).unwrap_err().line(),
-            "only 255 MiB are free on the workspace's disk, fewer than \"minFree\", 256 MiB; free some space, or set a lower \"minFree\""
+            enough((256 << 20) - 1, 256 << 20, "captures").unwrap_err().line(),
+            "only 255 MiB are free on the disk of captures, fewer than \"minFree\", 256 MiB; free some space, or set a lower \"minFree\""
         );
+    }
+
+    #[test]
+    fn a_folder_that_will_be_created_is_on_the_disk_of_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(free_at(&folder.path().join("a/b")).is_some_and(|free| free > 0));
+        assert_eq!(free_at(Path::new("/dev/null/a")), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::outcome::servers::Servers;
 use murmur_agent::event::{Event, Tokens};
 use murmur_store::journal::entry::Entry;
 use murmur_store::limits::Reports;
+use sys::clock;
 
 /// What the agent has reported so far.
 #[derive(Debug, Default)]
@@ -26,6 +27,7 @@ pub(super) struct Session {
 impl Session {
     /// Takes in one of the agent's events.
     pub(super) fn observe(&mut self, event: &Event<'_>) {
+        self.limits.observe(event, clock::now());
         match event {
             Event::Session { model, mcp_servers, .. } => {
                 self.has_begun = true;
@@ -34,7 +36,6 @@ impl Session {
                 }
                 self.servers.add(mcp_servers);
             }
-            Event::RateLimit(limit) => self.limits.add(limit),
             Event::Usage(usage) => self.add(*usage),
             Event::Retry { status, .. } => self.retried = Some(FailedCall(*status)),
             // The model has answered.

@@ -258,6 +258,9 @@ fn tick(text: &str) -> Result<Duration, Failure> {
 /// Show daemon and heartbeat status
 #[derive(Debug, ClapArgs)]
 pub(super) struct Status {
+    /// Name or ID of a heartbeat, to show with its settings [default: all]
+    #[arg(value_name = "NAME|PATH", value_hint = ValueHint::DirPath)]
+    pub(super) name: Option<String>,
     /// Print output as JSON
     #[arg(long)]
     pub(super) json: bool,

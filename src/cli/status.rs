@@ -4,13 +4,14 @@ mod detail;
 mod paused;
 
 use super::args::Status as Args;
+use super::heartbeat_name;
 use super::requests;
 use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
 use crate::daemon::broker::Broker;
 use crate::daemon::heartbeats::{Accounts, Heartbeats, LastRuns, Running};
 use crate::daemon::status::{self, AccountHold, HeartbeatStatus, Last, Status};
-use crate::daemon::{approved, client, instance, last_runs, pauses};
+use crate::daemon::{approved, budgets, client, instance, last_runs, pauses};
 use crate::host::discover;
 use anyhow::{Context, bail};
 use derun::cli::json::print as print_json;
@@ -122,6 +123,10 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
     for heartbeat in &mut status.heartbeats {
         heartbeat.repository_untrusted = trust.untrusted(heartbeat.workspace.as_ref()).is_some();
     }
+    if let Some(name) = &args.name {
+        let id = heartbeat_name::registered(Path::new(name), dir, env)?.id.to_string();
+        status.heartbeats.retain(|heartbeat| heartbeat.id == id);
+    }
     let mut out = Shown(stdout().lock());
     if args.json {
         print_json(&mut out, "status/1", &status)?;
@@ -129,6 +134,9 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
         let mut text = Vec::new();
         paused::print(&mut text, &status.paused, env, now)?;
         print(&mut text, &status, advises, &mut trust, (env, now))?;
+        if args.name.is_some() {
+            status.heartbeats.iter().try_for_each(|heartbeat| detail::settings(&mut text, heartbeat))?;
+        }
         out.write_all(&text)?;
     }
     Ok(status.daemon.is_some())
@@ -142,7 +150,7 @@ fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<St
     let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
     let mut problems = denied.clone();
     let mut known = LastRuns::new();
-    let settings = Settings::read(&env.settings_dir()?.settings()).unwrap_or_default().asking;
+    let settings = Settings::read(&env.settings_dir()?.settings()).unwrap_or_default();
     match Cache::new(env.time_zone()).load(&dir.config(), now) {
         Ok(mut loaded) => {
             approved::mark(dir, &mut loaded.heartbeats, now);
@@ -169,6 +177,14 @@ fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<St
     match limits::read(dir) {
         Ok(limits) => _ = state.set_limits(limits, now),
         Err(error) => problems.push(error.line()),
+    }
+    let known_heartbeats = || state.entries().iter().map(|entry| &entry.heartbeat);
+    match budgets::ledger(&dir.journal(), known_heartbeats(), now) {
+        Ok(ledger) => {
+            let over_budget = budgets::held(&ledger, known_heartbeats(), now);
+            state.set_over_budget(over_budget, now);
+        }
+        Err(error) => problems.push(format!("cannot read {} for budgets: {error}", dir.journal().display())),
     }
     let streaks = failures::read(dir).map(|streaks| state.set_streaks(streaks, now));
     problems.extend(streaks.err().map(|error| error.line()));

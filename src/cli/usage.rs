@@ -12,6 +12,7 @@ use murmur_store::journal::read::readers;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 use sys::clock::rfc3339;
 use sys::error::Hinted;
 use sys::text::Shown;
@@ -62,8 +63,9 @@ impl From<&Sums> for SumsJson {
 pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let journal = env.read_data_dir()?.journal();
     let (by, zone) = (By::from(args.by), TimeZone::system());
-    let mut skipped = Vec::new();
-    let files = readers(&journal, None, args.since, |error| skipped.push(error))?.map(Ok);
+    let skipped = Mutex::new(Vec::new());
+    let skip = |error| skipped.lock().unwrap_or_else(PoisonError::into_inner).push(error);
+    let files = readers(&journal, None, args.since, &skip)?;
     let counters = scan(files, || Counter::new(by, args.since, &zone), |counter, line| counter.add(line))?;
     let groups = counters.into_iter().reduce(Counter::merged).map(Counter::groups).unwrap_or_default();
     let total = total(&groups);
@@ -78,6 +80,8 @@ pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
         table(&mut out, by, &groups, &total)?;
     }
     out.flush()?;
+    let mut skipped = skipped.into_inner().unwrap_or_else(PoisonError::into_inner);
+    skipped.sort_by(|one, next| one.path.cmp(&next.path));
     for error in skipped {
         let _closed = writeln!(Shown(io::stderr()), "warning: {}", error.line());
     }

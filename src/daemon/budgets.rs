@@ -2,8 +2,9 @@
 //!
 //! Takes the heartbeats; returns which budgets the new lines use up. `murmur_core::spending` decides.
 
+use super::heartbeats::Held;
 use jiff::Timestamp;
-use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_core::outcome::Kind;
 use murmur_core::spending::{Ledger, UsedUp};
 use murmur_core::usage::line::Line;
@@ -11,6 +12,7 @@ use murmur_core::usage::scan::scan;
 use murmur_store::journal::entry::{Entry, LineKind};
 use murmur_store::journal::read::{Backward, Entries, Found, readers};
 use murmur_store::journal::tail::{Position, Tail};
+use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use sys::clock::rfc3339;
@@ -151,22 +153,39 @@ fn summary(used_up: &UsedUp) -> String {
     format!("{used_up}; on hold until {}", rfc3339(used_up.until))
 }
 
-/// The budgets of `heartbeat`, with all that the journal says about them.
-pub fn ledger(journal: &Path, heartbeat: &Heartbeat, now: Timestamp) -> io::Result<Ledger> {
-    let ledger = Ledger::new(std::iter::once(heartbeat), now);
+/// The budgets of `heartbeats`, with all that the journal says about them.
+pub fn ledger<'a>(
+    journal: &Path,
+    heartbeats: impl Iterator<Item = &'a Heartbeat>,
+    now: Timestamp,
+) -> io::Result<Ledger> {
+    let ledger = Ledger::new(heartbeats, now);
     if ledger.is_empty() { Ok(ledger) } else { count(journal, ledger, None) }
+}
+
+/// Which of `heartbeats` are on hold because budgets in `ledger` are used up.
+pub fn held<'a>(
+    ledger: &Ledger,
+    heartbeats: impl Iterator<Item = &'a Heartbeat>,
+    now: Timestamp,
+) -> HashMap<HeartbeatId, Held> {
+    let held = |heartbeat: &Heartbeat| {
+        let used_up = ledger.hold(heartbeat, now)?;
+        Some((heartbeat.id.clone(), Held { until: used_up.until, why: used_up.to_string() }))
+    };
+    heartbeats.filter(|heartbeat| heartbeat.budgets.is_some()).filter_map(held).collect()
 }
 
 /// Adds the journal's lines before `end` to `ledger`. Parts that are not readable don't count; commands report them.
 fn count(journal: &Path, ledger: Ledger, end: Option<Position>) -> io::Result<Ledger> {
     let since = ledger.since();
-    let files = readers(journal, end, since, drop)?;
+    let files = readers(journal, end, since, &|_| ())?;
     let since = since.map_or(i64::MIN, Timestamp::as_millisecond);
     let add = |ledger: &mut Ledger, line: &Line<'_>| {
         if line.ended.is_some_and(|ended| ended >= since) {
             ledger.add(line);
         }
     };
-    let counted = scan(files.map(Ok), || ledger.clone(), add)?;
+    let counted = scan(files, || ledger.clone(), add)?;
     Ok(counted.into_iter().reduce(|sum, more| sum.merged(&more)).unwrap_or(ledger))
 }

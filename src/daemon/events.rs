@@ -5,6 +5,7 @@
 
 use super::broker::BrokerEvent;
 use super::client::Attached;
+use super::heartbeats::HoldChange;
 use super::hosts::HostChange;
 use crate::host::protocol::AgentInfo;
 use crate::host::record::Record;
@@ -59,7 +60,7 @@ pub struct Started {
     pub scheduled: bool,
 }
 
-/// `beat_ended`, `agent_stuck`, `journal_line`: a journal line. The aliases are the keys of older daemons.
+/// `beat_ended`, `agent_stuck`, `heartbeat_failing`, `budget_used_up`, `journal_line`: a journal line. The aliases are the keys of older daemons.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ended {
@@ -142,7 +143,12 @@ impl Events {
         for (entry, Position { inode, end }) in ended {
             let agent = entry.agent.clone();
             if !entry.kind.is_beat() {
-                let event_type = if entry.kind == LineKind::Stuck { "agent_stuck" } else { "journal_line" };
+                let event_type = match entry.kind {
+                    LineKind::Stuck => "agent_stuck",
+                    LineKind::Failing => "heartbeat_failing",
+                    LineKind::Budget => "budget_used_up",
+                    LineKind::Beat | LineKind::Unguarded | LineKind::Other => "journal_line",
+                };
                 self.push(event_type, &agent, &Ended { journal_inode: inode, journal_end: end, entry });
                 continue;
             }
@@ -203,6 +209,22 @@ impl Events {
             }
             BrokerEvent::Error(_) => {}
         }
+    }
+
+    /// Reports that an account is on hold, or no longer.
+    pub fn hold(&self, change: &HoldChange) {
+        let account = change.account.as_str();
+        let Some(hold) = &change.hold else {
+            self.push("account_released", "", &serde_json::json!({ "account": account }));
+            return;
+        };
+        let payload = serde_json::json!({
+            "account": account,
+            "window": hold.window,
+            "resetsAt": rfc3339(hold.resets_at),
+            "until": rfc3339(hold.until),
+        });
+        self.push("account_held", "", &payload);
     }
 
     /// Ends the stream.

@@ -1,5 +1,5 @@
-//! Garbage collection: removes the pulses and folders of ended agents a day after their last sign of life, and old
-//! captures; rotates murmur.log.
+//! Garbage collection: removes the pulses and folders of ended agents a day after their last sign of life, old captures,
+//! and old parts of rotated files; rotates murmur.log.
 //!
 //! Touches only regular files and real folders directly in its folders, and never follows a link.
 
@@ -25,6 +25,8 @@ use sys::unreadable::uncommon;
 const RETENTION: SignedDuration = SignedDuration::from_hours(24);
 /// How old a temporary file must be to count as left over.
 const TEMP_FILE_AGE: SignedDuration = SignedDuration::from_hours(1);
+/// How long after its last line a part of a rotated file is kept.
+const ARCHIVES: SignedDuration = SignedDuration::from_hours(2 * 365 * 24);
 /// The minimum time between two runs.
 const MIN_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 
@@ -88,6 +90,7 @@ pub fn collect(scope: &Scope<'_>, now: Timestamp) -> Collected {
         collector.captures(root, limits);
         collector.next = collector.next.min(after(now, MIN_INTERVAL));
     }
+    collector.archives();
     if !is_dry_run && let Err((path, error)) = archives::rotate(dir, rotate::LIMIT) {
         collector.record("rotate", &path, Err(error));
     }
@@ -161,6 +164,23 @@ impl Collector<'_> {
             let is_wanted = pulse.symlink_metadata().is_ok() || self.hosted.contains(&folder);
             if !is_wanted && self.is_due(newest, RETENTION) {
                 self.remove_folder(&folder);
+            }
+        }
+    }
+
+    /// Removes parts of rotated files that are too old, except the newest of each file.
+    fn archives(&mut self) {
+        for live in [self.dir.journal(), self.dir.decisions(), self.dir.log()] {
+            match rotate::parts(&live) {
+                Ok(parts) => {
+                    for part in parts.iter().rev().skip(1) {
+                        let written = part.modified().and_then(|at| Timestamp::try_from(at).ok());
+                        if self.is_due(written, ARCHIVES) {
+                            self.remove_file(&part.path(), "rotated two years ago");
+                        }
+                    }
+                }
+                Err(error) => self.record("list the parts of", &live, Err(error)),
             }
         }
     }

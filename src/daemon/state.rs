@@ -150,7 +150,7 @@ impl State {
                 Vec::new()
             }
             Event::Limits(limits) => {
-                self.heartbeats.set_limits(limits, now).into_iter().map(Effect::Log).collect()
+                self.heartbeats.set_limits(limits, now).into_iter().map(Effect::ReportHold).collect()
             }
             Event::Failures(streaks) => {
                 self.heartbeats.set_streaks(streaks, now);

@@ -5,9 +5,9 @@ use super::pauses::Pause;
 use crate::beat::sources;
 use crate::outcome::Kind;
 use jiff::Timestamp;
-use murmur_core::config::approval::ApprovalSettings;
 use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::config::settings::Settings;
 use murmur_core::id::{AgentId, BeatId};
 use murmur_store::limits::Limits;
 use serde::{Deserialize, Serialize};
@@ -162,6 +162,26 @@ pub struct HeartbeatStatus {
     /// How many of its last beats failed in a row.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failures: u32,
+    /// All settings that a beat of it would run with.
+    #[serde(default)]
+    pub settings: Vec<Setting>,
+}
+
+/// A setting of a heartbeat.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Setting {
+    /// The key, as in config.json. A list whose parts come from several files has several.
+    pub key: String,
+    /// The value, for people.
+    pub value: String,
+    /// Where it is set: `default`, `config.toml`, `config.json` or `HEARTBEAT.md`.
+    pub source: String,
+}
+
+impl From<sources::Row> for Setting {
+    fn from(sources::Row { key, value, source }: sources::Row) -> Self {
+        Self { key: key.to_owned(), value, source: source.to_string() }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -239,7 +259,7 @@ pub fn waiting(count: usize, reason: Option<&str>, runs: bool) -> String {
 
 /// Returns every heartbeat of `state`, as of `now`, with config.toml's `settings` and without the journal's data.
 #[must_use]
-pub fn heartbeats(state: &Heartbeats, settings: &ApprovalSettings, now: Timestamp) -> Vec<HeartbeatStatus> {
+pub fn heartbeats(state: &Heartbeats, settings: &Settings, now: Timestamp) -> Vec<HeartbeatStatus> {
     let place = |running: &'_ Running| (running.workspace.clone(), running.name.clone());
     let running: HashMap<_, _> = state.running().iter().map(|running| (place(running), running)).collect();
     let one = |entry: &Entry| {
@@ -247,9 +267,16 @@ pub fn heartbeats(state: &Heartbeats, settings: &ApprovalSettings, now: Timestam
         let Heartbeat { workspace, name, .. } = &entry.heartbeat;
         let here = (!running.is_empty())
             .then(|| running.get(&(workspace.to_path_buf(), name.as_deref().map(str::to_owned))));
-        let notices = sources::notices(&entry.heartbeat, settings);
+        let notices = sources::notices(&entry.heartbeat, &settings.asking);
         let paused = state.pauses().of(&entry.heartbeat.id).filter(|pause| pause.is_active(now)).cloned();
-        HeartbeatStatus { notices, paused, ..heartbeat(entry, here.flatten().copied(), waits_for, now) }
+        let rows = sources::rows(&entry.heartbeat, &settings.asking, settings.agent.as_ref());
+        let settings = rows.into_iter().map(Setting::from).collect();
+        HeartbeatStatus {
+            notices,
+            paused,
+            settings,
+            ..heartbeat(entry, here.flatten().copied(), waits_for, now)
+        }
     };
     state.entries().iter().map(one).collect()
 }
@@ -293,5 +320,6 @@ fn heartbeat(
         enabled: heartbeat.is_enabled(),
         paused: None,
         failures: entry.failures(),
+        settings: Vec::new(),
     }
 }

@@ -7,7 +7,6 @@ use murmur_core::config::file::FileError;
 use murmur_core::config::heartbeat::Resolved;
 use murmur_store::journal::append;
 use murmur_store::journal::read::{Backward, Entries};
-use rotate::History;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
@@ -136,7 +135,7 @@ fn room(environment: &Environment) -> Finding {
     }
 }
 
-/// Checks every line of the journal.
+/// Checks every line of the journal, and that all parts of rotated files are readable.
 fn journal(environment: &Environment) -> Finding {
     let (check, path) = (Check::JOURNAL, environment.dir.journal());
     let unreadable = |error: io::Error| {
@@ -174,8 +173,9 @@ fn journal(environment: &Environment) -> Finding {
     if let Some(problem) = append::problem(&path) {
         return check.failed(&problem);
     }
-    let parts = History::open(&path).map(|history| history.parts).unwrap_or_default();
-    if let Some(error) = parts.iter().find_map(|part| part.open().err()) {
+    let rotated = [path.clone(), environment.dir.decisions(), environment.dir.log()];
+    let parts = rotated.iter().flat_map(|live| rotate::parts(live).unwrap_or_default());
+    if let Some(error) = parts.filter_map(|part| part.open().err()).next() {
         return check.failed(&error).into_warning();
     }
     if wrong == 0 {

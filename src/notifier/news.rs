@@ -144,6 +144,7 @@ impl Notifier {
                 changes::beat_ended(&mut self.state, beat, &self.notify, now)
             }
             LineKind::Stuck => Some(event(EventKind::Stuck)),
+            LineKind::Unguarded => Some(event(EventKind::Attention)),
             LineKind::Failing => Some(event(EventKind::Breaker)),
             LineKind::Budget => Some(event(EventKind::Budget)),
             _ => None,

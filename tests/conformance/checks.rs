@@ -42,7 +42,7 @@ const fn other(name: &'static str, needs: &'static [&'static str], check: fn(&Pa
 /// Checks that are not scenarios: the real CLI as a client of murmur's MCP server, as a hosted agent, under murmur's
 /// hook, with its pulses, against a hostile repository and a hostile agent, and
 /// while nobody watches.
-const OTHERS: [Other; 16] = [
+const OTHERS: [Other; 19] = [
     other("mcp-claude", &[], clients::claude),
     other("host-live", &[], live::across_a_killed_daemon),
     other("permits", &[], permits::a_person_decides),
@@ -59,6 +59,9 @@ const OTHERS: [Other; 16] = [
     other("gates", &[], unattended::gates),
     other("over-budget", &[], unattended::budget),
     other("dead-mcp", &[], unattended::dead_mcp_server),
+    other("hangs", &[], unattended::watchdogs),
+    other("paused", &[], unattended::pause_and_active_hours),
+    other("swept", &[], unattended::retention),
 ];
 
 /// A Claude Code to check.

@@ -1,5 +1,5 @@
 //! The real Claude Code while nobody watches: an account that reaches its limit and continues after the reset, an
-//! overloaded API, gates, budgets and MCP servers.
+//! overloaded API, gates, budgets, MCP servers, watchdogs, pauses and retention.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::fs::PermissionsExt;
@@ -185,6 +185,10 @@ pub(crate) fn dead_mcp_server(claude: &Path) -> Result<()> {
     let place = Place::new(claude, &json!([[{ "type": "text", "text": "HEARTBEAT_OK" }]]))?;
     std::fs::create_dir_all(place.folder.path().join("data"))?;
     configure(&place, &json!({ "requires": ["mail"] }))?;
+    let unknown = beat(&place)?;
+    let why = "the required MCP server \"mail\" is not configured";
+    ensure!(unknown["error"].as_str().is_some_and(|error| error.starts_with(why)), "{unknown}");
+    ensure!(unknown["exit"] == Value::Null && requests(&place)?.is_empty(), "{unknown}");
     let serve_with = |command: &str| {
         let servers =
             json!({ "mcpServers": { "mail": { "type": "stdio", "command": command, "args": [] } } });
@@ -201,5 +205,79 @@ pub(crate) fn dead_mcp_server(claude: &Path) -> Result<()> {
     let died = beat(&place)?;
     let why = "a required MCP server is not available: \"mail\" did not start";
     ensure!(died["error"] == why, "{died}");
+    Ok(())
+}
+
+/// A model that says nothing, and a command that does not end, are ended by the watchdog that the journal line names.
+pub(crate) fn watchdogs(claude: &Path) -> Result<()> {
+    let silent = json!([{ "delay_ms": 600_000, "content": [{ "type": "text", "text": "HEARTBEAT_OK" }] }]);
+    let place = Place::new(claude, &silent)?;
+    std::fs::create_dir_all(place.folder.path().join("data"))?;
+    configure(&place, &json!({ "idleTimeout": "3s" }))?;
+    let silent = beat(&place)?;
+    ensure!(silent["watchdog"] == "idleTimeout" && silent["outcome"] == "error", "{silent}");
+    let error = silent["error"].as_str().unwrap_or_default();
+    ensure!(error.starts_with("no output from the model for 3s"), "{silent}");
+
+    let call = json!([{ "type": "tool_use", "id": "toolu_01", "name": "Bash", "input": { "command": "tail -f /dev/null" } }]);
+    let place = Place::new(claude, &json!([call, [{ "type": "text", "text": "HEARTBEAT_OK" }]]))?;
+    std::fs::create_dir_all(place.folder.path().join("data"))?;
+    configure(&place, &json!({ "toolTimeout": "3s" }))?;
+    let stuck = beat(&place)?;
+    ensure!(stuck["watchdog"] == "toolTimeout" && stuck["outcome"] == "error", "{stuck}");
+    Ok(())
+}
+
+/// A due heartbeat waits while it is paused and outside its active hours, and costs nothing meanwhile.
+pub(crate) fn pause_and_active_hours(claude: &Path) -> Result<()> {
+    let done = json!([{ "type": "text", "text": "HEARTBEAT_OK" }]);
+    let place = Place::new(claude, &json!([done, done]))?;
+    std::fs::create_dir_all(place.folder.path().join("data"))?;
+    let tomorrow = clock::now().to_zoned(jiff::tz::TimeZone::UTC).tomorrow()?.strftime("%a");
+    let hours = json!({ "lastRun": null, "tz": "UTC", "activeHours": format!("{tomorrow} 00:00-24:00 UTC") });
+    configure(&place, &hours)?;
+    place.run(&["start"])?;
+    let heartbeat = || -> Result<Value> {
+        let mut status: Value = serde_json::from_slice(&place.run(&["status", "--json"])?.stdout)?;
+        Ok(status["heartbeats"][0].take())
+    };
+    let waits = heartbeat()?;
+    ensure!(waits["running"] == Value::Null, "{waits}");
+    place.run(&["pause", "--all", "--reason", "release day"])?;
+    let mut log = Log::follow(&place)?;
+    configure(&place, &json!({ "lastRun": null }))?;
+    // The daemon reads the configuration before it answers, and would have started it.
+    let paused = heartbeat()?;
+    ensure!(paused["paused"]["reason"] == "release day" && paused["running"] == Value::Null, "{paused}");
+    ensure!(requests(&place)?.is_empty(), "the model was asked");
+    place.run(&["resume", "--all"])?;
+    let ran = log.next()?;
+    ensure!(ran["outcome"] == "ok", "{ran}");
+    Ok(())
+}
+
+/// Garbage collection removes the old capture of a beat, and keeps its heartbeat's newest one.
+pub(crate) fn retention(claude: &Path) -> Result<()> {
+    let done = json!([{ "type": "text", "text": "HEARTBEAT_OK" }]);
+    let place = Place::new(claude, &json!([done, done, done]))?;
+    std::fs::create_dir_all(place.folder.path().join("data/config"))?;
+    configure(&place, &json!({}))?;
+    let (old, new) = (beat(&place)?, beat(&place)?);
+    ensure!(old["outcome"] == "ok" && new["outcome"] == "ok", "{old} {new}");
+    let collect = |args: &[&str]| -> Result<String> {
+        let output = place.run(args)?;
+        Ok(String::from_utf8(output.stdout)?)
+    };
+    let kept = collect(&["gc", "--dry-run"])?;
+    ensure!(kept.contains("nothing to remove"), "{kept}");
+    // Two beats of the real CLI take longer than this.
+    let settings = place.folder.path().join("data/config/config.toml");
+    std::fs::write(settings, "[captures]\nkeep = \"1s\"\n")?;
+    let removed = collect(&["gc"])?;
+    let id = |line: &Value| line["capture"].as_str().unwrap_or("none").to_owned();
+    ensure!(removed.contains(&id(&old)) && !removed.contains(&id(&new)), "{removed}");
+    let again = collect(&["gc"])?;
+    ensure!(again.contains("nothing to remove"), "{again}");
+    place.run(&["capture", "show", &id(&new)])?;
     Ok(())
 }

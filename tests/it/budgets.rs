@@ -61,6 +61,9 @@ fn a_budget_that_is_used_up_holds_the_workspace_and_survives_a_restart() {
     let said = daemon.says("is used up");
     let lines = env.wait_for_journal(4);
     let used_up = lines.iter().find(|line| line["kind"] == "budget").unwrap();
+    let mut events = env.connect();
+    events.ask("attach", &json!({ "from": 0 }));
+    assert_eq!(events.next_of("budget_used_up")["payload"]["summary"], used_up["summary"]);
     let why = format!("the budget of 0.5 USD a month for workspace {} is used up", site.path());
     assert!(used_up["summary"].as_str().unwrap().starts_with(&format!("{why}; on hold until ")), "{used_up}");
     assert!(said.contains(&why), "{said}");

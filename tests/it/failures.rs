@@ -62,8 +62,12 @@ fn a_heartbeat_that_keeps_failing_runs_less_often_until_a_success_or_a_resume() 
     plays(&site, "api-400");
     let daemon = env.daemon();
     failed(&env, 1);
+    let mut events = env.connect();
+    events.ask("attach", &Value::Null);
     env.ask("beat", &json!({ "workspace": site.0 }));
     let lines = env.wait_for_journal(3);
+    let event = events.next_of("heartbeat_failing");
+    assert_eq!(event["payload"]["summary"], lines[2]["summary"], "{event}");
     assert_eq!((&lines[2]["kind"], &lines[2]["outcome"]), (&json!("failing"), &json!("attention")));
     let until = time(&lines[1]["ts"]) + SignedDuration::from_hours(2);
     let said = lines[2]["summary"].as_str().unwrap();

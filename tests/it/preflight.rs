@@ -51,6 +51,22 @@ fn a_required_mcp_server_without_a_program_is_an_error() {
     assert_eq!(env.agents().len(), before + 1);
 }
 
+#[test]
+fn a_required_mcp_server_that_is_not_configured_is_an_error() {
+    let env = Env::new();
+    let site = env.workspace("site", "---\nrequires: [mail]\n---\nDo it.");
+    site.plays(&json!({ "stdout": "" }));
+    assert_eq!(
+        error(&env),
+        "the required MCP server \"mail\" is not configured; add it with claude mcp add, or remove it from \"requires\""
+    );
+    // One of the repository is configured, trusted or not.
+    std::fs::write(site.0.join(".mcp.json"), r#"{"mcpServers":{"mail":{"command":"true"}}}"#).unwrap();
+    let before = env.agents().len();
+    env.run(["beat", "site"]);
+    assert_eq!(env.agents().len(), before + 1);
+}
+
 /// Installs the stand-in like Claude Code itself.
 fn install(env: &Env) {
     let package = env.home().join("lib/node_modules/@anthropic-ai/claude-code");

@@ -26,6 +26,8 @@ fn line(env: &Env, frontmatter: &str, stdout: &str) -> Value {
 fn an_ok_without_an_mcp_server_becomes_attention_or_an_error() {
     let env = Env::new();
     let requires = "---\nrequires: [mail]\n---\n";
+    let servers = json!({ "mcpServers": { "mail": { "type": "http", "url": "http://127.0.0.1:9/" } } });
+    std::fs::write(env.home().join(".claude.json"), servers.to_string()).unwrap();
     assert_eq!(line(&env, "", &stream("connected", "HEARTBEAT_OK"))["outcome"], "ok");
     assert_eq!(line(&env, requires, &stream("connected", "HEARTBEAT_OK"))["outcome"], "ok");
     let failed = line(&env, "", &stream("failed", "HEARTBEAT_OK"));
@@ -36,10 +38,10 @@ fn an_ok_without_an_mcp_server_becomes_attention_or_an_error() {
         assert_eq!(failed["outcome"], "error");
         assert_eq!(failed["error"], format!("a required MCP server is not available: \"mail\" {why}"));
     }
-    let other = line(&env, "---\nrequires: [web]\n---\n", &stream("connected", "HEARTBEAT_OK"));
+    let other = line(&env, "---\nrequires: [\"plugin:a:web\"]\n---\n", &stream("connected", "HEARTBEAT_OK"));
     assert_eq!(
         other["error"],
-        "a required MCP server is not available: \"web\" is not configured for the agent"
+        "a required MCP server is not available: \"plugin:a:web\" is not configured for the agent"
     );
 }
 

@@ -90,3 +90,18 @@ fn a_corrupt_part_is_reported_and_nothing_else_stops() {
     assert!(env.run(["beat", site.path()]).ends_with("[exit 0]"));
     assert!(env.run(["status"]).ends_with("[exit 0]"));
 }
+
+#[test]
+fn the_doctor_checks_the_parts_of_all_rotated_files() {
+    let env = Env::new();
+    env.run(["beat", env.workspace("site", "Do it.").path()]);
+    fs::create_dir_all(env.data().join("archive")).unwrap();
+    for name in ["decisions-2026-02-03-000001.jsonl.zst", "murmur-2026-02-03-000001.log.zst"] {
+        let part = env.data().join("archive").join(name);
+        assert!(!env.run(["doctor"]).contains(name));
+        fs::write(&part, "not zstd").unwrap();
+        let shown = env.run(["doctor"]);
+        assert!(shown.contains(name) && shown.contains("cannot read"), "{shown}");
+        fs::remove_file(part).unwrap();
+    }
+}

@@ -53,6 +53,8 @@ fn values_beyond_config_json_are_limited_and_reported() {
         "permissionsChecker": "deny", "requires": ["a"], "permissions": { "deny": ["A"] },
     });
     configured(&env, heartbeat, entry);
+    let servers = json!({ "mcpServers": { "a": { "command": "true" }, "b": { "command": "true" } } });
+    std::fs::write(env.home().join(".claude.json"), servers.to_string()).unwrap();
     env.setting("config.toml", "questions = \"deny\"\n");
     assert_snapshot!(settings(&env), @"
     settings:

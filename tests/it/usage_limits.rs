@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::env::{Env, Run, Workspace};
+use crate::env::{Env, Run, Workspace, fixture};
 
 /// A time this many seconds from now, in whole seconds.
 fn in_seconds(seconds: i64) -> Timestamp {
@@ -119,6 +119,50 @@ fn a_limit_whose_reset_is_impossible_holds_nothing() {
 }
 
 #[test]
+fn a_limit_of_the_servers_is_an_error_that_may_be_retried() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    let mut busy = limit_reached(&in_seconds(7200).as_second().to_string());
+    busy["headers"].as_object_mut().unwrap().remove("anthropic-ratelimit-unified-representative-claim");
+    site.plays(&json!({ "script": [busy] }));
+    let said = subscribed(&env, &["beat", "site"]).run();
+    assert!(said.starts_with("error") && said.contains("(not your usage limit)"), "{said}");
+    assert_eq!(env.journal()[0]["retryable"], true);
+    assert!(!env.data().join("limits.json").exists());
+}
+
+#[test]
+fn a_limit_that_only_the_error_message_reports_holds_the_account_too() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    let folder = env.root().join("recorded");
+    std::fs::create_dir(&folder).unwrap();
+    for file in std::fs::read_dir(fixture("usage-limit")).unwrap() {
+        let file = file.unwrap();
+        std::fs::copy(file.path(), folder.join(file.file_name())).unwrap();
+    }
+    let resets_at = in_seconds(3 * 3600);
+    let text = std::fs::read_to_string(folder.join("stdout")).unwrap();
+    let marked =
+        text.replace("resets Jan 1, 2030, 12am", &format!("resets {}", resets_at.strftime("%-I:%M%P")));
+    let lines = marked.lines().filter(|line| !line.contains("rate_limit_event"));
+    let old: String = lines.map(|line| format!("{}\n", line.replace("api_error_params", "new"))).collect();
+    assert!(old.len() < text.len() && old.contains("5-hour limit · resets") && !old.contains("2030"));
+    std::fs::write(folder.join("stdout"), old).unwrap();
+    std::fs::write(folder.join("times"), "1\n2\n3\n").unwrap();
+    site.plays(&json!({ "fixture": folder }));
+    let said = subscribed(&env, &["beat", "site"]).run();
+    assert!(said.starts_with("limited") && said.contains("the five-hour limit is reached"), "{said}");
+    let line = &env.journal()[0];
+    let reported: Timestamp = line["limit"]["resetsAt"].as_str().unwrap().parse().unwrap();
+    // The message has no seconds.
+    assert_eq!(reported.as_second(), resets_at.as_second() / 60 * 60);
+    assert!(line["limit"]["holdUntil"].is_string(), "{line}");
+}
+
+#[test]
 fn an_api_key_has_no_limits_and_leaves_no_file() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
@@ -156,6 +200,19 @@ fn nothing_of_an_account_on_hold_starts_and_the_stopped_beat_continues_after_it(
     assert_eq!(env.journal().len(), 1);
     let refused = env.connect().refusal("beat", &json!({ "workspace": other.0 }));
     assert!(refused.contains("it may not start until"), "{refused}");
+    let mut events = env.connect();
+    events.ask("attach", &json!({ "from": 0 }));
+    let event = events.next_of("account_held");
+    let (held, payload) = (&limits(&env)["accounts"][&account(&limits(&env))]["hold"], &event["payload"]);
+    assert_eq!(
+        (&payload["window"], &payload["account"]),
+        (&json!("five_hour"), &json!(account(&limits(&env))))
+    );
+    for key in ["resetsAt", "until"] {
+        let time = |value: &Value| value[key].as_str().unwrap().parse::<Timestamp>().unwrap();
+        assert_eq!(time(payload), time(held));
+    }
+    assert_eq!(event["agent_id"], "");
 
     answers(&site, "ATTENTION: done at last");
     let account = account(&limits(&env));
@@ -175,6 +232,16 @@ fn nothing_of_an_account_on_hold_starts_and_the_stopped_beat_continues_after_it(
     let place = argv.iter().position(|arg| arg == "--resume").unwrap();
     assert_eq!(argv[place + 1], first["sessionId"]);
     assert_eq!(limits(&env)["stopped"], json!({}));
+    // The changed hold is another event; it ended at its time, which is none.
+    assert_eq!(events.next_of("account_held")["payload"]["account"], json!(account));
+    change_limits(&env, |limits| {
+        limits["accounts"][&account]["hold"] =
+            json!({ "window": "seven_day", "resetsAt": in_seconds(3600), "until": in_seconds(3600) });
+    });
+    assert_eq!(events.next_of("account_held")["payload"]["window"], "seven_day");
+    change_limits(&env, |limits| _ = limits["accounts"][&account].as_object_mut().unwrap().remove("hold"));
+    assert_eq!(events.next_of("account_released")["payload"], json!({ "account": account }));
+    daemon.says("is no longer on hold");
     daemon.stop();
 }
 

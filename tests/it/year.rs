@@ -1,5 +1,9 @@
 //! A year of beats with a clock of its own and stand-ins for agents: journal, captures and garbage collection are real.
 //!
+//! Simulated are the results of beats: what each leaves in the journal and as a capture, made by murmur's own writers. Simulated
+//! are not their processes, the daemon's loop and what starts them: a beat runs at each planned time. Real are rotation, the
+//! daemon's daily garbage collection, and `murmur status`, whose time is that of the program.
+//!
 //! A check simulates a few weeks of a few heartbeats. `MURMUR_YEAR_DAYS` (`just year`) asks for 100 heartbeats every 30
 //! minutes, and for the limits that hold after a year.
 

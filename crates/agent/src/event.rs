@@ -152,12 +152,14 @@ pub struct McpServer {
 }
 
 /// A request that the API rejected.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ApiError {
     /// The backend's name for the error, for example `rate_limit` or `authentication_failed`.
     pub error: String,
     /// The HTTP status, if there was a response.
     pub status: Option<u64>,
+    /// The usage limit that is reached, if it names one.
+    pub limit: Option<RateLimit>,
 }
 
 /// A stage in the life of a task.

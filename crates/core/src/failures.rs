@@ -13,6 +13,9 @@ mod tests;
 /// The longest time between two runs of a heartbeat that keeps failing.
 const LONGEST: SignedDuration = SignedDuration::from_hours(24);
 
+/// What doubles for a heartbeat that only changes of files start.
+const TRIGGER_GAP: SignedDuration = SignedDuration::from_mins(5);
+
 /// Whether the API's answer to a failed call shows that a retry may help: it was overloaded, had an error, took too long or
 /// could not be reached. `None` means that there was no answer.
 #[must_use]
@@ -96,18 +99,37 @@ fn doubled(span: SignedDuration, times: u32) -> SignedDuration {
     span.saturating_mul(1 << times.min(30))
 }
 
-/// When a heartbeat that keeps failing may run next; `None` if its schedule decides alone. A heartbeat that runs once a day or less
-/// often keeps its schedule.
+/// Whether a heartbeat keeps failing, so that a person should know.
 #[must_use]
-pub fn slowed_until(streak: &Streak, breaker: Breaker, schedule: &Schedule) -> Option<Timestamp> {
-    let gap = schedule.shortest_gap();
-    let spread = doubled(gap, doublings(streak.failures, breaker)).min(LONGEST);
-    if spread <= gap {
-        return None;
+pub fn keeps_failing(streak: &Streak, breaker: Breaker) -> bool {
+    doublings(streak.failures, breaker) > 0
+}
+
+/// When a heartbeat that keeps failing may run next; `None` if only its `schedule` and its trigger decide. A schedule of at most one
+/// run a day stays as it is; `is_triggered` is whether changes of files start it too.
+#[must_use]
+pub fn slowed_until(
+    streak: &Streak,
+    breaker: Breaker,
+    schedule: Option<&Schedule>,
+    is_triggered: bool,
+) -> Option<Timestamp> {
+    let doublings = doublings(streak.failures, breaker);
+    let after = |gap| {
+        let spread = doubled(gap, doublings).min(LONGEST);
+        (spread > gap).then_some(spread)
+    };
+    if let Some(schedule) = schedule {
+        let gap = schedule.shortest_gap();
+        match (after(gap), schedule) {
+            (Some(spread), Schedule::Every(_)) => return streak.started_at.checked_add(spread).ok(),
+            // A beat starts a bit later than its time.
+            (Some(spread), Schedule::Cron(cron)) => {
+                return cron.next_after(streak.started_at.checked_add(spread - gap / 2).ok()?);
+            }
+            (None, _) => {}
+        }
     }
-    match schedule {
-        Schedule::Every(_) => streak.started_at.checked_add(spread).ok(),
-        // A beat starts a bit later than its time.
-        Schedule::Cron(cron) => cron.next_after(streak.started_at.checked_add(spread - gap / 2).ok()?),
-    }
+    let spread = after(TRIGGER_GAP).filter(|_| is_triggered)?;
+    streak.started_at.checked_add(spread).ok()
 }

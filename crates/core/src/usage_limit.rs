@@ -1,7 +1,9 @@
 //! Usage limits. Pure: takes what agents reported about an account and the time; returns until when nothing may start.
 //!
 //! [`hold`] is for an account whose limit is reached, and [`Usage::reserved_until`] for one with too little left.
+//! [`LimitMessage`] is for agents that only report a limit as text.
 
+mod message;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 pub use crate::config::reserve::Reserve;
+pub use message::{LimitMessage, is_other_limit};
 
 /// How far in the future a reset may lie. Limits are per hours, days, weeks or months.
 const MAX_AHEAD: SignedDuration = SignedDuration::from_hours(24 * 32);

@@ -4,10 +4,10 @@
 //! limits, such as those with an API key, have no entry.
 
 use jiff::Timestamp;
-use murmur_agent::event::RateLimit;
+use murmur_agent::event::{Event, RateLimit};
 use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_core::id::SessionId;
-use murmur_core::usage_limit::{self, Account, Hold, UnknownReset, Usage, Window, spoken};
+use murmur_core::usage_limit::{self, Account, Hold, LimitMessage, UnknownReset, Usage, Window, spoken};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -78,17 +78,52 @@ pub fn update(dir: &DataDir, change: impl FnOnce(&mut Limits) -> bool) -> io::Re
     versioned::write(&dir.limits(), &limits)
 }
 
+/// The status of a limit that is reached.
+const REJECTED: &str = "rejected";
+
 /// What one agent reported of its account's usage limits.
 #[derive(Debug, Clone, Default)]
 pub struct Reports(Vec<RateLimit>);
 
 impl Reports {
     /// Takes in a report. The last one of each limit counts.
-    pub fn add(&mut self, limit: &RateLimit) {
+    fn add(&mut self, limit: &RateLimit) {
         match self.0.iter_mut().find(|known| known.window == limit.window) {
             Some(known) => *known = limit.clone(),
             None => self.0.push(limit.clone()),
         }
+    }
+
+    /// Takes in an event of the agent; returns whether it says something of usage limits. Errors count where no report came
+    /// before them.
+    pub fn observe(&mut self, event: &Event<'_>, now: Timestamp) -> bool {
+        match event {
+            Event::RateLimit(limit) => self.add(limit),
+            Event::ApiError(error) if self.rejected().is_none() => match &error.limit {
+                Some(limit) => self.add(limit),
+                None => return false,
+            },
+            Event::Result(result) if result.is_error => {
+                return self.read_error(result.text.as_deref().unwrap_or_default(), now);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Takes in the text of an error.
+    fn read_error(&mut self, text: &str, now: Timestamp) -> bool {
+        if usage_limit::is_other_limit(text) {
+            let before = self.0.len();
+            // Claude Code reports each 429 as a rejected limit; this one has no name.
+            self.0.retain(|limit| limit.status != REJECTED || !limit.window.is_empty());
+            return self.0.len() < before;
+        }
+        let found = LimitMessage::parse(text, now).filter(|_| self.rejected().is_none());
+        let Some(LimitMessage { window, resets_at }) = found else { return false };
+        let resets_at = resets_at.map(Timestamp::as_second);
+        self.add(&RateLimit { status: REJECTED.to_owned(), window, resets_at, utilization: None });
+        true
     }
 
     /// Whether there are none.
@@ -100,7 +135,7 @@ impl Reports {
     /// The limit that is reached; of several, the one that resets last.
     #[must_use]
     pub fn rejected(&self) -> Option<&RateLimit> {
-        self.0.iter().filter(|limit| limit.status == "rejected").max_by_key(|limit| limit.resets_at)
+        self.0.iter().filter(|limit| limit.status == REJECTED).max_by_key(|limit| limit.resets_at)
     }
 
     /// The resulting hold for `account`, or why it isn't put on hold; `None` if no limit is reached.
@@ -186,6 +221,7 @@ pub fn record(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use murmur_agent::event::{ApiError, RunResult};
 
     fn report(window: &str, status: &str, resets_at: Option<i64>) -> RateLimit {
         RateLimit { status: status.to_owned(), window: window.to_owned(), resets_at, utilization: Some(0.5) }
@@ -232,6 +268,44 @@ mod tests {
         let limits = read(&dir).unwrap();
         assert_eq!(limits.accounts.values().next().unwrap().held(now()), None);
         assert!(limits.stopped.is_empty());
+    }
+
+    fn error(text: &str) -> Event<'static> {
+        let result = RunResult { is_error: true, text: Some(text.to_owned()), ..RunResult::default() };
+        Event::Result(Box::new(result))
+    }
+
+    #[test]
+    fn an_error_reports_a_limit_that_no_event_reported() {
+        let rejected = |reports: &Reports| reports.rejected().cloned();
+        let limit = || report("five_hour", "rejected", in_hours(2));
+        let refusal = Event::ApiError(Box::new(ApiError {
+            limit: Some(limit()),
+            status: Some(429),
+            ..ApiError::default()
+        }));
+        let message = error("You've hit your weekly limit · resets 1pm (UTC)");
+        let mut reports = Reports::default();
+        assert!(reports.observe(&refusal, now()));
+        assert!(!reports.observe(&message, now()), "it is known");
+        assert_eq!(rejected(&reports), Some(limit()));
+        let mut reports = Reports::default();
+        assert!(reports.observe(&message, now()));
+        let said = RateLimit { utilization: None, ..report("seven_day", "rejected", in_hours(3)) };
+        assert_eq!(rejected(&reports), Some(said));
+    }
+
+    #[test]
+    fn a_limit_of_the_servers_is_none_of_the_account() {
+        let mut reports = Reports::default();
+        for window in ["", "five_hour"] {
+            let status = if window.is_empty() { "rejected" } else { "allowed" };
+            reports.observe(&Event::RateLimit(Box::new(report(window, status, in_hours(2)))), now());
+        }
+        assert!(reports.rejected().is_some());
+        assert!(reports.observe(&error("API Error: busy (not your usage limit) · slow down"), now()));
+        assert_eq!((reports.rejected(), reports.0.len()), (None, 1));
+        assert!(!reports.observe(&error("API Error: Request rejected (429) · limit"), now()));
     }
 
     #[test]

@@ -33,10 +33,11 @@ pub(super) struct ApiFailure {
     marks_cause: bool,
 }
 
-/// A subscription's usage limit, from the headers of a 429.
+/// A subscription's limit, from the headers of a 429.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UsageLimit {
-    window: String,
+    /// `None` if it is not one of the account's usage: each 429 is reported as a rejection.
+    window: Option<String>,
     resets_at: Option<i64>,
 }
 
@@ -55,22 +56,31 @@ impl UsageLimit {
                 .find(|(own, _)| own.eq_ignore_ascii_case(&name))
                 .map(|(_, value)| value.clone())
         };
-        (error.status == 429 && header("status")? == "rejected").then_some(())?;
-        let window = header("representative-claim").unwrap_or_default();
+        (error.status == 429).then_some(())?;
+        let window = header("representative-claim");
         Some(Self { window, resets_at: header("reset").and_then(|at| at.parse().ok()) })
     }
 
     /// `rate_limit_info` of its line.
     pub(super) fn info(&self) -> Value {
-        let mut info = json!({"status": "rejected", "rateLimitType": self.window, "isUsingOverage": false});
+        let mut info = json!({"status": "rejected", "isUsingOverage": false});
+        if let Some(window) = &self.window {
+            info["rateLimitType"] = window.as_str().into();
+        }
         if let Some(resets_at) = self.resets_at {
             info["resetsAt"] = resets_at.into();
         }
         info
     }
 
-    fn text(&self) -> String {
-        let name = match self.window.as_str() {
+    /// The final message, where the API says `said`.
+    fn text(&self, said: &str) -> String {
+        let Some(window) = &self.window else {
+            return format!(
+                "API Error: Server is temporarily limiting requests (not your usage limit) · {said}"
+            );
+        };
+        let name = match window.as_str() {
             "five_hour" => "5-hour",
             "seven_day" => "weekly",
             _ => "usage",
@@ -136,7 +146,7 @@ impl ApiFailure {
         let lower = said.to_lowercase();
         let mut terminal_reason = "api_error";
         let limit = UsageLimit::of(error);
-        let reached = limit.as_ref().map(UsageLimit::text);
+        let reached = limit.as_ref().map(|limit| limit.text(said));
         let (text, kind) = match status {
             429 if reached.is_some() => (reached.unwrap_or_default(), "rate_limit"),
             401 if lower.contains("x-api-key") => {

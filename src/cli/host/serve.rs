@@ -23,7 +23,6 @@ use derun::cli::captures;
 use derun::cli::stdout::stdout;
 use derun::id::SessionId as CaptureId;
 use jiff::Timestamp;
-use murmur_agent::event::Event;
 use murmur_agent::invocation::{check_extra_args, own_env};
 use murmur_agent::rule_files::{self, Project};
 use murmur_agent::settings::{GuardedAgent, HookProgram};
@@ -122,8 +121,9 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
             if let (Progress::Agent(event), Some(pulses)) = (&progress, &mut pulses) {
                 pulses.see(event);
             }
-            if let Progress::Agent(Event::RateLimit(limit)) = progress {
-                reports.add(limit);
+            if let Progress::Agent(event) = progress
+                && reports.observe(event, clock::now())
+            {
                 // Best effort: the next agent finds the limit again.
                 let _unrecorded = limits::record_hosted(&dir, &account, &reports, clock::now());
             }

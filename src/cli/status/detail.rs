@@ -2,7 +2,7 @@
 
 use crate::cli::style::{Colors, Style, plain_line, text_of};
 use crate::daemon::heartbeats::approve_hint;
-use crate::daemon::status::{HeartbeatStatus, HeldStatus};
+use crate::daemon::status::{HeartbeatStatus, HeldStatus, Setting};
 use derun::cli::span::span;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::file_of;
@@ -52,7 +52,12 @@ pub(super) fn print(
             writeln!(out, "  next      never")?
         }
         (None, None, ..) if !heartbeat.enabled => writeln!(out, "  next      never: \"enabled\" is false")?,
-        (None, None, ..) if !daemon => writeln!(out, "  next      not scheduled: the daemon is not running")?,
+        (None, None, ..) if !daemon => {
+            writeln!(out, "  next      not scheduled: the daemon is not running")?;
+            if let Some(HeldStatus { until, why }) = &heartbeat.held {
+                writeln!(out, "  held      ends {}: {}", ahead(until, now), plain_line(why))?;
+            }
+        }
         (None, None, ..) if !heartbeat.approved => writeln!(out, "  next      when it is approved")?,
         (None, None, ..) if heartbeat.unedited => writeln!(out, "  next      when it is edited")?,
         (None, None, _, Some(HeldStatus { until, why })) => {
@@ -79,6 +84,15 @@ pub(super) fn print(
     }
     if let Some(problem) = &heartbeat.problem {
         writeln!(out, "  problem   {problem}")?;
+    }
+    Ok(())
+}
+
+/// The settings of a heartbeat, and where they are set.
+pub(super) fn settings(out: &mut impl Write, heartbeat: &HeartbeatStatus) -> std::io::Result<()> {
+    writeln!(out, "  settings")?;
+    for Setting { key, value, source } in &heartbeat.settings {
+        writeln!(out, "    {key}: {}  ({source})", plain_line(value))?;
     }
     Ok(())
 }

@@ -215,3 +215,25 @@ fn captures_of_killed_beats_count_and_expire_like_others() {
     let left = std::fs::read_dir(root.join("sessions")).unwrap().count();
     assert_eq!(left, 2, "the newest of each stays");
 }
+
+#[test]
+fn old_parts_of_rotated_files_are_removed_except_the_newest_of_each() {
+    let fixture = Fixture::new();
+    let live = [fixture.dir.journal(), fixture.dir.decisions(), fixture.dir.log()];
+    for path in &live {
+        for _ in 0..3 {
+            std::fs::write(path, "{}\n").unwrap();
+            let file = rotate::open_locked(path, sys::atomic::open_append).unwrap();
+            assert!(rotate::rotate_if_full(path, &file, 1).unwrap());
+        }
+        rotate::compress(path).unwrap();
+    }
+    let left = || live.each_ref().map(|path| rotate::parts(path).unwrap().len());
+    let later = fixture.now + ARCHIVES;
+    assert_eq!(fixture.collect(later - DAY).removed.len(), 0);
+    let would = collect(&fixture.scope(true), later + DAY);
+    assert_eq!((would.removed.len(), left()), (6, [3; 3]));
+    assert!(would.removed.iter().all(|removed| removed.why == "rotated two years ago"), "{would:?}");
+    assert_eq!(fixture.collect(later + DAY).removed.len(), 6);
+    assert_eq!(left(), [1; 3]);
+}

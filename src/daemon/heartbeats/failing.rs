@@ -17,7 +17,7 @@ pub struct StreakChange {
     pub id: HeartbeatId,
     /// Its failures now; `None` if there are none.
     pub streak: Option<Streak>,
-    /// The journal line that reports that it runs less often from now on.
+    /// The journal line that reports that it keeps failing.
     pub report: Option<Line>,
 }
 
@@ -59,10 +59,10 @@ impl Heartbeats {
         let mut report = None;
         if let Some(streak) = &mut streak
             && !streak.reported
-            && let Some(slowed) = entry.slowed_by(streak)
+            && failures::keeps_failing(streak, entry.heartbeat.on_failure.breaker.value)
         {
             streak.reported = true;
-            report = Some(entry.report(line, &slowed, now));
+            report = Some(entry.report(line, streak, now));
         }
         match &streak {
             Some(streak) => self.streaks.insert(id.as_str().to_owned(), streak.clone()),
@@ -81,13 +81,9 @@ impl Entry {
 
     fn slowed_by(&self, streak: &Streak) -> Option<Held> {
         let heartbeat = &self.heartbeat;
-        let schedule = heartbeat.schedule.as_ref()?;
-        let until = failures::slowed_until(streak, heartbeat.on_failure.breaker.value, schedule)?;
-        let why = match streak.failures {
-            1 => "the last beat failed".to_owned(),
-            many => format!("{many} failures in a row"),
-        };
-        Some(Held { until, why })
+        let (breaker, schedule) = (heartbeat.on_failure.breaker.value, heartbeat.schedule.as_ref());
+        let until = failures::slowed_until(streak, breaker, schedule, self.is_triggered())?;
+        Some(Held { until, why: in_a_row(streak) })
     }
 
     /// When to retry its last beat.
@@ -109,12 +105,16 @@ impl Entry {
         self.limited.iter().chain(&self.slowed).max_by_key(|held| held.until)
     }
 
-    fn report(&self, line: &JournalLine, slowed: &Held, now: Timestamp) -> Line {
-        let Held { until, why } = slowed;
-        let until = rfc3339(*until);
-        let summary = format!(
-            "{why}: the next run is at {until}, and with each further failure, the time to the next doubles; a success or `murmur resume` ends this"
-        );
+    fn report(&self, line: &JournalLine, streak: &Streak, now: Timestamp) -> Line {
+        let why = in_a_row(streak);
+        let summary = match (self.slowed_by(streak), &self.heartbeat.schedule) {
+            (Some(Held { until, .. }), _) => format!(
+                "{why}: the next run is at {} at the earliest, and with each further failure, the time to the next doubles; a success or `murmur resume` ends this",
+                rfc3339(until)
+            ),
+            (None, Some(_)) => format!("{why}; it runs too rarely to be slowed down"),
+            (None, None) => why,
+        };
         let workspace = line.workspace.to_string_lossy().into_owned();
         Line {
             summary: Some(summary),
@@ -123,6 +123,13 @@ impl Entry {
             agent: line.agent.clone(),
             ..Line::new(rfc3339(now), workspace, Kind::Attention, 0)
         }
+    }
+}
+
+fn in_a_row(streak: &Streak) -> String {
+    match streak.failures {
+        1 => "the last beat failed".to_owned(),
+        many => format!("{many} failures in a row"),
     }
 }
 

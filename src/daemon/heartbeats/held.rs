@@ -7,9 +7,10 @@ use murmur_agent::invocation::own_env;
 use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_core::config::settings::Settings;
-use murmur_core::usage_limit::{Account, Usage, spoken};
+use murmur_core::usage_limit::{Account, Hold, Usage, spoken};
 use murmur_store::limits::Limits;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use sys::clock::rfc3339;
 use sys::paths::User;
 
@@ -20,6 +21,28 @@ pub struct Held {
     pub until: Timestamp,
     /// Why, for people.
     pub why: String,
+}
+
+/// An account that is on hold now and was not before, or the reverse.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HoldChange {
+    /// The account.
+    pub account: Account,
+    /// Its hold; `None` if it has none any more.
+    pub hold: Option<Hold>,
+}
+
+impl fmt::Display for HoldChange {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { account, hold } = self;
+        match hold {
+            Some(Hold { window, until, .. }) => {
+                let (until, window) = (rfc3339(*until), spoken(window));
+                write!(out, "{account} is on hold until {until}: its {window} limit is reached")
+            }
+            None => write!(out, "{account} is no longer on hold"),
+        }
+    }
 }
 
 /// The accounts that heartbeats use.
@@ -69,27 +92,23 @@ impl Heartbeats {
         self.apply_limits(now);
     }
 
-    /// Sets what is known of usage limits. Returns what to log: which accounts are on hold now and were not before.
-    pub fn set_limits(&mut self, limits: Limits, now: Timestamp) -> Vec<String> {
+    /// Sets what is known of usage limits. Returns the accounts whose hold begins, changes or ends.
+    pub fn set_limits(&mut self, limits: Limits, now: Timestamp) -> Vec<HoldChange> {
         let before = std::mem::replace(&mut self.limits, limits);
         self.apply_limits(now);
-        let held = |limits: &Limits| -> BTreeMap<Account, Timestamp> {
-            let held = |usage: &Usage| Some(usage.held(now)?.until);
-            let all = limits.accounts.iter();
-            all.filter_map(|(account, usage)| Some((account.clone(), held(usage)?))).collect()
+        let holds = |limits: &Limits| -> BTreeMap<Account, Hold> {
+            let held =
+                |(account, usage): (&Account, &Usage)| Some((account.clone(), usage.held(now)?.clone()));
+            limits.accounts.iter().filter_map(held).collect()
         };
-        let (before, after) = (held(&before), held(&self.limits));
-        let new = after.iter().filter(|(account, until)| before.get(*account) != Some(until));
-        let mut lines: Vec<String> = new
-            .map(|(account, until)| {
-                let why = self.limits.accounts.get(account).and_then(|usage| usage.held(now));
-                let window = why.map_or_else(String::new, |hold| spoken(&hold.window));
-                format!("{account} is on hold until {}: its {window} limit is reached", rfc3339(*until))
-            })
-            .collect();
-        let over = before.keys().filter(|account| !after.contains_key(*account));
-        lines.extend(over.map(|account| format!("{account} is no longer on hold")));
-        lines
+        let (before, after) = (holds(&before), holds(&self.limits));
+        let over = before.keys().filter(|account| !after.contains_key(*account)).cloned();
+        let over: Vec<HoldChange> = over.map(|account| HoldChange { account, hold: None }).collect();
+        let is_new = |(account, hold): &(Account, Hold)| {
+            before.get(account).is_none_or(|known| known.until != hold.until)
+        };
+        let new = after.into_iter().filter(is_new);
+        new.map(|(account, hold)| HoldChange { account, hold: Some(hold) }).chain(over).collect()
     }
 
     /// Sets which heartbeats' budgets are used up.

@@ -96,7 +96,7 @@ impl Entry {
         let decision = match self.overlap() {
             Some(Overlap::Skip) if runs && next <= now => {
                 why = "the last one is still running";
-                StartDecision::Skip(timely::skipped(schedule, options, &heartbeat.id, next, now))
+                StartDecision::Skip(timely::skipped(schedule, next, now))
             }
             _ => timely::judge(schedule, options, &heartbeat.id, (next, !self.seen), now),
         };
@@ -105,6 +105,11 @@ impl Entry {
             StartDecision::Start => {}
             StartDecision::Wait(Some(opens)) => self.opens = Some(opens),
             StartDecision::Wait(None) => self.next = None,
+            StartDecision::Later(at) => {
+                self.opens = Some(at);
+                // A new configuration doesn't bring it forward.
+                self.not_before = Some(at);
+            }
             StartDecision::Skip(from) => {
                 let dropped = format!("dropped the run of {} at {}: {why}", heartbeat.id, rfc3339(next));
                 self.anchor = Some(from);

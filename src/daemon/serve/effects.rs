@@ -83,6 +83,10 @@ impl<L: FnMut(&str)> Runner<L> {
             Effect::ReadJournal => return Some(self.read_journal()),
 
             Effect::ReadLimits => return self.read_limits(),
+            Effect::ReportHold(change) => {
+                (self.log)(&change.to_string());
+                self.events.hold(&change);
+            }
             Effect::ReadFailures => return self.read_failures(),
             Effect::KeepStreak(id, streak) => self.keep_streak(&id, streak),
             Effect::Report(entry) => {

@@ -1,7 +1,7 @@
 //! Reads what keeps heartbeats from starting: what agents reported of usage limits, and what the journal says of budgets.
 
 use super::Runner;
-use crate::daemon::budgets::{NewlyUsedUp, budget_line};
+use crate::daemon::budgets::{self, NewlyUsedUp, budget_line};
 use crate::daemon::heartbeats::Held;
 use crate::daemon::state::Event;
 use jiff::Timestamp;
@@ -40,7 +40,7 @@ impl<L: FnMut(&str)> Runner<L> {
                 self.report_budget(&newly, now);
             }
         }
-        self.over_budget(heartbeats.iter(), now)
+        budgets::held(self.budgets.ledger(), heartbeats.iter(), now)
     }
 
     /// Reads new journal lines. Each budget that they use up gets a journal line of its own.
@@ -61,7 +61,7 @@ impl<L: FnMut(&str)> Runner<L> {
             }
         }
         let heartbeats = self.state.heartbeats().entries().iter().map(|entry| &entry.heartbeat);
-        Some(Event::OverBudget(self.over_budget(heartbeats, now)))
+        Some(Event::OverBudget(budgets::held(self.budgets.ledger(), heartbeats, now)))
     }
 
     fn report_budget(&mut self, newly: &NewlyUsedUp, now: Timestamp) {
@@ -69,18 +69,6 @@ impl<L: FnMut(&str)> Runner<L> {
         (self.log)(line.summary.as_deref().unwrap_or_default());
         let kept = self.write_behind.keep(line);
         self.log_error(kept);
-    }
-
-    fn over_budget<'a>(
-        &self,
-        heartbeats: impl Iterator<Item = &'a Heartbeat>,
-        now: Timestamp,
-    ) -> HashMap<HeartbeatId, Held> {
-        let held = |heartbeat: &Heartbeat| {
-            let used_up = self.budgets.ledger().hold(heartbeat, now)?;
-            Some((heartbeat.id.clone(), Held { until: used_up.until, why: used_up.to_string() }))
-        };
-        heartbeats.filter(|heartbeat| heartbeat.budgets.is_some()).filter_map(held).collect()
     }
 
     fn log_unread_budgets<T>(&mut self, read: io::Result<T>) -> Option<T> {

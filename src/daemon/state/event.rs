@@ -2,7 +2,7 @@
 
 use crate::daemon::client::Beats;
 use crate::daemon::data_folder::Lost;
-use crate::daemon::heartbeats::{Accounts, DeferredBeat, HeartbeatRef, Held, LastRuns, Start};
+use crate::daemon::heartbeats::{Accounts, DeferredBeat, HeartbeatRef, Held, HoldChange, LastRuns, Start};
 use crate::daemon::launch::BeatReport;
 use crate::daemon::pauses::Pauses;
 use crate::daemon::pending_runs::Runs;
@@ -257,6 +257,8 @@ pub enum Effect {
 
     /// Reads what agents reported of usage limits [`Event::Limits`].
     ReadLimits,
+    /// Logs that an account is on hold, or no longer, and tells clients.
+    ReportHold(HoldChange),
     /// Reads the failures in a row of heartbeats [`Event::Failures`].
     ReadFailures,
     /// Writes the failures in a row of a heartbeat.

@@ -41,6 +41,7 @@ const OBJECTS: [(&str, &str, &[&str]); 15] = [
             "denied",
             "waitingReason",
             "lastRunAhead",
+            "on",
             "repositoryUntrusted",
             "holds",
             "held",

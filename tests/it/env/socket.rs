@@ -81,4 +81,14 @@ impl Socket {
         assert_eq!(event["event_type"], event_type, "{event}");
         event
     }
+
+    /// The next event of this type; others are skipped.
+    pub(crate) fn next_of(&mut self, event_type: &str) -> Value {
+        loop {
+            let event = self.receive().unwrap();
+            if event["event_type"] == event_type {
+                return event;
+            }
+        }
+    }
 }

@@ -25,7 +25,7 @@ fn a_heartbeat_defines_no_gates_unless_config_json_allows_it() {
         own.script(script, "echo \"${0##*/}\" >> ran");
     }
     assert_snapshot!(env.run(["beat", "site"]), @r#"
-    error [S] [ENV]/site/HEARTBEAT.md: when in HEARTBEAT.md is not allowed by config.json; add "gates": "workspace" to the workspace in config.json, or move when there
+    error [S] [ENV]/site/HEARTBEAT.md:2:7: when in HEARTBEAT.md is not allowed by config.json; add "gates": "workspace" to the workspace in config.json, or move when there
     [exit 1]
     "#);
     assert!(!own.0.join("ran").exists());
@@ -49,7 +49,7 @@ fn a_workspace_that_is_not_registered_has_no_gates() {
     let env = Env::new();
     env.workspace("site", HEARTBEAT);
     assert_snapshot!(env.run(["beat", "site"]), @r#"
-    error [S] [ENV]/site/HEARTBEAT.md: when in HEARTBEAT.md is not allowed by config.json; add "gates": "workspace" to the workspace in config.json, or move when there
+    error [S] [ENV]/site/HEARTBEAT.md:2:7: when in HEARTBEAT.md is not allowed by config.json; add "gates": "workspace" to the workspace in config.json, or move when there
     [exit 1]
     "#);
 }

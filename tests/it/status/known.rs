@@ -115,3 +115,58 @@ fn a_last_run_in_the_future_does_not_hide_the_last_outcome() {
     daemon.says("future");
     daemon.stop();
 }
+
+#[test]
+fn a_used_up_budget_is_shown_without_a_daemon() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let entry = json!({ "path": site.0, "interval": "1d", "budget": { "month": "0.5 USD" } });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+    site.plays(&json!({ "script": [[{ "type": "text", "text": "HEARTBEAT_OK" }]], "costUsd": 0.3 }));
+    env.run(["beat", "site"]);
+    assert_eq!(heartbeat(&env)["held"], Value::Null);
+    env.run(["beat", "site"]);
+    let held = heartbeat(&env)["held"].take();
+    let why = format!("the budget of 0.5 USD a month for workspace {} is used up", site.path());
+    assert_eq!((&held["why"], held["until"].is_string()), (&json!(why), true));
+    let shown = env.run(["status"]);
+    assert!(shown.contains("  held      ends in ") && shown.contains(&why), "{shown}");
+}
+
+#[test]
+fn one_heartbeat_is_shown_with_its_settings_and_their_sources() {
+    let env = Env::new();
+    let site = env.workspace("site", "---\nmaxTurns: 2\n---\nDo it.");
+    let entries = [
+        json!({ "path": site.0, "interval": "3h", "retry": { "max": 2 }, "breaker": 3, "jitter": "5m" }),
+        json!({ "path": env.workspace("other", "Do that.").0, "interval": "1h" }),
+    ];
+    env.configure(&json!({ "workspaces": entries }).to_string());
+    let shown = env.run(["status", "site"]);
+    assert!(!shown.contains("other"), "{shown}");
+    let settings = shown.split_once("  settings\n").unwrap().1;
+    assert_snapshot!(settings, @"
+        schedule: every 3h  (config.json)
+        maxTurns: 2  (HEARTBEAT.md)
+        timeout: 5m  (default)
+        backgroundWait: 10s  (default)
+        model: the agent's own choice  (default)
+        permissions: the built-in deny list  (default)
+        permissionsChecker: off  (default)
+        questions: broker  (default)
+        jitter: 5m  (config.json)
+        retry: 2 times, after 1m to 30m  (config.json)
+        breaker: 3  (config.json)
+    [exit 0]
+    ");
+    let daemon = env.daemon();
+    let json = env.murmur(["status", "site", "--json"]).json();
+    assert_eq!(json["heartbeats"].as_array().unwrap().len(), 1);
+    let settings = json["heartbeats"][0]["settings"].as_array().unwrap();
+    let turns = json!({ "key": "maxTurns", "value": "2", "source": "HEARTBEAT.md" });
+    assert!(settings.contains(&turns), "{settings:?}");
+    let retried = settings.iter().find(|setting| setting["key"] == "retry").unwrap();
+    assert_eq!(retried["source"], "config.json");
+    daemon.stop();
+    assert!(env.run(["status", "sit"]).contains("did you mean"));
+}

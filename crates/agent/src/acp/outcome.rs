@@ -43,7 +43,7 @@ pub(super) fn emit(own: &Own, response: &Result<Value, Value>, sink: &mut impl F
             let kind = text_at(Some(error), &["data", "errorKind"]);
             let status = status(error, kind);
             if status.is_some() || !kind.is_empty() {
-                sink(Event::ApiError(Box::new(ApiError { error: kind.to_owned(), status })));
+                sink(Event::ApiError(Box::new(ApiError { error: kind.to_owned(), status, limit: None })));
             }
             let why = explained(error);
             sink(failed(

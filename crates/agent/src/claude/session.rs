@@ -123,30 +123,17 @@ fn status(line: &[u8], sink: &mut impl FnMut(Event<'_>)) {
 
 /// Reports a subscription's rate limits: first those of other windows (from 2.1.250 on), then the one that counts.
 pub(super) fn rate_limit(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
-    let mut limit = RateLimit::default();
-    let mut windows: Vec<RateLimit> = Vec::new();
+    let mut info = LimitInfo::default();
     let read = Scanner::new(line).members(|value, name| match name {
-        b"rate_limit_info" => value.members(|value, name| {
-            match name {
-                b"status" => limit.status = owned(value.text_or_empty()?),
-                b"rateLimitType" => limit.window = owned(value.text_or_empty()?),
-                b"resetsAt" => limit.resets_at = number::<f64>(value.raw()?).map(|seconds| seconds as i64),
-                b"utilization" => limit.utilization = number(value.raw()?),
-                b"unifiedWindows" => windows = unified_windows(value.raw()?),
-                _ => {
-                    if !known::is_limit_field(name) {
-                        unknown.add(&[b"rate_limit_event.rate_limit_info.", name]);
-                    }
-                    value.skip()?;
-                }
-            }
-            Some(())
+        b"rate_limit_info" => info.read(value, |name| {
+            unknown.add(&[b"rate_limit_event.rate_limit_info.", name]);
         }),
         _ => value.skip(),
     });
     if read.is_none() {
         return sink(Event::Garbled);
     }
+    let LimitInfo { mut limit, windows } = info;
     for window in windows {
         if window.window != limit.window {
             sink(Event::RateLimit(Box::new(window)));
@@ -155,6 +142,35 @@ pub(super) fn rate_limit(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown:
         }
     }
     sink(Event::RateLimit(Box::new(limit)));
+}
+
+/// `rate_limit_info`.
+#[derive(Default)]
+struct LimitInfo {
+    limit: RateLimit,
+    windows: Vec<RateLimit>,
+}
+
+impl LimitInfo {
+    fn read(&mut self, object: &mut Scanner<'_>, mut unknown: impl FnMut(&[u8])) -> Option<()> {
+        let Self { limit, windows } = self;
+        object.members(|value, name| {
+            match name {
+                b"status" => limit.status = owned(value.text_or_empty()?),
+                b"rateLimitType" => limit.window = owned(value.text_or_empty()?),
+                b"resetsAt" => limit.resets_at = number::<f64>(value.raw()?).map(|seconds| seconds as i64),
+                b"utilization" => limit.utilization = number(value.raw()?),
+                b"unifiedWindows" => *windows = unified_windows(value.raw()?),
+                _ => {
+                    if !known::is_limit_field(name) {
+                        unknown(name);
+                    }
+                    value.skip()?;
+                }
+            }
+            Some(())
+        })
+    }
 }
 
 fn unified_windows(json: &[u8]) -> Vec<RateLimit> {
@@ -183,11 +199,23 @@ pub(super) fn api_error(line: &[u8]) -> Event<'static> {
         match name {
             b"error" => refusal.error = owned(value.text_or_empty()?),
             b"api_error_status" => refusal.status = number(value.raw()?),
+            b"api_error_params" => refusal.limit = limit_of(value.raw()?),
             _ => value.skip()?,
         }
         Some(())
     });
     read.map_or(Event::Garbled, |()| Event::ApiError(Box::new(refusal)))
+}
+
+/// The limit in the parameters of an error (from 2.1.300 on).
+fn limit_of(params: &[u8]) -> Option<RateLimit> {
+    let mut info = LimitInfo::default();
+    // Other parameters, of any shape, are of no interest.
+    let _read = Scanner::new(params).members(|value, name| match name {
+        b"rate_limit_info" => info.read(value, |_| {}),
+        _ => value.skip(),
+    });
+    Some(info.limit).filter(|limit| !limit.status.is_empty())
 }
 
 /// The permission mode in an `init` line.

@@ -117,6 +117,8 @@ fn session_reports_become_events() {
         r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795420000.5,"rateLimitType":"five_hour","unifiedWindows":{"five_hour":{"status":"allowed"}}}}"#,
         r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","resetsAt":1795420000,"rateLimitType":"five_hour","unifiedWindows":{"five_hour":{"status":"allowed","utilization":0.25,"resetsAt":1795420000},"seven_day":{"status":"allowed","utilization":0.5,"resetsAt":1795990000}}}}"#,
         r#"{"type":"assistant","error":"rate_limit","api_error_status":429,"message":{"id":"a","content":[{"type":"text","text":"No."}]}}"#,
+        r#"{"type":"assistant","error":"rate_limit","api_error_params":{"x":[],"rate_limit_info":{"status":"rejected","resetsAt":1795420000,"rateLimitType":"five_hour"}},"message":{"id":"a","content":[]}}"#,
+        r#"{"type":"assistant","error":"rate_limit","api_error_params":"none","message":{"id":"a","content":[]}}"#,
         r#"{"type":"assistant","error":null,"message":{"id":"a","content":[]}}"#,
         r#"{"type":"system","subtype":"of tomorrow"}"#,
         r#"{"type":"result","api_error_status":429,"origin":{"kind":"task-notification"},"usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,"cache_creation_input_tokens":4},"modelUsage":{"m":{"inputTokens":5,"outputTokens":"x"},"n":{"inputTokens":6,"cacheReadInputTokens":7},"o":null}}"#,
@@ -133,8 +135,10 @@ fn session_reports_become_events() {
     RateLimit(RateLimit { status: "rejected", window: "five_hour", resets_at: Some(1795420000), utilization: None })
     RateLimit(RateLimit { status: "allowed", window: "seven_day", resets_at: Some(1795990000), utilization: Some(0.5) })
     RateLimit(RateLimit { status: "allowed", window: "five_hour", resets_at: Some(1795420000), utilization: Some(0.25) })
-    ApiError(ApiError { error: "rate_limit", status: Some(429) })
+    ApiError(ApiError { error: "rate_limit", status: Some(429), limit: None })
     Text { message: "a", parent: "", text: "No.", is_chunk: false }
+    ApiError(ApiError { error: "rate_limit", status: None, limit: Some(RateLimit { status: "rejected", window: "five_hour", resets_at: Some(1795420000), utilization: None }) })
+    ApiError(ApiError { error: "rate_limit", status: None, limit: None })
     Result(RunResult { subtype: "", is_error: false, text: None, errors: [], stop_reason: None, session_id: None, cost_usd: None, duration_ms: None, num_turns: None, denials: [], deferred_tool: None, api_error_status: Some(429), origin: Some("task-notification"), models: ["m", "n", "o"], usage: Some(Tokens { input: 1, output: 2, cache_read: 3, cache_write: 4 }), total_usage: Some(Tokens { input: 11, output: 0, cache_read: 7, cache_write: 0 }) })
     "#);
 }

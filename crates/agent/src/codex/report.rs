@@ -67,7 +67,11 @@ pub(super) fn error(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option
         let (attempt, of) = counts(&error.message).unwrap_or((1, 0));
         sink(Event::Retry { attempt, of, delay_ms: 0, status: error.status(), error: error.kind().into() });
     } else {
-        sink(Event::ApiError(Box::new(ApiError { error: error.kind().to_owned(), status: error.status() })));
+        sink(Event::ApiError(Box::new(ApiError {
+            error: error.kind().to_owned(),
+            status: error.status(),
+            limit: None,
+        })));
     }
     Some(())
 }

@@ -114,7 +114,7 @@ impl File {
     /// Parses the bytes of a file; `path` is for messages. A file with only white space is an error: a torn write leaves one.
     ///
     /// Fails unless the text is a JSON object in UTF-8, `workspaces` is an array, and `maxConcurrent` is a number of at least
-    /// 1. Also fails on rules at the top level, where they would have no effect.
+    /// 1. Also fails on rules at the top level, where they would have no effect, and on misspelled limits.
     pub fn parse(bytes: &[u8], path: &Path, crons: &Crons) -> Result<Self, FileError> {
         let text = text_of(bytes, path)?;
         let mut file = Self::empty();
@@ -135,7 +135,7 @@ impl File {
                 known,
                 "move it into each workspace: rules are set per workspace",
             );
-            if spelling::is_about_permission(&name) {
+            if spelling::is_about_permission(&name) || spelling::is_about_limits(&name, known) {
                 return Err(what.into());
             }
             file.warnings.push(what);

@@ -76,6 +76,10 @@ pub struct Frontmatter {
     pub min_free: Option<Size>,
     /// When a beat that seems to hang is ended.
     pub watchdogs: WatchdogKeys,
+    /// Where `agent` is set.
+    pub(super) agent_place: Option<Position>,
+    /// Where `when`, or else `verify`, is set.
+    pub(super) gates_place: Option<Position>,
 }
 
 /// Why the frontmatter is not valid.

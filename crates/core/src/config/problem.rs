@@ -56,6 +56,15 @@ impl Problem {
         Self::new(&path.display().to_string(), &what.into())
     }
 
+    /// A problem at a place in a file, if that is known.
+    #[must_use]
+    pub fn within(path: &Path, place: Option<Position>, what: impl Into<Failure>) -> Self {
+        match place {
+            Some(place) => Self::at(path, place, what),
+            None => Self::with(path, what),
+        }
+    }
+
     // Paths and keys are foreign text and must not break the line.
     fn new(before: &str, what: &Failure) -> Self {
         let hint = what.to_do().map(|hint| one_line(hint).into());

@@ -14,9 +14,70 @@ pub(super) fn is_about_permission(found: &str) -> bool {
         || distance(&found, "questions") <= 2
 }
 
+/// The keys that keep beats from running, costing or being believed. Without one of them, a heartbeat does more than it may.
+const LIMITS: [&str; 15] = [
+    "activeHours",
+    "budget",
+    "enabled",
+    "except",
+    "gates",
+    "idleTimeout",
+    "maxBudgetUsd",
+    "mcp",
+    "minFree",
+    "onLimit",
+    "requires",
+    "reserve",
+    "startTimeout",
+    "verify",
+    "when",
+];
+
+/// Whether an unknown key was probably meant to limit beats, since the nearest of the `known` keys does. Such a key is an error, too.
+pub(super) fn is_about_limits(found: &str, known: &[&str]) -> bool {
+    let is_near = |meant: &str| distance(found, meant) <= 1 + meant.len() / 8;
+    nearest(found, known).is_some_and(|meant| LIMITS.contains(&meant) && is_near(meant))
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::file::KEYS;
     use super::*;
+
+    #[test]
+    fn misspelled_limits_are_recognized() {
+        for found in [
+            "budgets",
+            "Budget",
+            "maxBudgetUSD",
+            "max_budget_usd",
+            "maxBudget_Usd",
+            "wehn",
+            "When",
+            "verfy",
+            "verifyy",
+            "gate",
+            "enable",
+            "Enabled",
+            "reserv",
+            "reserves",
+            "activehours",
+            "active_hours",
+            "onlimit",
+            "minfree",
+            "require",
+            "excepts",
+            "idletimeout",
+        ] {
+            assert!(is_about_limits(found, &KEYS), "{found}");
+        }
+        for found in
+            ["comment", "max_turns", "intervall", "notes", "owner", "description", "timout", "x", "crn"]
+        {
+            assert!(!is_about_limits(found, &KEYS), "{found}");
+        }
+        assert!(LIMITS.iter().all(|key| KEYS.contains(key)));
+    }
 
     #[test]
     fn misspelled_permission_keys_are_recognized() {

@@ -111,7 +111,32 @@ fn a_heartbeat_that_keeps_failing_runs_less_often() {
     ] {
         let streak =
             Streak { failures, retries: 0, started_at: at(started), retry_at: None, reported: false };
-        let until = slowed_until(&streak, breaker, &schedule);
+        let until = slowed_until(&streak, breaker, Some(&schedule), false);
         assert_eq!(until, expected.map(|text| text.parse().unwrap()), "{failures} {schedule}");
+    }
+}
+
+#[test]
+fn a_trigger_waits_longer_and_longer_too() {
+    let (daily, hourly): (Schedule, Schedule) =
+        (Schedule::Every("1d".parse().unwrap()), Schedule::Every("1h".parse().unwrap()));
+    let three = Breaker::After(NonZeroU32::new(3).unwrap());
+    for (failures, breaker, schedule, is_triggered, minutes) in [
+        (2, three, None, true, None),
+        (3, three, None, true, Some(10)),
+        (4, three, None, true, Some(20)),
+        (99, three, None, true, Some(24 * 60)),
+        (99, Breaker::Off, None, true, None),
+        (3, three, None, false, None),
+        (3, three, Some(&daily), true, Some(10)),
+        (3, three, Some(&daily), false, None),
+        (3, three, Some(&hourly), true, Some(120)),
+    ] {
+        let started_at = at("10:00:00");
+        let streak = Streak { failures, retries: 0, started_at, retry_at: None, reported: false };
+        let until = slowed_until(&streak, breaker, schedule, is_triggered);
+        let waits = until.map(|until| until.duration_since(started_at).as_secs() / 60);
+        assert_eq!(waits, minutes, "{failures} {breaker:?} {is_triggered}");
+        assert_eq!(keeps_failing(&streak, breaker), failures >= 3 && breaker != Breaker::Off);
     }
 }

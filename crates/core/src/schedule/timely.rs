@@ -3,7 +3,7 @@
 //! [`planned`] is when it runs next, from the anchor alone. [`judge`] decides what to do with a run whose time has come: the
 //! daemon may see it late. A heartbeat without these keys runs as [`next_run`](super::next_run) says.
 
-use super::NEVER_RAN;
+use super::{NEVER_RAN, next_run};
 use crate::config::heartbeat::HeartbeatId;
 use crate::config::interval::Interval;
 use crate::config::schedule_options::{CatchUp, ScheduleOptions};
@@ -26,11 +26,15 @@ pub enum StartDecision {
     Start,
     /// It must not start before this time; `None` if it never may.
     Wait(Option<Timestamp>),
+    /// It starts at this time, so that not everything that was missed starts at once.
+    Later(Timestamp),
     /// It is left out. The next one counts from here.
     Skip(Timestamp),
 }
 
-/// How much later than its schedule says a heartbeat runs: less than `jitter`, and always the same for an id.
+/// How much later than others a heartbeat runs: less than `jitter`, and always the same for an id. A cron expression's times are
+/// all later by it. An interval stays as long as it is: only runs that many heartbeats would start at the same time are later, which
+/// are first runs, missed ones, and those at the start of active hours.
 #[must_use]
 pub fn offset(jitter: Interval, id: &HeartbeatId) -> SignedDuration {
     // FNV-1a, with the mixer of SplitMix64. It must never change: every heartbeat would run at another time.
@@ -58,7 +62,7 @@ pub fn planned(
     let offset = offset_of(options, id);
     let Some(anchor) = anchor else { return Some(NEVER_RAN) };
     match schedule {
-        Schedule::Every(_) => opening(options, offset, anchor.checked_add(period(schedule, offset)).ok()?),
+        Schedule::Every(_) => opening(options, offset, next_run(schedule, Some(anchor))?),
         Schedule::Cron(cron) => {
             let mut after = anchor.checked_sub(offset).ok()?;
             for _ in 0..MOST {
@@ -98,27 +102,29 @@ pub fn judge(
         };
         let too_late = options.start_deadline.is_some_and(|most| late > most.value.signed());
         if is_first && missed || too_late {
-            return StartDecision::Skip(skipped(schedule, options, id, due, now));
+            return StartDecision::Skip(skipped(schedule, due, now));
         }
     }
-    match opening(options, offset_of(options, id), now) {
-        Some(at) if at <= now => StartDecision::Start,
-        at => StartDecision::Wait(at),
+    let offset = offset_of(options, id);
+    let is_missed = due == NEVER_RAN || late > GRACE;
+    match opening(options, offset, now) {
+        Some(at) if at > now => StartDecision::Wait(Some(at)),
+        None => StartDecision::Wait(None),
+        Some(_) if is_first && is_missed && matches!(schedule, Schedule::Every(_)) && !offset.is_zero() => {
+            // Jitter does not lead out of active hours.
+            let later = now.checked_add(offset).ok().filter(|later| options.from(*later) == Some(*later));
+            later.map_or(StartDecision::Start, StartDecision::Later)
+        }
+        Some(_) => StartDecision::Start,
     }
 }
 
 /// Returns what the next run counts from if the one that was `due` is left out: an interval keeps its rhythm.
 #[must_use]
-pub fn skipped(
-    schedule: &Schedule,
-    options: &ScheduleOptions,
-    id: &HeartbeatId,
-    due: Timestamp,
-    now: Timestamp,
-) -> Timestamp {
+pub fn skipped(schedule: &Schedule, due: Timestamp, now: Timestamp) -> Timestamp {
     match schedule {
-        Schedule::Every(_) => {
-            let period = period(schedule, offset_of(options, id)).as_nanos().max(1);
+        Schedule::Every(interval) => {
+            let period = interval.signed().as_nanos().max(1);
             let passed = now.duration_since(due).as_nanos().max(0);
             let since = SignedDuration::from_nanos(i64::try_from(passed % period).unwrap_or_default());
             now.checked_sub(since).unwrap_or(now)
@@ -129,14 +135,6 @@ pub fn skipped(
 
 fn offset_of(options: &ScheduleOptions, id: &HeartbeatId) -> SignedDuration {
     options.jitter.map_or(SignedDuration::ZERO, |jitter| offset(jitter.value, id))
-}
-
-/// The time between two runs of an interval.
-fn period(schedule: &Schedule, offset: SignedDuration) -> SignedDuration {
-    match schedule {
-        Schedule::Every(interval) => interval.signed().saturating_add(offset),
-        Schedule::Cron(_) => offset,
-    }
 }
 
 /// The first moment at or after `at` at which the heartbeat may start. Not all start at the first moment of active hours.

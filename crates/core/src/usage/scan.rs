@@ -12,29 +12,51 @@ const BLOCK: usize = 256 << 10;
 /// The most threads; more of them would wait for each other's blocks.
 const MOST_THREADS: usize = 8;
 
+/// A file to read.
+pub enum Input<'a, F> {
+    /// An open file, of which each thread reads blocks.
+    Open(F),
+    /// A file that takes time to open, which one thread does and then reads it alone; `None` if it is left out.
+    Closed(Box<dyn FnOnce() -> Option<F> + Send + 'a>),
+}
+
 /// Reads the lines of `files`, in any order, and returns one sum for each thread. `add` counts a beat into a sum. The last line of
 /// a file is left out if it has no newline: it is still being written.
 ///
 /// # Errors
 /// The first error of reading.
-pub fn scan<F: Read + Send, S: Send>(
-    files: impl Iterator<Item = io::Result<F>> + Send,
+pub fn scan<'a, F: Read + Send, S: Send>(
+    files: impl Iterator<Item = Input<'a, F>> + Send,
     new: impl Fn() -> S + Sync,
     add: impl Fn(&mut S, &Line<'_>) + Sync,
 ) -> io::Result<Vec<S>> {
-    let blocks = Mutex::new(Blocks { files, open: None, rest: Vec::new() });
+    let shared = Mutex::new(Shared { files, open: None });
+    let add_all = |sum: &mut S, block: &[u8]| {
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', block) {
+            if let Some(line) = block.get(start..end).and_then(Line::parse) {
+                add(sum, &line);
+            }
+            start = end + 1;
+        }
+    };
     let count = || {
         let (mut sum, mut block) = (new(), Vec::new());
-        while blocks.lock().unwrap_or_else(PoisonError::into_inner).read(&mut block)? {
-            let mut start = 0;
-            for end in memchr::memchr_iter(b'\n', &block) {
-                if let Some(line) = block.get(start..end).and_then(Line::parse) {
-                    add(&mut sum, &line);
+        loop {
+            // The lock is free again before a file is opened.
+            let next = shared.lock().unwrap_or_else(PoisonError::into_inner).read(&mut block)?;
+            match next {
+                Next::Block => add_all(&mut sum, &block),
+                Next::File(open) => {
+                    let Some(file) = open() else { continue };
+                    let mut own = Blocks::new(file);
+                    while own.read(&mut block)? {
+                        add_all(&mut sum, &block);
+                    }
                 }
-                start = end + 1;
+                Next::Over => return Ok(sum),
             }
         }
-        Ok(sum)
     };
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
     thread::scope(|scope| {
@@ -48,35 +70,65 @@ pub fn scan<F: Read + Send, S: Send>(
     })
 }
 
-/// The lines of all files, in blocks.
-struct Blocks<F, I> {
+/// What the threads share: the files that none has taken, and the open one.
+struct Shared<F, I> {
     files: I,
-    open: Option<F>,
-    /// The beginning of a line whose end has not been read yet.
-    rest: Vec<u8>,
+    open: Option<Blocks<F>>,
 }
 
-impl<F: Read, I: Iterator<Item = io::Result<F>>> Blocks<F, I> {
+/// What a thread reads next.
+enum Next<'a, F> {
+    /// A block of lines of the open file.
+    Block,
+    /// A file of its own.
+    File(Box<dyn FnOnce() -> Option<F> + Send + 'a>),
+    /// Nothing: all is read.
+    Over,
+}
+
+impl<'a, F: Read, I: Iterator<Item = Input<'a, F>>> Shared<F, I> {
+    fn read(&mut self, block: &mut Vec<u8>) -> io::Result<Next<'a, F>> {
+        loop {
+            if let Some(open) = &mut self.open {
+                if open.read(block)? {
+                    return Ok(Next::Block);
+                }
+                self.open = None;
+            }
+            match self.files.next() {
+                Some(Input::Open(file)) => self.open = Some(Blocks::new(file)),
+                Some(Input::Closed(open)) => return Ok(Next::File(open)),
+                None => return Ok(Next::Over),
+            }
+        }
+    }
+}
+
+/// The lines of a file, in blocks.
+struct Blocks<F> {
+    file: F,
+    /// The beginning of a line whose end has not been read yet.
+    rest: Vec<u8>,
+    is_over: bool,
+}
+
+impl<F: Read> Blocks<F> {
+    fn new(file: F) -> Self {
+        Self { file, rest: Vec::new(), is_over: false }
+    }
+
     /// Fills `block` with whole lines; returns whether there were any.
     fn read(&mut self, block: &mut Vec<u8>) -> io::Result<bool> {
         block.clear();
-        loop {
-            let file = match &mut self.open {
-                Some(file) => file,
-                None => match self.files.next() {
-                    Some(file) => self.open.insert(file?),
-                    None => return Ok(false),
-                },
-            };
+        while !self.is_over {
             block.append(&mut self.rest);
             let before = block.len();
             // A longer line is read in larger steps.
             block.resize(before + BLOCK.max(before), 0);
             let mut filled = before;
-            let mut is_over = false;
-            while filled < block.len() && !is_over {
-                match file.read(&mut block[filled..]) {
-                    Ok(0) => is_over = true,
+            while filled < block.len() && !self.is_over {
+                match self.file.read(&mut block[filled..]) {
+                    Ok(0) => self.is_over = true,
                     Ok(read) => filled += read,
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                     Err(error) => return Err(error),
@@ -84,9 +136,7 @@ impl<F: Read, I: Iterator<Item = io::Result<F>>> Blocks<F, I> {
             }
             block.truncate(filled);
             let lines = memchr::memrchr(b'\n', block).map_or(0, |newline| newline + 1);
-            if is_over {
-                self.open = None;
-            } else {
+            if !self.is_over {
                 self.rest.extend_from_slice(&block[lines..]);
             }
             block.truncate(lines);
@@ -94,6 +144,7 @@ impl<F: Read, I: Iterator<Item = io::Result<F>>> Blocks<F, I> {
                 return Ok(true);
             }
         }
+        Ok(false)
     }
 }
 
@@ -103,8 +154,7 @@ mod tests {
 
     const LINE: &str = r#"{"ts":"2026-02-03T10:00:00Z","workspace":"/w","outcome":"ok","durationMs":1}"#;
 
-    fn count(files: &[Vec<u8>]) -> u64 {
-        let files = files.iter().map(|file| Ok(file.as_slice()));
+    fn count<'a>(files: impl Iterator<Item = Input<'a, &'a [u8]>> + Send) -> u64 {
         scan(files, || 0, |beats, _| *beats += 1).unwrap().into_iter().sum()
     }
 
@@ -113,14 +163,31 @@ mod tests {
         let many = format!("{LINE}\n").repeat(20_000).into_bytes();
         let long = format!("{}\n{LINE}\n", "x".repeat(3 * BLOCK)).into_bytes();
         let torn = format!("{LINE}\n{LINE}").into_bytes();
-        assert_eq!(count(&[many.clone(), torn, Vec::new(), long, many]), 40_002);
-        assert_eq!(count(&[]), 0);
+        let files = [many.clone(), torn, Vec::new(), long, many];
+        assert_eq!(count(files.iter().map(|file| Input::Open(file.as_slice()))), 40_002);
+        assert_eq!(
+            count(files.iter().map(|file| Input::Closed(Box::new(move || Some(file.as_slice()))))),
+            40_002
+        );
+        let mixed = files.iter().enumerate().map(|(number, file)| match number % 2 {
+            0 => Input::Open(file.as_slice()),
+            _ => Input::Closed(Box::new(|| None)),
+        });
+        assert_eq!(count(mixed), 40_000);
+        assert_eq!(count(std::iter::empty()), 0);
     }
 
     #[test]
     fn an_error_of_reading_is_returned() {
-        let files = [Ok(LINE.as_bytes()), Err(io::Error::other("broken"))];
-        let read = scan(files.into_iter(), || (), |(), _| ());
-        assert_eq!(read.unwrap_err().to_string(), "broken");
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("broken"))
+            }
+        }
+        for input in [Input::Open(Broken), Input::Closed(Box::new(|| Some(Broken)))] {
+            let read = scan(std::iter::once(input), || (), |(), _| ());
+            assert_eq!(read.unwrap_err().to_string(), "broken");
+        }
     }
 }

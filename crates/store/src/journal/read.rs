@@ -4,6 +4,7 @@ use super::entry::Entry;
 use super::tail::Position;
 use jiff::Timestamp;
 use memchr::{memmem, memrchr};
+use murmur_core::usage::scan::Input;
 use rotate::{Content, History, Part, PartError};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -300,12 +301,12 @@ pub fn newest(path: &Path, end: Option<Position>, filter: &Filter, most: usize) 
 
 /// Opens the file at `path` before `end` and its parts, oldest first, to read all lines that ended at `since` or later and
 /// some older ones. A part that is not readable is left out, and passed to `skip`. A missing file has no lines.
-pub fn readers(
+pub fn readers<'a>(
     path: &Path,
     end: Option<Position>,
     since: Option<Timestamp>,
-    mut skip: impl FnMut(PartError) + Send,
-) -> io::Result<impl Iterator<Item = Box<dyn Read + Send>> + Send> {
+    skip: &'a (dyn Fn(PartError) + Sync),
+) -> io::Result<impl Iterator<Item = Input<'a, Box<dyn Read + Send>>> + Send + use<'a>> {
     let History { live, mut parts, .. } = History::open(path).map_err(|error| unreadable(path, error))?;
     let inode = live.as_ref().map_or(Ok(0), |file| file.metadata().map(|found| found.ino()))?;
     let mut live = live.map(Content::File);
@@ -324,9 +325,13 @@ pub fn readers(
         since.zip(modified).is_none_or(|(since, modified)| modified >= since)
     };
     let parts = parts.into_iter().filter(is_wanted);
-    let parts = parts.filter_map(move |part| part.open().map_err(&mut skip).ok().map(Content::into_reader));
-    let last = live.map(|live| -> Box<dyn Read + Send> {
-        Box::new(live.into_reader().take(end.map_or(u64::MAX, |end| end.end)))
+    let parts = parts.map(move |part| {
+        let open = move || part.open().map_err(skip).ok().map(Content::into_reader);
+        Input::Closed(Box::new(open))
+    });
+    let last = live.map(|live| {
+        let file = live.into_reader().take(end.map_or(u64::MAX, |end| end.end));
+        Input::Open(Box::new(file) as Box<dyn Read + Send>)
     });
     Ok(parts.chain(last))
 }

@@ -5,6 +5,8 @@ use super::*;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::config::limit::Sourced;
 use murmur_core::config::on_failure::{Breaker, OnFailure, Retry};
+use murmur_core::config::schedule_options::ScheduleOptions;
+use murmur_core::config::timing::Schedule;
 use murmur_core::failures::BeatEnd;
 use std::num::NonZeroU32;
 
@@ -29,7 +31,10 @@ fn state(retries: u32) -> Heartbeats {
 
 /// Starts the heartbeat if it is due, and ends its beat a minute later.
 fn runs(state: &mut Heartbeats, now: &str, end: BeatEnd) -> Option<StreakChange> {
-    let now = at(now);
+    runs_at(state, at(now), end)
+}
+
+fn runs_at(state: &mut Heartbeats, now: Timestamp, end: BeatEnd) -> Option<StreakChange> {
     let started = state.start_due(now, true, 9, || beat("b"));
     assert_eq!(started.len(), 1, "at {now}, due at {:?}", state.wake_at());
     let ended = now + SignedDuration::from_mins(1);
@@ -79,7 +84,7 @@ fn a_heartbeat_that_keeps_failing_slows_down_and_says_so_once() {
         assert!(runs(&mut state, time, FAILED).unwrap().report.is_none());
     }
     let report = runs(&mut state, "11:00:00", FAILED).unwrap().report.unwrap();
-    insta::assert_snapshot!(report.line().unwrap(), @r#"{"ts":"2026-02-03T11:01:00Z","workspace":"/a","outcome":"attention","durationMs":0,"summary":"3 failures in a row: the next run is at 2026-02-03T12:00:00Z, and with each further failure, the time to the next doubles; a success or `murmur resume` ends this","kind":"failing","agent":"a-1"}"#);
+    insta::assert_snapshot!(report.line().unwrap(), @r#"{"ts":"2026-02-03T11:01:00Z","workspace":"/a","outcome":"attention","durationMs":0,"summary":"3 failures in a row: the next run is at 2026-02-03T12:00:00Z at the earliest, and with each further failure, the time to the next doubles; a success or `murmur resume` ends this","kind":"failing","agent":"a-1"}"#);
     assert_eq!(state.wake_at(), Some(at("12:00:00")));
     assert_eq!(state.entries()[0].held().unwrap().why, "3 failures in a row");
     // A person can start it.
@@ -99,6 +104,43 @@ fn a_heartbeat_that_keeps_failing_slows_down_and_says_so_once() {
     // A person resumed it: its run is due.
     next.set_streaks(Streaks::default(), at("12:45:00"));
     assert_eq!(next.wake_at(), Some(at("12:30:00")));
+}
+
+#[test]
+fn a_heartbeat_that_only_changes_start_waits_and_says_so_once() {
+    let on = Sourced::default(serde_json::from_str(r#"{"path":"src"}"#).unwrap());
+    let options = ScheduleOptions { on: Some(on), ..ScheduleOptions::default() };
+    let triggered = Heartbeat { schedule: None, options: Some(Box::new(options)), ..failing(0) };
+    let id = triggered.id.clone();
+    let mut state = Heartbeats::default();
+    state.load(vec![triggered], NonZeroU32::MIN, at("08:00:00"));
+    let mut fails = |changed: &str, starts: &str| {
+        state.files_changed(std::slice::from_ref(&id), at(changed));
+        assert_eq!(state.wake_at(), Some(at(starts)));
+        runs(&mut state, starts, FAILED).unwrap().report.and_then(|report| report.summary)
+    };
+    assert_eq!(fails("10:00:00", "10:00:02"), None);
+    assert_eq!(fails("10:05:00", "10:05:02"), None);
+    let said = fails("10:10:00", "10:10:02").unwrap();
+    assert!(said.starts_with("3 failures in a row: the next run is at 2026-02-03T10:20:02Z at"), "{said}");
+    // A change while it waits is not lost.
+    assert_eq!(fails("10:12:00", "10:20:02"), None);
+    assert_eq!(fails("11:00:00", "11:00:02"), None, "the pause has passed");
+}
+
+#[test]
+fn a_heartbeat_that_runs_once_a_day_keeps_its_schedule_and_is_reported_once() {
+    let schedule = Some(Schedule::Every("1d".parse().unwrap()));
+    let mut state = Heartbeats::default();
+    state.load(vec![Heartbeat { schedule, ..failing(0) }], NonZeroU32::MIN, at("08:00:00"));
+    let mut reports = Vec::new();
+    for day in 3..8 {
+        let started = format!("2026-02-0{day}T10:00:00Z").parse().unwrap();
+        let change = runs_at(&mut state, started, FAILED).unwrap();
+        reports.extend(change.report.and_then(|report| report.summary).map(|summary| (day, summary)));
+        assert_eq!(state.wake_at(), Some(started + SignedDuration::from_hours(24)));
+    }
+    assert_eq!(reports, [(5, "3 failures in a row; it runs too rarely to be slowed down".to_owned())]);
 }
 
 #[test]

@@ -120,6 +120,21 @@ fn a_run_that_waited_beyond_its_deadline_is_skipped() {
 }
 
 #[test]
+fn a_first_run_waits_for_its_jitter_whatever_is_edited_meanwhile() {
+    let heartbeat = with(r#""jitter":"10m""#, None);
+    let mut state = state(1, std::slice::from_ref(&heartbeat), "10:00:00");
+    assert!(starts(&mut state, "10:00:00").is_empty());
+    let due = state.wake_at().unwrap();
+    assert!(at("10:00:00") < due && due < at("10:10:00"), "{due}");
+    state.load(vec![heartbeat], NonZeroU32::MIN, at("10:00:01"));
+    assert!(starts(&mut state, "10:00:01").is_empty());
+    assert_eq!(state.wake_at(), Some(due));
+    assert_eq!(state.start_due(due, true, 9, || beat("a")).len(), 1);
+    state.ended(&beat("a"), due);
+    assert_eq!(state.wake_at(), Some(due + jiff::SignedDuration::from_mins(30)));
+}
+
+#[test]
 fn a_heartbeat_that_is_due_while_its_beat_runs_queues_skips_or_replaces() {
     for (keys, at_ten_thirty, after) in [
         (r#""overlap":"queue""#, &[][..], "10:45:00"),
@@ -127,7 +142,7 @@ fn a_heartbeat_that_is_due_while_its_beat_runs_queues_skips_or_replaces() {
         (r#""overlap":"skip""#, &[], "11:00:00"),
         (r#""overlap":"replace""#, &["10:00:00"], "10:45:00"),
     ] {
-        let mut state = state(1, &[with(keys, None)], "10:00:00");
+        let mut state = state(1, &[with(keys, Some("09:30:00"))], "10:00:00");
         assert_eq!(starts(&mut state, "10:00:00"), ["/a"]);
         assert!(state.replace(at("10:29:59")).is_empty());
         let is_queued = !keys.contains("skip") && !keys.contains("replace");

@@ -332,7 +332,7 @@ fn errors_are_explained() {
     assert_eq!(
         events(&[response("murmur-prompt:1", "error", &api)]),
         [
-            r#"ApiError(ApiError { error: "", status: Some(401) })"#,
+            r#"ApiError(ApiError { error: "", status: Some(401), limit: None })"#,
             "end error_during_execution - status 401 invalid key",
         ]
     );

@@ -137,7 +137,7 @@ fn retries_and_failures_have_the_status_and_the_cause() {
         events(&[retry, &last, &turn_completed("failed", error, "")]),
         [
             r#"Retry { attempt: 2, of: 5, delay_ms: 0, status: Some(401), error: "responseStreamDisconnected" }"#,
-            r#"ApiError(ApiError { error: "httpConnectionFailed", status: Some(401) })"#,
+            r#"ApiError(ApiError { error: "httpConnectionFailed", status: Some(401), limit: None })"#,
             r#"end None ["unexpected status 401 Unauthorized: bad key"] true Some(401)"#,
         ]
     );

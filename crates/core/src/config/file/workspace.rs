@@ -91,6 +91,9 @@ pub(in crate::config) const KEYS: [&str; 41] = [
     "toolTimeout",
 ];
 
+/// Tables of config.toml that could be expected here.
+const SETTINGS: [&str; 2] = ["captures", "quiet"];
+
 /// A valid entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
@@ -366,8 +369,16 @@ impl<'a, 'b> Reader<'a, 'b> {
             "idleTimeout" => keys.watchdogs.idle_timeout = checked(text, name, value, SPAN)?,
             "toolTimeout" => keys.watchdogs.tool_timeout = checked(text, name, value, SPAN)?,
             unknown => {
+                if SETTINGS.contains(&unknown) {
+                    let what = failure!(
+                        "key {unknown:?} is not known";
+                        "write it as a table [{unknown}] in config.toml, which holds for all workspaces"
+                    );
+                    self.warnings.push(Problem::at(text.path, text.place(raw_key), what));
+                    return Ok(());
+                }
                 let problem = text.unknown_key(raw_key, unknown, &KEYS, "rules go into \"permissions\"");
-                if spelling::is_about_permission(unknown) {
+                if spelling::is_about_permission(unknown) || spelling::is_about_limits(unknown, &KEYS) {
                     return Err(problem);
                 }
                 self.warnings.push(problem);

@@ -187,7 +187,12 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         overlap: checked("overlap", keys.overlap)?,
         on: checked("on", keys.on)?,
     };
+    let agent_place = keys.agent.0.as_ref().map(|agent| position(agent.referenced));
+    let when_place = keys.when.0.as_ref().map(|when| position(when.referenced));
+    let gates_place = when_place.or(keys.verify.0.as_ref().map(|verify| position(verify.referenced)));
     Ok(Frontmatter {
+        agent_place,
+        gates_place,
         name: keys.name.0.map(|name| name.value.into()),
         description: keys.description.0.map(|description| description.value.into()),
         schedule,
@@ -234,12 +239,13 @@ fn checked<T: Check>(key: &str, given: Given<T>) -> Result<Option<T>, Frontmatte
 }
 
 fn wrong(location: Location, what: Failure) -> FrontmatterError {
+    FrontmatterError::Wrong { place: position(location), what }
+}
+
+/// The position in the file. The YAML begins on its second line.
+fn position(location: Location) -> Position {
     let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX).max(1);
-    // The YAML begins on the second line of the file.
-    FrontmatterError::Wrong {
-        place: Position { line: number(location.line()) + 1, column: number(location.column()) },
-        what,
-    }
+    Position { line: number(location.line()) + 1, column: number(location.column()) }
 }
 
 fn describe(error: &Error, yaml: &str) -> FrontmatterError {

@@ -69,8 +69,29 @@ fn all<T>(
             "a list has either a program and its arguments, or objects";
             "write {{\"run\": …}} for each program in a list of several"
         )),
-        single => Ok(Box::new([one(single)?])),
+        single => {
+            check_one_program(&single)?;
+            Ok(Box::new([one(single)?]))
+        }
     }
+}
+
+/// Refuses a bare list of paths, which could also mean several programs: only the first would run.
+fn check_one_program(written: &Written) -> Result<(), Failure> {
+    let Written::List(items) = written else { return Ok(()) };
+    let path = |item: &Written| match item {
+        Written::Text(text) => {
+            ["./", "../", "/"].iter().any(|start| text.starts_with(start)).then(|| text.clone())
+        }
+        Written::List(_) | Written::Object(_) => None,
+    };
+    let paths: Option<Vec<String>> = items.iter().map(path).collect();
+    let Some(paths) = paths.filter(|paths| paths.len() > 1) else { return Ok(()) };
+    let several: Vec<String> = paths.iter().map(|path| format!("{{\"run\": {path:?}}}")).collect();
+    Err(failure!(
+        "{paths:?} may be one program with arguments, or several programs";
+        "write {{\"run\": {paths:?}}} for one, or [{}] for several", several.join(", ")
+    ))
 }
 
 /// One gate.

@@ -177,10 +177,13 @@ fn heartbeat(
             .add("permissions: skip in HEARTBEAT.md has no effect; only config.json can set it".to_owned());
     }
     let backend = backend(workspace.agents.as_ref(), front.agent.as_ref());
-    let problem = folder.cloned().or(problem).or_else(|| Some(Problem::with(&file, backend.clone().err()?)));
+    let problem = folder
+        .cloned()
+        .or(problem)
+        .or_else(|| Some(Problem::within(&file, front.agent_place, backend.clone().err()?)));
     let backend = backend.unwrap_or_default();
     let gates = workspace.gates.joined(&front.gates, workspace.gate_source, &mut notices);
-    let problem = problem.or_else(|| Some(Problem::with(&file, gates.clone().err()?)));
+    let problem = problem.or_else(|| Some(Problem::within(&file, front.gates_place, gates.clone().err()?)));
     let title = front.name.as_deref().or(name).or(workspace.name.as_deref());
     let mut heartbeat = Heartbeat {
         id: HeartbeatId::new(&workspace.path, name),

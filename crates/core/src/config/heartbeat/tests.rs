@@ -141,13 +141,13 @@ fn a_heartbeat_chooses_among_the_agents_that_config_allows() {
         home.write("a/HEARTBEAT.md", format!("---\n{front}\n---\nx"));
         let beat = home.load().heartbeats.remove(0);
         let chosen = beat.backend.map_or_else(|| "-".to_owned(), |chosen| chosen.value.to_string());
-        beat.problem.map_or(chosen, |problem| problem.line().split_once(".md: ").unwrap().1.to_owned())
+        beat.problem.map_or(chosen, |problem| problem.line().split_once(".md:").unwrap().1.to_owned())
     };
     assert_eq!(agent(&mut home, "", "name: x"), "-");
     assert_eq!(agent(&mut home, "", "agent: claude"), "claude");
     assert_eq!(
         agent(&mut home, "", "agent: codex"),
-        "agent: codex in HEARTBEAT.md is not allowed by config.json; add \"agent\": \"codex\" to the workspace in config.json"
+        "2:8: agent: codex in HEARTBEAT.md is not allowed by config.json; add \"agent\": \"codex\" to the workspace in config.json"
     );
     assert_eq!(agent(&mut home, r#", "agent": "codex""#, "name: x"), "codex");
     assert_eq!(agent(&mut home, r#", "agent": ["acp:opencode", "codex"]"#, "agent: codex"), "codex");

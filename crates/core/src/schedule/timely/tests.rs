@@ -71,10 +71,11 @@ fn without_options_a_heartbeat_runs_as_ever() {
 }
 
 #[test]
-fn jitter_delays_every_run_alike() {
+fn jitter_delays_times_and_does_not_lengthen_intervals() {
     // By 2:52.959.
     for (yaml, last, expected) in [
-        ("interval: 30m\njitter: 5m", "2026-02-03T10:00:00Z", "2026-02-03T10:32:52.959Z"),
+        ("interval: 30m\njitter: 5m", "2026-02-03T10:00:00Z", "2026-02-03T10:30:00Z"),
+        ("interval: 1m\njitter: 1h", "2026-02-03T10:00:00Z", "2026-02-03T10:01:00Z"),
         ("cron: 0 9 * * *\njitter: 5m", "2026-02-03T09:02:53Z", "2026-02-04T09:02:52.959Z"),
         ("cron: 0 9 * * *\njitter: 5m", "2026-02-03T09:02:52.959Z", "2026-02-04T09:02:52.959Z"),
         ("cron: 0 9 * * *\njitter: 5m", "2026-02-03T09:02:20Z", "2026-02-03T09:02:52.959Z"),
@@ -162,6 +163,7 @@ fn decision(yaml: &str, last: &str, is_first: bool, now: &str) -> String {
     }
     match judge(&schedule, &options, &id(), (due, is_first), at(now)) {
         StartDecision::Start => "start".to_owned(),
+        StartDecision::Later(at) => format!("later {at}"),
         StartDecision::Wait(until) => {
             format!("wait {}", until.map_or("forever".to_owned(), |until| until.to_string()))
         }
@@ -339,5 +341,58 @@ fn a_year_of_active_hours_has_a_run_on_every_day_and_none_outside() {
             last = next;
         }
         assert!(days.len() >= 365, "{zone}: {}", days.len());
+    }
+}
+
+#[test]
+fn runs_of_intervals_that_would_all_start_at_once_are_spread() {
+    for (yaml, last, is_first, now, expected) in [
+        // Missed while the machine slept: by 2:52.959, once.
+        (
+            "interval: 30m\njitter: 5m",
+            "2026-02-03T10:00:00Z",
+            true,
+            "2026-02-03T11:10:00Z",
+            "later 2026-02-03T11:12:52.959Z",
+        ),
+        ("interval: 30m\njitter: 5m", "2026-02-03T10:00:00Z", false, "2026-02-03T11:12:53Z", "start"),
+        ("interval: 30m\njitter: 5m", "2026-02-03T10:00:00Z", true, "2026-02-03T10:30:01Z", "start"),
+        (
+            "interval: 30m\njitter: 5m\ncatchUp: skip",
+            "2026-02-03T10:00:00Z",
+            true,
+            "2026-02-03T11:10:00Z",
+            "next 2026-02-03T11:30:00Z",
+        ),
+        // Not out of active hours.
+        (
+            "interval: 30m\njitter: 5m\nactiveHours: 08:00-11:11",
+            "2026-02-03T10:00:00Z",
+            true,
+            "2026-02-03T11:10:00Z",
+            "start",
+        ),
+        (
+            "interval: 30m\njitter: 5m\nactiveHours: 12:00-13:00",
+            "2026-02-02T12:55:00Z",
+            true,
+            "2026-02-03T12:10:00Z",
+            "later 2026-02-03T12:12:52.959Z",
+        ),
+        ("cron: 0 9 * * *\njitter: 5m", "2026-02-02T09:02:53Z", true, "2026-02-03T11:10:00Z", "start"),
+    ] {
+        assert_eq!(decision(yaml, last, is_first, now), expected, "{yaml} at {now}, last {last}");
+    }
+    let (schedule, options) = read("interval: 30m\njitter: 5m");
+    let now = at("2026-02-03T10:00:00Z");
+    let first = judge(&schedule, &options, &id(), (NEVER_RAN, true), now);
+    assert_eq!(first, StartDecision::Later(at("2026-02-03T10:02:52.959Z")));
+    // From then on, runs keep their distance.
+    let mut last = at("2026-02-03T10:02:52.959Z");
+    for _ in 0..100 {
+        let next = planned(&schedule, &options, &id(), Some(last)).unwrap();
+        assert_eq!(next.duration_since(last), SignedDuration::from_mins(30));
+        assert_eq!(judge(&schedule, &options, &id(), (next, true), next), StartDecision::Start);
+        last = next;
     }
 }
