@@ -183,6 +183,7 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Man { folder } => man::run(&folder),
         Command::Demo => demo::run(&env),
         Command::Config(args) => config::run(&args.command, &env),
+        Command::Inbox(args) => inbox::run(&args, &env),
         Command::Allow(args) => inbox::allow(&args, &env),
         Command::Deny(args) => inbox::deny(&args, &env),
         Command::Answer(args) => inbox::answer(&args, &env),

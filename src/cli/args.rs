@@ -10,7 +10,7 @@ pub(super) use super::heartbeat_args::{
 pub(super) use super::host_args::{
     Host, HostAttach, HostCommand, HostInterrupt, HostSend, HostServe, HostSpawn, HostStop,
 };
-use super::inbox_args::{Allow, AnswerQuestions, Deny};
+use super::inbox_args::{Allow, AnswerQuestions, Deny, Inbox};
 pub(super) use super::log_args::Log;
 use super::pause_args::{Pause, Resume};
 pub(super) use super::permission_args::{
@@ -87,6 +87,7 @@ pub(super) enum Command {
     Limits(Limits),
     Service(Service),
     Agent(Agent),
+    Inbox(Inbox),
     Allow(Allow),
     Deny(Deny),
     Answer(AnswerQuestions),

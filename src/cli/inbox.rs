@@ -1,7 +1,11 @@
-//! `murmur allow`, `murmur deny` and `murmur answer`: a person's answers to requests, named by id, a prefix of it, or
-//! `last`.
+//! `murmur inbox`, and `murmur allow`, `murmur deny` and `murmur answer`: a person's answers to requests, named by number,
+//! id, a prefix of it, or `last`.
 
-use super::inbox_args::{Allow, AnswerQuestions, Decision, Deny};
+mod list;
+mod numbers;
+mod rule;
+
+use super::inbox_args::{Allow, AnswerQuestions, Decision, Deny, Inbox};
 use super::requests::{self, Answer, only_people};
 use super::runtime;
 use super::user_env::UserEnv;
@@ -9,13 +13,17 @@ use crate::daemon::broker::{Kind, Row};
 use crate::daemon::instance;
 use anyhow::bail;
 use murmur_core::naming::{self, Candidate};
-use murmur_core::permit::question::QuestionSet;
+use murmur_core::permit::question::{Question, QuestionSet};
 use murmur_core::permit::request::RequestId;
 use serde_json::json;
 use std::process::ExitCode;
 use sys::error::Hinted;
-use sys::failure;
 use sys::paths::DataDir;
+use sys::{clock, failure};
+
+pub(super) fn run(args: &Inbox, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    list::run(args.json, args.watch, env)
+}
 
 pub(super) fn allow(args: &Allow, env: &UserEnv) -> anyhow::Result<ExitCode> {
     decide(&args.decision, Answer::Allow, env)
@@ -29,6 +37,12 @@ fn decide(args: &Decision, answer: Answer, env: &UserEnv) -> anyhow::Result<Exit
     only_people("answer")?;
     let dir = env.read_data_dir()?;
     let id = id_of(&args.id, &dir)?;
+    if args.always && !args.yes {
+        let row = chosen(id.as_str(), &dir)?;
+        if !rule::confirmed(&row, answer, &dir, env)? {
+            return Ok(ExitCode::FAILURE);
+        }
+    }
     requests::respond(id.as_str(), answer, args.reason.as_deref(), args.always, env)
 }
 
@@ -56,14 +70,29 @@ pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<Ex
             failure!("{given} answers for {questions} question{}", if questions == 1 { "" } else { "s" }; "give one answer per question, each in quotes")
         );
     }
-    let answers = asked.typed(&args.answers);
+    let words = asked.questions().iter().zip(&args.answers).map(|(question, word)| own_text(question, word));
+    let answers = asked.typed(&words.collect::<Vec<_>>());
     let row =
         runtime()?.block_on(requests::answer(&dir, json!({ "id": row.id.as_str(), "answers": answers })))?;
     requests::report(&row, "answered")
 }
 
+/// A typed answer; with spaces and without a choice in it, it is the person's own text.
+fn own_text(question: &Question, word: &str) -> String {
+    let is_choice = |part: &str| {
+        part.parse::<usize>().is_ok()
+            || question.options.iter().any(|choice| choice.label.eq_ignore_ascii_case(part))
+    };
+    let names_one = is_choice(word.trim()) || word.split(',').any(|part| is_choice(part.trim()));
+    let is_own = !question.options.is_empty() && !word.starts_with('=') && word.trim().contains(' ');
+    if is_own && !names_one { format!("={word}") } else { word.to_owned() }
+}
+
 /// The id that `typed` stands for. A full id may be that of a request that is no longer open, which the daemon explains.
 fn id_of(typed: &str, dir: &DataDir) -> anyhow::Result<RequestId> {
+    if let Some(id) = numbers::request(dir, typed, clock::now())? {
+        return Ok(id);
+    }
     match RequestId::parse(typed) {
         Ok(id) => Ok(id),
         Err(_) => Ok(chosen(typed, dir)?.id),
@@ -72,6 +101,8 @@ fn id_of(typed: &str, dir: &DataDir) -> anyhow::Result<RequestId> {
 
 /// The open request that `typed` stands for.
 fn chosen(typed: &str, dir: &DataDir) -> anyhow::Result<Row> {
+    let numbered = numbers::request(dir, typed, clock::now())?;
+    let typed = numbered.as_ref().map_or(typed, RequestId::as_str);
     let mut rows: Vec<Row> = runtime()?.block_on(requests::all(dir))?;
     rows.retain(requests::is_open);
     if rows.is_empty() && !instance::is_running(dir)? {

@@ -87,16 +87,7 @@ fn answers(dir: &DataDir) -> bool {
 /// Prints the status and returns whether a daemon is running.
 fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
     let now = clock::now();
-    let mut status = match instance::is_running(dir)? {
-        true => match super::runtime()?.block_on(client::status(dir)) {
-            Ok(status) => status,
-            // It may have ended while it was asked.
-            Err(_) if !instance::is_running(dir)? => from_files(dir, env, now)?,
-            Err(AskError::Silent(patience)) => bail!(Silent { pid_file: dir.pid(), patience }),
-            Err(error) => bail!(unanswered(&dir.pid(), &error)),
-        },
-        false => from_files(dir, env, now)?,
-    };
+    let mut status = super::runtime()?.block_on(current(dir, env, now))?;
     // Don't suggest adding a heartbeat while existing ones can't be read.
     let advises = status.problems.is_empty();
     if dir.root().exists()
@@ -134,8 +125,22 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
     Ok(status.daemon.is_some())
 }
 
+/// The status: from the daemon, or from files if none runs.
+pub(super) async fn current(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<Status> {
+    if !instance::is_running(dir)? {
+        return from_files(dir, env, now).await;
+    }
+    match client::status(dir).await {
+        Ok(status) => Ok(status),
+        // It may have ended while it was asked.
+        Err(_) if !instance::is_running(dir)? => from_files(dir, env, now).await,
+        Err(AskError::Silent(patience)) => bail!(Silent { pid_file: dir.pid(), patience }),
+        Err(error) => bail!(unanswered(&dir.pid(), &error)),
+    }
+}
+
 /// The status without a daemon, from files.
-fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<Status> {
+async fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<Status> {
     let mut state = Heartbeats::default();
     state.set_pauses(pauses::read(dir));
     let denied = rule_files::problems(dir, &env.settings_dir()?);
@@ -186,7 +191,7 @@ fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<St
         unfinished::waiting(dir).with_context(|| format!("cannot read {}", dir.reserve().display()))?;
     let live_agents =
         discover::live(&dir.hosts()).with_context(|| format!("cannot read {}", dir.hosts().display()))?;
-    let asked = super::runtime()?.block_on(requests::without_daemon(dir));
+    let asked = requests::without_daemon(dir).await;
     let requests = asked.iter().filter(|row| requests::is_open(row)).count();
     let waiting_reason = match waiting_lines {
         0 => {

@@ -45,7 +45,7 @@ impl Kind {
         match self {
             Self::Heartbeat => "see: murmur list",
             Self::Agent => "see: murmur agent list",
-            Self::Request => "see: murmur permission list, murmur question list",
+            Self::Request => "see: murmur inbox",
             Self::Capture => "see: murmur capture list",
             Self::Beat => "see: murmur log",
         }

@@ -289,7 +289,7 @@ fn answers_are_words_in_the_order_of_the_questions() {
     let id = text(&row, "id");
     assert_snapshot!([say(&["zzz", "1"]), say(&[id, "1"]), say(&[id, "1", "2", "3"]), say(&[id])].join("\n"), @r#"
     | error: no request "zzz"
-    | hint: see: murmur permission list, murmur question list
+    | hint: see: murmur inbox
     [exit 1]
     | error: q2 ("Which days?") has no answer
     | hint: write one or a list of "Monday" (1), "Friday" (2), or {"other": "your own text"}
@@ -310,7 +310,7 @@ fn answers_are_words_in_the_order_of_the_questions() {
     assert!(told.contains(r#""Which one?"="C, perhaps", "Which days?"="Friday, Monday""#), "{told}");
     assert_snapshot!(say(&["last", "1"]), @"
     | error: there is no request yet
-    | hint: see: murmur permission list, murmur question list
+    | hint: see: murmur inbox
     [exit 1]
     ");
     daemon.stop();
