@@ -13,7 +13,7 @@ use crate::daemon::broker::{Kind, Row};
 use crate::daemon::instance;
 use anyhow::bail;
 use murmur_core::naming::{self, Candidate};
-use murmur_core::permit::question::{Question, QuestionSet};
+use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::RequestId;
 use serde_json::json;
 use std::process::ExitCode;
@@ -70,22 +70,10 @@ pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<Ex
             failure!("{given} answers for {questions} question{}", if questions == 1 { "" } else { "s" }; "give one answer per question, each in quotes")
         );
     }
-    let words = asked.questions().iter().zip(&args.answers).map(|(question, word)| own_text(question, word));
-    let answers = asked.typed(&words.collect::<Vec<_>>());
+    let answers = asked.typed(&args.answers);
     let row =
         runtime()?.block_on(requests::answer(&dir, json!({ "id": row.id.as_str(), "answers": answers })))?;
     requests::report(&row, "answered")
-}
-
-/// A typed answer; with spaces and without a choice in it, it is the person's own text.
-fn own_text(question: &Question, word: &str) -> String {
-    let is_choice = |part: &str| {
-        part.parse::<usize>().is_ok()
-            || question.options.iter().any(|choice| choice.label.eq_ignore_ascii_case(part))
-    };
-    let names_one = is_choice(word.trim()) || word.split(',').any(|part| is_choice(part.trim()));
-    let is_own = !question.options.is_empty() && !word.starts_with('=') && word.trim().contains(' ');
-    if is_own && !names_one { format!("={word}") } else { word.to_owned() }
 }
 
 /// The id that `typed` stands for. A full id may be that of a request that is no longer open, which the daemon explains.

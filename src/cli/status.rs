@@ -2,6 +2,7 @@
 
 mod detail;
 mod paused;
+mod table;
 
 use super::args::Status as Args;
 use super::requests;
@@ -29,7 +30,7 @@ use murmur_store::journal::read::{Backward, Entries, Found, raw_workspace};
 use murmur_store::journal::unfinished;
 use murmur_store::limits;
 use std::collections::HashMap;
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -119,7 +120,8 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
     } else {
         let mut text = Vec::new();
         paused::print(&mut text, &status.paused, env, now)?;
-        print(&mut text, &status, advises, &mut trust, (env, now))?;
+        let is_short = io::stdout().is_terminal() && !args.verbose;
+        print(&mut text, &status, advises, &mut trust, (env, now), is_short)?;
         out.write_all(&text)?;
     }
     Ok(status.daemon.is_some())
@@ -256,13 +258,14 @@ pub(super) fn waits(dir: &DataDir) -> Option<String> {
     append::problem(&dir.journal()).map(|problem| problem.line())
 }
 
-/// `advises` is whether to suggest creating a heartbeat if there is none.
+/// `advises` is whether to suggest creating a heartbeat if there is none, and `is_short` whether heartbeats have one line.
 fn print(
     out: &mut impl Write,
     status: &Status,
     advises: bool,
     trust: &mut Workspaces,
     (env, now): (&UserEnv, Timestamp),
+    is_short: bool,
 ) -> anyhow::Result<()> {
     let style = Style::of_stdout();
     // Nothing else helps while every call is denied.
@@ -310,6 +313,9 @@ fn print(
     if status.heartbeats.is_empty() {
         let advice = if advises { "; create one with: murmur init PATH" } else { "" };
         writeln!(out, "no heartbeats{advice}")?;
+    }
+    if is_short && !status.heartbeats.is_empty() {
+        return Ok(table::print(out, style, &status.heartbeats, status.daemon.is_some(), now)?);
     }
     for heartbeat in &status.heartbeats {
         detail::print(out, style, heartbeat, status.daemon.is_some(), now)?;

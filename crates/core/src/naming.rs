@@ -119,7 +119,11 @@ pub fn find(
         found => return Err(several(found, "are called")),
     }
     if typed == LAST {
-        return last.map(Some).ok_or_else(|| failure!("there is no {noun} yet").hint(kind.see()));
+        let none = || match kind {
+            Kind::Request => failure!("no request is waiting"),
+            _ => failure!("there is no {noun} yet"),
+        };
+        return last.map(Some).ok_or_else(|| none().hint(kind.see()));
     }
     let begins = |candidate: &Candidate| match kind {
         Kind::Heartbeat => false,

@@ -61,7 +61,7 @@ pub(in crate::cli) fn respond_question(id: &str, answers: &str, env: &UserEnv) -
             "" => failure!("no answer given"),
             _ => failure!("the answers are not JSON: {answers:?}"),
         };
-        failure.hint(EXAMPLE)
+        failure.hint(format!("run: murmur answer {id} ANSWER ..., or {EXAMPLE}"))
     })?;
     let response = json!({ "id": id.as_str(), "answers": answers });
     let row = runtime()?.block_on(answer(&data_dir(env)?, response))?;

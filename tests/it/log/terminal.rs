@@ -34,7 +34,7 @@ fn outcomes_are_colored_on_a_terminal() {
     super::journal(&env);
     let site = env.root().join("site");
     env.configure(&serde_json::json!({ "workspaces": [{ "path": site, "interval": "1h" }] }).to_string());
-    assert_snapshot!(on_a_terminal(env.murmur(["status"])), @"
+    assert_snapshot!(on_a_terminal(env.murmur(["status", "-v"])), @"
     murmur is not running; start it with: murmur start
 
     ^[[1msite^[[0m  ^[[2m[ENV]/site^[[0m

@@ -4,7 +4,8 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::{bash, call, line, text};
-use crate::env::Env;
+use crate::env::{Env, MURMUR};
+use crate::run::terminal::Terminal;
 
 const MANUAL: &str = "permissionsChecker: manual";
 
@@ -145,23 +146,56 @@ fn a_question_is_answered_by_number_with_text() {
       run: murmur answer 1, or: murmur deny 1 --reason '...'
     [exit 0]
     ");
-    let said = env.run(["answer", "1", "plan c"]);
+    let said = env.run(["answer", "1", "none of these: mock it"]);
     assert!(said.starts_with("answered AskUserQuestion of "), "{said}");
     line(beat);
     let told = env.only_tool_result().text;
-    assert!(told.contains(r#""Which one?"="plan c""#), "{told}");
+    assert!(told.contains(r#""Which one?"="none of these: mock it""#), "{told}");
     daemon.stop();
 }
 
 #[test]
-fn failing_heartbeats_and_unreadable_rules_are_listed() {
+fn a_terminal_is_asked_again_only_about_what_was_mistyped() {
+    let env = Env::new();
+    let asked = json!({ "questions": [
+        { "question": "Which one?", "header": "Pick", "options": [{ "label": "A" }, { "label": "B" }] },
+        { "question": "When?", "header": "Time", "options": [{ "label": "Now" }, { "label": "Later" }] } ] });
+    env.workspace_calling(MANUAL, &[call("t1", "AskUserQuestion", &asked), bash("t2", "git push")]);
+    let daemon = env.daemon();
+    let mut events = env.events();
+    let beat = env.beat();
+    events.until("request_opened");
+    let program = |words: &[&str]| env.program("setsid", words);
+    let mut terminal = Terminal::open().start(program, &[MURMUR, "answer", "last"]);
+    for (prompt, typed) in [("q1: ", "2"), ("q2: ", "7"), ("q2: ", "Later")] {
+        terminal.wait_for(prompt);
+        terminal.send(format!("{typed}\n"));
+    }
+    assert!(terminal.finish().text().contains("q2 cannot be answered with"));
+    events.until("request_opened");
+    let mut terminal = Terminal::open().start(program, &[MURMUR, "permission", "respond"]);
+    for (prompt, typed) in
+        [("[q]uit: ", "x"), ("type y, n, a, v, s or q", "n"), ("gives none: ", "not on a Friday")]
+    {
+        terminal.wait_for(prompt);
+        terminal.send(format!("{typed}\n"));
+    }
+    terminal.finish();
+    line(beat);
+    let told: Vec<String> = env.tool_results().into_iter().map(|told| told.text).collect();
+    assert!(told[0].contains(r#""Which one?"="B", "When?"="Later""#), "{told:?}");
+    assert_eq!(told[1], "PreToolUse:Bash hook error: not on a Friday");
+    daemon.stop();
+}
+
+#[test]
+fn unreadable_rules_are_listed() {
     let env = Env::new();
     let site = env.workspace("site", " \n");
     env.register(&[&site]);
-    std::fs::create_dir_all(env.home().join(".config/murmur")).unwrap();
-    std::fs::write(env.home().join(".config/murmur/permissions.toml"), "[[rules]\n").unwrap();
+    env.setting("permissions.toml", "[[rules]\n");
     assert_snapshot!(env.run(["inbox"]), @"
-    nothing is waiting for you
+    rules  every call is denied: [ENV]/data/config/permissions.toml:1:9: the array table is not closed; write ] at its end
     [exit 0]
     ");
 }
