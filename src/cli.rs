@@ -70,7 +70,7 @@ use args::{Args, Command, Host, HostCommand, RunEither};
 use clap::{CommandFactory, Parser};
 use complaint::{complain, describe};
 use derun::cli::args::Derun;
-use derun::cli::{ended, is_closed_pipe, mcp, runtime, sessions, stdout};
+use derun::cli::{ended, is_closed_pipe, mcp, runtime, stdout};
 use host_args::HostProgram;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -168,8 +168,8 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Limits(args) => limits::run(&args, &env),
         Command::Usage(args) => usage::run(&args, &env),
         Command::Log(args) => log::run(&args, &env),
-        Command::Capture(args) => capture::run(&args),
-        Command::Sessions(args) => sessions::run(&args),
+        Command::Capture(args) => capture::run(&args, &env),
+        Command::Sessions(args) => capture::list(&args, &env),
         Command::Show(args) => show::run(&args, &env),
         Command::Record(args) => record::run(&args, &env),
         Command::Run(RunEither { beat, capture }) if capture.command.is_empty() => beat::run(&beat, &env),

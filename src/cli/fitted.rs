@@ -52,7 +52,7 @@ mod tests {
             ("two tests failing", 17, "two tests failing"),
             ("two tests failing", 16, "two tests…"),
             ("two tests failing", 10, "two tests…"),
-            ("two tests failing", 9, "two…"),
+            ("two tests failing", 9, "two test…"),
             ("a verylongwordindeed", 12, "a verylongw…"),
             ("日本語 テスト", 9, "日本語…"),
             ("two", 1, "…"),
