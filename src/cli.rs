@@ -17,6 +17,7 @@ mod data_dir;
 mod demo;
 mod doctor;
 mod edit;
+mod fitted;
 mod gc;
 mod gc_args;
 mod global_args;
@@ -30,6 +31,7 @@ mod inbox_args;
 mod init;
 mod limits;
 mod log;
+mod log_args;
 mod man;
 mod notify;
 mod notify_args;
@@ -70,7 +72,7 @@ use args::{Args, Command, Host, HostCommand, RunEither};
 use clap::{CommandFactory, Parser};
 use complaint::{complain, describe};
 use derun::cli::args::Derun;
-use derun::cli::{ended, is_closed_pipe, mcp, runtime, sessions, stdout};
+use derun::cli::{ended, is_closed_pipe, mcp, runtime, stdout};
 use host_args::HostProgram;
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -168,8 +170,8 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Limits(args) => limits::run(&args, &env),
         Command::Usage(args) => usage::run(&args, &env),
         Command::Log(args) => log::run(&args, &env),
-        Command::Capture(args) => capture::run(&args),
-        Command::Sessions(args) => sessions::run(&args),
+        Command::Capture(args) => capture::run(&args, &env),
+        Command::Sessions(args) => capture::list(&args, &env),
         Command::Show(args) => show::run(&args, &env),
         Command::Record(args) => record::run(&args, &env),
         Command::Run(RunEither { beat, capture }) if capture.command.is_empty() => beat::run(&beat, &env),
@@ -184,6 +186,7 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Man { folder } => man::run(&folder),
         Command::Demo => demo::run(&env),
         Command::Config(args) => config::run(&args.command, &env),
+        Command::Inbox(args) => inbox::run(&args, &env),
         Command::Allow(args) => inbox::allow(&args, &env),
         Command::Deny(args) => inbox::deny(&args, &env),
         Command::Answer(args) => inbox::answer(&args, &env),

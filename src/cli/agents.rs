@@ -132,7 +132,7 @@ fn urgency(agent: &Agent) -> u8 {
 }
 
 /// The width of the terminal; `None` if unknown.
-fn columns() -> Option<usize> {
+pub(super) fn columns() -> Option<usize> {
     terminal::size().ok().map(|size| size.ws_col.into()).filter(|columns| *columns > 0)
 }
 

@@ -10,8 +10,8 @@ pub(super) use super::heartbeat_args::{
 pub(super) use super::host_args::{
     Host, HostAttach, HostCommand, HostInterrupt, HostSend, HostServe, HostSpawn, HostStop,
 };
-use super::inbox_args::{Allow, AnswerQuestions, Deny};
-use super::log::{count, since};
+use super::inbox_args::{Allow, AnswerQuestions, Deny, Inbox};
+pub(super) use super::log_args::Log;
 use super::notify_args::NotifyArgs;
 use super::pause_args::{Pause, Resume};
 pub(super) use super::permission_args::{
@@ -23,12 +23,9 @@ pub(super) use super::setup_args::{Setup, SetupCommand};
 use super::show_args::ShowBeat;
 use super::trust_args::Trust;
 pub(super) use super::usage_args::{ByArg, Usage};
-use crate::outcome::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use derun::cli::args::{Mcp, Run, Sessions, Show};
-use jiff::Timestamp;
-use murmur_store::journal::read::Ended;
 use std::path::PathBuf;
 use std::time::Duration;
 use sys::error::Failure;
@@ -91,6 +88,7 @@ pub(super) enum Command {
     Limits(Limits),
     Service(Service),
     Agent(Agent),
+    Inbox(Inbox),
     Allow(Allow),
     Deny(Deny),
     Answer(AnswerQuestions),
@@ -264,60 +262,12 @@ pub(super) struct Status {
     /// Print output as JSON
     #[arg(long)]
     pub(super) json: bool,
+    /// Show everything about each heartbeat, as is done if the output is not a terminal
+    #[arg(long, short, conflicts_with = "json")]
+    pub(super) verbose: bool,
     /// Exit with 0 if the daemon answers, otherwise with 1
     #[arg(long)]
     pub(super) check: bool,
-}
-
-/// Show the outcomes of past beats
-#[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-Examples:
-  murmur log -n 5                        show the last five beats
-  murmur log --outcome error --since 1d  show the errors of the last 24 hours
-  murmur log --follow --json | jq .      stream beats to a program as they end")]
-pub(super) struct Log {
-    /// Maximum number of lines, or 'all'
-    #[arg(short = 'n', value_name = "N", default_value = "20", value_parser = count, allow_negative_numbers = true)]
-    pub(super) count: usize,
-    /// Keep running and show beats as they end
-    #[arg(long, short = 'f')]
-    pub(super) follow: bool,
-    /// Show only beats of this workspace
-    #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
-    pub(super) workspace: Option<PathBuf>,
-    /// Show only beats with this outcome
-    #[arg(long)]
-    pub(super) outcome: Option<OutcomeArg>,
-    /// Show only beats since WHEN, such as 2h, today or 2026-11-22
-    #[arg(long, value_name = "WHEN", value_parser = since)]
-    pub(super) since: Option<Timestamp>,
-    /// Print the raw journal lines
-    #[arg(long)]
-    pub(super) json: bool,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum OutcomeArg {
-    Ok,
-    Attention,
-    Error,
-    Limited,
-    Skipped,
-    Stopped,
-}
-
-impl From<OutcomeArg> for Ended {
-    fn from(outcome: OutcomeArg) -> Self {
-        match outcome {
-            OutcomeArg::Ok => Self::As(Kind::Ok),
-            OutcomeArg::Attention => Self::As(Kind::Attention),
-            OutcomeArg::Error => Self::As(Kind::Error),
-            OutcomeArg::Limited => Self::As(Kind::Limited),
-            OutcomeArg::Skipped => Self::As(Kind::Skipped),
-            OutcomeArg::Stopped => Self::Stopped,
-        }
-    }
 }
 
 /// Record an agent's run as a test fixture

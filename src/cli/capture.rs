@@ -1,19 +1,50 @@
 //! `murmur capture`: derun's commands, with sessions by a prefix of their id, or `last`.
 
 use super::args::{Capture, CaptureCommand};
-use derun::cli::args::{Run, Show};
+use super::heartbeat_name::short;
+use super::style::word;
+use super::user_env::UserEnv;
+use derun::cli::args::{Run, Sessions, Show};
 use derun::cli::stdout::note;
 use derun::cli::{self, captures, sessions};
 use murmur_core::naming::{self, Candidate};
+use murmur_store::journal::read::{self, Filter, Found};
+use std::collections::{HashMap, HashSet};
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
-pub(super) fn run(args: &Capture) -> anyhow::Result<ExitCode> {
+/// How many of the newest journal lines are searched for beats.
+const SEARCHED: usize = 10_000;
+
+pub(super) fn run(args: &Capture, env: &UserEnv) -> anyhow::Result<ExitCode> {
     match &args.command {
         CaptureCommand::Run(args) => cli::run::run(args),
-        CaptureCommand::List(args) => sessions::run(args),
+        CaptureCommand::List(args) => list(args, env),
         CaptureCommand::Show(args) => show(args),
     }
+}
+
+/// `murmur capture list`: a beat's capture is listed with its heartbeat and outcome.
+pub(super) fn list(args: &Sessions, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    // Without a journal that can be read, commands are shown.
+    sessions::run_named(args, |ids| beats(ids, env).unwrap_or_default())
+}
+
+/// The heartbeat and outcome of each beat whose capture is in `ids`.
+fn beats(ids: &[&str], env: &UserEnv) -> anyhow::Result<HashMap<String, String>> {
+    let mut wanted: HashSet<&str> = ids.iter().copied().collect();
+    let mut entries = read::entries(&env.read_data_dir()?.journal(), None, &Filter::default())?;
+    let mut names = HashMap::new();
+    let mut left = SEARCHED;
+    while let (false, 1..) = (wanted.is_empty(), left)
+        && let Some(Found { entry, .. }) = entries.next_entry(|_| true)?
+    {
+        left -= 1;
+        let Some(capture) = entry.capture.as_ref().filter(|id| wanted.remove(id.as_str())) else { continue };
+        let name = short(&entry.workspace, entry.heartbeat.as_deref());
+        names.insert(capture.to_string(), format!("{name}: {}", word(&entry)));
+    }
+    Ok(names)
 }
 
 /// `murmur capture run -- COMMAND`, the short form of `murmur capture run`.

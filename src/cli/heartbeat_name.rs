@@ -3,7 +3,9 @@
 use super::user_env::UserEnv;
 use murmur_core::config::heartbeat::{Cache, Heartbeat, HeartbeatId};
 use murmur_core::naming::{self, Candidate, Kind, LAST};
+use murmur_store::journal::entry::Entry;
 use murmur_store::journal::read::{Backward, Entries};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use sys::clock;
 use sys::error::Failure;
@@ -65,11 +67,27 @@ pub(super) fn unknown(name: &str, known: &[Heartbeat]) -> Failure {
 
 /// What heartbeats are called.
 pub(super) fn candidates(known: &[Heartbeat]) -> Vec<Candidate> {
-    let candidate = |heartbeat: &Heartbeat| Candidate {
-        id: heartbeat.id.to_string(),
-        names: heartbeat.name.iter().chain([&heartbeat.title]).map(ToString::to_string).collect(),
+    let candidate = |heartbeat: &Heartbeat| {
+        let short = short(&heartbeat.workspace.to_string_lossy(), heartbeat.name.as_deref());
+        let names = heartbeat.name.iter().chain([&heartbeat.title]).map(ToString::to_string);
+        Candidate { id: heartbeat.id.to_string(), names: names.chain([short]).collect() }
     };
     known.iter().map(candidate).collect()
+}
+
+/// What a heartbeat is called in short: `site`, or `site::nightly` for a named one.
+pub(super) fn short(workspace: &str, name: Option<&str>) -> String {
+    let folder = Path::new(workspace).file_name().map_or(workspace.into(), OsStr::to_string_lossy);
+    match name {
+        Some(name) => format!("{folder}::{name}"),
+        None => folder.into_owned(),
+    }
+}
+
+/// Whether the beat of `entry` belongs to a heartbeat called `what`, which may not be registered.
+pub(super) fn is_called(entry: &Entry, what: &str) -> bool {
+    let heartbeat = entry.heartbeat.as_deref();
+    entry.kind.is_beat() && (heartbeat == Some(what) || short(&entry.workspace, heartbeat) == what)
 }
 
 /// The heartbeat in `known` with the newest line in the journal.

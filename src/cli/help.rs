@@ -26,7 +26,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
     ("Daemon", &["start", "stop", "restart", "status", "limits", "service"]),
     ("Agents", &["agent"]),
-    ("Inbox", &["allow", "deny", "answer", "permission", "question", "rules"]),
+    ("Inbox", &["inbox", "allow", "deny", "answer", "permission", "question", "rules"]),
     ("Captures", &["capture", "mcp"]),
     ("Setup", &["doctor", "config", "notify", "setup", "completions", "gc", "man", "record", "demo"]),
 ];

@@ -1,7 +1,11 @@
-//! `murmur allow`, `murmur deny` and `murmur answer`: a person's answers to requests, named by id, a prefix of it, or
-//! `last`.
+//! `murmur inbox`, and `murmur allow`, `murmur deny` and `murmur answer`: a person's answers to requests, named by number,
+//! id, a prefix of it, or `last`.
 
-use super::inbox_args::{Allow, AnswerQuestions, Decision, Deny};
+mod list;
+mod numbers;
+mod rule;
+
+use super::inbox_args::{Allow, AnswerQuestions, Decision, Deny, Inbox};
 use super::requests::{self, Answer, only_people};
 use super::runtime;
 use super::user_env::UserEnv;
@@ -14,8 +18,12 @@ use murmur_core::permit::request::RequestId;
 use serde_json::json;
 use std::process::ExitCode;
 use sys::error::Hinted;
-use sys::failure;
 use sys::paths::DataDir;
+use sys::{clock, failure};
+
+pub(super) fn run(args: &Inbox, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    list::run(args.json, args.watch, env)
+}
 
 pub(super) fn allow(args: &Allow, env: &UserEnv) -> anyhow::Result<ExitCode> {
     decide(&args.decision, Answer::Allow, env)
@@ -29,6 +37,12 @@ fn decide(args: &Decision, answer: Answer, env: &UserEnv) -> anyhow::Result<Exit
     only_people("answer")?;
     let dir = env.read_data_dir()?;
     let id = id_of(&args.id, &dir)?;
+    if args.always && !args.yes {
+        let row = chosen(id.as_str(), &dir)?;
+        if !rule::confirmed(&row, answer, &dir, env)? {
+            return Ok(ExitCode::FAILURE);
+        }
+    }
     requests::respond(id.as_str(), answer, args.reason.as_deref(), args.always, env)
 }
 
@@ -64,6 +78,9 @@ pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<Ex
 
 /// The id that `typed` stands for. A full id may be that of a request that is no longer open, which the daemon explains.
 fn id_of(typed: &str, dir: &DataDir) -> anyhow::Result<RequestId> {
+    if let Some(id) = numbers::request(dir, typed, clock::now())? {
+        return Ok(id);
+    }
     match RequestId::parse(typed) {
         Ok(id) => Ok(id),
         Err(_) => Ok(chosen(typed, dir)?.id),
@@ -72,6 +89,8 @@ fn id_of(typed: &str, dir: &DataDir) -> anyhow::Result<RequestId> {
 
 /// The open request that `typed` stands for.
 fn chosen(typed: &str, dir: &DataDir) -> anyhow::Result<Row> {
+    let numbered = numbers::request(dir, typed, clock::now())?;
+    let typed = numbered.as_ref().map_or(typed, RequestId::as_str);
     let mut rows: Vec<Row> = runtime()?.block_on(requests::all(dir))?;
     rows.retain(requests::is_open);
     if rows.is_empty() && !instance::is_running(dir)? {

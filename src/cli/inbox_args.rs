@@ -1,11 +1,25 @@
-//! The arguments of `murmur allow`, `murmur deny` and `murmur answer`.
+//! The arguments of `murmur inbox`, `murmur allow`, `murmur deny` and `murmur answer`.
 
 use clap::Args as ClapArgs;
+
+/// List everything that is waiting for you
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Lists approvals, questions, reached limits, failing heartbeats, unreadable rules, untrusted repositories and stuck
+agents, nearest deadline first. The number of a request works with allow, deny and answer, and stays the same.")]
+pub(crate) struct Inbox {
+    /// Keep running and show changes
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Print output as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 /// The arguments of both decisions.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Decision {
-    /// Request ID, a prefix of it, or last
+    /// Number in the inbox, request ID, a prefix of it, or last
     #[arg(value_name = "REQUEST")]
     pub(crate) id: String,
     /// Reason to tell the agent
@@ -14,6 +28,9 @@ pub(crate) struct Decision {
     /// Also add a rule for this call to the project's permissions.toml
     #[arg(long)]
     pub(crate) always: bool,
+    /// With --always, add the rule without asking
+    #[arg(long, requires = "always")]
+    pub(crate) yes: bool,
 }
 
 /// Allow a call that is waiting for you
@@ -42,7 +59,7 @@ pub(crate) struct Deny {
 /// Answer an agent's questions
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Give one ANSWER per question: a label, its number, several separated by commas, or your own text after =.
+Give one ANSWER per question: a label, its number, several separated by commas, or your own text (after = if it looks like a label).
 Without an ANSWER, asks each question in turn, on a terminal.
 
 Examples:
@@ -50,7 +67,7 @@ Examples:
   murmur answer k3v9x2ab 2 '=mock the clock'   answer two questions
   murmur answer last                           answer the latest questions, one by one")]
 pub(crate) struct AnswerQuestions {
-    /// Request ID, a prefix of it, or last
+    /// Number in the inbox, request ID, a prefix of it, or last
     #[arg(value_name = "REQUEST")]
     pub(crate) id: String,
     /// Answers in the order of the questions, or one JSON object

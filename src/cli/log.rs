@@ -1,37 +1,39 @@
 //! `murmur log`: shows the end of the journal, and follows it.
 
 mod follow;
+mod line;
 mod span;
+mod stat;
 
 use super::args::Log;
-use super::style::{Colors, Style, backend_of, plain_line, remarks, text_of};
+use super::heartbeat_name::{is_called, named, unknown};
+use super::style::Style;
 use super::user_env::UserEnv;
 use crate::daemon::client;
 use crate::daemon::status::waiting;
 use anyhow::{Context, bail};
-use derun::cli::span::span as lasting;
 use derun::cli::stdout::stdout;
-use jiff::SignedDuration;
-use jiff::tz::TimeZone;
+use line::{Form, Printer};
 use murmur_core::config::cron::Crons;
 use murmur_core::config::file::{File, Workspace};
-use murmur_core::config::heartbeat;
-use murmur_store::journal::entry::Entry;
+use murmur_core::config::heartbeat::{self, Cache};
 use murmur_store::journal::read::{self, Filter};
 use murmur_store::journal::tail::{Position, Tail};
 use murmur_store::journal::unfinished;
 use std::ffi::OsStr;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 use sys::error::Hinted;
 use sys::failure;
 use sys::paths::DataDir;
 use sys::text::Shown;
-use sys::{shell, spelling};
+use sys::{clock, shell, spelling};
 
-pub(super) use span::{count, since};
+pub(super) use span::{count, pattern, since, until};
+
+/// How many beats are shown unless told otherwise.
+const COUNT: usize = 20;
 
 pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
     // Creates the folder, so that there is something to follow.
@@ -41,20 +43,41 @@ pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     let workspace =
         args.workspace.as_ref().map(|path| path.canonicalize().or_else(|_| std::path::absolute(path)));
-    let filter = Filter {
+    let mut filter = Filter {
         workspace: workspace.transpose()?.map(|path| path.display().to_string()),
+        heartbeat: None,
         outcome: args.outcome.map(Into::into),
         since: args.since,
+        until: args.until,
+        text: args.grep.clone(),
     };
-    let printer = Printer { json: args.json, style: Style::of_stdout(), zone: TimeZone::system() };
+    if let Some(name) = &args.name {
+        (filter.workspace, filter.heartbeat) = meant(name, &dir, env)?;
+    }
+    if args.stat {
+        return stat::show(&dir, filter, Style::of_stdout());
+    }
+    let is_terminal = io::stdout().is_terminal();
+    let form = match (args.json, args.oneline, is_terminal) {
+        (true, ..) => Form::Json,
+        (_, true, _) => Form::OneLine,
+        (.., true) => Form::Table,
+        (.., false) => Form::Whole,
+    };
+    let mut printer = Printer::new(form, Style::of_stdout(), is_terminal);
     let mut out = Shown(stdout().lock());
     let unreadable = || format!("cannot read {}", dir.journal().display());
     // Follow from where the first read ended, so that no line is missed or repeated.
     let tail = Tail::from_end(dir.journal()).with_context(unreadable)?;
     let end = tail.position();
-    let selected = read::newest(&dir.journal(), Some(end), &filter, args.count).with_context(unreadable)?;
+    let count = args.count.unwrap_or(COUNT);
+    let selected = read::newest(&dir.journal(), Some(end), &filter, count).with_context(unreadable)?;
     let found = selected.found;
-    let whole = args.count > 0 && args.outcome.is_none() && args.since.is_none();
+    let whole = count > 0
+        && filter.outcome.is_none()
+        && filter.since.is_none()
+        && filter.until.is_none()
+        && filter.text.is_none();
     if let (true, Some(path), Some(workspace)) = (found.is_empty(), &args.workspace, &filter.workspace)
         // A workspace may have its first beat while it is followed.
         && !(args.follow && path.is_dir())
@@ -65,6 +88,7 @@ pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if found.is_empty() && !args.follow && !args.json {
         writeln!(out, "no beats to show; see: murmur status")?;
     }
+    printer.fit(found.iter().map(|found| &found.entry));
     for read::Found { entry, line } in &found {
         printer.print(&mut out, entry, line)?;
     }
@@ -77,6 +101,32 @@ pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
         super::runtime()?.block_on(follow::follow(&dir, tail, &filter, &printer, &mut out))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The workspace, and the heartbeat in it if only that one is meant, that `what` names.
+fn meant(
+    what: &Path,
+    dir: &DataDir,
+    env: &UserEnv,
+) -> anyhow::Result<(Option<String>, Option<Option<String>>)> {
+    // A configuration that can't be read has no names, but the journal has beats.
+    let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now()).map(|found| found.heartbeats);
+    let (known, typed) = (known.unwrap_or_default(), what.to_string_lossy());
+    if let Some(found) = named(&typed, &known, dir)? {
+        let name = found.name.as_deref().map(str::to_owned);
+        return Ok((Some(found.workspace.display().to_string()), Some(name)));
+    }
+    if what.is_dir() {
+        return Ok((Some(what.canonicalize()?.display().to_string()), None));
+    }
+    // One that isn't registered, or not any more.
+    let mut entries = read::entries(&dir.journal(), None, &Filter::default())?;
+    while let Some(found) = entries.next_entry(|_| true)? {
+        if is_called(&found.entry, &typed) {
+            return Ok((Some(found.entry.workspace), Some(found.entry.heartbeat)));
+        }
+    }
+    Err(unknown(&typed, &known).into())
 }
 
 /// Warns about lines that are not in the journal yet, with the reason.
@@ -140,47 +190,5 @@ fn refuse_unknown(typed: &Path, workspace: &str, dir: &DataDir, env: &UserEnv) -
             };
             bail!(failure!("{workspace} is not registered and not in the journal"; "{hint}"))
         }
-    }
-}
-
-struct Printer {
-    json: bool,
-    style: Style,
-    zone: TimeZone,
-}
-
-impl Printer {
-    fn print(&self, out: &mut impl Write, entry: &Entry, line: &[u8]) -> io::Result<()> {
-        if self.json {
-            out.write_all(line)?;
-            return out.write_all(b"\n");
-        }
-        // The line of a beat shows its start; the line of a stuck agent, when it was noticed.
-        let at = if entry.kind.is_beat() { entry.started() } else { entry.ended() };
-        let when = at.map_or_else(
-            || plain_line(&entry.ts),
-            |at| at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
-        );
-        let name =
-            entry.heartbeat.as_deref().map(|name| format!("::{}", plain_line(name))).unwrap_or_default();
-        let backend = backend_of(entry);
-        let took = Duration::from_millis(entry.duration_ms);
-        let seconds = match entry.kind.is_beat() {
-            true => format!("{:.1}s", took.as_secs_f64()),
-            false => {
-                lasting(SignedDuration::from_mins(i64::try_from(took.as_secs() / 60).unwrap_or_default()))
-            }
-        };
-        let text = text_of(entry.text().as_deref(), entry.stopped);
-        let kind = entry.kind.label().map(|label| format!("{label}: ")).unwrap_or_default();
-        let (style, workspace) = (self.style, plain_line(&entry.workspace));
-        let remarks = remarks(entry);
-        let line = format!(
-            "{}  {} {:>7}  {workspace}{name}{backend}  {kind}{remarks}{text}",
-            style.dim(when),
-            style.outcome_of(entry.outcome, entry.stopped),
-            seconds
-        );
-        writeln!(out, "{}", line.trim_end())
     }
 }

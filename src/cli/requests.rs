@@ -1,5 +1,6 @@
 //! `murmur permission list|respond` and `murmur question list|respond`: requests of agents, and a person's answers.
 
+mod diff;
 mod list;
 mod one_by_one;
 mod respond;
@@ -26,6 +27,7 @@ use sys::error::{Failure, Hinted};
 use sys::failure;
 use sys::paths::DataDir;
 use sys::unreadable::unreadable;
+pub(super) use text::paragraph;
 
 /// All waiting requests.
 pub(super) async fn all(dir: &DataDir) -> anyhow::Result<Vec<Row>> {

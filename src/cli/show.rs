@@ -25,6 +25,7 @@ use derun::session::Session;
 use derun::store::StoreError;
 use jiff::Timestamp;
 use lines::Lines;
+pub(super) use lines::took;
 use memchr::memchr;
 use murmur_agent::backend::dialect;
 use murmur_agent::event::Event;

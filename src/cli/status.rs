@@ -2,6 +2,7 @@
 
 mod detail;
 mod paused;
+mod table;
 
 use super::args::Status as Args;
 use super::heartbeat_name;
@@ -30,7 +31,7 @@ use murmur_store::journal::read::{Backward, Entries, Found, raw_workspace};
 use murmur_store::journal::unfinished;
 use murmur_store::limits;
 use std::collections::HashMap;
-use std::io::Write;
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -88,16 +89,7 @@ fn answers(dir: &DataDir) -> bool {
 /// Prints the status and returns whether a daemon is running.
 fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
     let now = clock::now();
-    let mut status = match instance::is_running(dir)? {
-        true => match super::runtime()?.block_on(client::status(dir)) {
-            Ok(status) => status,
-            // It may have ended while it was asked.
-            Err(_) if !instance::is_running(dir)? => from_files(dir, env, now)?,
-            Err(AskError::Silent(patience)) => bail!(Silent { pid_file: dir.pid(), patience }),
-            Err(error) => bail!(unanswered(&dir.pid(), &error)),
-        },
-        false => from_files(dir, env, now)?,
-    };
+    let mut status = super::runtime()?.block_on(current(dir, env, now))?;
     // Don't suggest adding a heartbeat while existing ones can't be read.
     let advises = status.problems.is_empty();
     if dir.root().exists()
@@ -133,7 +125,8 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
     } else {
         let mut text = Vec::new();
         paused::print(&mut text, &status.paused, env, now)?;
-        print(&mut text, &status, advises, &mut trust, (env, now))?;
+        let is_short = io::stdout().is_terminal() && !args.verbose;
+        print(&mut text, &status, advises, &mut trust, (env, now), is_short)?;
         if args.name.is_some() {
             status.heartbeats.iter().try_for_each(|heartbeat| detail::settings(&mut text, heartbeat))?;
         }
@@ -142,8 +135,22 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
     Ok(status.daemon.is_some())
 }
 
+/// The status: from the daemon, or from files if none runs.
+pub(super) async fn current(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<Status> {
+    if !instance::is_running(dir)? {
+        return from_files(dir, env, now).await;
+    }
+    match client::status(dir).await {
+        Ok(status) => Ok(status),
+        // It may have ended while it was asked.
+        Err(_) if !instance::is_running(dir)? => from_files(dir, env, now).await,
+        Err(AskError::Silent(patience)) => bail!(Silent { pid_file: dir.pid(), patience }),
+        Err(error) => bail!(unanswered(&dir.pid(), &error)),
+    }
+}
+
 /// The status without a daemon, from files.
-fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<Status> {
+async fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<Status> {
     let mut state = Heartbeats::default();
     state.set_pauses(pauses::read(dir));
     let denied = rule_files::problems(dir, &env.settings_dir()?);
@@ -202,7 +209,7 @@ fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<St
         unfinished::waiting(dir).with_context(|| format!("cannot read {}", dir.reserve().display()))?;
     let live_agents =
         discover::live(&dir.hosts()).with_context(|| format!("cannot read {}", dir.hosts().display()))?;
-    let asked = super::runtime()?.block_on(requests::without_daemon(dir));
+    let asked = requests::without_daemon(dir).await;
     let requests = asked.iter().filter(|row| requests::is_open(row)).count();
     let waiting_reason = match waiting_lines {
         0 => {
@@ -267,13 +274,14 @@ pub(super) fn waits(dir: &DataDir) -> Option<String> {
     append::problem(&dir.journal()).map(|problem| problem.line())
 }
 
-/// `advises` is whether to suggest creating a heartbeat if there is none.
+/// `advises` is whether to suggest creating a heartbeat if there is none, and `is_short` whether heartbeats have one line.
 fn print(
     out: &mut impl Write,
     status: &Status,
     advises: bool,
     trust: &mut Workspaces,
     (env, now): (&UserEnv, Timestamp),
+    is_short: bool,
 ) -> anyhow::Result<()> {
     let style = Style::of_stdout();
     // Nothing else helps while every call is denied.
@@ -321,6 +329,9 @@ fn print(
     if status.heartbeats.is_empty() {
         let advice = if advises { "; create one with: murmur init PATH" } else { "" };
         writeln!(out, "no heartbeats{advice}")?;
+    }
+    if is_short && !status.heartbeats.is_empty() {
+        return Ok(table::print(out, style, &status.heartbeats, status.daemon.is_some(), now)?);
     }
     for heartbeat in &status.heartbeats {
         detail::print(out, style, heartbeat, status.daemon.is_some(), now)?;

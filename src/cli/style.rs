@@ -13,6 +13,8 @@ pub(super) trait Colors {
     fn outcome(self, kind: Kind) -> String;
     /// The outcome; a stopped beat did not fail.
     fn outcome_of(self, kind: Kind, stopped: bool) -> String;
+    /// `text` in the color of the outcome of `entry`.
+    fn painted_as(self, entry: &Entry, text: &str) -> String;
     /// The severity of a finding, padded to the longest.
     fn level(self, level: Level) -> String;
     /// The health of an agent.
@@ -21,18 +23,15 @@ pub(super) trait Colors {
 
 impl Colors for Style {
     fn outcome(self, kind: Kind) -> String {
-        let code = match kind {
-            Kind::Ok => "32",
-            Kind::Attention => "33",
-            Kind::Error => "31",
-            Kind::Limited => "36",
-            Kind::Skipped => "2",
-        };
-        self.paint(code, format_args!("{kind:<9}"))
+        self.paint(code(kind), format_args!("{kind:<9}"))
     }
 
     fn outcome_of(self, kind: Kind, stopped: bool) -> String {
-        if stopped { self.paint("33", format_args!("{:<9}", "stopped")) } else { self.outcome(kind) }
+        if stopped { self.paint(STOPPED, format_args!("{:<9}", "stopped")) } else { self.outcome(kind) }
+    }
+
+    fn painted_as(self, entry: &Entry, text: &str) -> String {
+        self.paint(if entry.stopped { STOPPED } else { code(entry.outcome) }, text)
     }
 
     fn level(self, level: Level) -> String {
@@ -53,6 +52,24 @@ impl Colors for Style {
         };
         self.paint(code, health.word())
     }
+}
+
+/// The color of a stopped beat.
+const STOPPED: &str = "33";
+
+fn code(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Ok => "32",
+        Kind::Attention => "33",
+        Kind::Error => "31",
+        Kind::Limited => "36",
+        Kind::Skipped => "2",
+    }
+}
+
+/// The outcome of `entry` in a word.
+pub(super) fn word(entry: &Entry) -> &'static str {
+    if entry.stopped { "stopped" } else { entry.outcome.word() }
 }
 
 /// The text of a beat. The outcome already says that it was stopped.

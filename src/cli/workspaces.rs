@@ -7,8 +7,8 @@ use super::init::{checked_schedule, refuse_broad, refuse_other};
 use super::requests::only_people;
 use super::style::plain_line;
 use super::user_env::UserEnv;
-use crate::daemon::approved;
 use crate::daemon::heartbeats::approve_hint;
+use crate::daemon::{approved, pauses};
 use anyhow::{Context, bail};
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
@@ -160,6 +160,7 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let problems = loaded.problems.iter().chain(&loaded.warnings).chain(&loaded.ahead);
     let problems: Vec<String> = problems.map(Hinted::line).collect();
     let mut trust = Trust::of(&dir, &env.home());
+    let pauses = pauses::read(&dir);
     let mut out = Shown(stdout().lock());
     if args.json {
         let heartbeats: Vec<_> = loaded
@@ -194,7 +195,15 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     for heartbeat in &loaded.heartbeats {
         let schedule = heartbeat.timing();
-        writeln!(out, "{}  {schedule}", heartbeat.id)?;
+        let name = plain_line(&heartbeat.title);
+        let name = if heartbeat.workspace.ends_with(&name) { String::new() } else { format!("  ({name})") };
+        writeln!(out, "{}  {schedule}{name}", heartbeat.id)?;
+        if !heartbeat.is_enabled() {
+            writeln!(out, "  disabled: \"enabled\" is false")?;
+        }
+        if pauses.of(&heartbeat.id).is_some_and(|pause| pause.is_active(now)) {
+            writeln!(out, "  paused; to resume, run: murmur resume {}", shell::word(heartbeat.id.as_str()))?;
+        }
         if heartbeat.unedited {
             writeln!(out, "  not edited yet; edit {}", heartbeat.file.display())?;
         }

@@ -115,6 +115,51 @@ fn filters_apply_before_n() {
 }
 
 #[test]
+fn a_name_or_a_folder_selects_beats_and_grep_their_texts() {
+    let env = Env::new();
+    journal(&env);
+    // Unregistered heartbeats have the names that the journal gives them.
+    assert_snapshot!(env.run(["log", "--name", "site::nightly"]), @"
+    [WHEN]  ok [S]  [ENV]/site::nightly
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["log", "--name", "site"]), @"
+    [WHEN]  ok [S]  [ENV]/site
+    [WHEN]  error [S]  [ENV]/site  HEARTBEAT.md not found
+    [WHEN]  ok [S]  [ENV]/site::nightly
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["log", "--name", "blog", "--grep", "fail(ing|ed)"]), @"
+    [WHEN]  attention [S]  [ENV]/blog  2 tests failing in auth.test.ts
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["log", "--grep", "TESTS"]), @"
+    no beats to show; see: murmur status
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["log", "--until", "2026-02-03T10:31:00Z"]), @"
+    [WHEN]  ok [S]  [ENV]/site
+    [WHEN]  attention [S]  [ENV]/blog  2 tests failing in auth.test.ts
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["log", "--name", "nope"]), @r#"
+    | error: no heartbeat or workspace "nope"
+    | hint: see: murmur list
+    [exit 1]
+    "#);
+    assert_snapshot!(env.run(["log", "--grep", "("]), @r#"
+    | error: --grep "(" is not a regular expression
+    | hint: put \ before each of . ( ) [ ] { } + * ? | ^ $ that stands for itself; see: murmur log --help
+    [exit 2]
+    "#);
+    assert_snapshot!(env.run(["log", "--stat", "--json"]), @"
+    | error: --stat cannot be combined with --json
+    | hint: remove one of them; see: murmur log --help
+    [exit 2]
+    ");
+}
+
+#[test]
 fn an_unknown_workspace_is_an_error() {
     let env = Env::new();
     assert_snapshot!(env.run(["log", "--workspace", "nope"]), @"

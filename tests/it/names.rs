@@ -187,7 +187,7 @@ fn a_shell_is_offered_names_and_ids() {
     env.register(&[&site]);
     env.murmur(["capture", "run", "--session-id", "build", "--", "true"]).assert().success();
     let offered = |words: &[&str]| env.murmur([&["offer", "--"], words].concat()).quiet();
-    assert_eq!(offered(&["beat", ""]), "Night Watch\nnightly\nsite\n");
+    assert_eq!(offered(&["beat", ""]), "Night Watch\nnightly\nsite\nsite::nightly\n");
     assert_eq!(offered(&["pause", "n"]), "nightly\n");
     assert_eq!(offered(&["pause", "l"]), "last\n");
     assert_eq!(offered(&["capture", "show", "b"]), "build\n");

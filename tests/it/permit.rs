@@ -9,6 +9,7 @@ mod closed;
 mod defer;
 mod flipped;
 mod guard;
+mod inbox;
 mod intruder;
 mod manager;
 mod patience;

@@ -233,3 +233,17 @@ fn a_state_root_that_is_not_a_folder_is_an_error() {
     [exit 1]
     ");
 }
+
+#[test]
+fn a_beats_capture_is_listed_with_its_heartbeat_and_outcome() {
+    let env = Env::new();
+    env.workspace("site", "Do it.");
+    env.run(["beat", "site"]);
+    env.murmur(["capture", "run", "--session-id", "build", "--", "true"]).assert().success();
+    let listed = env.run(["capture", "list"]);
+    let last: Vec<&str> =
+        listed.lines().skip(1).map(|line| line.split("  ").last().unwrap().trim()).collect();
+    assert_eq!(last, ["true", "site: ok", "[exit 0]"], "{listed}");
+    let object = env.murmur(["capture", "list", "--json"]).json();
+    assert!(object["sessions"][1]["command"][0].as_str().unwrap().ends_with("claude"), "{object}");
+}

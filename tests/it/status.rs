@@ -11,6 +11,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
 use crate::env::{Env, fixture};
+use crate::log::terminal::on_a_terminal;
 
 /// A workspace that has run, one that hasn't, a named heartbeat, an invalid one, and a deleted one.
 fn configured(env: &Env) {
@@ -37,6 +38,27 @@ fn every_heartbeat_is_shown_with_its_problem() {
     let env = Env::new();
     configured(&env);
     assert_snapshot!("status", env.run(["status"]));
+}
+
+#[test]
+fn a_terminal_shows_one_line_per_heartbeat_and_problems_first() {
+    let env = Env::new();
+    configured(&env);
+    env.run(["pause", "nightly"]);
+    let shown = on_a_terminal(env.murmur(["status"]).set("NO_COLOR", "1"));
+    let (_, table) = shown.split_once("\n\n").unwrap();
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    // Where a path is cut depends on its length.
+    let root = env.root().to_str().unwrap();
+    let lines: Vec<&str> = table.lines().map(|line| line.split(root).next().unwrap().trim_end()).collect();
+    assert_snapshot!(lines.join("\n"), @"
+    blog      problem
+    gone      problem
+    The site  attention  [SPAN] ago    ATTENTION: the backup is 9 days old.
+    nightly   paused
+
+    for details, run: murmur status -v
+    ");
 }
 
 #[test]

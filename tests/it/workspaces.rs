@@ -34,8 +34,8 @@ fn a_workspace_is_added_once_and_listed_with_its_named_heartbeats() {
     ");
     assert_snapshot!(env.run(["workspaces", "list"]), @r#"
     [ENV]/site  every 1h30m
-    [ENV]/site::heartbeats/nightly/HEARTBEAT.md  cron 0 3 * * * Europe/Berlin
-    [ENV]/site::heartbeats/typo/HEARTBEAT.md  every 1h30m
+    [ENV]/site::heartbeats/nightly/HEARTBEAT.md  cron 0 3 * * * Europe/Berlin  (nightly)
+    [ENV]/site::heartbeats/typo/HEARTBEAT.md  every 1h30m  (typo)
       problem: [ENV]/site/heartbeats/typo/HEARTBEAT.md:2:1: key "intervall" is not known; did you mean "interval"?
     [exit 0]
     "#);

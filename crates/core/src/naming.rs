@@ -45,7 +45,7 @@ impl Kind {
         match self {
             Self::Heartbeat => "see: murmur list",
             Self::Agent => "see: murmur agent list",
-            Self::Request => "see: murmur permission list, murmur question list",
+            Self::Request => "see: murmur inbox",
             Self::Capture => "see: murmur capture list",
             Self::Beat => "see: murmur log",
         }
@@ -119,7 +119,11 @@ pub fn find(
         found => return Err(several(found, "are called")),
     }
     if typed == LAST {
-        return last.map(Some).ok_or_else(|| failure!("there is no {noun} yet").hint(kind.see()));
+        let none = || match kind {
+            Kind::Request => failure!("no request is waiting"),
+            _ => failure!("there is no {noun} yet"),
+        };
+        return last.map(Some).ok_or_else(|| none().hint(kind.see()));
     }
     let begins = |candidate: &Candidate| match kind {
         Kind::Heartbeat => false,

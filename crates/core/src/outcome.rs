@@ -19,15 +19,23 @@ pub enum Kind {
     Skipped,
 }
 
-impl std::fmt::Display for Kind {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.pad(match self {
+impl Kind {
+    /// The outcome in a word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
             Self::Ok => "ok",
             Self::Attention => "attention",
             Self::Error => "error",
             Self::Limited => "limited",
             Self::Skipped => "skipped",
-        })
+        }
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.pad(self.word())
     }
 }
 

@@ -3,13 +3,15 @@
 //! The crate comfy-table would only replace the padding: it wraps cells, while this table drops whole columns by
 //! importance and shortens paths at the front.
 
+pub(super) use super::super::fitted::cut;
+use super::super::fitted::take;
 use super::super::reported::in_background;
 use super::super::style::{Colors, Style, plain_line};
 use crate::agents::{Agent, Source};
 use jiff::Timestamp;
 use std::borrow::Cow;
 use std::time::Duration;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 const HEAD: [&str; 9] =
     ["AGENT", "STATE", "TOOL", "LAST ACTION", "TASK", "BRANCH", "WORKSPACE", "AGE", "HEALTH"];
@@ -157,17 +159,6 @@ fn joined(row: &[String; 9], widths: &Widths) -> String {
     line
 }
 
-/// Shortens `text` to `width` columns; `…` marks the cut.
-pub(super) fn cut(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let mut room = width.saturating_sub(1);
-    let kept = text.chars().take_while(|c| take(&mut room, *c));
-    let kept: String = kept.collect();
-    if width == 0 { String::new() } else { format!("{kept}…") }
-}
-
 /// Shortens `text` at the front.
 fn cut_front(text: &str, width: usize) -> String {
     if text.width() <= width {
@@ -176,13 +167,6 @@ fn cut_front(text: &str, width: usize) -> String {
     let mut room = width.saturating_sub(1);
     let kept: Vec<char> = text.chars().rev().take_while(|c| take(&mut room, *c)).collect();
     if width == 0 { String::new() } else { std::iter::once('…').chain(kept.into_iter().rev()).collect() }
-}
-
-/// Subtracts the width of `c` from `room` if it fits.
-fn take(room: &mut usize, c: char) -> bool {
-    let left = room.checked_sub(c.width().unwrap_or(0));
-    *room = left.unwrap_or(*room);
-    left.is_some()
 }
 
 /// An age in its largest unit.

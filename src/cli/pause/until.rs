@@ -49,7 +49,7 @@ fn read(text: &str, now: &Zoned) -> Option<Timestamp> {
 }
 
 /// Parses `18:00`, `18:00:30` or `9:00`. jiff alone also reads `18`, which could be an hour or a day, and dates with times.
-fn time_of_day(text: &str) -> Option<Time> {
+pub(in crate::cli) fn time_of_day(text: &str) -> Option<Time> {
     let is_time = |letter: char| letter.is_ascii_digit() || letter == ':';
     if !text.contains(':') || !text.chars().all(is_time) {
         return None;

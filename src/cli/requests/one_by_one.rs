@@ -80,16 +80,27 @@ fn permission(dir: &DataDir, row: &Row) -> anyhow::Result<Reply> {
         let Some(typed) = prompt("allow it? [y]es, [n]o, [a]lways, ne[v]er, [s]kip, [q]uit: ")? else {
             return Ok(Reply::Quit);
         };
-        let (verdict, always) = match typed.to_lowercase().as_str() {
+        let (decision, always) = match typed.to_lowercase().as_str() {
             "y" | "yes" => (Answer::Allow, false),
             "n" | "no" => (Answer::Deny, false),
             "a" | "always" => (Answer::Allow, true),
             "v" | "never" => (Answer::Deny, true),
             "" | "s" | "skip" => return Ok(Reply::Skipped),
             "q" | "quit" => return Ok(Reply::Quit),
-            _ => continue,
+            _ => {
+                writeln!(stdout(), "{typed:?} is not one of the choices; type y, n, a, v, s or q")?;
+                continue;
+            }
         };
-        let response = json!({ "id": row.id.as_str(), "verdict": verdict.word(), "always": always });
+        let mut response = json!({ "id": row.id.as_str(), "verdict": decision.word(), "always": always });
+        if decision == Answer::Deny {
+            let Some(reason) = prompt("reason for the agent; empty gives none: ")? else {
+                return Ok(Reply::Quit);
+            };
+            if !reason.is_empty() {
+                response["reason"] = reason.into();
+            }
+        }
         give(dir, response)?;
         return Ok(Reply::Answered);
     }
@@ -97,29 +108,32 @@ fn permission(dir: &DataDir, row: &Row) -> anyhow::Result<Reply> {
 
 fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Reply> {
     let Ok(asked) = QuestionSet::parse(&row.input) else { return Ok(Reply::Skipped) };
-    loop {
-        let mut answers = Map::new();
-        for (index, question) in asked.questions().iter().enumerate() {
-            let several =
-                if question.multi_select { "numbers or labels, with commas" } else { "a number or a label" };
-            let own = if question.options.is_empty() { "" } else { ", or a text of your own" };
-            let what = if question.options.is_empty() { "a text" } else { several };
-            let Some(typed) = prompt(&format!("q{}: {what}{own}; empty skips: ", index + 1))? else {
+    let mut answers = Map::new();
+    for (index, question) in asked.questions().iter().enumerate() {
+        let several =
+            if question.multi_select { "numbers or labels, with commas" } else { "a number or a label" };
+        let what = match question.options.is_empty() {
+            true => "a text".to_owned(),
+            false => format!("{several}, or a text of your own"),
+        };
+        let answer = loop {
+            let Some(typed) = prompt(&format!("q{}: {what}; empty skips: ", index + 1))? else {
                 return Ok(Reply::Quit);
             };
             if typed.is_empty() {
                 return Ok(Reply::Skipped);
             }
-            answers.insert(format!("q{}", index + 1), question.typed(&typed));
-        }
-        // Report mistakes here, where they can be corrected.
-        if let Err(error) = asked.answers(&Value::Object(answers.clone())) {
-            writeln!(stdout(), "{}", error.line())?;
-            continue;
-        }
-        give(dir, json!({ "id": row.id.as_str(), "answers": answers }))?;
-        return Ok(Reply::Answered);
+            let answer = question.typed(&typed);
+            // Report mistakes here, where only this answer is given again.
+            match asked.check(index, &answer) {
+                Ok(()) => break answer,
+                Err(error) => writeln!(stdout(), "{}", error.line())?,
+            }
+        };
+        answers.insert(format!("q{}", index + 1), answer);
     }
+    give(dir, json!({ "id": row.id.as_str(), "answers": answers }))?;
+    Ok(Reply::Answered)
 }
 
 /// Sends an answer; reports a rejection and continues.

@@ -3,8 +3,9 @@
 use super::super::runtime;
 use super::super::style::plain_line;
 use super::super::user_env::UserEnv;
+use super::text::input;
 use super::{answer, data_dir, only_people};
-use crate::daemon::broker::Row;
+use crate::daemon::broker::{Kind, Row};
 use derun::cli::stdout::stdout;
 use murmur_core::permit::question::EXAMPLE;
 use murmur_core::permit::request::RequestId;
@@ -60,7 +61,7 @@ pub(in crate::cli) fn respond_question(id: &str, answers: &str, env: &UserEnv) -
             "" => failure!("no answer given"),
             _ => failure!("the answers are not JSON: {answers:?}"),
         };
-        failure.hint(EXAMPLE)
+        failure.hint(format!("run: murmur answer {id} ANSWER ..., or {EXAMPLE}"))
     })?;
     let response = json!({ "id": id.as_str(), "answers": answers });
     let row = runtime()?.block_on(answer(&data_dir(env)?, response))?;
@@ -70,6 +71,12 @@ pub(in crate::cli) fn respond_question(id: &str, answers: &str, env: &UserEnv) -
 /// Says what was answered, `word`.
 pub(in crate::cli) fn report(row: &Row, word: &str) -> anyhow::Result<ExitCode> {
     let goes_on = if row.state == "deferred" { "; its beat continues soon" } else { "" };
-    writeln!(stdout(), "{word} {} for {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
+    let mut out = stdout().lock();
+    writeln!(out, "{word} {} for {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
+    if row.kind == Kind::Permission {
+        for line in input(row).lines() {
+            writeln!(out, "    {line}")?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,7 @@
 //! Formats a request for people: complete, and without terminal control characters.
 
 use super::super::style::{Style, plain_line};
+use super::diff;
 use crate::daemon::broker::{Kind, Row};
 use jiff::Timestamp;
 use std::io::{self, Write};
@@ -8,7 +9,12 @@ use std::time::Duration;
 use sys::text::{lookalikes, shown};
 
 /// Writes `row` as a paragraph.
-pub(super) fn paragraph(out: &mut impl Write, style: Style, row: &Row, now: Timestamp) -> io::Result<()> {
+pub(in crate::cli) fn paragraph(
+    out: &mut impl Write,
+    style: Style,
+    row: &Row,
+    now: Timestamp,
+) -> io::Result<()> {
     let (agent, workspace) = (plain_line(&row.agent), plain_line(&row.workspace.display().to_string()));
     let agent = if agent.is_empty() { "an agent without a name" } else { &agent };
     writeln!(out, "{}  {}  {agent} in {workspace}", style.bold(&row.id), plain_line(&row.tool))?;
@@ -30,7 +36,7 @@ pub(super) fn paragraph(out: &mut impl Write, style: Style, row: &Row, now: Time
 }
 
 /// The complete input of the call.
-fn input(row: &Row) -> String {
+pub(super) fn input(row: &Row) -> String {
     if row.kind == Kind::Question {
         return super::one_by_one::questions_text(row);
     }
@@ -42,7 +48,8 @@ fn input(row: &Row) -> String {
             let more = more.map(|(name, value)| format!("\n{name}: {value}"));
             shown(&format!("{command}{}", more.collect::<String>()))
         }
-        None => shown(&serde_json::to_string_pretty(&row.input).unwrap_or_default()),
+        None => diff::of(&row.input)
+            .unwrap_or_else(|| shown(&serde_json::to_string_pretty(&row.input).unwrap_or_default())),
     }
 }
 

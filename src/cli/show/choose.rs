@@ -1,7 +1,7 @@
 //! Which run a person means.
 
 use super::super::capture;
-use super::super::heartbeat_name::{named, unknown};
+use super::super::heartbeat_name::{is_called, named, unknown};
 use super::super::style::plain_line;
 use super::super::user_env::UserEnv;
 use derun::cli::captures;
@@ -12,7 +12,6 @@ use murmur_core::naming::{self, Candidate, Kind, LAST};
 use murmur_store::journal::entry::Entry;
 use murmur_store::journal::read::{Backward, Entries};
 use murmur_store::journal::unfinished;
-use std::ffi::OsStr;
 use std::path::Path;
 use sys::paths::DataDir;
 use sys::watch::{Place, Watch};
@@ -58,11 +57,7 @@ pub(super) fn choose(what: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result
         return Ok(run.into());
     }
     // A workspace that isn't registered, or not any more.
-    let is_called = |entry: &Entry| {
-        let folder = Path::new(&entry.workspace).file_name().and_then(OsStr::to_str);
-        folder == Some(what) || entry.heartbeat.as_deref() == Some(what)
-    };
-    if let Some(run) = newest(dir, None, is_called)? {
+    if let Some(run) = newest(dir, None, |entry| is_called(entry, what))? {
         return Ok(run.into());
     }
     // One that can't be read is reported as such.

@@ -119,7 +119,7 @@ fn printed(output: &str) -> String {
 }
 
 /// A duration in milliseconds: `34ms`, `1.2s` or `3m 5s`.
-fn took(ms: u64) -> String {
+pub(in crate::cli) fn took(ms: u64) -> String {
     match ms {
         0..1000 => return format!("{ms}ms"),
         1000..60_000 => return format!("{}.{}s", ms / 1000, ms % 1000 / 100),

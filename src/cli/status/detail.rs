@@ -97,8 +97,23 @@ pub(super) fn settings(out: &mut impl Write, heartbeat: &HeartbeatStatus) -> std
     Ok(())
 }
 
+/// What a person should do about the heartbeat first.
+pub(super) fn hint_of(heartbeat: &HeartbeatStatus) -> Option<String> {
+    let workspace = heartbeat.workspace.as_ref();
+    let request = heartbeat.waits_for.as_ref().map(|id| format!("request {id}; see: murmur inbox"));
+    let unapproved = heartbeat.name.as_deref().filter(|_| !heartbeat.approved);
+    let edit = || format!("edit {}", file_of(workspace, heartbeat.name.as_deref()).display());
+    heartbeat
+        .problem
+        .clone()
+        .or(request)
+        .or_else(|| unapproved.map(|name| approve_hint(workspace, name)))
+        .or_else(|| heartbeat.unedited.then(edit))
+        .or_else(|| heartbeat.notices.first().cloned())
+}
+
 /// What holds the heartbeat when it is due `next`.
-fn held_at<'a>(heartbeat: &'a HeartbeatStatus, next: &str) -> Option<&'a HeldStatus> {
+pub(super) fn held_at<'a>(heartbeat: &'a HeartbeatStatus, next: &str) -> Option<&'a HeldStatus> {
     let at = |text: &str| text.parse::<Timestamp>().ok();
     heartbeat.held.as_ref().filter(|held| at(next) <= at(&held.until))
 }

@@ -26,16 +26,15 @@ pub(crate) fn on_a_terminal(run: Run) -> String {
 #[test]
 fn outcomes_are_colored_on_a_terminal() {
     let env = Env::new();
-    super::journal(&env);
-    assert_snapshot!(on_a_terminal(env.murmur(["log", "-n", "4"])), @"
-    ^[[2m[WHEN]^[[0m  ^[[33mattention^[[0m [S]  [ENV]/blog  2 tests failing in auth.test.ts
-    ^[[2m[WHEN]^[[0m  ^[[31merror    ^[[0m [S]  [ENV]/site  HEARTBEAT.md not found
-    ^[[2m[WHEN]^[[0m  ^[[32mok       ^[[0m [S]  [ENV]/site::nightly
-    ^[[2m[WHEN]^[[0m  ^[[32mok       ^[[0m [S]  [ENV]/blog
+    costly(&env);
+    assert_snapshot!(on_a_terminal(env.murmur(["log"])), @"
+    ^[[2m0193a1b2-c3d4-70  2025-02-03^[[0m  site::nightly  ^[[32mok       ^[[0m [S]  $0.04
+    ^[[2m0193a1b2-c3d4-7a  2025-02-03^[[0m  site           ^[[33mattention^[[0m  2m5s  $1.50  Two tests…
     ");
+    super::journal(&env);
     let site = env.root().join("site");
     env.configure(&serde_json::json!({ "workspaces": [{ "path": site, "interval": "1h" }] }).to_string());
-    assert_snapshot!(on_a_terminal(env.murmur(["status"])), @"
+    assert_snapshot!(on_a_terminal(env.murmur(["status", "-v"])), @"
     murmur is not running; start it with: murmur start
 
     ^[[1msite^[[0m  ^[[2m[ENV]/site^[[0m
@@ -60,9 +59,78 @@ fn outcomes_are_colored_on_a_terminal() {
 fn no_color_and_a_dumb_terminal_get_plain_text() {
     let env = Env::new();
     super::journal(&env);
-    let plain = String::from_utf8(env.murmur(["log"]).output().stdout).unwrap();
-    assert!(!plain.contains('\u{1b}'));
-    assert_eq!(on_a_terminal(env.murmur(["log"]).set("NO_COLOR", "1")), plain);
+    let plain = on_a_terminal(env.murmur(["log"]).set("NO_COLOR", "1"));
+    assert!(!plain.contains("^["));
     assert_eq!(on_a_terminal(env.murmur(["log"]).set("TERM", "dumb")), plain);
     assert_ne!(on_a_terminal(env.murmur(["log"]).set("NO_COLOR", "")), plain);
+}
+
+/// A journal with a costly beat, and one that says more than a line can show.
+fn costly(env: &Env) {
+    let line = |at: &str, outcome: &str, more: &str| {
+        let start =
+            format!(r#""ts":"2025-02-03T{at}Z","workspace":"/srv/site","outcome":"{outcome}","durationMs":"#);
+        format!("{{{start}{more}}}\n")
+    };
+    let first = line(
+        "10:00:00",
+        "ok",
+        r#"8200,"beat":"0193a1b2-c3d4-7000-8000-000000000001","costUsd":0.0421,"heartbeat":"nightly""#,
+    );
+    let second = line(
+        "11:00:00",
+        "attention",
+        r#"125000,"beat":"0193a1b2-c3d4-7abc-9000-000000000002","costUsd":1.5,"summary":"Two tests fail:\u001b[31m auth.test.ts, which expects a token, and login.test.ts""#,
+    );
+    std::fs::write(env.create_data().join("heartbeats.jsonl"), first + &second).unwrap();
+}
+
+#[test]
+fn a_beat_is_one_line_that_fits_the_terminal() {
+    let env = Env::new();
+    costly(&env);
+    let shown = on_a_terminal(env.murmur(["log"]).set("NO_COLOR", "1"));
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    assert_snapshot!(shown, @"
+    0193a1b2-c3d4-70  2025-02-03  site::nightly  ok [S]  $0.04
+    0193a1b2-c3d4-7a  2025-02-03  site           attention  2m5s  $1.50  Two tests…
+    ");
+    let shown = on_a_terminal(env.murmur(["log", "--oneline"]).set("NO_COLOR", "1"));
+    assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    assert_snapshot!(shown, @"
+    0193a1b2-c3d4-70 ok        site::nightly
+    0193a1b2-c3d4-7a attention site: Two tests fail:[31m auth.test.ts, which…
+    ");
+    // Elsewhere, nothing is cut.
+    assert_snapshot!(env.run(["log", "--oneline"]), @"
+    0193a1b2-c3d4-70 ok        site::nightly
+    0193a1b2-c3d4-7a attention site: Two tests fail:[31m auth.test.ts, which expects a token, and login.test.ts
+    [exit 0]
+    ");
+}
+
+#[test]
+fn the_sums_of_each_heartbeat_are_shown() {
+    let env = Env::new();
+    super::journal(&env);
+    assert_snapshot!(env.run(["log", "--stat", "--since", "2026-02-01"]), @"
+    HEARTBEAT      RUNS  MEDIAN  COST  LAST OUTCOMES
+    blog              2 [S]        !.
+    site              2 [S]        .E
+    site::nightly     1  1m 30s        .
+
+    . ok  ! attention  E error  L limited  s skipped  x stopped
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["log", "--stat", "--name", "nightly"]), @"
+    HEARTBEAT      RUNS  MEDIAN  COST  LAST OUTCOMES
+    site::nightly     1  1m 30s        .
+
+    . ok  ! attention  E error  L limited  s skipped  x stopped
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["log", "--stat", "--until", "2025-01-01"]), @"
+    no beats to show; see: murmur status
+    [exit 0]
+    ");
 }

@@ -32,6 +32,7 @@ fn a_call_that_a_person_allows_runs() {
     let (said, line, told) = answered(&env, &["allow"]);
     assert_snapshot!(said, @"
     allowed Bash for [AGENT]
+        git push
     [exit 0]
     ");
     assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(null)));
@@ -50,7 +51,7 @@ fn a_request_is_named_by_the_beginning_of_its_id_or_as_the_last() {
         let row = env.opened();
         let name = if by == 0 { "last" } else { &text(&row, "id")[..by] };
         let said = env.run([command, name]);
-        assert_eq!(said, format!("{word} Bash of {}\n[exit 0]", text(&row, "agent")));
+        assert_eq!(said, format!("{word} Bash of {}\n    git push\n[exit 0]", text(&row, "agent")));
         line(beat);
         assert_eq!(env.only_tool_result().ran(), command == "allow");
         daemon.stop();
@@ -63,6 +64,7 @@ fn a_call_that_a_person_denies_does_not_run_and_the_agent_is_told_why() {
     let (said, line, told) = answered(&env, &["deny", "--reason", "not on a Friday"]);
     assert_snapshot!(said, @"
     denied Bash for [AGENT]
+        git push
     [exit 0]
     ");
     assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(["Bash"])));

@@ -122,6 +122,7 @@ fn a_beat_resumes_with_its_answer_after_a_killed_daemon() {
     let mut events = env.events();
     assert_snapshot!(put_off.respond(&["allow"]), @"
     allowed Bash for [AGENT]; its beat continues soon
+        git push
     [exit 0]
     ");
     assert_snapshot!(put_off.respond(&["deny"]).replace(&put_off.id, "[REQUEST]"), @"

@@ -101,9 +101,9 @@ fn an_invalid_answer_is_rejected_with_the_choices_and_the_agent_still_waits() {
     | error: the answers are not a JSON object
     | hint: write the question and its answer as JSON, such as '{"q1": 1}'
     | error: the answers are not JSON: "{"
-    | hint: write the question and its answer as JSON, such as '{"q1": 1}'
+    | hint: run: murmur answer [REQUEST] ANSWER ..., or write the question and its answer as JSON, such as '{"q1": 1}'
     | error: no answer given
-    | hint: write the question and its answer as JSON, such as '{"q1": 1}'
+    | hint: run: murmur answer [REQUEST] ANSWER ..., or write the question and its answer as JSON, such as '{"q1": 1}'
     "#);
     let permission = env.run(["permission", "respond", text(&row, "id"), "allow"]);
     assert_snapshot!(permission.replace(text(&row, "id"), "[REQUEST]"), @r#"
@@ -289,7 +289,7 @@ fn answers_are_words_in_the_order_of_the_questions() {
     let id = text(&row, "id");
     assert_snapshot!([say(&["zzz", "1"]), say(&[id, "1"]), say(&[id, "1", "2", "3"]), say(&[id])].join("\n"), @r#"
     | error: no request "zzz"
-    | hint: see: murmur permission list, murmur question list
+    | hint: see: murmur inbox
     [exit 1]
     | error: q2 ("Which days?") has no answer
     | hint: write one or a list of "Monday" (1), "Friday" (2), or {"other": "your own text"}
@@ -309,8 +309,8 @@ fn answers_are_words_in_the_order_of_the_questions() {
     let told = env.only_tool_result().text;
     assert!(told.contains(r#""Which one?"="C, perhaps", "Which days?"="Friday, Monday""#), "{told}");
     assert_snapshot!(say(&["last", "1"]), @"
-    | error: there is no request yet
-    | hint: see: murmur permission list, murmur question list
+    | error: no request is waiting
+    | hint: see: murmur inbox
     [exit 1]
     ");
     daemon.stop();

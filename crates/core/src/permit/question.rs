@@ -108,6 +108,14 @@ impl QuestionSet {
         &self.0
     }
 
+    /// Checks the answer to one question, by its index.
+    ///
+    /// # Errors
+    /// If it isn't valid for it.
+    pub fn check(&self, index: usize, value: &Value) -> Result<(), AnswerError> {
+        self.0.get(index).map_or(Ok(()), |question| answer::answer(question, index + 1, value).map(drop))
+    }
+
     /// The answers to all questions that a person gave as one word for each, in order.
     #[must_use]
     pub fn typed(&self, words: &[String]) -> Map<String, Value> {

@@ -12,6 +12,7 @@ use crate::store::StoreError;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use sys::clock;
@@ -22,8 +23,16 @@ const COMMAND: usize = 100;
 
 /// Prints the sessions, newest first.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    run_named(args, |_| HashMap::new())
+}
+
+/// Like [`run`], but people see the names that `named` gives to ids of sessions instead of their commands.
+pub fn run_named(
+    args: &Args,
+    named: impl FnOnce(&[&str]) -> HashMap<String, String>,
+) -> anyhow::Result<ExitCode> {
     let now = clock::now();
-    let Some(store) = captures::existing()? else { return show(&[], args, now, true) };
+    let Some(store) = captures::existing()? else { return show(&mut [], args, now, true, named) };
     let ids = store.list()?;
     let looked = ids.iter().filter_map(|id| {
         let row = store.session(id.as_str()).and_then(|session| Ok(Row::new(&session, session.status(now)?)));
@@ -38,11 +47,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     });
     let wanted = looked.filter(|row| args.state.is_none_or(|wanted| row.state == wanted));
-    let rows: Vec<Row> = wanted.take(args.count).collect();
-    show(&rows, args, now, ids.is_empty())
+    let mut rows: Vec<Row> = wanted.take(args.count).collect();
+    show(&mut rows, args, now, ids.is_empty(), named)
 }
 
-fn show(rows: &[Row], args: &Args, now: Timestamp, is_empty: bool) -> anyhow::Result<ExitCode> {
+fn show(
+    rows: &mut [Row],
+    args: &Args,
+    now: Timestamp,
+    is_empty: bool,
+    named: impl FnOnce(&[&str]) -> HashMap<String, String>,
+) -> anyhow::Result<ExitCode> {
     let mut out = stdout().lock();
     if args.json {
         let listed = Listed { schema_version: SCHEMA_VERSION, sessions: rows };
@@ -52,6 +67,11 @@ fn show(rows: &[Row], args: &Args, now: Timestamp, is_empty: bool) -> anyhow::Re
     } else if rows.is_empty() {
         writeln!(out, "no matching sessions; see: murmur capture list")?;
     } else {
+        let ids: Vec<&str> = rows.iter().map(|row| &*row.session_id).collect();
+        let mut names = named(&ids);
+        for row in &mut *rows {
+            row.name = names.remove(&row.session_id);
+        }
         print(&mut out, rows, now)?;
     }
     Ok(ExitCode::SUCCESS)
@@ -67,6 +87,9 @@ struct Listed<'a> {
 #[derive(Serialize)]
 struct Row {
     session_id: String,
+    /// What people see instead of the command.
+    #[serde(skip)]
+    name: Option<String>,
     state: State,
     command: Vec<String>,
     working_directory: String,
@@ -95,6 +118,7 @@ impl Row {
             last.map_or((None, None, None), |last| (last.signal, last.error, last.lost));
         Self {
             session_id: session.id().to_string(),
+            name: None,
             state: status.state,
             command: meta.command,
             working_directory: meta.working_directory,
@@ -133,7 +157,7 @@ impl Row {
     }
 
     fn command(&self) -> String {
-        let command = plain_line(&self.command.join(" "));
+        let command = plain_line(&self.name.clone().unwrap_or_else(|| self.command.join(" ")));
         match command.char_indices().nth(COMMAND) {
             Some((end, _)) => format!("{}…", &command[..end]),
             None => command,

@@ -5,6 +5,7 @@ use super::tail::Position;
 use jiff::Timestamp;
 use memchr::{memmem, memrchr};
 use murmur_core::usage::scan::Input;
+use regex::Regex;
 use rotate::{Content, History, Part, PartError};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -193,8 +194,14 @@ pub struct Filter {
     pub workspace: Option<String>,
     /// Only beats that ended like this.
     pub outcome: Option<Ended>,
+    /// Only this heartbeat of the workspace: its name, or `None` for the workspace's own one.
+    pub heartbeat: Option<Option<String>>,
     /// Only entries that ended, or were noticed, at this time or later.
     pub since: Option<Timestamp>,
+    /// Only entries that ended, or were noticed, before this time.
+    pub until: Option<Timestamp>,
+    /// Only entries whose text matches.
+    pub text: Option<Regex>,
 }
 
 impl Filter {
@@ -203,7 +210,10 @@ impl Filter {
     pub fn matches(&self, entry: &Entry) -> bool {
         self.workspace.as_ref().is_none_or(|workspace| *workspace == entry.workspace)
             && self.outcome.is_none_or(|outcome| outcome.matches(entry))
+            && self.heartbeat.as_ref().is_none_or(|heartbeat| *heartbeat == entry.heartbeat)
             && self.since.is_none_or(|since| entry.ended().is_none_or(|ended| ended >= since))
+            && self.until.is_none_or(|until| entry.ended().is_none_or(|ended| ended < until))
+            && self.text.as_ref().is_none_or(|text| entry.text().is_some_and(|found| text.is_match(&found)))
     }
 
     /// A string that every selected line contains and most others don't, to skip lines without parsing them. Only murmur
@@ -251,6 +261,12 @@ impl Entries {
         Self { lines, since, older: 0 }
     }
 
+    /// The parts that were left out so far because they are not readable.
+    #[must_use]
+    pub fn into_skipped(self) -> Vec<PartError> {
+        self.lines.into_skipped()
+    }
+
     /// Returns the next older entry whose line `wants` accepts. It may be older than `since`.
     pub fn next_entry(&mut self, mut wants: impl FnMut(&[u8]) -> bool) -> io::Result<Option<Found>> {
         while self.older < OLDER_IN_A_ROW
@@ -277,8 +293,8 @@ pub struct Selected {
     pub skipped: Vec<PartError>,
 }
 
-/// Returns the newest `most` entries before `end` that `filter` selects.
-pub fn newest(path: &Path, end: Option<Position>, filter: &Filter, most: usize) -> io::Result<Selected> {
+/// The entries before `end`, among which `filter` selects; lines that it can't select are skipped where that is cheap.
+pub fn entries(path: &Path, end: Option<Position>, filter: &Filter) -> io::Result<Entries> {
     let mut lines = Backward::open(path)?;
     if let Some(end) = end {
         lines = lines.until(end)?;
@@ -286,7 +302,12 @@ pub fn newest(path: &Path, end: Option<Position>, filter: &Filter, most: usize) 
     if let Some(needle) = filter.needle() {
         lines = lines.containing(&needle);
     }
-    let mut entries = Entries::new(lines, filter.since);
+    Ok(Entries::new(lines, filter.since))
+}
+
+/// Returns the newest `most` entries before `end` that `filter` selects.
+pub fn newest(path: &Path, end: Option<Position>, filter: &Filter, most: usize) -> io::Result<Selected> {
+    let mut entries = entries(path, end, filter)?;
     let mut found = Vec::new();
     while found.len() < most
         && let Some(next) = entries.next_entry(|_| true)?
@@ -296,7 +317,7 @@ pub fn newest(path: &Path, end: Option<Position>, filter: &Filter, most: usize) 
         }
     }
     found.reverse();
-    Ok(Selected { found, skipped: entries.lines.skipped })
+    Ok(Selected { found, skipped: entries.into_skipped() })
 }
 
 /// Opens the file at `path` before `end` and its parts, oldest first, to read all lines that ended at `since` or later and

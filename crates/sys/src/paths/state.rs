@@ -40,6 +40,18 @@ impl DataDir {
         self.root.join("paused.lock")
     }
 
+    /// The numbers that requests have in the inbox.
+    #[must_use]
+    pub fn inbox(&self) -> PathBuf {
+        self.root.join("inbox.json")
+    }
+
+    /// The lock for changes to [`Self::inbox`].
+    #[must_use]
+    pub fn inbox_lock(&self) -> PathBuf {
+        self.root.join("inbox.lock")
+    }
+
     /// The daemon's record of when every heartbeat last ran.
     #[must_use]
     pub fn last_runs(&self) -> PathBuf {

@@ -163,7 +163,7 @@ impl QuestionSet {
     }
 }
 
-fn answer(question: &Question, number: usize, value: &Value) -> Result<String, AnswerError> {
+pub(super) fn answer(question: &Question, number: usize, value: &Value) -> Result<String, AnswerError> {
     let Value::Array(values) = value else { return one(question, number, value) };
     if values.is_empty() || (values.len() > 1 && !question.multi_select) {
         let accepted = accepted(question);

@@ -1,0 +1,65 @@
+//! Text fitted into columns of a terminal.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Shortens `text` to `width` columns; `…` marks the cut.
+pub(super) fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut room = width.saturating_sub(1);
+    let kept = text.chars().take_while(|c| take(&mut room, *c));
+    let kept: String = kept.collect();
+    if width == 0 { String::new() } else { format!("{kept}…") }
+}
+
+/// Shortens `text` to `width` columns like [`cut`], but between words if that keeps at least half of it.
+pub(super) fn cut_at_word(text: &str, width: usize) -> String {
+    let short = cut(text, width);
+    if short == text {
+        return short;
+    }
+    let kept = short.trim_end_matches('…');
+    let is_whole = text[kept.len()..].starts_with(' ');
+    match kept.rfind(' ') {
+        _ if is_whole => short,
+        Some(end) if end * 2 >= kept.len() => format!("{}…", kept[..end].trim_end()),
+        _ => short,
+    }
+}
+
+/// Subtracts the width of `c` from `room` if it fits.
+pub(super) fn take(room: &mut usize, c: char) -> bool {
+    let left = room.checked_sub(c.width().unwrap_or(0));
+    *room = left.unwrap_or(*room);
+    left.is_some()
+}
+
+/// `text`, with spaces up to `width` columns.
+pub(super) fn pad(text: &str, width: usize) -> String {
+    let mut padded = text.to_owned();
+    padded.extend(std::iter::repeat_n(' ', width.saturating_sub(text.width())));
+    padded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cut_between_words_where_that_keeps_most_of_it() {
+        for (text, width, expected) in [
+            ("two tests failing", 17, "two tests failing"),
+            ("two tests failing", 16, "two tests…"),
+            ("two tests failing", 10, "two tests…"),
+            ("two tests failing", 9, "two test…"),
+            ("a verylongwordindeed", 12, "a verylongw…"),
+            ("日本語 テスト", 9, "日本語…"),
+            ("two", 1, "…"),
+            ("two", 0, ""),
+        ] {
+            assert_eq!(cut_at_word(text, width), expected, "{text} {width}");
+        }
+        assert_eq!(pad("日本", 6), "日本  ");
+    }
+}

@@ -1,0 +1,209 @@
+//! How `murmur log` prints a beat: on a terminal as a row that fits, elsewhere as a whole line.
+
+use super::super::agents::columns;
+use super::super::fitted::{cut, cut_at_word, pad};
+use super::super::heartbeat_name::short;
+use super::super::show::took;
+use super::super::style::{Colors, Style, backend_of, plain_line, remarks, shortened, text_of, word};
+use derun::cli::span::span;
+use jiff::SignedDuration;
+use jiff::tz::TimeZone;
+use murmur_store::journal::entry::Entry;
+use std::io::{self, Write};
+use std::time::Duration;
+use sys::clock;
+use unicode_width::UnicodeWidthStr;
+
+/// The width of a terminal that doesn't report one.
+const WIDTH: usize = 80;
+
+/// How much of an id is shown at least: a UUIDv7's first 11 characters change every 256 ms.
+const ID: usize = 11;
+
+/// How much of an id is shown at most. Beats that start together differ after their 14th character.
+const MOST: usize = 18;
+
+/// How much of a heartbeat's name is shown at most, on a narrow terminal.
+const NAME: usize = 18;
+
+/// How a beat is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// The journal line.
+    Json,
+    /// Only id, outcome, name and summary.
+    OneLine,
+    /// A row that fits the terminal.
+    Table,
+    /// A line with everything.
+    Whole,
+}
+
+/// Prints beats.
+pub(super) struct Printer {
+    form: Form,
+    style: Style,
+    zone: TimeZone,
+    /// The terminal's width.
+    width: Option<usize>,
+    columns: Columns,
+}
+
+/// The widths of columns.
+#[derive(Debug, Clone, Copy)]
+struct Columns {
+    id: usize,
+    when: usize,
+    name: usize,
+    outcome: usize,
+    took: usize,
+    cost: usize,
+}
+
+impl Printer {
+    pub(super) fn new(form: Form, style: Style, is_terminal: bool) -> Self {
+        let width = is_terminal.then(|| columns().unwrap_or(WIDTH));
+        let columns = Columns { id: ID, when: 5, name: 4, outcome: 2, took: 2, cost: 0 };
+        Self { form, style, zone: TimeZone::system(), width, columns }
+    }
+
+    /// Makes the columns wide enough for `entries`.
+    pub(super) fn fit<'a>(&mut self, entries: impl Iterator<Item = &'a Entry>) {
+        let mut ids = Vec::new();
+        for entry in entries {
+            ids.extend(entry.beat.as_ref().map(|beat| plain_line(beat.as_str())));
+            let columns = &mut self.columns;
+            let most = self.width.filter(|width| *width < 100).map_or(40, |_| NAME);
+            columns.name = columns.name.max(name(entry).width().min(most));
+            columns.outcome = columns.outcome.max(word(entry).len());
+            columns.took = columns.took.max(duration(entry).len());
+            columns.cost = columns.cost.max(cost(entry).len());
+            columns.when = columns.when.max(when(entry, &self.zone).len());
+        }
+        // Long enough to tell the shown beats apart.
+        ids.sort_unstable();
+        ids.dedup();
+        let same =
+            |one: &str, other: &str| one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+        let longest = ids.windows(2).map(|pair| same(&pair[0], &pair[1]) + 1).max().unwrap_or_default();
+        let most = ids.iter().map(|id| id.width()).max().unwrap_or_default();
+        self.columns.id = longest.clamp(ID, MOST).min(most);
+    }
+
+    pub(super) fn print(&self, out: &mut impl Write, entry: &Entry, line: &[u8]) -> io::Result<()> {
+        match self.form {
+            Form::Json => {
+                out.write_all(line)?;
+                out.write_all(b"\n")
+            }
+            Form::OneLine => self.print_short(out, entry),
+            Form::Table => self.print_row(out, entry),
+            Form::Whole => self.print_whole(out, entry),
+        }
+    }
+
+    fn print_short(&self, out: &mut impl Write, entry: &Entry) -> io::Result<()> {
+        let begin = format!("{} {} {}", self.id(entry), pad(word(entry), 9), name(entry));
+        let text = self.text(entry);
+        let text = if text.is_empty() { String::new() } else { format!(": {text}") };
+        let line = format!("{begin}{text}");
+        let line = self.width.map_or(line.clone(), |width| cut_at_word(&line, width));
+        writeln!(out, "{}", line.trim_end())
+    }
+
+    fn print_row(&self, out: &mut impl Write, entry: &Entry) -> io::Result<()> {
+        let Columns { when: when_width, name: name_width, outcome, took, cost: cost_width, .. } =
+            self.columns;
+        let joined = |cells: &[String]| {
+            cells.iter().filter(|cell| !cell.is_empty()).map(String::as_str).collect::<Vec<_>>().join("  ")
+        };
+        let left = joined(&[self.id(entry), pad(&when(entry, &self.zone), when_width)]);
+        let name = pad(&cut(&name(entry), name_width), name_width);
+        let outcome = pad(word(entry), outcome);
+        let right = joined(&[format!("{:>took$}", duration(entry)), format!("{:>cost_width$}", cost(entry))]);
+        let width = self.width.unwrap_or(WIDTH);
+        let begin = joined(&[left.clone(), name.clone(), outcome.clone(), right.clone()]);
+        if begin.width() > width {
+            return writeln!(out, "{}", cut(&begin, width));
+        }
+        let text = cut_at_word(&self.text(entry), width.saturating_sub(begin.width() + 2));
+        let (left, outcome) = (self.style.dim(left), self.style.painted_as(entry, &outcome));
+        writeln!(out, "{}", format!("{left}  {name}  {outcome}  {right}  {text}").trim_end())
+    }
+
+    fn print_whole(&self, out: &mut impl Write, entry: &Entry) -> io::Result<()> {
+        // The line of a beat shows its start; the line of a stuck agent, when it was noticed.
+        let at = if entry.kind.is_beat() { entry.started() } else { entry.ended() };
+        let when = at.map_or_else(
+            || plain_line(&entry.ts),
+            |at| at.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
+        );
+        let name =
+            entry.heartbeat.as_deref().map(|name| format!("::{}", plain_line(name))).unwrap_or_default();
+        let took = Duration::from_millis(entry.duration_ms);
+        let seconds = match entry.kind.is_beat() {
+            true => format!("{:.1}s", took.as_secs_f64()),
+            false => span(SignedDuration::from_mins(i64::try_from(took.as_secs() / 60).unwrap_or_default())),
+        };
+        let text = text_of(entry.text().as_deref(), entry.stopped);
+        let kind = entry.kind.label().map(|label| format!("{label}: ")).unwrap_or_default();
+        let (style, workspace, backend) = (self.style, plain_line(&entry.workspace), backend_of(entry));
+        let remarks = remarks(entry);
+        let line = format!(
+            "{}  {} {:>7}  {workspace}{name}{backend}  {kind}{remarks}{text}",
+            style.dim(when),
+            style.outcome_of(entry.outcome, entry.stopped),
+            seconds
+        );
+        writeln!(out, "{}", line.trim_end())
+    }
+
+    fn id(&self, entry: &Entry) -> String {
+        let id = entry.beat.as_ref().map(|beat| plain_line(beat.as_str())).unwrap_or_default();
+        pad(&id.chars().take(self.columns.id).collect::<String>(), self.columns.id)
+    }
+
+    /// What happened, shortened to what a terminal could show.
+    fn text(&self, entry: &Entry) -> String {
+        let text = entry.text();
+        let text = match self.width {
+            // Don't go through megabytes of text to show a line of it.
+            Some(_) => text.map(|text| shortened(&text.chars().take(4000).collect::<String>(), 1000)),
+            None => text.map(|text| plain_line(&text)),
+        };
+        let kind = entry.kind.label().map(|label| format!("{label}: ")).unwrap_or_default();
+        format!("{kind}{}{}", remarks(entry), text_of(text.as_deref(), entry.stopped))
+    }
+}
+
+fn name(entry: &Entry) -> String {
+    let name = plain_line(&short(&entry.workspace, entry.heartbeat.as_deref()));
+    format!("{name}{}", backend_of(entry))
+}
+
+/// The local time: of today only the time, otherwise with the day.
+fn when(entry: &Entry, zone: &TimeZone) -> String {
+    let at = if entry.kind.is_beat() { entry.started() } else { entry.ended() };
+    let Some(at) = at else { return "unknown".to_owned() };
+    let (at, now) = (at.to_zoned(zone.clone()), clock::now().to_zoned(zone.clone()));
+    let form = match () {
+        () if at.date() == now.date() => "%H:%M",
+        () if at.year() == now.year() => "%m-%d %H:%M",
+        () => "%Y-%m-%d",
+    };
+    at.strftime(form).to_string()
+}
+
+/// A duration in at most six characters.
+fn duration(entry: &Entry) -> String {
+    let seconds = entry.duration_ms / 1000;
+    if seconds < 60 { took(entry.duration_ms / 100 * 100) } else { span_of(seconds).replace(' ', "") }
+}
+
+fn span_of(seconds: u64) -> String {
+    span(SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX)))
+}
+
+fn cost(entry: &Entry) -> String {
+    entry.cost_usd.filter(|cost| *cost >= 0.005).map(|cost| format!("${cost:.2}")).unwrap_or_default()
+}

@@ -1,0 +1,119 @@
+//! `murmur log --stat`: sums up the beats of each heartbeat.
+
+use super::super::agents::columns;
+use super::super::fitted::{cut, pad};
+use super::super::heartbeat_name::short;
+use super::super::show::took;
+use super::super::style::{Colors, Style, plain_line, word};
+use derun::cli::stdout::stdout;
+use jiff::SignedDuration;
+use murmur_store::journal::entry::Entry;
+use murmur_store::journal::read::{self, Filter};
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use sys::clock;
+use sys::error::Hinted;
+use sys::paths::DataDir;
+use sys::text::Shown;
+use unicode_width::UnicodeWidthStr;
+
+/// How far back beats count unless `--since` says otherwise.
+const DAYS: i64 = 30;
+
+/// How many outcomes are shown.
+const STRIP: usize = 30;
+
+/// The beats of a heartbeat.
+#[derive(Default)]
+struct Sum {
+    /// The last outcomes, oldest first.
+    last: VecDeque<Entry>,
+    durations: Vec<u64>,
+    cost: Option<f64>,
+}
+
+pub(super) fn show(dir: &DataDir, mut filter: Filter, style: Style) -> anyhow::Result<ExitCode> {
+    let month = SignedDuration::from_hours(24 * DAYS);
+    filter.since = filter.since.or_else(|| clock::now().checked_sub(month).ok());
+    let mut entries = read::entries(&dir.journal(), None, &filter)?;
+    let mut sums: BTreeMap<(String, Option<String>), Sum> = BTreeMap::new();
+    while let Some(found) = entries.next_entry(|_| true)? {
+        let entry = found.entry;
+        if !entry.kind.is_beat() || !filter.matches(&entry) {
+            continue;
+        }
+        let sum = sums.entry((entry.workspace.clone(), entry.heartbeat.clone())).or_default();
+        sum.durations.push(entry.duration_ms);
+        sum.cost = entry.cost_usd.map(|cost| sum.cost.unwrap_or(0.0) + cost).or(sum.cost);
+        if sum.last.len() < STRIP {
+            sum.last.push_front(Entry { summary: None, error: None, ..entry });
+        }
+    }
+    let mut out = Shown(stdout().lock());
+    if sums.is_empty() {
+        writeln!(out, "no beats to show; see: murmur status")?;
+    } else {
+        table(&mut out, sums, style)?;
+    }
+    out.flush()?;
+    for error in entries.into_skipped() {
+        let _closed = writeln!(Shown(io::stderr()), "warning: {}", error.line());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn table(
+    out: &mut impl Write,
+    sums: BTreeMap<(String, Option<String>), Sum>,
+    style: Style,
+) -> io::Result<()> {
+    let head = ["HEARTBEAT", "RUNS", "MEDIAN", "COST"].map(str::to_owned);
+    let rows: Vec<([String; 4], Vec<Entry>)> = sums.into_iter().map(|(id, sum)| row(&id, sum)).collect();
+    let widest = |column: usize| {
+        rows.iter().map(|(row, _)| row).chain([&head]).map(|row| row[column].width()).max().unwrap_or(0)
+    };
+    let mut widths: [usize; 4] = std::array::from_fn(widest);
+    if io::stdout().is_terminal() {
+        let others = widths[1..].iter().sum::<usize>() + STRIP + 8;
+        widths[0] = widths[0].min(columns().unwrap_or(80).saturating_sub(others).max(9));
+    }
+    let line = |row: &[String; 4], strip: &str| {
+        let name = pad(&cut(&row[0], widths[0]), widths[0]);
+        format!(
+            "{name}  {:>3$}  {:>4$}  {:>5$}  {strip}",
+            row[1], row[2], row[3], widths[1], widths[2], widths[3]
+        )
+    };
+    writeln!(out, "{}", style.bold(line(&head, "LAST OUTCOMES")))?;
+    for (row, last) in &rows {
+        let strip: String = last.iter().map(|entry| mark(entry, style)).collect();
+        writeln!(out, "{}", line(row, &strip))?;
+    }
+    writeln!(out, "\n. ok  ! attention  E error  L limited  s skipped  x stopped")
+}
+
+fn row((workspace, name): &(String, Option<String>), mut sum: Sum) -> ([String; 4], Vec<Entry>) {
+    sum.durations.sort_unstable();
+    let median = sum.durations.get(sum.durations.len() / 2).copied().unwrap_or_default();
+    let cells = [
+        plain_line(&short(workspace, name.as_deref())),
+        sum.durations.len().to_string(),
+        took(median),
+        sum.cost.map(|cost| format!("${cost:.2}")).unwrap_or_default(),
+    ];
+    (cells, sum.last.into())
+}
+
+/// A beat in one letter, in the color of its outcome.
+fn mark(entry: &Entry, style: Style) -> String {
+    let letter = match word(entry) {
+        "ok" => ".",
+        "attention" => "!",
+        "error" => "E",
+        "limited" => "L",
+        "skipped" => "s",
+        _ => "x",
+    };
+    style.painted_as(entry, letter)
+}

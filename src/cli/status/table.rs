@@ -1,0 +1,108 @@
+//! The heartbeats as `murmur status` shows them on a terminal: one line each, problems first, then what needs a person.
+
+use super::detail::{held_at, hint_of};
+use crate::cli::agents::columns;
+use crate::cli::fitted::{cut, cut_at_word, pad};
+use crate::cli::style::{Colors, Style, plain_line, text_of};
+use crate::daemon::status::HeartbeatStatus;
+use derun::cli::span::span;
+use jiff::Timestamp;
+use murmur_core::outcome::Kind;
+use std::io::{self, Write};
+use unicode_width::UnicodeWidthStr;
+
+/// The width of a terminal that doesn't report one.
+const WIDTH: usize = 80;
+
+/// How wide a name may be.
+const NAME: usize = 24;
+
+/// A line, and how urgent it is: 0 for a problem, 1 if it needs a person, 2 otherwise.
+struct Row {
+    urgency: u8,
+    name: String,
+    state: &'static str,
+    /// The color of the state.
+    outcome: Option<Kind>,
+    last: String,
+    next: String,
+    text: String,
+}
+
+pub(super) fn print(
+    out: &mut impl Write,
+    style: Style,
+    heartbeats: &[HeartbeatStatus],
+    has_daemon: bool,
+    now: Timestamp,
+) -> io::Result<()> {
+    let mut rows: Vec<Row> = heartbeats.iter().map(|heartbeat| row(heartbeat, has_daemon, now)).collect();
+    rows.sort_by_key(|row| row.urgency);
+    let widest = |cell: fn(&Row) -> &str| rows.iter().map(|row| cell(row).width()).max().unwrap_or(0);
+    let name = widest(|row| &row.name).min(NAME);
+    let (state, last, next) = (widest(|row| row.state), widest(|row| &row.last), widest(|row| &row.next));
+    let width = columns().unwrap_or(WIDTH);
+    writeln!(out)?;
+    for row in rows {
+        let begin = pad(&cut(&row.name, name), name);
+        let (last, next) = (pad(&row.last, last), pad(&row.next, next));
+        let used = name + state + last.width() + next.width() + 8;
+        if used > width {
+            writeln!(out, "{}", cut(&format!("{begin}  {}  {last}  {next}", pad(row.state, state)), width))?;
+            continue;
+        }
+        let text = cut_at_word(&row.text, width - used);
+        let word = pad(row.state, state);
+        let word = row.outcome.map_or(word.clone(), |outcome| {
+            // Without its padding, which is as wide as the longest outcome.
+            style.outcome(outcome).replace(&format!("{outcome:<9}"), &word)
+        });
+        writeln!(out, "{}", format!("{begin}  {word}  {last}  {next}  {text}").trim_end())?;
+    }
+    writeln!(out, "\nfor details, run: murmur status -v")
+}
+
+fn row(heartbeat: &HeartbeatStatus, has_daemon: bool, now: Timestamp) -> Row {
+    let last = heartbeat.last.as_ref();
+    let (state, outcome) = match last {
+        _ if heartbeat.running.is_some() => ("running", None),
+        _ if heartbeat.problem.is_some() => ("problem", Some(Kind::Error)),
+        _ if heartbeat.waits_for.is_some() => ("waiting", Some(Kind::Attention)),
+        _ if !heartbeat.approved => ("unapproved", Some(Kind::Attention)),
+        _ if heartbeat.unedited => ("unedited", Some(Kind::Attention)),
+        _ if !heartbeat.enabled => ("disabled", Some(Kind::Skipped)),
+        _ if heartbeat.paused.is_some() => ("paused", Some(Kind::Skipped)),
+        Some(last) if last.stopped => ("stopped", Some(Kind::Attention)),
+        Some(last) => (last.outcome.word(), Some(last.outcome)),
+        None => ("new", None),
+    };
+    let urgency = match outcome {
+        Some(Kind::Error) => 0,
+        _ if heartbeat.failures > 0 => 0,
+        Some(Kind::Attention) => 1,
+        _ if heartbeat.repository_untrusted || !heartbeat.notices.is_empty() => 1,
+        _ => 2,
+    };
+    let ended = last.and_then(|last| last.ended_at.parse::<Timestamp>().ok());
+    let ended = ended.map(|at| format!("{} ago", short(at, now))).unwrap_or_default();
+    let next = heartbeat.next_run.as_deref();
+    let held = next.and_then(|next| held_at(heartbeat, next));
+    let at = held.map(|held| held.until.as_str()).or(next).filter(|_| has_daemon);
+    let next = match at.and_then(|at| at.parse::<Timestamp>().ok()) {
+        _ if heartbeat.running.is_some() || heartbeat.waits_for.is_some() => String::new(),
+        Some(at) if at <= now => "due".to_owned(),
+        Some(at) => format!("in {}", short(now, at)),
+        None => String::new(),
+    };
+    let told = last.and_then(|last| last.text.as_deref().map(|text| text_of(Some(text), last.stopped)));
+    let text = hint_of(heartbeat).or_else(|| held.map(|held| held.why.clone())).or(told).unwrap_or_default();
+    // A summary may be megabytes long.
+    let text = plain_line(&text.chars().take(4000).collect::<String>());
+    Row { urgency, name: plain_line(&heartbeat.title), state, outcome, last: ended, next, text }
+}
+
+/// The largest unit of a time span.
+fn short(from: Timestamp, to: Timestamp) -> String {
+    let text = span(to.duration_since(from));
+    text.split(' ').next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,201 @@
+//! The inbox: what waits, in one list; numbers, and the answers that name them.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use super::{bash, call, line, text};
+use crate::env::{Env, MURMUR};
+use crate::run::terminal::Terminal;
+
+const MANUAL: &str = "permissionsChecker: manual";
+
+/// `shown` without ids and times.
+fn stable(shown: &str, row: &Value) -> String {
+    let shown = shown.replace(text(row, "agent"), "[AGENT]").replace(text(row, "id"), "[REQUEST]");
+    let lines =
+        shown.lines().map(|line| if line.starts_with("  asked ") { "  asked [SPAN] ago" } else { line });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn an_empty_inbox_says_so() {
+    let env = Env::new();
+    assert_snapshot!(env.run(["inbox"]), @"
+    nothing is waiting for you
+    [exit 0]
+    ");
+    assert_snapshot!(env.run(["inbox", "--json"]), @r#"
+    {"schema":"inbox/1","entries":[]}
+    [exit 0]
+    "#);
+}
+
+#[test]
+fn a_request_is_shown_in_full_and_answered_by_its_number() {
+    let env = Env::new();
+    env.workspace_calling(MANUAL, &[bash("t1", "git push\u{1b}[2J origin"), bash("t2", "git tag v1")]);
+    let daemon = env.daemon();
+    let mut events = env.events();
+    let beat = env.beat();
+    let row = events.until("request_opened");
+    assert_snapshot!(stable(&env.run(["inbox"]), &row), @r"
+    1  [REQUEST]  Bash  [AGENT] in [ENV]/site
+        git push\u{1b}[2J origin
+      asked [SPAN] ago
+      run: murmur allow 1, or: murmur deny 1 --reason '...'
+    [exit 0]
+    ");
+    let listed = env.murmur(["inbox", "--json"]).json();
+    let entry = &listed["entries"][0];
+    assert_eq!((&entry["number"], text(entry, "kind")), (&json!(1), "approval"));
+    assert_eq!((&entry["request"]["id"], text(entry, "command")), (&row["id"], "murmur allow 1"));
+    // A number that was never shown is refused, also if an id begins with it.
+    assert_snapshot!(env.run(["allow", "2"]), @"
+    | error: no request has the number 2
+    | hint: see: murmur inbox
+    [exit 1]
+    ");
+    assert_snapshot!(stable(&env.run(["allow", "1"]), &row), @r"
+    allowed Bash of [AGENT]
+        git push\u{1b}[2J origin
+    [exit 0]
+    ");
+    // The number stays with the answered request, and never names the next one.
+    let next = events.until("request_opened");
+    let again = env.run(["allow", "1"]);
+    assert!(again.contains("error: request ") && again.contains("already answered"), "{again}");
+    assert!(env.run(["inbox"]).starts_with("2  "), "{}", env.run(["inbox"]));
+    assert_snapshot!(stable(&env.run(["deny", "2", "--reason", "not today"]), &next), @"
+    denied Bash of [AGENT]
+        git tag v1
+    [exit 0]
+    ");
+    line(beat);
+    daemon.stop();
+}
+
+#[test]
+fn a_rule_is_shown_and_added_only_after_a_yes() {
+    let env = Env::new();
+    env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    env.run(["inbox"]);
+    let refused = env.run(["allow", "1", "--always"]);
+    let project = refused.split("/projects/").nth(1).unwrap().split('/').next().unwrap().to_owned();
+    assert_snapshot!(refused.replace(&project, "[PROJECT]"), @r#"
+    this rule would be added to [ENV]/data/projects/[PROJECT]/permissions.toml:
+        [[rules]]
+        tool = "Bash"
+        action = "allow"
+        pattern = "git push"
+    | error: nothing was answered, and no rule was added
+    | hint: to add the rule, run it again with --yes
+    [exit 1]
+    "#);
+    assert!(!env.data().join("projects").exists());
+    assert_snapshot!(stable(&env.run(["allow", "1", "--always", "--yes"]), &row), @"
+    allowed Bash of [AGENT]
+        git push
+    [exit 0]
+    ");
+    assert!(env.data().join("projects").join(project).join("permissions.toml").exists());
+    line(beat);
+    daemon.stop();
+}
+
+#[test]
+fn an_edit_is_shown_as_a_diff() {
+    let env = Env::new();
+    let edit = json!({ "file_path": "/w/a.rs", "old_string": "one\ntwo\n", "new_string": "one\nthree\n" });
+    env.workspace_calling(MANUAL, &[call("t1", "Edit", &edit)]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    assert_snapshot!(stable(&env.run(["inbox"]), &row), @"
+    1  [REQUEST]  Edit  [AGENT] in [ENV]/site
+        file_path: /w/a.rs
+          one
+        - two
+        + three
+      asked [SPAN] ago
+      run: murmur allow 1, or: murmur deny 1 --reason '...'
+    [exit 0]
+    ");
+    env.run(["deny", "last"]);
+    line(beat);
+    daemon.stop();
+}
+
+#[test]
+fn a_question_is_answered_by_number_with_text() {
+    let env = Env::new();
+    let asked = json!({ "questions": [{ "question": "Which one?", "header": "Pick",
+        "options": [{ "label": "Plan A" }, { "label": "B" }] }] });
+    env.workspace_calling("model: x", &[call("t1", "AskUserQuestion", &asked)]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    assert_snapshot!(stable(&env.run(["inbox"]), &row), @"
+    1  [REQUEST]  AskUserQuestion  [AGENT] in [ENV]/site
+        q1 [Pick] Which one?
+          1. Plan A
+          2. B
+      asked [SPAN] ago
+      run: murmur answer 1, or: murmur deny 1 --reason '...'
+    [exit 0]
+    ");
+    let said = env.run(["answer", "1", "none of these: mock it"]);
+    assert!(said.starts_with("answered AskUserQuestion of "), "{said}");
+    line(beat);
+    let told = env.only_tool_result().text;
+    assert!(told.contains(r#""Which one?"="none of these: mock it""#), "{told}");
+    daemon.stop();
+}
+
+#[test]
+fn a_terminal_is_asked_again_only_about_what_was_mistyped() {
+    let env = Env::new();
+    let asked = json!({ "questions": [
+        { "question": "Which one?", "header": "Pick", "options": [{ "label": "A" }, { "label": "B" }] },
+        { "question": "When?", "header": "Time", "options": [{ "label": "Now" }, { "label": "Later" }] } ] });
+    env.workspace_calling(MANUAL, &[call("t1", "AskUserQuestion", &asked), bash("t2", "git push")]);
+    let daemon = env.daemon();
+    let mut events = env.events();
+    let beat = env.beat();
+    events.until("request_opened");
+    let program = |words: &[&str]| env.program("setsid", words);
+    let mut terminal = Terminal::open().start(program, &[MURMUR, "answer", "last"]);
+    for (prompt, typed) in [("q1: ", "2"), ("q2: ", "7"), ("q2: ", "Later")] {
+        terminal.wait_for(prompt);
+        terminal.send(format!("{typed}\n"));
+    }
+    assert!(terminal.finish().text().contains("q2 cannot be answered with"));
+    events.until("request_opened");
+    let mut terminal = Terminal::open().start(program, &[MURMUR, "permission", "respond"]);
+    for (prompt, typed) in
+        [("[q]uit: ", "x"), ("type y, n, a, v, s or q", "n"), ("gives none: ", "not on a Friday")]
+    {
+        terminal.wait_for(prompt);
+        terminal.send(format!("{typed}\n"));
+    }
+    terminal.finish();
+    line(beat);
+    let told: Vec<String> = env.tool_results().into_iter().map(|told| told.text).collect();
+    assert!(told[0].contains(r#""Which one?"="B", "When?"="Later""#), "{told:?}");
+    assert_eq!(told[1], "PreToolUse:Bash hook error: not on a Friday");
+    daemon.stop();
+}
+
+#[test]
+fn unreadable_rules_are_listed() {
+    let env = Env::new();
+    let site = env.workspace("site", " \n");
+    env.register(&[&site]);
+    env.setting("permissions.toml", "[[rules]\n");
+    assert_snapshot!(env.run(["inbox"]), @"
+    rules  every call is denied: [ENV]/data/config/permissions.toml:1:9: the array table is not closed; write ] at its end
+    [exit 0]
+    ");
+}
