@@ -66,7 +66,8 @@ pub(crate) fn run(argv: &[String]) -> Result<ExitCode, Failure> {
             .map_err(|error| Failure::from(format!("cannot catch signals: {error}")))?;
     }
     rpc::begin(&instructions, argv)?;
-    if !argv.iter().any(|word| word == "acp" || word == "--acp") {
+    let is_adapter = crate::name().ends_with("-acp");
+    if !is_adapter && !argv.iter().any(|word| word == "acp" || word == "--acp") {
         crate::print_error("Error: it only acts with acp");
         return Ok(ExitCode::FAILURE);
     }

@@ -57,7 +57,7 @@ fn main() -> ExitCode {
     }
     let ran = match name().as_str() {
         "codex" | "fake-codex" => codex::run(&argv),
-        "opencode" | "fake-acp" => acp::run(&argv),
+        "opencode" | "gemini" | "goose" | "claude-agent-acp" | "codex-acp" | "fake-acp" => acp::run(&argv),
         _ => run(&argv),
     };
     match ran {

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::env::{Env, Workspace};
-use murmur_core::config::backend::{Backend, Capability};
+use murmur_core::config::backend::{Backend, Capability, built_in_names};
 
 const AGENTS: [&str; 2] = ["codex", "acp:opencode"];
 
@@ -270,5 +270,60 @@ fn the_page_lists_what_each_backend_can_do() {
         let names = if name == "acp:gemini" { format!("cost (some), {names}") } else { names };
         let line = format!("- `{shown}`: {names}\n");
         assert!(page.contains(&line), "{line}");
+    }
+}
+
+#[test]
+fn a_failed_request_is_an_error_that_says_whether_a_retry_is_worth_it() {
+    for (agent, status, is_retryable) in [
+        ("codex", 400, false),
+        ("codex", 429, true),
+        ("codex", 500, true),
+        ("acp:opencode", 400, false),
+        // OpenCode tells no status.
+        ("acp:opencode", 500, false),
+    ] {
+        let failing = json!({ "status": status, "error": { "message": "scripted refusal" } });
+        let env = Env::new();
+        let site = site(&env, agent);
+        site.plays(&json!({ "script": vec![failing; 20], "scale": 0 }));
+        env.run(["beat", "site"]);
+        let line = env.journal().pop().unwrap();
+        assert_eq!((&line["outcome"], &line["backend"]), (&json!("error"), &json!(agent)), "{line}");
+        assert_eq!(line["retryable"] == true, is_retryable, "{agent} {status}: {line}");
+        assert!(line["numTurns"].is_null(), "{line}");
+    }
+}
+
+#[test]
+fn every_built_in_agent_has_a_stand_in() {
+    for agent in built_in_names() {
+        let (_env, line) = beat(&format!("acp:{agent}"), &json!([said("HEARTBEAT_OK")]));
+        assert_eq!(line["outcome"], "ok", "{line}");
+    }
+}
+
+#[test]
+fn unicode_is_kept_and_a_long_answer_is_cut() {
+    for agent in AGENTS {
+        let (_env, line) = beat(agent, &json!([said("ATTENTION: 日本語 🦀 ü")]));
+        assert_eq!(line["summary"], "ATTENTION: 日本語 🦀 ü", "{line}");
+        let (_env, line) = beat(agent, &json!([said(&format!("ATTENTION: {}", "é".repeat(1 << 20)))]));
+        assert_eq!(line["summary"].as_str().unwrap().chars().count(), 200, "{agent}");
+    }
+}
+
+#[test]
+fn a_beat_of_every_agent_ends_at_its_time_limit() {
+    for agent in AGENTS {
+        let env = Env::new();
+        let site = site(&env, agent);
+        let entry = json!({ "path": site.0, "interval": "30m", "agent": agent, "timeout": "1s" });
+        env.configure(&json!({ "workspaces": [entry] }).to_string());
+        site.plays(&json!({ "script": [said("HEARTBEAT_OK")], "faults": ["hang-before"] }));
+        env.run(["beat", "site"]);
+        let line = env.journal().pop().unwrap();
+        assert!(line["timedOut"] == true && line["outcome"] == "error", "{line}");
+        assert_eq!(env.alive(), Vec::<i64>::new());
     }
 }

@@ -199,6 +199,7 @@ fn hostile_output_cannot_act_on_the_terminal() {
       beat     [BEAT]
       started  [TIME], took [S]
       outcome  ok
+      cost     1 turn
       ended    exit code 0
 
     a[2Jbc

@@ -154,7 +154,8 @@ impl Acp<'_> {
 
     fn mode(&mut self, id: &Value, params: &Value) -> Result<(), Halt> {
         let mode = params["modeId"].as_str().unwrap_or_default();
-        if !matches!(mode, "build" | "plan") {
+        // Under the names of other agents it has every mode.
+        if crate::name() == "opencode" && !matches!(mode, "build" | "plan") {
             let text = format!("Invalid params: mode not found: {mode}");
             return self.refuse(id, INVALID, &text, &json!({"mode": mode}));
         }

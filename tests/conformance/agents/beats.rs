@@ -15,8 +15,11 @@ use crate::place::Place;
 /// The name of these checks among the scenarios.
 pub(super) const NAME: &str = "beats";
 
+/// A check of a kind of beat.
+type Check = fn(&mut Agent) -> Result<()>;
+
 /// The checks.
-const CHECKS: [(&str, fn(&mut Agent) -> Result<()>); 4] = [
+const CHECKS: [(&str, Check); 4] = [
     ("a call that the guard refuses", denied),
     ("a call that a person allows", allowed),
     ("a request that the model refuses", failed),
