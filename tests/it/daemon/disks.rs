@@ -36,12 +36,15 @@ fn may_mount(env: &Env) -> bool {
     may
 }
 
+/// A heartbeat that runs on a small disk.
+const SMALL_DISK: &str = "---\nminFree: 0B\n---\nDo it.";
+
 const FULL: &str = "mount -t tmpfs -o size=256k none \"$1\"";
 const READ_ONLY: &str = "mount --bind \"$1\" \"$1\" && mount -o remount,ro,bind \"$1\"";
 
 /// Runs one beat of `site` under a daemon that sees `folder` as `script` prepares it; returns its line and the daemon's messages.
 fn beat(env: &Env, script: &str, folder: &Path) -> (Value, Vec<String>) {
-    let site = env.workspace("site", "Do it.");
+    let site = env.workspace("site", SMALL_DISK);
     site.plays(&talks());
     env.register(&[&site]);
     let daemon = Daemon::new(where_mounted(env, script, folder, &["start", "--foreground"]));
@@ -189,7 +192,7 @@ fn no_line_is_lost_if_journal_and_records_are_on_a_full_disk() {
     if !may_mount(&env) {
         return;
     }
-    let site = env.workspace("site", "Do it.");
+    let site = env.workspace("site", SMALL_DISK);
     site.plays(&json!({ "stdout": result("HEARTBEAT_OK") }));
     env.create_data();
     // Fill the disk except for the records of the beat and its host; then free space, and run a second beat.

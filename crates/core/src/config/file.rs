@@ -98,6 +98,9 @@ impl Hinted for FileError {
 
 const ROOT_KEYS: [&str; 5] = ["maxConcurrent", "reserve", "workspaces", "budget", "$schema"];
 
+/// Tables of config.toml that could be expected in a workspace.
+const SETTINGS: [&str; 2] = ["captures", "quiet"];
+
 impl File {
     /// Reads the file at `path`. A missing file is an empty one.
     ///
@@ -306,6 +309,13 @@ impl<'a> Text<'a> {
             found = found.chars().take(60).chain("...".chars()).collect();
         }
         Problem::at(self.path, self.place(value), failure!("{key:?} is {found}{why}"; "{accepted}"))
+    }
+
+    fn key_of_settings(&self, raw: &str, name: &str) -> Problem {
+        let what = failure!(
+            "key {name:?} is not known"; "write it as a table [{name}] in config.toml, which holds for all workspaces"
+        );
+        Problem::at(self.path, self.place(raw), what)
     }
 
     fn unknown_key(&self, raw: &str, name: &str, known: &[&str], about_rules: &str) -> Problem {

@@ -12,7 +12,7 @@ use sys::failure;
 
 use jiff::Timestamp;
 
-use super::{BadWorkspace, Text};
+use super::{BadWorkspace, SETTINGS, Text};
 use crate::config::approval::{Approval, ApprovalSettings, Checker, Choice, Questions};
 use crate::config::backend::Backends;
 use crate::config::budget::{Budget, Usd};
@@ -34,7 +34,7 @@ use crate::config::timing::Schedule;
 use crate::config::watchdogs::WatchdogKeys;
 pub(super) use value::checked;
 pub(in crate::config) use value::is_word;
-use value::{SPAN, path, permissions, read, word};
+use value::{SPAN, clean, path, permissions, read, word};
 
 /// The default for how many turns a beat may take.
 pub const DEFAULT_MAX_TURNS: NonZeroU32 = NonZeroU32::new(3).unwrap();
@@ -90,9 +90,6 @@ pub(in crate::config) const KEYS: [&str; 41] = [
     "idleTimeout",
     "toolTimeout",
 ];
-
-/// Tables of config.toml that could be expected here.
-const SETTINGS: [&str; 2] = ["captures", "quiet"];
 
 /// A valid entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -368,15 +365,8 @@ impl<'a, 'b> Reader<'a, 'b> {
             "startTimeout" => keys.watchdogs.start_timeout = checked(text, name, value, SPAN)?,
             "idleTimeout" => keys.watchdogs.idle_timeout = checked(text, name, value, SPAN)?,
             "toolTimeout" => keys.watchdogs.tool_timeout = checked(text, name, value, SPAN)?,
+            moved if SETTINGS.contains(&moved) => self.warnings.push(text.key_of_settings(raw_key, moved)),
             unknown => {
-                if SETTINGS.contains(&unknown) {
-                    let what = failure!(
-                        "key {unknown:?} is not known";
-                        "write it as a table [{unknown}] in config.toml, which holds for all workspaces"
-                    );
-                    self.warnings.push(Problem::at(text.path, text.place(raw_key), what));
-                    return Ok(());
-                }
                 let problem = text.unknown_key(raw_key, unknown, &KEYS, "rules go into \"permissions\"");
                 if spelling::is_about_permission(unknown) || spelling::is_about_limits(unknown, &KEYS) {
                     return Err(problem);
@@ -402,10 +392,4 @@ impl<'a, 'b> Reader<'a, 'b> {
         self.offset = start;
         self.at
     }
-}
-
-/// Removes `.`, doubled and trailing slashes from a path.
-fn clean(path: &str) -> PathBuf {
-    let plain = !path.contains("//") && !path.contains("/.") && (path.len() == 1 || !path.ends_with('/'));
-    if plain { PathBuf::from(path) } else { Path::new(path).components().collect() }
 }

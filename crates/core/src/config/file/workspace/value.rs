@@ -5,6 +5,7 @@ use crate::config::checked::Check;
 use crate::config::permissions::{self, Permissions};
 use crate::config::problem::Problem;
 use serde::de::DeserializeOwned;
+use std::path::{Path, PathBuf};
 use sys::error::Failure;
 
 /// The accepted values of a time span, for hints.
@@ -71,4 +72,10 @@ pub(super) fn word(text: &Text<'_>, key: &str, value: &str) -> Result<Option<Str
 
 pub(in crate::config) fn is_word(word: &str) -> bool {
     !word.trim().is_empty() && !word.starts_with('-') && !word.chars().any(char::is_control)
+}
+
+/// Removes `.`, doubled and trailing slashes from a path.
+pub(super) fn clean(path: &str) -> PathBuf {
+    let plain = !path.contains("//") && !path.contains("/.") && (path.len() == 1 || !path.ends_with('/'));
+    if plain { PathBuf::from(path) } else { Path::new(path).components().collect() }
 }
