@@ -22,6 +22,7 @@ pub(super) use super::setup_args::{Setup, SetupCommand};
 use super::show_args::ShowBeat;
 use super::trust_args::Trust;
 pub(super) use super::usage_args::{ByArg, Usage};
+use super::watch::Watch;
 use crate::outcome::Kind;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
@@ -102,6 +103,7 @@ pub(super) enum Command {
     Config(Config),
     Setup(Setup),
     Completions(Completions),
+    Watch(Watch),
     Gc(Gc),
     /// Generate manual pages
     Man {

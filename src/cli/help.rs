@@ -28,7 +28,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Agents", &["agent"]),
     ("Inbox", &["allow", "deny", "answer", "permission", "question", "rules"]),
     ("Captures", &["capture", "mcp"]),
-    ("Setup", &["doctor", "config", "setup", "completions", "gc", "man", "record", "demo"]),
+    ("Setup", &["doctor", "config", "setup", "completions", "watch", "gc", "man", "record", "demo"]),
 ];
 
 /// Prints the help or version that clap returned as an error, in color where it is shown in color.

@@ -26,6 +26,7 @@ use sys::error::{Failure, Hinted};
 use sys::failure;
 use sys::paths::DataDir;
 use sys::unreadable::unreadable;
+pub(super) use text::input;
 
 /// All waiting requests.
 pub(super) async fn all(dir: &DataDir) -> anyhow::Result<Vec<Row>> {

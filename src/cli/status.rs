@@ -135,7 +135,7 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
 }
 
 /// The status without a daemon, from files.
-fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<Status> {
+pub(super) fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<Status> {
     let mut state = Heartbeats::default();
     state.set_pauses(pauses::read(dir));
     let denied = rule_files::problems(dir, &env.settings_dir()?);

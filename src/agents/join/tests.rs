@@ -24,7 +24,8 @@ impl Case {
     fn host(mut self, id: &str, session: &str, standing: Standing, at: Option<i64>) -> Self {
         let session_id = Some(session).filter(|id| !id.is_empty()).map(SessionId::new);
         let (started_at, at) = (Some(minute(10)), at.map(minute));
-        let host = Hosted { standing, worktree: "/host".into(), session_id, started_at, at, task: None };
+        let host =
+            Hosted { standing, worktree: "/host".into(), session_id, beat: None, started_at, at, task: None };
         self.known.hosts.insert(AgentId::parse(id).unwrap(), host);
         self
     }

@@ -30,7 +30,7 @@ pub(super) fn paragraph(out: &mut impl Write, style: Style, row: &Row, now: Time
 }
 
 /// The complete input of the call.
-fn input(row: &Row) -> String {
+pub(in crate::cli) fn input(row: &Row) -> String {
     if row.kind == Kind::Question {
         return super::one_by_one::questions_text(row);
     }

@@ -1,0 +1,89 @@
+//! The agents, with what the events of their hosts say about their cost and context.
+
+use super::rows::{self, Extras};
+use crate::agents::Sources;
+use crate::agents::follow::Follower;
+use jiff::Timestamp;
+use murmur_core::config::quiet::Quiet;
+use murmur_rpc::envelope::Event;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::io;
+use std::time::Duration;
+use sys::clock;
+use tokio::sync::mpsc::{Receiver, channel};
+use watch::Update;
+
+/// How many events may wait. Beyond that, they are left out of the activity.
+const WAITING: usize = 1024;
+
+/// All agents.
+pub(super) struct Agents {
+    follower: Follower,
+    quiet: Quiet,
+    events: Receiver<Event>,
+    extras: HashMap<String, Extras>,
+    is_changed: bool,
+}
+
+impl Agents {
+    pub(super) async fn begin(sources: Sources) -> io::Result<Self> {
+        let quiet = sources.quiet;
+        let mut follower = Follower::new(sources).await?;
+        let (to, events) = channel(WAITING);
+        follower.listen(to);
+        Ok(Self { follower, quiet, events, extras: HashMap::new(), is_changed: true })
+    }
+
+    /// Waits for a change; an agent's event is returned at once. Cancel safe.
+    pub(super) async fn changed(&mut self) -> io::Result<Option<Update>> {
+        tokio::select! {
+            Some(event) = self.events.recv() => {
+                self.heard(&event);
+                Ok(Some(Update::Heard(event.agent_id.as_str().into(), clock::now())))
+            }
+            changed = self.follower.changed() => {
+                changed?;
+                self.is_changed = true;
+                Ok(None)
+            }
+        }
+    }
+
+    fn heard(&mut self, event: &Event) {
+        let number = |name: &str| event.payload.get(name).and_then(Value::as_f64);
+        let cost = match &*event.event_type {
+            "cost" => number("usd"),
+            "result" => number("costUsd"),
+            _ => None,
+        };
+        if let Some(cost) = cost {
+            self.extras.entry(event.agent_id.clone()).or_default().cost = Some(cost);
+            self.is_changed = true;
+        }
+    }
+
+    /// All agents, if there was a change since the last call.
+    pub(super) fn take(&mut self, now: Timestamp) -> Option<Update> {
+        if self.changes_in(now).is_some_and(|change| change.is_zero()) {
+            self.follower.recheck();
+            self.is_changed = true;
+        }
+        if !std::mem::take(&mut self.is_changed) {
+            return None;
+        }
+        let agents = self.follower.agents(now);
+        let agents = agents.iter().map(|agent| {
+            let extras = self.extras.get(&agent.agent_id).copied().unwrap_or_default();
+            rows::agent(agent, self.follower.host(&agent.agent_id), extras)
+        });
+        Some(Update::Agents(agents.collect()))
+    }
+
+    /// After how long to look again without an event.
+    pub(super) fn changes_in(&self, now: Timestamp) -> Option<Duration> {
+        let health = self.follower.agents(now);
+        let health = health.iter().filter_map(|agent| agent.changes_in(now, &self.quiet));
+        health.chain(self.follower.recheck_in()).min()
+    }
+}
