@@ -52,10 +52,16 @@ pub(super) struct Watch {
 
 pub(super) fn run(args: &Watch, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    if is_dumb || !io::stdout().is_terminal() || !io::stdin().is_terminal() {
-        let what =
-            if is_dumb { "the terminal (TERM) can't show" } else { "stdin or stdout is not a terminal for" };
-        bail!(failure!("{what} murmur watch"; "run: murmur status, or: murmur log --follow"));
+    let problem = match (io::stdin().is_terminal(), io::stdout().is_terminal()) {
+        (true, true) if is_dumb => Some("TERM is dumb or not set"),
+        (true, true) => None,
+        (false, true) => Some("stdin is not a terminal"),
+        (_, false) => Some("stdout is not a terminal"),
+    };
+    if let Some(problem) = problem {
+        bail!(
+            failure!("cannot show the live view: {problem}"; "run: murmur status, or: murmur log --follow")
+        );
     }
     let sources = sources(env)?;
     let data_dir = Some(sources.dir.root().to_path_buf());

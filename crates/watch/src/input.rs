@@ -89,6 +89,14 @@ Activity: how much an agent did in each of the last 12 times 10 s";
 impl Model {
     /// Handles a key.
     pub fn key(&mut self, key: Key) -> Option<Action> {
+        let action = self.handled(key);
+        if matches!(action, Some(Action::Allow(_) | Action::Deny(..) | Action::Answer(..))) {
+            self.view.screen = Screen::Panes;
+        }
+        action
+    }
+
+    fn handled(&mut self, key: Key) -> Option<Action> {
         match key {
             Key::Ctrl('c') => return Some(Action::Quit),
             Key::Ctrl('z') => return Some(Action::Suspend),

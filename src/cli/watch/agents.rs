@@ -51,16 +51,35 @@ impl Agents {
     }
 
     fn heard(&mut self, event: &Event) {
-        let number = |name: &str| event.payload.get(name).and_then(Value::as_f64);
-        let cost = match &*event.event_type {
-            "cost" => number("usd"),
-            "result" => number("costUsd"),
-            _ => None,
+        let payload = &event.payload;
+        let number = |of: &Value, name: &str| of.get(name).and_then(Value::as_u64);
+        let usd = |name: &str| payload.get(name).and_then(Value::as_f64);
+        // What a request sends is the context so far.
+        let sent = |of: &Value| {
+            let parts = ["input", "cacheRead", "cacheWrite"].into_iter().filter_map(|name| number(of, name));
+            Some(parts.sum()).filter(|sum| *sum > 0)
         };
-        if let Some(cost) = cost {
-            self.extras.entry(event.agent_id.clone()).or_default().cost = Some(cost);
-            self.is_changed = true;
-        }
+        let news = match &*event.event_type {
+            "cost" => Extras { cost: usd("usd"), ..Extras::default() },
+            // Of several requests, a result has only the sum.
+            "result" => {
+                let is_one = number(payload, "numTurns") == Some(1);
+                let context = payload.get("usage").filter(|_| is_one).and_then(sent);
+                Extras { cost: usd("costUsd"), context, window: None }
+            }
+            "usage" => Extras { context: sent(payload), ..Extras::default() },
+            "compaction" => Extras { context: number(payload, "postTokens"), ..Extras::default() },
+            "session" => {
+                let model = payload.get("model").and_then(Value::as_str).unwrap_or_default();
+                Extras { window: window(model), ..Extras::default() }
+            }
+            _ => return,
+        };
+        let known = self.extras.entry(event.agent_id.clone()).or_default();
+        known.cost = news.cost.or(known.cost);
+        known.context = news.context.or(known.context);
+        known.window = news.window.or(known.window);
+        self.is_changed = true;
     }
 
     /// All agents, if there was a change since the last call.
@@ -85,5 +104,14 @@ impl Agents {
         let health = self.follower.agents(now);
         let health = health.iter().filter_map(|agent| agent.changes_in(now, &self.quiet));
         health.chain(self.follower.recheck_in()).min()
+    }
+}
+
+/// How many tokens fit into the context of a model, if that is known.
+fn window(model: &str) -> Option<u64> {
+    match model {
+        model if model.ends_with("[1m]") => Some(1_000_000),
+        model if model.starts_with("claude-") => Some(200_000),
+        _ => None,
     }
 }

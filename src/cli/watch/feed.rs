@@ -127,7 +127,8 @@ async fn changed(watch: &mut Option<Watch>) {
 
 /// Asks for the status when a file of the data folder changes.
 async fn files(dir: DataDir, changes: Arc<Changes>) {
-    let mut watch = Watch::new([&Place::new(dir.root(), &FILES)]).ok();
+    // Beats that other processes run begin and end with a file.
+    let mut watch = Watch::new([Place::new(dir.root(), &FILES), Place::new(&dir.beats(), &[])]).ok();
     loop {
         changed(&mut watch).await;
         changes.status();

@@ -240,6 +240,15 @@ fn a_transcript_follows_its_end_until_it_is_scrolled() {
 }
 
 #[test]
+fn the_guide_shows_a_real_screen() {
+    let mut model = model();
+    press(&mut model, "2");
+    let guide = include_str!("../../../../docs/guide/watch.md");
+    let shown = screen(&model, 80, 10);
+    assert!(guide.contains(&shown), "docs/guide/watch.md needs:\n{shown}");
+}
+
+#[test]
 fn an_empty_view_says_what_to_do() {
     let mut model = Model::new(TimeZone::UTC);
     model.on(Update::Daemon(Daemon::Down(text("is not running; start it with: murmur start"))));

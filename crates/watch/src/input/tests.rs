@@ -27,8 +27,8 @@ fn a_call_is_answered_only_after_it_was_shown() {
     assert_eq!(act(&mut model, "3y"), None);
     assert!(screen(&model, 80, 24).contains("git push origin main"));
     assert_eq!(act(&mut model, "y"), Some(Action::Allow("7ggs733k".to_owned())));
-    assert_eq!(act(&mut model, "n"), Some(Action::Deny("7ggs733k".to_owned(), None)));
-    press(&mut model, "Nnot on a Friday");
+    assert_eq!(act(&mut model, "\nn"), Some(Action::Deny("7ggs733k".to_owned(), None)));
+    press(&mut model, "\nNnot on a Friday");
     assert_eq!(
         model.key(Key::Enter),
         Some(Action::Deny("7ggs733k".to_owned(), Some("not on a Friday".to_owned())))
@@ -67,8 +67,8 @@ fn a_question_is_answered_by_number_or_text() {
     assert_eq!(act(&mut model, "3"), None);
     let answer = |text: &str| Some(Action::Answer("k3m9x2aa".to_owned(), vec![text.to_owned()]));
     assert_eq!(act(&mut model, "2"), answer("2"));
-    assert_eq!(act(&mut model, "a=never\n"), answer("=never"));
-    assert_eq!(act(&mut model, "a\n"), None);
+    assert_eq!(act(&mut model, "\na=never\n"), answer("=never"));
+    assert_eq!(act(&mut model, "\na\n"), None);
 }
 
 #[test]
