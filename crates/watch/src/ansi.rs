@@ -154,3 +154,44 @@ impl Backend for Ansi {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::tests::model;
+    use crate::rows::Health;
+    use ratatui_core::terminal::Terminal;
+
+    /// The bytes of a frame, and of the same frame again.
+    fn frames(depth: Depth) -> (String, String) {
+        let mut model = model();
+        model.key(crate::keys::Key::Char('2'));
+        let mut terminal = Terminal::new(Ansi::new(100, 20, depth)).unwrap();
+        let now = "2026-02-03T10:00:00Z".parse().unwrap();
+        let mut frame = || {
+            terminal.draw(|frame| crate::draw(frame, &model, now)).unwrap();
+            terminal.backend_mut().take()
+        };
+        (frame(), frame())
+    }
+
+    #[test]
+    fn a_frame_has_only_what_changed_in_the_colors_that_are_wanted() {
+        for depth in [Depth::None, Depth::Sixteen, Depth::True] {
+            let (first, again) = frames(depth);
+            assert!(first.starts_with("\x1b[?2026h") && first.ends_with("\x1b[0m\x1b[?2026l"));
+            assert!(first.contains(Health::Waiting.word()));
+            assert_eq!(again, "");
+            assert_eq!(first.contains(";35m"), depth != Depth::None, "magenta");
+            assert_eq!(first.contains(";38;2;"), depth == Depth::True, "RGB");
+        }
+    }
+
+    #[test]
+    fn a_frame_has_no_control_characters_but_its_own() {
+        let (first, _) = frames(Depth::True);
+        let hidden = first.chars().filter(|letter| sys::text::is_hidden(*letter) && *letter != '\x1b');
+        assert_eq!(hidden.count(), 0);
+        assert!(first.split('\x1b').skip(1).all(|rest| rest.starts_with('[')));
+    }
+}

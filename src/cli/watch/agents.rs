@@ -24,6 +24,8 @@ pub(super) struct Agents {
     events: Receiver<Event>,
     extras: HashMap<String, Extras>,
     is_changed: bool,
+    /// When to look again without an event.
+    due: Option<Timestamp>,
 }
 
 impl Agents {
@@ -32,7 +34,7 @@ impl Agents {
         let mut follower = Follower::new(sources).await?;
         let (to, events) = channel(WAITING);
         follower.listen(to);
-        Ok(Self { follower, quiet, events, extras: HashMap::new(), is_changed: true })
+        Ok(Self { follower, quiet, events, extras: HashMap::new(), is_changed: true, due: None })
     }
 
     /// Waits for a change; an agent's event is returned at once. Cancel safe.
@@ -84,7 +86,7 @@ impl Agents {
 
     /// All agents, if there was a change since the last call.
     pub(super) fn take(&mut self, now: Timestamp) -> Option<Update> {
-        if self.changes_in(now).is_some_and(|change| change.is_zero()) {
+        if self.due.is_some_and(|due| due <= now) {
             self.follower.recheck();
             self.is_changed = true;
         }
@@ -92,6 +94,8 @@ impl Agents {
             return None;
         }
         let agents = self.follower.agents(now);
+        let changes = agents.iter().filter_map(|agent| agent.changes_in(now, &self.quiet));
+        self.due = changes.chain(self.follower.recheck_in()).min().map(|change| now + change);
         let agents = agents.iter().map(|agent| {
             let extras = self.extras.get(&agent.agent_id).copied().unwrap_or_default();
             rows::agent(agent, self.follower.host(&agent.agent_id), extras)
@@ -101,9 +105,7 @@ impl Agents {
 
     /// After how long to look again without an event.
     pub(super) fn changes_in(&self, now: Timestamp) -> Option<Duration> {
-        let health = self.follower.agents(now);
-        let health = health.iter().filter_map(|agent| agent.changes_in(now, &self.quiet));
-        health.chain(self.follower.recheck_in()).min()
+        self.due.map(|due| Duration::try_from(due.duration_since(now)).unwrap_or_default())
     }
 }
 
