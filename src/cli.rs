@@ -66,6 +66,7 @@ mod usage_args;
 mod usage_error;
 mod user_env;
 mod verbose;
+mod watch;
 mod workspaces;
 
 use args::{Args, Command, Host, HostCommand, RunEither};
@@ -183,6 +184,7 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Service(args) => service::run(&args, &env),
         Command::Schema => schema::run(),
         Command::Completions(args) => completions::run(&args),
+        Command::Watch(args) => watch::run(&args, &env),
         Command::Man { folder } => man::run(&folder),
         Command::Demo => demo::run(&env),
         Command::Config(args) => config::run(&args.command, &env),

@@ -12,12 +12,13 @@
 //!
 //! # The map
 //!
-//! Twelve crates come first: no crate uses a module. Six don't depend on murmur:
+//! Thirteen crates come first: no crate uses a module. Seven don't depend on murmur:
 //!
 //! - `sys` (crates/sys): the operating system, and `sys::error`, the one error type; only it has unsafe code and reads the clock
 //! - `rotate` (crates/rotate): append-only files that processes share, rotated by size into dated zstd files
 //! - `secrets` (crates/secrets): finds and masks secrets in text
 //! - `shell_guard` (crates/shell-guard): reads shell commands and refuses catastrophic ones
+//! - `watch` (crates/watch): pure: the live view on a terminal: rows and keys in, frames and actions out
 //! - `derun` (crates/derun): runs any command as if directly on the terminal and records its output; an MCP server for the recordings
 //! - `fake_claude` (fake-claude): records and replays runs of agents; its programs stand in for Claude Code in tests
 //!

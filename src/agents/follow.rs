@@ -5,18 +5,20 @@
 
 mod hosts;
 
-use super::hosted::Standing;
+use super::hosted::{Hosted, Standing};
 use super::known::Known;
 use super::{Agent, Sources, join, session};
 use hosts::{HostChange, Hosts};
 use jiff::Timestamp;
 use murmur_core::id::AgentId;
+use murmur_rpc::envelope::Event;
 use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 use sys::identity;
 use sys::watch::{Changes, Place, Watch};
+use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
@@ -72,27 +74,38 @@ impl Follower {
         join::agents(&self.known, &self.sources.quiet, now)
     }
 
+    /// What the host of `agent` says, if it has one.
+    #[must_use]
+    pub fn host(&self, agent: &str) -> Option<&Hosted> {
+        self.known.hosts.get(&AgentId::parse(agent).ok()?)
+    }
+
+    /// Also passes the events of hosts that are followed from now on to `listener`. Events are dropped while it is full.
+    pub fn listen(&mut self, listener: Sender<Event>) {
+        self.hosts.listen(listener);
+    }
+
     /// Waits until something may have changed and applies it. Cancel safe.
     pub async fn changed(&mut self) -> io::Result<()> {
         let Self { watch, tick, hosts, ends, .. } = self;
         let event = tokio::select! {
-            changes = changes(watch, tick) => Event::Changed(changes),
-            news = hosts.next_change() => Event::Host(news),
-            Some(Ok(pid)) = ends.join_next() => Event::Ended(pid),
+            changes = changes(watch, tick) => Wakeup::Changed(changes),
+            news = hosts.next_change() => Wakeup::Host(news),
+            Some(Ok(pid)) = ends.join_next() => Wakeup::Ended(pid),
         };
         match event {
-            Event::Changed(Ok(changes)) => self.take(changes)?,
-            Event::Changed(Err(_)) => {
+            Wakeup::Changed(Ok(changes)) => self.take(changes)?,
+            Wakeup::Changed(Err(_)) => {
                 self.watch = None;
                 self.read_all()?;
             }
-            Event::Host(HostChange::One(_, Some(seen))) => self.known.host(&self.sources, &seen),
-            Event::Host(HostChange::One(agent, None)) => _ = self.known.hosts.remove(&agent),
-            Event::Host(HostChange::All { seen, newer }) => {
+            Wakeup::Host(HostChange::One(_, Some(seen))) => self.known.host(&self.sources, &seen),
+            Wakeup::Host(HostChange::One(agent, None)) => _ = self.known.hosts.remove(&agent),
+            Wakeup::Host(HostChange::All { seen, newer }) => {
                 self.known.hosts.retain(|id, _| newer.contains(id));
                 seen.iter().for_each(|seen| self.known.host(&self.sources, seen));
             }
-            Event::Ended(pid) => {
+            Wakeup::Ended(pid) => {
                 self.awaited.remove(&pid);
                 self.known.recheck(&self.sources, |living| living == pid);
             }
@@ -175,7 +188,7 @@ impl Follower {
     }
 }
 
-enum Event {
+enum Wakeup {
     Changed(io::Result<Changes>),
     Host(HostChange),
     Ended(u32),

@@ -6,7 +6,7 @@ use crate::host::discover::{Condition, HostInfo};
 use crate::host::state;
 use jiff::Timestamp;
 use murmur_core::config::backend::Backend;
-use murmur_core::id::SessionId;
+use murmur_core::id::{BeatId, SessionId};
 use murmur_store::pulse::State;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +21,8 @@ pub struct Hosted {
     pub worktree: PathBuf,
     /// Claude Code's id of the conversation.
     pub session_id: Option<SessionId>,
+    /// The beat that it runs.
+    pub beat: Option<BeatId>,
     /// When its host started.
     pub started_at: Option<Timestamp>,
     /// Its last sign of life.
@@ -92,7 +94,8 @@ impl Hosted {
             Condition::Dead => (Standing::Dead, None, None),
         };
         let started_at = info.and_then(|info| time(&info.started_at));
-        Self { standing, backend, worktree, session_id, started_at, at, task: None }
+        let beat = info.and_then(|info| info.beat.clone());
+        Self { standing, backend, worktree, session_id, beat, started_at, at, task: None }
     }
 
     /// Whether its host is alive.

@@ -4,7 +4,7 @@
 mod lines;
 mod object;
 mod one;
-mod screen;
+pub(super) mod screen;
 mod table;
 mod waiting;
 mod watch;

@@ -23,6 +23,7 @@ pub(super) use super::setup_args::{Setup, SetupCommand};
 use super::show_args::ShowBeat;
 use super::trust_args::Trust;
 pub(super) use super::usage_args::{ByArg, Usage};
+use super::watch::Watch;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use derun::cli::args::{Mcp, Run, Sessions, Show};
@@ -102,6 +103,7 @@ pub(super) enum Command {
     Notify(NotifyArgs),
     Setup(Setup),
     Completions(Completions),
+    Watch(Watch),
     Gc(Gc),
     /// Generate manual pages
     Man {

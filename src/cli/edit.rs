@@ -45,11 +45,17 @@ pub(super) fn run(args: &Edit, env: &UserEnv) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs the editor, a command line as in git, and waits for it.
-fn open(editor: &str, file: &Path) -> anyhow::Result<()> {
+/// The editor, a command line as in git.
+pub(super) fn command(editor: &str, file: &Path) -> Command {
     let mut command = Command::new("/bin/sh");
     command.arg("-c").arg(format!("{editor} \"$@\"")).arg(editor).arg(file);
-    let ended = command.status().with_context(|| format!("cannot start the editor {editor:?}"))?;
+    command
+}
+
+/// Runs the editor and waits for it.
+fn open(editor: &str, file: &Path) -> anyhow::Result<()> {
+    let ended =
+        command(editor, file).status().with_context(|| format!("cannot start the editor {editor:?}"))?;
     if !ended.success() {
         bail!(failure!("the editor {editor:?} failed ({ended})"; "set VISUAL or EDITOR to one that works"));
     }

@@ -28,7 +28,10 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Agents", &["agent"]),
     ("Inbox", &["inbox", "allow", "deny", "answer", "permission", "question", "rules"]),
     ("Captures", &["capture", "mcp"]),
-    ("Setup", &["doctor", "config", "notify", "setup", "completions", "gc", "man", "record", "demo"]),
+    (
+        "Setup",
+        &["doctor", "config", "notify", "setup", "completions", "watch", "gc", "man", "record", "demo"],
+    ),
 ];
 
 /// Prints the help or version that clap returned as an error, in color where it is shown in color.

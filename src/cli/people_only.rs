@@ -16,6 +16,7 @@ pub(super) fn check(command: &Command) -> Result<(), Failure> {
         Command::Beat(args) if !args.dry_run => "start beats",
         Command::Run(args) if args.capture.command.is_empty() && !args.beat.dry_run => "start beats",
         Command::Pause(_) | Command::Resume(_) => "pause or resume heartbeats",
+        Command::Watch(_) => "use the live view",
         Command::Edit(_) | Command::Set(_) => "change heartbeats",
         Command::Init(_)
         | Command::Add(_)

@@ -27,6 +27,7 @@ use sys::error::{Failure, Hinted};
 use sys::failure;
 use sys::paths::DataDir;
 use sys::unreadable::unreadable;
+pub(super) use text::input;
 pub(super) use text::paragraph;
 
 /// All waiting requests.

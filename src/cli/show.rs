@@ -6,6 +6,7 @@
 mod choose;
 mod denials;
 mod lines;
+pub(super) mod live;
 mod pager;
 
 use super::runtime;

@@ -150,7 +150,7 @@ pub(super) async fn current(dir: &DataDir, env: &UserEnv, now: Timestamp) -> any
 }
 
 /// The status without a daemon, from files.
-async fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<Status> {
+pub(super) async fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<Status> {
     let mut state = Heartbeats::default();
     state.set_pauses(pauses::read(dir));
     let denied = rule_files::problems(dir, &env.settings_dir()?);

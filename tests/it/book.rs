@@ -73,6 +73,7 @@ documents! {
     setup = "docs/guide/setup.md",
     testing = "fake-claude/testing.md",
     troubleshooting = "docs/guide/troubleshooting.md",
+    watch = "docs/guide/watch.md",
     derun = "crates/derun/README.md",
     other_agents = "fixtures/agents.md",
 }

@@ -130,6 +130,8 @@ mod usage_limits;
 #[cfg(test)]
 mod verbose;
 #[cfg(test)]
+mod watch;
+#[cfg(test)]
 mod workspaces;
 #[cfg(test)]
 mod year;

@@ -1,12 +1,9 @@
 //! Descriptors: async readiness of timers and watches, and the limit on open files.
 
-#[cfg(target_os = "linux")]
 use std::{io, os::fd::OwnedFd};
-#[cfg(target_os = "linux")]
 use tokio::io::{Interest, unix::AsyncFd};
 
 /// Registers `descriptor` with the runtime.
-#[cfg(target_os = "linux")]
 pub(super) fn readable(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: an `OwnedFd` is open, always refers to the same descriptor, and is closed only on drop. The
     // `AsyncFd` that owns it deregisters it before that.

@@ -2,10 +2,12 @@
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use rustix::pty::OpenptFlags;
 use rustix::termios::{OptionalActions, OutputModes, Termios, Winsize};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use tokio::io::unix::AsyncFd;
 
 /// Whether `stream` is a terminal, according to the driver and not to the file type.
 pub fn is_terminal(stream: impl AsFd) -> bool {
@@ -121,7 +123,7 @@ impl Pseudo {
             OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC,
         );
         #[cfg(not(target_os = "linux"))]
-        let theirs: rustix::io::Result<OwnedFd> = Err(rustix::io::Errno::NOSYS);
+        let theirs: rustix::io::Result<OwnedFd> = Err(Errno::NOSYS);
         let theirs = match theirs {
             Ok(theirs) => theirs,
             Err(_) => rustix::fs::open(rustix::pty::ptsname(&ours, Vec::new())?, flags, Mode::empty())?,
@@ -155,6 +157,45 @@ pub fn lead_session_on(terminal: impl AsFd) -> io::Result<()> {
 pub fn take_foreground(terminal: impl AsFd) {
     super::signals::ignore(libc::SIGTTOU);
     let _gone = rustix::termios::tcsetpgrp(terminal, rustix::process::getpgrp());
+}
+
+/// What is typed on our terminal, which stays blocking: other programs share it.
+#[derive(Debug)]
+pub struct Input(AsyncFd<OwnedFd>);
+
+impl Input {
+    /// Reads from stdin. Call it in a runtime.
+    pub fn of_stdin() -> io::Result<Self> {
+        let stdin = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 0)?;
+        Ok(Self(super::descriptor::readable(stdin)?))
+    }
+
+    /// Waits for bytes; none once the terminal is gone. Cancel safe.
+    pub async fn read(&self) -> io::Result<Vec<u8>> {
+        loop {
+            let mut ready = self.0.readable().await?;
+            // Look before reading, which could block.
+            if !has_input(ready.get_inner()) {
+                ready.clear_ready();
+                continue;
+            }
+            let mut bytes = [0; 1024];
+            match rustix::io::read(ready.get_inner(), &mut bytes) {
+                Ok(count) => return Ok(bytes[..count].to_vec()),
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                // It was hung up.
+                Err(Errno::IO) => return Ok(Vec::new()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+/// Whether reading from `terminal` would return at once.
+fn has_input(terminal: impl AsFd) -> bool {
+    let mut watched = [PollFd::from_borrowed_fd(terminal.as_fd(), PollFlags::IN)];
+    let _timeout = rustix::event::poll(&mut watched, Some(&Timespec::default()));
+    !watched[0].revents().is_empty()
 }
 
 /// Whether the other end of `terminal` is closed.

@@ -3,7 +3,7 @@
 use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 use murmur_core::id::AgentId;
 use murmur_rpc::client::{AskError, Client};
-use murmur_rpc::envelope::{GAP, LAGGED};
+use murmur_rpc::envelope::{Event, GAP, LAGGED};
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -40,6 +40,8 @@ pub(super) struct Hosts {
     /// Unresponsive hosts that are waited for.
     awaited: HashSet<AgentId>,
     following: JoinSet<()>,
+    /// Who else gets the events.
+    listener: Option<Sender<Event>>,
     sender: Sender<Message>,
     messages: Receiver<Message>,
 }
@@ -82,9 +84,15 @@ impl Hosts {
             failed: HashSet::new(),
             awaited: HashSet::new(),
             following: JoinSet::new(),
+            listener: None,
             sender,
             messages,
         }
+    }
+
+    /// Also passes events to `listener`, unless it is full.
+    pub(super) fn listen(&mut self, listener: Sender<Event>) {
+        self.listener = Some(listener);
     }
 
     /// Queries the host that the file at `path` belongs to.
@@ -199,10 +207,11 @@ impl Hosts {
             return;
         }
         let (folder, agent, sender) = (self.folder.clone(), agent.clone(), self.sender.clone());
+        let listener = self.listener.clone();
         match seen.condition {
             Condition::Up(_) if self.followed.len() < MOST && self.followed.insert(agent.clone()) => {
                 self.following.spawn(async move {
-                    let left = follow(&folder, &agent, &sender).await;
+                    let left = follow(&folder, &agent, &sender, listener.as_ref()).await;
                     let _nobody_hears = sender.send(Message::Left(agent, left)).await;
                 });
             }
@@ -224,7 +233,12 @@ async fn answer(folder: &Path, agent: &AgentId) -> Result<(), AskError> {
 }
 
 /// Forwards the events of `agent`'s host until they end.
-async fn follow(folder: &Path, agent: &AgentId, sender: &Sender<Message>) -> Result<(), AskError> {
+async fn follow(
+    folder: &Path,
+    agent: &AgentId,
+    sender: &Sender<Message>,
+    listener: Option<&Sender<Event>>,
+) -> Result<(), AskError> {
     let mut client = Client::connect(folder, &agent.socket(), PATIENCE).await?;
     client.attach(None, PATIENCE).await?;
     // Something may have happened since the query.
@@ -239,6 +253,10 @@ async fn follow(folder: &Path, agent: &AgentId, sender: &Sender<Message>) -> Res
             return Ok(());
         }
         is_telling = TELLING.contains(&event.event_type.as_str());
+        if let Some(listener) = listener {
+            // Who listens can do without some.
+            let _full = listener.try_send(event);
+        }
     }
 }
 

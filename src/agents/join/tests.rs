@@ -29,6 +29,7 @@ impl Case {
             backend: None,
             worktree: "/host".into(),
             session_id,
+            beat: None,
             started_at,
             at,
             task: None,

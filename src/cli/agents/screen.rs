@@ -13,7 +13,7 @@ use tokio::time::timeout;
 const ENTER: &str = "\x1b[?1049h\x1b[?25l";
 
 /// Shows the cursor and leaves the alternate screen.
-const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
+pub(in crate::cli) const LEAVE: &str = "\x1b[?25h\x1b[?1049l";
 
 /// How long to wait for the terminal to be restored. A stopped terminal takes longer.
 const LEAVING: Duration = Duration::from_millis(500);
@@ -23,7 +23,7 @@ const MOST: usize = 4;
 
 /// The alternate screen; active while this exists.
 #[derive(Debug)]
-pub(super) struct Screen {
+pub(in crate::cli) struct Screen {
     pictures: mpsc::SyncSender<String>,
     /// One message per write: whether it succeeded.
     written: Receiver<bool>,
@@ -33,7 +33,7 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Enters the alternate screen.
-    pub(super) fn begin() -> Self {
+    pub(in crate::cli) fn begin() -> Self {
         let (pictures, to_write) = mpsc::sync_channel::<String>(MOST);
         let (tell, written) = channel(MOST);
         std::thread::spawn(move || {
@@ -50,17 +50,18 @@ impl Screen {
         screen
     }
 
-    fn write(&mut self, text: String) {
+    /// Writes `text`, unless too much is pending.
+    pub(in crate::cli) fn write(&mut self, text: String) {
         self.waiting += usize::from(self.pictures.try_send(text).is_ok());
     }
 
     /// Whether a frame would be written at once.
-    pub(super) fn is_free(&self) -> bool {
+    pub(in crate::cli) fn is_free(&self) -> bool {
         self.waiting == 0
     }
 
     /// Waits for a pending write, if there is one; returns whether it succeeded.
-    pub(super) async fn written(&mut self) -> bool {
+    pub(in crate::cli) async fn written(&mut self) -> bool {
         if self.waiting == 0 {
             return std::future::pending().await;
         }
@@ -70,13 +71,13 @@ impl Screen {
     }
 
     /// Draws a frame.
-    pub(super) fn draw(&mut self, lines: &[String]) {
+    pub(in crate::cli) fn draw(&mut self, lines: &[String]) {
         let picture = lines.join("\x1b[K\r\n");
         self.write(format!("\x1b[H{picture}\x1b[K\x1b[J"));
     }
 
     /// Leaves the alternate screen.
-    pub(super) async fn leave(&mut self) {
+    pub(in crate::cli) async fn leave(&mut self) {
         self.write(LEAVE.to_owned());
         let all = async { while self.waiting > 0 && self.written().await {} };
         let _stopped = timeout(LEAVING, all).await;

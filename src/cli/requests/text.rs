@@ -36,7 +36,7 @@ pub(in crate::cli) fn paragraph(
 }
 
 /// The complete input of the call.
-pub(super) fn input(row: &Row) -> String {
+pub(in crate::cli) fn input(row: &Row) -> String {
     if row.kind == Kind::Question {
         return super::one_by_one::questions_text(row);
     }

@@ -60,6 +60,12 @@ impl Style {
         Self { color: false }
     }
 
+    /// Whether there are colors.
+    #[must_use]
+    pub fn is_colored(self) -> bool {
+        self.color
+    }
+
     /// `text` in bold.
     #[must_use]
     pub fn bold(self, text: impl Display) -> String {

@@ -1,0 +1,243 @@
+//! The model → a frame. What is drawn is told by words and characters; color only stresses it.
+
+mod long;
+mod panes;
+mod table;
+#[cfg(test)]
+pub(crate) mod tests;
+mod time;
+
+use crate::model::Model;
+use crate::rows::{Daemon, Health, Standing};
+use crate::text::{cut, width};
+use crate::view::{Pane, Prompt, Purpose, Screen};
+use jiff::{SignedDuration, Timestamp};
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::{Color, Modifier, Style};
+use ratatui_core::terminal::Frame;
+use time::span;
+
+/// From this size on, all panes are shown at once.
+const WIDE: (u16, u16) = (150, 30);
+
+/// What is selected.
+const SELECTED: Style = Style::new().add_modifier(Modifier::REVERSED);
+const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+
+fn color(color: Color) -> Style {
+    Style::new().fg(color)
+}
+
+/// Draws the model as of `now`.
+pub fn draw(frame: &mut Frame<'_>, model: &Model, now: Timestamp) {
+    let area = frame.area();
+    let buffer = frame.buffer_mut();
+    if area.width < 4 || area.height < 2 {
+        return;
+    }
+    let mut rest = area;
+    let footer = take_last(&mut rest);
+    if rest.height >= 8 {
+        status(buffer, take_first(&mut rest), model, now);
+    }
+    match &model.view.screen {
+        Screen::Panes if (area.width, area.height) >= WIDE && area.height >= WIDE.1 => {
+            grid(buffer, rest, model, now)
+        }
+        Screen::Panes => {
+            if rest.height >= 4 {
+                tabs(buffer, take_first(&mut rest), model);
+            }
+            panes::pane(buffer, rest, model, model.view.pane, now);
+        }
+        Screen::Detail => long::detail(buffer, rest, model),
+        Screen::Request(id) => long::request(buffer, rest, model, id, now),
+        Screen::Help => long::help(buffer, rest, model),
+    }
+    bottom(buffer, footer, model);
+}
+
+/// All panes.
+fn grid(buffer: &mut Buffer, area: Rect, model: &Model, now: Timestamp) {
+    let left = area.width / 2;
+    let upper = area.height * 2 / 5;
+    let limits = u16::try_from(model.limits.len()).unwrap_or(u16::MAX).clamp(1, 6) + 2;
+    let lower = area.height - upper;
+    let inbox = lower / 3;
+    let right = Rect::new(area.x + left + 1, area.y, area.width - left - 1, area.height);
+    let lefts = Rect::new(area.x, area.y, left, area.height);
+    let rows = |of: Rect, from: u16, height: u16| Rect::new(of.x, of.y + from, of.width, height);
+    let places = [
+        (Pane::Heartbeats, rows(lefts, 0, upper)),
+        (Pane::Agents, rows(right, 0, upper + inbox)),
+        (Pane::Inbox, rows(lefts, upper, inbox)),
+        (Pane::Limits, rows(right, upper + inbox, limits)),
+        (Pane::Log, rows(lefts, upper + inbox, lower - inbox)),
+    ];
+    for (pane, place) in places {
+        panes::pane(buffer, place, model, pane, now);
+    }
+    let problems = rows(right, upper + inbox + limits, (lower - inbox).saturating_sub(limits));
+    long::problems(buffer, problems, model);
+}
+
+fn take_first(area: &mut Rect) -> Rect {
+    let first = Rect { height: 1, ..*area };
+    (area.y, area.height) = (area.y + 1, area.height - 1);
+    first
+}
+
+fn take_last(area: &mut Rect) -> Rect {
+    area.height -= 1;
+    Rect { y: area.y + area.height, height: 1, ..*area }
+}
+
+/// Draws pieces one after another, as far as there is room.
+fn pieces(buffer: &mut Buffer, area: Rect, pieces: &[(String, Style)]) -> u16 {
+    let (mut x, end) = (area.x, area.right());
+    for (text, style) in pieces {
+        let room = usize::from(end - x);
+        (x, _) = buffer.set_stringn(x, area.y, cut(text, room), room, *style);
+        if x >= end {
+            break;
+        }
+    }
+    x
+}
+
+/// Draws pieces, and a line in the rest of the row.
+fn rule(buffer: &mut Buffer, area: Rect, parts: &[(String, Style)]) {
+    let x = pieces(buffer, area, parts);
+    let room = usize::from(area.right() - x);
+    buffer.set_stringn(x, area.y, "─".repeat(room), room, DIM);
+}
+
+fn status(buffer: &mut Buffer, area: Rect, model: &Model, now: Timestamp) {
+    let mut parts = vec![("murmur".to_owned(), BOLD)];
+    match &model.daemon {
+        Daemon::Unknown => parts.push((" connecting".to_owned(), DIM)),
+        Daemon::Up { version, since } => {
+            parts.push((format!(" {version}, up {}", span(now.duration_since(*since))), Style::new()));
+        }
+        Daemon::Down(why) => parts.push((format!(" {why}"), color(Color::Red).add_modifier(Modifier::BOLD))),
+    }
+    let live = model.agents.iter().filter(|agent| agent.health.is_live()).count();
+    let running = model.heartbeats.iter().filter(|row| matches!(row.standing, Standing::Running(_))).count();
+    parts.push((
+        format!("  {running} running, {live} agent{}", if live == 1 { "" } else { "s" }),
+        Style::new(),
+    ));
+    if !model.requests.is_empty() {
+        let waiting = format!("  {} waiting for you", model.requests.len());
+        parts.push((waiting, color(Color::Magenta).add_modifier(Modifier::BOLD)));
+    }
+    if let Some(problem) = model.problems.first() {
+        parts.push((format!("  problem: {problem}"), color(Color::Red)));
+    }
+    pieces(buffer, area, &parts);
+}
+
+fn tabs(buffer: &mut Buffer, area: Rect, model: &Model) {
+    let is_tight = area.width < 60;
+    let mut parts = Vec::new();
+    for (index, pane) in Pane::ALL.into_iter().enumerate() {
+        let is_shown = pane == model.view.pane;
+        let word = if is_tight && !is_shown { String::new() } else { format!(" {}", pane.word()) };
+        let count = match pane {
+            Pane::Inbox if !model.requests.is_empty() => format!("({})", model.requests.len()),
+            _ => String::new(),
+        };
+        let style = if is_shown { SELECTED.add_modifier(Modifier::BOLD) } else { DIM };
+        parts.push((format!(" {}{word}{count} ", index + 1), style));
+    }
+    pieces(buffer, area, &parts);
+}
+
+/// The last row: what is typed, a message, or the keys.
+fn bottom(buffer: &mut Buffer, area: Rect, model: &Model) {
+    if let Some(prompt) = &model.view.prompt {
+        return typing(buffer, area, model, prompt);
+    }
+    if let Some(message) = &model.view.message {
+        pieces(buffer, area, &[(message.to_string(), BOLD)]);
+        return;
+    }
+    let keys = match &model.view.screen {
+        Screen::Help => "j k scroll  Esc back",
+        Screen::Detail => "j k PgUp PgDn scroll  G follow  / search  n N next  Esc back",
+        Screen::Request(id) => match model.request(id) {
+            Some(request) if request.questions.is_empty() => {
+                "y allow  n deny  N deny with a reason  PgDn scroll  Esc back"
+            }
+            _ => "a answer  1-9 choose  PgDn scroll  Esc back",
+        },
+        Screen::Panes => match model.view.pane {
+            Pane::Heartbeats => {
+                "Enter show  r run  p pause  s stop  e edit  / filter  : command  ? help  q quit"
+            }
+            Pane::Agents => "Enter show  s stop  y n answer  / filter  : command  ? help  q quit",
+            Pane::Inbox => "Enter y n show the request  / filter  : command  ? help  q quit",
+            Pane::Log => "Enter show  / filter  : command  ? help  q quit",
+            Pane::Limits => "/ filter  : command  ? help  q quit",
+        },
+    };
+    pieces(buffer, area, &[(keys.to_owned(), DIM)]);
+}
+
+fn typing(buffer: &mut Buffer, area: Rect, model: &Model, prompt: &Prompt) {
+    let before = match &prompt.purpose {
+        Purpose::Filter | Purpose::Search => "/".to_owned(),
+        Purpose::Command => ":".to_owned(),
+        Purpose::Confirm(_, question) => format!("{question} y, or any other key: "),
+        Purpose::Yes(_) => "the guard can't tell what this does. Type yes to allow it: ".to_owned(),
+        Purpose::Reason(_) => "why not? ".to_owned(),
+        Purpose::Answers(id, given) => {
+            let questions = model.request(id).map_or(0, |request| request.questions.len());
+            if questions > 1 {
+                format!("answer {} of {questions}: ", given.len() + 1)
+            } else {
+                "answer: ".to_owned()
+            }
+        }
+    };
+    let room = usize::from(area.width).saturating_sub(1);
+    let before = cut(&before, room * 3 / 4);
+    let typed = crate::text::cut_start(&prompt.typed, room - width(&before));
+    pieces(buffer, area, &[(before, BOLD), (typed, Style::new()), (" ".to_owned(), SELECTED)]);
+}
+
+/// The color of an agent's health.
+fn colored(health: Health) -> Style {
+    match health {
+        Health::Waiting => color(Color::Magenta).add_modifier(Modifier::BOLD),
+        Health::Stuck | Health::Dead => color(Color::Red),
+        Health::Warning | Health::Stale => color(Color::Yellow),
+        Health::Active => color(Color::Green),
+        Health::Idle | Health::Exited => DIM,
+    }
+}
+
+/// After how long time alone changes what is shown; `None` if it doesn't.
+#[must_use]
+pub fn changes_in(model: &Model, now: Timestamp) -> Option<SignedDuration> {
+    let heartbeats = model.heartbeats.iter().filter_map(|row| match row.standing {
+        Standing::Running(at) | Standing::Next(at) | Standing::Held(at) => Some(at),
+        Standing::Paused(until) => until,
+        Standing::Waits | Standing::Due | Standing::Off(_) => None,
+    });
+    let live = model.agents.iter().filter(|agent| agent.health.is_live());
+    let agents = live.map(|agent| model.waits_since(agent).unwrap_or(agent.since));
+    let requests =
+        model.requests.iter().flat_map(|request| request.expires.into_iter().chain([request.asked]));
+    let since = match &model.daemon {
+        Daemon::Up { since, .. } => Some(*since),
+        _ => None,
+    };
+    let limits = model.limits.iter().filter_map(|limit| limit.held.or(limit.resets));
+    let times = heartbeats.chain(agents).chain(requests).chain(since).chain(limits);
+    let changes = times.map(|at| time::changes_in(now.duration_since(at)));
+    let active = model.activity.values().any(|activity| activity.levels(now).iter().any(|count| *count > 0));
+    changes.chain(active.then(|| SignedDuration::from_secs(10))).min()
+}

@@ -1,0 +1,339 @@
+//! A key → a changed view, or something for the caller to do.
+//!
+//! Answers need the request on the screen, up to its end; one that the guard doubted also needs `yes` in full.
+
+mod command;
+mod prompt;
+
+use crate::keys::Key;
+use crate::model::Model;
+use crate::rows::{Line, LineKind, Standing};
+use crate::text::Text;
+use crate::view::{Pager, Pane, Prompt, Purpose, Screen};
+use std::sync::Arc;
+
+/// What the caller is to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// End.
+    Quit,
+    /// Stop this process, as Ctrl-Z does.
+    Suspend,
+    /// Draw everything again.
+    Redraw,
+    /// Run this heartbeat now.
+    Run(Arc<str>),
+    /// Pause this heartbeat.
+    Pause(Arc<str>),
+    /// Resume this heartbeat.
+    Resume(Arc<str>),
+    /// Stop this agent.
+    Stop(Arc<str>),
+    /// Open the file of this heartbeat in an editor.
+    Edit(Arc<str>),
+    /// Allow this request.
+    Allow(String),
+    /// Deny this request, with a reason for the agent.
+    Deny(String, Option<String>),
+    /// Answer the questions of this request, in order.
+    Answer(String, Vec<String>),
+    /// Show the transcript of this beat.
+    ShowBeat(String),
+    /// Show the transcript of the last beat of this heartbeat.
+    ShowHeartbeat(Arc<str>),
+    /// Show what this agent does.
+    ShowAgent(Arc<str>),
+    /// The transcript is no longer needed.
+    Hide,
+}
+
+/// The keys, for the help.
+const HELP: &str = "\
+Panes
+  1-5, Tab, Shift-Tab   heartbeats, agents, inbox, log, limits
+  j k, arrows           move; g G: first, last; PgUp PgDn: by screens
+  Enter                 open: the transcript of a beat, or a request
+  Esc                   back; in a pane, clear the filter
+  /                     filter the rows; in a transcript, search
+  :                     a command: run NAME, pause NAME, resume NAME,
+                        stop AGENT, edit NAME, quit, or a pane
+  ? q                   this help; quit (Ctrl-Z suspends)
+
+Heartbeats
+  r                     run now
+  p                     pause or resume
+  s                     stop the running beat
+  e                     edit HEARTBEAT.md in $EDITOR
+
+Agents
+  !                     works in the folder of another agent
+  s                     stop the agent
+  y n                   show its request, to answer it
+
+Inbox
+  Enter, y, n           show the request. Then, once its end was shown:
+  y                     allow; type yes if the guard can't tell what
+                        the call does
+  n                     deny; N: deny with a reason
+  a, 1-9                answer a question
+
+Transcript
+  j k, PgUp PgDn        scroll; G: follow the end
+  /  n N                search; next, previous
+
+Outcomes in a strip
+  . ok   ! attention   E error   L limited   - skipped
+  ? waiting   s stopped
+Activity: how much an agent did in each of the last 12 times 10 s";
+
+impl Model {
+    /// Handles a key.
+    pub fn key(&mut self, key: Key) -> Option<Action> {
+        let action = self.handled(key);
+        if matches!(action, Some(Action::Allow(_) | Action::Deny(..) | Action::Answer(..))) {
+            self.view.screen = Screen::Panes;
+        }
+        action
+    }
+
+    fn handled(&mut self, key: Key) -> Option<Action> {
+        match key {
+            Key::Ctrl('c') => return Some(Action::Quit),
+            Key::Ctrl('z') => return Some(Action::Suspend),
+            Key::Ctrl('l') => return Some(Action::Redraw),
+            _ => {}
+        }
+        self.view.message = None;
+        if self.view.prompt.is_some() {
+            return self.prompt_key(key);
+        }
+        match key {
+            Key::Char('?') if self.view.screen != Screen::Help => {
+                let line = |text| Line { kind: LineKind::Plain, text };
+                self.view.help = Pager::at_start(Text::lines(HELP).into_iter().map(line));
+                self.view.screen = Screen::Help;
+                None
+            }
+            Key::Char(':') => self.ask(Purpose::Command),
+            _ => match self.view.screen.clone() {
+                Screen::Panes => self.pane_key(key),
+                Screen::Detail => self.detail_key(key),
+                Screen::Request(id) => self.request_key(key, &id),
+                Screen::Help => {
+                    if matches!(key, Key::Esc | Key::Char('q' | '?') | Key::Enter) {
+                        self.view.screen = Screen::Panes;
+                    } else {
+                        scroll(&mut self.view.help, key);
+                    }
+                    None
+                }
+            },
+        }
+    }
+
+    pub(crate) fn ask(&mut self, purpose: Purpose) -> Option<Action> {
+        self.view.prompt = Some(Prompt { purpose, typed: String::new() });
+        None
+    }
+
+    pub(crate) fn say(&mut self, text: &str) -> Option<Action> {
+        self.view.message = Some(Text::new(text));
+        None
+    }
+
+    pub(crate) fn show_pane(&mut self, pane: Pane) {
+        self.view.pane = pane;
+        self.view.screen = Screen::Panes;
+    }
+
+    fn pane_key(&mut self, key: Key) -> Option<Action> {
+        let pane = self.view.pane;
+        let page = usize::from(self.view.list(pane).drawn.get().1).max(2) - 1;
+        match key {
+            Key::Char('q') => return Some(Action::Quit),
+            Key::Char(digit @ '1'..='5') => {
+                self.view.pane = Pane::ALL[usize::from(digit as u8 - b'1')];
+            }
+            Key::Tab | Key::Right | Key::Char('l') => self.view.pane = pane.next(1),
+            Key::BackTab | Key::Left | Key::Char('h') => self.view.pane = pane.next(Pane::ALL.len() - 1),
+            Key::Down | Key::Char('j') => self.step(1, true),
+            Key::Up | Key::Char('k') => self.step(1, false),
+            Key::Wheel { up } => self.step(3, !up),
+            Key::PageDown | Key::Ctrl('d' | 'f') => self.step(page, true),
+            Key::PageUp | Key::Ctrl('u' | 'b') => self.step(page, false),
+            Key::Home | Key::Char('g') => self.select(pane, 0),
+            Key::End | Key::Char('G') => self.select(pane, usize::MAX),
+            Key::Click(_, row) => {
+                let (first, count) = self.view.list(pane).drawn.get();
+                if let Some(place) = row.checked_sub(first).filter(|place| *place < count) {
+                    let top = self.view.list(pane).top.get();
+                    self.select(pane, top + usize::from(place));
+                }
+            }
+            Key::Char('/') => {
+                let typed = self.view.list(pane).filter.clone();
+                self.view.prompt = Some(Prompt { purpose: Purpose::Filter, typed });
+            }
+            Key::Esc => self.view.list_mut(pane).filter.clear(),
+            _ => {
+                let index = self.chosen(pane)?;
+                return self.row_key(key, pane, index);
+            }
+        }
+        None
+    }
+
+    fn step(&mut self, by: usize, down: bool) {
+        let pane = self.view.pane;
+        let place = self.selected(pane, &self.rows(pane));
+        self.select(pane, if down { place + by } else { place.saturating_sub(by) });
+    }
+
+    /// A key that is about the selected row.
+    fn row_key(&mut self, key: Key, pane: Pane, index: usize) -> Option<Action> {
+        match pane {
+            Pane::Heartbeats => {
+                let row = self.heartbeats.get(index)?;
+                let id = Arc::clone(&row.id);
+                match key {
+                    Key::Enter => match row.beat.clone() {
+                        Some(beat) => Some(Action::ShowBeat(beat)),
+                        None => Some(Action::ShowHeartbeat(id)),
+                    },
+                    Key::Char('r') => Some(Action::Run(id)),
+                    Key::Char('p') if matches!(row.standing, Standing::Paused(_)) => Some(Action::Resume(id)),
+                    Key::Char('p') => Some(Action::Pause(id)),
+                    Key::Char('e') => Some(Action::Edit(id)),
+                    Key::Char('s') => self.stop_heartbeat(index),
+                    _ => None,
+                }
+            }
+            Pane::Agents => {
+                let row = self.agents.get(index)?;
+                let id = Arc::clone(&row.id);
+                match key {
+                    Key::Enter => Some(Action::ShowAgent(id)),
+                    Key::Char('s') => self.stop_agent(index),
+                    Key::Char('y' | 'n') => {
+                        let request = self.requests.iter().find(|request| request.agent == id)?.id.clone();
+                        self.show_request(&request);
+                        None
+                    }
+                    _ => None,
+                }
+            }
+            Pane::Inbox => {
+                let id = self.requests.get(index)?.id.clone();
+                if matches!(key, Key::Enter | Key::Char('y' | 'n' | 'a')) {
+                    self.show_request(&id);
+                }
+                None
+            }
+            Pane::Log => match (key, self.log.get(index)?.beat.clone()) {
+                (Key::Enter, Some(beat)) => Some(Action::ShowBeat(beat)),
+                (Key::Enter, None) => self.say("this line has no transcript"),
+                _ => None,
+            },
+            Pane::Limits => None,
+        }
+    }
+
+    pub(crate) fn stop_heartbeat(&mut self, index: usize) -> Option<Action> {
+        let beat = self.heartbeats.get(index)?.beat.clone();
+        match self.agents.iter().position(|agent| beat.is_some() && agent.beat == beat) {
+            Some(agent) => self.stop_agent(agent),
+            None => self.say("no beat of it is running"),
+        }
+    }
+
+    pub(crate) fn stop_agent(&mut self, index: usize) -> Option<Action> {
+        let agent = self.agents.get(index)?;
+        if !agent.is_hosted {
+            return self.say("murmur can't stop this agent: it has no host");
+        }
+        let question = format!("stop agent {}?", agent.name);
+        let action = Action::Stop(Arc::clone(&agent.id));
+        self.ask(Purpose::Confirm(action, question))
+    }
+
+    /// Shows all of a request.
+    pub(crate) fn show_request(&mut self, id: &str) {
+        let Some(request) = self.request(id) else { return };
+        let line = |text: &Text| Line { kind: LineKind::Plain, text: text.clone() };
+        self.view.request = Pager::at_start(request.body.iter().map(line));
+        self.view.screen = Screen::Request(id.to_owned());
+    }
+
+    fn detail_key(&mut self, key: Key) -> Option<Action> {
+        let Some(detail) = &mut self.detail else {
+            self.view.screen = Screen::Panes;
+            return None;
+        };
+        match key {
+            Key::Esc if !detail.pager.search.is_empty() => detail.pager.search.clear(),
+            Key::Esc | Key::Char('q') => {
+                self.detail = None;
+                self.view.screen = Screen::Panes;
+                return Some(Action::Hide);
+            }
+            Key::Char('/') => return self.ask(Purpose::Search),
+            Key::Char(letter @ ('n' | 'N')) => {
+                if !detail.pager.find(letter == 'n') {
+                    let none = if detail.pager.search.is_empty() {
+                        "nothing to search for"
+                    } else {
+                        "no more matches"
+                    };
+                    return self.say(none);
+                }
+            }
+            _ => scroll(&mut detail.pager, key),
+        }
+        None
+    }
+
+    fn request_key(&mut self, key: Key, id: &str) -> Option<Action> {
+        let request = self.request(id)?;
+        let (is_question, is_doubted) = (!request.questions.is_empty(), request.doubt.is_some());
+        let one = (request.questions.len() == 1).then(|| request.questions[0].options.len());
+        match key {
+            Key::Esc | Key::Char('q') => self.view.screen = Screen::Panes,
+            Key::Char('y') if is_question => return self.say("this is a question: a answers it"),
+            Key::Char('y') if !self.view.request.end_was_shown.get() => {
+                return self.say("not all of it was shown: scroll to its end first (PgDn)");
+            }
+            Key::Char('y') if is_doubted => return self.ask(Purpose::Yes(id.to_owned())),
+            Key::Char('y') => return Some(Action::Allow(id.to_owned())),
+            Key::Char('n') if !is_question => return Some(Action::Deny(id.to_owned(), None)),
+            Key::Char('N') if !is_question => return self.ask(Purpose::Reason(id.to_owned())),
+            Key::Char('a') if is_question => return self.ask(Purpose::Answers(id.to_owned(), Vec::new())),
+            Key::Char(digit @ '1'..='9')
+                if one.is_some_and(|options| usize::from(digit as u8 - b'0') <= options) =>
+            {
+                if !self.view.request.end_was_shown.get() {
+                    return self.say("not all of it was shown: scroll to its end first (PgDn)");
+                }
+                return Some(Action::Answer(id.to_owned(), vec![digit.to_string()]));
+            }
+            _ => scroll(&mut self.view.request, key),
+        }
+        None
+    }
+}
+
+/// Scrolls a long text.
+fn scroll(pager: &mut Pager, key: Key) {
+    match key {
+        Key::Down | Key::Char('j') | Key::Enter => pager.scroll(1),
+        Key::Up | Key::Char('k') => pager.scroll(-1),
+        Key::Wheel { up } => pager.scroll(if up { -3 } else { 3 }),
+        Key::PageDown | Key::Char(' ') | Key::Ctrl('d' | 'f') => pager.page(true),
+        Key::PageUp | Key::Ctrl('u' | 'b') => pager.page(false),
+        Key::Home | Key::Char('g') => pager.go_to_start(),
+        Key::End | Key::Char('G') => pager.go_to_end(),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! What keys do: answers above all.
+
+use crate::draw::tests::{model, press, screen};
+use crate::input::Action;
+use crate::keys::Key;
+use crate::model::{Model, Update};
+use crate::rows::Request;
+use crate::text::Text;
+
+/// The action of the last of these keys; a frame is drawn before each.
+fn act(model: &mut Model, keys: &str) -> Option<Action> {
+    let mut action = None;
+    for key in keys.chars() {
+        screen(model, 80, 24);
+        action = press(model, &key.to_string());
+    }
+    action
+}
+
+fn request(model: &Model, id: &str) -> Request {
+    model.requests.iter().find(|request| request.id == id).unwrap().clone()
+}
+
+#[test]
+fn a_call_is_answered_only_after_it_was_shown() {
+    let mut model = model();
+    assert_eq!(act(&mut model, "3y"), None);
+    assert!(screen(&model, 80, 24).contains("git push origin main"));
+    assert_eq!(act(&mut model, "y"), Some(Action::Allow("7ggs733k".to_owned())));
+    assert_eq!(act(&mut model, "\nn"), Some(Action::Deny("7ggs733k".to_owned(), None)));
+    press(&mut model, "\nNnot on a Friday");
+    assert_eq!(
+        model.key(Key::Enter),
+        Some(Action::Deny("7ggs733k".to_owned(), Some("not on a Friday".to_owned())))
+    );
+}
+
+#[test]
+fn a_long_call_is_allowed_only_once_its_end_was_shown() {
+    let mut model = model();
+    let body = (0..100).map(|line| Text::new(&format!("line {line}"))).collect();
+    model.on(Update::Opened(Request { body, ..request(&model, "7ggs733k") }));
+    assert_eq!(act(&mut model, "3\ny"), None);
+    assert!(screen(&model, 80, 24).contains("scroll to its end first"));
+    model.key(Key::End);
+    assert_eq!(act(&mut model, "y"), Some(Action::Allow("7ggs733k".to_owned())));
+}
+
+#[test]
+fn a_doubted_call_needs_yes_in_full() {
+    let mut model = model();
+    let doubt = Some(Text::new("\"$X\" is not known"));
+    model.on(Update::Opened(Request { doubt, ..request(&model, "7ggs733k") }));
+    for typed in ["y", "Yes", "yes please", ""] {
+        press(&mut model, "\u{1b}3\n");
+        assert_eq!(act(&mut model, &format!("y{typed}\n")), None, "{typed}");
+    }
+    press(&mut model, "\u{1b}3\n");
+    assert_eq!(act(&mut model, "yyes\n"), Some(Action::Allow("7ggs733k".to_owned())));
+}
+
+#[test]
+fn a_question_is_answered_by_number_or_text() {
+    let mut model = model();
+    press(&mut model, "3j\n");
+    assert_eq!(act(&mut model, "y"), None);
+    assert_eq!(act(&mut model, "3"), None);
+    let answer = |text: &str| Some(Action::Answer("k3m9x2aa".to_owned(), vec![text.to_owned()]));
+    assert_eq!(act(&mut model, "2"), answer("2"));
+    assert_eq!(act(&mut model, "\na=never\n"), answer("=never"));
+    assert_eq!(act(&mut model, "\na\n"), None);
+}
+
+#[test]
+fn a_request_that_is_gone_is_left() {
+    let mut model = model();
+    press(&mut model, "3\n");
+    model.on(Update::Closed("7ggs733k".to_owned()));
+    assert!(screen(&model, 80, 24).contains("request 7ggs733k is no longer open"));
+    assert_eq!(act(&mut model, "y"), None);
+}
+
+#[test]
+fn keys_of_a_heartbeat_act_on_the_selected_one() {
+    let mut model = model();
+    assert_eq!(act(&mut model, "r"), Some(Action::Run("/home/you/site".into())));
+    assert_eq!(act(&mut model, "jp"), Some(Action::Pause("/home/you/backups".into())));
+    assert_eq!(act(&mut model, "jjjp"), Some(Action::Resume("/home/you/--all".into())));
+    assert_eq!(act(&mut model, "ge"), Some(Action::Edit("/home/you/site".into())));
+    assert_eq!(act(&mut model, "\n"), Some(Action::ShowBeat("beat-site".to_owned())));
+    assert_eq!(act(&mut model, "j\n"), Some(Action::ShowHeartbeat("/home/you/backups".into())));
+}
+
+#[test]
+fn stopping_asks_first() {
+    let mut model = model();
+    assert_eq!(act(&mut model, "s"), None);
+    assert!(screen(&model, 80, 24).contains("stop agent site-1?"));
+    assert_eq!(act(&mut model, "n"), None);
+    assert_eq!(act(&mut model, "sy"), Some(Action::Stop("site-1".into())));
+    assert_eq!(act(&mut model, "2Gs"), None);
+    assert!(screen(&model, 80, 24).contains("murmur can't stop this agent"));
+}
+
+#[test]
+fn a_row_stays_selected_when_others_come() {
+    let mut model = model();
+    press(&mut model, "3j");
+    let new = Request { id: "aaaa1111".to_owned(), ..request(&model, "7ggs733k") };
+    model.on(Update::Opened(new));
+    press(&mut model, "\n");
+    assert!(screen(&model, 80, 24).contains("When to publish?"));
+}
+
+#[test]
+fn commands_name_heartbeats_agents_and_panes() {
+    let mut model = model();
+    assert_eq!(act(&mut model, ":run back\n"), Some(Action::Run("/home/you/backups".into())));
+    assert_eq!(act(&mut model, ":pause\n"), Some(Action::Pause("/home/you/site".into())));
+    assert_eq!(act(&mut model, ":q\n"), Some(Action::Quit));
+    assert_eq!(act(&mut model, ":stop fixer\n"), None);
+    assert_eq!(model.key(Key::Char('y')), Some(Action::Stop("fixer".into())));
+    for (typed, said) in [
+        ("dance", "no command \"dance\""),
+        ("run x", "no heartbeat \"x\""),
+        ("stop x", "no agent \"x\""),
+        ("log backups", "log (1 of 47)"),
+    ] {
+        press(&mut model, &format!(":{typed}\n"));
+        assert!(screen(&model, 80, 24).contains(said), "{}", screen(&model, 80, 24));
+    }
+}
+
+#[test]
+fn a_click_selects_and_the_wheel_scrolls() {
+    let mut model = model();
+    screen(&model, 80, 24);
+    model.key(Key::Click(3, 6));
+    assert_eq!(model.key(Key::Char('r')), Some(Action::Run("/home/you/docs".into())));
+    model.key(Key::Wheel { up: false });
+    assert_eq!(model.key(Key::Char('r')), Some(Action::Run("/home/you/new\u{1b}[31m\u{202e}".into())));
+    model.key(Key::Click(3, 0));
+    assert_eq!(model.key(Key::Char('r')), Some(Action::Run("/home/you/new\u{1b}[31m\u{202e}".into())));
+}

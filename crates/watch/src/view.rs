@@ -1,0 +1,316 @@
+//! What the user looks at: the pane, the selected rows, what is being typed, and long texts with a position.
+
+use crate::input::Action;
+use crate::rows::{Line, LineKind};
+use crate::text::{Text, wrap};
+use std::cell::Cell;
+use std::collections::VecDeque;
+
+/// How many lines of a transcript are kept.
+pub(crate) const TRANSCRIPT: usize = 10_000;
+
+/// A pane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pane {
+    Heartbeats,
+    Agents,
+    Inbox,
+    Log,
+    Limits,
+}
+
+impl Pane {
+    pub(crate) const ALL: [Self; 5] = [Self::Heartbeats, Self::Agents, Self::Inbox, Self::Log, Self::Limits];
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Heartbeats => "heartbeats",
+            Self::Agents => "agents",
+            Self::Inbox => "inbox",
+            Self::Log => "log",
+            Self::Limits => "limits",
+        }
+    }
+
+    pub(crate) fn index(self) -> usize {
+        Self::ALL.iter().position(|pane| *pane == self).unwrap_or_default()
+    }
+
+    /// The pane `by` places after this one.
+    pub(crate) fn next(self, by: usize) -> Self {
+        Self::ALL[(self.index() + by) % Self::ALL.len()]
+    }
+}
+
+/// What is on the screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Screen {
+    Panes,
+    /// The transcript.
+    Detail,
+    /// The request with this id.
+    Request(String),
+    Help,
+}
+
+/// A pane's list.
+#[derive(Debug, Default)]
+pub(crate) struct List {
+    /// The selected row, so that it stays selected when others come and go; `None` for the first.
+    pub(crate) key: Option<String>,
+    /// Where the selected row was.
+    pub(crate) index: usize,
+    /// The first row on the screen.
+    pub(crate) top: Cell<usize>,
+    /// Where its rows were drawn: the first row and the number of rows.
+    pub(crate) drawn: Cell<(u16, u16)>,
+    /// Only rows with this text, in lower case.
+    pub(crate) filter: String,
+}
+
+/// What is typed into the last row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Filter,
+    Search,
+    Command,
+    /// `y` carries out the action.
+    Confirm(Action, String),
+    /// `yes`, in full, allows this request.
+    Yes(String),
+    /// Why the request is denied.
+    Reason(String),
+    /// The answers to the first questions of this request.
+    Answers(String, Vec<String>),
+}
+
+/// A prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Prompt {
+    pub(crate) purpose: Purpose,
+    pub(crate) typed: String,
+}
+
+/// A long text, shown from a position. It is moved by rows, so that no part of a long line is skipped.
+#[derive(Debug, Default)]
+pub(crate) struct Pager {
+    pub(crate) lines: VecDeque<Line>,
+    /// How many lines were dropped.
+    pub(crate) dropped: usize,
+    /// The first row on the screen: a line, and a row in it. `None` shows the end and follows it.
+    at: Option<(usize, usize)>,
+    /// The width and height it was drawn in, and the first row then.
+    drawn: Cell<(usize, usize, (usize, usize))>,
+    /// Whether the end was on the screen.
+    pub(crate) end_was_shown: Cell<bool>,
+    /// What was searched for, in lower case.
+    pub(crate) search: String,
+}
+
+/// A row of a pager: a part of a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) kind: LineKind,
+    pub(crate) text: String,
+    pub(crate) is_found: bool,
+}
+
+impl Pager {
+    /// These lines from the beginning.
+    pub(crate) fn at_start(lines: impl IntoIterator<Item = Line>) -> Self {
+        Self { lines: lines.into_iter().collect(), at: Some((0, 0)), ..Self::default() }
+    }
+
+    pub(crate) fn push(&mut self, line: Line) {
+        self.lines.push_back(line);
+        if self.lines.len() > TRANSCRIPT {
+            self.lines.pop_front();
+            self.dropped += 1;
+            if let Some((line, _)) = &mut self.at {
+                *line = line.saturating_sub(1);
+            }
+        }
+    }
+
+    /// Whether new lines are shown as they come.
+    pub(crate) fn follows(&self) -> bool {
+        self.at.is_none()
+    }
+
+    /// The rows on a screen of this size.
+    pub(crate) fn rows(&self, width: usize, height: usize) -> Vec<Row> {
+        let end = self.back(self.end(), height, width);
+        let from = self.at.map_or(end, |at| at.min(end));
+        self.drawn.set((width, height, from));
+        if from >= end {
+            self.end_was_shown.set(true);
+        }
+        let mut rows = Vec::new();
+        let mut skipped = from.1;
+        for line in self.lines.iter().skip(from.0) {
+            let is_found = !self.search.is_empty() && line.text.to_lowercase().contains(&self.search);
+            for text in wrap(&line.text, width).into_iter().skip(std::mem::take(&mut skipped)) {
+                if rows.len() == height {
+                    return rows;
+                }
+                rows.push(Row { kind: line.kind, text, is_found });
+            }
+        }
+        rows
+    }
+
+    /// Moves by this many rows.
+    pub(crate) fn scroll(&mut self, rows: isize) {
+        let (width, height, from) = self.drawn.get();
+        let to = match usize::try_from(rows) {
+            Ok(down) => self.forward(from, down, width),
+            Err(_) => self.back(from, rows.unsigned_abs(), width),
+        };
+        let end = self.back(self.end(), height, width);
+        self.at = (to < end).then_some(to);
+    }
+
+    /// Moves by this many screens.
+    pub(crate) fn page(&mut self, down: bool) {
+        let rows = isize::try_from(self.drawn.get().1.saturating_sub(1).max(1)).unwrap_or(1);
+        self.scroll(if down { rows } else { -rows });
+    }
+
+    pub(crate) fn go_to_start(&mut self) {
+        self.at = Some((0, 0));
+    }
+
+    pub(crate) fn go_to_end(&mut self) {
+        self.at = None;
+    }
+
+    /// Moves to the next line that contains what is searched for, or the one before.
+    pub(crate) fn find(&mut self, forward: bool) -> bool {
+        if self.search.is_empty() {
+            return false;
+        }
+        let (_, _, (from, _)) = self.drawn.get();
+        let is_found = |line: &&usize| {
+            self.lines.get(**line).is_some_and(|line| line.text.to_lowercase().contains(&self.search))
+        };
+        let lines: Vec<usize> =
+            if forward { (from + 1..self.lines.len()).collect() } else { (0..from).rev().collect() };
+        let found = lines.iter().find(is_found).copied();
+        if let Some(line) = found {
+            self.at = Some((line, 0));
+        }
+        found.is_some()
+    }
+
+    fn end(&self) -> (usize, usize) {
+        (self.lines.len(), 0)
+    }
+
+    /// The position this many rows before `at`.
+    fn back(&self, (mut line, mut row): (usize, usize), mut rows: usize, width: usize) -> (usize, usize) {
+        while rows > 0 {
+            if row > 0 {
+                let up = row.min(rows);
+                (row, rows) = (row - up, rows - up);
+            } else if line > 0 {
+                line -= 1;
+                row = self.height(line, width);
+            } else {
+                break;
+            }
+        }
+        (line, row)
+    }
+
+    fn forward(&self, (mut line, mut row): (usize, usize), mut rows: usize, width: usize) -> (usize, usize) {
+        while rows > 0 && line < self.lines.len() {
+            let left = self.height(line, width) - row;
+            if rows < left {
+                return (line, row + rows);
+            }
+            (line, row, rows) = (line + 1, 0, rows - left);
+        }
+        (line, row)
+    }
+
+    fn height(&self, line: usize, width: usize) -> usize {
+        self.lines.get(line).map_or(1, |line| wrap(&line.text, width).len())
+    }
+}
+
+/// Everything about the view.
+#[derive(Debug)]
+pub(crate) struct View {
+    pub(crate) pane: Pane,
+    pub(crate) screen: Screen,
+    pub(crate) lists: [List; 5],
+    pub(crate) prompt: Option<Prompt>,
+    pub(crate) message: Option<Text>,
+    pub(crate) help: Pager,
+    /// The request on the screen.
+    pub(crate) request: Pager,
+}
+
+impl View {
+    pub(crate) fn list(&self, pane: Pane) -> &List {
+        &self.lists[pane.index()]
+    }
+
+    pub(crate) fn list_mut(&mut self, pane: Pane) -> &mut List {
+        &mut self.lists[pane.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pager(lines: &[&str]) -> Pager {
+        let line = |text: &&str| Line { kind: LineKind::Plain, text: Text::new(text) };
+        Pager { lines: lines.iter().map(line).collect(), ..Pager::default() }
+    }
+
+    fn shown(pager: &Pager) -> Vec<String> {
+        pager.rows(4, 2).into_iter().map(|row| row.text).collect()
+    }
+
+    #[test]
+    fn a_long_line_is_scrolled_row_by_row() {
+        let mut pager = pager(&["aaaabbbbcccc", "d"]);
+        assert_eq!(shown(&pager), ["cccc", "d"]);
+        pager.scroll(-1);
+        assert_eq!(shown(&pager), ["bbbb", "cccc"]);
+        assert!(!pager.follows());
+        pager.scroll(-9);
+        assert_eq!(shown(&pager), ["aaaa", "bbbb"]);
+        pager.scroll(2);
+        assert_eq!(shown(&pager), ["cccc", "d"]);
+        assert!(pager.follows());
+    }
+
+    #[test]
+    fn the_end_counts_as_shown_only_when_it_was_on_the_screen() {
+        let mut pager = pager(&["a", "b", "c"]);
+        pager.go_to_start();
+        shown(&pager);
+        assert!(!pager.end_was_shown.get());
+        pager.page(true);
+        shown(&pager);
+        assert!(pager.end_was_shown.get());
+    }
+
+    #[test]
+    fn a_search_moves_to_the_next_line_that_matches() {
+        let mut pager = pager(&["one", "Two", "three", "two", "x", "y"]);
+        pager.go_to_start();
+        shown(&pager);
+        "two".clone_into(&mut pager.search);
+        assert!(pager.find(true));
+        assert_eq!(shown(&pager), ["Two", "thre"]);
+        assert!(pager.find(true));
+        assert_eq!(shown(&pager), ["two", "x"]);
+        assert!(!pager.find(true));
+        assert!(pager.find(false));
+        assert_eq!(shown(&pager), ["Two", "thre"]);
+    }
+}

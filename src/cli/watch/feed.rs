@@ -1,0 +1,243 @@
+//! What the view is fed with: the daemon's status and events, the journal as it grows, and the usage limits. Each part is a
+//! task that sends updates; agents come from [`crate::agents::follow`].
+
+use super::super::requests;
+use super::super::status::from_files;
+use super::super::user_env::UserEnv;
+use super::rows;
+use crate::daemon::broker::Row;
+use crate::daemon::client;
+use murmur_rpc::client::AskError;
+use murmur_rpc::envelope::{GAP, LAGGED};
+use murmur_store::journal::read::{Backward, Entries};
+use murmur_store::journal::tail::Tail;
+use murmur_store::limits;
+use serde::Deserialize;
+use serde_json::Value;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use sys::clock;
+use sys::paths::DataDir;
+use sys::watch::{Place, Watch};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::Sender;
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::sleep;
+use watch::rows::Daemon;
+use watch::{Model, Text, Update};
+
+/// How much of the journal to read before it is shown, in bytes.
+const AT_ONCE: u64 = 1 << 20;
+
+/// How often to look where files cannot be watched.
+const TICK: Duration = Duration::from_secs(1);
+
+/// The least time between two questions for the daemon's status.
+const BETWEEN: Duration = Duration::from_millis(250);
+
+/// The files of the data folder that change what is shown.
+const FILES: [&str; 4] = ["config.json", "paused.json", "failures.json", "limits.json"];
+
+/// Tells the tasks that something may have changed.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    status: Notify,
+    journal: Notify,
+}
+
+impl Changes {
+    /// The status may have changed.
+    pub(super) fn status(&self) {
+        self.status.notify_one();
+    }
+}
+
+/// Starts the tasks, which end when the result is dropped.
+pub(super) fn start(
+    dir: &DataDir,
+    data_dir: Option<PathBuf>,
+    to: &Sender<Update>,
+    changes: &Arc<Changes>,
+) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(journal(dir.clone(), to.clone(), Arc::clone(changes)));
+    tasks.spawn(statuses(dir.clone(), data_dir, to.clone(), Arc::clone(changes)));
+    tasks.spawn(files(dir.clone(), Arc::clone(changes)));
+    tasks.spawn(daemons(dir.clone(), to.clone(), Arc::clone(changes)));
+    tasks
+}
+
+/// Sends the journal's last lines, and then new ones.
+async fn journal(dir: DataDir, to: Sender<Update>, changes: Arc<Changes>) {
+    let path = dir.journal();
+    let mut tail = match Tail::from_end(path.clone()) {
+        Ok(tail) => tail,
+        Err(_) => Tail::from_start(path.clone()),
+    };
+    let end = tail.position();
+    let old = spawn_blocking(move || -> io::Result<Vec<watch::rows::LogLine>> {
+        let mut entries = Entries::new(Backward::open(&path)?.until(end)?, None);
+        let mut lines = Vec::new();
+        while lines.len() < watch::model::LOG
+            && let Some(found) = entries.next_entry(|_| true)?
+        {
+            lines.push(rows::line(&found.entry));
+        }
+        lines.reverse();
+        Ok(lines)
+    });
+    if let Ok(Ok(lines)) = old.await
+        && to.send(Update::Logged(lines)).await.is_err()
+    {
+        return;
+    }
+    let mut watch = Watch::new([&Place::new(dir.root(), &["heartbeats.jsonl"]).and_writes()]).ok();
+    loop {
+        let mut lines = Vec::new();
+        let more = tail.read(AT_ONCE, |line| {
+            lines.extend(line.entry().as_ref().map(rows::line));
+            Ok(())
+        });
+        if !lines.is_empty() && to.send(Update::Logged(lines)).await.is_err() {
+            return;
+        }
+        if matches!(more, Ok(true)) {
+            continue;
+        }
+        tokio::select! {
+            () = changes.journal.notified() => {}
+            () = changed(&mut watch) => {}
+        }
+    }
+}
+
+/// Waits for a change, or for [`TICK`] where files cannot be watched.
+async fn changed(watch: &mut Option<Watch>) {
+    let is_watched = match watch {
+        Some(watch) => watch.changed().await.is_ok(),
+        None => false,
+    };
+    if !is_watched {
+        *watch = None;
+        sleep(TICK).await;
+    }
+}
+
+/// Asks for the status when a file of the data folder changes.
+async fn files(dir: DataDir, changes: Arc<Changes>) {
+    // Beats that other processes run begin and end with a file.
+    let mut watch = Watch::new([Place::new(dir.root(), &FILES), Place::new(&dir.beats(), &[])]).ok();
+    loop {
+        changed(&mut watch).await;
+        changes.status();
+    }
+}
+
+/// Sends the status whenever it may have changed: from the daemon, or without one from files.
+async fn statuses(dir: DataDir, data_dir: Option<PathBuf>, to: Sender<Update>, changes: Arc<Changes>) {
+    loop {
+        let status = match client::status(&dir).await {
+            Ok(status) => Ok(status),
+            Err(AskError::Gone(_)) => {
+                let (dir, data_dir) = (dir.clone(), data_dir.clone());
+                // It has a runtime of its own.
+                let read = spawn_blocking(move || {
+                    let env = UserEnv::new(data_dir);
+                    let runtime = super::super::runtime().map_err(|error| error.to_string())?;
+                    let reading = from_files(&dir, &env, clock::now());
+                    runtime.block_on(reading).map_err(|error| super::super::describe(&error).line())
+                });
+                read.await.unwrap_or_else(|error| Err(error.to_string()))
+            }
+            Err(error) => Err(format!("does not answer: {error}")),
+        };
+        let now = clock::now();
+        let mut updates = match status {
+            Ok(status) => vec![
+                Update::Daemon(rows::daemon(&status)),
+                Update::Problems(status.problems.iter().map(|problem| Text::new(problem)).collect()),
+                Update::Heartbeats(rows::heartbeats(&status, now)),
+            ],
+            Err(why) => vec![Update::Daemon(Daemon::Down(Text::new(&why)))],
+        };
+        updates.extend(limits::read(&dir).ok().map(|limits| Update::Limits(rows::limits(&limits, now))));
+        for update in updates {
+            if to.send(update).await.is_err() {
+                return;
+            }
+        }
+        sleep(BETWEEN).await;
+        changes.status.notified().await;
+    }
+}
+
+/// Follows the running daemon, and later ones after it ends.
+async fn daemons(dir: DataDir, to: Sender<Update>, changes: Arc<Changes>) {
+    loop {
+        // Watch before connecting, so that no daemon is missed.
+        let place = if dir.root().is_dir() {
+            Some(Place::new(dir.root(), &["murmur.sock"]))
+        } else {
+            Place::coming(dir.root())
+        };
+        let mut watch = Watch::new(place).ok();
+        let _ended = follow(&dir, &to, &changes).await;
+        if let Ok(rows) = requests::all(&dir).await
+            && to.send(open(&rows)).await.is_err()
+        {
+            return;
+        }
+        changes.status();
+        changed(&mut watch).await;
+    }
+}
+
+fn open(rows: &[Row]) -> Update {
+    Update::Requests(rows.iter().filter(|row| requests::is_open(row)).map(rows::request).collect())
+}
+
+/// Follows the daemon until it ends.
+async fn follow(dir: &DataDir, to: &Sender<Update>, changes: &Changes) -> Result<(), AskError> {
+    let mut daemon = client::connect(dir).await?;
+    loop {
+        client::attach(&mut daemon, None).await?;
+        changes.status();
+        changes.journal.notify_one();
+        // On a connection of its own, so that no event is dropped meanwhile.
+        let Ok(rows) = requests::all(dir).await else { return Ok(()) };
+        let mut update = Some(open(&rows));
+        loop {
+            if let Some(update) = update.take()
+                && to.send(update).await.is_err()
+            {
+                return Ok(());
+            }
+            let event = daemon.next_event().await?;
+            match &*event.event_type {
+                GAP | LAGGED => break,
+                "request_opened" => {
+                    let row = Row::deserialize(event.payload).ok().filter(requests::is_open);
+                    update = row.map(|row| Update::Opened(rows::request(&row)));
+                    changes.status();
+                }
+                "request_closed" => {
+                    let id = event.payload.get("id").and_then(Value::as_str);
+                    update = id.map(|id| Update::Closed(id.to_owned()));
+                    changes.status();
+                }
+                "host_started" | "host_ended" => {}
+                _ => {
+                    changes.status();
+                    changes.journal.notify_one();
+                }
+            }
+        }
+    }
+}
+
+/// A message in the transcript that says why there is no more.
+pub(super) fn note(error: &anyhow::Error) -> Update {
+    Update::Lines(vec![Model::note(&super::super::describe(error).line())])
+}

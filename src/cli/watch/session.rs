@@ -1,0 +1,211 @@
+//! The terminal while the view is on it: raw mode, the alternate screen, keys and signals. It is restored when the view
+//! ends, is stopped, runs an editor, or panics.
+
+use super::super::agents::screen::{LEAVE, Screen};
+use super::super::style::Style;
+use derun::cli::stdout::stdout;
+use jiff::Timestamp;
+use std::convert::Infallible;
+use std::io::{self, Write};
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
+use sys::signals;
+use sys::terminal::{self, Input, OuterTerminal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::sleep;
+use watch::keys::{Key, Keys};
+use watch::{Ansi, Depth, Model, Terminal, draw};
+
+/// Marks pasted text, which is not keys.
+const PASTE: (&str, &str) = ("\x1b[?2004h", "\x1b[?2004l");
+
+/// Reports clicks and the wheel.
+const MOUSE: (&str, &str) = ("\x1b[?1000h\x1b[?1006h", "\x1b[?1006l\x1b[?1000l");
+
+/// How long an Esc may be the beginning of another key.
+const ESCAPE: Duration = Duration::from_millis(30);
+
+/// Why [`Session::wakeup`] returned.
+pub(super) enum Wakeup {
+    /// Keys were pressed.
+    Keys(Vec<Key>),
+    /// The terminal has another size, or this process was continued.
+    Redraw,
+    /// A frame was written.
+    Written,
+    /// A signal asks to stop.
+    Suspend,
+    /// The terminal is gone.
+    Gone,
+    /// A signal asks to end.
+    End(i32),
+}
+
+/// The terminal.
+pub(super) struct Session {
+    outer: OuterTerminal,
+    screen: Screen,
+    terminal: Terminal<Ansi>,
+    input: Input,
+    keys: Keys,
+    has_mouse: bool,
+    resized: Signal,
+    continued: Signal,
+    suspend: Signal,
+    ends: [(Signal, i32); 3],
+}
+
+impl Session {
+    /// Takes the terminal over.
+    pub(super) fn begin(has_mouse: bool) -> io::Result<Self> {
+        let kind = |kind: SignalKind| Ok::<_, io::Error>((signal(kind)?, kind.as_raw_value()));
+        let ends =
+            [kind(SignalKind::interrupt())?, kind(SignalKind::terminate())?, kind(SignalKind::hangup())?];
+        let other = |kind: rustix::process::Signal| signal(SignalKind::from_raw(kind.as_raw()));
+        let outer = OuterTerminal::look()?;
+        restore_on_panic(outer.clone());
+        let (columns, rows) = size();
+        let terminal = plain(Terminal::new(Ansi::new(columns, rows, depth())));
+        let input = Input::of_stdin()?;
+        let (resized, continued) =
+            (signal(SignalKind::window_change())?, other(rustix::process::Signal::CONT)?);
+        let suspend = other(rustix::process::Signal::TSTP)?;
+        outer.make_raw()?;
+        let screen = enter(has_mouse);
+        let keys = Keys::default();
+        Ok(Self { outer, screen, terminal, input, keys, has_mouse, resized, continued, suspend, ends })
+    }
+
+    /// Whether a frame would be written at once.
+    pub(super) fn is_free(&self) -> bool {
+        self.screen.is_free()
+    }
+
+    /// Draws a frame: writes what differs from the last one.
+    pub(super) fn draw(&mut self, model: &Model, now: Timestamp) -> io::Result<()> {
+        plain(self.terminal.draw(|frame| draw(frame, model, now)));
+        let text = self.terminal.backend_mut().take();
+        if !text.is_empty() {
+            self.screen.write(text);
+        }
+        Ok(())
+    }
+
+    /// Forgets what is on the terminal, so that the next frame is drawn in full, in its current size.
+    pub(super) fn redraw(&mut self) -> io::Result<()> {
+        let (columns, rows) = size();
+        self.terminal.backend_mut().resize(columns, rows);
+        plain(self.terminal.autoresize());
+        plain(self.terminal.clear());
+        Ok(())
+    }
+
+    /// Waits for the next thing to do. Cancel safe.
+    pub(super) async fn wakeup(&mut self) -> io::Result<Wakeup> {
+        let [interrupt, terminate, hang_up] = &mut self.ends;
+        let is_partial = self.keys.is_waiting();
+        Ok(tokio::select! {
+            biased;
+            _ = interrupt.0.recv() => Wakeup::End(interrupt.1),
+            _ = terminate.0.recv() => Wakeup::End(terminate.1),
+            _ = hang_up.0.recv() => Wakeup::End(hang_up.1),
+            _ = self.suspend.recv() => Wakeup::Suspend,
+            _ = self.continued.recv() => {
+                self.outer.make_raw()?;
+                self.redraw()?;
+                Wakeup::Redraw
+            }
+            _ = self.resized.recv() => {
+                self.redraw()?;
+                Wakeup::Redraw
+            }
+            written = self.screen.written() => if written { Wakeup::Written } else { Wakeup::Gone },
+            typed = self.input.read() => match typed? {
+                bytes if bytes.is_empty() => Wakeup::Gone,
+                bytes => Wakeup::Keys(self.keys.read(&bytes)),
+            },
+            () = sleep(ESCAPE), if is_partial => Wakeup::Keys(self.keys.flush()),
+        })
+    }
+
+    /// Gives the terminal back.
+    pub(super) async fn leave(&mut self) {
+        self.screen.write(format!("{}{}", if self.has_mouse { MOUSE.1 } else { "" }, PASTE.1));
+        self.screen.leave().await;
+        self.outer.restore();
+    }
+
+    /// Takes the terminal over again.
+    fn enter(&mut self) -> io::Result<()> {
+        self.outer.make_raw()?;
+        self.screen = enter(self.has_mouse);
+        self.redraw()
+    }
+
+    /// Stops this process's job, as Ctrl-Z does, until it is continued.
+    pub(super) async fn suspend(&mut self) -> io::Result<()> {
+        self.leave().await;
+        signals::stop_ourselves(rustix::process::Signal::TSTP.as_raw(), true);
+        self.enter()
+    }
+
+    /// Runs a command on the terminal, and waits for it.
+    pub(super) async fn run(&mut self, command: Command) -> io::Result<io::Result<ExitStatus>> {
+        self.leave().await;
+        let ended = tokio::process::Command::from(command).status().await;
+        // Ctrl-C was for the command.
+        let [interrupt, ..] = &mut self.ends;
+        while let Some(true) = received(&mut interrupt.0).await {}
+        self.enter()?;
+        Ok(ended)
+    }
+}
+
+/// Whether a signal is pending.
+async fn received(signal: &mut Signal) -> Option<bool> {
+    tokio::select! {
+        biased;
+        received = signal.recv() => Some(received.is_some()),
+        () = std::future::ready(()) => None,
+    }
+}
+
+fn enter(has_mouse: bool) -> Screen {
+    let mut screen = Screen::begin();
+    screen.write(format!("{}{}", PASTE.0, if has_mouse { MOUSE.0 } else { "" }));
+    screen
+}
+
+fn plain<T>(drawn: Result<T, Infallible>) -> T {
+    match drawn {
+        Ok(drawn) => drawn,
+        Err(never) => match never {},
+    }
+}
+
+fn size() -> (u16, u16) {
+    match terminal::size() {
+        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),
+        _ => (80, 24),
+    }
+}
+
+fn depth() -> Depth {
+    let is_true = std::env::var("COLORTERM").is_ok_and(|value| value == "truecolor" || value == "24bit");
+    match (Style::of_stdout().is_colored(), is_true) {
+        (false, _) => Depth::None,
+        (true, false) => Depth::Sixteen,
+        (true, true) => Depth::True,
+    }
+}
+
+/// Restores the terminal before a panic is reported.
+fn restore_on_panic(outer: OuterTerminal) {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let mut out = stdout().lock();
+        let _gone = write!(out, "{}{}{LEAVE}", MOUSE.1, PASTE.1).and_then(|()| out.flush());
+        outer.restore();
+        report(panic);
+    }));
+}

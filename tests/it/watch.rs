@@ -1,0 +1,165 @@
+//! `murmur watch` on a terminal: it starts, shows what happens, and gives the terminal back.
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::env::{Env, MURMUR, kill};
+use crate::run::terminal::Terminal;
+
+/// Takes the terminal over.
+const ENTERED: &str = "\u{1b}[?1049h\u{1b}[?25l";
+
+/// Gives it back.
+const LEFT: &str = "\u{1b}[?2004l\u{1b}[?25h\u{1b}[?1049l";
+
+/// `murmur watch` on a terminal of 24 rows of 80 columns, which `act` ends. Returns what it wrote, and how it ended.
+fn watching(env: &Env, act: impl FnOnce(&mut Terminal)) -> (String, Option<i32>) {
+    let terminal = Terminal::open();
+    terminal.resize(24, 80);
+    let program = |words: &[&str]| env.program("setsid", words).set("TERM", "xterm");
+    let mut terminal = terminal.start(program, &[MURMUR, "watch"]);
+    act(&mut terminal);
+    let session = terminal.finish();
+    (session.text(), session.signal())
+}
+
+/// Waits until a terminal of this size shows `text`, after the frame that is on it or a later one.
+fn until(terminal: &mut Terminal, (rows, columns): (u16, u16), text: &str) {
+    while !screen(terminal.so_far(), rows, columns).contains(text) {
+        terminal.wait_for("\u{1b}[?2026l");
+    }
+}
+
+const SMALL: (u16, u16) = (24, 80);
+const LARGE: (u16, u16) = (40, 160);
+
+/// What a terminal shows after these bytes.
+fn screen(bytes: &[u8], rows: u16, columns: u16) -> String {
+    let mut parser = vt100::Parser::new(rows.try_into().unwrap(), columns.try_into().unwrap(), 0);
+    parser.process(bytes);
+    parser.screen().rows(0, columns).map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+#[test]
+fn the_terminal_is_given_back_however_the_view_ends() {
+    let env = Env::new();
+    let ways: [(Option<&str>, Option<Signal>); 4] =
+        [(Some("q"), None), (Some("\u{3}"), None), (None, Some(Signal::TERM)), (None, Some(Signal::HUP))];
+    for (key, signal) in ways {
+        let (shown, ended) = watching(&env, |terminal| {
+            terminal.wait_for(ENTERED);
+            until(terminal, SMALL, "no heartbeats");
+            match (key, signal) {
+                (Some(key), _) => terminal.send(key),
+                (None, signal) => kill(terminal.pid(), signal.unwrap()),
+            }
+        });
+        assert!(shown.ends_with(LEFT), "{key:?} {signal:?}: {shown:?}");
+        assert_eq!(ended, signal.map(Signal::as_raw));
+    }
+}
+
+#[test]
+fn a_stopped_view_gives_the_terminal_back_until_it_continues() {
+    let env = Env::new();
+    for is_key in [false, true] {
+        let (shown, _) = watching(&env, |terminal| {
+            until(terminal, SMALL, "no heartbeats");
+            if is_key {
+                terminal.send("\u{1a}");
+            } else {
+                kill(terminal.pid(), Signal::TSTP);
+            }
+            terminal.wait_for(LEFT);
+            kill(terminal.pid(), Signal::CONT);
+            terminal.wait_for(ENTERED);
+            until(terminal, SMALL, "no heartbeats");
+            terminal.send("q");
+        });
+        assert!(shown.ends_with(LEFT), "{shown:?}");
+    }
+}
+
+#[test]
+fn the_panes_show_what_happens_and_a_resized_terminal_is_filled() {
+    let env = Env::new();
+    env.workspace("site", "---\nname: shop\n---\nDo it.").plays(&json!({
+        "script": [[{ "type": "text", "text": "ATTENTION: the cellar is wet" }]]
+    }));
+    env.run(["add", "site", "--interval", "1h"]);
+    let mut shown = String::new();
+    watching(&env, |terminal| {
+        until(terminal, SMALL, "no daemon");
+        env.run(["beat", "site"]);
+        until(terminal, SMALL, "attention");
+        terminal.send("4");
+        until(terminal, SMALL, "ATTENTION: the cellar");
+        terminal.send("\r");
+        until(terminal, SMALL, "outcome  attention");
+        terminal.send("\u{1b}");
+        until(terminal, SMALL, "ENDED");
+        terminal.resize(40, 160);
+        until(terminal, LARGE, "limits (0)");
+        shown = screen(terminal.so_far(), 40, 160);
+        terminal.send("q");
+    });
+    for text in ["heartbeats (1)", "agents (", "inbox (0)", "log (1)", "limits (0)", "ATTENTION: the cellar"]
+    {
+        assert!(shown.contains(text), "{text}: {shown}");
+    }
+}
+
+#[test]
+fn a_request_is_answered_from_the_view() {
+    let env = Env::new();
+    let call = json!({ "type": "tool_use", "id": "t1", "name": "Bash", "input": { "command": "git push" } });
+    env.workspace("site", "---\npermissionsChecker: manual\n---\nDo it.").plays(&json!({
+        "script": [[call], [{ "type": "text", "text": "HEARTBEAT_OK" }]]
+    }));
+    let daemon = env.daemon();
+    let beat = env.murmur(["beat", "site"]).start();
+    watching(&env, |terminal| {
+        until(terminal, SMALL, "1 waiting for you");
+        terminal.send("3");
+        until(terminal, SMALL, "git push");
+        terminal.send("y");
+        until(terminal, SMALL, "y allow");
+        terminal.send("y");
+        until(terminal, SMALL, "allowed Bash of site-");
+        terminal.send("q");
+    });
+    let ended = beat.wait_with_output().unwrap();
+    assert!(ended.status.success(), "{ended:?}");
+    daemon.stop();
+}
+
+#[test]
+fn an_editor_gets_the_terminal_and_returns_it() {
+    let env = Env::new();
+    env.workspace("site", "Do it.");
+    env.run(["add", "site"]);
+    let terminal = Terminal::open();
+    terminal.resize(24, 80);
+    let program = |words: &[&str]| {
+        env.program("setsid", words).set("TERM", "xterm").set("EDITOR", "echo edited by an editor:")
+    };
+    let mut terminal = terminal.start(program, &[MURMUR, "watch"]);
+    until(&mut terminal, SMALL, "site");
+    terminal.send("e");
+    terminal.wait_for(LEFT);
+    terminal.wait_for("edited by an editor:");
+    terminal.wait_for(ENTERED);
+    until(&mut terminal, SMALL, "edited ");
+    terminal.send("q");
+    assert!(terminal.finish().text().ends_with(LEFT));
+}
+
+#[test]
+fn without_a_terminal_there_is_one_error_with_the_next_step() {
+    let env = Env::new();
+    insta::assert_snapshot!(env.run(["watch"]), @"
+    | error: cannot show the live view: stdout is not a terminal
+    | hint: run: murmur status, or: murmur log --follow
+    [exit 1]
+    ");
+}
