@@ -140,7 +140,7 @@ fn bash_offers_live_names() {
     site.named("nightly", "---\nname: Night Watch\ninterval: 1d\n---\nCount.");
     env.register(&[&site]);
     std::os::unix::fs::symlink(MURMUR, env.home().join("bin/murmur")).unwrap();
-    assert_eq!(offered(&env, &["murmur", "beat", ""]), "Night\\ Watch nightly site");
+    assert_eq!(offered(&env, &["murmur", "beat", ""]), "Night\\ Watch nightly site site::nightly");
     assert_eq!(offered(&env, &["murmur", "pause", "n"]), "nightly");
     for words in [&["murmur", "set", "--max-turns", ""][..], &["murmur", "log", ""]] {
         assert!(!offered(&env, words).contains("nightly"), "{words:?}");

@@ -201,7 +201,7 @@ fn a_named_heartbeat_carries_its_own_schedule() {
     assert_snapshot!(env.run(["workspaces", "list"]), @r#"
     [ENV]/site  never
       problem: [ENV]/site/HEARTBEAT.md: it has no schedule, so it never runs; write "interval", "cron" or "on" into config.json or its frontmatter
-    [ENV]/site::heartbeats/nightly/HEARTBEAT.md  cron 0 3 * * * Europe/Berlin
+    [ENV]/site::heartbeats/nightly/HEARTBEAT.md  cron 0 3 * * * Europe/Berlin  (nightly)
       not edited yet; edit [ENV]/site/heartbeats/nightly/HEARTBEAT.md
     [exit 0]
     "#);

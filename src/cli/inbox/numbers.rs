@@ -48,6 +48,10 @@ pub(super) fn request(dir: &DataDir, typed: &str, now: Timestamp) -> Result<Opti
     let is_number = typed.len() <= DIGITS && typed.bytes().all(|byte| byte.is_ascii_digit());
     let Some(number) = typed.parse::<u32>().ok().filter(|_| is_number) else { return Ok(None) };
     let known = read(dir)?.requests.into_iter().find(|known| known.number == number && !known.is_old(now));
+    // Three digits may also begin an id, and there are hardly as many requests.
+    if known.is_none() && typed.len() > 2 {
+        return Ok(None);
+    }
     let found = known.ok_or_else(|| failure!("no request has the number {number}"; "see: murmur inbox"))?;
     Ok(Some(found.id))
 }
