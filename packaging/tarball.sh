@@ -27,7 +27,7 @@ cp -RP "$prefix/bin" "$prefix/share" "$scratch/$name"
 cp README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT permissions.toml.default packaging/{install,prefix,uninstall}.sh \
   "$scratch/$name"
 cp -RP docs "$scratch/$name"
-# Examples that docs/guide/containers.md links to.
+# Examples that packaging/containers.md links to.
 mkdir "$scratch/$name/packaging"
 cp -RP packaging/compose.yaml packaging/kubernetes "$scratch/$name/packaging"
 packaging/bill.sh "$scratch/$name"

@@ -74,6 +74,7 @@ mod messages;
 mod names;
 #[cfg(test)]
 mod not_files;
+#[cfg(test)]
 mod notify;
 #[cfg(test)]
 mod packaging;

@@ -1,5 +1,5 @@
 //! `derun mcp`: serves captured sessions over the Model Context Protocol (spec 4, "MCP I/O contracts";
-//! docs/reference/mcp.md).
+//! crates/derun/mcp.md).
 //!
 //! ```text
 //! stdin ─> line ─> message ─> protocol ─> server ─> input ─> sessions, read, grep, wait ─> answer ─> stdout
@@ -9,7 +9,7 @@
 //! of MCP, and `server` its methods. Tools take typed input, read the store, and return a typed answer or a
 //! `ToolError`. No client input ends the server.
 //!
-//! We don't use the rmcp crate's server because it doesn't behave as docs/reference/mcp.md says: on stdio it ignores
+//! We don't use the rmcp crate's server because it doesn't behave as crates/derun/mcp.md says: on stdio it ignores
 //! lines that are not JSON or too long, drops an unterminated last line, exits when a client doesn't start with
 //! `initialize`, and answers invalid arguments with serde's messages. rmcp's client tests this server (`tests.rs`).
 

@@ -15,7 +15,6 @@ use sys::error::Hinted;
 
 /// How many ended requests are remembered.
 const REMEMBERED: usize = 1000;
-
 /// How many allowed calls are remembered.
 const ALLOWED: usize = 64;
 

@@ -207,6 +207,8 @@ pub(crate) fn documents() -> Vec<String> {
         "fixtures/acted/README.md",
         "fixtures/agents.md",
         "crates/derun/README.md",
+        "crates/derun/mcp.md",
+        "packaging/containers.md",
     ];
     all.extend(beside.map(str::to_owned));
     all.sort();
