@@ -45,6 +45,7 @@ pub(super) fn hint(error: &(dyn Error + 'static)) -> Option<String> {
         murmur_core::config::frontmatter::FrontmatterError,
         murmur_core::config::interval::IntervalError,
         murmur_core::config::problem::Problem,
+        murmur_core::config::secret_file::SecretFileError,
         murmur_core::config::settings::SettingsError,
         murmur_core::config::settings::UnknownProgram,
         murmur_core::config::timing::ScheduleError,

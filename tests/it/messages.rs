@@ -128,7 +128,7 @@ fn invalid_settings_are_reported_with_position_cause_and_hint() {
     "#);
     assert_snapshot!(said("unknown = 1"), @r#"
     | error: [ENV]/data/config/config.toml:1:1: key "unknown" is not known
-    | hint: use one of permissions-checker, approval, approval-wait, approval-expiry, questions, llm_auth, providers, quiet, agent, acp, captures
+    | hint: use one of permissions-checker, approval, approval-wait, approval-expiry, questions, llm_auth, providers, quiet, agent, acp, captures, notify
     [exit 1]
     "#);
 }

@@ -85,7 +85,7 @@ fn on_an_excepted_date_nothing_starts_and_the_status_says_when() {
     env.configure(
         &json!({ "workspaces": [
             { "path": site.0, "interval": "1h", "except": [dates] },
-            { "path": blog.0, "interval": "1h", "jitter": "5m", "catchUp": "2h", "activeHours": "00:00-24:00" },
+            { "path": blog.0, "interval": "1h", "jitter": "1s", "catchUp": "2h", "activeHours": "00:00-24:00" },
         ] })
         .to_string(),
     );
@@ -106,7 +106,7 @@ fn on_an_excepted_date_nothing_starts_and_the_status_says_when() {
         .collect();
     assert_snapshot!(rows.join("\n"), @"
     activeHours: 00:00-24:00  (config.json)
-    jitter: 5m  (config.json)
+    jitter: 1s  (config.json)
     catchUp: 2h  (config.json)
     ");
 }

@@ -25,7 +25,7 @@ fn an_unusable_model_is_a_failure() {
     assert_eq!(of(""), format!("fail: {never}no model is configured: add [llm_auth] to DIR/config.toml"));
     let none = of(&llm("api-key-file = \"/nope/key\""));
     assert!(none.starts_with(&format!("fail: {never}cannot read key file /nope/key: ")), "{none}");
-    assert!(none.ends_with(": correct api-key-file, or create the file"), "{none}");
+    assert!(none.ends_with(": correct its path in config.toml, or create the file"), "{none}");
     write(&folder.join("key"), "sk-very-secret", 0o644);
     let open = of(&llm("api-key-file = \"key\""));
     assert_eq!(

@@ -51,7 +51,7 @@ fn a_request_is_named_by_the_beginning_of_its_id_or_as_the_last() {
         let row = env.opened();
         let name = if by == 0 { "last" } else { &text(&row, "id")[..by] };
         let said = env.run([command, name]);
-        assert_eq!(said, format!("{word} Bash of {}\n    git push\n[exit 0]", text(&row, "agent")));
+        assert_eq!(said, format!("{word} Bash for {}\n    git push\n[exit 0]", text(&row, "agent")));
         line(beat);
         assert_eq!(env.only_tool_result().ran(), command == "allow");
         daemon.stop();

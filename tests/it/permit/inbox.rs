@@ -56,7 +56,7 @@ fn a_request_is_shown_in_full_and_answered_by_its_number() {
     [exit 1]
     ");
     assert_snapshot!(stable(&env.run(["allow", "1"]), &row), @r"
-    allowed Bash of [AGENT]
+    allowed Bash for [AGENT]
         git push\u{1b}[2J origin
     [exit 0]
     ");
@@ -66,7 +66,7 @@ fn a_request_is_shown_in_full_and_answered_by_its_number() {
     assert!(again.contains("error: request ") && again.contains("already answered"), "{again}");
     assert!(env.run(["inbox"]).starts_with("2  "), "{}", env.run(["inbox"]));
     assert_snapshot!(stable(&env.run(["deny", "2", "--reason", "not today"]), &next), @"
-    denied Bash of [AGENT]
+    denied Bash for [AGENT]
         git tag v1
     [exit 0]
     ");
@@ -96,7 +96,7 @@ fn a_rule_is_shown_and_added_only_after_a_yes() {
     "#);
     assert!(!env.data().join("projects").exists());
     assert_snapshot!(stable(&env.run(["allow", "1", "--always", "--yes"]), &row), @"
-    allowed Bash of [AGENT]
+    allowed Bash for [AGENT]
         git push
     [exit 0]
     ");
@@ -147,7 +147,7 @@ fn a_question_is_answered_by_number_with_text() {
     [exit 0]
     ");
     let said = env.run(["answer", "1", "none of these: mock it"]);
-    assert!(said.starts_with("answered AskUserQuestion of "), "{said}");
+    assert!(said.starts_with("answered AskUserQuestion for "), "{said}");
     line(beat);
     let told = env.only_tool_result().text;
     assert!(told.contains(r#""Which one?"="none of these: mock it""#), "{told}");

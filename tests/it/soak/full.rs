@@ -32,7 +32,7 @@ fn check(env: &Env, disk: &Disk) {
 fn manual_beats_lose_no_line_while_the_disk_fills_and_empties() {
     let env = Env::for_as_long_as(patience());
     let Some(disk) = Disk::new(&env, "256k") else { return };
-    let site = env.workspace("site", "Do it.");
+    let site = env.workspace("site", "---\nminFree: 0B\n---\nDo it.");
     site.plays(&json!({ "stdout": result("HEARTBEAT_OK") }));
     let beat = || disk.murmur(&env, &["beat", site.path()]).output();
     let mut began = 0;
@@ -65,7 +65,7 @@ fn manual_beats_lose_no_line_while_the_disk_fills_and_empties() {
 fn killed_manual_beats_have_their_lines_on_a_full_disk() {
     let env = Env::for_as_long_as(patience());
     let Some(disk) = Disk::new(&env, "256k") else { return };
-    let site = env.workspace("site", "Do it.");
+    let site = env.workspace("site", "---\nminFree: 0B\n---\nDo it.");
     site.plays(&json!({ "fixture": fixture("ok"), "faults": ["hang"] }));
     let beat = || disk.murmur(&env, &["beat", site.path()]);
     let mut moments = Moments::new(0x6675_6c6c);
@@ -98,7 +98,8 @@ fn register(disk: &Disk, workspaces: &[Workspace], instructions: &Value) {
     let now = clock::rfc3339(clock::now());
     let entry = |workspace: &Workspace| {
         workspace.plays(instructions);
-        json!({ "path": workspace.0, "interval": "9d", "lastRun": now })
+        // Otherwise a small disk is a reason not to begin.
+        json!({ "path": workspace.0, "interval": "9d", "lastRun": now, "minFree": "0B" })
     };
     let entries: Vec<Value> = workspaces.iter().map(entry).collect();
     std::fs::write(disk.file("config.json"), json!({ "workspaces": entries }).to_string()).unwrap();
