@@ -25,7 +25,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use murmur_core::config::notify::Notify;
 use murmur_rpc::client::Client;
-use murmur_rpc::envelope::LAGGED;
+use murmur_rpc::envelope::{GAP, LAGGED};
 use murmur_store::journal::tail::Tail;
 use news::Names;
 use ping::Ping;
@@ -87,6 +87,7 @@ pub async fn run(dir: &DataDir, settings: PathBuf, notify: Notify) -> anyhow::Re
                     client::attach(&mut daemon, None).await?;
                     notifier.read_requests().await;
                 }
+                Ok(event) if event.event_type == GAP => notifier.read_requests().await,
                 Ok(event) => notifier.on_event(&event.event_type, &event.payload),
                 // The daemon has ended.
                 Err(_) => return Ok(()),

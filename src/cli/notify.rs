@@ -100,7 +100,10 @@ fn log(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
             out.write_all(line.strip_suffix(b"\n").unwrap_or(line))?;
             writeln!(out)?;
         } else if let Ok(line) = serde_json::from_slice::<Line>(&line[..]) {
-            let at = line.ts.parse::<Timestamp>().map(|at| clock::local(at, &zone)).unwrap_or(line.ts);
+            let at = line
+                .ts
+                .parse::<Timestamp>()
+                .map_or(line.ts, |at| at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string());
             let sender = line.sender.map(|sender| format!(" by {sender}")).unwrap_or_default();
             let error = line.error.map(|error| format!(": {error}")).unwrap_or_default();
             let text = format!("{}{sender}{error}", line.what);

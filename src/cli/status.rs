@@ -111,6 +111,7 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
         }
         read => read?,
     }
+    status.problems.extend(notifications(dir));
     let mut trust = Workspaces::of(dir, &env.home());
     for heartbeat in &mut status.heartbeats {
         heartbeat.repository_untrusted = trust.untrusted(heartbeat.workspace.as_ref()).is_some();
@@ -133,6 +134,22 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
         out.write_all(&text)?;
     }
     Ok(status.daemon.is_some())
+}
+
+/// The channels that can't deliver notifications.
+fn notifications(dir: &DataDir) -> Vec<String> {
+    match ::notify::state::State::read(&dir.notify()) {
+        Ok(state) => state
+            .channels
+            .iter()
+            .filter(|(_, channel)| channel.failures > 0)
+            .map(|(name, channel)| {
+                let error = channel.error.as_deref().unwrap_or("unknown error");
+                format!("notifications by {name} are not delivered: {error}; to try it, run: murmur notify test {name}")
+            })
+            .collect(),
+        Err(failure) => vec![failure.line()],
+    }
 }
 
 /// The status: from the daemon, or from files if none runs.

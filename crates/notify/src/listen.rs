@@ -188,3 +188,6 @@ fn ntfy(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,7 +24,7 @@ impl Env {
 impl Daemon {
     /// Starts `run`, a foreground daemon, and returns when it listens.
     pub(crate) fn new(run: Run) -> Self {
-        let mut child = run.start();
+        let mut child = run.in_own_group().start();
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let (tell, lines) = mpsc::channel();
         std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| tell.send(line)));

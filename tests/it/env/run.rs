@@ -5,7 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
@@ -119,6 +119,13 @@ impl Run {
     pub(crate) fn json(self) -> Value {
         let run = self.assert().stderr(is_empty());
         serde_json::from_slice(&run.get_output().stdout).unwrap()
+    }
+
+    /// Starts it in a process group of its own. While one process of the tests' group is stopped, the kernel hangs up on all of
+    /// it when another one ends whose parent is in another group of the session.
+    pub(crate) fn in_own_group(mut self) -> Self {
+        self.0.process_group(0);
+        self
     }
 
     /// Starts it and returns.

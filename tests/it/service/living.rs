@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::{asked, unit, with_manager};
 use crate::env::{Env, MURMUR, kill, result};
 
-/// `systemctl`, which starts the daemon as the service, returns when it listens, and reports its PID.
+/// `systemctl`, which starts the daemon as the service in a session of its own, as a manager does, returns when it listens, and reports its PID.
 fn with_living_manager(env: &Env) {
     sys::fifo::make(&env.home().join("said")).unwrap();
     let start = format!(
-        "'{MURMUR}' start --foreground >/dev/null 2>\"$HOME/said\" & echo $! >\"$HOME/main\"; read -r line <\"$HOME/said\""
+        "setsid '{MURMUR}' start --foreground >/dev/null 2>\"$HOME/said\" & echo $! >\"$HOME/main\"; read -r line <\"$HOME/said\""
     );
     let answers = format!(
         "show) echo \"MainPID=$(cat \"$HOME/main\")\" ;;\nenable) test -e \"$HOME/main\" || {{ {start}; }} ;;\nrestart) {start} ;;"

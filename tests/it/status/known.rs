@@ -147,6 +147,7 @@ fn one_heartbeat_is_shown_with_its_settings_and_their_sources() {
     let settings = shown.split_once("  settings\n").unwrap().1;
     assert_snapshot!(settings, @"
         schedule: every 3h  (config.json)
+        agent: claude  (default)
         maxTurns: 2  (HEARTBEAT.md)
         timeout: 5m  (default)
         backgroundWait: 10s  (default)

@@ -9,6 +9,7 @@ use super::problem::Problem;
 use super::toml_text;
 use channel::ChannelKeys;
 pub use channel::{Address, Channel, Destination, Format, Token};
+use jiff::Timestamp;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
@@ -155,7 +156,7 @@ impl Notify {
 pub(super) struct NotifyKeys {
     when: Option<BTreeSet<Choice>>,
     cooldown: Option<Spanned<<Interval as Check>::Raw>>,
-    quiet_hours: Option<Spanned<<ActiveHours as Check>::Raw>>,
+    quiet_hours: Option<Spanned<<QuietHours as Check>::Raw>>,
     digest: Option<Spanned<String>>,
     ping: Option<Spanned<String>>,
     channels: BTreeMap<Spanned<String>, ChannelKeys>,
@@ -193,6 +194,24 @@ impl From<Choice> for EventKind {
 
 fn kinds(choices: BTreeSet<Choice>) -> BTreeSet<EventKind> {
     choices.into_iter().map(EventKind::from).collect()
+}
+
+/// Hours that end.
+struct QuietHours(ActiveHours);
+
+impl Check for QuietHours {
+    type Raw = <ActiveHours as Check>::Raw;
+
+    fn check(raw: Self::Raw) -> Result<Self, Failure> {
+        let hours = ActiveHours::check(raw)?;
+        let any = hours.clone().in_zone(&TimeZone::UTC).until(Timestamp::UNIX_EPOCH);
+        match any == Timestamp::MAX {
+            true => {
+                Err(failure!("these hours never end"; "write those of the night, such as \"22:00-07:00\""))
+            }
+            false => Ok(Self(hours)),
+        }
+    }
 }
 
 /// A time of day, such as `08:00`.
@@ -243,7 +262,7 @@ impl NotifyKeys {
             when: self.when.map_or(default.when, kinds),
             cooldown: toml_text::checked(self.cooldown, text, path)?.unwrap_or(default.cooldown),
             quiet_hours: toml_text::checked(self.quiet_hours, text, path)?
-                .map(|hours: ActiveHours| hours.in_zone(&TimeZone::system())),
+                .map(|QuietHours(hours)| hours.in_zone(&TimeZone::system())),
             digest: toml_text::checked(self.digest, text, path)?.map(|Daily(time)| time),
             ping: toml_text::checked(self.ping, text, path)?,
             channels: channels.collect::<Result<_, Problem>>()?,

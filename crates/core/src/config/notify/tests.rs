@@ -86,6 +86,7 @@ fn a_wrong_value_is_one_error_with_its_position() {
         ("[notify]\nwhen = [\"digest\"]", "2:9: \"digest\" is not known; write \"attention\""),
         ("[notify]\ncooldown = \"0s\"", "2:12: \"0s\" is too short"),
         ("[notify]\nquiet-hours = \"night\"", "2:15: "),
+        ("[notify]\nquiet-hours = \"00:00-24:00\"", "2:15: these hours never end; write those of the night"),
         ("[notify]\ndigest = \"8\"", "2:10: \"8\" is not a time of day; write hours and minutes, such as"),
         ("[notify]\ndigest = \"08:60\"", "2:10: \"08:60\" is not a time of day"),
         ("[notify]\nping = \"hc.example\"", "2:8: not a URL; write it as \"https://host/path\""),
