@@ -1,7 +1,7 @@
 //! When a heartbeat with `jitter`, `activeHours`, `except`, `catchUp` or `startDeadline` runs. Pure.
 //!
 //! [`planned`] is when it runs next, from the anchor alone. [`judge`] decides what to do with a run whose time has come: the
-//! daemon may see it late. A heartbeat without these keys runs as [`next_run`](super::next_run) says.
+//! daemon may see it late. A heartbeat without these keys runs as [`next_run`] says.
 
 use super::{NEVER_RAN, next_run};
 use crate::config::heartbeat::HeartbeatId;
@@ -50,7 +50,7 @@ pub fn offset(jitter: Interval, id: &HeartbeatId) -> SignedDuration {
     SignedDuration::from_millis(i64::try_from(offset).unwrap_or_default())
 }
 
-/// Returns the next run after the anchor, like [`next_run`](super::next_run). An interval that ends outside active hours waits for them; a time
+/// Returns the next run after the anchor, like [`next_run`]. An interval that ends outside active hours waits for them; a time
 /// of a cron expression outside them is left out.
 #[must_use]
 pub fn planned(
