@@ -29,7 +29,7 @@
 //! - `murmur_agent` (crates/agent): prompt, invocation, rule files, events, the stream parser
 //! - `murmur_rpc` (crates/rpc): JSON lines on a Unix socket: requests, responses, and a feed of numbered events
 //! - `murmur_store` (crates/store): files in the data folder: the journal, the last action of each agent, limits.json
-//! - `notify` (crates/notify): decides what to tell a person, delivers it, and checks the answers
+//! - `notify` (crates/notify): decides what to report, delivers it through channels, and checks answers
 //! - `murmur_claude_files` (crates/claude-files): hooks in Claude Code's settings, and what a repository's files would run
 //!
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
@@ -42,7 +42,7 @@
 //! - `beat`: one beat from prompt to journal line
 //! - `hook`: answers Claude Code's hooks: applies `permit`, asks the daemon, and fails closed
 //! - `daemon`: the event loop around a pure state, the broker, the socket, the single instance
-//! - `notifier`: the process that tells a person what happened, and takes their answers
+//! - `notifier`: the process that sends notifications and accepts answers to requests
 //! - `doctor`: checks the installation and configuration: one finding per check, with a hint
 //! - `service`: pure: the systemd unit and the launchd agent that run the daemon
 //! - `cli`: one file per command: parse, call, print

@@ -1,8 +1,8 @@
-//! The notifier: a process of the daemon's that tells a person what happened, and takes their answers (config.toml's
+//! The notifier: a child process of the daemon that sends notifications and accepts answers to requests (config.toml's
 //! `notify`).
 //!
 //! It is a client of the daemon: it follows its events, reads the journal from where it stopped last time, and answers requests
-//! as any person would. It ends with the daemon's connection, or is killed with the daemon. What it has to tell is on disk
+//! as any person would. It ends with the daemon's connection, or is killed with the daemon. An event is on disk
 //! before it is sent, so a restart loses nothing; a message may be sent twice if the notifier dies while it sends.
 //!
 //! The crate `notify` decides and delivers; deliveries, listeners and pings run on threads of their own, so that a server
@@ -191,7 +191,7 @@ impl Notifier {
         }
     }
 
-    /// Writes the state. If that fails, it is still told, but perhaps twice.
+    /// Writes the state. If that fails, messages are still sent, but perhaps twice after a restart.
     fn save(&mut self) {
         let position = self.tail.position();
         self.state.journal = Some(::notify::state::Journal { inode: position.inode, end: position.end });

@@ -40,6 +40,6 @@ pub(crate) struct Log {
     pub(crate) json: bool,
 }
 
-/// Tell a person what happens, until the daemon ends
+/// Send notifications until the daemon ends
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Run {}

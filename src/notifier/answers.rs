@@ -59,7 +59,7 @@ impl Notifier {
             // Not an answer at all.
             None => return,
         };
-        // Used up on disk, before the daemon hears of it.
+        // Recorded as used before the daemon gets the answer.
         self.save();
         match self.answer(channel, &reply, &issued).await {
             Ok(()) => {

@@ -25,7 +25,7 @@ use sys::paths::DataDir;
 /// How much of the journal is read at once, in bytes.
 const AT_ONCE: u64 = 1 << 20;
 
-/// The names that the user gave to workspaces. Agents can't change them, so they decide who is told what.
+/// The names that the user gave to workspaces. Agents can't change them, so they decide where notifications go.
 #[derive(Debug)]
 pub(super) struct Names {
     config: PathBuf,

@@ -1,8 +1,8 @@
 //! Decides which events are news: one message per change, not per beat.
 //!
-//! A heartbeat's trouble is told once, until its outcome or its text changes (numbers in it don't count: "9 days old" is
+//! A heartbeat's trouble is reported once, until its outcome or its text changes (numbers in it don't count: "9 days old" is
 //! not news after "8 days old"). After a message, the next one about the same heartbeat waits for the cooldown; only
-//! what is still true then is told.
+//! what is still true then is sent.
 
 use crate::event::Event;
 use crate::state::{Held, State};
@@ -21,20 +21,20 @@ pub struct Beat<'a> {
     pub id: &'a str,
     /// Its outcome.
     pub outcome: Kind,
-    /// Whether it waits for an answer, which is told as the request.
+    /// Whether it waits for an answer; the request has its own event.
     pub is_waiting: bool,
     /// Whether a person stopped it.
     pub was_stopped: bool,
     /// What it cost, in US dollars.
     pub cost_usd: Option<f64>,
-    /// What is to be said about it; its kind doesn't matter.
+    /// Its text and details; the outcome decides its kind.
     pub event: Event,
 }
 
-/// The digest lists at most so many heartbeats.
+/// How many heartbeats the digest lists.
 const LISTED: usize = 50;
 
-/// Takes in the end of a beat, and returns what is to be told now.
+/// Records the end of a beat, and returns the event to send now, if there is one.
 pub fn beat_ended(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Timestamp) -> Option<Event> {
     let name = beat.event.heartbeat.clone().unwrap_or_default();
     let tally = state.tally.entry(name).or_default();
@@ -70,7 +70,7 @@ pub fn beat_ended(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Times
     }
 }
 
-/// What is to be told now because a cooldown is over.
+/// Returns the events whose cooldown is over.
 pub fn cooled_down(state: &mut State, now: Timestamp) -> Vec<Event> {
     let mut events = Vec::new();
     for heartbeat in state.heartbeats.values_mut() {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn trouble_is_told_once_until_it_changes_or_ends() {
+    fn trouble_is_reported_once_until_it_changes_or_ends() {
         let mut state = State::default();
         for (minute, outcome, text, expected) in [
             (0, Kind::Ok, "", None),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn during_the_cooldown_only_the_last_state_is_told_afterwards() {
+    fn after_the_cooldown_only_the_last_state_is_reported() {
         let mut state = State::default();
         assert!(end(&mut state, Kind::Error, "a", 0).is_some());
         assert!(end(&mut state, Kind::Ok, "", 1).is_none());

@@ -24,7 +24,7 @@ pub struct Event {
     /// The beat's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beat: Option<String>,
-    /// What is to be said about it.
+    /// Its text: the beat's summary or error.
     pub text: String,
     /// The request, if one waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]

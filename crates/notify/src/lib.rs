@@ -11,7 +11,7 @@
 //! - `event`: what happened
 //! - `message`: an event as text for people, or several of them as one text
 //! - `tokens`: single-use tokens that answer one request
-//! - `state`: what must survive a restart: what was told, what still has to be delivered, the tokens
+//! - `state`: what must survive a restart: what was reported, what is still to be delivered, the tokens
 //! - `changes`: pure: which events are news, and when to send them
 //! - `outbox`: pure: what a channel has to deliver next, and when to retry
 //! - `log`: notifications.jsonl

@@ -17,9 +17,9 @@ use sys::versioned::{self, ReadError};
 pub struct State {
     /// Up to where the journal was read.
     pub journal: Option<Journal>,
-    /// What was told of each heartbeat, by its id.
+    /// What was reported about each heartbeat, by its id.
     pub heartbeats: BTreeMap<String, Heartbeat>,
-    /// The open requests that were told.
+    /// The open requests that were reported.
     pub requests: BTreeSet<String>,
     /// What is still to be delivered, oldest first.
     pub outbox: Vec<Entry>,
@@ -44,26 +44,26 @@ pub struct Journal {
     pub end: u64,
 }
 
-/// What was told of a heartbeat.
+/// What was reported about a heartbeat.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Heartbeat {
-    /// What was told last; empty if all is well.
+    /// What was reported last; empty if all is well.
     pub told: String,
     /// When.
     pub told_at: Option<Timestamp>,
-    /// What is to be told once the cooldown is over.
+    /// The event to send when the cooldown is over.
     pub held: Option<Held>,
 }
 
-/// What is to be told later, if nothing changes until then.
+/// An event to send later, if nothing changes until then.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Held {
     /// The event.
     pub event: Event,
-    /// What tells it from others.
+    /// Distinguishes it from other trouble.
     pub fingerprint: String,
-    /// When to tell it.
+    /// When to send it.
     pub due: Timestamp,
 }
 

@@ -275,7 +275,7 @@ impl DataDir {
         self.root.join("decisions.jsonl")
     }
 
-    /// What was told to a person, and what is still to be delivered.
+    /// Notifications: what was reported, and what is still to be delivered.
     #[must_use]
     pub fn notify(&self) -> PathBuf {
         self.root.join("notify.json")

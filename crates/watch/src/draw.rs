@@ -1,4 +1,4 @@
-//! The model → a frame. What is drawn is told by words and characters; color only stresses it.
+//! The model → a frame. Words and characters carry the meaning; color only emphasizes it.
 
 mod long;
 mod panes;

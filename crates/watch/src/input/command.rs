@@ -45,7 +45,7 @@ impl Model {
                     },
                 }
             }
-            _ => self.say(&format!("no command {word:?}; ? lists what there is")),
+            _ => self.say(&format!("no command {word:?}; ? lists the commands")),
         }
     }
 
