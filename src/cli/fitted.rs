@@ -1,17 +1,7 @@
 //! Text fitted into columns of a terminal.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
-/// Shortens `text` to `width` columns; `…` marks the cut.
-pub(super) fn cut(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let mut room = width.saturating_sub(1);
-    let kept = text.chars().take_while(|c| take(&mut room, *c));
-    let kept: String = kept.collect();
-    if width == 0 { String::new() } else { format!("{kept}…") }
-}
+pub(super) use watch::text::cut;
 
 /// Shortens `text` to `width` columns like [`cut`], but between words if that keeps at least half of it.
 pub(super) fn cut_at_word(text: &str, width: usize) -> String {
