@@ -12,9 +12,9 @@ pub mod sources;
 mod stages;
 mod usage_limit;
 
-use crate::host::event::Progress;
 use crate::outcome::{self, Deferred};
 use murmur_core::permit::request::RequestId;
+use murmur_host::event::Progress;
 use murmur_store::journal::deferred::{self, DeferredCall};
 use murmur_store::journal::entry::Entry;
 use murmur_store::journal::unfinished::Unwritten;

@@ -12,7 +12,7 @@
 //!
 //! # The map
 //!
-//! Thirteen crates come first: no crate uses a module. Seven don't depend on murmur:
+//! Fourteen crates come first: no crate uses a module. Seven don't depend on murmur:
 //!
 //! - `sys` (crates/sys): the operating system, and `sys::error`, the one error type; only it has unsafe code and reads the clock
 //! - `rotate` (crates/rotate): append-only files that processes share, rotated by size into dated zstd files
@@ -22,21 +22,21 @@
 //! - `derun` (crates/derun): runs any command as if directly on the terminal and records its output; an MCP server for the recordings
 //! - `fake_claude` (fake-claude): records and replays runs of agents; its programs stand in for Claude Code in tests
 //!
-//! Six are murmur's lower layers; each uses only the crates listed above it:
+//! Seven are murmur's lower layers; each uses only the crates listed above it:
 //!
 //! - `murmur_core` (crates/core): ids and names; configuration; schedules; permissions; `permit::deny_list` builds the deny list for
 //!   Claude Code, `usage_limit` turns a reached limit into a hold, and `failures` decides on retries
-//! - `murmur_agent` (crates/agent): prompt, invocation, rule files, events, the stream parser
+//! - `murmur_agent` (crates/agent): prompt, invocation, rule files, events, the stream parser, transcripts for people
 //! - `murmur_rpc` (crates/rpc): JSON lines on a Unix socket: requests, responses, and a feed of numbered events
 //! - `murmur_store` (crates/store): files in the data folder: the journal, the last action of each agent, limits.json
+//! - `murmur_host` (crates/host): the process that owns one agent: lifecycle, events and their replay, socket, and cleanup of dead
+//!   hosts
 //! - `notify` (crates/notify): decides what to report, delivers it through channels, and checks answers
 //! - `murmur_claude_files` (crates/claude-files): hooks in Claude Code's settings, and what a repository's files would run
 //!
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
-//! - `host`: the process that owns one agent: lifecycle, events and their replay, socket, and cleanup of dead hosts
 //! - `agents`: all agents, from hosts, pulses and Claude Code's own session files
-//! - `transcript`: pure: an agent's events → texts, calls with their results, and notes for people
 //! - `outcome`: pure: how a run ended and its results → ok, attention, error or limited
 //! - `gate`: runs what decides whether a beat starts its agent (`when`) and whether its success counts (`verify`)
 //! - `beat`: one beat from prompt to journal line
@@ -59,8 +59,6 @@ pub mod daemon;
 pub mod doctor;
 pub mod gate;
 pub mod hook;
-pub mod host;
 pub mod notifier;
 pub mod outcome;
 pub mod service;
-pub mod transcript;

@@ -11,8 +11,8 @@ pub mod refusals;
 pub mod retryable;
 pub mod servers;
 
-use crate::host::process::{Ending, Run, undecided};
 use murmur_agent::event::RunResult;
+use murmur_host::process::{Ending, Run, undecided};
 use secrets::mask;
 use servers::Servers;
 

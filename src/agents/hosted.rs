@@ -1,12 +1,12 @@
 //! Agents as reported by their hosts.
 
 use super::session;
-use crate::host::calls::Call;
-use crate::host::discover::{Condition, HostInfo};
-use crate::host::state;
 use jiff::Timestamp;
 use murmur_core::config::backend::Backend;
 use murmur_core::id::{BeatId, SessionId};
+use murmur_host::calls::Call;
+use murmur_host::discover::{Condition, HostInfo};
+use murmur_host::state;
 use murmur_store::pulse::State;
 use std::path::{Path, PathBuf};
 

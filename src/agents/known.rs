@@ -3,9 +3,9 @@
 use super::Sources;
 use super::hosted::Hosted;
 use super::session::{self, Session};
-use crate::host::discover::{self, HostInfo, PATIENCE};
 use jiff::Timestamp;
 use murmur_core::id::{AgentId, SessionId};
+use murmur_host::discover::{self, HostInfo, PATIENCE};
 use murmur_store::pulse::folder::{self, Found};
 use murmur_store::pulse::{Pulse, State, task};
 use std::collections::BTreeMap;

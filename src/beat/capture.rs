@@ -1,11 +1,11 @@
 //! Where a beat is captured, and packing the capture when it ended. The daemon removes it later.
 
 use super::job::Job;
-use crate::host::capture::Destination;
 use derun::pack::{self, Label};
 use derun::store::Store;
 use murmur_core::config::settings::Settings;
 use murmur_core::outcome::Kind;
+use murmur_host::capture::Destination;
 use murmur_store::journal::entry::Entry;
 use std::path::{Path, PathBuf};
 use sys::paths::slug;

@@ -1,9 +1,6 @@
 //! The job of a beat: the resolved heartbeat, how to start its agent, and its journal line before the outcome is known.
 
 use crate::gate::GateOutput;
-use crate::host;
-use crate::host::protocol::AgentInfo;
-use crate::host::state;
 use crate::outcome::Kind;
 use jiff::Timestamp;
 use murmur_agent::invocation::own_env;
@@ -25,6 +22,8 @@ use murmur_core::id::{AgentId, BeatId, SessionId, empty_if_unknown};
 use murmur_core::permit::policy::{Policy, Role};
 use murmur_core::permit::request::BeatOf;
 use murmur_core::usage_limit::Account;
+use murmur_host::protocol::AgentInfo;
+use murmur_host::state;
 use murmur_store::journal::entry::Entry;
 use murmur_store::journal::unfinished::{Begun, Phase};
 use serde::{Deserialize, Serialize};
@@ -269,12 +268,12 @@ impl Job {
     }
 
     /// Its bounds on time and turns.
-    pub(super) fn bounds(&self) -> host::bounds::Bounds {
-        host::bounds::Bounds {
+    pub(super) fn bounds(&self) -> murmur_host::bounds::Bounds {
+        murmur_host::bounds::Bounds {
             time: Duration::from_secs(self.timeout.into()),
-            turns: host::bounds::Turns { most: self.max_turns.into(), is_set: !self.default_turns },
+            turns: murmur_host::bounds::Turns { most: self.max_turns.into(), is_set: !self.default_turns },
             background_wait: Duration::from_secs(self.background_wait.into()),
-            watchdogs: host::watchdogs::WatchdogTimeouts {
+            watchdogs: murmur_host::watchdogs::WatchdogTimeouts {
                 start: Duration::from_secs(self.start_timeout.into()),
                 idle: self.idle_timeout.map(|limit| Duration::from_secs(limit.into())),
                 tool: self.tool_timeout.map(|limit| Duration::from_secs(limit.into())),

@@ -15,12 +15,12 @@ pub(super) use spawn::run as spawn;
 
 use super::args::{Host, HostCommand};
 use super::user_env::UserEnv;
-use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
-use crate::host::protocol::HOST_PROTOCOL_VERSION;
 use anyhow::{Context, bail};
 use jiff::Timestamp;
 use murmur_core::id::AgentId;
 use murmur_core::naming::{self, Candidate};
+use murmur_host::discover::{self, Condition, HostInfo, PATIENCE};
+use murmur_host::protocol::HOST_PROTOCOL_VERSION;
 use murmur_rpc::client::Client;
 use std::process::ExitCode;
 use sys::paths::DataDir;

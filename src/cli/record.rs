@@ -2,13 +2,13 @@
 
 use super::args::{Beat, Record};
 use super::user_env::UserEnv;
-use crate::host::converse::{self, Partner, converse};
 use anyhow::Context;
 use fake_claude::replay::{
     RecordError, RecordPlan, Recorded, Stdin, Streams, ask_version, record, record_through,
 };
 use murmur_agent::find;
 use murmur_claude_files::trust::WrittenFile;
+use murmur_host::converse::{self, Partner, converse};
 use std::ffi::OsString;
 use std::io::{self, Stdout, Write};
 use std::os::fd::AsFd;

@@ -3,11 +3,11 @@
 use super::pieces::Pieces;
 use super::reported;
 use super::style::{Style, plain_line, plain_text, shortened};
-use crate::host::event::Derived;
 use murmur_agent::backend;
 use murmur_agent::conversation::Turn;
 use murmur_agent::event::Event;
 use murmur_core::config::backend::Backend;
+use murmur_host::event::Derived;
 use murmur_rpc::envelope::Event as HostEvent;
 use murmur_store::journal::entry::Entry;
 use std::io::{self, Write};

@@ -1,10 +1,10 @@
 //! `host.*` on the daemon's socket, for clients that know only the daemon (docs/reference/daemon-protocol.md).
 
-use crate::host::cleanup;
-use crate::host::discover::{self, PATIENCE};
-use crate::host::launch::LaunchOptions;
-use crate::host::protocol::{Attach, Send, Stop};
 use murmur_core::id::AgentId;
+use murmur_host::cleanup;
+use murmur_host::discover::{self, PATIENCE};
+use murmur_host::launch::LaunchOptions;
+use murmur_host::protocol::{Attach, Send, Stop};
 use murmur_rpc::client::{AskError, Client};
 use murmur_rpc::envelope::{Request, unknown};
 use murmur_rpc::serve::Answer;

@@ -1,9 +1,9 @@
 //! Checks a request's claims about its agent against what the kernel knows of the sender: an agent may only send requests
 //! for itself, its own workspace and its own beat.
 
-use crate::host::record::Record;
 use murmur_core::id::AgentId;
 use murmur_core::permit::request::Request;
+use murmur_host::record::Record;
 use murmur_rpc::caller::Caller;
 use sys::error::Failure;
 use sys::failure;

@@ -6,9 +6,9 @@
 mod archives;
 mod captures;
 
-use crate::host::discover;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::captures::Captures;
+use murmur_host::discover;
 use murmur_store::pulse::folder::{self, Found};
 use murmur_store::pulse::{Pulse, State};
 use serde::Serialize;

@@ -3,11 +3,11 @@
 //! A host needs no daemon. The daemon only notices that one started, ended, or was killed and left something behind.
 
 use super::config_watcher::changed;
-use crate::host::cleanup::{self, Cleaned};
-use crate::host::record::Record;
-use crate::host::registration;
-use crate::host::state::Kind;
 use murmur_core::id::AgentId;
+use murmur_host::cleanup::{self, Cleaned};
+use murmur_host::record::Record;
+use murmur_host::registration;
+use murmur_host::state::Kind;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};

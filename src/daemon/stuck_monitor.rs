@@ -8,10 +8,10 @@
 use super::gc::{self, Collected, Scope};
 use super::stuck::{self, StuckAgents};
 use crate::agents::{self, Agent, Sources};
-use crate::host::discover;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::quiet::Quiet;
 use murmur_core::config::settings::Settings;
+use murmur_host::discover;
 use murmur_store::journal::entry::Entry;
 use murmur_store::journal::read::{Backward, Entries};
 use murmur_store::pulse::folder;

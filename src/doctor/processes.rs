@@ -4,7 +4,7 @@ mod service;
 
 use super::{Check, Environment, Finding, Hint, files, folders};
 use crate::daemon::{client, instance};
-use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
+use murmur_host::discover::{self, Condition, HostInfo, PATIENCE};
 pub use service::ServiceFile;
 use std::io;
 use std::path::Path;

@@ -4,10 +4,10 @@
 
 use super::output::Output;
 use super::{GateContext, clean, stopped, unusable};
-use crate::host::pipes::Pipes;
-use crate::host::run::{DRAIN, REAPING};
 use murmur_agent::find::{self, FindError};
 use murmur_core::config::interval::Interval;
+use murmur_host::pipes::Pipes;
+use murmur_host::run::{DRAIN, REAPING};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::pin;

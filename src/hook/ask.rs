@@ -5,12 +5,12 @@
 use super::context::{HookContext, SocketPath};
 use super::keys::Keys;
 use super::without_daemon::{Outcome, WithoutDaemon};
-use crate::host::protocol::WAIT;
 use murmur_core::id::AgentId;
 use murmur_core::permit::policy::DEFER_AFTER;
 use murmur_core::permit::request::{
     Answer, DEFERRED, EXPIRED, LATE, REQUEST, Request, RequestId, WAITING, Whom,
 };
+use murmur_host::protocol::WAIT;
 use murmur_rpc::caller;
 use murmur_rpc::envelope::{Request as Question, Response};
 use murmur_rpc::frame::LONGEST;

@@ -1,7 +1,7 @@
 //! The error of a run that murmur stopped: why, and what it interrupted.
 
-use crate::host::process::Doing;
 use murmur_core::config::watchdogs::Watchdog;
+use murmur_host::process::Doing;
 use std::time::Duration;
 
 /// The error of a run that took longer than `limit`, not counting the time `waited` for people.

@@ -1,7 +1,7 @@
 //! Turns an `ok` into `attention` if the guard refused a call, and into `error` if a hook failed.
 
 use super::{Outcome, QUOTE, SUMMARY, first_characters};
-use crate::host::audit::{GuardRefusals, Refusals};
+use murmur_host::audit::{GuardRefusals, Refusals};
 
 /// Returns `outcome` with the refusals taken into account.
 #[must_use]

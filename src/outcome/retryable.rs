@@ -1,9 +1,9 @@
 //! Whether a failed run is worth a retry: the API was overloaded or unreachable, and the agent gave up or ran out of time.
 
 use super::gave_up;
-use crate::host::process::{Doing, Ending, Run};
 use murmur_core::config::watchdogs::Watchdog;
 use murmur_core::failures::is_retryable;
+use murmur_host::process::{Doing, Ending, Run};
 
 /// A call of the API that failed: its HTTP status, if there was an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,10 +6,10 @@
 use std::fmt;
 
 use fake_claude::replay::{End, Fixture, lines};
-use murmur::host::process::Ending;
 use murmur::outcome;
 use murmur_agent::event::{Event, RunResult};
 use murmur_agent::parser::Parser;
+use murmur_host::process::Ending;
 use serde_json::Value;
 
 /// One difference between the two runs.

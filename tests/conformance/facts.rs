@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fake_claude::replay::End;
-use murmur::host::process::Ending;
 use murmur::outcome::{self, Outcome};
 use murmur_agent::event::{Event, RunResult};
 use murmur_agent::parser::Parser;
+use murmur_host::process::Ending;
 use serde_json::Value;
 
 /// How many levels of objects are shown with their keys.

@@ -18,6 +18,7 @@
 //! - `backend`: which of these modules a backend uses
 //! - `turn_count`: events → the number of the model's responses in a turn
 //! - `conversation`: events → turns
+//! - `transcript`: events → texts, calls with their results, and notes for people
 //! - `background`: events → the background tasks that still run
 //! - `prompt`: the prompt of a beat
 //! - `rule_files`: the rules that apply to agents, from files
@@ -39,5 +40,6 @@ pub mod prompt;
 pub mod rule_files;
 pub mod settings;
 pub mod start;
+pub mod transcript;
 pub mod turn_count;
 pub mod unknown;

@@ -1,7 +1,7 @@
 //! Follows hosts: queries them again when their record changes, they send an event, or they finally answer.
 
-use crate::host::discover::{self, Condition, HostInfo, PATIENCE};
 use murmur_core::id::AgentId;
+use murmur_host::discover::{self, Condition, HostInfo, PATIENCE};
 use murmur_rpc::client::{AskError, Client};
 use murmur_rpc::envelope::{Event, GAP, LAGGED};
 use serde_json::Value;

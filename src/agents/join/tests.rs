@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::agents::session::Session;
-use crate::host::calls::Call;
 use murmur_core::id::AgentId;
+use murmur_host::calls::Call;
 use murmur_store::pulse::Pulse;
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! Why calls of a beat were denied, from decisions.jsonl.
 
 use super::choose::Run;
-use crate::transcript::Call;
+use murmur_agent::transcript::Call;
 use murmur_core::permit::decision::{By, Verdict};
 use murmur_store::journal::decisions::read::{Filter, newest};
 use std::collections::HashMap;

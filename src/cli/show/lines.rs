@@ -3,11 +3,11 @@
 use super::super::style::{Colors, Style, backend_of, plain_line, plain_text, remarks, shortened, text_of};
 use super::choose::Run;
 use super::denials::Denials;
-use crate::transcript::{Call, CallResult, Item};
 use derun::cli::span::span;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
 use murmur_agent::event::Tokens;
+use murmur_agent::transcript::{Call, CallResult, Item};
 use murmur_store::journal::entry::Entry;
 use std::io::{self, Write};
 use sys::clock;

@@ -3,11 +3,11 @@
 use super::super::requests;
 use crate::daemon::pauses::{self, Pause};
 use crate::daemon::{client, instance};
-use crate::host::protocol::{GRACE, Stop};
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::{FILE, FOLDER, HeartbeatId};
 use murmur_core::id::AgentId;
 use murmur_core::permit::question::QuestionSet;
+use murmur_host::protocol::{GRACE, Stop};
 use murmur_rpc::client::{AskError, Client};
 use murmur_store::failures;
 use serde_json::json;

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
-use murmur::host::protocol::AgentInfo;
-use murmur::host::record::Record;
-use murmur::host::state::Kind;
 use murmur_core::config::backend::Backend;
 use murmur_core::id::AgentId;
+use murmur_host::protocol::AgentInfo;
+use murmur_host::record::Record;
+use murmur_host::state::Kind;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use serde_json::{Value, json};
 use sys::process_lock::ProcessLock;

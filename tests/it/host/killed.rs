@@ -5,7 +5,7 @@ use std::os::unix::net::UnixListener;
 
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
-use murmur::host::cleanup;
+use murmur_host::cleanup;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 

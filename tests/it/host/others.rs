@@ -5,11 +5,11 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use insta::assert_snapshot;
-use murmur::host::protocol::AgentInfo;
-use murmur::host::record::Record;
-use murmur::host::state::Kind;
 use murmur_core::config::backend::Backend;
 use murmur_core::id::AgentId;
+use murmur_host::protocol::AgentInfo;
+use murmur_host::record::Record;
+use murmur_host::state::Kind;
 use serde_json::{Value, json};
 use sys::process_lock::ProcessLock;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use murmur::host::ledger::Entry;
-use murmur::host::protocol::{HOST_PROTOCOL_VERSION, REQUEST_TYPES};
-use murmur::host::record::Record;
+use murmur_host::ledger::Entry;
+use murmur_host::protocol::{HOST_PROTOCOL_VERSION, REQUEST_TYPES};
+use murmur_host::record::Record;
 use murmur_rpc::envelope::{Event, GAP, LAGGED, Request, Response};
 use serde_json::{Map, Value, json};
 
@@ -167,8 +167,8 @@ fn every_documented_event_is_emitted_by_a_host() {
 
 /// The events for an agent's session reports, in the form of Claude Code 2.1.330.
 fn reports() -> Vec<Value> {
-    use murmur::host::event::Derived;
     use murmur_agent::parser::Parser;
+    use murmur_host::event::Derived;
     let system = |subtype: &str, fields: Value| {
         let mut line = json!({ "type": "system", "subtype": subtype, "uuid": "u", "session_id": "s" });
         line.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -228,8 +228,8 @@ fn reports() -> Vec<Value> {
 
 #[test]
 fn rare_events_match_the_page() {
-    use murmur::host::event::{Derived, Own};
     use murmur_agent::event::{Event as Agent, PermissionRequest, Tokens};
+    use murmur_host::event::{Derived, Own};
     let own = |own: Own| serde_json::from_slice(&own.line("a", 0)).unwrap();
     assert_shape_of_example(&own(Own::Lost { reason: "full".to_owned() }));
     assert_shape_of_example(&own(Own::Problem { text: "deaf".to_owned() }));
@@ -261,7 +261,7 @@ fn rare_events_match_the_page() {
 
 #[test]
 fn the_page_lists_every_event_type_and_state() {
-    let code = include_str!("../../../src/host/event.rs");
+    let code = include_str!("../../../crates/host/src/event.rs");
     let mut types: BTreeSet<String> = [GAP, LAGGED].map(str::to_owned).into();
     for call in ["write_event(out, \"", "event_line(\""] {
         types.extend(code.split(call).skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));

@@ -1,12 +1,12 @@
 //! When and why the host ends its agent: its time limit, its turn limit, or a finished turn.
 
 use super::Host;
-use crate::host::bounds::{Allowance, Turns};
-use crate::host::event::{Own, Progress};
-use crate::host::process::{Ending, undecided};
-use crate::host::protocol::GRACE;
-use crate::host::state::Input;
-use crate::host::watchdogs::Watchdogs;
+use crate::bounds::{Allowance, Turns};
+use crate::event::{Own, Progress};
+use crate::process::{Ending, undecided};
+use crate::protocol::GRACE;
+use crate::state::Input;
+use crate::watchdogs::Watchdogs;
 use murmur_core::config::watchdogs::Watchdog;
 use std::time::Duration;
 use tokio::time::Instant;

@@ -96,7 +96,7 @@ fn first_line(text: &str, otherwise: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::state::Kind;
+    use crate::state::Kind;
     use murmur_agent::parser::{Dialect, Parser};
     use murmur_core::config::backend::Backend;
     use murmur_core::id::AgentId;

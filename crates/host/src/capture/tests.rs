@@ -1,5 +1,5 @@
 use super::*;
-use crate::host::replay::Replay;
+use crate::replay::Replay;
 use murmur_core::config::backend::Backend;
 use murmur_rpc::envelope::Event as Envelope;
 use murmur_rpc::feed::{Filled, Past};

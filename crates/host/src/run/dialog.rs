@@ -1,8 +1,8 @@
 //! What the host writes to its agent's stdin, in the words of the agent's backend.
 
 use super::Host;
-use crate::host::event::{Own, Progress, Role};
-use crate::host::state::{Kind, State};
+use crate::event::{Own, Progress, Role};
+use crate::state::{Kind, State};
 use murmur_agent::dialog::Verdict;
 use murmur_agent::event::PermissionRequest;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! The agent's calls that wait for a person: they pause its time limit, and unanswered ones are recorded.
 
 use super::Host;
-use crate::host::event::{Own, Progress};
-use crate::host::protocol::Wait;
+use crate::event::{Own, Progress};
+use crate::protocol::Wait;
 use murmur_store::journal::decisions::Unanswered;
 use std::time::Duration;
 use tokio::sync::oneshot;

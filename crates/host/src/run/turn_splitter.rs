@@ -3,8 +3,8 @@
 //! get their numbers.
 
 use super::Host;
-use crate::host::event::Progress;
-use crate::host::state::Input;
+use crate::event::Progress;
+use crate::state::Input;
 use derun::record::Channel;
 use memchr::{memchr, memmem};
 use murmur_agent::event::Event;

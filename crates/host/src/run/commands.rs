@@ -1,10 +1,10 @@
 //! Commands of the host's clients.
 
 use super::Host;
-use crate::host::event::Progress;
-use crate::host::protocol::{Status, Waits};
-use crate::host::serve::Command;
-use crate::host::state::Input;
+use crate::event::Progress;
+use crate::protocol::{Status, Waits};
+use crate::serve::Command;
+use crate::state::Input;
 use std::time::Duration;
 use sys::clock;
 use sys::error::Hinted;

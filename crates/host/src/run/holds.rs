@@ -1,7 +1,7 @@
 //! Tells those who follow a hosted agent when its account is put on hold, and when the hold ends.
 
 use super::Host;
-use crate::host::event::{Own, Progress};
+use crate::event::{Own, Progress};
 use murmur_core::usage_limit::{Account, Hold};
 use murmur_store::limits;
 use std::time::Duration;

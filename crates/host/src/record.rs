@@ -158,8 +158,8 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::ledger::Entry;
-    use crate::host::protocol::Status;
+    use crate::ledger::Entry;
+    use crate::protocol::Status;
     use serde_json::{Value, json};
 
     /// Reads `earlier`, and writes it again.

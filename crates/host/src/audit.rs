@@ -8,7 +8,7 @@
 
 mod decisions;
 
-use crate::host::process::{breached, ran_denied};
+use crate::process::{breached, ran_denied};
 use decisions::Decisions;
 use murmur_agent::event::{Event, PermissionRequest};
 use murmur_core::id::AgentId;
