@@ -1,4 +1,4 @@
-//! `just bench [parse] [beat] [idle] [scan] [crowd] [log] [capture] [host] [hook] [guard] [gate] [usage] [sweep]`: the
+//! `just bench [parse] [beat] [idle] [scan] [crowd] [scale] [log] [capture] [host] [hook] [guard] [gate] [usage] [sweep]`: the
 //! figures in docs/design/performance.md, each with its floor from the same run.
 //!
 //! Every time is a median of runs that alternate with runs of the floor; on a busy machine, read the ratios.
@@ -24,6 +24,7 @@ mod figures {
     pub(crate) mod measure;
     pub(crate) mod parse;
     pub(crate) mod proc;
+    pub(crate) mod scale;
     pub(crate) mod scan;
     pub(crate) mod stream;
     pub(crate) mod sweep;
@@ -33,7 +34,8 @@ mod figures {
 
 #[cfg(target_os = "linux")]
 use figures::{
-    beat, capture, crowd, gate, guard, hook, host, idle, log, measure, parse, scan, sweep, table, usage,
+    beat, capture, crowd, gate, guard, hook, host, idle, log, measure, parse, scale, scan, sweep, table,
+    usage,
 };
 #[cfg(target_os = "linux")]
 use std::io::{self, Write};
@@ -46,12 +48,13 @@ type Section = fn(&mut table::Table) -> anyhow::Result<()>;
 const TINY: &str = "--tiny";
 
 #[cfg(target_os = "linux")]
-const SECTIONS: [(&str, Section); 13] = [
+const SECTIONS: [(&str, Section); 14] = [
     ("parse", parse::run),
     ("beat", beat::run),
     ("idle", idle::run),
     ("scan", scan::run),
     ("crowd", crowd::run),
+    ("scale", scale::run),
     ("log", log::run),
     ("capture", capture::run),
     ("host", host::run),

@@ -347,9 +347,12 @@ async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCod
     Ok(if is_lost || report.entry.outcome == Kind::Error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Writes `lastRun` if the workspace is registered. A separate thread waits for the lock on config.json, so that its
-/// holder doesn't keep this process from exiting.
+/// Writes `lastRun` if the workspace is registered, unless a daemon runs, which does so. A separate thread waits for the lock on
+/// config.json, so that its holder doesn't keep this process from exiting.
 async fn remember(dir: &DataDir, job: &Job, at: jiff::Timestamp) {
+    if instance::is_running(dir).unwrap_or(false) {
+        return;
+    }
     let (config, lock) = (dir.config(), dir.config_lock());
     let (workspace, name) = (job.workspace.clone(), job.name.clone());
     let (tell, told) = oneshot::channel();

@@ -1,21 +1,22 @@
 //! Watches the configuration and reloads it; an invalid one leaves the last good one in effect.
 
-use super::heartbeats::Accounts;
+use super::heartbeats::{Accounts, HeartbeatRef};
+use super::pending_runs::Runs;
 use super::state::Configuration;
 use super::write_behind::at;
 use super::{approved, watch_paths};
 use jiff::tz::TimeZone;
-use murmur_core::config::heartbeat::{Cache, Heartbeat};
+use murmur_core::config::heartbeat::{Cache, FILE, FOLDER, Heartbeat};
 use murmur_core::config::problem::Problem;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::clock;
 use sys::error::Hinted;
 use sys::paths::DataDir;
-use sys::replace;
-use sys::watch::Watch;
+use sys::replace::{self, Replaced};
+use sys::watch::{Changes, Watch};
 use tokio::time::{Instant, Interval, interval_at};
 
 /// How often to check for edits where files cannot be watched.
@@ -42,15 +43,26 @@ pub struct ConfigWatcher {
     wanted_tick: Option<Duration>,
     tick: Option<Interval>,
     reload_at: Option<Instant>,
+    edits: Edits,
     /// How many times in a row config.json was being written.
     busy_count: u32,
+}
+
+/// What may have changed since it was last read.
+#[derive(Debug, Default)]
+enum Edits {
+    /// Only these files.
+    Paths(BTreeSet<PathBuf>),
+    /// Anything.
+    #[default]
+    Any,
 }
 
 /// A reason to act.
 #[derive(Debug)]
 pub enum ConfigEvent {
     /// Something changed; call [`ConfigWatcher::schedule_reload`].
-    Changed(io::Result<()>),
+    Changed(io::Result<Changes>),
     /// It is time to reload.
     Settled,
     /// It is time to check for edits and the clock.
@@ -78,6 +90,7 @@ impl ConfigWatcher {
             wanted_tick: tick,
             tick: None,
             reload_at: None,
+            edits: Edits::Any,
             busy_count: 0,
         }
     }
@@ -85,23 +98,69 @@ impl ConfigWatcher {
     /// Waits for an edit.
     pub async fn next_event(&mut self) -> ConfigEvent {
         tokio::select! {
-            changed = changed(&mut self.watch) => ConfigEvent::Changed(changed),
+            changed = changes(&mut self.watch) => ConfigEvent::Changed(changed),
             () = at(self.reload_at) => ConfigEvent::Settled,
             () = ticked(&mut self.tick) => ConfigEvent::Tick,
         }
     }
 
     /// Schedules a reload after an edit, or after the watch failed.
-    pub fn schedule_reload(&mut self, changed: &io::Result<()>) {
-        if changed.is_err() {
-            self.watch = None;
+    pub fn schedule_reload(&mut self, changed: io::Result<Changes>) {
+        match (changed, &mut self.edits) {
+            (Ok(Changes { paths, more: false, .. }), Edits::Paths(known)) => known.extend(paths),
+            (changed, edits) => {
+                *edits = Edits::Any;
+                self.watch.take_if(|_| changed.is_err());
+            }
         }
+        self.settle();
+    }
+
+    fn settle(&mut self) {
         self.reload_at.get_or_insert_with(|| Instant::now() + SETTLE);
+    }
+
+    /// Reads again only what was edited, and returns the heartbeats of the workspaces in which it was. Returns `None` if more
+    /// may have changed: call [`Self::reload`] then.
+    pub fn edited(&mut self) -> Option<Vec<Heartbeat>> {
+        let Edits::Paths(paths) = &mut self.edits else { return None };
+        let paths = std::mem::take(paths);
+        self.reload_at = None;
+        let mut folders = BTreeSet::new();
+        for path in &paths {
+            if *path == self.dir.config() {
+                // The daemon itself may have written it.
+                self.cache.is_current(path).then_some(())?;
+            } else if *path != self.dir.paused() {
+                folders.insert(self.workspace_of(path)?);
+            }
+        }
+        self.cache.load_again(folders.into_iter(), clock::now())
+    }
+
+    /// The workspace that has `path` as a HEARTBEAT.md; `None` if it is none, or if several may have it.
+    fn workspace_of<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        let folder = path.parent().filter(|_| path.file_name().is_some_and(|name| name == FILE))?;
+        let around = folder.parent().filter(|around| around.file_name().is_some_and(|name| name == FOLDER));
+        let outer = around.and_then(Path::parent).filter(|outer| self.cache.knows(outer));
+        match (self.cache.knows(folder), outer) {
+            (true, None) => Some(folder),
+            (false, outer) => outer,
+            (true, Some(_)) => None,
+        }
+    }
+
+    /// Takes over that murmur replaced config.json to write `runs` into it, so that it needn't be read again.
+    pub fn runs_written(&mut self, replaced: &Replaced, runs: &Runs) {
+        let runs =
+            runs.iter().map(|(HeartbeatRef { workspace, name }, at)| (&**workspace, name.as_deref(), *at));
+        self.cache.runs_written((replaced.before(), replaced.next()), runs, clock::now());
     }
 
     /// Reads the configuration. Returns the new problems, and the configuration if it is valid.
     pub fn reload(&mut self) -> (Vec<String>, Option<Configuration>) {
         self.reload_at = None;
+        self.edits = Edits::Paths(BTreeSet::new());
         let now = clock::now();
         let before = std::mem::take(&mut self.busy_count);
         // Reported once: later they are errors of the beats.
@@ -127,10 +186,12 @@ impl ConfigWatcher {
             }
             Err(_) if before < MAX_BUSY && replace::is_being_written(&self.dir.config()) => {
                 self.busy_count = before + 1;
-                self.schedule_reload(&Ok(()));
+                self.edits = Edits::Any;
+                self.settle();
                 return (Vec::new(), None);
             }
             Err(error) => {
+                self.edits = Edits::Any;
                 if self.watch.is_none() {
                     self.watch(&[]);
                 }
@@ -160,7 +221,10 @@ impl ConfigWatcher {
             }),
         };
         match added {
-            Ok(true) => self.schedule_reload(&Ok(())),
+            Ok(true) => {
+                self.edits = Edits::Any;
+                self.settle();
+            }
             Ok(false) => {}
             Err(_) => self.watch = None,
         }
@@ -187,6 +251,13 @@ impl ConfigWatcher {
 pub async fn changed(watch: &mut Option<Watch>) -> io::Result<()> {
     match watch {
         Some(watch) => watch.changed().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn changes(watch: &mut Option<Watch>) -> io::Result<Changes> {
+    match watch {
+        Some(watch) => watch.changes().await,
         None => std::future::pending().await,
     }
 }

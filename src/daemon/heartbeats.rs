@@ -4,6 +4,7 @@
 //! it is not queued twice, so missed times collapse into one run.
 
 mod deferred_beat;
+mod edited;
 mod entry;
 mod failing;
 #[cfg(test)]

@@ -291,7 +291,7 @@ impl<L: FnMut(&str)> Runner<L> {
     fn handle_input(&mut self, input: Input) {
         match input {
             Input::Event(event) => self.handle(event),
-            Input::ConfigChanged(result) => self.sources.config.schedule_reload(&result),
+            Input::ConfigChanged(result) => self.sources.config.schedule_reload(result),
             Input::Write(Task::Flush) => {
                 if let Some(written) = self.write_runs() {
                     self.handle(written);

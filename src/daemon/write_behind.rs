@@ -212,6 +212,12 @@ impl WriteBehind {
         flushed
     }
 
+    /// The last replaced config.json, until it is checked.
+    #[must_use]
+    pub fn replaced(&self) -> Option<&Replaced> {
+        self.replaced.as_ref().map(|unchecked| &unchecked.replaced)
+    }
+
     /// Whether the error is temporary: another program is writing config.json.
     fn is_temporary(&self, error: &EditError) -> bool {
         match error {

@@ -55,6 +55,12 @@ impl Replaced {
         }
     }
 
+    /// The old contents.
+    #[must_use]
+    pub fn before(&self) -> &[u8] {
+        &self.expected
+    }
+
     /// The new contents.
     #[must_use]
     pub fn next(&self) -> &[u8] {

@@ -74,7 +74,7 @@ impl Heartbeats {
 }
 
 impl Entry {
-    fn set_streak(&mut self, streak: Option<Streak>) {
+    pub(super) fn set_streak(&mut self, streak: Option<Streak>) {
         self.slowed = streak.as_ref().and_then(|streak| self.slowed_by(streak));
         self.streak = streak;
     }

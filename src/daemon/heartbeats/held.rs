@@ -135,7 +135,7 @@ impl Heartbeats {
     }
 }
 
-fn held(usage: &Usage, entry: &Entry, now: Timestamp) -> Option<Held> {
+pub(super) fn held(usage: &Usage, entry: &Entry, now: Timestamp) -> Option<Held> {
     if let Some(hold) = usage.held(now) {
         let why = format!("the {} limit of {} is reached", spoken(&hold.window), entry.account);
         return Some(Held { until: hold.until, why });

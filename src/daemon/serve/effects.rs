@@ -36,6 +36,7 @@ impl<L: FnMut(&str)> Runner<L> {
                 return self.pauses.changed(&self.dir, clock::now()).map(Event::PausesRead);
             }
             Effect::Reload => return self.reload(),
+            Effect::ReadEdits => return self.read_edits(),
             Effect::RememberRun(heartbeat, at) => self.write_behind.remember(heartbeat, at),
             Effect::ForgetRun(heartbeat) => self.write_behind.forget(&heartbeat),
             Effect::WriteRuns => return self.write_runs(),
@@ -150,6 +151,14 @@ impl<L: FnMut(&str)> Runner<L> {
         lost.iter().for_each(|line| (self.log)(&format!("a journal line is lost: {}", line.trim_end())));
     }
 
+    /// Reads again what was edited.
+    fn read_edits(&mut self) -> Option<Event> {
+        match self.sources.config.edited() {
+            Some(edited) => Some(Event::HeartbeatsEdited(edited)),
+            None => self.reload(),
+        }
+    }
+
     fn reload(&mut self) -> Option<Event> {
         let started = self.sources.notifier.reload();
         self.log_notifier(started);
@@ -171,7 +180,11 @@ impl<L: FnMut(&str)> Runner<L> {
             return None;
         }
         let written = self.write_behind.flush(self.state.heartbeats());
-        written.map_err(|error| (self.log)(&error.line())).ok().map(Event::RunsWritten)
+        let runs = written.map_err(|error| (self.log)(&error.line())).ok()?;
+        if let Some(replaced) = self.write_behind.replaced() {
+            self.sources.config.runs_written(replaced, &runs);
+        }
+        Some(Event::RunsWritten(runs))
     }
 
     pub(super) fn log_error(&mut self, result: Result<(), Failure>) {

@@ -14,7 +14,7 @@ use crate::daemon::write_behind::{Task, WriteBehind, at};
 use std::io;
 use sys::alarm::{Alarm, WakeReason};
 use sys::paths::DataDir;
-use sys::watch::Watch;
+use sys::watch::{Changes, Watch};
 use tokio::time::Instant;
 
 /// Everything that the loop waits for, except for clients.
@@ -38,7 +38,7 @@ pub(super) enum Input {
     /// An event of [`State`].
     Event(Event),
     /// config.json changed, or cannot be watched any more; the edit may go on.
-    ConfigChanged(io::Result<()>),
+    ConfigChanged(io::Result<Changes>),
     /// A task of [`WriteBehind`] is due.
     Write(Task),
     /// The notifier has ended and is to be started again.

@@ -39,6 +39,8 @@ pub enum Event {
     Edited,
     /// The configuration was read.
     Loaded(Configuration),
+    /// These heartbeats were read again: all those of the workspaces in which one was edited.
+    HeartbeatsEdited(Vec<Heartbeat>),
     /// These heartbeats are paused.
     PausesRead(Pauses),
     /// config.json has these last runs.
@@ -216,6 +218,8 @@ pub enum Effect {
     ReadPauses,
     /// Reads the configuration [`Event::Loaded`].
     Reload,
+    /// Reads what was edited [`Event::HeartbeatsEdited`], or all of the configuration [`Event::Loaded`].
+    ReadEdits,
     /// Plans to write a last run to config.json.
     RememberRun(HeartbeatRef, Timestamp),
     /// Drops a planned last run.

@@ -65,7 +65,7 @@ impl State {
         effects
     }
 
-    /// Records a run that an earlier daemon started, in case it died before recording it.
+    /// Records a run that this daemon did not start: of a manual beat, or of an earlier daemon that died before recording it.
     fn record_run(
         &mut self,
         workspace: &Path,
@@ -101,9 +101,7 @@ impl State {
                 continue;
             }
             let Some(other) = Running::by_others(begun) else { continue };
-            let run = self.record_run(&other.workspace, other.name.as_deref(), other.since, now);
-            // A manual beat writes its last run itself.
-            effects.extend(run.filter(|_| begun.is_scheduled()));
+            effects.extend(self.record_run(&other.workspace, other.name.as_deref(), other.since, now));
             others.push(other);
         }
         self.heartbeats.set_others(others, now);
@@ -126,7 +124,7 @@ impl State {
             // A manual beat may have ended before it was noticed.
             let is_ours = line.beat.as_ref().is_some_and(|beat| self.is_ours(beat));
             if let (false, Some(at)) = (is_ours, line.started) {
-                self.heartbeats.record_run(&line.workspace, line.name.as_deref(), at, now);
+                effects.extend(self.record_run(&line.workspace, line.name.as_deref(), at, now));
             }
             if let Some(StreakChange { id, streak, report }) = self.heartbeats.beat_ended(&line, now) {
                 effects.push(Effect::KeepStreak(id, streak));

@@ -106,12 +106,21 @@ impl File {
     ///
     /// Fails if the file is not readable, or as [`File::parse`] does.
     pub fn read(path: &Path, crons: &Crons) -> Result<Self, FileError> {
+        Self::of(Self::bytes(path)?.as_deref(), path, crons)
+    }
+
+    /// The bytes of the file at `path`; `None` if it is missing. Fails if it is not readable.
+    pub fn bytes(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
         match file::read_regular(path) {
-            Ok(Some(bytes)) => Self::parse(&bytes, path, crons),
-            Ok(None) => Ok(Self::empty()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::empty()),
+            Ok(bytes) => Ok(bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(FileError::Read { path: path.to_owned(), source }),
         }
+    }
+
+    /// Parses `bytes` as [`File::parse`] does; without any, the file is an empty one.
+    pub fn of(bytes: Option<&[u8]>, path: &Path, crons: &Crons) -> Result<Self, FileError> {
+        bytes.map_or_else(|| Ok(Self::empty()), |bytes| Self::parse(bytes, path, crons))
     }
 
     /// Parses the bytes of a file; `path` is for messages. A file with only white space is an error: a torn write leaves one.

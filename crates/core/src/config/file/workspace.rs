@@ -1,5 +1,6 @@
 //! One entry of `workspaces`. Each key is parsed by its own type, so that errors name the key and its position.
 
+mod last_run;
 mod schedule_keys;
 mod value;
 

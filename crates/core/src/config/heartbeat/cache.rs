@@ -18,7 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::heartbeat_file::HeartbeatFile;
 use super::resolve::{self, Folder};
-use super::{FOLDER, Resolved};
+use super::{FOLDER, Heartbeat, Resolved};
 use crate::config::cron::Crons;
 use crate::config::file::{self, File, FileError, Workspace};
 use crate::config::problem::{Position, Problem};
@@ -31,9 +31,18 @@ const SETTLED: SignedDuration = SignedDuration::from_secs(2);
 #[derive(Debug)]
 pub struct Cache {
     crons: Crons,
-    config: Option<(Stamp, File)>,
+    config: Option<Config>,
     folders: HashMap<Key, Entry>,
     round: u32,
+}
+
+/// config.json when it was last read.
+#[derive(Debug)]
+struct Config {
+    stamp: Stamp,
+    /// A hash of its bytes.
+    bytes: u64,
+    file: File,
 }
 
 /// A file's identity when it was last read, as a hash; `None` if it didn't exist.
@@ -63,6 +72,8 @@ impl Eq for Key {}
 
 #[derive(Debug)]
 struct Entry {
+    /// The index of its workspace in config.json.
+    place: usize,
     found: Folder,
     folder: Stamp,
     own: Stamp,
@@ -70,6 +81,14 @@ struct Entry {
     /// One for each of the named heartbeats, in order.
     named: Vec<Stamp>,
     round: u32,
+}
+
+impl Config {
+    fn read(path: &Path, stamp: Stamp, crons: &Crons) -> Result<Self, FileError> {
+        let bytes = File::bytes(path)?;
+        let file = File::of(bytes.as_deref(), path, crons)?;
+        Ok(Self { stamp, bytes: hash_of(bytes.as_deref()), file })
+    }
 }
 
 impl Stamp {
@@ -102,14 +121,85 @@ impl Cache {
     ///
     /// Fails if config.json as a whole is not usable; the cache keeps its contents then.
     pub fn load(&mut self, path: &Path, now: Timestamp) -> Result<Resolved, FileError> {
-        let seen = Stamp::of(&std::fs::metadata(path), now);
-        let file = match self.config.take() {
-            Some((before, file)) if before.covers(seen) => file,
-            before => File::read(path, &self.crons).inspect_err(|_| self.config = before)?,
-        };
-        let resolved = self.resolve(&file, path, now);
-        self.config = Some((seen, file));
+        let stamp = Stamp::of(&std::fs::metadata(path), now);
+        let known = self.config.take_if(|config| config.stamp.covers(stamp));
+        let config = known.map_or_else(|| Config::read(path, stamp, &self.crons), Ok)?;
+        let resolved = self.resolve(&config.file, path, now);
+        self.config = Some(config);
         Ok(resolved)
+    }
+
+    /// Whether `folder` was a workspace when config.json was last read.
+    #[must_use]
+    pub fn knows(&self, folder: &Path) -> bool {
+        self.folders.contains_key(&Key(folder.into()))
+    }
+
+    /// Whether config.json at `path` still has the bytes that were last read.
+    #[must_use]
+    pub fn is_current(&self, path: &Path) -> bool {
+        let bytes = File::bytes(path);
+        bytes.is_ok_and(|bytes| {
+            self.config.as_ref().is_some_and(|config| config.bytes == hash_of(bytes.as_deref()))
+        })
+    }
+
+    /// Takes over that murmur wrote `runs` into config.json and nothing else, if `before` is what was last read.
+    pub fn runs_written<'a>(
+        &mut self,
+        (before, after): (&[u8], &[u8]),
+        runs: impl Iterator<Item = (&'a Path, Option<&'a str>, Timestamp)>,
+        now: Timestamp,
+    ) {
+        let lines = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).count();
+        let Some(config) = self.config.as_mut().filter(|config| config.bytes == hash_of(Some(before))) else {
+            return;
+        };
+        // The positions of later entries would be wrong.
+        if lines(before) != lines(after) {
+            return;
+        }
+        for (path, name, at) in runs {
+            let place = self.folders.get(&Key(path.into())).map(|entry| entry.place);
+            if let Some(Ok(workspace)) = place.and_then(|place| config.file.workspaces.get_mut(place)) {
+                workspace.set_last_run(name, at, now);
+            }
+        }
+        config.bytes = hash_of(Some(after));
+    }
+
+    /// Resolves again only the workspaces in `folders`, whose HEARTBEAT.md files changed. Returns `None` if that isn't enough: call
+    /// [`Self::load`] then.
+    pub fn load_again<'a>(
+        &mut self,
+        folders: impl Iterator<Item = &'a Path>,
+        now: Timestamp,
+    ) -> Option<Vec<Heartbeat>> {
+        let config = self.config.take()?;
+        let mut heartbeats = Vec::new();
+        let mut all_known = true;
+        for folder in folders {
+            let place = self.folders.get(&Key(folder.into())).map(|entry| entry.place);
+            let workspace = place.and_then(|place| config.file.workspaces.get(place)?.as_ref().ok());
+            all_known =
+                workspace.is_some_and(|workspace| self.resolve_again(workspace, &mut heartbeats, now));
+            if !all_known {
+                break;
+            }
+        }
+        self.config = Some(config);
+        all_known.then_some(heartbeats)
+    }
+
+    /// Resolves a workspace; returns whether nothing about it has to be reported.
+    fn resolve_again(&mut self, workspace: &Workspace, out: &mut Vec<Heartbeat>, now: Timestamp) -> bool {
+        let place = out.len();
+        let mut problems = Vec::new();
+        let found = std::fs::metadata(&workspace.path);
+        let seen = self.refresh(&workspace.path, &found, now);
+        resolve_one(workspace, &seen.found, out, &mut problems);
+        let mut new = out.iter().skip(place);
+        problems.is_empty() && new.all(|heartbeat| heartbeat.problem.is_none())
     }
 
     fn resolve(&mut self, file: &File, path: &Path, now: Timestamp) -> Resolved {
@@ -122,7 +212,7 @@ impl Cache {
             ahead: Vec::new(),
         };
         let mut same: HashMap<[u64; 2], (&Workspace, usize)> = HashMap::with_capacity(file.workspaces.len());
-        for entry in &file.workspaces {
+        for (place, entry) in file.workspaces.iter().enumerate() {
             let workspace = match entry {
                 Ok(workspace) => workspace,
                 Err(bad) => {
@@ -145,17 +235,8 @@ impl Cache {
                 }
             }
             let seen = self.refresh(&workspace.path, &found, now);
-            resolve::heartbeats(workspace, &seen.found, &mut out.heartbeats, &mut out.problems);
-            for heartbeat in out
-                .heartbeats
-                .iter_mut()
-                .skip(first)
-                .filter(|heartbeat| heartbeat.schedule.is_none() && heartbeat.on().is_none())
-            {
-                let what = Failure::new("it has no schedule, so it never runs")
-                    .hint("write \"interval\", \"cron\" or \"on\" into config.json or its frontmatter");
-                heartbeat.problem.get_or_insert_with(|| Problem::with(&heartbeat.file, what));
-            }
+            seen.place = place;
+            resolve_one(workspace, &seen.found, &mut out.heartbeats, &mut out.problems);
         }
         let round = self.round;
         self.folders.retain(|_, entry| entry.round == round);
@@ -164,13 +245,13 @@ impl Cache {
     }
 
     /// Returns the contents of a workspace's folder, rereading what has changed. `found` is the folder's metadata.
-    fn refresh(&mut self, path: &Arc<Path>, found: &io::Result<Metadata>, now: Timestamp) -> &Entry {
+    fn refresh(&mut self, path: &Arc<Path>, found: &io::Result<Metadata>, now: Timestamp) -> &mut Entry {
         let (crons, round) = (&self.crons, self.round);
         let entry = self.folders.entry(Key(Arc::clone(path))).or_insert_with(Entry::new);
         let folder = Stamp::of(found, now);
         let unchanged = entry.folder.covers(folder);
         if let Some(problem) = resolve::folder_problem(path, found) {
-            *entry = Entry::new();
+            *entry = Entry { place: entry.place, ..Entry::new() };
             entry.found.problem = Some(problem);
             entry.round = round;
             return entry;
@@ -197,6 +278,25 @@ impl Cache {
     }
 }
 
+/// A hash of a file's bytes, or of its absence.
+fn hash_of(bytes: Option<&[u8]>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Adds the heartbeats of a workspace, and their problems.
+fn resolve_one(workspace: &Workspace, found: &Folder, out: &mut Vec<Heartbeat>, problems: &mut Vec<Problem>) {
+    let first = out.len();
+    resolve::heartbeats(workspace, found, out, problems);
+    let new = out.iter_mut().skip(first);
+    for heartbeat in new.filter(|heartbeat| heartbeat.schedule.is_none() && heartbeat.on().is_none()) {
+        let what = Failure::new("it has no schedule, so it never runs")
+            .hint("write \"interval\", \"cron\" or \"on\" into config.json or its frontmatter");
+        heartbeat.problem.get_or_insert_with(|| Problem::with(&heartbeat.file, what));
+    }
+}
+
 fn read_if_changed(
     workspace: &Path,
     file: &Path,
@@ -218,7 +318,7 @@ impl Entry {
         let none = Stamp::default();
         let found =
             Folder { problem: None, own: HeartbeatFile::Missing, named: Vec::new(), names: Vec::new() };
-        Self { found, folder: none, own: none, list: none, named: Vec::new(), round: 0 }
+        Self { place: 0, found, folder: none, own: none, list: none, named: Vec::new(), round: 0 }
     }
 
     fn list_again(&mut self, path: &Path, now: Timestamp) {

@@ -337,3 +337,54 @@ fn a_folder_that_is_not_registered_resolves_without_a_schedule() {
     let beats = resolve_folder(&home.path("a"), &Crons::new(TimeZone::UTC));
     assert!(beats[0].problem.as_ref().unwrap().to_string().contains("control characters"));
 }
+
+#[test]
+fn single_workspaces_are_read_again_unless_there_is_something_to_report() {
+    let mut home = Home::new();
+    home.write("a/HEARTBEAT.md", "---\ninterval: 1h\n---\nx");
+    home.write("b/HEARTBEAT.md", "x");
+    home.config(r#"{"path": "@/a"}, {"path": "@/b", "interval": "1h"}"#);
+    let (folder, unknown) = (home.path("a"), home.path("c"));
+    let now = "2100-01-01T00:00:00Z".parse().unwrap();
+    let mut again = |home: &mut Home, folder: &Path| home.cache.load_again([folder].into_iter(), now);
+    assert_eq!(again(&mut home, &folder), None, "nothing was read yet");
+    let before = home.load().heartbeats;
+    assert_eq!(again(&mut home, &folder).unwrap(), before[..1]);
+    assert_eq!(again(&mut home, &unknown), None);
+    home.write("a/HEARTBEAT.md", "---\ninterval: 2h\n---\nlonger");
+    let edited = again(&mut home, &folder).unwrap();
+    assert_eq!(edited[0].schedule.as_ref().unwrap().to_string(), "every 2h");
+    assert_eq!(home.load().heartbeats[0], edited[0]);
+    home.write("a/HEARTBEAT.md", "---\ninterval: never\n---\nx");
+    assert_eq!(again(&mut home, &folder), None);
+    home.write("a/HEARTBEAT.md", "without a schedule");
+    assert_eq!(again(&mut home, &folder), None);
+}
+
+#[test]
+fn last_runs_that_murmur_wrote_need_not_be_read() {
+    let mut home = Home::new();
+    home.write("a/HEARTBEAT.md", "x");
+    home.write("a/heartbeats/n/HEARTBEAT.md", "x");
+    let entry = |at: &str| format!(r#"{{"path": "@/a", "interval": "1h", "lastRun": "{at}"}}"#);
+    home.config(&entry("2026-01-01T10:00:00Z"));
+    home.load();
+    let path = home.path("config.json");
+    let before = fs::read(&path).unwrap();
+    let at: Timestamp = "2026-01-01T11:00:00Z".parse().unwrap();
+    home.config(&entry("2026-01-01T11:00:00Z"));
+    assert!(!home.cache.is_current(&path));
+    let after = fs::read(&path).unwrap();
+    let folder = home.path("a");
+    let written = |home: &mut Home, before: &[u8]| {
+        home.cache.runs_written((before, &after), [(&*folder, None, at)].into_iter(), at);
+    };
+    written(&mut home, b"what another program wrote");
+    assert!(!home.cache.is_current(&path));
+    written(&mut home, &before);
+    assert!(home.cache.is_current(&path));
+    let again = home.cache.load_again([&*folder].into_iter(), at).unwrap();
+    assert_eq!(again[0].last_run, Some(at));
+    home.config(&entry("2026-01-01T12:00:00Z"));
+    assert!(!home.cache.is_current(&path));
+}
