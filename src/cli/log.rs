@@ -10,6 +10,7 @@ use super::heartbeat_name::{is_called, named, unknown};
 use super::style::Style;
 use super::user_env::UserEnv;
 use crate::daemon::client;
+use crate::daemon::status::StatusRequest;
 use crate::daemon::status::waiting;
 use anyhow::{Context, bail};
 use derun::cli::stdout::stdout;
@@ -137,7 +138,9 @@ fn warn_of_waiting(dir: &DataDir) {
         return;
     }
     // The daemon may hold more lines in memory.
-    let told = super::runtime().ok().and_then(|runtime| runtime.block_on(client::status(dir)).ok());
+    let told = super::runtime()
+        .ok()
+        .and_then(|runtime| runtime.block_on(client::status(dir, StatusRequest::WITHOUT_SETTINGS)).ok());
     let runs = told.is_some();
     // The daemon counted them just now, and may have written them since.
     let (count, reason) = match told {

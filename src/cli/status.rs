@@ -11,7 +11,7 @@ use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
 use crate::daemon::broker::Broker;
 use crate::daemon::heartbeats::{Accounts, Heartbeats, LastRuns, Running};
-use crate::daemon::status::{self, AccountHold, HeartbeatStatus, Last, Status};
+use crate::daemon::status::{self, AccountHold, HeartbeatStatus, Last, Status, StatusRequest};
 use crate::daemon::{approved, budgets, client, instance, last_runs, pauses};
 use anyhow::{Context, bail};
 use derun::cli::json::print as print_json;
@@ -89,7 +89,8 @@ fn answers(dir: &DataDir) -> bool {
 /// Prints the status and returns whether a daemon is running.
 fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
     let now = clock::now();
-    let mut status = super::runtime()?.block_on(current(dir, env, now))?;
+    let wanted = StatusRequest { settings: args.json || args.name.is_some() };
+    let mut status = super::runtime()?.block_on(current(dir, env, wanted, now))?;
     // Don't suggest adding a heartbeat while existing ones can't be read.
     let advises = status.problems.is_empty();
     if dir.root().exists()
@@ -153,21 +154,31 @@ fn notifications(dir: &DataDir) -> Vec<String> {
 }
 
 /// The status: from the daemon, or from files if none runs.
-pub(super) async fn current(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<Status> {
+pub(super) async fn current(
+    dir: &DataDir,
+    env: &UserEnv,
+    wanted: StatusRequest,
+    now: Timestamp,
+) -> anyhow::Result<Status> {
     if !instance::is_running(dir)? {
-        return from_files(dir, env, now).await;
+        return from_files(dir, env, wanted, now).await;
     }
-    match client::status(dir).await {
+    match client::status(dir, wanted).await {
         Ok(status) => Ok(status),
         // It may have ended while it was asked.
-        Err(_) if !instance::is_running(dir)? => from_files(dir, env, now).await,
+        Err(_) if !instance::is_running(dir)? => from_files(dir, env, wanted, now).await,
         Err(AskError::Silent(patience)) => bail!(Silent { pid_file: dir.pid(), patience }),
         Err(error) => bail!(unanswered(&dir.pid(), &error)),
     }
 }
 
 /// The status without a daemon, from files.
-pub(super) async fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> anyhow::Result<Status> {
+pub(super) async fn from_files(
+    dir: &DataDir,
+    env: &UserEnv,
+    wanted: StatusRequest,
+    now: Timestamp,
+) -> anyhow::Result<Status> {
     let mut state = Heartbeats::default();
     state.set_pauses(pauses::read(dir));
     let denied = rule_files::problems(dir, &env.settings_dir()?);
@@ -214,7 +225,7 @@ pub(super) async fn from_files(dir: &DataDir, env: &UserEnv, now: Timestamp) -> 
     problems.extend(streaks.err().map(|error| error.line()));
     let broker = Broker::load(dir, env.home(), |_| false);
     state.set_deferred(broker.beats());
-    let mut heartbeats = status::heartbeats(&state, &settings, now);
+    let mut heartbeats = status::heartbeats(&state, &settings, wanted, now);
     for heartbeat in &mut heartbeats {
         heartbeat.not_scheduled();
         // A heartbeat that is invalid in config.json may be known here.

@@ -1,6 +1,6 @@
 //! The client of the daemon's socket: ping, status, events and stop (docs/reference/daemon-protocol.md).
 
-use super::status::Status;
+use super::status::{Status, StatusRequest};
 use jiff::Timestamp;
 use murmur_rpc::client::{AskError, Client};
 use serde::de::DeserializeOwned;
@@ -99,8 +99,8 @@ pub async fn attach(client: &mut Client, from: Option<u64>) -> Result<Attached, 
 }
 
 /// Returns the status of the daemon of `dir`.
-pub async fn status(dir: &DataDir) -> Result<Status, AskError> {
-    ask(&mut connect(dir).await?, "status", Value::Null).await
+pub async fn status(dir: &DataDir, wanted: StatusRequest) -> Result<Status, AskError> {
+    ask(&mut connect(dir).await?, "status", json!(wanted)).await
 }
 
 /// The process that listens on the socket of `dir`, according to the kernel.

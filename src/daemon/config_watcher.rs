@@ -255,7 +255,8 @@ pub async fn changed(watch: &mut Option<Watch>) -> io::Result<()> {
     }
 }
 
-async fn changes(watch: &mut Option<Watch>) -> io::Result<Changes> {
+/// Waits until something watched has changed, and returns what; forever if nothing is watched.
+pub async fn changes(watch: &mut Option<Watch>) -> io::Result<Changes> {
     match watch {
         Some(watch) => watch.changes().await,
         None => std::future::pending().await,

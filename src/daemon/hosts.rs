@@ -2,18 +2,18 @@
 //!
 //! A host needs no daemon. The daemon only notices that one started, ended, or was killed and left something behind.
 
-use super::config_watcher::changed;
+use super::config_watcher::changes;
 use murmur_core::id::AgentId;
 use murmur_host::cleanup::{self, Cleaned};
 use murmur_host::record::Record;
 use murmur_host::registration;
 use murmur_host::state::Kind;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 use sys::identity::Identity;
-use sys::process_lock;
-use sys::watch::{Place, Watch};
+use sys::process_lock::{self, Found, look};
+use sys::watch::{Changes, Place, Watch};
 use sys::{atomic, clock};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -49,7 +49,7 @@ impl Known {
 #[derive(Debug)]
 pub enum HostEvent {
     /// Something in the folder changed.
-    Changed(io::Result<()>),
+    Changed(io::Result<Changes>),
     /// A host ended or died.
     Ended(AgentId, Identity),
     /// A cleanup finished.
@@ -87,7 +87,7 @@ impl Hosts {
     /// Waits until something happens.
     pub async fn next_event(&mut self) -> HostEvent {
         tokio::select! {
-            changed = changed(&mut self.watch) => HostEvent::Changed(changed),
+            changed = changes(&mut self.watch) => HostEvent::Changed(changed),
             Some(Ok((agent, host))) = self.ends.join_next() => HostEvent::Ended(agent, host),
             cleaned = cleaned(&mut self.cleaning) => HostEvent::Cleaned(cleaned),
         }
@@ -96,9 +96,9 @@ impl Hosts {
     /// Handles an event and returns the changes.
     pub fn handle(&mut self, event: HostEvent) -> io::Result<Vec<HostChange>> {
         match event {
-            HostEvent::Changed(Ok(())) => {
+            HostEvent::Changed(Ok(changes)) => {
                 self.keep_folder();
-                self.survey()
+                self.look_at(&changes)
             }
             HostEvent::Changed(Err(error)) => {
                 self.watch = None;
@@ -111,7 +111,8 @@ impl Hosts {
                     self.clean();
                 }
                 // Another host may have replaced it.
-                let mut changes = self.survey()?;
+                let found = look(&self.folder.join(agent.record()));
+                let mut changes = self.take(found.into_iter().collect());
                 changes.splice(0..0, ended.map(Box::new).map(HostChange::Ended));
                 Ok(changes)
             }
@@ -125,12 +126,54 @@ impl Hosts {
         }
     }
 
+    /// Looks only at the files that changed, if that is known.
+    fn look_at(&mut self, changes: &Changes) -> io::Result<Vec<HostChange>> {
+        if changes.more || changes.paths.contains(&self.folder) {
+            return self.survey();
+        }
+        let agents = changes.paths.iter().filter_map(|path| {
+            let name = path.file_name()?.to_str()?;
+            name.strip_suffix(".json")
+                .or_else(|| name.strip_suffix(".sock"))
+                .filter(|name| !name.starts_with('.'))
+        });
+        let agents: BTreeSet<&str> = agents.collect();
+        let unknown = agents.iter().filter(|agent| !self.is_watched(agent));
+        let found: Vec<Found> =
+            unknown.filter_map(|agent| look(&self.folder.join(format!("{agent}.json")))).collect();
+        let news = self.take(found);
+        agents.into_iter().filter_map(|agent| self.known.get_key_value(agent)).for_each(|(agent, known)| {
+            self.check_files(agent, known);
+        });
+        Ok(news)
+    }
+
     /// Scans the folder.
     pub fn survey(&mut self) -> io::Result<Vec<HostChange>> {
+        let found = process_lock::all_but(&self.folder, |agent| self.is_watched(agent))?;
+        let news = self.take(found);
+        self.known.iter().for_each(|(agent, known)| self.check_files(agent, known));
+        Ok(news)
+    }
+
+    /// Whether the system reports the end of the agent's host.
+    fn is_watched(&self, agent: &str) -> bool {
+        self.known.get(agent).is_some_and(|known| known.is_watched)
+    }
+
+    /// Tells a host that lacks its record or socket to check them.
+    fn check_files(&self, agent: &AgentId, known: &Known) {
+        let is_there = |name: String| self.folder.join(name).symlink_metadata().is_ok();
+        if !is_there(agent.record()) || !is_there(agent.socket()) {
+            known.request_check();
+        }
+    }
+
+    /// Takes over the records of hosts; returns the new hosts.
+    fn take(&mut self, found: Vec<Found>) -> Vec<HostChange> {
         let mut changes = Vec::new();
         let mut any_dead = false;
-        let is_watched = |agent: &str| self.known.get(agent).is_some_and(|known| known.is_watched);
-        for found in process_lock::all_but(&self.folder, is_watched)? {
+        for found in found {
             let Some(record) = Record::parse(&found.text) else { continue };
             let agent = record.info.agent_id.clone();
             if record.result.is_some() {
@@ -159,13 +202,7 @@ impl Hosts {
         if any_dead {
             self.clean();
         }
-        let is_there = |name: String| self.folder.join(name).symlink_metadata().is_ok();
-        for (agent, known) in &self.known {
-            if !is_there(agent.record()) || !is_there(agent.socket()) {
-                known.request_check();
-            }
-        }
-        Ok(changes)
+        changes
     }
 
     /// Tells every host to check that its record and socket exist.
@@ -185,9 +222,8 @@ impl Hosts {
 
     /// Whether the ended host of `agent` left its record unfinished or its socket behind.
     fn has_leftovers(&self, agent: &AgentId) -> bool {
-        let record = process_lock::look(&self.folder.join(agent.record()));
-        let has_ended =
-            |found: process_lock::Found| Record::parse(&found.text).is_some_and(|it| it.result.is_some());
+        let record = look(&self.folder.join(agent.record()));
+        let has_ended = |found: Found| Record::parse(&found.text).is_some_and(|it| it.result.is_some());
         record.is_some_and(|found| !has_ended(found)) || self.folder.join(agent.socket()).exists()
     }
 

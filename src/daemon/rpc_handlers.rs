@@ -9,7 +9,7 @@ use super::claims;
 use super::client::{Attached, Beats, Ping};
 use super::heartbeats::HeartbeatRef;
 use super::notifier_process::NotifierPid;
-use super::status::Status;
+use super::status::{Status, StatusRequest};
 use murmur_core::id::{AgentId, BeatId};
 use murmur_core::permit::request::{self, RequestId, Whom};
 use murmur_rpc::caller::Caller;
@@ -36,7 +36,7 @@ pub const MESSAGE_TYPES: [&str; 9] =
 #[derive(Debug)]
 pub enum Command {
     /// Returns the status.
-    Status(oneshot::Sender<Status>),
+    Status(StatusRequest, oneshot::Sender<Status>),
     /// Follows the events, from a number on.
     Attach(Option<u64>, ReplyTo<(Attached, Reader)>),
     /// Starts a beat now.
@@ -123,7 +123,11 @@ impl RpcHandlers {
                 let stopping = self.is_stopping.load(Ordering::Relaxed);
                 Ok(Answer::payload(&Ping { stopping, ..(*self.about).clone() }))
             }
-            "status" => Ok(Answer::payload(&self.command(Command::Status).await?)),
+            "status" => {
+                let wanted =
+                    if request.payload.is_null() { StatusRequest::default() } else { read(request)? };
+                Ok(Answer::payload(&self.command(|to| Command::Status(wanted, to)).await?))
+            }
             "beat" => {
                 let which = read(request)?;
                 Ok(Answer::payload(&self.command(|to| Command::Beat(which, to)).await??))

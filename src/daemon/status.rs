@@ -15,6 +15,25 @@ use std::collections::HashMap;
 use sys::clock::rfc3339;
 use sys::error::Hinted;
 
+/// What a client asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusRequest {
+    /// Whether to list the settings of each heartbeat: most of a long answer.
+    #[serde(default = "yes")]
+    pub settings: bool,
+}
+
+impl StatusRequest {
+    /// The status without the settings of heartbeats.
+    pub const WITHOUT_SETTINGS: Self = Self { settings: false };
+}
+
+impl Default for StatusRequest {
+    fn default() -> Self {
+        Self { settings: true }
+    }
+}
+
 /// All of it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -163,7 +182,7 @@ pub struct HeartbeatStatus {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failures: u32,
     /// All settings that a beat of it would run with.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
 }
 
@@ -259,7 +278,12 @@ pub fn waiting(count: usize, reason: Option<&str>, runs: bool) -> String {
 
 /// Returns every heartbeat of `state`, as of `now`, with config.toml's `settings` and without the journal's data.
 #[must_use]
-pub fn heartbeats(state: &Heartbeats, settings: &Settings, now: Timestamp) -> Vec<HeartbeatStatus> {
+pub fn heartbeats(
+    state: &Heartbeats,
+    settings: &Settings,
+    wanted: StatusRequest,
+    now: Timestamp,
+) -> Vec<HeartbeatStatus> {
     let place = |running: &'_ Running| (running.workspace.clone(), running.name.clone());
     let running: HashMap<_, _> = state.running().iter().map(|running| (place(running), running)).collect();
     let one = |entry: &Entry| {
@@ -269,8 +293,10 @@ pub fn heartbeats(state: &Heartbeats, settings: &Settings, now: Timestamp) -> Ve
             .then(|| running.get(&(workspace.to_path_buf(), name.as_deref().map(str::to_owned))));
         let notices = sources::notices(&entry.heartbeat, &settings.asking);
         let paused = state.pauses().of(&entry.heartbeat.id).filter(|pause| pause.is_active(now)).cloned();
-        let rows = sources::rows(&entry.heartbeat, &settings.asking, settings.agent.as_ref());
-        let settings = rows.into_iter().map(Setting::from).collect();
+        let rows = wanted
+            .settings
+            .then(|| sources::rows(&entry.heartbeat, &settings.asking, settings.agent.as_ref()));
+        let settings = rows.into_iter().flatten().map(Setting::from).collect();
         HeartbeatStatus {
             notices,
             paused,

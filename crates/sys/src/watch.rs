@@ -20,7 +20,7 @@ pub struct Place {
 enum Names {
     All,
     Of(&'static [&'static str]),
-    One(OsString),
+    Each(BTreeSet<OsString>),
 }
 
 impl Place {
@@ -42,7 +42,7 @@ impl Place {
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
         let (folder, name) = (path.parent()?, path.file_name()?);
-        let names = Names::One(name.to_owned());
+        let names = Names::Each(BTreeSet::from([name.to_owned()]));
         Some(Self { folder: folder.to_path_buf(), names, writes: false, only_itself: false })
     }
 
@@ -64,7 +64,8 @@ impl Place {
     pub fn coming(path: &Path) -> Option<Self> {
         let steps = path.ancestors().zip(path.ancestors().skip(1));
         let (step, folder) = steps.into_iter().find(|(_, above)| above.is_dir())?;
-        let names = step.file_name().map_or(Names::All, |name| Names::One(name.to_owned()));
+        let names =
+            step.file_name().map_or(Names::All, |name| Names::Each(BTreeSet::from([name.to_owned()])));
         Some(Self { folder: folder.to_path_buf(), names, writes: false, only_itself: false })
     }
 }
@@ -87,8 +88,22 @@ impl Names {
         match self {
             Self::All => true,
             Self::Of(names) => names.iter().any(|wanted| wanted.as_bytes() == name),
-            Self::One(wanted) => wanted.as_encoded_bytes() == name,
+            Self::Each(names) => names.iter().any(|wanted| wanted.as_encoded_bytes() == name),
         }
+    }
+
+    /// Also reports `more`.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "watching is not implemented here"))]
+    fn add(&mut self, more: &Self) {
+        let each = |names: &Self| match names {
+            Self::All => None,
+            Self::Of(names) => Some(names.iter().map(OsString::from).collect::<BTreeSet<_>>()),
+            Self::Each(names) => Some(names.clone()),
+        };
+        *self = match (each(self), each(more)) {
+            (Some(names), Some(more)) => Self::Each(names.into_iter().chain(more).collect()),
+            _ => Self::All,
+        };
     }
 }
 
@@ -153,9 +168,9 @@ mod system {
                             vacant.insert((place.folder.clone(), place.names.clone()));
                             new = true;
                         }
-                        // Several places may share a folder: then report every name in it.
+                        // Several places may share a folder.
                         Entry::Occupied(mut known) if known.get().1 != place.names => {
-                            known.get_mut().1 = Names::All;
+                            known.get_mut().1.add(&place.names);
                         }
                         Entry::Occupied(_) => {}
                     },
@@ -263,6 +278,23 @@ mod tests {
             _ = nothing => panic!("a change of another file counted"),
             () = tokio::task::yield_now() => {}
         }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn places_in_one_folder_report_the_names_of_each() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let own = Place::new(folder.path(), &["a", "b"]);
+        let coming = Place::coming(&path("c/d")).unwrap();
+        let mut watch = Watch::new([&own, &coming]).unwrap();
+        watch.add([&own, &coming]).unwrap();
+        // Symlinks for the same reason as above.
+        for name in ["a", "b", "c", "other"] {
+            std::os::unix::fs::symlink("x", path(name)).unwrap();
+        }
+        let changes = watch.changes().await.unwrap();
+        let paths: Vec<PathBuf> = changes.paths.into_iter().collect();
+        assert_eq!(paths, [path("a"), path("b"), path("c")]);
     }
 
     #[tokio::test(flavor = "current_thread")]

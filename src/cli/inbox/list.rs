@@ -9,6 +9,7 @@ use crate::agents;
 use crate::daemon::broker::{Kind, Row};
 use crate::daemon::client;
 use crate::daemon::status::AccountHold;
+use crate::daemon::status::StatusRequest;
 use anyhow::bail;
 use derun::cli::json::print as print_json;
 use derun::cli::span::span;
@@ -137,7 +138,7 @@ async fn entries(env: &UserEnv) -> anyhow::Result<Vec<Entry>> {
     });
     let mut numbers = numbers.into_iter();
     let mut entries: Vec<Entry> = rows.into_iter().map(|row| Entry::request(row, numbers.next())).collect();
-    let status = status::current(&dir, env, now).await?;
+    let status = status::current(&dir, env, StatusRequest::WITHOUT_SETTINGS, now).await?;
     entries.extend(status.denied.iter().map(|denied| Entry::other("rules", denied.clone(), None)));
     entries.extend(status.holds.iter().map(|AccountHold { account, window, until }| {
         let what = format!("on hold: {account}, whose {} limit is reached", spoken(window));

@@ -7,6 +7,7 @@ use super::super::user_env::UserEnv;
 use super::rows;
 use crate::daemon::broker::Row;
 use crate::daemon::client;
+use crate::daemon::status::StatusRequest;
 use murmur_rpc::client::AskError;
 use murmur_rpc::envelope::{GAP, LAGGED};
 use murmur_store::journal::read::{Backward, Entries};
@@ -138,7 +139,7 @@ async fn files(dir: DataDir, changes: Arc<Changes>) {
 /// Sends the status whenever it may have changed: from the daemon, or without one from files.
 async fn statuses(dir: DataDir, data_dir: Option<PathBuf>, to: Sender<Update>, changes: Arc<Changes>) {
     loop {
-        let status = match client::status(&dir).await {
+        let status = match client::status(&dir, StatusRequest::WITHOUT_SETTINGS).await {
             Ok(status) => Ok(status),
             Err(AskError::Gone(_)) => {
                 let (dir, data_dir) = (dir.clone(), data_dir.clone());
@@ -146,7 +147,7 @@ async fn statuses(dir: DataDir, data_dir: Option<PathBuf>, to: Sender<Update>, c
                 let read = spawn_blocking(move || {
                     let env = UserEnv::new(data_dir);
                     let runtime = super::super::runtime().map_err(|error| error.to_string())?;
-                    let reading = from_files(&dir, &env, clock::now());
+                    let reading = from_files(&dir, &env, StatusRequest::WITHOUT_SETTINGS, clock::now());
                     runtime.block_on(reading).map_err(|error| super::super::describe(&error).line())
                 });
                 read.await.unwrap_or_else(|error| Err(error.to_string()))

@@ -6,7 +6,7 @@ use crate::daemon::client::Beats;
 use crate::daemon::heartbeats::HeartbeatRef;
 use crate::daemon::rpc_handlers::{Command, ReplyTo, StartedBeat};
 use crate::daemon::state::{Effect, Event, StartRequest};
-use crate::daemon::status::{self, Status};
+use crate::daemon::status::{self, Status, StatusRequest};
 use murmur_agent::{find, rule_files};
 use murmur_core::config::settings::Settings;
 use murmur_store::journal::append;
@@ -18,10 +18,10 @@ impl<L: FnMut(&str)> Runner<L> {
     pub(super) fn handle_command(&mut self, command: Command) {
         // If the client is gone, the answer is dropped.
         match command {
-            Command::Status(to) => {
+            Command::Status(wanted, to) => {
                 // Other processes keep and write lines too.
                 self.carry_out(vec![Effect::ReadPauses, Effect::Survey]);
-                drop(to.send(self.status()));
+                drop(to.send(self.status(wanted)));
             }
             Command::Attach(from, to) => drop(to.send(self.events.attach(from, self.started))),
             Command::Beat(which, to) => self.request_beat(which, to),
@@ -35,7 +35,7 @@ impl<L: FnMut(&str)> Runner<L> {
         }
     }
 
-    fn status(&self) -> Status {
+    fn status(&self, wanted: StatusRequest) -> Status {
         let now = clock::now();
         let denied = rule_files::problems(&self.dir, &self.user.settings);
         let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
@@ -66,7 +66,7 @@ impl<L: FnMut(&str)> Runner<L> {
             live_agents: self.sources.hosts.live(),
             requests: self.broker.waiting(),
             holds: status::holds(self.state.heartbeats().limits(), now),
-            heartbeats: status::heartbeats(self.state.heartbeats(), &settings, now),
+            heartbeats: status::heartbeats(self.state.heartbeats(), &settings, wanted, now),
             paused: self.state.heartbeats().pauses().active(now).cloned().collect(),
         }
     }
