@@ -84,7 +84,7 @@ impl Hinted for BeatError {
     }
 }
 
-/// Why a beat is to end early.
+/// Why a beat should end early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopReason {
     /// Somebody stops it.

@@ -5,8 +5,8 @@
 //!
 //! RPC requests go through [`rpc_handlers`] to the loop; [`client`] is the other end. [`events`] is the stream that
 //! clients follow, [`broker`] holds requests that wait for approval, [`hosts`] notices when hosts start or die,
-//! [`stuck_monitor`] finds stuck agents, including those that murmur did not start, and [`triggers`] notices changes of files
-//! that start heartbeats.
+//! [`stuck_monitor`] finds stuck agents, including those that murmur did not start, and [`triggers`] notices file changes that
+//! start heartbeats.
 
 pub mod agents;
 pub mod approved;

@@ -1,8 +1,8 @@
 //! Runs what decides whether a beat starts its agent (`when`) and whether its success counts (`verify`).
 //!
-//! Programs are started without a shell, under this process, and nothing of them is left running. What they print is data:
-//! it can get into the prompt and the journal, and never decides anything else. Built-in conditions compare what they see
-//! with what they saw when a beat last succeeded ([`seen`]).
+//! Programs are started without a shell, under this process, and none of their processes is left running. Their output is
+//! data: it can get into the prompt and the journal, and never decides anything else. Built-in conditions compare what they
+//! see with what they saw before the last beat that was `ok` or `attention` ([`seen`]).
 
 mod apart;
 mod changed;

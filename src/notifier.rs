@@ -39,7 +39,7 @@ use sys::paths::DataDir;
 use sys::process;
 use tokio::sync::mpsc;
 
-/// How many messages of threads wait for the loop. When full, threads wait.
+/// How many messages from threads may wait for the loop. When full, threads wait.
 const QUEUE: usize = 16;
 
 /// What threads report.

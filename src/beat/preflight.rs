@@ -58,8 +58,8 @@ pub(super) fn check(job: &Job, dir: &DataDir, captures: Option<&Path>) -> Result
     })
 }
 
-/// Whether the agent may know a server of this name that no file of the user or the repository names: one of a plugin, of claude.ai or of
-/// an administrator.
+/// Whether the agent may have a server of this name although no file of the user or the repository configures it: one of a
+/// plugin, of claude.ai or of an administrator.
 fn may_be_known_to_agent(name: &str) -> bool {
     name.contains(':')
         || name.starts_with("claude.ai ")
@@ -76,7 +76,7 @@ fn writable(workspace: &Path) -> Result<(), Failure> {
     })
 }
 
-/// The free bytes on the disk of `folder`, or of what it will be created in. A file system that can't say that is not refused.
+/// The free bytes on the disk of `folder`, or of what it will be created in; `None` if the file system can't tell.
 fn free_at(folder: &Path) -> Option<u64> {
     let disk = folder.ancestors().find_map(|folder| match statvfs(folder) {
         Err(Errno::NOENT) => None,
@@ -91,7 +91,7 @@ fn enough(free: u64, wanted: u64, whose: &str) -> Result<(), Failure> {
     }
     let mebibytes = |bytes: u64| bytes >> 20;
     Err(failure!(
-        "only {} MiB are free on the disk of {whose}, fewer than \"minFree\", {} MiB", mebibytes(free), mebibytes(wanted);
+        "only {} MiB is free on the disk of {whose}, less than \"minFree\", {} MiB", mebibytes(free), mebibytes(wanted);
         "free some space, or set a lower \"minFree\""
     ))
 }
@@ -128,7 +128,7 @@ mod tests {
         assert!(enough(0, 0, "captures").is_ok());
         assert_eq!(
             enough((256 << 20) - 1, 256 << 20, "captures").unwrap_err().line(),
-            "only 255 MiB are free on the disk of captures, fewer than \"minFree\", 256 MiB; free some space, or set a lower \"minFree\""
+            "only 255 MiB is free on the disk of captures, less than \"minFree\", 256 MiB; free some space, or set a lower \"minFree\""
         );
     }
 

@@ -25,7 +25,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Takes in one of the agent's events.
+    /// Records one of the agent's events.
     pub(super) fn observe(&mut self, event: &Event<'_>) {
         self.limits.observe(event, clock::now());
         match event {

@@ -53,7 +53,7 @@ pub(super) struct Beat<'a> {
     pub(super) entry: Entry,
     /// What its gates saw.
     pub(super) seen: Seen,
-    /// Why it is to end early, once that is known.
+    /// Why it should end early, once that is known.
     stop_reason: Rc<Cell<Option<StopReason>>>,
 }
 
@@ -126,7 +126,7 @@ impl<'a> Beat<'a> {
         })
     }
 
-    /// Why the beat is to end early, once that is known.
+    /// Why the beat should end early, once that is known.
     pub(super) fn stop_reason(&self) -> Rc<Cell<Option<StopReason>>> {
         Rc::clone(&self.stop_reason)
     }

@@ -47,7 +47,7 @@ fn beats(ids: &[&str], env: &UserEnv) -> anyhow::Result<HashMap<String, String>>
     Ok(names)
 }
 
-/// `murmur capture run -- COMMAND`, the short form of `murmur capture run`.
+/// `murmur run -- COMMAND`, the short form of `murmur capture run`.
 pub(super) fn run_short(args: &Run) -> anyhow::Result<ExitCode> {
     if io::stderr().is_terminal() {
         note("to capture a command, use: murmur capture run -- COMMAND")?;

@@ -1,4 +1,4 @@
-//! `murmur edit`: opens a HEARTBEAT.md in the user's editor, and checks it afterwards.
+//! `murmur edit`: opens a HEARTBEAT.md in the user's editor, and checks it afterward.
 
 use super::args::Edit;
 use super::heartbeat_name::workspace_or_heartbeat;

@@ -60,12 +60,12 @@ pub(super) fn named<'a>(
     Ok(found.filter(|found| found.name.is_some() || found.id.as_str() != name))
 }
 
-/// The error for a name that nothing has, with the nearest one that something has.
+/// The error for an unknown name, with the nearest known one.
 pub(super) fn unknown(name: &str, known: &[Heartbeat]) -> Failure {
     naming::unknown(Kind::Heartbeat, name, &candidates(known))
 }
 
-/// What heartbeats are called.
+/// The names of heartbeats.
 pub(super) fn candidates(known: &[Heartbeat]) -> Vec<Candidate> {
     let candidate = |heartbeat: &Heartbeat| {
         let short = short(&heartbeat.workspace.to_string_lossy(), heartbeat.name.as_deref());
@@ -75,7 +75,7 @@ pub(super) fn candidates(known: &[Heartbeat]) -> Vec<Candidate> {
     known.iter().map(candidate).collect()
 }
 
-/// What a heartbeat is called in short: `site`, or `site::nightly` for a named one.
+/// The short name of a heartbeat: `site`, or `site::nightly` for a named one.
 pub(super) fn short(workspace: &str, name: Option<&str>) -> String {
     let folder = Path::new(workspace).file_name().map_or(workspace.into(), OsStr::to_string_lossy);
     match name {

@@ -120,7 +120,7 @@ fn meant(
     if what.is_dir() {
         return Ok((Some(what.canonicalize()?.display().to_string()), None));
     }
-    // One that isn't registered, or not any more.
+    // One that isn't registered, or no longer is.
     let mut entries = read::entries(&dir.journal(), None, &Filter::default())?;
     while let Some(found) = entries.next_entry(|_| true)? {
         if is_called(&found.entry, &typed) {

@@ -1,4 +1,4 @@
-//! What arrives in pieces: the text of a message, and calls that are announced again with more of their input.
+//! Puts together what arrives in pieces: a message's text, and calls that are announced again with more of their input.
 
 use std::collections::VecDeque;
 

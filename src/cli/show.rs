@@ -94,7 +94,7 @@ fn uncaptured(run: &Run) -> anyhow::Error {
     failure!("nothing to show: {why}"; "its journal line: murmur log --json").into()
 }
 
-/// The capture of the run; `None` if there is none, or not any more.
+/// The capture of the run; `None` if there is none, or it was removed.
 fn open(run: &Run) -> anyhow::Result<Option<Session>> {
     let (Some(id), Some(store)) = (&run.entry.capture, captures::existing()?) else { return Ok(None) };
     match store.session(id.as_str()) {

@@ -68,7 +68,7 @@ const AGAIN: (Duration, Duration) = (Duration::from_millis(20), Duration::from_m
 const STAYS: Duration = Duration::from_millis(30);
 
 /// Calls `start` unless a daemon is running; `start` returns `None` if another process holds the lock. A daemon
-/// counts as running only if it answers with its PID and still holds the lock afterwards: it may have died in
+/// counts as running only if it answers with its PID and still holds the lock afterward: it may have died in
 /// between.
 pub(super) fn start_or_find<T>(
     dir: &DataDir,

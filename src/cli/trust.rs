@@ -76,7 +76,7 @@ pub(super) fn run(args: &Trust, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     env.own_data_dir()?;
     trust()?;
-    writeln!(out, "trusted; agents run with these files until one of them changes")?;
+    writeln!(out, "trusted; agents run with these files until one of them, except instructions, changes")?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Review and trust a repository's files for Claude Code
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Agents ignore these files until you trust them, and again after any but instructions (CLAUDE.md) change.
+Agents ignore these files until you trust them, and again when one of them, except instructions (CLAUDE.md), changes.
 
 Examples:
   murmur trust ~/repos/site             show the files and ask

@@ -33,7 +33,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use transcript::Transcript;
 
-/// The least time between two frames, unless a key was pressed.
+/// The minimum time between two frames, unless a key was pressed.
 const PACE: Duration = Duration::from_millis(40);
 
 /// How many updates may wait. Beyond that, those who send them wait.

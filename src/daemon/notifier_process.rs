@@ -71,7 +71,7 @@ impl NotifierProcess {
         self.start()
     }
 
-    /// Waits until the process has ended and is to be started again.
+    /// Waits until the process has ended and should be restarted.
     pub async fn ended(&mut self) {
         if self.restart_at.is_none() {
             match &mut self.child {
@@ -91,7 +91,7 @@ impl NotifierProcess {
 
     /// Starts the process, if it is wanted, in place of the one that runs.
     pub fn start(&mut self) -> io::Result<()> {
-        // Dropping it kills it; what it had to tell is on disk.
+        // Dropping it kills it; what it had to send is on disk.
         self.pid.set(None);
         (self.child, self.restart_at) = (None, None);
         if !self.is_wanted {

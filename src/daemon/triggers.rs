@@ -21,7 +21,7 @@ const COLLECT: Duration = Duration::from_millis(100);
 /// The most folders to watch.
 const MOST_FOLDERS: usize = 20_000;
 
-/// A heartbeat that changes of files start.
+/// A heartbeat that file changes start.
 #[derive(Debug)]
 struct Trigger {
     id: HeartbeatId,
@@ -84,7 +84,7 @@ impl Triggers {
         self.folders += places.len();
         if self.folders > MOST_FOLDERS {
             return Some(failure!(
-                "not all changes of files start their heartbeats: more than {MOST_FOLDERS} folders would be watched";
+                "some file changes don't start their heartbeats: the limit of {MOST_FOLDERS} watched folders is reached";
                 "name fewer folders in \"on\""
             ));
         }
@@ -93,7 +93,7 @@ impl Triggers {
             None => Watch::new(places).map(|watch| self.watch = Some(watch)),
         };
         let error = added.err()?;
-        Some(failure!("changes of files don't start their heartbeats").because(&error))
+        Some(failure!("file changes don't start their heartbeats").because(&error))
     }
 
     /// Waits until files of heartbeats have changed, and returns which.
@@ -130,7 +130,7 @@ impl Triggers {
         if !self.changed.is_empty() {
             self.report_at.get_or_insert_with(|| Instant::now() + COLLECT);
         }
-        // A root that did not exist may have come.
+        // A missing root may have been created.
         let come = self.triggers.iter().flat_map(Trigger::roots);
         let come = come.filter(|root| changes.paths.iter().any(|path| root.starts_with(path)));
         let come: Vec<Place> = come.flat_map(|root| places_of(&root)).collect();
@@ -149,7 +149,7 @@ fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
-/// `root` and all folders in it, or the file, or the place where it may come to exist.
+/// `root` and all folders in it, or the file, or the place where it may be created.
 fn places_of(root: &Path) -> Vec<Place> {
     if !is_folder(root) {
         return if root.exists() { Place::of(root) } else { Place::coming(root) }.into_iter().collect();

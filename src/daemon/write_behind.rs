@@ -62,7 +62,7 @@ pub struct WriteBehind {
     full: Option<Failure>,
     /// Why config.json does not have the last runs.
     unwritten: Option<Failure>,
-    /// Whether the data folder is gone and nothing is written any more.
+    /// Whether the data folder is gone, so that nothing is written.
     is_closed: bool,
 }
 

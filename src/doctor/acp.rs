@@ -1,4 +1,4 @@
-//! Agents that speak the Agent Client Protocol: whether those that are configured or installed start and introduce themselves.
+//! Agents that speak the Agent Client Protocol: whether those that are configured or installed start and answer `initialize`.
 //! A program may create its own files when it is started.
 
 use super::agent::{both_paths, first_line};
@@ -17,10 +17,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// How long an agent may take to introduce itself. The slowest that was measured needs 6 s on a busy machine.
+/// How long an agent may take to answer `initialize`. The slowest that was measured needs 6 s on a busy machine.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// How long one may take that is installed and nothing uses.
+/// How long an installed agent that nothing uses may take.
 const UNUSED_LIMIT: Duration = Duration::from_secs(5);
 
 /// Examines the agents of heartbeats and config.toml, and the built-in ones on the PATH, all at once. The daemon starts them with the PATH `login`.
@@ -90,7 +90,7 @@ async fn one(backend: &Backend, command: Command, home: &Path, path: &OsStr, lim
     match answer {
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
             let seconds = limit.as_secs();
-            check.fail(format!("{program} did not introduce itself in {seconds} seconds"), Hint::RUN_AGENT)
+            check.fail(format!("{program} did not answer within {seconds} seconds"), Hint::RUN_AGENT)
         }
         Err(error) => check.fail(format!("cannot run {program}: {error}"), Hint::RUN_AGENT),
         Ok(answer) => match answer.stdout.split(|byte| *byte == b'\n').find_map(Introduction::read) {
@@ -106,16 +106,19 @@ async fn one(backend: &Backend, command: Command, home: &Path, path: &OsStr, lim
                     || "printed something else".to_owned(),
                     |status| format!("ended with {status}"),
                 );
-                check.fail(format!("{program} {ended} instead of introducing itself{why}"), Hint::RUN_AGENT)
+                check.fail(
+                    format!("{program} {ended} instead of answering `initialize`{why}"),
+                    Hint::RUN_AGENT,
+                )
             }
         },
     }
 }
 
-/// The finding about a `program` that introduced itself.
+/// The finding about a `program` that answered `initialize`.
 fn met(program: &str, introduction: &Introduction) -> Finding {
     let said = first_line(introduction.program.as_bytes());
-    let said = said.unwrap_or_else(|| "an agent that does not say its version".to_owned());
+    let said = said.unwrap_or_else(|| "an agent that does not report its version".to_owned());
     let sessions = first_line(introduction.sessions.join(", ").as_bytes());
     let sessions = sessions.unwrap_or_else(|| "none".to_owned());
     let found = format!("{program} is {said}, protocol 1; session capabilities: {sessions}");
@@ -152,7 +155,7 @@ mod tests {
         };
         let limit = Duration::from_secs(60);
         let met = of(&response(r#""result":{"protocolVersion":1}"#), limit).await;
-        let found = "AGENT is an agent that does not say its version, protocol 1; session capabilities: none; \
+        let found = "AGENT is an agent that does not report its version, protocol 1; session capabilities: none; \
                      conversations cannot be resumed";
         assert_eq!(met, (Level::Ok, found.to_owned()));
         let hostile = r#""result":{"protocolVersion":1,"agentInfo":{"name":"\u001b[31mX","version":"2\n3"},"agentCapabilities":{"loadSession":true}}"#;
@@ -166,13 +169,13 @@ mod tests {
             (response(r#""error":{"code":-32603,"message":"no disk"}"#), "AGENT: no disk"),
             (
                 "echo \"no such option: $1\" >&2; exit 2".to_owned(),
-                "AGENT ended with exit status: 2 instead of introducing itself: no such option: x y",
+                "AGENT ended with exit status: 2 instead of answering `initialize`: no such option: x y",
             ),
         ] {
             assert_eq!(of(&script, limit).await, (Level::Fail, problem.to_owned()));
         }
         let silent = of("cat >/dev/null", Duration::from_millis(50)).await;
-        assert_eq!(silent, (Level::Fail, "AGENT did not introduce itself in 0 seconds".to_owned()));
+        assert_eq!(silent, (Level::Fail, "AGENT did not answer within 0 seconds".to_owned()));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-/// How much of stderr is read, in bytes, and of stdout if the answer is the program's end.
+/// How much of stderr is read, in bytes, and of stdout if the program answers by exiting.
 const MOST: usize = 4 << 10;
 
 /// How much of stdout is read for an answer in lines.

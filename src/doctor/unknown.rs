@@ -26,7 +26,7 @@ pub(super) fn examine(environment: &Environment) -> Option<Finding> {
     Some(if has_types { check.warn(found, Hint::UPDATE_MURMUR) } else { check.ok(found) })
 }
 
-/// `claude 2.1.340: system/new (3 times), assistant.new; codex …`: types first, and what was seen most.
+/// `claude 2.1.340: system/new (3 times), assistant.new; codex …`: types first, the most frequent at the beginning.
 fn list(seen: &BTreeMap<Seen, u64>) -> String {
     let mut versions: BTreeMap<(&str, &str), Vec<(&Seen, u64)>> = BTreeMap::new();
     for (one, count) in seen {

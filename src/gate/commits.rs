@@ -1,4 +1,4 @@
-//! `{git: new-commits}`: whether the repository's HEAD is another commit than before.
+//! `{git: new-commits}`: whether the repository's HEAD has changed.
 //!
 //! git only resolves a reference here, which runs no program that a repository could name.
 

@@ -1,4 +1,4 @@
-//! `{url: URL}`: whether a page changed, by `ETag`, `Last-Modified`, or else its contents, which the agent doesn't get.
+//! `{url: URL}`: whether a page changed, by `ETag`, `Last-Modified`, or else its contents. The agent doesn't get the page.
 
 use super::apart;
 use super::seen::{Page, Seen};

@@ -1,7 +1,7 @@
-//! What built-in conditions saw when a beat last succeeded: `gates-<heartbeat>.json` in the data folder. Also what they saw
-//! before a beat that a usage limit stopped: that counts once the beat was continued with success.
+//! What built-in conditions saw before the last beat that was `ok` or `attention`: `gates-<heartbeat>.json` in the data
+//! folder. Also what they saw before a beat that a usage limit stopped: that counts once its continuation succeeds.
 //!
-//! A file that is missing or not readable counts as empty: then the beat runs, which is the safe side.
+//! A file that is missing or not readable counts as empty: then the beat runs, which is the safe choice.
 
 use crate::outcome::Kind;
 use serde::{Deserialize, Serialize};

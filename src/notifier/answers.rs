@@ -143,7 +143,7 @@ impl Notifier {
             error: Some(why.to_owned()),
             ..Line::default()
         });
-        // Who isn't listed hears nothing.
+        // Senders who aren't listed get no reply.
         if why != Refusal::Sender.text() {
             self.acknowledge(channel, answer, &format!("Not accepted: {why}"));
         }

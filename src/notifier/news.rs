@@ -138,7 +138,7 @@ impl Notifier {
                     is_waiting: entry.waiting.is_some(),
                     was_stopped: entry.stopped,
                     cost_usd: entry.cost_usd,
-                    // The outcome decides what it becomes.
+                    // The outcome decides its kind.
                     event: event(EventKind::Recovered),
                 };
                 changes::beat_ended(&mut self.state, beat, &self.notify, now)
@@ -193,7 +193,7 @@ impl Notifier {
         self.tell(&event, now);
     }
 
-    /// Takes in the requests that are open now, and forgets all others.
+    /// Records the requests that are open now, and forgets all others.
     pub(super) async fn read_requests(&mut self) {
         let Ok(rows) = self.requests().await else { return };
         let open: BTreeSet<String> = rows.iter().map(|row| row.id.to_string()).collect();

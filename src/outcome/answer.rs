@@ -28,7 +28,7 @@ fn is_symbol(character: char) -> bool {
     matches!(character, '\u{2190}'..='\u{2bff}' | '\u{fe0f}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// The text without white space and invisible characters around it.
+/// The text without whitespace and invisible characters around it.
 pub(super) fn trim(text: &str) -> &str {
     text.trim_matches(|character: char| character.is_whitespace() || is_invisible(character))
 }

@@ -126,7 +126,7 @@ impl Known {
         let tested: Vec<String> = self.tested.iter().map(Version::to_string).collect();
         writeln!(
             table,
-            "All checks were run with {}; single checks also with other versions.\n",
+            "All checks were run with {}; some checks also with other versions.\n",
             tested.join(", ")
         )?;
         writeln!(

@@ -20,7 +20,7 @@ fn a_disk_with_too_little_space_is_an_error() {
     site.plays(&json!({ "stdout": "" }));
     let error = error(&env);
     assert!(
-        error.starts_with("only ") && error.contains("fewer than \"minFree\", 10484711424 MiB"),
+        error.starts_with("only ") && error.contains("less than \"minFree\", 10484711424 MiB"),
         "{error}"
     );
     let shown = env.run(["beat", "site", "--dry-run"]);

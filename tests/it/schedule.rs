@@ -69,7 +69,7 @@ fn a_heartbeat_that_is_due_while_its_beat_runs_is_skipped_or_queued() {
         });
         match waits {
             true => daemon.stop(),
-            false => daemon.stop_after_saying("the last one is still running"),
+            false => daemon.stop_after_saying("the previous one is still running"),
         }
     }
 }

@@ -75,10 +75,9 @@ fn nothing_of_a_repository_runs_before_it_is_trusted_or_after_it_changed() {
     let line = env.beat_line();
     assert_eq!(env.ran(), "mine");
     assert_eq!((&line["outcome"], &line["repositoryUntrusted"]), (&json!("ok"), &json!(true)));
-    assert!(
-        env.run(["trust", "site", "--yes"])
-            .contains("trusted; agents run with these files until one of them changes\n[exit 0]")
-    );
+    assert!(env.run(["trust", "site", "--yes"]).contains(
+        "trusted; agents run with these files until one of them, except instructions, changes\n[exit 0]"
+    ));
     let line = env.beat_line();
     assert_eq!(env.ran(), "helper hook local mine server");
     assert_eq!(line["repositoryUntrusted"], json!(null));

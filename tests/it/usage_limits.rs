@@ -104,7 +104,7 @@ fn a_limit_whose_reset_is_impossible_holds_nothing() {
     for (resets_at, why) in [
         ("1000000000", "its reset time is in the past"),
         ("4102444800", "its reset time is more than 32 days away"),
-        ("soon", "it does not say until when"),
+        ("soon", "its reset time is unknown"),
     ] {
         let env = Env::new();
         let site = env.workspace("site", "Do it.");

@@ -47,7 +47,7 @@ pub(super) fn run(table: &mut Table, home: &Home, plain: &Plain) -> anyhow::Resu
             },
         ],
     )?;
-    let what = |over: &str| format!("`murmur run -- true`, over {over}");
+    let what = |over: &str| format!("`murmur capture run -- true`, over {over}");
     let mut add = |what: &str, ours, theirs, most| table.add(compare(what, ours, theirs, ms, most));
     add(&what("`true` alone"), ours, bare, None);
     add(&what("a plain loop"), ours, plain, Some(1.29));

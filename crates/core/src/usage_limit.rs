@@ -86,7 +86,7 @@ pub struct Hold {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownReset {
     /// The report has no time.
-    #[error("it does not say until when")]
+    #[error("its reset time is unknown")]
     Missing,
     /// The time is not in the future.
     #[error("its reset time is in the past")]

@@ -169,7 +169,7 @@ impl Audit {
     }
 
     /// Describes a call that ran although it was denied, or that wrote where it may not, as its hook found
-    /// afterwards. Returns each only once.
+    /// afterward. Returns each only once.
     pub(super) fn breach(&mut self, event: &Event<'_>) -> Option<String> {
         if matches!(event, Event::ToolResult { .. } | Event::Result(_)) {
             self.decisions.read();

@@ -45,7 +45,7 @@ impl Watchdogs {
         self.printed = Some(self.worked(at));
     }
 
-    /// Takes in one of its events.
+    /// Records one of its events.
     pub(super) fn see(&mut self, event: &Event<'_>, at: Duration) {
         match event {
             Event::ToolUse { id, .. } if self.calls.iter().all(|(known, _)| known != id) => {

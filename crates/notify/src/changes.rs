@@ -40,7 +40,7 @@ pub fn beat_ended(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Times
     let tally = state.tally.entry(name).or_default();
     *tally.outcomes.entry(beat.outcome.to_string()).or_default() += 1;
     tally.cost_usd += beat.cost_usd.unwrap_or_default();
-    // Neither a skipped beat nor one that a person stopped or has yet to answer says how the heartbeat is.
+    // A beat that was skipped, that a person stopped, or that waits for an answer says nothing about the heartbeat.
     let kind = match beat.outcome {
         _ if beat.is_waiting || beat.was_stopped => return None,
         Kind::Skipped => return None,
@@ -127,7 +127,7 @@ fn next_digest(at: Time, last: Timestamp, zone: &TimeZone) -> Option<Timestamp> 
     if today > last { Some(today) } else { on(local.date().checked_add(1.day()).ok()?) }
 }
 
-/// What tells trouble from other trouble: its kind and its text without numbers.
+/// What distinguishes one trouble from another: its kind and its text without numbers.
 fn fingerprint(kind: EventKind, text: &str) -> String {
     let mut plain = format!("{} ", kind.word());
     let mut in_number = false;

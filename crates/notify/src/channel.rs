@@ -67,7 +67,7 @@ pub fn send(
     }
 }
 
-/// Tells a person what became of an answer. Best effort.
+/// Tells a person whether an answer was accepted. Best effort.
 pub fn acknowledge(destination: &Destination, folder: &Path, callback: Option<&str>, text: &str) {
     let secret = |token: Option<&Token>| reveal(token, folder).ok().flatten();
     // The answer counts all the same, and is in notifications.jsonl.

@@ -87,7 +87,7 @@ fn described(host: &str, error: &ureq::Error) -> Failure {
     match error {
         ureq::Error::Timeout(_) => failure!("{host} did not answer in time"),
         ureq::Error::BadUri(_) | ureq::Error::Http(_) => failure!("the URL at {host} is not valid"),
-        ureq::Error::BodyExceedsLimit(_) => failure!("{host} returned too much"),
+        ureq::Error::BodyExceedsLimit(_) => failure!("the response of {host} is too long"),
         other => failure!("cannot reach {host}").because(other),
     }
 }
@@ -96,7 +96,7 @@ fn meaning(status: u16) -> &'static str {
     match status {
         300..=399 => " (moved; redirects are not followed)",
         401 | 403 => " (not allowed; check the token)",
-        404 | 410 => " (not there; check the address)",
+        404 | 410 => " (not found; check the address)",
         429 => " (too many requests)",
         _ => "",
     }

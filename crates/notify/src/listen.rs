@@ -47,7 +47,7 @@ pub struct Answer {
 pub enum Report {
     /// Something came.
     Incoming(Incoming),
-    /// It failed, and tries again.
+    /// It failed, and retries.
     Failed(SendError),
 }
 

@@ -12,7 +12,7 @@ pub struct Line {
     pub ts: String,
     /// The channel; for a ping, the heartbeat.
     pub channel: String,
-    /// `delivered`, `failed` (tried again), `dropped`, `accepted` or `refused`.
+    /// `delivered`, `failed` (retried), `dropped`, `accepted` or `refused`.
     pub result: String,
     /// The message's title, or what was answered.
     pub what: String,

@@ -1,14 +1,14 @@
 //! What a channel has to deliver next, and when to retry.
 //!
 //! Events stay in the outbox until their channel has delivered them, or for [`KEPT`]. While a channel fails, it waits
-//! longer after each attempt; afterwards, what has accumulated goes out as one message.
+//! longer after each attempt; when it works again, what has accumulated goes out as one message.
 
 use crate::event::Event;
 use crate::state::{ChannelState, Entry, State};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::notify::{EventKind, Notify};
 
-/// How long delivery of an event is tried.
+/// How long delivery of an event is retried.
 pub const KEPT: SignedDuration = SignedDuration::from_hours(24);
 /// How many events a channel may have to deliver; beyond that, the oldest are dropped.
 pub const MOST: usize = 500;
@@ -67,7 +67,7 @@ pub fn close(state: &mut State, request: &str) {
     state.outbox.retain(|entry| entry.event.request_id() != Some(request));
 }
 
-/// What `channel` is to deliver now.
+/// What `channel` should deliver now.
 #[must_use]
 pub fn next(state: &State, channel: &str, notify: &Notify, now: Timestamp) -> Option<Batch> {
     if due_at(state, channel, notify, now)? > now {
@@ -114,7 +114,7 @@ pub fn wake_at(
     idle.filter_map(|name| due_at(state, name, notify, now)).chain(expiry).min()
 }
 
-/// Takes in a delivery.
+/// Records a delivery.
 pub fn delivered(state: &mut State, batch: &Batch, now: Timestamp) {
     state.outbox.retain(|entry| !batch.ids.contains(&entry.id));
     let channel = state.channels.entry(batch.channel.clone()).or_default();
@@ -123,7 +123,7 @@ pub fn delivered(state: &mut State, batch: &Batch, now: Timestamp) {
     channel.sent.push(now);
 }
 
-/// Takes in a failed attempt. If the message itself is at fault, it isn't tried again.
+/// Records a failed attempt. If the message itself is at fault, it isn't retried.
 pub fn failed(state: &mut State, batch: &Batch, error: String, is_final: bool, now: Timestamp) {
     if is_final {
         state.outbox.retain(|entry| !batch.ids.contains(&entry.id));

@@ -113,7 +113,7 @@ impl State {
             Ok(state) => Ok(state.unwrap_or_default()),
             Err(ReadError::Io(error)) => Err(failure!("cannot read {}", path.display()).because(&error)),
             Err(ReadError::Foreign) => Err(failure!(
-                "{} is not what murmur writes, so undelivered notifications are lost", path.display();
+                "{} has an unknown format or version, so undelivered notifications are lost", path.display();
                 "it is replaced at the next notification"
             )),
         }

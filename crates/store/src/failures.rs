@@ -28,7 +28,7 @@ pub fn read(dir: &DataDir) -> Result<Streaks, Failure> {
         Ok(contents) => Ok(contents.unwrap_or_default().heartbeats),
         Err(ReadError::Io(error)) => Err(failure!("cannot read {}", path.display()).because(&error)),
         Err(ReadError::Foreign) => Err(failure!(
-            "{} is not what murmur writes, so failures are counted from 0", path.display();
+            "{} has an unknown format or version, so failures are counted from 0", path.display();
             "remove it"
         )),
     }

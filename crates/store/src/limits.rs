@@ -62,7 +62,7 @@ pub fn read(dir: &DataDir) -> Result<Limits, Failure> {
         Ok(limits) => Ok(limits.unwrap_or_default()),
         Err(ReadError::Io(error)) => Err(failure!("cannot read {}", path.display()).because(&error)),
         Err(ReadError::Foreign) => Err(failure!(
-            "{} is not what murmur writes, so no usage limit is known", path.display();
+            "{} has an unknown format or version, so no usage limit is known", path.display();
             "remove it; agents report their limits again"
         )),
     }
@@ -338,7 +338,7 @@ mod tests {
         let (_top, dir) = dir();
         std::fs::write(dir.limits(), "{").unwrap();
         let error = read(&dir).unwrap_err();
-        assert!(error.to_string().contains("limits.json is not what murmur writes"), "{error}");
+        assert!(error.to_string().contains("limits.json has an unknown format or version"), "{error}");
         record_one(&dir, &[report("five_hour", "allowed", in_hours(2))], None);
         assert_eq!(read(&dir).unwrap().accounts.len(), 1);
     }

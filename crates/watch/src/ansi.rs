@@ -49,7 +49,7 @@ impl Ansi {
     }
 
     fn write(&mut self, text: std::fmt::Arguments<'_>) {
-        // A string takes everything.
+        // Writing to a String cannot fail.
         let _written = self.out.write_fmt(text);
     }
 

@@ -1,4 +1,4 @@
-//! What was, in short: the last outcomes and the cost of a heartbeat, and how much an agent did lately.
+//! Recent history: a heartbeat's last outcomes and cost, and how active an agent was.
 
 use crate::rows::{LogLine, Outcome};
 use jiff::Timestamp;

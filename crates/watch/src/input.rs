@@ -12,7 +12,7 @@ use crate::text::Text;
 use crate::view::{Pager, Pane, Prompt, Purpose, Screen};
 use std::sync::Arc;
 
-/// What the caller is to do.
+/// What the caller should do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// End.
@@ -242,7 +242,7 @@ impl Model {
         let beat = self.heartbeats.get(index)?.beat.clone();
         match self.agents.iter().position(|agent| beat.is_some() && agent.beat == beat) {
             Some(agent) => self.stop_agent(agent),
-            None => self.say("no beat of it is running"),
+            None => self.say("it has no running beat"),
         }
     }
 
@@ -298,7 +298,7 @@ impl Model {
         let one = (request.questions.len() == 1).then(|| request.questions[0].options.len());
         match key {
             Key::Esc | Key::Char('q') => self.view.screen = Screen::Panes,
-            Key::Char('y') if is_question => return self.say("this is a question: a answers it"),
+            Key::Char('y') if is_question => return self.say("this is a question; press a to answer it"),
             Key::Char('y') if !self.view.request.end_was_shown.get() => {
                 return self.say("not all of it was shown: scroll to its end first (PgDn)");
             }

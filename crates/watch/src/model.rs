@@ -113,7 +113,7 @@ impl Model {
         }
     }
 
-    /// Takes in what the caller learned.
+    /// Records what the caller learned.
     pub fn on(&mut self, update: Update) {
         match update {
             Update::Daemon(daemon) => self.daemon = daemon,

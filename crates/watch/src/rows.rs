@@ -95,13 +95,13 @@ pub struct Heartbeat {
 pub enum Health {
     /// It waits for a person.
     Waiting,
-    /// It has done nothing for very long.
+    /// It has done nothing for a very long time.
     Stuck,
-    /// It has done nothing for long.
+    /// It has done nothing for a long time.
     Warning,
     /// Its process is gone.
     Dead,
-    /// Nothing is known of it since long.
+    /// Nothing has been heard of it for a long time.
     Stale,
     /// It works.
     Active,

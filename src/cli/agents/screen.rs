@@ -1,4 +1,4 @@
-//! The terminal's alternate screen, which shows frames in place and is restored afterwards.
+//! The terminal's alternate screen, which shows frames in place and is restored afterward.
 //!
 //! A thread writes to it, so that a stopped terminal doesn't block the program from exiting.
 

@@ -138,7 +138,7 @@ impl Drop for Watched {
 async fn listen(dir: DataDir, to: Sender<Waiting>) {
     loop {
         // Watch before connecting, so that no daemon is missed. A socket may exist before the daemon listens on it;
-        // the daemon sets its mode afterwards, which is another change.
+        // the daemon sets its mode afterward, which is another change.
         let place = if dir.root().is_dir() {
             Some(Place::new(dir.root(), &["murmur.sock"]))
         } else {

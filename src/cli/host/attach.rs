@@ -246,13 +246,13 @@ async fn until(event: &mut Option<impl Future<Output = ()> + Unpin>) {
     }
 }
 
-/// Waits until a host that does not answer has ended, or for a short time.
 /// The capture session of an agent with this record, and its backend.
 fn ran(record: Option<Record>) -> Option<(CaptureId, Backend)> {
     let record = record?;
     Some((record.capture?, record.info.backend))
 }
 
+/// Waits until a host that does not answer has ended, or for a short time.
 async fn wait(record: Option<&Record>) {
     let ending = record.and_then(|record| Identity::watch(&record.host));
     let ended = async {

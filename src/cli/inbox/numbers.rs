@@ -43,12 +43,12 @@ pub(super) fn give(dir: &DataDir, ids: &[&RequestId], now: Timestamp) -> Result<
     Ok(numbers)
 }
 
-/// The request that `typed` is the number of; `None` if it is no number.
+/// The request that `typed` is the number of; `None` if it is not a number.
 pub(super) fn request(dir: &DataDir, typed: &str, now: Timestamp) -> Result<Option<RequestId>, Failure> {
     let is_number = typed.len() <= DIGITS && typed.bytes().all(|byte| byte.is_ascii_digit());
     let Some(number) = typed.parse::<u32>().ok().filter(|_| is_number) else { return Ok(None) };
     let known = read(dir)?.requests.into_iter().find(|known| known.number == number && !known.is_old(now));
-    // Three digits may also begin an id, and there are hardly as many requests.
+    // Three digits may also begin an id, and there are rarely that many requests.
     if known.is_none() && typed.len() > 2 {
         return Ok(None);
     }

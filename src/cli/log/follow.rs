@@ -95,7 +95,7 @@ async fn listen(dir: DataDir, notifications: Arc<Notifications>) {
             }
             notifications.ended.notify_one();
         }
-        // A socket may exist before the daemon listens; the daemon sets its mode afterwards, which is another change.
+        // A socket may exist before the daemon listens; the daemon sets its mode afterward, which is another change.
         notifications.changed.notified().await;
     }
 }

@@ -138,7 +138,7 @@ fn say(out: &mut impl Write, step: &Step, policy: &Policy) -> io::Result<()> {
     }
 }
 
-/// How long a person has to answer, and what happens afterwards.
+/// How long a person has to answer, and what happens afterward.
 fn patience(policy: &Policy) -> String {
     let span = |seconds| Interval::from_secs(seconds).map(|span| span.to_string()).unwrap_or_default();
     let denied = policy.approval_expiry.map(|expiry| format!(", and denied after {}", span(expiry)));

@@ -94,7 +94,7 @@ fn permission(dir: &DataDir, row: &Row) -> anyhow::Result<Reply> {
         };
         let mut response = json!({ "id": row.id.as_str(), "verdict": decision.word(), "always": always });
         if decision == Answer::Deny {
-            let Some(reason) = prompt("reason for the agent; empty gives none: ")? else {
+            let Some(reason) = prompt("reason for the agent, or Enter for none: ")? else {
                 return Ok(Reply::Quit);
             };
             if !reason.is_empty() {
@@ -117,14 +117,14 @@ fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Reply> {
             false => format!("{several}, or a text of your own"),
         };
         let answer = loop {
-            let Some(typed) = prompt(&format!("q{}: {what}; empty skips: ", index + 1))? else {
+            let Some(typed) = prompt(&format!("q{}: {what}, or Enter to skip: ", index + 1))? else {
                 return Ok(Reply::Quit);
             };
             if typed.is_empty() {
                 return Ok(Reply::Skipped);
             }
             let answer = question.typed(&typed);
-            // Report mistakes here, where only this answer is given again.
+            // Report mistakes here, so that only this answer has to be given again.
             match asked.check(index, &answer) {
                 Ok(()) => break answer,
                 Err(error) => writeln!(stdout(), "{}", error.line())?,

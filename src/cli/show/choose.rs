@@ -56,7 +56,7 @@ pub(super) fn choose(what: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result
     if let Some(run) = by_id(what, dir)? {
         return Ok(run.into());
     }
-    // A workspace that isn't registered, or not any more.
+    // A workspace that isn't registered, or no longer is.
     if let Some(run) = newest(dir, None, |entry| is_called(entry, what))? {
         return Ok(run.into());
     }

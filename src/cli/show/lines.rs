@@ -108,7 +108,7 @@ fn first(text: &str) -> String {
     shortened(text.trim_start().lines().next().unwrap_or_default(), SHORT)
 }
 
-/// What a tool printed: a short line as it is, otherwise how many there are.
+/// What a tool printed: a short line as it is, otherwise the number of lines.
 fn printed(output: &str) -> String {
     match output.trim_end().lines().count() {
         0 => "no output".to_owned(),

@@ -61,7 +61,7 @@ pub(in crate::cli) async fn stream(
         run = until_captured(run, dir).await?;
     }
     let Some(session) = open(&run)? else {
-        return Ok(sink(Piece::Note("its output is not captured, or not any more".to_owned()))?);
+        return Ok(sink(Piece::Note("its output was not captured, or was removed".to_owned()))?);
     };
     let mut denials = Denials::new(dir, &run);
     let mut show = |item: Item| {

@@ -128,7 +128,7 @@ fn lasting(since: &str, now: Timestamp) -> String {
     since.parse::<Timestamp>().map_or_else(|_| since.to_owned(), |since| span(now.duration_since(since)))
 }
 
-/// A time to come, for people.
+/// A future time, for people.
 pub(super) fn ahead(at: &str, now: Timestamp) -> String {
     at.parse::<Timestamp>()
         .map_or_else(|_| at.to_owned(), |next| format!("in {} ({at})", span(next.duration_since(now))))

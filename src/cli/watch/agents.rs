@@ -56,14 +56,14 @@ impl Agents {
         let payload = &event.payload;
         let number = |of: &Value, name: &str| of.get(name).and_then(Value::as_u64);
         let usd = |name: &str| payload.get(name).and_then(Value::as_f64);
-        // What a request sends is the context so far.
+        // A request sends the whole context so far.
         let sent = |of: &Value| {
             let parts = ["input", "cacheRead", "cacheWrite"].into_iter().filter_map(|name| number(of, name));
             Some(parts.sum()).filter(|sum| *sum > 0)
         };
         let news = match &*event.event_type {
             "cost" => Extras { cost: usd("usd"), ..Extras::default() },
-            // Of several requests, a result has only the sum.
+            // A result has only the sum of its requests.
             "result" => {
                 let is_one = number(payload, "numTurns") == Some(1);
                 let context = payload.get("usage").filter(|_| is_one).and_then(sent);

@@ -35,7 +35,7 @@ const AT_ONCE: u64 = 1 << 20;
 /// How often to look where files cannot be watched.
 const TICK: Duration = Duration::from_secs(1);
 
-/// The least time between two questions for the daemon's status.
+/// The minimum time between two requests for the daemon's status.
 const BETWEEN: Duration = Duration::from_millis(250);
 
 /// The files of the data folder that change what is shown.

@@ -163,7 +163,7 @@ pub struct Row {
     pub expires_at: Option<String>,
 }
 
-/// What a person is to do.
+/// What a person should do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {

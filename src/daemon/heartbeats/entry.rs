@@ -137,7 +137,7 @@ impl Entry {
         [self.next, self.trigger_due(), retry].into_iter().flatten().min()
     }
 
-    /// When it is to run next, as far as its schedule and a beat to continue decide.
+    /// When it should run next, according to its schedule and to a beat to continue.
     pub fn planned(&self) -> Option<Timestamp> {
         let held = self.held().map(|held| held.until);
         if self.continues().is_some() { held.or(self.last_run) } else { self.own_due() }

@@ -46,7 +46,7 @@ impl Heartbeats {
         self.queue_all();
     }
 
-    /// Takes in the end of a beat; `None` if that changes nothing.
+    /// Records the end of a beat; `None` if that changes nothing.
     pub fn beat_ended(&mut self, line: &JournalLine, now: Timestamp) -> Option<StreakChange> {
         let place = self.place(&line.workspace, line.name.as_deref())?;
         let entry = &self.entries[place];
@@ -109,7 +109,7 @@ impl Entry {
         let why = in_a_row(streak);
         let summary = match (self.slowed_by(streak), &self.heartbeat.schedule) {
             (Some(Held { until, .. }), _) => format!(
-                "{why}: the next run is at {} at the earliest, and with each further failure, the time to the next doubles; a success or `murmur resume` ends this",
+                "{why}: the next run is at {} at the earliest; each further failure doubles the time to the next run, until a success or `murmur resume`",
                 rfc3339(until)
             ),
             (None, Some(_)) => format!("{why}; it runs too rarely to be slowed down"),

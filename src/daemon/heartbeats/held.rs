@@ -28,7 +28,7 @@ pub struct Held {
 pub struct HoldChange {
     /// The account.
     pub account: Account,
-    /// Its hold; `None` if it has none any more.
+    /// Its hold; `None` if it no longer has one.
     pub hold: Option<Hold>,
 }
 

@@ -41,7 +41,7 @@ impl Heartbeats {
         beats
     }
 
-    /// When a heartbeat is due while its last beat runs, and something is to be done about that.
+    /// When a heartbeat is due while its last beat runs, if `overlap` says to act on that.
     pub(super) fn overlaps_at(&self) -> Option<Timestamp> {
         self.overlapping().map(|(at, ..)| at).min()
     }
@@ -92,10 +92,10 @@ impl Entry {
         else {
             return None;
         };
-        let mut why = "it is too late for it";
+        let mut why = "it is too late";
         let decision = match self.overlap() {
             Some(Overlap::Skip) if runs && next <= now => {
-                why = "the last one is still running";
+                why = "the previous one is still running";
                 StartDecision::Skip(timely::skipped(schedule, next, now))
             }
             _ => timely::judge(schedule, options, &heartbeat.id, (next, !self.seen), now),

@@ -1,4 +1,4 @@
-//! Heartbeats that changes of files start (`on`).
+//! Heartbeats that file changes start (`on`).
 //!
 //! A beat starts once its files have been left alone for [`DEBOUNCE`]. What changes while a beat runs in the workspace doesn't
 //! count, or an agent's own edits would start it again and again.
@@ -41,7 +41,7 @@ impl Entry {
         }
     }
 
-    /// Whether changes of files start it.
+    /// Whether file changes start it.
     pub(super) fn is_triggered(&self) -> bool {
         self.heartbeat.options.as_ref().is_some_and(|options| options.on.is_some())
     }

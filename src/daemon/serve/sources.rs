@@ -37,11 +37,11 @@ pub(super) struct Sources {
 pub(super) enum Input {
     /// An event of [`State`].
     Event(Event),
-    /// config.json changed, or cannot be watched any more; the edit may go on.
+    /// config.json changed, or can no longer be watched; the edit may still be in progress.
     ConfigChanged(io::Result<Changes>),
     /// A task of [`WriteBehind`] is due.
     Write(Task),
-    /// The notifier has ended and is to be started again.
+    /// The notifier has ended and should be restarted.
     NotifierEnded,
     /// Something about a host.
     Hosts(HostEvent),

@@ -107,7 +107,7 @@ impl State {
 
     fn finish(&mut self) -> Vec<Effect> {
         if matches!(self.lost, Some(Lost::Folder(_))) {
-            // Nothing can be written any more, and another folder may have taken its place.
+            // Nothing can be written, and another folder may have taken its place.
             self.stage = Stage::Over;
             return vec![Effect::SetTimeout(None), Effect::ReportLostLines, Effect::EndEvents];
         }

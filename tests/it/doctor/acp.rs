@@ -34,7 +34,7 @@ fn an_agent_that_is_used_introduces_itself_and_is_ended() {
     write(&config.join("config.toml"), "[acp.opencode]\ncommand = \"false\"\n", 0o600);
     let found = finding(&env, "acp agents");
     assert_eq!(found["level"], "fail");
-    let ended = "false ended with exit status: 1 instead of introducing itself";
+    let ended = "false ended with exit status: 1 instead of answering `initialize`";
     assert!(found["found"].as_str().unwrap().ends_with(ended), "{found}");
     assert_eq!(found["hint"], "run it yourself and see what it prints");
 }

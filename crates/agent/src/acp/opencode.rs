@@ -50,7 +50,7 @@ fn refuse_denial(place: &str, text: Option<&str>) -> Result<(), Failure> {
         return Ok(());
     }
     Err(failure!(
-        "murmur would replace what {place} denies under \"permission\"";
+        "murmur would override what {place} denies under \"permission\"";
         "deny it in \"permissions\" of config.json instead, and remove it there"
     ))
 }
@@ -113,7 +113,7 @@ mod tests {
         std::fs::write(&paths[1], r#"{"permission":{"bash":"deny"}}"#).unwrap();
         let error = check(&paths, None, None).unwrap_err().line();
         assert!(
-            error.starts_with("murmur would replace what ") && error.contains("opencode.json denies"),
+            error.starts_with("murmur would override what ") && error.contains("opencode.json denies"),
             "{error}"
         );
         assert!(error.contains("\"permissions\" of config.json"), "{error}");

@@ -147,7 +147,7 @@ impl JsonSchema for Permissions {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "What the agent may not do: patterns of Claude Code's --disallowedTools on top of the built-in deny list, or \"skip\" for no deny list at all.",
+            "description": "What the agent may not do: patterns of Claude Code's --disallowedTools on top of the built-in deny list, or \"skip\" to turn off that list and the guard.",
             "oneOf": [
                 { "const": "skip" },
                 {

@@ -84,7 +84,7 @@ pub enum OnLimit {
 
 impl Choice for OnLimit {
     const WORDS: &'static [(&'static str, Self)] = &[("resume", Self::Resume), ("skip", Self::Skip)];
-    const ABOUT: &'static str = "What happens to a beat that a usage limit stopped: resume (it continues in its session when the hold ends) or skip (it is dropped).";
+    const ABOUT: &'static str = "What happens to a beat that a usage limit stopped: resume (its conversation continues when the hold ends) or skip (it is dropped).";
     const ACCEPTED: &'static str = "write \"resume\" or \"skip\"";
 }
 

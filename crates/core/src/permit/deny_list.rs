@@ -1,12 +1,12 @@
-//! Builds the deny list that every beat passes to Claude Code's `--disallowedTools` (spec 0, Permissions). For other
-//! backends, the hook applies it.
+//! Builds the deny list that agents of Claude Code get as `--disallowedTools` (spec 0, Permissions). For other backends,
+//! the hook applies it.
 //!
 //! A thin first layer: Claude Code matches it against the spelling of a command, not its meaning.
 
 /// The key of the deny list in config.json and frontmatter.
 pub const SETTING: &str = "permissions";
 
-/// The patterns for every beat, in the order of spec 0's table.
+/// The built-in patterns, in the order of spec 0's table.
 pub const DEFAULT: [&str; 12] = [
     "Bash(rm -rf /)",
     "Bash(rm -rf /*)",

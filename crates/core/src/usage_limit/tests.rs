@@ -31,7 +31,7 @@ fn accounts_wait_differently_long_after_the_same_reset() {
 #[test]
 fn a_reset_that_cannot_be_right_holds_nothing() {
     for (resets_at, why) in [
-        (None, "it does not say until when"),
+        (None, "its reset time is unknown"),
         (Some("2026-02-03T10:00:00Z"), "its reset time is in the past"),
         (Some("1970-01-01T00:00:00Z"), "its reset time is in the past"),
         (Some("2026-03-08T10:00:00Z"), "its reset time is more than 32 days away"),

@@ -22,7 +22,7 @@ pub struct Watched {
 /// Watches limits.json for the holds of one account.
 pub(super) struct Holds<'a> {
     watched: Option<&'a Watched>,
-    /// `None` where changes of files aren't reported.
+    /// `None` where file changes aren't reported.
     watch: Option<Watch>,
     /// Fires when the hold ends.
     alarm: Option<Alarm>,

@@ -51,7 +51,8 @@ pub(super) fn detail(buffer: &mut Buffer, mut area: Rect, model: &Model) {
         take_first(&mut area);
     }
     if detail.pager.dropped > 0 && area.height > 1 {
-        let dropped = format!("{} earlier lines are left out; all of it: murmur show", detail.pager.dropped);
+        let dropped =
+            format!("{} earlier lines are left out; to see them, run: murmur show", detail.pager.dropped);
         pieces(buffer, take_first(&mut area), &[(dropped, DIM)]);
     }
     lines(buffer, area, &detail.pager);

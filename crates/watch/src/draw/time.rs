@@ -17,7 +17,7 @@ pub(super) fn span(span: SignedDuration) -> String {
 pub(super) fn changes_in(span: SignedDuration) -> SignedDuration {
     let seconds = span.as_secs();
     let left = match seconds {
-        // A time to come: it gets shorter.
+        // A future time comes closer.
         ..-60 => -seconds % 60,
         -60..60 => 0,
         _ => 59 - seconds % 60,

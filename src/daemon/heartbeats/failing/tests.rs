@@ -84,7 +84,7 @@ fn a_heartbeat_that_keeps_failing_slows_down_and_says_so_once() {
         assert!(runs(&mut state, time, FAILED).unwrap().report.is_none());
     }
     let report = runs(&mut state, "11:00:00", FAILED).unwrap().report.unwrap();
-    insta::assert_snapshot!(report.line().unwrap(), @r#"{"ts":"2026-02-03T11:01:00Z","workspace":"/a","outcome":"attention","durationMs":0,"summary":"3 failures in a row: the next run is at 2026-02-03T12:00:00Z at the earliest, and with each further failure, the time to the next doubles; a success or `murmur resume` ends this","kind":"failing","agent":"a-1"}"#);
+    insta::assert_snapshot!(report.line().unwrap(), @r#"{"ts":"2026-02-03T11:01:00Z","workspace":"/a","outcome":"attention","durationMs":0,"summary":"3 failures in a row: the next run is at 2026-02-03T12:00:00Z at the earliest; each further failure doubles the time to the next run, until a success or `murmur resume`","kind":"failing","agent":"a-1"}"#);
     assert_eq!(state.wake_at(), Some(at("12:00:00")));
     assert_eq!(state.entries()[0].held().unwrap().why, "3 failures in a row");
     // A person can start it.
