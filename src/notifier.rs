@@ -109,7 +109,7 @@ impl Notifier {
             complain(&failure.line());
             State::default()
         });
-        let zone = TimeZone::system();
+        let zone = clock::local_zone();
         let tail = match state.journal {
             Some(_) => Tail::from_start(dir.journal()),
             None => Tail::from_end(dir.journal())?,

@@ -11,7 +11,6 @@ use ::notify::message::Message;
 use anyhow::bail;
 use derun::cli::stdout::stdout;
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use murmur_core::config::notify::{EventKind, Notify};
 use murmur_core::config::settings::Settings;
 use std::io::Write;
@@ -94,7 +93,7 @@ fn log(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if lines.is_empty() && !args.json {
         writeln!(out, "nothing was sent yet; try: murmur notify test")?;
     }
-    let zone = TimeZone::system();
+    let zone = clock::local_zone();
     for line in lines.iter().rev() {
         if args.json {
             out.write_all(line.strip_suffix(b"\n").unwrap_or(line))?;

@@ -12,7 +12,6 @@ use crate::daemon::{client, instance};
 use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
-use jiff::tz::TimeZone;
 use murmur_agent::rule_files;
 use murmur_core::config::heartbeat::Cache;
 use murmur_rpc::client::AskError;
@@ -166,7 +165,7 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
 
 /// Problems of the configuration that the new daemon will report.
 fn problems_of_config(dir: &DataDir) -> Vec<String> {
-    match Cache::new(TimeZone::system()).load(&dir.config(), clock::now()) {
+    match Cache::new(clock::local_zone()).load(&dir.config(), clock::now()) {
         Ok(loaded) => [loaded.problem_lines(ahead_message), loaded.heartbeat_problem_lines()].concat(),
         Err(error) => vec![format!("{}; {NOTHING_RUNS}", error.line())],
     }

@@ -5,7 +5,6 @@ use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
-use jiff::tz::TimeZone;
 use murmur_core::usage::scan::scan;
 use murmur_core::usage::{By, Counter, Group, Sums, Tokens, total};
 use murmur_store::journal::read::readers;
@@ -62,7 +61,7 @@ impl From<&Sums> for SumsJson {
 
 pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let journal = env.read_data_dir()?.journal();
-    let (by, zone) = (By::from(args.by), TimeZone::system());
+    let (by, zone) = (By::from(args.by), sys::clock::local_zone());
     let skipped = Mutex::new(Vec::new());
     let skip = |error| skipped.lock().unwrap_or_else(PoisonError::into_inner).push(error);
     let files = readers(&journal, None, args.since, &skip)?;

@@ -153,7 +153,7 @@ impl UserEnv {
 
     /// The default time zone of cron expressions.
     pub(super) fn time_zone(&self) -> TimeZone {
-        TimeZone::system()
+        sys::clock::local_zone()
     }
 
     /// `path` as workspaces are registered: absolute and without symlinks.

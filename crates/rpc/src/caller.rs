@@ -208,9 +208,7 @@ fn is_host(pid: u32) -> bool {
 fn hosts(pid: u32) -> Option<Vec<u32>> {
     #[cfg(target_os = "linux")]
     {
-        let lineage = ancestors::lineage(pid)?;
-        // The process itself may be a host, but not its own agent.
-        Some(lineage[1..].iter().copied().filter(|ancestor| is_host(*ancestor)).collect())
+        Some(hosts_among(&ancestors::lineage(pid)?))
     }
     #[cfg(not(target_os = "linux"))]
     {
@@ -219,15 +217,20 @@ fn hosts(pid: u32) -> Option<Vec<u32>> {
     }
 }
 
+/// The hosts in a lineage. The process itself may be a host, but not its own agent.
+#[cfg(target_os = "linux")]
+fn hosts_among(lineage: &[u32]) -> Vec<u32> {
+    lineage.iter().skip(1).copied().filter(|ancestor| is_host(*ancestor)).collect()
+}
+
 fn owner(pid: u32) -> Owner {
     hosts(pid).map_or(Owner::Unknown, |hosts| hosts.last().map_or(Owner::Process, |host| Owner::Host(*host)))
 }
 
 #[cfg(target_os = "linux")]
 fn standing(pid: u32) -> CallerRole {
-    let (Some(lineage), Some(hosts)) = (ancestors::lineage(pid), hosts(pid)) else {
-        return CallerRole::Unknown;
-    };
+    let Some(lineage) = ancestors::lineage(pid) else { return CallerRole::Unknown };
+    let hosts = hosts_among(&lineage);
     if !hosts.is_empty() {
         let is_managers = |host: &u32| is_manager(&ancestors::arguments(*host).unwrap_or_default());
         return if hosts.iter().all(is_managers) { CallerRole::Manager } else { CallerRole::Agent };
@@ -237,8 +240,8 @@ fn standing(pid: u32) -> CallerRole {
         return CallerRole::Agent;
     }
     let mut standing = CallerRole::Person;
-    for (pid, name) in lineage.iter().flat_map(|pid| [(*pid, AGENT_VARIABLE), (*pid, HOST_VARIABLE)]) {
-        match ancestors::is_set(pid, name) {
+    for pid in lineage {
+        match ancestors::is_any_set(pid, &[AGENT_VARIABLE, HOST_VARIABLE]) {
             Some(true) => return CallerRole::Agent,
             Some(false) => {}
             None => standing = CallerRole::Unknown,

@@ -131,10 +131,10 @@ fn environ(pid: u32) -> Option<Vec<u8>> {
     }
 }
 
-/// Whether the process `pid` was started with a non-empty variable `name`. Returns `None` during an exec, and
+/// Whether the process `pid` was started with one of these variables, not empty. Returns `None` during an exec, and
 /// false if the environment is not readable.
 #[must_use]
-pub fn is_set(pid: u32, name: &str) -> Option<bool> {
+pub fn is_any_set(pid: u32, names: &[&str]) -> Option<bool> {
     #[cfg(target_os = "linux")]
     let environment = match super::environ::of(pid) {
         Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return None,
@@ -143,8 +143,10 @@ pub fn is_set(pid: u32, name: &str) -> Option<bool> {
     #[cfg(not(target_os = "linux"))]
     let environment = environ(pid).unwrap_or_default();
     Some(environment.split(|byte| *byte == 0).any(|variable| {
-        let value = variable.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
-        value.is_some_and(|value| !value.is_empty())
+        names.iter().any(|name| {
+            let value = variable.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="));
+            value.is_some_and(|value| !value.is_empty())
+        })
     }))
 }
 
@@ -165,7 +167,7 @@ mod tests {
     fn reads_our_parent_and_environment() {
         let own = std::process::id();
         assert!(parent(own).is_some_and(|parent| parent == std::os::unix::process::parent_id()));
-        let found = ["PATH", "PAT", "MURMUR_TEST_NOBODY_HAS_THIS"].map(|name| is_set(own, name));
+        let found = ["PATH", "PAT", "MURMUR_TEST_NOBODY_HAS_THIS"].map(|name| is_any_set(own, &[name]));
         assert_eq!(found, [Some(true), Some(false), Some(false)]);
     }
 

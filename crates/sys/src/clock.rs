@@ -3,6 +3,7 @@
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Unit};
 use std::ffi::OsStr;
+use std::path::Path;
 
 /// The wall clock, rounded to milliseconds, the resolution that murmur stores.
 #[must_use]
@@ -30,20 +31,38 @@ pub fn local_zone() -> TimeZone {
     zone(std::env::var_os("TZ").as_deref().and_then(OsStr::to_str))
 }
 
-/// The time zone that `TZ` names. Common zones are read directly from their files: a lookup by name first lists
-/// all zones, which takes longer than the rest of a hook.
+/// The time zone with an IANA name; `None` if there is none.
+#[must_use]
+pub fn named_zone(name: &str) -> Option<TimeZone> {
+    #[expect(clippy::disallowed_methods, reason = "zones that are not in a file of their name")]
+    let listed = || TimeZone::get(name).ok();
+    if name == "UTC" { Some(TimeZone::UTC) } else { from_file(name).or_else(listed) }
+}
+
+/// The time zone that `TZ` names, or the system's.
 fn zone(named: Option<&str>) -> TimeZone {
-    let read = |path: &str| TimeZone::tzif("local", &std::fs::read(path).ok()?).ok();
-    let is_plain = |name: &str| name.chars().all(|c| c.is_ascii_alphabetic() || "/_-".contains(c));
+    #[expect(clippy::disallowed_methods, reason = "for everything else that `TZ` can be")]
+    let system = || TimeZone::try_system().ok();
     let found = match named {
-        None => read("/etc/localtime"),
         Some("" | "UTC") => None,
-        Some(name) => is_plain(name)
-            .then(|| read(&format!("/usr/share/zoneinfo/{name}")))
-            .flatten()
-            .or_else(|| TimeZone::try_system().ok()),
+        Some(name) => from_file(name).or_else(system),
+        None => {
+            let link = std::fs::read_link("/etc/localtime").ok();
+            let name = link.as_deref().and_then(Path::to_str).and_then(|path| path.split_once("/zoneinfo/"));
+            name.and_then(|(_, name)| from_file(name)).or_else(system)
+        }
     };
     found.unwrap_or(TimeZone::UTC)
+}
+
+/// Reads a common zone directly from its file: a lookup by name first lists all zones, which takes longer than the rest of a hook.
+fn from_file(name: &str) -> Option<TimeZone> {
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "/_+-".contains(c));
+    // Those in these folders count leap seconds, or are duplicates.
+    if !is_plain || name.starts_with(['/', '-']) || name.starts_with("right/") || name.starts_with("posix/") {
+        return None;
+    }
+    TimeZone::tzif(name, &std::fs::read(Path::new("/usr/share/zoneinfo").join(name)).ok()?).ok()
 }
 
 #[cfg(test)]
@@ -65,7 +84,21 @@ mod tests {
         assert_eq!(in_zone(Some("")), "2026-01-21T18:30:45.120+00:00");
         assert_eq!(in_zone(None).parse::<Timestamp>().unwrap(), at);
         assert_eq!(local(at, &local_zone()).parse::<Timestamp>().unwrap(), at);
-        let there = TimeZone::get("America/Los_Angeles").unwrap();
+        let there = named_zone("America/Los_Angeles").unwrap();
         assert_eq!(local(at, &there), "2026-01-21T10:30:45.120-08:00");
+    }
+
+    #[test]
+    fn a_zone_keeps_its_name_whether_or_not_it_is_read_from_its_file() {
+        for name in ["Europe/Berlin", "america/los_angeles", "Etc/GMT+5"] {
+            let zone = named_zone(name).unwrap();
+            assert!(
+                zone.iana_name().is_some_and(|found| found.eq_ignore_ascii_case(name)),
+                "{name}: {zone:?}"
+            );
+        }
+        for name in ["Europe/Nowhere", "../etc/passwd", "/etc/localtime", "right/Europe/Berlin", ""] {
+            assert_eq!(named_zone(name), None, "{name}");
+        }
     }
 }

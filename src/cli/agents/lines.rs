@@ -21,7 +21,7 @@ pub(super) struct Lines {
 
 impl Lines {
     pub(super) fn new(json: bool) -> Self {
-        Self { json, style: Style::of_stdout(), zone: TimeZone::system(), printed: BTreeMap::new() }
+        Self { json, style: Style::of_stdout(), zone: sys::clock::local_zone(), printed: BTreeMap::new() }
     }
 
     /// Prints what changed in `agents`, in their order, and which agents are gone.

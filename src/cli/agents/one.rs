@@ -60,7 +60,7 @@ pub(super) fn show(
     if !actions.is_empty() {
         writeln!(out)?;
     }
-    let zone = TimeZone::system();
+    let zone = sys::clock::local_zone();
     actions.iter().try_for_each(|pulse| action(&mut out, style, pulse, &zone))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -64,7 +64,7 @@ impl Printer {
     pub(super) fn new(form: Form, style: Style, is_terminal: bool) -> Self {
         let width = is_terminal.then(|| columns().unwrap_or(WIDTH));
         let columns = Columns { id: ID, when: 5, name: 4, outcome: 2, took: 2, cost: 0 };
-        Self { form, style, zone: TimeZone::system(), width, columns }
+        Self { form, style, zone: clock::local_zone(), width, columns }
     }
 
     /// Makes the columns wide enough for `entries`.

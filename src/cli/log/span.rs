@@ -2,7 +2,6 @@
 
 use super::super::pause::until::time_of_day;
 use jiff::civil::{Date, DateTime, Time, Weekday};
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 use regex::{Regex, RegexBuilder};
 use sys::clock;
@@ -22,7 +21,7 @@ enum When {
 
 /// Parses a time span before now, a day (from midnight), or a time. Days are in the user's time zone.
 pub(in crate::cli) fn since(text: &str) -> Result<Timestamp, Failure> {
-    let now = clock::now().to_zoned(TimeZone::system());
+    let now = clock::now().to_zoned(clock::local_zone());
     let at = match read(text.trim(), &now) {
         Some(When::At(at)) => Some(at),
         Some(When::Day(day)) => midnight(day, &now),
@@ -33,7 +32,7 @@ pub(in crate::cli) fn since(text: &str) -> Result<Timestamp, Failure> {
 
 /// Like [`since`], but a day includes its end.
 pub(in crate::cli) fn until(text: &str) -> Result<Timestamp, Failure> {
-    let now = clock::now().to_zoned(TimeZone::system());
+    let now = clock::now().to_zoned(clock::local_zone());
     let at = match read(text.trim(), &now) {
         Some(When::At(at)) => Some(at),
         Some(When::Day(day)) => day.tomorrow().ok().and_then(|next| midnight(next, &now)),

@@ -1,7 +1,6 @@
 //! The value of `murmur pause --until`.
 
 use jiff::civil::{DateTime, Time};
-use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use murmur_core::config::interval::Interval;
 use sys::clock;
@@ -13,7 +12,7 @@ const ACCEPTED: &str =
 
 /// Parses a time in the future. Times of day and dates are in the user's time zone.
 pub(in crate::cli) fn parse(text: &str) -> Result<Timestamp, Failure> {
-    at(text, &clock::now().to_zoned(TimeZone::system()))
+    at(text, &clock::now().to_zoned(clock::local_zone()))
 }
 
 /// A time of day is the next one.

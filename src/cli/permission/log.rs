@@ -24,7 +24,7 @@ pub(super) fn run(args: &RulesLog, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if found.is_empty() && !args.json {
         writeln!(out, "no decisions to show")?;
     }
-    let (style, zone) = (Style::of_stdout(), TimeZone::system());
+    let (style, zone) = (Style::of_stdout(), sys::clock::local_zone());
     for Found { decided, line } in &found {
         if args.json {
             out.write_all(line)?;

@@ -5,7 +5,6 @@ use super::choose::Run;
 use super::denials::Denials;
 use derun::cli::span::span;
 use jiff::SignedDuration;
-use jiff::tz::TimeZone;
 use murmur_agent::event::Tokens;
 use murmur_agent::transcript::{Call, CallResult, Item};
 use murmur_store::journal::entry::Entry;
@@ -39,7 +38,7 @@ impl Lines {
         let started = entry.started();
         let when = started.map_or_else(
             || plain_line(&entry.ts),
-            |at| at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
+            |at| at.to_zoned(clock::local_zone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
         );
         if run.is_running {
             let lasted = started.map(|at| clock::now().duration_since(at)).unwrap_or_default();

@@ -262,7 +262,7 @@ impl NotifyKeys {
             when: self.when.map_or(default.when, kinds),
             cooldown: toml_text::checked(self.cooldown, text, path)?.unwrap_or(default.cooldown),
             quiet_hours: toml_text::checked(self.quiet_hours, text, path)?
-                .map(|QuietHours(hours)| hours.in_zone(&TimeZone::system())),
+                .map(|QuietHours(hours)| hours.in_zone(&sys::clock::local_zone())),
             digest: toml_text::checked(self.digest, text, path)?.map(|Daily(time)| time),
             ping: toml_text::checked(self.ping, text, path)?,
             channels: channels.collect::<Result<_, Problem>>()?,

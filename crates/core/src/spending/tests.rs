@@ -24,7 +24,7 @@ impl Site {
             path("a"),
             path("b")
         );
-        let crons = Crons::new(TimeZone::get("Europe/Berlin").unwrap());
+        let crons = Crons::new(sys::clock::named_zone("Europe/Berlin").unwrap());
         let file = File::parse(text.as_bytes(), Path::new("/config.json"), &crons).unwrap();
         let folders = ["a", "b"].map(path);
         let found = folders.iter().map(|path| heartbeat::resolve_registered(&file, path, &crons).unwrap());
@@ -158,7 +158,7 @@ fn periods_are_those_of_the_calendar() {
             "2027-01-31T23:00:00Z",
         ),
     ] {
-        let window = Window::of(period, at.parse().unwrap(), &TimeZone::get(zone).unwrap()).unwrap();
+        let window = Window::of(period, at.parse().unwrap(), &sys::clock::named_zone(zone).unwrap()).unwrap();
         assert_eq!((window.start.to_string(), window.end.to_string()), (start.to_owned(), end.to_owned()));
     }
 }

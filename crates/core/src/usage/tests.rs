@@ -5,7 +5,7 @@ fn line(ts: &str, rest: &str) -> String {
 }
 
 fn groups(by: By, since: Option<&str>, zone: &str) -> Vec<String> {
-    let zone = TimeZone::get(zone).unwrap();
+    let zone = sys::clock::named_zone(zone).unwrap();
     let lines = [
         line(
             "2026-02-03T22:58:30Z",

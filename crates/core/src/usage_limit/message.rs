@@ -5,7 +5,6 @@
 
 use jiff::Timestamp;
 use jiff::civil::{Date, Time};
-use jiff::tz::TimeZone;
 
 /// A message that a usage limit is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +45,7 @@ impl LimitMessage {
 /// Reads `10:46pm (UTC)`, `Nov 28, 3pm (UTC)` or `Jan 1, 2030, 12am (UTC)`.
 fn reset(when: &str, now: Timestamp) -> Option<Timestamp> {
     let (when, zone) = when.split_once(" (")?;
-    let zone = TimeZone::get(zone.split_once(')')?.0).ok()?;
+    let zone = sys::clock::named_zone(zone.split_once(')')?.0)?;
     let today = now.to_zoned(zone.clone()).date();
     let parts: Vec<&str> = when.split(',').map(str::trim).collect();
     let at = |date: Date, time: &str| date.to_datetime(time_of_day(time)?).to_zoned(zone.clone()).ok();

@@ -9,7 +9,6 @@ use super::style::{Style, plain_line};
 use crate::record::{Gap, Lost, Meta, SCHEMA_VERSION, State, TransportMode};
 use crate::session::{Session, Status};
 use crate::store::StoreError;
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -166,7 +165,7 @@ impl Row {
 }
 
 fn print(out: &mut impl Write, rows: &[Row], now: Timestamp) -> io::Result<()> {
-    let (style, zone) = (Style::of_stdout(), TimeZone::system());
+    let (style, zone) = (Style::of_stdout(), clock::local_zone());
     let ids: Vec<String> = rows.iter().map(|row| plain_line(&row.session_id)).collect();
     let states: Vec<String> = rows.iter().map(Row::state).collect();
     let longest = |texts: &[String]| texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);

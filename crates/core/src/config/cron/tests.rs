@@ -20,7 +20,7 @@ fn runs(text: &str, zone: &str, after: &str, count: usize) -> Vec<String> {
             let next = cron.next_after(at).unwrap();
             assert!(next > at, "{text} in {zone}: {next} is not after {at}");
             at = next;
-            next.to_zoned(TimeZone::get(zone).unwrap()).strftime("%m-%d %H:%M%:z").to_string()
+            next.to_zoned(sys::clock::named_zone(zone).unwrap()).strftime("%m-%d %H:%M%:z").to_string()
         })
         .collect()
 }

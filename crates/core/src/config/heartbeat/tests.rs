@@ -346,7 +346,7 @@ fn single_workspaces_are_read_again_unless_there_is_something_to_report() {
     home.config(r#"{"path": "@/a"}, {"path": "@/b", "interval": "1h"}"#);
     let (folder, unknown) = (home.path("a"), home.path("c"));
     let now = "2100-01-01T00:00:00Z".parse().unwrap();
-    let mut again = |home: &mut Home, folder: &Path| home.cache.load_again([folder].into_iter(), now);
+    let again = |home: &mut Home, folder: &Path| home.cache.load_again([folder].into_iter(), now);
     assert_eq!(again(&mut home, &folder), None, "nothing was read yet");
     let before = home.load().heartbeats;
     assert_eq!(again(&mut home, &folder).unwrap(), before[..1]);

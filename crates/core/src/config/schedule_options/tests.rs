@@ -91,7 +91,7 @@ fn hours_and_dates_of_both_files_count() {
 
 #[test]
 fn times_and_dates_are_in_the_zone_that_is_nearest() {
-    let berlin = TimeZone::get("Europe/Berlin").unwrap();
+    let berlin = sys::clock::named_zone("Europe/Berlin").unwrap();
     let at = |json: serde_json::Value, at: &str| {
         let keys = keys(json).boxed(&berlin).unwrap();
         let options = ScheduleOptions::of(Some(&keys), None, &mut Notices::default()).unwrap();
