@@ -1,6 +1,6 @@
 //! What grows with the number of heartbeats, of running beats and of agents: the daemon's CPU time for one more of each.
 
-use super::home::{Daemon, Home, fixture};
+use super::home::{Daemon, Home, a_day_before, after, fixture};
 use super::journal_watch;
 use super::measure::{Size, median, ms, time_of};
 use super::proc::Process;
@@ -51,10 +51,10 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
 /// Some beats are due; the other heartbeats are not.
 fn beats(table: &mut Table, heartbeats: usize) -> anyhow::Result<()> {
     let home = Home::new(&agent(""))?;
-    let now = clock::now();
-    home.register(heartbeats, |number| (number >= BEATS.get()).then_some(now))?;
+    let (now, due) = (clock::now(), a_day_before(after(i64::try_from(START.get().as_millis())? + 1000)?)?);
+    home.register(heartbeats, |number| Some(if number < BEATS.get() { due } else { now }))?;
     let daemon = home.daemon()?;
-    journal_watch::lines(&home.journal(), 1, Duration::from_secs(30))?;
+    wait(START.get());
     let process = Process::numbered(daemon.pid());
     let before = process.cpu()?;
     let seen = journal_watch::lines(&home.journal(), BEATS.get(), Duration::from_secs(60))?;
