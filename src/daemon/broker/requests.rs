@@ -141,10 +141,7 @@ pub enum AnswerError {
 
 impl Hinted for AnswerError {
     fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::Over { .. } | Self::Changed(..) => "see: murmur permission list".to_owned(),
-            Self::Unknown(..) => "see: murmur permission list, murmur question list".to_owned(),
-        })
+        Some("see: murmur inbox".to_owned())
     }
 }
 
