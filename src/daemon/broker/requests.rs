@@ -134,8 +134,8 @@ pub enum AnswerError {
     /// There is no request with that id.
     #[error("no request {0}")]
     Unknown(RequestId),
-    /// The request is about another input than the one that was answered.
-    #[error("request {0} is about another call than the one that was answered")]
+    /// The request is about a different input than the one that was answered.
+    #[error("request {0} is about a different call than the one that was answered")]
     Changed(RequestId),
 }
 
