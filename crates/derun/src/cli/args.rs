@@ -108,8 +108,8 @@ with 126 if it cannot be run.
 Examples:
   murmur capture run -- make test
   murmur capture run --session-id nightly --retention 7d -- ./build.sh
-  murmur capture list                list commands that were run
-  murmur capture show nightly            print the output of one")]
+  murmur capture list            list commands that were run
+  murmur capture show nightly    print the output of one")]
 pub struct Run {
     /// Session ID, such as nightly [default: a new ULID]
     #[arg(long, value_name = "ID")]
