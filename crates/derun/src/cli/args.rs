@@ -21,7 +21,7 @@ Examples:
   claude mcp add derun -- derun mcp
   derun mcp --print-config       print the entry for other clients";
 
-/// derun's own command line: `murmur run` and `murmur mcp` under the name of spec 4.
+/// derun's own command line: `murmur capture run` and `murmur mcp` under the name of spec 4.
 #[derive(Debug, Parser)]
 #[command(
     name = "derun",
