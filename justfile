@@ -37,7 +37,7 @@ demo:
 picture:
     MURMUR_PICTURE=write cargo test --locked --test it -- picture::
 
-# run benchmarks: parse, beat, idle, scan, crowd, scale, log, capture, host, hook, guard, gate, usage (default: all)
+# run benchmarks, by default all: just bench [--json] [NAME...]; just bench compare BEFORE AFTER compares two reports
 bench *NAMES:
     cargo bench --locked --bench figures -- {{NAMES}}
 

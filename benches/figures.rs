@@ -1,6 +1,8 @@
 //! `just bench [parse] [beat] [idle] [scan] [crowd] [scale] [log] [capture] [host] [hook] [guard] [gate] [usage] [sweep]`: the
 //! figures in docs/design/performance.md, each with its baseline from the same run.
 //!
+//! With `--json`, prints a report; `just bench compare BEFORE AFTER` compares two.
+//!
 //! Every time is a median of runs that alternate with runs of the baseline; on a busy machine, read the ratios.
 //! Measured on Linux, with Linux-only interfaces: inotify, /proc, clocks of other processes.
 
@@ -21,9 +23,11 @@ mod figures {
     pub(crate) mod journal;
     pub(crate) mod journal_watch;
     pub(crate) mod log;
+    pub(crate) mod machine;
     pub(crate) mod measure;
     pub(crate) mod parse;
     pub(crate) mod proc;
+    pub(crate) mod report;
     pub(crate) mod scale;
     pub(crate) mod scan;
     pub(crate) mod stream;
@@ -32,6 +36,10 @@ mod figures {
     pub(crate) mod usage;
 }
 
+#[cfg(target_os = "linux")]
+use figures::machine::Machine;
+#[cfg(target_os = "linux")]
+use figures::report::{self, Report};
 #[cfg(target_os = "linux")]
 use figures::{
     beat, capture, crowd, gate, guard, hook, host, idle, log, measure, parse, scale, scan, sweep, table,
@@ -46,6 +54,10 @@ type Section = fn(&mut table::Table) -> anyhow::Result<()>;
 /// Runs every section with tiny sizes, to test that it works, without figures.
 #[cfg(target_os = "linux")]
 const TINY: &str = "--tiny";
+
+/// Prints all rows as one JSON object at the end.
+#[cfg(target_os = "linux")]
+const JSON: &str = "--json";
 
 #[cfg(target_os = "linux")]
 const SECTIONS: [(&str, Section); 14] = [
@@ -77,6 +89,11 @@ fn main() -> anyhow::Result<()> {
     if args.first().is_some_and(|arg| arg == host::CHILD) {
         return host::child();
     }
+    let mut out = io::stdout().lock();
+    if let Some(files) = args.strip_prefix(&["compare".to_owned()]) {
+        let [before, after] = files else { anyhow::bail!("usage: just bench compare BEFORE AFTER") };
+        return report::compare(&mut out, before, after);
+    }
     // Cargo adds its own flags.
     let names: Vec<&str> = args.iter().map(String::as_str).filter(|arg| !arg.starts_with('-')).collect();
     if let Some(unknown) = names.iter().find(|name| SECTIONS.iter().all(|(known, _)| known != *name)) {
@@ -85,14 +102,15 @@ fn main() -> anyhow::Result<()> {
             SECTIONS.map(|(name, _)| name).join(", ")
         );
     }
-    let is_tiny = args.iter().any(|arg| arg == TINY);
-    let mut out = io::stdout().lock();
+    let has = |flag: &str| args.iter().any(|arg| arg == flag);
+    let (is_tiny, is_json) = (has(TINY), has(JSON));
+    let machine = Machine::look();
     if is_tiny {
         measure::be_tiny();
-    } else {
-        table::print_head(&mut out)?;
+    } else if !is_json {
+        table::print_head(&mut out, &machine)?;
     }
-    let mut failed = Vec::new();
+    let (mut failed, mut rows) = (Vec::new(), Vec::new());
     for (name, section) in SECTIONS {
         if !names.is_empty() && !names.contains(&name) {
             continue;
@@ -103,14 +121,19 @@ fn main() -> anyhow::Result<()> {
         // A failing section keeps its first rows and the other sections.
         if is_tiny {
             writeln!(out, "{name}: {} rows", table.len())?;
-        } else {
-            table.print(&mut out)?;
+        } else if !is_json {
+            table.print(&mut out, machine.is_busy())?;
         }
+        rows.extend(table.into_rows());
         out.flush()?;
         if let Err(error) = measured {
             writeln!(io::stderr(), "error: cannot measure {name}: {error:#}")?;
             failed.push(name);
         }
+    }
+    if is_json {
+        let report = Report { schema: "bench/1", machine: &machine, rows: &rows };
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     }
     anyhow::ensure!(failed.is_empty(), "not measured: {}", failed.join(", "));
     Ok(())

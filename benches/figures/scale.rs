@@ -51,12 +51,16 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
 /// Some beats are due; the other heartbeats are not.
 fn beats(table: &mut Table, heartbeats: usize) -> anyhow::Result<()> {
     let home = Home::new(&agent(""))?;
-    let (now, due) = (clock::now(), a_day_before(after(i64::try_from(START.get().as_millis())? + 1000)?)?);
+    // Creating them takes time, too.
+    let lead = i64::try_from(2 * START.get().as_millis())? + i64::try_from(heartbeats)?;
+    let (now, due) = (clock::now(), a_day_before(after(lead)?)?);
     home.register(heartbeats, |number| Some(if number < BEATS.get() { due } else { now }))?;
     let daemon = home.daemon()?;
     wait(START.get());
     let process = Process::numbered(daemon.pid());
     let before = process.cpu()?;
+    let is_idle = fs::metadata(home.journal()).map_or(0, |journal| journal.len()) == 0;
+    anyhow::ensure!(is_idle, "a beat ran before the daemon was idle");
     let seen = journal_watch::lines(&home.journal(), BEATS.get(), Duration::from_secs(60))?;
     let each = (process.cpu()? - before) as f64 / 1e6 / seen.len() as f64;
     table.add(at_most(

@@ -1,14 +1,20 @@
 //! The table that is printed at the end.
 
+use super::machine::Machine;
+use serde::Serialize;
 use std::io::{self, Write};
 
 /// One row of the table.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize)]
 pub(crate) struct Row {
+    #[serde(rename = "figure")]
     pub(crate) what: String,
+    #[serde(rename = "baseline")]
     pub(crate) floor: String,
+    #[serde(rename = "measured")]
     pub(crate) ours: String,
     pub(crate) ratio: Option<f64>,
+    #[serde(rename = "target")]
     pub(crate) wanted: String,
     /// Whether it meets its target, if it has one.
     pub(crate) met: Option<bool>,
@@ -19,9 +25,8 @@ pub(crate) struct Row {
 pub(crate) struct Table(Vec<Row>);
 
 /// Prints the header above the rows of all sections.
-pub(crate) fn print_head(out: &mut impl Write) -> io::Result<()> {
-    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZeroUsize::get);
-    writeln!(out, "Measured on {cores} cores; medians of interleaved runs.\n")?;
+pub(crate) fn print_head(out: &mut impl Write, machine: &Machine) -> io::Result<()> {
+    writeln!(out, "{}; medians of interleaved runs.\n", machine.line())?;
     writeln!(out, "| figure | baseline | measured | ratio | target | result |")?;
     writeln!(out, "| --- | --- | --- | --- | --- | --- |")
 }
@@ -35,11 +40,17 @@ impl Table {
         self.0.len()
     }
 
-    pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
+    pub(crate) fn into_rows(self) -> Vec<Row> {
+        self.0
+    }
+
+    /// Prints the rows; on a busy machine, without results.
+    pub(crate) fn print(&self, out: &mut impl Write, is_busy: bool) -> io::Result<()> {
         for row in &self.0 {
             let Row { what, floor, ours, wanted, .. } = row;
             let ratio = row.ratio.map_or_else(String::new, |ratio| format!("x{ratio:.2}"));
             let verdict = match row.met {
+                Some(_) if is_busy => "not judged",
                 Some(true) => "met",
                 Some(false) => "**missed**",
                 None => "",

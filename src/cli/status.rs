@@ -32,6 +32,7 @@ use murmur_store::journal::unfinished;
 use murmur_store::limits;
 use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -113,10 +114,8 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
         read => read?,
     }
     status.problems.extend(notifications(dir));
+    mark_untrusted(&mut status.heartbeats, dir, &env.home());
     let mut trust = Workspaces::of(dir, &env.home());
-    for heartbeat in &mut status.heartbeats {
-        heartbeat.repository_untrusted = trust.untrusted(heartbeat.workspace.as_ref()).is_some();
-    }
     if let Some(name) = &args.name {
         let id = heartbeat_name::registered(Path::new(name), dir, env)?.id.to_string();
         status.heartbeats.retain(|heartbeat| heartbeat.id == id);
@@ -135,6 +134,26 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
         out.write_all(&text)?;
     }
     Ok(status.daemon.is_some())
+}
+
+/// How many heartbeats to check on one core before another is worth a thread.
+const ALONE: usize = 256;
+
+/// Checks whose repositories are not trusted.
+fn mark_untrusted(heartbeats: &mut [HeartbeatStatus], dir: &DataDir, home: &Path) {
+    let mark = |part: &mut [HeartbeatStatus]| {
+        let mut trust = Workspaces::of(dir, home);
+        for heartbeat in part {
+            heartbeat.repository_untrusted = trust.untrusted(heartbeat.workspace.as_ref()).is_some();
+        }
+    };
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let mut parts = heartbeats.chunks_mut(heartbeats.len().div_ceil(cores).max(ALONE));
+    let own = parts.next();
+    std::thread::scope(|scope| {
+        parts.for_each(|part| _ = scope.spawn(move || mark(part)));
+        own.into_iter().for_each(mark);
+    });
 }
 
 /// The channels that can't deliver notifications.
@@ -366,7 +385,9 @@ fn print(
         if let Some(pause) = heartbeat.paused.as_ref().filter(|pause| pause.heartbeat.is_some()) {
             writeln!(out, "  paused    {}", paused::line(pause, env, now))?;
         }
-        if let Some(untrusted) = trust.untrusted(heartbeat.workspace.as_ref()) {
+        if heartbeat.repository_untrusted
+            && let Some(untrusted) = trust.untrusted(heartbeat.workspace.as_ref())
+        {
             writeln!(out, "  trust     {}", untrusted.line())?;
         }
     }

@@ -175,7 +175,7 @@ fn a_terminal_is_asked_again_only_about_what_was_mistyped() {
     events.until("request_opened");
     let mut terminal = Terminal::open().start(program, &[MURMUR, "permission", "respond"]);
     for (prompt, typed) in
-        [("[q]uit: ", "x"), ("type y, n, a, v, s or q", "n"), ("gives none: ", "not on a Friday")]
+        [("[q]uit: ", "x"), ("type y, n, a, v, s or q", "n"), ("Enter for none: ", "not on a Friday")]
     {
         terminal.wait_for(prompt);
         terminal.send(format!("{typed}\n"));
