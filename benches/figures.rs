@@ -1,7 +1,7 @@
 //! `just bench [parse] [beat] [idle] [scan] [crowd] [scale] [log] [capture] [host] [hook] [guard] [gate] [usage] [sweep]`: the
-//! figures in docs/design/performance.md, each with its floor from the same run.
+//! figures in docs/design/performance.md, each with its baseline from the same run.
 //!
-//! Every time is a median of runs that alternate with runs of the floor; on a busy machine, read the ratios.
+//! Every time is a median of runs that alternate with runs of the baseline; on a busy machine, read the ratios.
 //! Measured on Linux, with Linux-only interfaces: inotify, /proc, clocks of other processes.
 
 #[cfg(target_os = "linux")]

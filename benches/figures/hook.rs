@@ -1,6 +1,6 @@
 //! One call of the hook, over a program that does nothing: start, read stdin, decide or write a pulse, answer, exit.
 //!
-//! The hook is statically linked, as in the packages; the floor is a static program in C. If bash and
+//! The hook is statically linked, as in the packages; the baseline is a static program in C. If bash and
 //! jq are installed, also spec 2's own script, which writes a pulse as well (`peers/heartbeat-hook`, verbatim), and a hook
 //! that does far less than decide.
 
@@ -175,7 +175,7 @@ fn compiled(folder: &Path, name: &str, source: &str) -> anyhow::Result<PathBuf> 
     let built = Command::new("cc").args(["-O2", "-static", "-o"]).arg(&program).arg(&file).status();
     match built {
         Ok(status) if status.success() => Ok(program),
-        _ => bail!("there is no C compiler to make the floor with"),
+        _ => bail!("there is no C compiler to build the baseline with"),
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Table(Vec<Row>);
 pub(crate) fn print_head(out: &mut impl Write) -> io::Result<()> {
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZeroUsize::get);
     writeln!(out, "Measured on {cores} cores; medians of interleaved runs.\n")?;
-    writeln!(out, "| what | floor | ours | ratio | wanted | verdict |")?;
+    writeln!(out, "| figure | baseline | measured | ratio | target | result |")?;
     writeln!(out, "| --- | --- | --- | --- | --- | --- |")
 }
 

@@ -111,7 +111,7 @@ A HEARTBEAT.md can only tighten them.
 Examples:
   murmur set site --every 1h
   murmur set site --cron '0 9 * * 1-5' --tz Europe/Berlin
-  murmur set site --enabled=false       never start it until you enable it again")]
+  murmur set site --enabled=false       don't start it until you enable it again")]
 pub(super) struct Set {
     /// Name or folder of the workspace
     #[arg(value_name = "NAME|PATH", value_hint = ValueHint::DirPath)]

@@ -24,7 +24,7 @@ Examples:
   murmur notify test        send to every channel in config.toml
   murmur notify test phone  send to [notify.channels.phone]")]
 pub(crate) struct Test {
-    /// Channel; all of them if omitted
+    /// Channel to test [default: all]
     #[arg(value_name = "CHANNEL")]
     pub(crate) channel: Option<String>,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Test {
 /// Show deliveries, failures and answers
 #[derive(Debug, ClapArgs)]
 pub(crate) struct Log {
-    /// Number of lines to show
+    /// Maximum number of lines
     #[arg(short = 'n', long, default_value_t = 20, value_name = "N")]
     pub(crate) count: usize,
     /// Print the lines as JSON

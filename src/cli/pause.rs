@@ -84,15 +84,16 @@ pub(super) fn resume(args: &ResumeArgs, env: &UserEnv) -> anyhow::Result<ExitCod
         let (what, _) = shown(Some(id));
         if let Some(failures) = failed.get(id.as_str()) {
             let times = if *failures == 1 { "once" } else { &format!("{failures} times in a row") };
-            writeln!(out, "{what} failed {times}; its failures count from 0 again")?;
+            writeln!(out, "{what} failed {times}; its failure count is reset")?;
         }
         match (was_paused, all) {
             (true, false) => writeln!(out, "resumed {what}")?,
             (false, false) if failed.contains_key(id.as_str()) => {}
             (false, false) => writeln!(out, "{what} is not paused")?,
-            (_, true) => {
-                writeln!(out, "{what} is still paused, as all are; to resume all, run: murmur resume --all")?
-            }
+            (_, true) => writeln!(
+                out,
+                "{what} is still paused, since all heartbeats are; to resume all, run: murmur resume --all"
+            )?,
         }
     }
     Ok(ExitCode::SUCCESS)

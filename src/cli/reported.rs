@@ -112,12 +112,12 @@ pub(super) fn waiting(request: &str, tool: &str) -> String {
 
 fn waiting_for(request: &str, tool: &str) -> String {
     let tool = plain_line(tool);
-    let (what, list) = match &*tool {
-        ASK => ("an answer to a question".to_owned(), "question"),
-        "" => ("your approval".to_owned(), "permission"),
-        tool => (format!("your approval of {tool}"), "permission"),
+    let what = match &*tool {
+        ASK => "an answer to a question".to_owned(),
+        "" => "your approval".to_owned(),
+        tool => format!("your approval of {tool}"),
     };
-    format!("for {what} (request {}); run: murmur {list} list", plain_line(request))
+    format!("for {what} (request {}); run: murmur inbox", plain_line(request))
 }
 
 /// A suffix for an agent's state: the number of its background tasks, if any.
@@ -149,12 +149,9 @@ mod tests {
         let waiting = |tool: &str| shown("waiting", json!({ "request": "7k3v9m2x", "tool": tool }));
         assert_eq!(
             waiting("Bash"),
-            "[waiting] for your approval of Bash (request 7k3v9m2x); run: murmur permission list"
+            "[waiting] for your approval of Bash (request 7k3v9m2x); run: murmur inbox"
         );
-        assert!(
-            waiting(ASK)
-                .ends_with("for an answer to a question (request 7k3v9m2x); run: murmur question list")
-        );
+        assert!(waiting(ASK).ends_with("for an answer to a question (request 7k3v9m2x); run: murmur inbox"));
         let over = shown("waited", json!({ "request": "7k3v9m2x" }));
         assert_eq!(over, "[waiting] request 7k3v9m2x is no longer open");
     }

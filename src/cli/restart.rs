@@ -34,7 +34,7 @@ pub(super) fn run(args: &Restart, env: &UserEnv) -> anyhow::Result<ExitCode> {
             if daemon.foreground && !is_service {
                 let pid = daemon.pid;
                 bail!(
-                    failure!("murmur (PID {pid}) runs in the foreground"; "stop it without its agents, then start it again: murmur stop --leave-agents")
+                    failure!("murmur (PID {pid}) runs in the foreground"; "run: murmur stop --leave-agents, then start it again")
                 );
             }
             Ok(())

@@ -91,7 +91,7 @@ fn uncaptured(run: &Run) -> anyhow::Error {
         || "its agent did not run, or its output was not captured".to_owned(),
         |why| format!("its output was not captured: {}", plain_line(why)),
     );
-    failure!("nothing to show: {why}"; "its journal line: murmur log --json").into()
+    failure!("nothing to show: {why}"; "see its journal line with: murmur log --json").into()
 }
 
 /// The capture of the run; `None` if there is none, or it was removed.

@@ -344,7 +344,7 @@ fn print(
             &format!("{} requests are waiting", status.requests)
         };
         let hint = match (&status.daemon, status.requests) {
-            (Some(_), _) => "see: murmur permission list, murmur question list",
+            (Some(_), _) => "see: murmur inbox",
             (None, 1) => "to answer it, run: murmur start",
             (None, _) => "to answer them, run: murmur start",
         };

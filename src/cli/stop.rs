@@ -94,7 +94,7 @@ fn report_waiting_lines(dir: &DataDir) -> io::Result<()> {
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// The beginning of the hint for a hanging daemon; a command follows.
-const KILLS: &str = "kill it without its agents:";
+const KILLS: &str = "kill only the daemon:";
 
 /// Whether the daemon does not answer.
 fn is_silent(dir: &DataDir) -> anyhow::Result<bool> {

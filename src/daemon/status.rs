@@ -53,7 +53,7 @@ pub struct Status {
     /// The ids of hosted agents (`murmur host`), which run without the daemon.
     #[serde(default)]
     pub live_agents: Vec<AgentId>,
-    /// How many requests wait for a person (`murmur permission list`, `murmur question list`).
+    /// How many requests wait for a person (`murmur inbox`).
     #[serde(default)]
     pub requests: usize,
     /// The accounts on hold: no heartbeat that uses one starts.

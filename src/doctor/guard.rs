@@ -69,7 +69,7 @@ async fn closed(home: &Path, command: &str) -> Finding {
             );
         }
     }
-    CHECK.ok(format!("`{command}` blocks the calls that it must"))
+    CHECK.ok(format!("`{command}` refuses what it must"))
 }
 
 fn broken(command: &str, what: &str) -> Finding {

@@ -1,10 +1,10 @@
-//! Takes what a run of all versions has shown into the file and the page of `known.rs`.
+//! Writes what a run of all versions has shown into the file and the page of `known.rs`.
 
 use anyhow::{Context, Result};
 
 use crate::known::{FILE, Known, PAGE, Version, path};
 
-/// Takes in whether a version has a capability.
+/// Records whether a version has a capability.
 pub(crate) fn learn(known: &mut Known, name: &str, version: Version, has: bool) {
     if let Some(one) = known.capabilities.iter_mut().find(|one| one.name == name) {
         one.has.remove(&version);

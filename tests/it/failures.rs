@@ -94,7 +94,7 @@ fn a_heartbeat_that_keeps_failing_runs_less_often_until_a_success_or_a_resume() 
     assert_eq!(env.journal().len(), 4);
     let resumed = env.run(["resume", "site"]);
     assert_snapshot!(resumed.replace(site.path(), "[SITE]"), @"
-    [SITE] failed 3 times in a row; its failures count from 0 again
+    [SITE] failed 3 times in a row; its failure count is reset
     [exit 0]
     ");
     assert!(failed(&env, 0)["held"].is_null());

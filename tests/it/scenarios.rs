@@ -44,7 +44,7 @@ const SCENARIOS: [(&str, &[(&str, &str)]); 10] = [
         ],
     ),
     (
-        "parity of the pseudo terminals, Windows' as far as there is one (crates/derun/README.md)",
+        "parity of the pseudoterminals, Windows' as far as there is one (crates/derun/README.md)",
         &[("run/modes.rs", "a_command_sees_the_settings_of_murmurs_terminal")],
     ),
     (

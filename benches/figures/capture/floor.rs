@@ -1,4 +1,4 @@
-//! The comparisons for captures: the floors of `plain.rs`, and other programs that are installed.
+//! The comparisons for captures: the baselines of `plain.rs`, and other programs that are installed.
 
 use super::super::table::Row;
 use anyhow::Context;
@@ -18,7 +18,7 @@ impl Plain {
             .args(["--edition", "2024", "-O", "-D", "warnings", source, "-o"])
             .arg(&plain)
             .status()
-            .context("rustc makes the floor")?;
+            .context("cannot build the baseline with rustc")?;
         anyhow::ensure!(made.success(), "rustc: {made}");
         Ok(Self(plain))
     }

@@ -1,4 +1,4 @@
-//! The floors of the capture figures: a separate program with only std, which `floor.rs` compiles with `rustc`.
+//! The baselines of the capture figures: a separate program with only std, which `floor.rs` compiles with `rustc`.
 //!
 //! `plain produce BYTES` writes so many bytes, in lines and blocks of 64 KiB. `plain keep FILE COMMAND…` runs a
 //! command, and copies its output to stdout and a file; `plain keep-durably` syncs the file at the end.

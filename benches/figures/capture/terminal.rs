@@ -1,7 +1,7 @@
-//! 32 MiB from a pseudo terminal, to our own terminal and to the session.
+//! 32 MiB from a pseudoterminal, to our own terminal and to the session.
 //!
 //! Each subject gets a terminal whose other end a thread of this program drains, 64 KiB at a time. The raw reader
-//! does what ours must do as well: it makes the terminal raw, runs the command in its own pseudo terminal,
+//! does what ours must do as well: it makes the terminal raw, runs the command in its own pseudoterminal,
 //! and shows what it reads from that and writes it to a file.
 
 use super::super::home::Home;
@@ -57,7 +57,7 @@ fn unbuffered() -> io::Result<File> {
     Ok(rustix::io::dup(rustix::stdio::stdout())?.into())
 }
 
-/// The floor: `command` in a pseudo terminal like ours, which is raw meanwhile.
+/// The baseline: `command` in a pseudoterminal like ours, which is raw meanwhile.
 fn raw(mut shown: Option<&mut File>, mut kept: Option<&mut File>, command: &[String]) -> anyhow::Result<()> {
     use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
     let modes = tcgetattr(rustix::stdio::stdin())?;
@@ -75,7 +75,7 @@ fn raw(mut shown: Option<&mut File>, mut kept: Option<&mut File>, command: &[Str
     drop(theirs);
     let mut ours = File::from(ours);
     let mut block = vec![0; BLOCK];
-    // At the end of a pseudo terminal, a read fails.
+    // At the end of a pseudoterminal, a read fails.
     while let Ok(read @ 1..) = ours.read(&mut block) {
         if let Some(kept) = &mut kept {
             kept.write_all(&block[..read])?;
@@ -89,7 +89,7 @@ fn raw(mut shown: Option<&mut File>, mut kept: Option<&mut File>, command: &[Str
     Ok(())
 }
 
-/// A new pseudo terminal, and the path of its other end.
+/// A new pseudoterminal, and the path of its other end.
 fn open() -> anyhow::Result<(OwnedFd, PathBuf)> {
     let ours = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     rustix::pty::grantpt(&ours)?;

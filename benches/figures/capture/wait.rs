@@ -47,7 +47,7 @@ pub(super) fn add(table: &mut Table, what: &str, floor: &[f64], seen: &[f64]) {
     }
 }
 
-/// The floor: a thread that sleeps in a read of an inotify instance, and then reads the file.
+/// The baseline: a thread that sleeps in a read of an inotify instance, and then reads the file.
 pub(super) fn by_inotify(home: &Home) -> anyhow::Result<Vec<f64>> {
     let path = home.path().join("grows");
     let mut grows = File::create(&path)?;

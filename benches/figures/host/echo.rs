@@ -1,4 +1,4 @@
-//! The floor of a request and its response: a child that writes what it reads.
+//! The baseline of a request and its response: a child that writes what it reads.
 
 use anyhow::Context;
 use std::io::{self, Read, Write};

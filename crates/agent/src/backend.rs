@@ -56,7 +56,7 @@ pub fn translate(backend: &Backend, tool: String, input: Value) -> Result<Transl
     }
 }
 
-/// Whether a `backend` calls a hook that says `allow` a failure: there, a hook that says nothing allows the call.
+/// Whether `backend` treats a hook that says `allow` as failed: there, a hook that says nothing allows the call.
 #[must_use]
 pub fn allows_by_silence(backend: &Backend) -> bool {
     *backend == Backend::Codex
@@ -83,7 +83,7 @@ pub fn login_problem(backend: &Backend, places: &Places<'_>) -> Option<Failure> 
     ))
 }
 
-/// The program's name, and how the versions begin that murmur was tested with.
+/// The program's name, and the prefix of the versions that murmur was tested with.
 #[must_use]
 pub fn tested(backend: &Backend) -> Option<(&'static str, &'static str)> {
     match backend {

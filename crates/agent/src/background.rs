@@ -24,7 +24,7 @@ struct Open {
 }
 
 impl Background {
-    /// Takes in one of the agent's events. Returns whether the number of background tasks changed.
+    /// Processes one of the agent's events. Returns whether the number of background tasks changed.
     pub fn observe(&mut self, event: &Event<'_>) -> bool {
         let before = self.count();
         match event {

@@ -16,7 +16,7 @@ mod start;
 /// In every line that ends a turn.
 pub(super) const END_OF_TURN: &[u8] = br#""result""#;
 
-/// The versions that murmur was tested with: how they begin.
+/// The prefix of the versions that murmur was tested with.
 pub(super) const TESTED: &str = "2.1.";
 
 pub(super) use account::account;

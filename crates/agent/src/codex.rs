@@ -18,7 +18,7 @@ mod thread;
 /// In every line that ends a turn.
 pub(super) const END_OF_TURN: &[u8] = br#""turn/completed""#;
 
-/// The versions that murmur was tested with: how they begin.
+/// The prefix of the versions that murmur was tested with.
 pub(super) const TESTED: &str = "0.169.";
 
 pub(super) use account::account;

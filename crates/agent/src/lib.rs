@@ -10,7 +10,7 @@
 //! - `invocation`: the program, its arguments, environment and working folder
 //! - `settings`: the settings that make Claude Code call murmur's hooks
 //! - `dialog`: what murmur writes to an agent's stdin
-//! - `start`: what every backend needs to start an agent, and what it makes of it
+//! - `start`: what every backend needs to start an agent, and the prepared agent that it returns
 //! - `claude`: Claude Code: its stream-json → events
 //! - `codex`: Codex: the JSON-RPC of its app-server → events
 //! - `acp`: programs that speak the Agent Client Protocol: its messages → events

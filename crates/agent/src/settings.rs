@@ -41,7 +41,7 @@ pub const HEARTBEAT_VARIABLE: &str = "MURMUR_HEARTBEAT";
 /// The variable with the programs of the user's gates, one absolute path per line, if there are any.
 pub const GATES_VARIABLE: &str = "MURMUR_GATES";
 
-/// The variable in which the hooks of another backend than Claude Code name it.
+/// The variable with the backend, in the hooks of backends other than Claude Code.
 pub const BACKEND_VARIABLE: &str = "MURMUR_BACKEND";
 /// The variable with the deny list, as a JSON list of patterns, for backends that don't have one.
 pub const DENY_VARIABLE: &str = "MURMUR_DENY";
@@ -179,7 +179,7 @@ pub struct GuardedAgent<'a> {
     pub beat: Option<&'a BeatOf>,
     /// Patterns that Claude Code itself should allow.
     pub allow: &'a [String],
-    /// Programs that the user has run before or after it, without a guard.
+    /// The programs of the user's gates, which run before or after it, without a guard.
     pub gates: &'a [PathBuf],
 }
 

@@ -1,4 +1,4 @@
-//! What every backend needs to start an agent, and what it makes of it.
+//! What every backend needs to start an agent, and the prepared agent that it returns.
 
 use super::dialog::Conversation;
 use super::invocation::Invocation;

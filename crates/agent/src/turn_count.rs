@@ -22,7 +22,7 @@ pub struct TurnCount {
 const CALLS: usize = 256;
 
 impl TurnCount {
-    /// Takes in the next event. The result of a turn returns the number of its responses, unless there was none.
+    /// Processes the next event. For the result of a turn, returns the number of its responses, unless there was none.
     pub fn see(&mut self, event: &Event<'_>) -> Option<u64> {
         match event {
             // A resumed agent may have repeated its conversation.

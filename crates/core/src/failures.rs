@@ -1,6 +1,6 @@
 //! Failures in a row of a heartbeat: when to retry, and when to run less often. Pure.
 //!
-//! [`after`] takes in the end of a beat, and [`slowed_until`] is when a heartbeat that keeps failing runs next.
+//! [`after`] processes the end of a beat, and [`slowed_until`] is when a heartbeat that keeps failing runs next.
 
 use crate::config::on_failure::{Breaker, OnFailure, Retry};
 use crate::config::timing::Schedule;
@@ -13,7 +13,7 @@ mod tests;
 /// The longest time between two runs of a heartbeat that keeps failing.
 const LONGEST: SignedDuration = SignedDuration::from_hours(24);
 
-/// What doubles for a heartbeat that only changes of files start.
+/// The time that doubles for a heartbeat that only file changes start.
 const TRIGGER_GAP: SignedDuration = SignedDuration::from_mins(5);
 
 /// Whether the API's answer to a failed call shows that a retry may help: it was overloaded, had an error, took too long or
@@ -56,7 +56,7 @@ pub enum BeatEnd {
     Neither,
 }
 
-/// The streak after a beat that started and ended then; `None` if there is none.
+/// The streak after a beat with this end and these times; `None` if there is none.
 #[must_use]
 pub fn after(
     before: Option<&Streak>,

@@ -86,7 +86,7 @@ pub fn choose(
 /// A heartbeat's id is a path, whose beginning is another folder, so it must be whole.
 ///
 /// # Errors
-/// If it is more than one of them, or the last of none.
+/// If several candidates match, or if it is `last` and there are none.
 pub fn find(
     kind: Kind,
     typed: &str,
@@ -137,7 +137,7 @@ pub fn find(
     }
 }
 
-/// The error for a name that nothing has, with the nearest one that something has.
+/// The error for an unknown name, with the nearest known one.
 #[must_use]
 pub fn unknown(kind: Kind, typed: &str, candidates: &[Candidate]) -> Failure {
     let known: Vec<&str> = candidates

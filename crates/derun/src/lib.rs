@@ -9,7 +9,7 @@
 //! number of channels. README.md describes the files.
 //!
 //! [`mcp`] serves captured sessions over the Model Context Protocol. [`cli`] is derun's command line, which murmur's
-//! `run`, `mcp`, `sessions` and `show` share; on Windows there is only derun.
+//! `capture` and `mcp` share; on Windows there is only derun.
 
 pub mod cli;
 pub mod id;

@@ -88,7 +88,7 @@ impl Caller {
         if peer.is_there() { Ok(hosts.first().copied()) } else { Err(UnknownOwner) }
     }
 
-    /// The current standing of the process. On systems other than Linux, everyone counts as a person.
+    /// What the process may act as now. On systems other than Linux, everyone counts as a person.
     #[must_use]
     pub fn standing(&self) -> CallerRole {
         let Some(peer) = &self.peer else { return CallerRole::Unknown };

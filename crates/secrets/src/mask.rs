@@ -1,6 +1,6 @@
 //! Masks the secrets in text that is written for people.
 //!
-//! Masks rather too much than too little: unlike a recording, this text is never replayed.
+//! Masks too much rather than too little: unlike a recording, this text is never replayed.
 
 use super::REMOVED;
 use super::scan::{Level, findings};

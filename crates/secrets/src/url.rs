@@ -53,7 +53,7 @@ pub(super) fn find(text: &Text<'_>, at: usize) -> Option<Finding> {
             && memchr::memmem::find(&text.bytes[colon..colon + length], b"://").is_none();
         return is_login.then(|| finding(colon, colon + length))?;
     };
-    // The last `@` before white space counts if the one before the path is part of the password: `p@ss/w0rd@host`.
+    // The last `@` before whitespace counts if the one before the path is part of the password: `p@ss/w0rd@host`.
     let end = start + length;
     let further = if colon.is_some_and(|colon| colon < sign) && text.get(end) == Some(b'/') {
         let host = &authority[sign + 1..];

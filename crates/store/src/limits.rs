@@ -86,7 +86,7 @@ const REJECTED: &str = "rejected";
 pub struct Reports(Vec<RateLimit>);
 
 impl Reports {
-    /// Takes in a report. The last one of each limit counts.
+    /// Processes a report. The last one of each limit counts.
     fn add(&mut self, limit: &RateLimit) {
         match self.0.iter_mut().find(|known| known.window == limit.window) {
             Some(known) => *known = limit.clone(),
@@ -94,7 +94,7 @@ impl Reports {
         }
     }
 
-    /// Takes in an event of the agent; returns whether it says something of usage limits. Errors count where no report came
+    /// Processes an event of the agent; returns whether it is about usage limits. Errors count where no report came
     /// before them.
     pub fn observe(&mut self, event: &Event<'_>, now: Timestamp) -> bool {
         match event {
@@ -111,7 +111,7 @@ impl Reports {
         true
     }
 
-    /// Takes in the text of an error.
+    /// Processes the text of an error.
     fn read_error(&mut self, text: &str, now: Timestamp) -> bool {
         if usage_limit::is_other_limit(text) {
             let before = self.0.len();

@@ -1,4 +1,4 @@
-//! Returning memory to the system that was needed only at startup.
+//! Returning memory that was needed only at startup to the system.
 //!
 //! Measured with the release build on Linux, idle (resident; of it private and dirty; proportional set size, in kB):
 //!

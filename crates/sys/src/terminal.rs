@@ -1,4 +1,4 @@
-//! Terminals: our own, and a pseudo terminal for a command.
+//! Terminals: our own, and a pseudoterminal for a command.
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{Mode, OFlags};
@@ -92,7 +92,7 @@ pub fn size() -> io::Result<Winsize> {
     Ok(rustix::termios::tcgetwinsize(rustix::stdio::stdout())?)
 }
 
-/// Both ends of a pseudo terminal.
+/// Both ends of a pseudoterminal.
 #[derive(Debug)]
 pub struct Pseudo {
     /// Our end.
@@ -108,7 +108,7 @@ const CLOSED_ON_EXEC: OpenptFlags = OpenptFlags::CLOEXEC;
 const CLOSED_ON_EXEC: OpenptFlags = OpenptFlags::empty();
 
 impl Pseudo {
-    /// Opens a pseudo terminal with the settings of `outer`.
+    /// Opens a pseudoterminal with the settings of `outer`.
     pub fn open(outer: &OuterTerminal) -> io::Result<Self> {
         let ours = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | CLOSED_ON_EXEC)?;
         #[cfg(not(target_os = "linux"))]
@@ -140,7 +140,7 @@ impl Pseudo {
     }
 }
 
-/// Copies the size of our terminal to the pseudo terminal `ours`.
+/// Copies the size of our terminal to the pseudoterminal `ours`.
 pub fn resize(ours: impl AsFd) {
     if let Ok(size) = size() {
         let _gone = rustix::termios::tcsetwinsize(ours, size);

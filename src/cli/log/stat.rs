@@ -90,7 +90,7 @@ fn table(
         let strip: String = last.iter().map(|entry| mark(entry, style)).collect();
         writeln!(out, "{}", line(row, &strip))?;
     }
-    writeln!(out, "\n. ok  ! attention  E error  L limited  s skipped  x stopped")
+    writeln!(out, "\n. ok  ! attention  E error  L limited  - skipped  s stopped")
 }
 
 fn row((workspace, name): &(String, Option<String>), mut sum: Sum) -> ([String; 4], Vec<Entry>) {
@@ -112,8 +112,8 @@ fn mark(entry: &Entry, style: Style) -> String {
         "attention" => "!",
         "error" => "E",
         "limited" => "L",
-        "skipped" => "s",
-        _ => "x",
+        "skipped" => "-",
+        _ => "s",
     };
     style.painted_as(entry, letter)
 }

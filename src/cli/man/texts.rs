@@ -37,7 +37,7 @@ const MURMUR: &[Section] = &[
                 "XDG_CONFIG_HOME",
                 "The folder that contains murmur/config.toml and your rules. Default: ~/.config.",
             ),
-            ("MURMUR_PROJECT", "The project whose rules murmur permission uses."),
+            ("MURMUR_PROJECT", "The project whose rules murmur rules shows."),
             (
                 "PATH",
                 "Where murmur beat looks for claude. The daemon uses the PATH of your login shell instead.",

@@ -167,7 +167,7 @@ fn by(by: &By, policy: &Policy) -> String {
             "plan mode, which only hosted agents have".to_owned()
         }
         By::Default(setting) if setting == murmur_core::permit::deny_list::SETTING => {
-            "permissions: Claude Code's own deny list".to_owned()
+            "permissions: murmur's deny list".to_owned()
         }
         By::Default(setting) => format!("[{setting}] in permissions.toml"),
         By::Person => "a person".to_owned(),

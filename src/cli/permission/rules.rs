@@ -50,7 +50,7 @@ pub(super) fn run(args: &PermissionRules, env: &UserEnv) -> anyhow::Result<ExitC
     if !denied.is_empty() {
         let heartbeat = heartbeat.as_ref().map(|heartbeat| heartbeat.id.as_str()).unwrap_or_default();
         let denied = plain_line(&denied.join(", "));
-        writeln!(out, "Claude Code's own deny list for a beat of {}: {denied}", plain_line(heartbeat))?;
+        writeln!(out, "added to murmur's deny list for a beat of {}: {denied}", plain_line(heartbeat))?;
     }
     writeln!(out, "a manager may run: {}", plain_line(&manager.join(", ")))?;
     Ok(ExitCode::SUCCESS)

@@ -134,17 +134,14 @@ pub enum AnswerError {
     /// There is no request with that id.
     #[error("no request {0}")]
     Unknown(RequestId),
-    /// The request is about another input than the one that was answered.
-    #[error("request {0} is about another call than the one that was answered")]
+    /// The request is about a different input than the one that was answered.
+    #[error("request {0} is about a different call than the one that was answered")]
     Changed(RequestId),
 }
 
 impl Hinted for AnswerError {
     fn hint(&self) -> Option<String> {
-        Some(match self {
-            Self::Over { .. } | Self::Changed(..) => "see: murmur permission list".to_owned(),
-            Self::Unknown(..) => "see: murmur permission list, murmur question list".to_owned(),
-        })
+        Some("see: murmur inbox".to_owned())
     }
 }
 

@@ -72,7 +72,7 @@ fn a_foreground_daemon_is_not_restarted() {
     let daemon = env.daemon();
     assert_snapshot!(env.run(["restart"]), @"
     | error: murmur (PID [PID]) runs in the foreground
-    | hint: stop it without its agents, then start it again: murmur stop --leave-agents
+    | hint: run: murmur stop --leave-agents, then start it again
     [exit 1]
     ");
     assert_eq!(ping(&env)["pid"], daemon.pid());
@@ -89,7 +89,7 @@ fn a_hanging_daemon_is_killed_only_with_force() {
     for (word, run) in runs {
         let shown = crate::env::show(&run.wait_with_output().unwrap());
         let expected = format!(
-            "| error: murmur (PID {}) does not answer: no answer within 5s\n| hint: kill it without its agents: \
+            "| error: murmur (PID {}) does not answer: no answer within 5s\n| hint: kill only the daemon: \
              murmur {word} --force\n[exit 1]",
             daemon.pid()
         );
@@ -137,7 +137,7 @@ fn a_hanging_daemon_does_not_block_stop() {
     let daemon = env.daemon();
     kill(daemon.pid(), Signal::STOP);
     let expected = format!(
-        "| error: murmur (PID {}) does not answer\n| hint: kill it without its agents: murmur stop --force\n[exit 1]",
+        "| error: murmur (PID {}) does not answer\n| hint: kill only the daemon: murmur stop --force\n[exit 1]",
         daemon.pid()
     );
     assert_eq!(env.run(["stop"]), expected);

@@ -119,14 +119,14 @@ fn the_sums_of_each_heartbeat_are_shown() {
     site              2 [S]        .E
     site::nightly     1  1m 30s        .
 
-    . ok  ! attention  E error  L limited  s skipped  x stopped
+    . ok  ! attention  E error  L limited  - skipped  s stopped
     [exit 0]
     ");
     assert_snapshot!(env.run(["log", "--stat", "--name", "nightly"]), @"
     HEARTBEAT      RUNS  MEDIAN  COST  LAST OUTCOMES
     site::nightly     1  1m 30s        .
 
-    . ok  ! attention  E error  L limited  s skipped  x stopped
+    . ok  ! attention  E error  L limited  - skipped  s stopped
     [exit 0]
     ");
     assert_snapshot!(env.run(["log", "--stat", "--until", "2025-01-01"]), @"

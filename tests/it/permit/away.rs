@@ -178,10 +178,7 @@ fn followers_of_a_waiting_agent_learn_that_the_daemon_has_ended() {
     let mut child = env.murmur(["attach", "pusher", "--from", "0"]).start();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     let waits = lines.find(|line| line.starts_with("[waiting] ")).unwrap();
-    assert_eq!(
-        waits,
-        format!("[waiting] for your approval of Bash (request {id}); run: murmur permission list")
-    );
+    assert_eq!(waits, format!("[waiting] for your approval of Bash (request {id}); run: murmur inbox"));
     leave(&env, daemon);
     let told = format!("[waiting] the daemon has ended; to answer request {id}, run: murmur start");
     assert_eq!(lines.next(), Some(told));

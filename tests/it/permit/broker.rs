@@ -160,16 +160,16 @@ fn the_first_answer_wins_and_others_are_errors() {
     assert!(said.windows(2).all(|pair| pair[0] == pair[1]), "{said:?}");
     assert_snapshot!(said[0], @"
     error: request [ID] was already answered
-    hint: see: murmur permission list
+    hint: see: murmur inbox
     ");
     assert_snapshot!(env.run(["permission", "respond", "00000000", "allow"]), @"
     | error: no request 00000000
-    | hint: see: murmur permission list, murmur question list
+    | hint: see: murmur inbox
     [exit 1]
     ");
     assert_snapshot!(env.run(["permission", "respond", "../x", "allow"]), @r#"
     | error: "../x" is not the id of a request
-    | hint: see: murmur permission list, murmur question list
+    | hint: see: murmur inbox
     [exit 1]
     "#);
     daemon.stop();
@@ -195,7 +195,7 @@ fn a_call_that_nobody_answers_in_time_is_denied_and_no_longer_listed() {
     let late = env.run(["permission", "respond", &id, "allow"]).replace(&id, "[ID]");
     assert_snapshot!(late, @"
     | error: request [ID] has expired
-    | hint: see: murmur permission list
+    | hint: see: murmur inbox
     [exit 1]
     ");
     daemon.stop();
@@ -216,7 +216,7 @@ fn a_dead_agents_request_is_closed() {
     let late = env.run(["permission", "respond", &id, "allow"]).replace(&id, "[ID]");
     assert_snapshot!(late, @"
     | error: request [ID] is closed: its agent has ended
-    | hint: see: murmur permission list
+    | hint: see: murmur inbox
     [exit 1]
     ");
     daemon.stop();

@@ -127,7 +127,7 @@ fn a_beat_resumes_with_its_answer_after_a_killed_daemon() {
     ");
     assert_snapshot!(put_off.respond(&["deny"]).replace(&put_off.id, "[REQUEST]"), @"
     | error: request [REQUEST] was already answered
-    | hint: see: murmur permission list
+    | hint: see: murmur inbox
     [exit 1]
     ");
     let line = events.until("beat_ended");

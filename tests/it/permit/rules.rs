@@ -54,7 +54,7 @@ fn permission_check_agrees_with_a_beat() {
     let at = |words: &[&str]| env.murmur(["permission"].iter().chain(words)).at(&site.0).run();
     assert_snapshot!(at(&["check", "Bash(curl x)"]), @r#"
     deny: "Bash(curl:*)" in the deny list forbids it; continue without it
-      by permissions: Claude Code's own deny list
+      by permissions: murmur's deny list
       for a beat of [ENV]/site, project site
     [exit 0]
     "#);
@@ -68,7 +68,7 @@ fn permission_check_agrees_with_a_beat() {
     [ENV]/data/projects/site@[DIGITS]/permissions.toml does not exist; see docs/reference/permissions.md and permissions.toml.default
     [ENV]/data/config/permissions.toml:1  1. allow  Bash  git push
     [ENV]/data/config/permissions.toml:5  2. deny   Bash  git pull
-    Claude Code's own deny list for a beat of [ENV]/site: Bash(curl:*), Bash(git log)
+    added to murmur's deny list for a beat of [ENV]/site: Bash(curl:*), Bash(git log)
     a manager may run: murmur:*
     [exit 0]
     ");

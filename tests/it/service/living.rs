@@ -86,7 +86,7 @@ fn an_unreachable_service_manager_is_reported_before_anything_is_stopped() {
     // It is unknown who manages it, but somebody does.
     assert_snapshot!(env.run(["restart"]), @"
     | error: murmur (PID [PID]) runs in the foreground
-    | hint: stop it without its agents, then start it again: murmur stop --leave-agents
+    | hint: run: murmur stop --leave-agents, then start it again
     [exit 1]
     ");
     assert_eq!(ping(&env)["pid"], pid);

@@ -25,7 +25,7 @@ fn wanted(folder: &str) -> Wanted {
     Wanted::of(&HookProgram::at(format!("{folder}/murmur-hook").into())).unwrap()
 }
 
-/// JSON with its own white space.
+/// JSON with its own whitespace.
 #[derive(Debug, Clone)]
 enum Json {
     Leaf(String),
@@ -43,7 +43,7 @@ struct Layout {
     pad: &'static str,
     /// Objects and arrays deeper than this are on one line.
     depth: usize,
-    /// Which places have odd white space, in order.
+    /// Which places have odd whitespace, in order.
     odd: Vec<bool>,
 }
 
@@ -227,7 +227,7 @@ fn has_all_and_ours(before: &Value, after: &Value, folder: &str) -> Result<(), T
     Ok(())
 }
 
-/// Whether every byte of `one` except white space is in `other`, in this order.
+/// Whether every byte of `one` except whitespace is in `other`, in this order.
 fn is_within(one: &str, other: &str) -> bool {
     let mut rest = other.bytes();
     one.bytes().filter(|byte| !byte.is_ascii_whitespace()).all(|byte| rest.any(|found| found == byte))

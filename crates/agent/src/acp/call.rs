@@ -59,7 +59,7 @@ const PATHS: [&str; 7] =
     ["file_path", "filePath", "filepath", "notebook_path", "path", "absolute_path", "dir_path"];
 
 impl Call {
-    /// Reads a call from what was said about it. What comes first in `said` counts before the rest.
+    /// Reads a call from what was said about it. Earlier parts of `said` take precedence.
     pub(super) fn read(said: &[&Fields]) -> Self {
         let said = Said(said);
         if let Some((tool, input)) = said.mcp() {

@@ -23,7 +23,7 @@ impl<'a> Scanner<'a> {
         Self { text, at: 0 }
     }
 
-    /// Whether only white space is left.
+    /// Whether only whitespace is left.
     pub(super) fn is_at_end(&mut self) -> bool {
         self.peek().is_none()
     }

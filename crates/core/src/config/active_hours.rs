@@ -22,7 +22,7 @@ struct Week {
     text: Box<str>,
     /// Whether each day, from Monday on, has the spans.
     days: [bool; 7],
-    /// The times of a day; none are the whole day.
+    /// The times of a day; empty means the whole day.
     spans: Box<[Span]>,
     /// The zone that is written, or the default.
     zone: Option<TimeZone>,
@@ -72,7 +72,7 @@ impl ActiveHours {
     /// The first moment at or after `at` outside of these hours; the last one of the calendar if there is none soon.
     #[must_use]
     pub fn until(&self, mut at: Timestamp) -> Timestamp {
-        // Each step passes one span; so many that follow each other without a gap have no end.
+        // Each step passes one span. If this many follow each other without a gap, the hours never end.
         for _ in 0..64 {
             match self.0.iter().filter_map(|week| week.end(at)).max() {
                 Some(end) => at = end,

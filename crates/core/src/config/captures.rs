@@ -15,7 +15,7 @@ pub struct Captures {
     pub keep_failed: Interval,
     /// How large all together may become.
     pub max: Size,
-    /// How large one may become: of more output, it has the beginning and the end.
+    /// How large one may become; a larger one keeps only its beginning and end.
     pub max_per_run: Size,
 }
 

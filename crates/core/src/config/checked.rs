@@ -8,7 +8,7 @@ use sys::error::Failure;
 
 /// A type with rules of its own.
 pub(super) trait Check: Sized {
-    /// What is written. Few types of it, since each is compiled for every file format.
+    /// The type as written. Use few different ones, since each is compiled for every file format.
     type Raw: DeserializeOwned;
 
     /// Applies the type's rules.

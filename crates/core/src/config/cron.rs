@@ -82,7 +82,7 @@ impl Cron {
     /// The shortest time between two of its runs, ignoring clock changes.
     #[must_use]
     pub fn shortest_gap(&self) -> SignedDuration {
-        // All days have the same times, and rare runs come within the first year or never.
+        // Looking at some runs is enough: all days have the same times, and rare runs come in the first year or never.
         let mut runs = std::iter::successors(Some(Timestamp::UNIX_EPOCH), |run| {
             walk::next_after(&self.pattern, &TimeZone::UTC, *run)
         });

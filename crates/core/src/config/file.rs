@@ -123,7 +123,7 @@ impl File {
         bytes.map_or_else(|| Ok(Self::empty()), |bytes| Self::parse(bytes, path, crons))
     }
 
-    /// Parses the bytes of a file; `path` is for messages. A file with only white space is an error: a torn write leaves one.
+    /// Parses the bytes of a file; `path` is for messages. A file with only whitespace is an error: a torn write leaves one.
     ///
     /// Fails unless the text is a JSON object in UTF-8, `workspaces` is an array, and `maxConcurrent` is a number of at least
     /// 1. Also fails on rules at the top level, where they would have no effect, and on misspelled limits.

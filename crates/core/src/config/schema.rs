@@ -61,7 +61,7 @@ pub(super) struct WorkspaceEntry {
     /// The time zone of `cron`, an IANA name. Default: the system's.
     #[schemars(example = "Europe/Berlin")]
     pub(super) tz: Option<String>,
-    /// How many turns a beat may take in total, including those that the agent starts by itself after its answer.
+    /// How many replies of the model a beat may take, including those in turns that the agent starts by itself.
     #[schemars(default = "default_max_turns")]
     pub(super) max_turns: Option<NonZeroU32>,
     /// How long a beat may take before it is stopped. Time spent waiting for a person doesn't count.
@@ -97,7 +97,7 @@ pub(super) struct WorkspaceEntry {
     pub(super) last_run: Option<Moment>,
     /// When its named heartbeats last ran, by name, each an RFC 3339 time. Written by murmur.
     pub(super) last_runs: Option<BTreeMap<String, Option<Moment>>>,
-    /// The share of each usage limit to leave unused: no beat starts above it. Default: the `reserve` for all workspaces.
+    /// The share of each usage limit to leave unused: no beat starts once less is left. Default: the `reserve` for all workspaces.
     pub(super) reserve: Option<Reserve>,
     /// What happens to a beat that a usage limit stopped. Default: resume.
     pub(super) on_limit: Option<Word<OnLimit>>,

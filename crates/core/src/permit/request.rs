@@ -82,7 +82,7 @@ pub struct InvalidRequestId(String);
 
 impl Hinted for InvalidRequestId {
     fn hint(&self) -> Option<String> {
-        Some("see: murmur permission list, murmur question list".to_owned())
+        Some("see: murmur inbox".to_owned())
     }
 }
 

@@ -19,7 +19,7 @@ const GRACE: SignedDuration = SignedDuration::from_secs(60);
 /// How many runs to look at for one within active hours. Each is on another day or in another span of one.
 const MOST: usize = 1000;
 
-/// What becomes of a run whose time has come.
+/// What happens to a run whose time has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartDecision {
     /// It starts as soon as it can.
@@ -32,9 +32,9 @@ pub enum StartDecision {
     Skip(Timestamp),
 }
 
-/// How much later than others a heartbeat runs: less than `jitter`, and always the same for an id. A cron expression's times are
-/// all later by it. An interval stays as long as it is: only runs that many heartbeats would start at the same time are later, which
-/// are first runs, missed ones, and those at the start of active hours.
+/// A heartbeat's delay: less than `jitter`, and always the same for an id. It applies to all times of a cron expression. An
+/// interval isn't lengthened: the delay only applies to runs that many heartbeats would start at the same time, which are first
+/// runs, missed ones, and those at the start of active hours.
 #[must_use]
 pub fn offset(jitter: Interval, id: &HeartbeatId) -> SignedDuration {
     // FNV-1a, with the mixer of SplitMix64. It must never change: every heartbeat would run at another time.
@@ -69,7 +69,7 @@ pub fn planned(
                 let time = cron.next_after(after)?;
                 let opens = options.from(time)?;
                 if opens == time {
-                    // Jitter does not lead out of active hours.
+                    // Jitter does not move a run out of active hours.
                     let later = time.checked_add(offset).ok();
                     let run = later.filter(|later| options.from(*later) == Some(*later)).unwrap_or(time);
                     if run > anchor {
@@ -111,7 +111,7 @@ pub fn judge(
         Some(at) if at > now => StartDecision::Wait(Some(at)),
         None => StartDecision::Wait(None),
         Some(_) if is_first && is_missed && matches!(schedule, Schedule::Every(_)) && !offset.is_zero() => {
-            // Jitter does not lead out of active hours.
+            // Jitter does not move a run out of active hours.
             let later = now.checked_add(offset).ok().filter(|later| options.from(*later) == Some(*later));
             later.map_or(StartDecision::Start, StartDecision::Later)
         }

@@ -1,6 +1,6 @@
 //! One line of the journal, narrowed to what it says about usage.
 //!
-//! Lines as murmur writes them are read by a scan that skips everything else. Whatever the scan doesn't surely understand
+//! Lines as murmur writes them are read by a scan that skips everything else. Whatever the scan might misread
 //! is read by serde, so that both accept the same lines.
 
 mod cursor;

@@ -21,7 +21,7 @@ Examples:
   claude mcp add derun -- derun mcp
   derun mcp --print-config       print the entry for other clients";
 
-/// derun's own command line: `murmur run` and `murmur mcp` under the name of spec 4.
+/// derun's own command line: `murmur capture run` and `murmur mcp` under the name of spec 4.
 #[derive(Debug, Parser)]
 #[command(
     name = "derun",
@@ -108,8 +108,8 @@ with 126 if it cannot be run.
 Examples:
   murmur capture run -- make test
   murmur capture run --session-id nightly --retention 7d -- ./build.sh
-  murmur capture list                list commands that were run
-  murmur capture show nightly            print the output of one")]
+  murmur capture list            list commands that were run
+  murmur capture show nightly    print the output of one")]
 pub struct Run {
     /// Session ID, such as nightly [default: a new ULID]
     #[arg(long, value_name = "ID")]

@@ -1,4 +1,4 @@
-//! `murmur run`, `derun run`: runs a command transparently and captures every byte of its output.
+//! `murmur capture run`, `derun run`: runs a command transparently and captures every byte of its output.
 
 use super::args::Run;
 use super::captures;

@@ -1,7 +1,7 @@
 //! The reserve, `journal.reserve`: disk space allocated in advance, for lines that don't fit into the journal.
 //!
 //! Any process may put lines into it or move them to the journal, holding the file's lock. The space between lines is
-//! filled with white space, and a line never moves.
+//! filled with whitespace, and a line never moves.
 
 use super::entry::Entry;
 use super::spares::share;
@@ -162,7 +162,7 @@ fn entries(text: &[u8]) -> impl Iterator<Item = Entry> {
     text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }
 
-/// Where `size` bytes of white space begin.
+/// Where `size` bytes of whitespace begin.
 fn gap(text: &[u8], size: usize) -> Option<usize> {
     let mut start = 0;
     while start + size <= text.len() {

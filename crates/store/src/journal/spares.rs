@@ -9,10 +9,10 @@ use sys::process_lock::{Durability, ProcessLock, SPARE_SIZE};
 /// How many to keep, unless the disk is tiny.
 const COUNT: u64 = 8;
 
-/// The spares, and likewise the reserve, may take one part in this many of the disk.
+/// The divisor of the disk size for the maximum size of the spares, and likewise of the reserve.
 const SHARE: u64 = 16;
 
-/// How many of `most` bytes may be taken of the disk with `folder`; at least one block.
+/// How many of `most` bytes may be used on the disk with `folder`; at least one block.
 pub(super) fn share(folder: &Path, most: u64) -> u64 {
     let size = rustix::fs::statvfs(folder).map_or(0, |found| found.f_blocks.saturating_mul(found.f_frsize));
     let block = SPARE_SIZE as u64;

@@ -55,8 +55,8 @@ impl Seen {
     }
 }
 
-/// Adds the counts of a run that ended `now`. If another one is being added at this moment, these are not: they come again
-/// with the next run.
+/// Adds the counts of a run that ended `now`. If another process is adding some at this moment, these are skipped: the
+/// next run has them too.
 pub fn record(
     dir: &DataDir,
     backend: &str,

@@ -1,4 +1,4 @@
-//! Describes a tool call: in come the tool and its input as JSON, out goes one short line such as the command, path or
+//! Describes a tool call: takes the tool and its input as JSON, returns one short line such as the command, path or
 //! pattern (spec 2's `last_action`).
 
 use super::ACTION;

@@ -25,8 +25,8 @@ pub struct Found {
     pub pulse: Pulse,
 }
 
-/// Reads the pulse at `path`, if there is one. A time after the file's is replaced with that, or it would stay the newest
-/// forever.
+/// Reads the pulse at `path`, if there is one. A time later than the file's own is replaced with that; otherwise
+/// the pulse would stay the newest forever.
 #[must_use]
 pub fn read(path: &Path) -> Option<Found> {
     let stem = path.file_stem()?;

@@ -11,7 +11,7 @@ use std::time::Duration;
 pub enum Health {
     /// It did something recently.
     Active,
-    /// It waits for a message, for any length of time.
+    /// It has been waiting for a message for a while.
     Idle,
     /// It is working but has been quiet for a while.
     Stale,

@@ -64,7 +64,7 @@ pub fn put(dir: &DataDir, mut pulse: Pulse) -> Result<(), WriteError> {
     written.and(appended).and(cut)
 }
 
-/// Marks the session of `agent` as exited, unless it is: a killed one runs no hook.
+/// Marks the session of `agent` as exited, unless it already is: a killed agent runs no hook.
 pub fn put_over(dir: &DataDir, agent: &str) -> Result<(), WriteError> {
     match folder::read(&dir.pulse(agent)) {
         Some(found) if found.pulse.state != State::Exited => {

@@ -1,4 +1,4 @@
-//! A pseudo console and the process in it.
+//! A pseudoconsole and the process in it.
 
 use super::spawn::{CommandLine, NotStarted};
 use super::terminal::Size;
@@ -21,7 +21,7 @@ type Create = unsafe extern "system" fn(COORD, HANDLE, HANDLE, u32, *mut HPCON) 
 type Resize = unsafe extern "system" fn(HPCON, COORD) -> HRESULT;
 type Close = unsafe extern "system" fn(HPCON);
 
-/// The functions of systems with pseudo consoles (Windows 10 1809 and later).
+/// The functions of systems with pseudoconsoles (Windows 10 1809 and later).
 #[derive(Debug, Clone, Copy)]
 struct Calls {
     create: Create,
@@ -54,7 +54,7 @@ impl Calls {
     }
 }
 
-/// A pseudo console. Closed on drop, which ends the processes in it.
+/// A pseudoconsole. Closed on drop, which ends the processes in it.
 #[derive(Debug)]
 pub struct Pseudo {
     calls: Calls,
@@ -63,7 +63,7 @@ pub struct Pseudo {
 }
 
 impl Pseudo {
-    /// Creates a pseudo console of `size` that reads input from `input` and writes terminal output to `output`.
+    /// Creates a pseudoconsole of `size` that reads input from `input` and writes terminal output to `output`.
     /// With `inherits_cursor` it first queries the cursor position and waits for the answer; otherwise it clears
     /// the screen.
     pub fn new(
@@ -128,7 +128,7 @@ impl Pseudo {
         let mut started = PROCESS_INFORMATION::default();
         // SAFETY: both strings end with a NUL, the command line is writable, and everything outlives the call. The
         // two returned handles are owned only by us.
-        #[expect(unsafe_code, reason = "std cannot start a process in a pseudo console")]
+        #[expect(unsafe_code, reason = "std cannot start a process in a pseudoconsole")]
         unsafe {
             let done = CreateProcessW(
                 file.as_ptr(),
@@ -157,7 +157,7 @@ impl Drop for Pseudo {
     }
 }
 
-/// The attribute list that assigns a process to a pseudo console.
+/// The attribute list that assigns a process to a pseudoconsole.
 struct Attributes(Vec<usize>);
 
 impl Attributes {

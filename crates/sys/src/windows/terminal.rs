@@ -61,7 +61,7 @@ impl OuterTerminal {
         let (input, output) = (mode(stdin.as_handle())?, mode(stdout.as_handle())?);
         let outer = Self { input, output, code_page };
         let escapes = ENABLE_PROCESSED_OUTPUT | ENABLE_VIRTUAL_TERMINAL_PROCESSING;
-        // The pseudo console already writes carriage returns.
+        // The pseudoconsole already writes carriage returns.
         set_mode(stdout.as_handle(), output | escapes | DISABLE_NEWLINE_AUTO_RETURN)
             .or_else(|_| set_mode(stdout.as_handle(), output | escapes))?;
         set_mode(stdin.as_handle(), ENABLE_VIRTUAL_TERMINAL_INPUT | ENABLE_WINDOW_INPUT)?;

@@ -144,7 +144,7 @@ impl Cache {
         })
     }
 
-    /// Takes over that murmur wrote `runs` into config.json and nothing else, if `before` is what was last read.
+    /// Applies `runs`, which murmur wrote into config.json without other changes, if `before` is what was last read.
     pub fn runs_written<'a>(
         &mut self,
         (before, after): (&[u8], &[u8]),

@@ -154,7 +154,7 @@ fn an_excepted_date_has_no_run() {
     assert_eq!(plan(&format!("interval: 1h\n{except}"), "2026-12-23T23:30:00Z"), "2026-12-26T00:00:00Z");
 }
 
-/// What becomes of the run that follows `last`, seen for the first time or later.
+/// What happens to the run that follows `last`, seen for the first time or later.
 fn decision(yaml: &str, last: &str, is_first: bool, now: &str) -> String {
     let (schedule, options) = read(yaml);
     let due = planned(&schedule, &options, &id(), anchor(&schedule, Some(at(last)), at(now))).unwrap();

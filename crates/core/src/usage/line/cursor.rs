@@ -1,4 +1,4 @@
-//! A position in a line of JSON without white space. Every method returns `None` for what it doesn't surely understand.
+//! A position in a line of JSON without whitespace. Every method returns `None` for what it might misread.
 //!
 //! The scanner of agents' output skips what it doesn't know and accepts more than JSON; here, serde decides on such lines.
 
