@@ -57,7 +57,7 @@ pub(super) struct Args {
     /// When to use colors: auto, always or never [default: auto]
     #[arg(long, value_name = "WHEN", hide_possible_values = true)]
     pub(super) color: Option<ColorArg>,
-    /// Print only errors, warnings and what you ask for
+    /// Print only errors, warnings and requested output
     #[arg(long, short)]
     pub(super) quiet: bool,
     #[command(subcommand)]
@@ -146,7 +146,7 @@ Runs a daemon with three workspaces in a temporary folder, which it then removes
     },
 }
 
-/// Run and list captures of commands
+/// Capture the output of commands, and show it
 #[derive(Debug, ClapArgs)]
 pub(super) struct Capture {
     #[command(subcommand)]
@@ -198,7 +198,8 @@ pub(super) enum ProgramName {
 /// Show the usage limits of your accounts
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Shows what agents last reported. While an account is on hold, the daemon starts no heartbeat that uses it.")]
+Shows what agents last reported. \
+While an account is on hold because of a limit, the daemon starts no heartbeat that uses it.")]
 pub(super) struct Limits {
     /// Print output as JSON
     #[arg(long)]
@@ -207,7 +208,8 @@ pub(super) struct Limits {
 
 /// Start the daemon
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Without file notifications, the daemon polls for changed files every 10 seconds.")]
+#[command(after_help = "\
+Where file notifications don't work, the daemon polls for changed files every 10 seconds.")]
 pub(super) struct Start {
     /// Run in the foreground and log to stderr
     #[arg(long)]
@@ -258,7 +260,7 @@ fn tick(text: &str) -> Result<Duration, Failure> {
 /// Show daemon and heartbeat status
 #[derive(Debug, ClapArgs)]
 pub(super) struct Status {
-    /// Name or ID of a heartbeat, to show with its settings [default: all]
+    /// Name or ID of a heartbeat, or its workspace folder, to show with its settings [default: all]
     #[arg(value_name = "NAME|PATH", value_hint = ValueHint::DirPath)]
     pub(super) name: Option<String>,
     /// Print output as JSON

@@ -85,6 +85,9 @@ pub(super) struct Add {
 
 /// Approve the named heartbeats of a workspace
 #[derive(Debug, ClapArgs)]
+#[command(
+    after_help = "Agents can create named heartbeats, so the daemon starts each of them only after you approve it."
+)]
 pub(super) struct Approve {
     /// Name of a heartbeat, or a workspace folder
     #[arg(value_name = "NAME|PATH", default_value = ".", value_hint = ValueHint::DirPath)]
@@ -134,7 +137,7 @@ pub(super) struct Set {
     /// Model to use
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(super) model: Option<String>,
-    /// Whether the daemon starts it
+    /// Whether the daemon starts its heartbeats
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) enabled: Option<bool>,
 }
@@ -164,7 +167,7 @@ pub(super) struct Beat {
     /// Name of a registered heartbeat, or any folder with a HEARTBEAT.md
     #[arg(value_name = "NAME|PATH", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(super) path: PathBuf,
-    /// Named heartbeat of the workspace to run
+    /// Named heartbeat to run
     #[arg(long)]
     pub(super) name: Option<String>,
     /// Show what the agent does, and record the conversation

@@ -71,7 +71,7 @@ pub(crate) struct HostSpawn {
     /// Folder to work in
     #[arg(long, value_name = "PATH", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(crate) worktree: PathBuf,
-    /// Backend of the agent: claude, codex or acp:NAME [default: that of config.toml, or claude]
+    /// Backend of the agent: claude, codex or acp:NAME [default: that of config.toml, else claude]
     #[arg(long, value_name = "BACKEND")]
     pub(crate) backend: Option<Backend>,
     /// ID of the conversation to resume
@@ -159,7 +159,7 @@ pub(crate) struct HostStop {
     version,
     arg_required_else_help = true,
     max_term_width = 100,
-    after_help = "murmur starts this program for `murmur agent start` and for every beat."
+    after_help = "murmur starts this program for `murmur agent start` and for beats of the daemon."
 )]
 pub(crate) struct HostProgram {
     /// Path to the data folder [default: $MURMUR_DIR, else ~/.murmur]

@@ -59,7 +59,7 @@ pub(crate) struct Deny {
 /// Answer an agent's questions
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Give one ANSWER per question: a label, its number, several separated by commas, or your own text (after = if it looks like a label).
+Give one ANSWER per question: a label, its number, several separated by commas, or = followed by your own text.
 Without an ANSWER, asks each question in turn, on a terminal.
 
 Examples:

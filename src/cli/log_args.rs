@@ -11,8 +11,8 @@ use std::path::PathBuf;
 /// Show the outcomes of past beats
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-WHEN is a time span such as 2h, a time such as 14:30, today, yesterday, a weekday, or a date. With --until, a day
-includes its end.
+WHEN is a time span such as 2h, a time such as 14:30, today, yesterday, a weekday, or a date.
+With a day, --until includes the whole day.
 
 Examples:
   murmur log -n 5                          show the last five beats

@@ -37,7 +37,7 @@ Examples:
   murmur rules list                                   list the rules
   murmur rules check 'Bash(git push -f)'              show who would decide on a call
   murmur rules check 'Edit(/etc/hosts)' --as hosted   check a call of a hosted agent
-  murmur rules log --name site --since 1d             show decisions on the agents of site")]
+  murmur rules log --name site --since 1d             show decisions on calls of site's agents")]
 pub(crate) struct Rules {
     #[command(subcommand)]
     pub(crate) command: RulesCommand,
@@ -56,7 +56,7 @@ pub(crate) struct RulesLog {
     /// Maximum number of decisions, or 'all'
     #[arg(short = 'n', value_name = "N", default_value = "20", value_parser = count, allow_negative_numbers = true)]
     pub(crate) count: usize,
-    /// Show only decisions on agents with this ID, project or heartbeat
+    /// Show only decisions on calls of agents with this ID, project or heartbeat
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// Show only decisions since WHEN, such as 2h, today or 2026-11-22

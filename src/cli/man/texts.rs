@@ -111,8 +111,8 @@ pub(super) fn hook() -> Command {
         .about("Answer a Claude Code hook")
         .long_about(
             "Reads the JSON object of an event from stdin and answers with one on stdout. Claude Code runs it for every tool \
-             call. murmur adds it to the settings of the agents it starts, and murmur setup hooks adds it to yours. \
-             A call is refused if anything goes wrong.",
+             call. murmur adds it to the settings of the agents it starts. murmur setup hooks adds it to yours, only for events that \
+             write a pulse. A call is refused if anything goes wrong.",
         )
         // clap's own help flag says that -h prints a summary.
         .disable_help_flag(true)
