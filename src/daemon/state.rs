@@ -125,7 +125,7 @@ impl State {
                 vec![Effect::Reload, Effect::Survey, Effect::ReadJournal, Effect::CheckFolder]
             }
             // config.json may have been fixed.
-            Event::Edited => vec![Effect::ReadEdits, Effect::RetryRuns, Effect::ReleaseMemory],
+            Event::Edited => vec![Effect::ReadEdits, Effect::RetryRuns],
             Event::HeartbeatsEdited(edited) => match self.heartbeats.edit(edited, now) {
                 true => Vec::new(),
                 false => vec![Effect::Reload],

@@ -15,7 +15,8 @@ impl State {
         self.heartbeats.set_accounts(&accounts, now);
         self.heartbeats.set_over_budget(over_budget, now);
         let warning = corrections.iter().find_map(|correction| self.set_back_warning(correction));
-        warning.map(Effect::Log).into_iter().chain(remember(corrections)).collect()
+        let warning = warning.map(Effect::Log).into_iter();
+        warning.chain(remember(corrections)).chain([Effect::ReleaseMemory]).collect()
     }
 
     /// The warning that a last run in config.json is ignored, unless it was given before.
