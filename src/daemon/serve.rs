@@ -54,7 +54,7 @@ use sys::watch::Watch;
 use sys::{clock, memory};
 use tokio::net::UnixListener;
 use tokio::sync::{mpsc, watch};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// The daemon's start parameters.
 #[derive(Debug)]
@@ -87,6 +87,8 @@ pub struct Setup {
 const LOGIN: Duration = Duration::from_secs(5);
 /// How many commands wait for the loop. When full, clients wait.
 const COMMAND_QUEUE: usize = 1;
+/// How long nothing must happen before memory is given back.
+const QUIET: Duration = Duration::from_secs(2);
 /// How long clients have to read their last answers at the end.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -160,8 +162,6 @@ struct Runner<L> {
     /// failures.json when it was last read.
     failures_read: Option<Stamp>,
     budgets: Budgets,
-    /// Whether work since the last sleep may have left memory to release.
-    is_dirty: bool,
 }
 
 impl<L: FnMut(&str)> Runner<L> {
@@ -190,6 +190,7 @@ impl<L: FnMut(&str)> Runner<L> {
             notifier: NotifierProcess::new(dir.root(), user.settings.settings(), notifier),
             beats: Watch::new(watch_paths::beats(&dir)).ok(),
             alarm: Alarm::new()?,
+            release_at: None,
             timeout_at: None,
             processes: Processes::default(),
             hosts,
@@ -211,7 +212,6 @@ impl<L: FnMut(&str)> Runner<L> {
             limits_read: None,
             failures_read: None,
             budgets: Budgets::default(),
-            is_dirty: false,
             user,
             dir,
         })
@@ -232,22 +232,31 @@ impl<L: FnMut(&str)> Runner<L> {
             if self.state.is_running() {
                 self.start_due().await?;
             }
-            if std::mem::take(&mut self.is_dirty) {
-                memory::release_file_pages();
-            }
             tokio::select! {
                 path = &mut login, if self.state.is_starting() => self.path_found(path),
                 () = &mut stop, if !is_signaled => {
                     is_signaled = true;
                     self.handle(Event::Stop(client::Beats::End));
                 }
-                Some(command) = commands.recv() => self.handle_command(command),
+                Some(command) = commands.recv() => {
+                    self.handle_command(command);
+                    self.release_later();
+                }
                 input = self.sources.next(&self.state, &self.dir, &self.write_behind) => {
-                    self.handle_input(input?);
+                    let input = input?;
+                    if !matches!(input, Input::Quiet) {
+                        self.release_later();
+                    }
+                    self.handle_input(input);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Gives back the memory of the last event or command once nothing has happened for a while.
+    fn release_later(&mut self) {
+        self.sources.release_at = Some(Instant::now() + QUIET);
     }
 
     pub(super) fn log_notifier(&mut self, started: io::Result<()>) {
@@ -291,6 +300,7 @@ impl<L: FnMut(&str)> Runner<L> {
     fn handle_input(&mut self, input: Input) {
         match input {
             Input::Event(event) => self.handle(event),
+            Input::Quiet => memory::release(),
             Input::ConfigChanged(result) => self.sources.config.schedule_reload(result),
             Input::Write(Task::Flush) => {
                 if let Some(written) = self.write_runs() {

@@ -215,7 +215,6 @@ impl State {
             Effect::ReadFailures,
             Effect::ReadBudgets,
             Effect::ScanAgents,
-            Effect::ReleaseMemory,
         ];
         let requested = requests.into_iter().map(|request| Effect::Then(Box::new(Event::Requested(request))));
         catch_up.into_iter().chain(requested).collect()

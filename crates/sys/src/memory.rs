@@ -1,4 +1,4 @@
-//! Returning memory that was needed only at startup to the system.
+//! Returning memory that a process no longer needs to the system.
 //!
 //! Measured with the release build on Linux, idle (resident; of it private and dirty; proportional set size, in kB):
 //!
@@ -7,9 +7,10 @@
 //! | host, after a turn | 11,988; 2,588; 6,805 | 10,060; 928; 5,033 | 3,688; 2,084; 2,843 | 2,540; 936; 1,630 |
 //! | daemon, 1,000 heartbeats | 13,604; 4,096; 8,186 | 13,616; 4,080; 8,444 | 9,376; 4,084; 8,405 | 9,600; 4,088; 8,503 |
 //!
-//! There is one host per agent, so it releases both. The daemon has no free memory to release.
+//! A daemon that was asked for its status has free memory, too. Both release both.
 
-/// Releases the allocator's free memory and the pages of files: see [`release_file_pages`].
+/// Releases the allocator's free memory, and drops the resident pages of the program's files. Pages that are needed again are
+/// reloaded from the page cache, so an idle process keeps a few dozen pages instead of everything that it has used.
 pub fn release() {
     release_file_pages();
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -22,10 +23,8 @@ pub fn release() {
     }
 }
 
-/// Drops the resident pages of the program's files. Pages that are needed again are reloaded from the page cache,
-/// so an idle daemon keeps a few dozen pages instead of everything its startup touched. Does nothing except on
-/// Linux.
-pub fn release_file_pages() {
+/// Does nothing except on Linux.
+fn release_file_pages() {
     #[cfg(target_os = "linux")]
     for (start, end) in file_mappings(&std::fs::read_to_string("/proc/self/smaps").unwrap_or_default()) {
         // SAFETY: the range is a whole mapping of this process that the kernel has just listed: private, backed by

@@ -120,7 +120,6 @@ impl<L: FnMut(&str)> Runner<L> {
             Effect::CheckHosts => self.sources.hosts.request_checks(),
             Effect::CheckFolder => return self.sources.folder.check().map(Event::Lost),
             Effect::StopWriting => self.write_behind.close(),
-            Effect::ReleaseMemory => self.is_dirty = true,
 
             Effect::ReportStopping => self.is_stopping.store(true, std::sync::atomic::Ordering::Relaxed),
             Effect::EndBeats => self.end_beats(),

@@ -70,7 +70,6 @@ impl<L: FnMut(&str)> Runner<L> {
 
     /// Handles an event of the stuck monitor.
     pub(super) fn handle_agents(&mut self, event: stuck_monitor::Event) {
-        self.is_dirty |= matches!(event, stuck_monitor::Event::Scanned(_));
         let Findings { lines, problems } = self.sources.stuck_monitor.handle(event, clock::now());
         problems.iter().for_each(|problem| (self.log)(problem));
         // An earlier daemon may have kept the same line in the reserve.

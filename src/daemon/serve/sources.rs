@@ -25,6 +25,8 @@ pub(super) struct Sources {
     /// Notices that a process started or ended a beat, or wrote to the journal.
     pub(super) beats: Option<Watch>,
     pub(super) alarm: Alarm,
+    /// When to give memory back that was needed for the last event or command.
+    pub(super) release_at: Option<Instant>,
     /// The time limit for what a stopping daemon waits for.
     pub(super) timeout_at: Option<Instant>,
     pub(super) processes: Processes,
@@ -39,6 +41,8 @@ pub(super) enum Input {
     Event(Event),
     /// config.json changed, or can no longer be watched; the edit may still be in progress.
     ConfigChanged(io::Result<Changes>),
+    /// Nothing has happened for a while.
+    Quiet,
     /// A task of [`WriteBehind`] is due.
     Write(Task),
     /// The notifier has ended and should be restarted.
@@ -79,6 +83,10 @@ impl Sources {
             () = self.notifier.ended(), if runs => Input::NotifierEnded,
             event = self.hosts.next_event(), if runs => Input::Hosts(event),
             event = self.stuck_monitor.next_event(), if runs => Input::Agents(event),
+            () = at(self.release_at) => {
+                self.release_at = None;
+                Input::Quiet
+            }
             () = at(self.timeout_at) => {
                 self.timeout_at = None;
                 Input::Event(Event::TimedOut)

@@ -308,8 +308,6 @@ pub enum Effect {
     CheckFolder,
     /// Stops all writing, because the data folder is gone.
     StopWriting,
-    /// Releases unused memory before the next sleep.
-    ReleaseMemory,
 
     /// Tells clients that the daemon is stopping.
     ReportStopping,

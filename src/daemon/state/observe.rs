@@ -16,7 +16,7 @@ impl State {
         self.heartbeats.set_over_budget(over_budget, now);
         let warning = corrections.iter().find_map(|correction| self.set_back_warning(correction));
         let warning = warning.map(Effect::Log).into_iter();
-        warning.chain(remember(corrections)).chain([Effect::ReleaseMemory]).collect()
+        warning.chain(remember(corrections)).collect()
     }
 
     /// The warning that a last run in config.json is ignored, unless it was given before.
