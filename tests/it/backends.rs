@@ -155,6 +155,8 @@ fn lists_name_the_backend_and_keep_agents_that_ended() {
         let status = env.run(["status"]);
         assert!(status.contains(&format!("\n  agent     {agent}\n")), "{status}");
         let json = |args: &[&str]| env.murmur(args).json();
+        assert!(env.run(["list"]).contains(&format!("{marked}  every 30m\n")), "{}", env.run(["list"]));
+        assert_eq!(json(&["list", "--json"])["heartbeats"][0]["backend"], agent);
         assert_eq!(json(&["status", "--json"])["heartbeats"][0]["backend"], agent);
         let listed = json(&["agent", "list", "--json"])["agents"][0].clone();
         let keys = ["backend", "state", "tool_name", "last_action", "session_id"].map(|key| &listed[key]);
@@ -202,6 +204,8 @@ fn a_dry_run_shows_the_agent_and_only_limits_that_it_follows() {
             env.configure(&json!({ "workspaces": [entry] }).to_string());
             default_agent(&env, agent);
         }
+        let listed = env.run(["list"]);
+        assert!(listed.contains(&format!("/site ({agent})  every 30m\n")), "{listed}");
         let shown = env.run(["beat", "--dry-run", "site"]);
         assert!(shown.contains(&format!("\n  agent: {agent}  ({source})\n")), "{shown}");
         assert!(!shown.contains("maxTurns"), "{shown}");
