@@ -1,6 +1,8 @@
 //! Beats of agents other than Claude Code, which fake-claude imitates under their names, and what
 //! docs/reference/backends.md says about them.
 
+mod unknown;
+
 use serde_json::{Value, json};
 
 use crate::env::{Env, Workspace};

@@ -1,10 +1,11 @@
 //! Codex: the parser of `codex app-server`'s JSON-RPC, the dialog with it, and how it is started.
 //!
-//! Foreign input: unknown methods, items and fields are skipped, since every release adds some.
+//! Foreign input: unknown methods, items and fields are skipped and counted, since every release adds some.
 
 mod account;
 mod command;
 mod dialog;
+mod fields;
 mod hooks;
 mod item;
 mod known;

@@ -1,6 +1,6 @@
 //! What lines mean.
 
-use super::{asks, events, response, unknown, update};
+use super::{asks, events, response, update};
 use serde_json::{Value, json};
 
 /// The events of one update.
@@ -367,17 +367,4 @@ fn hostile_lines_are_garbled_or_skipped() {
         &json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed", "rawOutput": huge }),
     );
     assert_eq!(events(&[line])[0].len(), huge.len() + 13);
-}
-
-#[test]
-fn unknown_methods_and_updates_are_counted() {
-    let lines = [
-        json!({ "method": "session/new_thing", "params": {} }),
-        json!({ "method": "terminal/create", "id": 1, "params": {} }),
-        json!({ "method": "_program/own", "params": {} }),
-        json!({ "method": "session/update", "params": { "update": { "sessionUpdate": "plan" } } }),
-        json!({ "method": "session/update", "params": { "update": { "sessionUpdate": "dance", "x": 1 } } }),
-    ];
-    let seen = unknown(&lines.map(|line| line.to_string()));
-    assert_eq!(seen, ["session/new_thing", "session/update/dance"]);
 }
