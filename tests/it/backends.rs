@@ -1,6 +1,7 @@
 //! Beats of agents other than Claude Code, which fake-claude imitates under their names, and what
 //! docs/reference/backends.md says about them.
 
+mod approvals;
 mod unknown;
 
 use serde_json::{Value, json};
