@@ -284,13 +284,20 @@ fn the_page_lists_what_each_backend_can_do() {
 fn a_failed_request_is_an_error_that_says_whether_a_retry_is_worth_it() {
     for (agent, status, is_retryable) in [
         ("codex", 400, false),
+        ("codex", 401, false),
         ("codex", 429, true),
         ("codex", 500, true),
+        // Without an answer.
+        ("codex", 0, true),
+        ("acp:opencode", 0, true),
         ("acp:opencode", 400, false),
+        ("acp:opencode", 401, false),
         // OpenCode tells no status.
+        ("acp:opencode", 429, false),
         ("acp:opencode", 500, false),
     ] {
-        let failing = json!({ "status": status, "error": { "message": "scripted refusal" } });
+        let message = if status == 0 { Value::Null } else { json!({ "message": "scripted refusal" }) };
+        let failing = json!({ "status": status, "error": message });
         let env = Env::new();
         let site = site(&env, agent);
         site.plays(&json!({ "script": vec![failing; 20], "scale": 0 }));

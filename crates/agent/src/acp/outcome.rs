@@ -42,6 +42,7 @@ pub(super) fn emit(own: &Own, response: &Result<Value, Value>, sink: &mut impl F
         (own, Err(error)) => {
             let kind = text_at(Some(error), &["data", "errorKind"]);
             let status = status(error, kind);
+            let kind = if is_unreachable(error) { ApiError::UNREACHABLE } else { kind };
             if status.is_some() || !kind.is_empty() {
                 sink(Event::ApiError(Box::new(ApiError { error: kind.to_owned(), status, limit: None })));
             }
@@ -155,6 +156,12 @@ fn status(error: &Value, kind: &str) -> Option<u64> {
         "overloaded" => Some(529),
         _ => None,
     })
+}
+
+/// Whether opencode says that the API gave no answer. Its other errors have only the API's own text.
+fn is_unreachable(error: &Value) -> bool {
+    let begins = text_at(Some(error), &["message"]).starts_with("Internal error: Cannot connect to API: ");
+    begins && text_at(Some(error), &["data", "errorName"]) == "APIError"
 }
 
 /// What an error says.

@@ -327,6 +327,15 @@ fn errors_are_explained() {
         let end = format!("end error_during_execution - status {status} no");
         assert_eq!(events(&[response("murmur-prompt:1", "error", &error)]).pop(), Some(end));
     }
+    let unreachable = |name: &str, message: &str| {
+        let data = json!({ "service": "session", "errorName": name });
+        let error = json!({ "code": -32603, "message": message, "data": data });
+        let events = events(&[response("murmur-prompt:1", "error", &error)]);
+        events[0].contains("ApiError { error: \"unreachable\", status: None")
+    };
+    assert!(unreachable("APIError", "Internal error: Cannot connect to API: Unable to connect."));
+    assert!(!unreachable("APIError", "Internal error: no, Cannot connect to API: x"));
+    assert!(!unreachable("UnknownError", "Internal error: Cannot connect to API: x"));
     // gemini's code is the API's status.
     let api = json!({ "code": 401, "message": "{\"error\":{\"code\":401,\"message\":\"invalid key\"}}" });
     assert_eq!(
