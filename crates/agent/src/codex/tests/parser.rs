@@ -143,6 +143,16 @@ fn retries_and_failures_have_the_status_and_the_cause() {
     );
     let limit = r#"{"message":"You’ve hit your usage limit.","codexErrorInfo":"usageLimitExceeded"}"#;
     assert_eq!(result(&turn_completed("failed", limit, "")).api_error_status, Some(429));
+    let limit = format!(r#"{{"method":"error","params":{{"error":{limit},"willRetry":false}}}}"#);
+    let rejected =
+        r#"Some(RateLimit { status: "rejected", window: "", resets_at: None, utilization: None })"#;
+    let expected = |status: &str, limit: &str| {
+        format!(r#"ApiError(ApiError {{ error: "usageLimitExceeded", status: {status}, limit: {limit} }})"#)
+    };
+    assert_eq!(events(&[&limit]), [expected("Some(429)", rejected)]);
+    // A used-up budget doesn't pass by itself.
+    let quota = limit.replace("You’ve hit your usage limit.", "Quota exceeded.");
+    assert_eq!(events(&[&quota]), [expected("None", "None")]);
     for (kind, status) in
         [("internalServerError", Some(500)), ("serverOverloaded", Some(503)), ("other", None)]
     {
