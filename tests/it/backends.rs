@@ -2,6 +2,7 @@
 //! docs/reference/backends.md says about them.
 
 mod approvals;
+mod recorded;
 mod unknown;
 
 use serde_json::{Value, json};
