@@ -19,8 +19,8 @@ mod thread;
 /// In every line that ends a turn.
 pub(super) const END_OF_TURN: &[u8] = br#""turn/completed""#;
 
-/// The prefix of the versions that murmur was tested with.
-pub(super) const TESTED: &str = "0.169.";
+/// The prefixes of the versions that murmur was tested with.
+pub(super) const TESTED: &[&str] = &["0.169.", "0.171."];
 
 pub(super) use account::account;
 pub use dialog::CodexDialog;
