@@ -76,7 +76,7 @@ pub(crate) fn run(argv: &[String]) -> Result<ExitCode, Failure> {
     }
     let script = instructions.script.as_ref().map(Script::read).transpose()?;
     if script.is_none() && !instructions.echo {
-        return replay::run(&instructions, &crate::fixture(&instructions, &version)?);
+        return replay::run(&instructions, &crate::fixture(&instructions, &version)?, &|_| {});
     }
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let data = set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));

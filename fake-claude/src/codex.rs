@@ -9,6 +9,7 @@ mod config;
 mod failure;
 mod hooks;
 mod patch;
+mod replayed;
 mod requests;
 mod thread;
 mod turn;
@@ -25,6 +26,7 @@ use crate::instructions::Instructions;
 use crate::rpc::{self, Halt, HookEnd, Peer, RpcEvent, replay};
 use crate::script::Script;
 use config::Config;
+use replayed::ReplayedHooks;
 use sys::error::Failure;
 use thread::Thread;
 
@@ -101,9 +103,6 @@ pub(crate) fn run(argv: &[String]) -> Result<ExitCode, Failure> {
         return Err(crate::nothing());
     }
     let script = instructions.script.as_ref().map(Script::read).transpose()?;
-    if script.is_none() && !instructions.echo {
-        return replay::run(&instructions, &crate::fixture(&instructions, &version)?);
-    }
     let home = codex_home()?;
     let cwd = std::env::current_dir()
         .map_err(|error| Failure::from(format!("cannot determine the current folder: {error}")))?;
@@ -114,6 +113,12 @@ pub(crate) fn run(argv: &[String]) -> Result<ExitCode, Failure> {
             return Ok(ExitCode::FAILURE);
         }
     };
+    if script.is_none() && !instructions.echo {
+        let hooks = ReplayedHooks::of(&config);
+        return replay::run(&instructions, &crate::fixture(&instructions, &version)?, &|line| {
+            hooks.ask(line)
+        });
+    }
     let mut codex = Codex {
         peer: Peer::open(&instructions)?,
         instructions: &instructions,

@@ -3,7 +3,7 @@
 use crate::outcome::Required;
 use crate::outcome::retryable::FailedCall;
 use crate::outcome::servers::Servers;
-use murmur_agent::event::{Event, Tokens};
+use murmur_agent::event::{ApiError, Event, Tokens};
 use murmur_store::journal::entry::Entry;
 use murmur_store::limits::Reports;
 use sys::clock;
@@ -18,7 +18,7 @@ pub(super) struct Session {
     /// The total as the agent reports it, subagents included.
     total_usage: Option<Tokens>,
     api_error_status: Option<u64>,
-    /// The last call of the API, if it failed and was repeated.
+    /// The last call of the API, if it failed and was repeated, or got no answer.
     retried: Option<FailedCall>,
     has_begun: bool,
     limits: Reports,
@@ -40,6 +40,9 @@ impl Session {
             Event::Retry { status, .. } => self.retried = Some(FailedCall(*status)),
             // The model has answered.
             Event::ToolUse { .. } => self.retried = None,
+            Event::ApiError(refusal) if refusal.error == ApiError::UNREACHABLE => {
+                self.retried = Some(FailedCall(None));
+            }
             Event::ApiError(refusal) => self.api_error_status = refusal.status.or(self.api_error_status),
             Event::Result(result) => {
                 if self.model.is_none() {

@@ -3,6 +3,7 @@
 use crate::doctor::Level;
 use crate::outcome::Kind;
 pub(super) use derun::cli::style::{Style, plain_line};
+use murmur_core::config::backend::Backend;
 use murmur_store::journal::entry::Entry;
 use murmur_store::pulse::health::Health;
 use sys::text::is_hidden;
@@ -95,9 +96,9 @@ pub(super) fn plain_text(text: &str) -> String {
     text.chars().filter(|character| !is_hidden(*character) || matches!(character, '\n' | '\t')).collect()
 }
 
-/// The backend of a beat, after its name; empty for Claude Code.
-pub(super) fn backend_of(entry: &Entry) -> String {
-    if entry.backend.is_default() { String::new() } else { format!(" ({})", entry.backend) }
+/// The backend of a heartbeat, beat or agent, after its name; empty for Claude Code.
+pub(super) fn in_parentheses(backend: &Backend) -> String {
+    if backend.is_default() { String::new() } else { format!(" ({backend})") }
 }
 
 /// Remarks before a beat's text: calls that ran without being checked, denied calls, ended background tasks, the turn limit, and a changed HEARTBEAT.md.

@@ -64,9 +64,11 @@ pub(super) fn event(
 pub(super) fn unknown_version(event: &Event<'_>, backend: &Backend) -> Option<String> {
     let Event::Session { version, .. } = event else { return None };
     let (name, tested) = backend::tested(backend)?;
-    let is_known = version.is_empty() || version.starts_with(tested);
-    (!is_known)
-        .then(|| format!("{name} {} was not tested with murmur (tested: {tested}x)", plain_line(version)))
+    if version.is_empty() || tested.iter().any(|known| version.starts_with(known)) {
+        return None;
+    }
+    let tested: Vec<String> = tested.iter().map(|known| format!("{known}x")).collect();
+    Some(format!("{name} {} was not tested with murmur (tested: {})", plain_line(version), tested.join(", ")))
 }
 
 /// Prints a summary of the conversation.

@@ -5,7 +5,7 @@ use super::beat::unknown_name;
 use super::heartbeat_name::{named, workspace_or_heartbeat};
 use super::init::{checked_schedule, refuse_broad, refuse_other};
 use super::requests::only_people;
-use super::style::plain_line;
+use super::style::{in_parentheses, plain_line};
 use super::user_env::UserEnv;
 use crate::daemon::heartbeats::approve_hint;
 use crate::daemon::{approved, pauses};
@@ -17,6 +17,7 @@ use murmur_core::config::cron::Crons;
 use murmur_core::config::edit::{self, EditError, NewWorkspace};
 use murmur_core::config::file::File;
 use murmur_core::config::heartbeat::{self, Cache, Heartbeat};
+use murmur_core::config::settings::Settings;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -161,6 +162,12 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let problems: Vec<String> = problems.map(Hinted::line).collect();
     let mut trust = Trust::of(&dir, &env.home());
     let pauses = pauses::read(&dir);
+    // `murmur doctor` reports broken settings.
+    let by_default =
+        Settings::read(&env.settings_dir()?.settings()).unwrap_or_default().agent.unwrap_or_default();
+    let backend = |heartbeat: &Heartbeat| {
+        heartbeat.backend.as_ref().map_or(&by_default, |chosen| &chosen.value).clone()
+    };
     let mut out = Shown(stdout().lock());
     if args.json {
         let heartbeats: Vec<_> = loaded
@@ -177,6 +184,10 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
                     "approved": heartbeat.approved,
                     "problem": heartbeat.problem.as_ref().map(Hinted::line),
                 });
+                let backend = backend(heartbeat);
+                if !backend.is_default() {
+                    object["backend"] = backend.to_string().into();
+                }
                 if untrusted {
                     object["repositoryUntrusted"] = true.into();
                 }
@@ -197,7 +208,7 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let schedule = heartbeat.timing();
         let name = plain_line(&heartbeat.title);
         let name = if heartbeat.workspace.ends_with(&name) { String::new() } else { format!("  ({name})") };
-        writeln!(out, "{}  {schedule}{name}", heartbeat.id)?;
+        writeln!(out, "{}{}  {schedule}{name}", heartbeat.id, in_parentheses(&backend(heartbeat)))?;
         if !heartbeat.is_enabled() {
             writeln!(out, "  disabled: \"enabled\" is false")?;
         }

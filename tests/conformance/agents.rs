@@ -1,11 +1,14 @@
 //! Compares fake-claude under other names with other agents: Codex, and OpenCode as an ACP agent.
 //!
-//! Input: `fixtures/codex` and `fixtures/acp`, and names such as `codex`, `acp`, `codex/ok` or `codex/beats` (`beats.rs`). Each scenario is run on the
-//! real CLI with fake-model, and on fake-claude with the same script. Output: the differences of their conversations.
+//! Input: `fixtures/codex` and `fixtures/acp`, and names such as `codex`, `acp`, `codex/ok` or `codex/beats` (`beats.rs`).
+//! Each scenario is run on the real CLI with fake-model, and on fake-claude with the same script, with the pinned and the
+//! newest version. Output: the differences of their conversations, and a table (`judge.rs`).
 
 mod acp;
 mod beats;
 mod codex;
+mod judge;
+mod recorded;
 mod scenario;
 mod shape;
 mod talk;
@@ -13,9 +16,10 @@ mod talk;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use fake_claude::replay::Fixture;
+use fake_claude::replay::{Fixture, ask_version};
 
 use crate::real;
+use judge::Version;
 use scenario::Scenario;
 use talk::Protocol;
 
@@ -50,6 +54,9 @@ const AGENTS: [Agent; 2] = [
     },
 ];
 
+/// The word that leaves out the newest version, and makes a missing pinned one a failure.
+const PINNED: &str = "pinned";
+
 /// Why an agent is not checked.
 enum Missing {
     /// The path in a variable doesn't exist.
@@ -63,9 +70,10 @@ pub(crate) fn is_one(name: &str) -> bool {
     AGENTS.iter().any(|agent| name == agent.name || name.starts_with(&format!("{}/", agent.name)))
 }
 
-/// Records or checks the scenarios with these names. Returns whether they agree; `None` if a chosen CLI is missing.
+/// Records or checks the scenarios with these names. Returns whether they agree; `None` if a CLI is missing that has to be there.
 pub(crate) fn run(record: bool, names: &[String], say: fn(&str)) -> Result<Option<bool>> {
     let mut agree = true;
+    let is_pinned = names.iter().any(|name| name == PINNED);
     for agent in &AGENTS {
         let wanted = names.iter().filter(|name| name.split('/').next() == Some(agent.name));
         let wanted: Vec<Option<&str>> =
@@ -73,77 +81,95 @@ pub(crate) fn run(record: bool, names: &[String], say: fn(&str)) -> Result<Optio
         if wanted.is_empty() {
             continue;
         }
-        let program = match agent.find() {
-            Ok(program) => program,
-            Err(Missing::Pinned(why)) => {
+        let mut versions = match agent.find() {
+            Ok(found) => vec![found],
+            Err(Missing::Pinned(why)) if !is_pinned => {
                 say(&format!("{}: skipped: {why}", agent.name));
                 continue;
             }
-            Err(Missing::Chosen(why)) => {
+            Err(Missing::Pinned(why) | Missing::Chosen(why)) => {
                 say(&format!("error: {why}"));
                 return Ok(None);
             }
         };
-        say(&format!("{}: with {}", agent.name, fake_claude::replay::ask_version(&program)));
-        let (runs_beats, wanted) = (
-            !record && wanted.iter().any(|name| name.is_none_or(|name| name == beats::NAME)),
-            wanted.into_iter().filter(|name| *name != Some(beats::NAME)).collect::<Vec<_>>(),
-        );
-        if runs_beats {
-            let (good, all) = beats::run(agent.name, agent.program, &program, say)?;
-            say(&format!("{}/{}: {good} of {all} checks pass", agent.name, beats::NAME));
-            agree &= good == all;
-        }
-        if wanted.is_empty() {
+        if record {
+            agent.record(&versions[0].program, &wanted, say)?;
             continue;
         }
-        let scenarios = Scenario::all(&agent.folder(), &wanted)?;
-        let mut alike = 0;
-        for scenario in &scenarios {
-            let name = format!("{}/{}", agent.name, scenario.name);
-            if record {
-                let fixture =
-                    agent.real(&program, scenario, &agent.folder()).with_context(|| name.clone())?;
-                say(&format!("recorded {name}: {:?}, {} bytes", fixture.run.end, fixture.stdout.len()));
-                continue;
-            }
-            match agent.differences(&program, scenario) {
-                Ok(differences) if differences.is_empty() => {
-                    say(&format!("{name}: agrees"));
-                    alike += 1;
-                }
-                Ok(differences) => differences.iter().for_each(|line| say(&format!("{name}: {line}"))),
-                Err(error) => say(&format!("{name}: {error:#}")),
+        if !is_pinned {
+            match agent.newest(&versions[0]) {
+                Ok(newest) => versions.extend(newest),
+                Err(why) => say(&format!("{}: newest version not checked: {why}", agent.name)),
             }
         }
-        if !record {
-            say(&format!("{}: {alike} of {} scenarios agree", agent.name, scenarios.len()));
-            agree &= alike == scenarios.len();
-        }
+        agree &= judge::judge(agent, &versions, &wanted, say)?;
     }
     Ok(Some(agree))
 }
 
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
+}
+
 impl Agent {
     fn folder(&self) -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(self.name)
+        fixtures().join(self.name)
     }
 
-    /// The real CLI.
-    fn find(&self) -> Result<PathBuf, Missing> {
-        if let Some(path) = std::env::var_os(self.variable).filter(|path| !path.is_empty()) {
-            let path = PathBuf::from(path);
+    /// The real CLI: the chosen one, else the pinned version.
+    fn find(&self) -> Result<Version, Missing> {
+        if let Some(path) = self.chosen() {
             let missing = format!("no file at {}: {}", self.variable, path.display());
-            return if path.is_file() { Ok(path) } else { Err(Missing::Chosen(missing)) };
+            return match path.is_file() {
+                true => Ok(Version { name: ask_version(&path), program: path }),
+                false => Err(Missing::Chosen(missing)),
+            };
         }
+        self.installed(self.package.1).map_err(Missing::Pinned)
+    }
+
+    /// The executable that a variable names.
+    fn chosen(&self) -> Option<PathBuf> {
+        std::env::var_os(self.variable).filter(|path| !path.is_empty()).map(PathBuf::from)
+    }
+
+    /// The newest version, unless that is `found` or one was chosen.
+    fn newest(&self, found: &Version) -> Result<Option<Version>, String> {
+        if self.chosen().is_some() {
+            return Ok(None);
+        }
+        let newest = real::newest_of(self.package.0)?;
+        if newest == found.name { Ok(None) } else { self.installed(&newest).map(Some) }
+    }
+
+    /// A version, from the cache or npm.
+    fn installed(&self, version: &str) -> Result<Version, String> {
         if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-            let why = format!("the real CLI is only fetched for linux-x64; set {}", self.variable);
-            return Err(Missing::Pinned(why));
+            return Err(format!("the real CLI is only fetched for linux-x64; set {}", self.variable));
         }
-        let (package, version, binary) = self.package;
-        let binary = real::package(package, version).map_err(Missing::Pinned)?.join(binary);
-        let missing = format!("npm installed no {}", binary.display());
-        if binary.is_file() { Ok(binary) } else { Err(Missing::Pinned(missing)) }
+        let (package, _, binary) = self.package;
+        let program = real::package(package, version)?.join(binary);
+        let missing = format!("npm installed no {}", program.display());
+        if program.is_file() { Ok(Version { name: version.to_owned(), program }) } else { Err(missing) }
+    }
+
+    /// Records the scenarios with these names.
+    fn record(&self, program: &Path, wanted: &[Option<&str>], say: fn(&str)) -> Result<()> {
+        let (beats, scenarios): (Vec<_>, Vec<_>) =
+            wanted.iter().copied().partition(|name| *name == Some(beats::NAME));
+        if !beats.is_empty() {
+            let new = || beats::Agent::new(self.name, self.program, program);
+            recorded::record(new, self.name == "codex", &fixtures().join(beats::NAME).join(self.name), say)?;
+        }
+        if scenarios.is_empty() {
+            return Ok(());
+        }
+        for scenario in Scenario::all(&self.folder(), &scenarios)? {
+            let name = format!("{}/{}", self.name, scenario.name);
+            let fixture = self.real(program, &scenario, &self.folder()).with_context(|| name.clone())?;
+            say(&format!("recorded {name}: {:?}, {} bytes", fixture.run.end, fixture.stdout.len()));
+        }
+        Ok(())
     }
 
     fn protocol(&self) -> Box<dyn Protocol> {

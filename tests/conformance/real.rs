@@ -45,7 +45,12 @@ pub(crate) fn older() -> Option<PathBuf> {
 
 /// The newest version that npm has.
 pub(crate) fn newest() -> Result<String, String> {
-    let said = npm(&["view", PACKAGE, "version"], Path::new("."))?;
+    newest_of(PACKAGE)
+}
+
+/// The newest version of an npm package.
+pub(crate) fn newest_of(package: &str) -> Result<String, String> {
+    let said = npm(&["view", package, "version"], Path::new("."))?;
     let version = said.trim().to_owned();
     if choice::is_exact(&version) {
         Ok(version)

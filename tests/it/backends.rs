@@ -1,6 +1,10 @@
 //! Beats of agents other than Claude Code, which fake-claude imitates under their names, and what
 //! docs/reference/backends.md says about them.
 
+mod approvals;
+mod recorded;
+mod unknown;
+
 use serde_json::{Value, json};
 
 use crate::env::{Env, Workspace};
@@ -155,6 +159,8 @@ fn lists_name_the_backend_and_keep_agents_that_ended() {
         let status = env.run(["status"]);
         assert!(status.contains(&format!("\n  agent     {agent}\n")), "{status}");
         let json = |args: &[&str]| env.murmur(args).json();
+        assert!(env.run(["list"]).contains(&format!("{marked}  every 30m\n")), "{}", env.run(["list"]));
+        assert_eq!(json(&["list", "--json"])["heartbeats"][0]["backend"], agent);
         assert_eq!(json(&["status", "--json"])["heartbeats"][0]["backend"], agent);
         let listed = json(&["agent", "list", "--json"])["agents"][0].clone();
         let keys = ["backend", "state", "tool_name", "last_action", "session_id"].map(|key| &listed[key]);
@@ -202,6 +208,8 @@ fn a_dry_run_shows_the_agent_and_only_limits_that_it_follows() {
             env.configure(&json!({ "workspaces": [entry] }).to_string());
             default_agent(&env, agent);
         }
+        let listed = env.run(["list"]);
+        assert!(listed.contains(&format!("/site ({agent})  every 30m\n")), "{listed}");
         let shown = env.run(["beat", "--dry-run", "site"]);
         assert!(shown.contains(&format!("\n  agent: {agent}  ({source})\n")), "{shown}");
         assert!(!shown.contains("maxTurns"), "{shown}");
@@ -277,13 +285,20 @@ fn the_page_lists_what_each_backend_can_do() {
 fn a_failed_request_is_an_error_that_says_whether_a_retry_is_worth_it() {
     for (agent, status, is_retryable) in [
         ("codex", 400, false),
+        ("codex", 401, false),
         ("codex", 429, true),
         ("codex", 500, true),
+        // Without an answer.
+        ("codex", 0, true),
+        ("acp:opencode", 0, true),
         ("acp:opencode", 400, false),
+        ("acp:opencode", 401, false),
         // OpenCode tells no status.
+        ("acp:opencode", 429, false),
         ("acp:opencode", 500, false),
     ] {
-        let failing = json!({ "status": status, "error": { "message": "scripted refusal" } });
+        let message = if status == 0 { Value::Null } else { json!({ "message": "scripted refusal" }) };
+        let failing = json!({ "status": status, "error": message });
         let env = Env::new();
         let site = site(&env, agent);
         site.plays(&json!({ "script": vec![failing; 20], "scale": 0 }));

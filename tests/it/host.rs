@@ -1,6 +1,7 @@
 //! Agents under their own hosts, and their clients: `murmur host`, `murmur agent attach`, and plain sockets.
 
 mod attach;
+mod backends;
 mod conversation;
 mod files;
 mod holds;

@@ -155,7 +155,7 @@ impl Env {
     }
 
     /// Waits until a request is open, and returns the first one that this daemon opened.
-    fn opened(&self) -> Value {
+    pub(crate) fn opened(&self) -> Value {
         self.events().until("request_opened")
     }
 
@@ -166,7 +166,7 @@ impl Env {
     }
 
     /// Starts a manual beat.
-    fn beat(&self) -> Child {
+    pub(crate) fn beat(&self) -> Child {
         self.murmur(["beat", "site", "--json"]).start()
     }
 
@@ -189,7 +189,7 @@ impl Socket {
 }
 
 /// Waits until the beat has ended; returns its line.
-fn line(beat: Child) -> Value {
+pub(crate) fn line(beat: Child) -> Value {
     let output = beat.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))

@@ -83,9 +83,9 @@ pub fn login_problem(backend: &Backend, places: &Places<'_>) -> Option<Failure> 
     ))
 }
 
-/// The program's name, and the prefix of the versions that murmur was tested with.
+/// The program's name, and the prefixes of the versions that murmur was tested with.
 #[must_use]
-pub fn tested(backend: &Backend) -> Option<(&'static str, &'static str)> {
+pub fn tested(backend: &Backend) -> Option<(&'static str, &'static [&'static str])> {
     match backend {
         Backend::Claude => Some(("Claude Code", claude::TESTED)),
         Backend::Codex => Some(("Codex", codex::TESTED)),

@@ -16,8 +16,8 @@ mod start;
 /// In every line that ends a turn.
 pub(super) const END_OF_TURN: &[u8] = br#""result""#;
 
-/// The prefix of the versions that murmur was tested with.
-pub(super) const TESTED: &str = "2.1.";
+/// The prefixes of the versions that murmur was tested with.
+pub(super) const TESTED: &[&str] = &["2.1."];
 
 pub(super) use account::account;
 pub use dialog::ClaudeDialog;

@@ -1,10 +1,11 @@
 //! Codex: the parser of `codex app-server`'s JSON-RPC, the dialog with it, and how it is started.
 //!
-//! Foreign input: unknown methods, items and fields are skipped, since every release adds some.
+//! Foreign input: unknown methods, items and fields are skipped and counted, since every release adds some.
 
 mod account;
 mod command;
 mod dialog;
+mod fields;
 mod hooks;
 mod item;
 mod known;
@@ -18,8 +19,8 @@ mod thread;
 /// In every line that ends a turn.
 pub(super) const END_OF_TURN: &[u8] = br#""turn/completed""#;
 
-/// The prefix of the versions that murmur was tested with.
-pub(super) const TESTED: &str = "0.169.";
+/// The prefixes of the versions that murmur was tested with.
+pub(super) const TESTED: &[&str] = &["0.169.", "0.171."];
 
 pub(super) use account::account;
 pub use dialog::CodexDialog;

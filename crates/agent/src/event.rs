@@ -162,6 +162,11 @@ pub struct ApiError {
     pub limit: Option<RateLimit>,
 }
 
+impl ApiError {
+    /// The [`ApiError::error`] of an API that could not be reached.
+    pub const UNREACHABLE: &'static str = "unreachable";
+}
+
 /// A stage in the life of a task.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

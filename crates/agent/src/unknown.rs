@@ -3,6 +3,7 @@
 //!
 //! A name says where it was: `system/new` is a type, `assistant.new` a field.
 
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// How many names are counted. What comes later counts as [`OTHERS`].
@@ -18,6 +19,15 @@ const LENGTH: usize = 80;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unknown(BTreeMap<String, u64>);
 
+/// The fields that an object is known to have.
+#[derive(Debug)]
+pub(crate) struct Fields {
+    /// Their names, except those of `objects`.
+    pub(crate) names: &'static [&'static str],
+    /// Those that are objects, of which the fields are known, too.
+    pub(crate) objects: &'static [(&'static str, Fields)],
+}
+
 impl Unknown {
     /// Counts the name that consists of `parts`.
     #[cold]
@@ -28,6 +38,21 @@ impl Unknown {
         let name: String = parts.iter().copied().flatten().take(LENGTH).map(plain).collect();
         let is_full = self.0.len() >= NAMES && !self.0.contains_key(&name);
         *self.0.entry(if is_full { OTHERS.to_owned() } else { name }).or_default() += 1;
+    }
+
+    /// Counts the fields of `object`, which is at `path`, that are not `known` and don't begin with `_`, as extensions do.
+    pub(crate) fn add_fields(&mut self, path: &str, object: &Map<String, Value>, known: &Fields) {
+        for (name, value) in object {
+            match known.objects.iter().find(|(known, _)| known == name) {
+                Some((_, known)) => {
+                    if let Value::Object(inner) = value {
+                        self.add_fields(&format!("{path}.{name}"), inner, known);
+                    }
+                }
+                None if known.names.contains(&name.as_str()) || name.starts_with('_') => {}
+                None => self.add(&[path.as_bytes(), b".", name.as_bytes()]),
+            }
+        }
     }
 
     /// Whether nothing unknown was seen.

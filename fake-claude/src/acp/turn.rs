@@ -32,6 +32,10 @@ pub(super) enum Next {
     End,
 }
 
+/// The error if the model's API closes the connection.
+const LOST: &str = "Cannot connect to API: The socket connection was closed unexpectedly. For more information, pass \
+                    `verbose: true` in the second argument to fetch()";
+
 impl Acp<'_> {
     /// Answers a prompt.
     pub(super) fn answer(&mut self, id: &Value, params: &Value) -> Result<(), Halt> {
@@ -169,10 +173,11 @@ impl Acp<'_> {
 
     /// Waits before a retry after so many failures. Returns how the turn ends if there is none.
     fn fail(&mut self, error: &ErrorTurn, failures: usize) -> Result<Option<Outcome>, Halt> {
-        let retries = error.status == 429 || error.status >= 500;
+        let retries = matches!(error.status, 0 | 429 | 500..);
         let wait = WAITS.get(failures).filter(|_| retries);
         let Some(wait) = wait else {
-            let message = error.error["message"].as_str().unwrap_or("request failed");
+            let unnamed = if error.status == 0 { LOST } else { "request failed" };
+            let message = error.error["message"].as_str().unwrap_or(unnamed);
             return Ok(Some(Outcome::Failed(message.to_owned())));
         };
         let named = error.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("retry-after"));

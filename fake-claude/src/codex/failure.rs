@@ -13,6 +13,7 @@ use crate::script::ErrorTurn;
 
 const RETRIES: u64 = 5;
 const REQUESTS: u64 = 4;
+const LOST: &str = "stream disconnected before completion: error sending request";
 const BUSY: &str = "We’re currently experiencing high demand, which may cause temporary errors.";
 
 impl Codex<'_> {
@@ -31,6 +32,7 @@ impl Codex<'_> {
         let after = error.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
         let status = json!({"httpStatusCode": error.status});
         match error.status {
+            0 => self.try_again(number, LOST, &json!("other")),
             400 => self.end_with(&json!({"error": error.error}).to_string(), &json!("other")).map(Some),
             429 if code == "usage_limit_reached" || told("type") == "usage_limit_reached" => {
                 let resets = &error.error["resets_at"];

@@ -67,6 +67,12 @@ pub(super) fn all(config: &Config) -> Vec<Hook> {
     found
 }
 
+/// The commands of the hooks of `event` that would run.
+pub(super) fn commands(config: &Config, event: EventName) -> Vec<String> {
+    let hooks = all(config).into_iter().filter(|hook| hook.event == event && hook.trusted && hook.enabled);
+    hooks.map(|hook| hook.command).collect()
+}
+
 /// Codex's warnings: hooks of `SessionEnd`, which never run here, may not take long.
 pub(super) fn warnings(config: &Config) -> Vec<String> {
     let clamped = all(config).into_iter().filter(|hook| hook.event == SESSION_END && hook.timeout > 3);

@@ -70,6 +70,7 @@ struct Turn {
 
 /// An API error.
 pub(crate) struct ErrorTurn {
+    /// The HTTP status; 0 if the connection is closed without an answer.
     pub(crate) status: u16,
     pub(crate) error: Value,
     pub(crate) headers: Vec<(String, String)>,

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use sys::pause::pause;
 
 use crate::http::{self, Request};
-use crate::script::{Play, Script};
+use crate::script::{ErrorTurn, Play, Script};
 use crate::{chat, reply, responses};
 
 /// An API, by its path.
@@ -96,6 +96,9 @@ impl Server {
         let (delay, play) = self.script.choose(body, said);
         pause(delay);
         let (content, end_delay) = match play {
+            Play::Error(ErrorTurn { status: 0, .. }) => {
+                return Err(io::Error::new(io::ErrorKind::ConnectionAborted, "scripted"));
+            }
             Play::Error(error) => {
                 let mut body = json!({"error": error.error});
                 if api == Api::Messages {

@@ -17,11 +17,15 @@ use crate::ending;
 use crate::instructions::Instructions;
 use sys::error::Failure;
 
-/// Plays the fixture and ends as recorded.
-pub(crate) fn run(instructions: &Instructions, fixture: &Fixture) -> Result<ExitCode, Failure> {
+/// Plays the fixture and ends as recorded. Passes each line to `played` before it is printed.
+pub(crate) fn run(
+    instructions: &Instructions,
+    fixture: &Fixture,
+    played: &dyn Fn(&Value),
+) -> Result<ExitCode, Failure> {
     let mut replay =
         Replay { peer: Peer::open(instructions)?, requests: BTreeMap::new(), replies: Vec::new() };
-    match replay.play(instructions, fixture) {
+    match replay.play(instructions, fixture, played) {
         Ok(()) | Err(Halt::End | Halt::Interrupted) => {}
         Err(Halt::Fatal(error)) => return Err(error),
     }
@@ -38,7 +42,12 @@ struct Replay {
 }
 
 impl Replay {
-    fn play(&mut self, instructions: &Instructions, fixture: &Fixture) -> Result<(), Halt> {
+    fn play(
+        &mut self,
+        instructions: &Instructions,
+        fixture: &Fixture,
+        played: &dyn Fn(&Value),
+    ) -> Result<(), Halt> {
         let read = |line: &[u8]| serde_json::from_slice::<Value>(line).unwrap_or_default();
         let recorded: Vec<Value> = lines(&fixture.stdin).map(read).collect();
         let method = |id: &Value| {
@@ -63,6 +72,7 @@ impl Replay {
             while !self.peer.passes() {
                 self.step(None)?;
             }
+            played(&line);
             let bytes = if asked.is_some() { format!("{line}\n").into_bytes() } else { text.to_vec() };
             if number + 1 == last && asked.is_some() {
                 self.peer.say_last(&line, |size| "x".repeat(size).into())?;

@@ -6,7 +6,7 @@
 pub(super) use super::super::fitted::cut;
 use super::super::fitted::take;
 use super::super::reported::in_background;
-use super::super::style::{Colors, Style, plain_line};
+use super::super::style::{Colors, Style, in_parentheses, plain_line};
 use crate::agents::{Agent, Source};
 use jiff::Timestamp;
 use std::borrow::Cow;
@@ -86,11 +86,8 @@ fn cells(agent: &Agent, now: Timestamp) -> [String; 9] {
 }
 
 /// The id of `agent`, with its backend unless that is Claude Code.
-pub(super) fn name(agent: &Agent) -> Cow<'_, str> {
-    match agent.backend.is_default() {
-        true => Cow::Borrowed(&agent.agent_id),
-        false => Cow::Owned(format!("{} ({})", agent.agent_id, agent.backend)),
-    }
+pub(super) fn name(agent: &Agent) -> String {
+    format!("{}{}", agent.agent_id, in_parentheses(&agent.backend))
 }
 
 /// The state of `agent`, with the number of its background tasks, and whether its account is on hold.

@@ -2,7 +2,7 @@
 
 use super::super::reported::in_background;
 use super::super::runtime;
-use super::super::style::plain_line;
+use super::super::style::{in_parentheses, plain_line};
 use super::super::user_env::UserEnv;
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
@@ -47,7 +47,8 @@ fn row(seen: &HostInfo) -> [String; 4] {
     let info = seen.record.as_ref().map(|record| &record.info);
     let [project, role] = [info.map(|info| &info.project), info.map(|info| &info.role)]
         .map(|text| text.map_or_else(|| "?".to_owned(), |text| plain_line(text)));
-    [seen.agent_id.to_string(), project, role, state(&seen.condition)]
+    let backend = info.map(|info| in_parentheses(&info.backend)).unwrap_or_default();
+    [format!("{}{backend}", seen.agent_id), project, role, state(&seen.condition)]
 }
 
 fn state(condition: &Condition) -> String {
@@ -67,6 +68,9 @@ pub(super) fn status(agent: &AgentId, json: bool, env: &UserEnv) -> anyhow::Resu
     let info = seen.record.as_ref().map(|record| &record.info);
     if let Some(info) = info {
         writeln!(out, "Project: {}\nRole: {}", plain_line(&info.project), plain_line(&info.role))?;
+        if !info.backend.is_default() {
+            writeln!(out, "Backend: {}", info.backend)?;
+        }
     }
     writeln!(out, "State: {}", state(&seen.condition))?;
     if let Some(issue) = info.and_then(|info| info.issue.as_deref()) {

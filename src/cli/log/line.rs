@@ -4,7 +4,7 @@ use super::super::agents::columns;
 use super::super::fitted::{cut, cut_at_word, pad};
 use super::super::heartbeat_name::short;
 use super::super::show::took;
-use super::super::style::{Colors, Style, backend_of, plain_line, remarks, shortened, text_of, word};
+use super::super::style::{Colors, Style, in_parentheses, plain_line, remarks, shortened, text_of, word};
 use derun::cli::span::span;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
@@ -147,7 +147,8 @@ impl Printer {
         };
         let text = text_of(entry.text().as_deref(), entry.stopped);
         let kind = entry.kind.label().map(|label| format!("{label}: ")).unwrap_or_default();
-        let (style, workspace, backend) = (self.style, plain_line(&entry.workspace), backend_of(entry));
+        let (style, workspace, backend) =
+            (self.style, plain_line(&entry.workspace), in_parentheses(&entry.backend));
         let remarks = remarks(entry);
         let line = format!(
             "{}  {} {:>7}  {workspace}{name}{backend}  {kind}{remarks}{text}",
@@ -178,7 +179,7 @@ impl Printer {
 
 fn name(entry: &Entry) -> String {
     let name = plain_line(&short(&entry.workspace, entry.heartbeat.as_deref()));
-    format!("{name}{}", backend_of(entry))
+    format!("{name}{}", in_parentheses(&entry.backend))
 }
 
 /// The local time: of today only the time, otherwise with the day.

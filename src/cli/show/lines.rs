@@ -1,6 +1,8 @@
 //! How a run is printed.
 
-use super::super::style::{Colors, Style, backend_of, plain_line, plain_text, remarks, shortened, text_of};
+use super::super::style::{
+    Colors, Style, in_parentheses, plain_line, plain_text, remarks, shortened, text_of,
+};
 use super::choose::Run;
 use super::denials::Denials;
 use derun::cli::span::span;
@@ -27,8 +29,12 @@ impl Lines {
     pub(super) fn header(&self, out: &mut impl Write, run: &Run) -> io::Result<()> {
         let entry = &run.entry;
         let name = entry.heartbeat.as_deref().map(|name| format!("::{}", plain_line(name)));
-        let title =
-            format!("{}{}{}", plain_line(&entry.workspace), name.unwrap_or_default(), backend_of(entry));
+        let title = format!(
+            "{}{}{}",
+            plain_line(&entry.workspace),
+            name.unwrap_or_default(),
+            in_parentheses(&entry.backend)
+        );
         writeln!(out, "{}", self.style.bold(title))?;
         let mut row = |name: &str, value: String| match value.trim_end() {
             "" => Ok(()),

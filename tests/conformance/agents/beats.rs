@@ -16,47 +16,41 @@ use crate::place::Place;
 pub(super) const NAME: &str = "beats";
 
 /// A check of a kind of beat.
-type Check = fn(&mut Agent) -> Result<()>;
+pub(super) type Check = fn(&mut Agent) -> Result<()>;
 
-/// The checks.
-const CHECKS: [(&str, Check); 4] = [
-    ("a call that the guard refuses", denied),
-    ("a call that a person allows", allowed),
-    ("a request that the model refuses", failed),
-    ("a conversation that is resumed", resumed),
+/// The checks, with their names.
+pub(super) const CHECKS: [(&str, Check); 5] = [
+    ("denied", denied),
+    ("allowed", allowed),
+    ("failed", failed),
+    ("timeout", timed_out),
+    ("resumed", resumed),
 ];
 
 /// An agent in a place of its own.
-struct Agent {
+pub(super) struct Agent {
     /// Its name in `agent`.
     name: &'static str,
-    place: Place,
+    pub(super) place: Place,
 }
 
-/// Runs the checks with the real `program`. Passes each result to `say`; returns how many of how many are good.
-pub(super) fn run(name: &str, link: &str, program: &Path, say: fn(&str)) -> Result<(usize, usize)> {
-    let backend = if name == "acp" { "acp:opencode" } else { "codex" };
-    let mut good = 0;
-    for (what, check) in CHECKS {
-        let mut agent = Agent::new(backend, link, program)?;
-        let said = match check(&mut agent) {
-            Ok(()) => {
-                good += 1;
-                "as murmur expects".to_owned()
-            }
-            Err(error) => format!("{error:#}"),
-        };
-        say(&format!("{name}/{NAME}: {what}: {said}"));
-    }
-    Ok((good, CHECKS.len()))
+/// Runs the check with this number with the real `program`.
+pub(super) fn run(number: usize, agent: &super::Agent, program: &Path) -> Result<()> {
+    let mut placed = Agent::new(agent.name, agent.program, program)?;
+    CHECKS[number].1(&mut placed)?;
+    let unknown = placed.place.folder.path().join("data/unknown.json");
+    ensure!(!unknown.exists(), "murmur doesn't know {}", std::fs::read_to_string(&unknown)?);
+    Ok(())
 }
 
-fn text(text: &str) -> Value {
+pub(super) fn text(text: &str) -> Value {
     json!([{ "type": "text", "text": text }])
 }
 
 impl Agent {
-    fn new(name: &'static str, link: &str, program: &Path) -> Result<Self> {
+    /// An agent whose fixtures have this name, and whose program is called `link`.
+    pub(super) fn new(fixtures: &str, link: &str, program: &Path) -> Result<Self> {
+        let name = if fixtures == "acp" { "acp:opencode" } else { "codex" };
         let place = Place::new(program, &json!([]))?;
         DirBuilder::new().mode(0o700).create(place.folder.path().join("data"))?;
         let home = place.folder.path().join("home");
@@ -83,12 +77,30 @@ impl Agent {
     }
 
     /// Prepares a beat whose model plays `script`.
-    fn prepare(&mut self, script: &Value, checker: &str) -> Result<()> {
+    pub(super) fn prepare(&mut self, script: &Value, checker: &str) -> Result<()> {
+        self.prepare_for(script, checker, "15m")
+    }
+
+    /// The same for a beat that may take this long.
+    fn prepare_for(&mut self, script: &Value, checker: &str, timeout: &str) -> Result<()> {
         self.place.play(script)?;
-        configure(
-            &self.place,
-            &json!({ "agent": self.name, "maxTurns": null, "permissionsChecker": checker }),
-        )
+        let entry = json!({ "agent": self.name, "maxTurns": null, "permissionsChecker": checker,
+            "timeout": timeout });
+        configure(&self.place, &entry)
+    }
+
+    /// The processes that work in its folders.
+    fn processes(&self) -> Result<Vec<String>> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir("/proc")? {
+            let path = entry?.path();
+            // Other users' processes and those that end meanwhile can't be read.
+            let Ok(cwd) = std::fs::read_link(path.join("cwd")) else { continue };
+            if cwd.starts_with(self.place.folder.path()) {
+                found.push(std::fs::read_to_string(path.join("cmdline")).unwrap_or_default());
+            }
+        }
+        Ok(found)
     }
 
     /// The line of the last beat.
@@ -134,6 +146,18 @@ fn failed(agent: &mut Agent) -> Result<()> {
     let says = line["error"].as_str().is_some_and(|error| error.contains("scripted refusal"));
     ensure!(!beat.status.success() && line["outcome"] == "error" && says, "{line}");
     ensure!(line["retryable"].is_null(), "{line}");
+    Ok(())
+}
+
+/// The model takes longer than the beat may.
+fn timed_out(agent: &mut Agent) -> Result<()> {
+    let late = json!({ "delay_ms": 600_000, "content": text("HEARTBEAT_OK") });
+    agent.prepare_for(&json!([late]), "deny", "15s")?;
+    agent.place.murmur(&["beat"]).output()?;
+    let line = agent.line()?;
+    ensure!(line["outcome"] == "error" && line["timedOut"] == true, "{line}");
+    let left = agent.processes()?;
+    ensure!(left.is_empty(), "still running: {left:?}");
     Ok(())
 }
 

@@ -4,7 +4,7 @@
 //! at a time. Nothing is offered to the agent: it reads files and runs commands itself.
 
 use super::call::{Call, Fields};
-use super::handshake::hello;
+use super::handshake::{hello, version};
 use super::line;
 use super::message::{Message, Own, encode, object, text_at};
 use super::outcome::{VERSION, model, model_option};
@@ -122,7 +122,7 @@ impl AcpDialog {
                 self.state = State::Opening;
                 self.session_request(&result)
             }
-            (Own::Session(resumed), State::Opening, Ok(result)) => {
+            (Own::Session { resumed, .. }, State::Opening, Ok(result)) => {
                 let id = text_at(Some(&result), &["sessionId"]);
                 let id = Some(id).filter(|id| !id.is_empty()).or(resumed.as_deref()).unwrap_or_default();
                 if id.is_empty() {
@@ -136,7 +136,7 @@ impl AcpDialog {
             }
             (Own::Mode(_) | Own::Model(_), State::SettingUp { .. }, Ok(_)) => self.next_setting(),
             (Own::Initialize, State::Initializing, _)
-            | (Own::Session(_), State::Opening, _)
+            | (Own::Session { .. }, State::Opening, _)
             | (Own::Mode(_) | Own::Model(_), State::SettingUp { .. }, _) => self.fail(),
             _ => Vec::new(),
         }
@@ -169,7 +169,7 @@ impl AcpDialog {
                 if loads { "session/load" } else { "session/resume" }
             }
         };
-        Own::Session(resumed).request(method, &params)
+        Own::Session { version: version(initialized), resumed }.request(method, &params)
     }
 
     /// What to set in a conversation that the agent has described as `begun`.

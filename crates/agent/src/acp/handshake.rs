@@ -4,6 +4,9 @@ use super::message::{Message, Own, text_at};
 use super::outcome::{VERSION, explained, wrong_version};
 use serde_json::{Value, json};
 
+/// How many characters of a program's version are kept.
+const VERSION_LENGTH: usize = 40;
+
 /// What a program says about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Introduction {
@@ -47,6 +50,14 @@ impl Introduction {
     pub fn resumes(&self) -> bool {
         self.sessions.iter().any(|name| name == "load" || name == "resume")
     }
+}
+
+/// The version of a program that says this about itself, up to the first character that versions don't have; empty if it
+/// doesn't say.
+pub(super) fn version(initialized: &Value) -> String {
+    let version = text_at(Some(initialized), &["agentInfo", "version"]);
+    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "._+-".contains(*letter);
+    version.chars().take_while(is_plain).take(VERSION_LENGTH).collect()
 }
 
 /// The first message to a program: the request that it introduce itself. Nothing is offered to it.

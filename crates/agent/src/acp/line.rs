@@ -5,7 +5,7 @@
 
 use super::call::{Call, Fields};
 use super::message::{Message, text_at};
-use super::outcome;
+use super::{fields, outcome};
 use crate::event::{Event, Json, PermissionRequest};
 use crate::unknown::Unknown;
 use serde_json::Value;
@@ -18,7 +18,7 @@ const REVIEW: &str = "guardian_assessment:";
 const INVALID: &str = "invalid";
 
 /// Updates of version 1 of the protocol that murmur doesn't read.
-const SKIPPED: [&str; 10] = [
+const SKIPPED: [&str; 12] = [
     "agent_thought_chunk",
     "available_commands_update",
     "compaction_summary_chunk",
@@ -26,17 +26,22 @@ const SKIPPED: [&str; 10] = [
     "config_option_update",
     "notice",
     "plan",
+    "plan_removed",
+    "plan_update",
     "session_info_update",
     "usage_update",
     "user_message_chunk",
 ];
 
 /// Its other requests and notifications, which the dialog answers or nobody needs.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 12] = [
     "elicitation/complete",
     "elicitation/create",
     "fs/read_text_file",
     "fs/write_text_file",
+    "mcp/connect",
+    "mcp/disconnect",
+    "mcp/message",
     "terminal/create",
     "terminal/kill",
     "terminal/output",
@@ -44,13 +49,14 @@ const OTHERS: [&str; 9] = [
     "terminal/wait_for_exit",
 ];
 
-/// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object. Counts unknown methods and
-/// updates, but not fields. Methods that begin with `_` are a program's own extensions.
+/// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object. Counts what is
+/// unknown: methods and updates, and fields of those that murmur reads. Methods that begin with `_` are a program's own.
 pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     match Message::read(line) {
         None => sink(Event::Garbled),
         Some(Message::Update(update)) => emit_update(&update, sink, unknown),
         Some(Message::Request { id, method, params }) if method == "session/request_permission" => {
+            fields::of_request(&params, unknown);
             let nothing = Fields::new();
             let asked = params.get("toolCall").and_then(Value::as_object).unwrap_or(&nothing);
             // gemini announces a call that it asks about only here.
@@ -66,7 +72,12 @@ pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut
                 sink(Event::PermissionRequestCancelled { request_id: id.to_string() });
             }
         }
-        Some(Message::Response(own, response)) => outcome::emit(&own, &response, sink),
+        Some(Message::Response(own, response)) => {
+            if let Ok(result) = &response {
+                fields::of_result(&own, result, unknown);
+            }
+            outcome::emit(&own, &response, sink);
+        }
         Some(Message::Request { method, .. } | Message::Notification { method, .. }) => {
             if !method.starts_with('_') && !OTHERS.contains(&&*method) {
                 unknown.add(&[method.as_bytes()]);
@@ -92,6 +103,7 @@ pub(super) fn request(id: &Value, said: &[&Fields]) -> PermissionRequest {
 fn emit_update(update: &Fields, sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     let text =
         |path: &[&str]| path.split_first().map_or("", |(first, rest)| text_at(update.get(*first), rest));
+    fields::of_update(text(&["sessionUpdate"]), update, unknown);
     match text(&["sessionUpdate"]) {
         "agent_message_chunk" if text(&["content", "type"]) == "text" => sink(Event::Text {
             message: text(&["messageId"]).into(),

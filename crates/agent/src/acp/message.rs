@@ -14,8 +14,13 @@ pub(super) const OWN_ID: &str = "murmur-";
 pub(super) enum Own {
     /// The handshake.
     Initialize,
-    /// A conversation was begun, or the one with this id resumed.
-    Session(Option<String>),
+    /// A conversation was begun or resumed.
+    Session {
+        /// The program's version; empty if it doesn't say.
+        version: String,
+        /// The id of the conversation to resume.
+        resumed: Option<String>,
+    },
     /// The permission mode was set to this one.
     Mode(String),
     /// The model was set to this one.
@@ -34,8 +39,11 @@ impl Own {
     pub(super) fn id(&self) -> String {
         match self {
             Self::Initialize => format!("{OWN_ID}initialize"),
-            Self::Session(None) => format!("{OWN_ID}session"),
-            Self::Session(Some(session)) => format!("{OWN_ID}session:{session}"),
+            Self::Session { version, resumed } => {
+                let version = if version.is_empty() { String::new() } else { format!("@{version}") };
+                let resumed = resumed.as_ref().map(|session| format!(":{session}")).unwrap_or_default();
+                format!("{OWN_ID}session{version}{resumed}")
+            }
             Self::Mode(mode) => format!("{OWN_ID}mode:{mode}"),
             Self::Model(model) => format!("{OWN_ID}model:{model}"),
             Self::Prompt { number, is_counted: true } => format!("{OWN_ID}counted:{number}"),
@@ -53,10 +61,11 @@ impl Own {
         let rest = id.strip_prefix(OWN_ID)?;
         let (what, argument) = rest.split_once(':').map_or((rest, None), |(what, after)| (what, Some(after)));
         let text = || argument.map(str::to_owned);
+        let (what, version) = what.split_once('@').unwrap_or((what, ""));
         let prompt = |is_counted| Some(Self::Prompt { number: argument?.parse().ok()?, is_counted });
         match what {
             "initialize" => Some(Self::Initialize),
-            "session" => Some(Self::Session(text())),
+            "session" => Some(Self::Session { version: version.to_owned(), resumed: text() }),
             "mode" => text().map(Self::Mode),
             "model" => text().map(Self::Model),
             "counted" => prompt(true),
@@ -179,8 +188,9 @@ mod tests {
     fn the_id_of_a_request_identifies_it() {
         for own in [
             Own::Initialize,
-            Own::Session(None),
-            Own::Session(Some("ses_1:x".to_owned())),
+            Own::Session { version: String::new(), resumed: None },
+            Own::Session { version: "1.18.33".to_owned(), resumed: None },
+            Own::Session { version: "1.18.33".to_owned(), resumed: Some("ses_1:x@2".to_owned()) },
             Own::Mode("default".to_owned()),
             Own::Model("fake/m:1".to_owned()),
             Own::Prompt { number: 3, is_counted: true },

@@ -20,7 +20,7 @@ pub(super) fn emit(own: &Own, response: &Result<Value, Value>, sink: &mut impl F
                 sink(failed(why, None));
             }
         }
-        (Own::Session(resumed), Ok(result)) => {
+        (Own::Session { version, resumed }, Ok(result)) => {
             let id = text_at(Some(result), &["sessionId"]);
             let resumed = resumed.as_deref().unwrap_or_default();
             if id.is_empty() && resumed.is_empty() {
@@ -29,7 +29,7 @@ pub(super) fn emit(own: &Own, response: &Result<Value, Value>, sink: &mut impl F
             sink(Event::Session {
                 id: if id.is_empty() { resumed.into() } else { id.into() },
                 model: model(result).into(),
-                version: "".into(),
+                version: version.as_str().into(),
                 permission_mode: text_at(Some(result), &["modes", "currentModeId"]).into(),
                 mcp_servers: Vec::new(),
             });
@@ -42,6 +42,7 @@ pub(super) fn emit(own: &Own, response: &Result<Value, Value>, sink: &mut impl F
         (own, Err(error)) => {
             let kind = text_at(Some(error), &["data", "errorKind"]);
             let status = status(error, kind);
+            let kind = if is_unreachable(error) { ApiError::UNREACHABLE } else { kind };
             if status.is_some() || !kind.is_empty() {
                 sink(Event::ApiError(Box::new(ApiError { error: kind.to_owned(), status, limit: None })));
             }
@@ -49,8 +50,10 @@ pub(super) fn emit(own: &Own, response: &Result<Value, Value>, sink: &mut impl F
             sink(failed(
                 match own {
                     Own::Initialize => format!("the handshake failed: {why}"),
-                    Own::Session(None) => format!("cannot begin a conversation: {why}"),
-                    Own::Session(Some(session)) => format!("cannot resume conversation {session}: {why}"),
+                    Own::Session { resumed: None, .. } => format!("cannot begin a conversation: {why}"),
+                    Own::Session { resumed: Some(session), .. } => {
+                        format!("cannot resume conversation {session}: {why}")
+                    }
                     Own::Mode(mode) => format!("cannot set the permission mode {mode}: {why}"),
                     Own::Model(model) => format!("cannot set the model {model}: {why}"),
                     Own::Prompt { .. } => why,
@@ -153,6 +156,12 @@ fn status(error: &Value, kind: &str) -> Option<u64> {
         "overloaded" => Some(529),
         _ => None,
     })
+}
+
+/// Whether opencode says that the API gave no answer. Its other errors have only the API's own text.
+fn is_unreachable(error: &Value) -> bool {
+    let begins = text_at(Some(error), &["message"]).starts_with("Internal error: Cannot connect to API: ");
+    begins && text_at(Some(error), &["data", "errorName"]) == "APIError"
 }
 
 /// What an error says.

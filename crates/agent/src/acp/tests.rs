@@ -2,6 +2,7 @@
 //! goose 1.34.0 and gemini-cli 0.61.0.
 
 mod dialog;
+mod fields;
 mod line;
 
 use super::super::event::Event;

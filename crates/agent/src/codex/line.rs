@@ -1,7 +1,7 @@
 //! Parses one line of the app-server's output into events: a notification, or the response to one of murmur's requests,
 //! whose ids are strings that say what was asked. The app-server's own requests have no events: the dialog answers them.
 
-use super::{hooks, item, known, limits, report, thread};
+use super::{fields, hooks, item, known, limits, report, thread};
 use crate::event::Event;
 use crate::unknown::Unknown;
 use serde::Deserialize;
@@ -45,12 +45,14 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object. Counts unknown methods and
-/// items, but not fields.
+/// Passes the events of `line` to `sink`; only [`Event::Garbled`] if it is not a JSON object. Counts what is unknown: methods
+/// and items, and fields of those that murmur reads.
 pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     let text = String::from_utf8_lossy(line);
     let Some(line) = Line::read(&text) else { return sink(Event::Garbled) };
-    match (line.method(), line.id) {
+    let method = line.method();
+    fields::count(&text, &line, method.as_deref(), unknown);
+    match (method, line.id) {
         (Some(method), None) => notification(&method, &line, sink, unknown),
         (Some(method), Some(_)) if !known::REQUESTS.contains(&&*method) => unknown.add(&[method.as_bytes()]),
         (Some(_), Some(_)) => {}

@@ -2,7 +2,7 @@
 
 use super::hooks::SOURCE;
 use super::line::Line;
-use crate::event::{ApiError, Event, RunResult, Tokens};
+use crate::event::{ApiError, Event, RateLimit, RunResult, Tokens};
 use murmur_core::id::SessionId;
 use serde::Deserialize;
 use serde_json::Value;
@@ -38,13 +38,19 @@ impl TurnError {
         }
     }
 
+    /// Whether the account's usage limit is reached. Codex has the same name for a used-up budget of the API, and for a plan
+    /// without Codex, which don't pass by themselves.
+    fn is_usage_limit(&self) -> bool {
+        self.kind() == "usageLimitExceeded" && self.message.contains("hit your usage limit")
+    }
+
     /// The HTTP status. Some names stand for one: a usage limit is always a 429, and `internalServerError` a 500 (measured on
     /// 0.169.0).
     fn status(&self) -> Option<u64> {
         let told = || self.codex_error_info.as_object()?.values().next()?.get("httpStatusCode")?.as_u64();
         told().or_else(|| {
             Some(match self.kind() {
-                "usageLimitExceeded" => 429,
+                "usageLimitExceeded" if self.is_usage_limit() => 429,
                 "internalServerError" => 500,
                 "serverOverloaded" => 503,
                 _ => return None,
@@ -70,7 +76,10 @@ pub(super) fn error(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option
         sink(Event::ApiError(Box::new(ApiError {
             error: error.kind().to_owned(),
             status: error.status(),
-            limit: None,
+            // Without a name: its windows are reported, if they are known.
+            limit: error
+                .is_usage_limit()
+                .then(|| RateLimit { status: "rejected".to_owned(), ..RateLimit::default() }),
         })));
     }
     Some(())

@@ -89,7 +89,7 @@ impl Policy {
         guard: bool,
     ) -> Self {
         let settled = Self::settled(role, settings, workspace, frontmatter);
-        Self {
+        let policy = Self {
             guard,
             manager: role == Role::Manager,
             plan_mode: role != Role::Beat,
@@ -104,13 +104,20 @@ impl Policy {
             approval_wait: settled.approval_wait.map(|wait| wait.value.as_secs().min(MAX_WAIT)),
             approval_expiry: settled.approval_expiry.map(|expiry| expiry.value.as_secs()),
             questions: settled.questions.map_or(Questions::Broker, |questions| questions.value),
-        }
+        };
+        // Only a beat can end and be resumed.
+        if role == Role::Beat { policy } else { policy.without_defer() }
     }
 
-    /// The same policy for `backend`. Without [`Capability::Defer`], a call is denied when it would be deferred.
+    /// The same policy for `backend`, which may lack [`Capability::Defer`].
     #[must_use]
     pub fn on(self, backend: &Backend) -> Self {
-        if backend.has(Capability::Defer) || self.approval == Approval::Wait {
+        if backend.has(Capability::Defer) { self } else { self.without_defer() }
+    }
+
+    /// The same policy, except that a call is denied when it would be deferred.
+    fn without_defer(self) -> Self {
+        if self.approval == Approval::Wait {
             return self;
         }
         let approval_wait = Some(self.approval_wait.unwrap_or(DEFER_AFTER));
@@ -241,6 +248,22 @@ mod tests {
         assert_eq!(beat.on(&Backend::Claude), beat);
         let hosted = resolve(Role::Hosted, NOTHING, NOTHING, NOTHING);
         assert_eq!(hosted.on(&Backend::Codex), hosted);
+    }
+
+    #[test]
+    fn hosted_agents_never_defer() {
+        let defer = |approval_wait| ApprovalSettings {
+            approval: Some(Approval::Defer),
+            approval_wait,
+            approval_expiry: Interval::from_secs(5),
+            ..NOTHING
+        };
+        for role in [Role::Hosted, Role::Manager] {
+            for (wait, expected) in [(None, DEFER_AFTER), (Interval::from_secs(60), 60)] {
+                let policy = resolve(role, defer(wait), NOTHING, NOTHING);
+                assert_eq!((policy.approval, policy.approval_wait), (Approval::Wait, Some(expected)));
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What lines mean.
 
-use super::{asks, events, response, unknown, update};
+use super::{asks, events, response, update};
 use serde_json::{Value, json};
 
 /// The events of one update.
@@ -327,6 +327,15 @@ fn errors_are_explained() {
         let end = format!("end error_during_execution - status {status} no");
         assert_eq!(events(&[response("murmur-prompt:1", "error", &error)]).pop(), Some(end));
     }
+    let unreachable = |name: &str, message: &str| {
+        let data = json!({ "service": "session", "errorName": name });
+        let error = json!({ "code": -32603, "message": message, "data": data });
+        let events = events(&[response("murmur-prompt:1", "error", &error)]);
+        events[0].contains("ApiError { error: \"unreachable\", status: None")
+    };
+    assert!(unreachable("APIError", "Internal error: Cannot connect to API: Unable to connect."));
+    assert!(!unreachable("APIError", "Internal error: no, Cannot connect to API: x"));
+    assert!(!unreachable("UnknownError", "Internal error: Cannot connect to API: x"));
     // gemini's code is the API's status.
     let api = json!({ "code": 401, "message": "{\"error\":{\"code\":401,\"message\":\"invalid key\"}}" });
     assert_eq!(
@@ -367,17 +376,4 @@ fn hostile_lines_are_garbled_or_skipped() {
         &json!({ "sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed", "rawOutput": huge }),
     );
     assert_eq!(events(&[line])[0].len(), huge.len() + 13);
-}
-
-#[test]
-fn unknown_methods_and_updates_are_counted() {
-    let lines = [
-        json!({ "method": "session/new_thing", "params": {} }),
-        json!({ "method": "terminal/create", "id": 1, "params": {} }),
-        json!({ "method": "_program/own", "params": {} }),
-        json!({ "method": "session/update", "params": { "update": { "sessionUpdate": "plan" } } }),
-        json!({ "method": "session/update", "params": { "update": { "sessionUpdate": "dance", "x": 1 } } }),
-    ];
-    let seen = unknown(&lines.map(|line| line.to_string()));
-    assert_eq!(seen, ["session/new_thing", "session/update/dance"]);
 }

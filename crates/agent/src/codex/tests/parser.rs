@@ -143,6 +143,16 @@ fn retries_and_failures_have_the_status_and_the_cause() {
     );
     let limit = r#"{"message":"You’ve hit your usage limit.","codexErrorInfo":"usageLimitExceeded"}"#;
     assert_eq!(result(&turn_completed("failed", limit, "")).api_error_status, Some(429));
+    let limit = format!(r#"{{"method":"error","params":{{"error":{limit},"willRetry":false}}}}"#);
+    let rejected =
+        r#"Some(RateLimit { status: "rejected", window: "", resets_at: None, utilization: None })"#;
+    let expected = |status: &str, limit: &str| {
+        format!(r#"ApiError(ApiError {{ error: "usageLimitExceeded", status: {status}, limit: {limit} }})"#)
+    };
+    assert_eq!(events(&[&limit]), [expected("Some(429)", rejected)]);
+    // A used-up budget doesn't pass by itself.
+    let quota = limit.replace("You’ve hit your usage limit.", "Quota exceeded.");
+    assert_eq!(events(&[&quota]), [expected("None", "None")]);
     for (kind, status) in
         [("internalServerError", Some(500)), ("serverOverloaded", Some(503)), ("other", None)]
     {
@@ -285,4 +295,38 @@ fn unknown_methods_and_items_are_counted() {
     }
     let names: Vec<&str> = unknown.iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["item/completed/newCall", "item/new/requestApproval", "no-method", "thread/new"]);
+}
+
+#[test]
+fn unknown_fields_of_lines_that_are_read_are_counted() {
+    let mut unknown = Unknown::default();
+    let command = COMMAND.replace(r#""exitCode":null"#, r#""exitCode":null,"zest":1"#);
+    for line in [
+        item("started", &command).as_str(),
+        &item("completed", &command).replace(r#""turnId":"u1""#, r#""turnId":"u1","mood":2"#),
+        &item("completed", r#"{"type":"newCall","id":"x","other":1}"#),
+        r#"{"method":"turn/completed","params":{"threadId":"t1","turn":{"id":"u","status":"failed","tone":1,"error":{"message":"x","blame":1}}}}"#,
+        r#"{"method":"thread/tokenUsage/updated","params":{"threadId":"t1","tokenUsage":{"last":{"dreamTokens":1},"total":{}}}}"#,
+        r#"{"id":"thread","result":{"thread":{"id":"t1","soul":1},"sandbox":{"type":"dangerFullAccess","x":1}}}"#,
+        r#"{"id":"limits","result":{"rateLimits":{"primary":{"usedPercent":1,"color":1}}}}"#,
+        r#"{"id":"hooks","result":{"x":1}}"#,
+        r#"{"method":"item/fileChange/requestApproval","id":4,"params":{"itemId":"x","forEver":true},"via":1}"#,
+        r#"{"method":"turn/started","params":{"of":"tomorrow"}}"#,
+    ] {
+        parse(line.as_bytes(), &mut |_| {}, &mut unknown);
+    }
+    let seen: Vec<String> = unknown.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    insta::assert_snapshot!(seen.join("\n"), @"
+    account/rateLimits/read.rateLimits.primary.color 1
+    item/completed.mood 1
+    item/completed/commandExecution.zest 1
+    item/completed/newCall 1
+    item/fileChange/requestApproval.forEver 1
+    item/started/commandExecution.zest 1
+    line.via 1
+    thread/start.thread.soul 1
+    thread/tokenUsage/updated.tokenUsage.last.dreamTokens 1
+    turn/completed.turn.error.blame 1
+    turn/completed.turn.tone 1
+    ");
 }

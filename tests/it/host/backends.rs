@@ -1,0 +1,143 @@
+//! Hosted agents other than Claude Code, which fake-claude imitates.
+
+use serde_json::{Value, json};
+
+use super::{ID, Live, brief, briefs, is_idle_after, is_state};
+use crate::env::Env;
+
+const AGENTS: [(&str, &str); 2] = [("codex", "codex"), ("opencode", "acp:opencode")];
+
+#[test]
+fn hosts_name_the_backend_of_their_agent() {
+    for (program, backend) in AGENTS {
+        let env = Env::new();
+        env.agent(program);
+        env.site(&json!({}));
+        let agent = Live::of(&env, env.spawning(ID, &["--backend", backend, "--project", "site", "--json"]));
+        agent.follow(0).until(|event| is_idle_after(event, 0));
+        let listed = env.run(["host", "list"]);
+        assert!(listed.contains(&format!("\n{ID} ({backend})  site ")), "{listed}");
+        assert_eq!(env.murmur(["host", "list", "--json"]).json()["agents"][0]["backend"], backend);
+        let status = env.run(["host", "status", ID]);
+        assert!(status.contains(&format!("\nBackend: {backend}\n")), "{status}");
+        agent.stop();
+        agent.wait_for_end();
+    }
+}
+
+#[test]
+fn a_hosted_agent_is_told_that_it_cannot_defer() {
+    for (program, backend) in AGENTS.into_iter().chain([("claude", "claude")]) {
+        let env = Env::new();
+        if program != "claude" {
+            env.agent(program);
+        }
+        let folder = env.data().join("config");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("config.toml"), "approval = \"defer\"\n").unwrap();
+        env.site(&json!({}));
+        let agent = Live::of(&env, env.spawning(ID, &["--backend", backend, "--json"]));
+        agent.follow(0).until(|event| is_idle_after(event, 0));
+        let policy = env.agents()[0]["env"]["MURMUR_PERMISSIONS"].clone();
+        let policy: Value = serde_json::from_str(policy.as_str().unwrap()).unwrap();
+        // Denied after the time after which a beat's call is deferred.
+        assert_eq!((&policy["approval"], &policy["approvalWait"]), (&json!("wait"), &json!(120)), "{policy}");
+        agent.stop();
+        agent.wait_for_end();
+    }
+}
+
+/// A hosted agent of `backend`, whose `program` follows these instructions.
+fn hosted<'a>(
+    env: &'a Env,
+    (program, backend): (&str, &str),
+    instructions: &Value,
+    more: &[&str],
+) -> Live<'a> {
+    if !env.home().join("bin").join(program).exists() {
+        env.agent(program);
+    }
+    env.site(instructions);
+    Live::of(env, env.spawning(ID, &[&["--backend", backend, "--json"][..], more].concat()))
+}
+
+#[test]
+fn a_conversation_has_turns_and_is_resumed_later() {
+    for agent in AGENTS {
+        let env = Env::new();
+        let live = hosted(&env, agent, &json!({}), &["one"]);
+        let mut peer = live.follow(0);
+        peer.until(|event| is_idle_after(event, 1));
+        live.send("two");
+        let events = peer.until(|event| is_idle_after(event, 2));
+        let said: Vec<String> = briefs(&events).into_iter().filter(|line| line.contains(": ")).collect();
+        assert_eq!(said[..2], ["user: two", "assistant: turn 2: two"]);
+        let session = live.status()["sessionId"].as_str().unwrap().to_owned();
+        assert_eq!(live.stop()["state"], "exited");
+        live.wait_for_end();
+        let live = hosted(&env, agent, &json!({}), &["--resume", &session, "three"]);
+        let events = live.follow(0).until(|event| is_idle_after(event, 1));
+        let said = briefs(&events);
+        assert!(said.contains(&"assistant: turn 3: three".to_owned()), "{agent:?}: {said:?}");
+        assert_eq!(live.status()["sessionId"], session);
+        live.stop();
+        live.wait_for_end();
+    }
+}
+
+#[test]
+fn a_person_allows_or_denies_the_call_of_a_hosted_agent() {
+    for agent in AGENTS {
+        for (answer, is_error) in [("allow", false), ("deny", true)] {
+            let env = Env::new();
+            let call = json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "git push" } }]);
+            let script = json!([call, [{ "type": "text", "text": "Done" }]]);
+            let daemon = env.daemon();
+            let live = hosted(&env, agent, &json!({ "live": null, "script": script }), &["Push"]);
+            let mut peer = live.follow(0);
+            let request = env.opened();
+            assert_eq!((&request["agent"], &request["tool"]), (&json!(ID), &json!("Bash")));
+            env.run([answer, request["id"].as_str().unwrap()]);
+            let events = peer.until(|event| is_idle_after(event, 1));
+            // Codex reports a blocked call only as such.
+            let is_result =
+                |event: &&Value| ["tool_result", "blocked"].contains(&event["event_type"].as_str().unwrap());
+            let results: Vec<bool> = events
+                .iter()
+                .filter(is_result)
+                .map(|event| event["event_type"] == "blocked" || event["payload"]["isError"] == true)
+                .collect();
+            assert_eq!(results, [is_error], "{agent:?}: {:?}", briefs(&events));
+            assert_eq!(brief(events.last().unwrap()), "idle 1");
+            live.stop();
+            live.wait_for_end();
+            daemon.stop();
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_ends_a_turn_and_not_the_agent() {
+    for agent in AGENTS {
+        let env = Env::new();
+        let call = json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "ls" },
+            "ends_after_ms": null }]);
+        let script = json!([call, [{ "type": "text", "text": "Done" }]]);
+        let folder = env.data().join("config");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("config.toml"), "permissions-checker = \"off\"\n").unwrap();
+        let live = hosted(&env, agent, &json!({ "live": null, "script": script }), &["Look"]);
+        let mut peer = live.follow(0);
+        peer.until(|event| event["event_type"] == "tool_use");
+        assert_eq!(env.murmur(["agent", "interrupt", ID]).quiet(), "interrupted site-1\n");
+        let events = peer.until(|event| is_idle_after(event, 1));
+        let result = events.iter().find(|event| event["event_type"] == "result").unwrap();
+        assert_eq!(result["payload"]["isError"], true, "{result}");
+        live.send("Go on");
+        let events = peer.until(|event| is_idle_after(event, 2));
+        assert!(events.iter().any(|event| brief(event) == "assistant: Done"), "{:?}", briefs(&events));
+        assert!(!events.iter().any(|event| is_state(event, "exited")));
+        live.stop();
+        live.wait_for_end();
+    }
+}
