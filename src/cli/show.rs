@@ -4,7 +4,7 @@
 //! appears immediately.
 
 mod choose;
-mod denials;
+pub(super) mod denials;
 mod lines;
 pub(super) mod live;
 mod pager;
@@ -23,8 +23,7 @@ use derun::record::Channel;
 use derun::session::Session;
 use derun::store::StoreError;
 use jiff::Timestamp;
-use lines::Lines;
-pub(super) use lines::took;
+pub(super) use lines::{Lines, cost, took};
 use memchr::memchr;
 use murmur_agent::backend::dialect;
 use murmur_agent::event::Event;
@@ -280,7 +279,7 @@ impl Reading {
 }
 
 /// Adds an event to the transcript.
-fn take(transcript: &mut Transcript, event: &Event<'_>, at: Option<Timestamp>) {
+pub(super) fn take(transcript: &mut Transcript, event: &Event<'_>, at: Option<Timestamp>) {
     match event {
         Event::Text { parent, text, is_chunk, .. } => transcript.text(parent, text, *is_chunk),
         Event::ToolUse { parent, id, name, input, .. } => transcript.call(Call {
@@ -304,7 +303,7 @@ fn take(transcript: &mut Transcript, event: &Event<'_>, at: Option<Timestamp>) {
                 transcript.note("error", plain_line(error));
             }
         }
-        Event::Session { .. } | Event::Cost { .. } | Event::Usage(_) => {}
+        Event::Session { .. } | Event::Cost { .. } | Event::Usage(_) | Event::MessageTokens { .. } => {}
         other => {
             let line = Derived::Agent(other).line("", 0);
             if let Ok(told) = serde_json::from_slice::<HostEvent>(&line)

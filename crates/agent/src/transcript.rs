@@ -150,6 +150,12 @@ impl Transcript {
         if is_complete { self.release() } else { None }
     }
 
+    /// Whether a call without a result holds items back.
+    #[must_use]
+    pub fn is_holding(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// Takes all items, even calls without a result, for example because the agent is waiting. Their results become other
     /// items.
     pub fn take_all(&mut self) -> Vec<Item> {

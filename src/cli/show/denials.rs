@@ -1,6 +1,7 @@
 //! Why calls of a beat were denied, from decisions.jsonl.
 
 use super::choose::Run;
+use jiff::Timestamp;
 use murmur_agent::transcript::Call;
 use murmur_core::permit::decision::{By, Verdict};
 use murmur_store::journal::decisions::read::{Filter, newest};
@@ -11,7 +12,7 @@ use sys::paths::DataDir;
 
 /// The denials of a beat. They are read once a call has failed, and again while the beat is running.
 #[derive(Debug)]
-pub(super) struct Denials {
+pub(in crate::cli) struct Denials {
     path: PathBuf,
     filter: Filter,
     is_running: bool,
@@ -24,6 +25,12 @@ impl Denials {
     pub(super) fn new(dir: &DataDir, run: &Run) -> Self {
         let filter = Filter { name: Some(run.entry.agent.clone()), since: run.entry.started() };
         Self { path: dir.decisions(), filter, is_running: run.is_running, decided: None }
+    }
+
+    /// The denials of the agent of a beat that begins.
+    pub(in crate::cli) fn from_now(dir: &DataDir, agent: &str, now: Timestamp) -> Self {
+        let filter = Filter { name: Some(agent.to_owned()), since: Some(now) };
+        Self { path: dir.decisions(), filter, is_running: true, decided: None }
     }
 
     /// Why the call was denied: `by the guard: …`, or the reason alone, which names a rule or a person. `None` if it was not.

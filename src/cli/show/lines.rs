@@ -16,10 +16,11 @@ use sys::process::Exit;
 const SHORT: usize = 100;
 
 /// How to print.
-pub(super) struct Lines {
-    pub(super) style: Style,
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli) struct Lines {
+    pub(in crate::cli) style: Style,
     /// Whether to print all that tools printed.
-    pub(super) is_full: bool,
+    pub(in crate::cli) is_full: bool,
 }
 
 impl Lines {
@@ -54,7 +55,12 @@ impl Lines {
     }
 
     /// Prints an item.
-    pub(super) fn item(&self, out: &mut impl Write, denials: &mut Denials, item: &Item) -> io::Result<()> {
+    pub(in crate::cli) fn item(
+        &self,
+        out: &mut impl Write,
+        denials: &mut Denials,
+        item: &Item,
+    ) -> io::Result<()> {
         match item {
             Item::Text { parent, text } if parent.is_empty() => {
                 writeln!(out, "{}", plain_text(text).trim_end())
@@ -128,7 +134,7 @@ pub(in crate::cli) fn took(ms: u64) -> String {
 }
 
 /// What it cost: `$0.0421, 3 turns, tokens: 12345 input, 456 output`.
-fn cost(entry: &Entry) -> String {
+pub(in crate::cli) fn cost(entry: &Entry) -> String {
     let mut facts = Vec::new();
     facts.extend(entry.cost_usd.map(|cost| format!("${cost:.4}")));
     facts.extend(
