@@ -66,6 +66,7 @@ mod usage_args;
 mod usage_error;
 mod user_env;
 mod verbose;
+mod waits;
 mod watch;
 mod workspaces;
 

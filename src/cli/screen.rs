@@ -47,11 +47,16 @@ enum Piece {
     Out(Vec<u8>),
     Error(Vec<u8>),
     Bottom(Bottom),
+    Prompt(Option<Draw>),
+    /// The user has ended the prompt's line.
+    Typed,
 }
 
 /// Where pieces of output go. It never blocks.
 #[derive(Clone)]
 pub(super) struct Sink {
+    /// What was written and not flushed.
+    text: Vec<u8>,
     pieces: Sender<Piece>,
     waiting: Arc<AtomicUsize>,
 }
@@ -76,9 +81,31 @@ impl Sink {
         self.send(Piece::Bottom(bottom));
     }
 
+    /// Shows a prompt instead of the lines below the output, until it is removed or [`Self::typed`].
+    pub(super) fn prompt(&self, prompt: Option<Draw>) {
+        self.send(Piece::Prompt(prompt));
+    }
+
+    /// Leaves the prompt where it is: its line has been typed, and the terminal has moved on.
+    pub(super) fn typed(&self) {
+        self.send(Piece::Typed);
+    }
+
     fn send(&self, piece: Piece) {
         // The reader may close its end at any time.
         let _gone = self.pieces.send(piece);
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.text.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let text = std::mem::take(&mut self.text);
+        self.out(|out| out.write_all(&text));
+        Ok(())
     }
 }
 
@@ -95,12 +122,17 @@ impl Screen {
         let (pieces, written) = channel();
         let (tell, done) = oneshot::channel();
         let waiting = Arc::new(AtomicUsize::new(0));
-        let writer =
-            Writer { waiting: Arc::clone(&waiting), bottom: Bottom::Nothing, is_due: false, drawn: None };
+        let writer = Writer {
+            waiting: Arc::clone(&waiting),
+            bottom: Bottom::Nothing,
+            prompt: None,
+            is_due: false,
+            drawn: None,
+        };
         std::thread::spawn(move || {
             let _gone = tell.send(writer.run(&written));
         });
-        Self { sink: Sink { pieces, waiting }, left_out: 0, done }
+        Self { sink: Sink { text: Vec::new(), pieces, waiting }, left_out: 0, done }
     }
 
     /// Another way to write to it.
@@ -139,6 +171,8 @@ impl Screen {
 struct Writer {
     waiting: Arc<AtomicUsize>,
     bottom: Bottom,
+    /// Shown instead.
+    prompt: Option<Draw>,
     /// Whether the lines below the output have to be drawn.
     is_due: bool,
     /// The lines on the terminal, and its width when they were drawn.
@@ -160,7 +194,7 @@ impl Writer {
                 Err(TryRecvError::Empty) => {
                     self.draw()?;
                     match self.bottom {
-                        Bottom::Counting(_) => pieces.recv_timeout(SECOND),
+                        Bottom::Counting(_) if self.prompt.is_none() => pieces.recv_timeout(SECOND),
                         _ => pieces.recv().map_err(|_| RecvTimeoutError::Disconnected),
                     }
                 }
@@ -190,6 +224,8 @@ impl Writer {
                 self.is_due = true;
             }
             Piece::Bottom(bottom) => (self.bottom, self.is_due) = (bottom, true),
+            Piece::Prompt(prompt) => (self.prompt, self.is_due) = (prompt, true),
+            Piece::Typed => (self.prompt, self.drawn, self.is_due) = (None, None, true),
         }
         Ok(())
     }
@@ -208,9 +244,9 @@ impl Writer {
         }
         let columns = terminal::size().map_or(0, |size| usize::from(size.ws_col));
         let columns = if columns == 0 { 80 } else { columns };
-        let lines = match &self.bottom {
-            Bottom::Nothing => return self.erase(),
-            Bottom::Counting(draw) => draw(columns),
+        let lines = match (&self.prompt, &self.bottom) {
+            (None, Bottom::Nothing) => return self.erase(),
+            (Some(draw), _) | (None, Bottom::Counting(draw)) => draw(columns),
         };
         if self.drawn.as_ref().is_some_and(|(drawn, width)| *drawn == lines && *width == columns) {
             return Ok(());

@@ -18,6 +18,7 @@ mod questions;
 mod record;
 mod restart;
 mod rules;
+mod terminal;
 mod undecided;
 mod waits;
 

@@ -5,7 +5,9 @@ use super::super::daemon_end::DaemonEnds;
 use super::super::reported;
 use super::super::screen::{Bottom, Screen};
 use super::super::style::{Colors, Style, remarks, text_of};
+use super::super::user_env::UserEnv;
 use super::super::verbose::{self, PATIENCE, Verbose};
+use super::super::waits::{Requests, Waits, is_drawable};
 use super::progress::Progress;
 use crate::beat::{self, Job, Report, StopReason};
 use crate::daemon::instance;
@@ -20,7 +22,7 @@ use murmur_rpc::caller::BEAT;
 use murmur_store::journal::entry::Entry;
 use murmur_store::journal::unfinished::{self, Kept, Unwritten};
 use std::cell::RefCell;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
 use sys::error::Hinted;
 use sys::paths::DataDir;
@@ -30,7 +32,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::sleep;
 
-pub(super) async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCode> {
+pub(super) async fn perform(job: Job, dir: &DataDir, args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
     // Identifies this process to its agent's processes.
     process::call_ourselves(BEAT);
     process::adopt_orphans().context("cannot adopt orphaned processes")?;
@@ -49,23 +51,33 @@ pub(super) async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Res
     let _later = unfinished::allocate(dir);
     let style = Style::of_stdout();
     let shown = Shown::new(&job, dir, args, style);
-    let mut told = DaemonEnds::new(dir.clone());
+    let sink = shown.screen.borrow().sink();
+    let has_line = shown.progress.is_some();
+    let mut told = DaemonEnds::new(dir.clone(), has_line.then(|| sink.clone()));
+    let waits = (has_line || shown.verbose.is_some())
+        .then(|| Waits::begin(Requests::new(dir, env, sink.clone(), false)));
     let report = {
         let beat = beat::run(&job, dir, captures::root().ok(), stop, |progress| match progress {
             Told::Agent(event) => shown.event(&job, event),
             Told::Waiting(wait) => {
                 let tool = wait.call.as_ref().map(|call| &*call.tool).unwrap_or_default();
-                shown.warn(&reported::waiting(&wait.request, tool));
+                match &waits {
+                    Some(waits) => waits.waits(&wait.request, tool),
+                    None => shown.warn(&reported::waiting(&wait.request, tool)),
+                }
                 told.waits(&wait.request);
             }
-            Told::Waited(request) => told.waits_no_more(request),
+            Told::Waited(request) => {
+                waits.iter().for_each(|waits| waits.waits_no_more(request));
+                told.waits_no_more(request);
+            }
         });
         tokio::select! {
             report = beat => report?,
             never = shown.release() => match never {},
         }
     };
-    drop(told);
+    drop((told, waits, sink));
     let is_lost = warn_of(dir, &report)?;
     let (mut screen, verbose) = shown.end();
     screen.show_always(|out| {
@@ -172,12 +184,6 @@ impl Shown {
         screen.sink().below(Bottom::Nothing);
         (screen, verbose)
     }
-}
-
-/// Whether lines can be drawn again in place.
-fn is_drawable() -> bool {
-    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    io::stdout().is_terminal() && io::stderr().is_terminal() && !is_dumb
 }
 
 /// Warns of what went wrong beside the beat. Returns whether its line is lost.
