@@ -42,6 +42,7 @@ mod people_only;
 mod permission;
 mod permission_args;
 mod pieces;
+mod raw_input;
 mod record;
 mod reported;
 mod requests;

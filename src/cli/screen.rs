@@ -10,10 +10,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel}
 use std::time::Duration;
 use sys::terminal;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 use watch::text::width;
 
 /// The maximum number of pending bytes. Beyond that, events are dropped and counted.
 const WAITING: usize = 1 << 20;
+
+/// How long a terminal may take to be written to in the end. A stopped one takes longer.
+const LEAVING: Duration = Duration::from_millis(500);
 
 /// How often lines that count seconds are drawn again.
 const SECOND: Duration = Duration::from_secs(1);
@@ -50,6 +54,8 @@ enum Piece {
     Prompt(Option<Draw>),
     /// The user has ended the prompt's line.
     Typed,
+    /// Answered once everything before it is written.
+    Written(oneshot::Sender<()>),
 }
 
 /// Where pieces of output go. It never blocks.
@@ -89,6 +95,13 @@ impl Sink {
     /// Leaves the prompt where it is: its line has been typed, and the terminal has moved on.
     pub(super) fn typed(&self) {
         self.send(Piece::Typed);
+    }
+
+    /// Waits until everything so far is written, but not for a stopped terminal.
+    pub(super) async fn written(&self) {
+        let (tell, written) = oneshot::channel();
+        self.send(Piece::Written(tell));
+        let _stopped = timeout(LEAVING, written).await;
     }
 
     fn send(&self, piece: Piece) {
@@ -225,6 +238,10 @@ impl Writer {
             }
             Piece::Bottom(bottom) => (self.bottom, self.is_due) = (bottom, true),
             Piece::Prompt(prompt) => (self.prompt, self.is_due) = (prompt, true),
+            Piece::Written(tell) => {
+                self.draw()?;
+                let _gone = tell.send(());
+            }
             Piece::Typed => (self.prompt, self.drawn, self.is_due) = (None, None, true),
         }
         Ok(())

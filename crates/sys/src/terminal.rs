@@ -41,6 +41,14 @@ impl OuterTerminal {
         Ok(rustix::termios::tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &raw)?)
     }
 
+    /// Switches to raw mode for input only: output still gets carriage returns.
+    pub fn make_input_raw(&self) -> io::Result<()> {
+        let mut raw = self.modes.clone();
+        raw.make_raw();
+        raw.output_modes = self.modes.output_modes;
+        Ok(rustix::termios::tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &raw)?)
+    }
+
     /// Restores the original settings.
     pub fn restore(&self) {
         let _gone = rustix::termios::tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &self.modes);

@@ -50,14 +50,25 @@ pub(in super::super) fn run(args: &HostAttach, env: &UserEnv) -> anyhow::Result<
     let dir = env.read_data_dir()?;
     let agent = super::meant(&dir, &args.agent)?;
     if args.json || !is_asking() {
-        runtime()?.block_on(Follower::new(&dir, &agent, args, &mut stdout().lock(), None).follow())?;
+        runtime()?.block_on(
+            Follower::new(&dir, &agent, (args.from, args.json), &mut stdout().lock(), None).follow(),
+        )?;
         return Ok(ExitCode::SUCCESS);
     }
     runtime()?.block_on(async {
         let screen = Screen::new();
         let waits = Waits::begin(Requests::new(&dir, env, screen.sink(), true));
         let mut out = screen.sink();
-        let followed = Follower::new(&dir, &agent, args, &mut out, Some(&waits)).follow().await;
+        let watcher = |event: &Event| {
+            let text = |key: &str| event.payload.get(key).and_then(Value::as_str).unwrap_or_default();
+            match &*event.event_type {
+                "waiting" => waits.waits(text("request"), text("tool")),
+                "waited" => waits.waits_no_more(text("request")),
+                _ => {}
+            }
+        };
+        let from = (args.from, false);
+        let followed = Follower::new(&dir, &agent, from, &mut out, Some(&watcher)).follow().await;
         drop((waits, out));
         screen.finish().await?;
         followed
@@ -80,8 +91,8 @@ pub(super) struct Follower<'a, W> {
     ran: Option<(CaptureId, Backend)>,
     printer: Printer,
     out: &'a mut W,
-    /// Shows the requests that wait.
-    waits: Option<&'a Waits>,
+    /// Sees each event; shows requests that wait, instead of the follower.
+    watcher: Option<&'a dyn Fn(&Event)>,
 }
 
 /// Why following a connection ended.
@@ -96,12 +107,12 @@ impl<'a, W: Write> Follower<'a, W> {
     pub(super) fn new(
         dir: &'a DataDir,
         agent: &'a AgentId,
-        args: &HostAttach,
+        (from, json): (Option<u64>, bool),
         out: &'a mut W,
-        waits: Option<&'a Waits>,
+        watcher: Option<&'a dyn Fn(&Event)>,
     ) -> Self {
-        let printer = Printer { json: args.json, style: Style::of_stdout(), pieces: Pieces::default() };
-        Self { dir, agent, next: args.from, ran: None, printer, out, waits }
+        let printer = Printer { json, style: Style::of_stdout(), pieces: Pieces::default() };
+        Self { dir, agent, next: from, ran: None, printer, out, watcher }
     }
 
     pub(super) async fn follow(&mut self) -> anyhow::Result<()> {
@@ -174,13 +185,8 @@ impl<'a, W: Write> Follower<'a, W> {
                 return Ok(FollowEnd::Lost);
             }
             self.show(&event, line)?;
-            if let Some(waits) = self.waits {
-                let text = |key: &str| event.payload.get(key).and_then(Value::as_str).unwrap_or_default();
-                match &*event.event_type {
-                    "waiting" => waits.waits(text("request"), text("tool")),
-                    "waited" => waits.waits_no_more(text("request")),
-                    _ => {}
-                }
+            if let Some(watcher) = self.watcher {
+                watcher(&event);
             }
             let request = || event.payload.get("request").and_then(Value::as_str).map(str::to_owned);
             match &*event.event_type {
@@ -217,7 +223,7 @@ impl<'a, W: Write> Follower<'a, W> {
         if self.printer.json {
             self.out.write_all(line)?;
             self.out.write_all(b"\n")?;
-        } else if event.event_type == "waiting" && self.waits.is_some() {
+        } else if event.event_type == "waiting" && self.watcher.is_some() {
             // The commands that answer it follow, if it still waits.
             let tool = event.payload.get("tool").and_then(Value::as_str).unwrap_or_default();
             writeln!(self.out, "{} {}", self.printer.style.dim("[waiting]"), reported::waits_for(tool))?;
