@@ -110,7 +110,8 @@ pub(super) fn waiting(request: &str, tool: &str) -> String {
     format!("waiting {}", waiting_for(request, tool))
 }
 
-fn waiting_for(request: &str, tool: &str) -> String {
+/// Likewise, without the first word.
+pub(super) fn waiting_for(request: &str, tool: &str) -> String {
     let verb = if plain_line(tool) == ASK { "answer" } else { "allow" };
     format!("{}; {}", waits_for(tool), how_to_answer(verb, &plain_line(request)))
 }

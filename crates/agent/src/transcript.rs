@@ -156,6 +156,12 @@ impl Transcript {
         !self.held.is_empty()
     }
 
+    /// Whether a call was returned without a result, which is still to come.
+    #[must_use]
+    pub fn has_open_call(&self) -> bool {
+        !self.early.is_empty()
+    }
+
     /// Takes all items, even calls without a result, for example because the agent is waiting. Their results become other
     /// items.
     pub fn take_all(&mut self) -> Vec<Item> {
