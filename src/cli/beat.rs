@@ -66,7 +66,7 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
             // If every call is denied, that is the outcome; no agent starts, so other warnings don't matter.
             let user = &job.user.settings;
             if job.problem.is_some() || rule_files::check(&dir, user, &Project::of(&workspace)).is_err() {
-                let performed = perform(job, &dir, args, env).await;
+                let performed = perform(job, &heartbeat, &dir, args, env).await;
                 env.warn_of(open.as_ref());
                 return performed;
             }
@@ -90,7 +90,7 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
                 let _closed = writeln!(io::stderr(), "warning: {}", untrusted.line());
             }
             warn_if_nobody_answers(&dir, &job.policy, asks.contains(&Some(Questions::Broker)));
-            perform(job, &dir, args, env).await
+            perform(job, &heartbeat, &dir, args, env).await
         }
     })
 }

@@ -4,7 +4,7 @@ use super::super::args::Beat;
 use super::super::daemon_end::DaemonEnds;
 use super::super::reported;
 use super::super::screen::{Bottom, Screen};
-use super::super::style::{Colors, Style, remarks, text_of};
+use super::super::style::{Colors, Style, plain_line, ran_out_of_turns, remarks, text_of};
 use super::super::user_env::UserEnv;
 use super::super::verbose::{self, PATIENCE, Verbose};
 use super::super::waits::{Requests, Waits, is_drawable};
@@ -17,6 +17,8 @@ use derun::cli::captures;
 use derun::cli::stdout::is_quiet;
 use murmur_agent::event::Event;
 use murmur_core::config::edit;
+use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::config::limit::Source;
 use murmur_host::event::Progress as Told;
 use murmur_rpc::caller::BEAT;
 use murmur_store::journal::entry::Entry;
@@ -27,12 +29,18 @@ use std::process::ExitCode;
 use sys::error::Hinted;
 use sys::paths::DataDir;
 use sys::unreadable::unwritable;
-use sys::{clock, process};
+use sys::{clock, process, shell};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::sleep;
 
-pub(super) async fn perform(job: Job, dir: &DataDir, args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
+pub(super) async fn perform(
+    job: Job,
+    heartbeat: &Heartbeat,
+    dir: &DataDir,
+    args: &Beat,
+    env: &UserEnv,
+) -> anyhow::Result<ExitCode> {
     // Identifies this process to its agent's processes.
     process::call_ourselves(BEAT);
     process::adopt_orphans().context("cannot adopt orphaned processes")?;
@@ -104,6 +112,9 @@ pub(super) async fn perform(job: Job, dir: &DataDir, args: &Beat, env: &UserEnv)
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
         _ = hang_up.recv() => {}
+    }
+    if ran_out_of_turns(&report.entry) && !args.json && !is_quiet() {
+        let _closed = writeln!(io::stderr(), "hint: {}", more_turns(heartbeat, job.max_turns));
     }
     Ok(if is_lost || report.entry.outcome == Kind::Error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
@@ -184,6 +195,18 @@ impl Shown {
         screen.sink().below(Bottom::Nothing);
         (screen, verbose)
     }
+}
+
+/// How to allow more than `turns` turns.
+fn more_turns(heartbeat: &Heartbeat, turns: u32) -> String {
+    let is_set = heartbeat.max_turns.is_some_and(|turns| turns.source == Source::ConfigJson);
+    let how = if is_set {
+        let more = turns.saturating_mul(2);
+        format!("run: murmur set {} --max-turns {more}", shell::path(&heartbeat.workspace))
+    } else {
+        format!("set maxTurns in {}", heartbeat.file.display())
+    };
+    plain_line(&format!("it reached its limit of {turns} turns; to allow more, {how}"))
 }
 
 /// Warns of what went wrong beside the beat. Returns whether its line is lost.

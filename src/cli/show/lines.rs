@@ -1,7 +1,9 @@
 //! How a run is printed.
 
 use super::super::reported;
-use super::super::style::{Colors, Style, backend_of, plain_line, plain_text, remarks, shortened, text_of};
+use super::super::style::{
+    Colors, Style, backend_of, plain_line, plain_text, ran_out_of_turns, remarks, shortened, text_of,
+};
 use super::choose::{Run, linked};
 use super::denials::Denials;
 use derun::cli::span::span;
@@ -196,6 +198,7 @@ fn ended(entry: &Entry) -> String {
         return format!("by {watchdog}");
     }
     match entry.exit {
+        _ if ran_out_of_turns(entry) => "at its turn limit; to allow more turns, set maxTurns".to_owned(),
         _ if entry.stopped => "stopped".to_owned(),
         Some(Exit::Code(code)) => format!("exit code {code}"),
         Some(Exit::Signal(signal)) => format!("signal {signal}"),
