@@ -25,9 +25,14 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 use sys::error::Hinted;
 use sys::text::Shown;
 use sys::{clock, failure, shell};
+use tokio::time::timeout;
+
+/// How long a daemon may take to end.
+const ENDING: Duration = Duration::from_secs(2);
 
 /// Something that waits for a person.
 #[derive(Debug, Serialize)]
@@ -96,7 +101,17 @@ async fn follow(json: bool, env: &UserEnv) -> anyhow::Result<()> {
     let is_drawn = io::stdout().is_terminal() && !json;
     let mut shown = HashSet::new();
     loop {
-        let mut entries = entries(env).await?;
+        let mut entries = match entries(env).await {
+            Ok(entries) => entries,
+            Err(error) => {
+                // A daemon that is ending answers in many ways, but then closes the connection.
+                let ended = async { while daemon.next_event().await.is_ok() {} };
+                match timeout(ENDING, ended).await {
+                    Ok(()) => bail!(failure!("the daemon has ended"; "run: murmur start")),
+                    Err(_) => return Err(error),
+                }
+            }
+        };
         let mut text = Vec::new();
         if is_drawn {
             text.extend(b"\x1b[H\x1b[2J");
