@@ -42,6 +42,7 @@ mod people_only;
 mod permission;
 mod permission_args;
 mod pieces;
+mod raw_input;
 mod record;
 mod reported;
 mod requests;
@@ -66,6 +67,7 @@ mod usage_args;
 mod usage_error;
 mod user_env;
 mod verbose;
+mod waits;
 mod watch;
 mod workspaces;
 

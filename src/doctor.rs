@@ -13,6 +13,7 @@ mod finding;
 mod folders;
 mod guard;
 mod hint;
+mod notifications;
 mod processes;
 mod settings;
 mod trust;
@@ -100,6 +101,7 @@ pub async fn examine(environment: &Environment) -> Vec<Finding> {
     findings.extend(settings::examine(environment, config.as_ref().ok()));
     findings.extend(config.as_ref().ok().and_then(|config| trust::examine(environment, config)));
     findings.extend(files::examine(environment, &config));
+    findings.extend(notifications::examine(environment, &login));
     findings.extend(processes);
     findings.extend(guard);
     findings

@@ -26,7 +26,7 @@ use jiff::tz::TimeZone;
 use murmur_core::config::notify::Notify;
 use murmur_rpc::client::Client;
 use murmur_rpc::envelope::{GAP, LAGGED};
-use murmur_store::journal::tail::Tail;
+use murmur_store::journal::tail::{Position, Tail};
 use news::Names;
 use ping::Ping;
 use serde_json::Value;
@@ -111,6 +111,9 @@ impl Notifier {
         });
         let zone = clock::local_zone();
         let tail = match state.journal {
+            Some(::notify::state::Journal { inode, end, number: Some(number) }) => {
+                Tail::after(dir.journal(), number, Position { inode, end })?
+            }
             Some(_) => Tail::from_start(dir.journal()),
             None => Tail::from_end(dir.journal())?,
         };
@@ -194,7 +197,8 @@ impl Notifier {
     /// Writes the state. If that fails, messages are still sent, but perhaps twice after a restart.
     fn save(&mut self) {
         let position = self.tail.position();
-        self.state.journal = Some(::notify::state::Journal { inode: position.inode, end: position.end });
+        let (inode, end, number) = (position.inode, position.end, self.tail.number());
+        self.state.journal = Some(::notify::state::Journal { inode, end, number });
         if let Err(error) = self.state.write(&self.dir.notify()) {
             complain(&format!("cannot write {}: {error}", self.dir.notify().display()));
         }

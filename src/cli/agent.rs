@@ -20,6 +20,7 @@ pub(super) fn run(args: &Agent, env: &UserEnv) -> anyhow::Result<ExitCode> {
         AgentCommand::Start(args) => host::spawn(args, env),
         AgentCommand::List(args) => agents::run(args, env),
         AgentCommand::Show(args) => agents::show(args, env),
+        AgentCommand::Chat(args) => host::chat(args, env),
         AgentCommand::Attach(args) => host::attach(args, env),
         AgentCommand::Send(args) => host::send(args, env),
         AgentCommand::Interrupt(args) => host::interrupt(args, env),

@@ -1,6 +1,6 @@
 //! The arguments of `murmur agent`.
 
-use super::host_args::{HostAttach, HostInterrupt, HostSend, HostSpawn, HostStop};
+use super::host_args::{HostAttach, HostChat, HostInterrupt, HostSend, HostSpawn, HostStop};
 use clap::{Args as ClapArgs, Subcommand};
 
 /// Show what every agent is doing
@@ -52,6 +52,7 @@ Examples:
   murmur agent start \"Fix the build\" --attach      start an agent in this folder and follow it
   murmur agent list                                list all agents, whoever started them
   murmur agent send site-1f2e3d4c \"And the docs\"   send another message
+  murmur agent chat site-1f2e3d4c                  talk with it
   murmur agent attach site-1f2e3d4c --from 0       show all its output
   murmur agent stop site-1f2e3d4c                  stop it")]
 pub(crate) struct Agent {
@@ -64,6 +65,7 @@ pub(crate) enum AgentCommand {
     Start(HostSpawn),
     List(Agents),
     Show(AgentShow),
+    Chat(HostChat),
     Attach(HostAttach),
     Send(HostSend),
     Interrupt(HostInterrupt),

@@ -8,7 +8,7 @@ pub(super) use super::heartbeat_args::{
     Add, Approve, Beat, Edit, Init, List, Remove, RunEither, Set, Workspaces, WorkspacesCommand,
 };
 pub(super) use super::host_args::{
-    Host, HostAttach, HostCommand, HostInterrupt, HostSend, HostServe, HostSpawn, HostStop,
+    Host, HostAttach, HostChat, HostCommand, HostInterrupt, HostSend, HostServe, HostSpawn, HostStop,
 };
 use super::inbox_args::{Allow, AnswerQuestions, Deny, Inbox};
 pub(super) use super::log_args::Log;

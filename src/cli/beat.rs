@@ -1,21 +1,17 @@
 //! `murmur beat`: runs one beat now, in this process.
 
+mod perform;
+mod progress;
+
 use super::args::Beat;
-use super::daemon_end::DaemonEnds;
 use super::heartbeat_name::workspace_or_heartbeat;
-use super::pieces::Pieces;
-use super::reported;
 use super::requests::only_people;
-use super::screen::Screen;
-use super::style::{Colors, Style, plain_line, remarks, text_of};
+use super::style::plain_line;
 use super::user_env::UserEnv;
-use super::verbose;
 use crate::beat::sources::{self, Row};
-use crate::beat::{self, Job, StopReason};
+use crate::beat::{self, Job};
 use crate::daemon::{approved, budgets, instance};
-use crate::outcome::Kind;
 use anyhow::{Context, bail};
-use derun::cli::captures;
 use derun::cli::stdout::stdout;
 use murmur_agent::find;
 use murmur_agent::invocation::Invocation;
@@ -23,30 +19,23 @@ use murmur_agent::rule_files::{self, Project};
 use murmur_agent::start::Prepared;
 use murmur_claude_files::trust::{Claude, Standing, Start, Store};
 use murmur_core::config::cron::Crons;
-use murmur_core::config::edit;
 use murmur_core::config::file::File;
 use murmur_core::config::heartbeat::{self, Heartbeat};
 use murmur_core::config::settings::Settings;
 use murmur_core::permit::policy::{Checker, Policy, Questions};
 use murmur_core::usage_limit::spoken;
-use murmur_host::event::Progress;
-use murmur_rpc::caller::BEAT;
 use murmur_store::journal::append;
-use murmur_store::journal::entry::Entry;
-use murmur_store::journal::unfinished::{self, Kept, Unwritten};
 use murmur_store::limits;
+use perform::perform;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
-use sys::error::{Failure, Hinted};
+use sys::error::Failure;
 use sys::failure;
 use sys::paths::{DataDir, User};
-use sys::unreadable::unwritable;
-use sys::{clock, process, shell, spelling};
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::oneshot;
+use sys::{clock, shell, spelling};
 
 /// How long the login shell may take to print its PATH.
 const LOGIN: Duration = Duration::from_secs(5);
@@ -77,7 +66,7 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
             // If every call is denied, that is the outcome; no agent starts, so other warnings don't matter.
             let user = &job.user.settings;
             if job.problem.is_some() || rule_files::check(&dir, user, &Project::of(&workspace)).is_err() {
-                let performed = perform(job, &dir, args).await;
+                let performed = perform(job, &heartbeat, &dir, args, env).await;
                 env.warn_of(open.as_ref());
                 return performed;
             }
@@ -101,7 +90,7 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
                 let _closed = writeln!(io::stderr(), "warning: {}", untrusted.line());
             }
             warn_if_nobody_answers(&dir, &job.policy, asks.contains(&Some(Questions::Broker)));
-            perform(job, &dir, args).await
+            perform(job, &heartbeat, &dir, args, env).await
         }
     })
 }
@@ -255,123 +244,4 @@ fn show(invocation: &Invocation, heartbeat: &Heartbeat, settings: &Settings) -> 
     }
     writeln!(out, "prompt:\n{}", String::from_utf8_lossy(&invocation.stdin))?;
     Ok(ExitCode::SUCCESS)
-}
-
-async fn perform(job: Job, dir: &DataDir, args: &Beat) -> anyhow::Result<ExitCode> {
-    // Identifies this process to its agent's processes.
-    process::call_ourselves(BEAT);
-    process::adopt_orphans().context("cannot adopt orphaned processes")?;
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    let mut hang_up = signal(SignalKind::hangup())?;
-    let stop = async {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-            _ = hang_up.recv() => {}
-        }
-        StopReason::Asked
-    };
-    // Without a daemon, write the lines of killed beats and lines that could not be written before.
-    let _later = unfinished::recover(dir, clock::now());
-    let _later = unfinished::allocate(dir);
-    let style = Style::of_stdout();
-    let show = args.verbose && !args.json;
-    let (mut screen, mut pieces) = (Screen::new(), Pieces::default());
-    let mut told = DaemonEnds::new(dir.clone());
-    let report = beat::run(&job, dir, captures::root().ok(), stop, |progress| match progress {
-        Progress::Agent(event) => {
-            if let Some(note) = verbose::unknown_version(event, &job.backend) {
-                let _closed = writeln!(io::stderr(), "warning: {note}");
-            }
-            if show {
-                screen.show(|out| verbose::event(out, style, &mut pieces, event));
-            }
-        }
-        Progress::Waiting(wait) => {
-            let tool = wait.call.as_ref().map(|call| &*call.tool).unwrap_or_default();
-            let _closed = writeln!(io::stderr(), "{}", reported::waiting(&wait.request, tool));
-            told.waits(&wait.request);
-        }
-        Progress::Waited(request) => told.waits_no_more(request),
-    })
-    .await?;
-    drop(told);
-    // stderr may be a file on the same full disk.
-    if let Some(error) = &report.unreachable {
-        let _full = writeln!(io::stderr(), "warning: clients could not follow the agent: {error}");
-    }
-    let mut is_lost = false;
-    if let Some(Unwritten { error, kept }) = &report.unwritten {
-        is_lost = *kept == Kept::Nowhere;
-        let failure = unwritable(&dir.journal(), error);
-        let hint = failure.to_do().unwrap_or_default();
-        let _full = match kept {
-            Kept::OnDisk => {
-                writeln!(
-                    io::stderr(),
-                    "warning: {failure}; the line was kept and will be written later; {hint}"
-                )
-            }
-            Kept::Nowhere => {
-                let line = report.entry.line()?;
-                writeln!(io::stderr(), "error: {failure}; the line is: {}\nhint: {hint}", line.trim_end())
-            }
-        };
-    }
-    screen.show_always(|out| {
-        if args.json {
-            return out.write_all(report.entry.line()?.as_bytes());
-        }
-        if show {
-            verbose::summary(out, style, &report.entry)?;
-        }
-        print(out, style, &report.entry)
-    });
-    let rest = async {
-        if let Some(started) = report.entry.started() {
-            remember(dir, &job, started).await;
-        }
-        screen.finish().await
-    };
-    tokio::select! {
-        written = rest => if let Err(error) = written {
-            // Print the outcome for the caller, although the journal lacks it.
-            let _full = print(&mut io::stderr(), style, &report.entry);
-            return Err(error.into());
-        },
-        // stdout is closed, or config.json is locked; the beat is in the journal, so there is nothing to wait for.
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        _ = hang_up.recv() => {}
-    }
-    Ok(if is_lost || report.entry.outcome == Kind::Error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-/// Writes `lastRun` if the workspace is registered, unless a daemon runs, which does so. A separate thread waits for the lock on
-/// config.json, so that its holder doesn't keep this process from exiting.
-async fn remember(dir: &DataDir, job: &Job, at: jiff::Timestamp) {
-    if instance::is_running(dir).unwrap_or(false) {
-        return;
-    }
-    let (config, lock) = (dir.config(), dir.config_lock());
-    let (workspace, name) = (job.workspace.clone(), job.name.clone());
-    let (tell, told) = oneshot::channel();
-    std::thread::spawn(move || {
-        let run = edit::LastRun { workspace: &workspace, name: name.as_deref(), at };
-        let _gone =
-            tell.send(edit::apply(&config, &lock, |source| edit::set_last_run(source, &[run], clock::now())));
-    });
-    if let Ok(Err(error)) = told.await {
-        let _closed = writeln!(io::stderr(), "warning: cannot write lastRun: {}", error.line());
-    }
-}
-
-/// Prints the outcome and the agent's message.
-fn print(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
-    let seconds = entry.duration_ms as f64 / 1000.0;
-    let text = text_of(entry.text().as_deref(), entry.stopped);
-    let (outcome, took) =
-        (style.outcome_of(entry.outcome, entry.stopped), style.dim(format_args!("{seconds:.1}s")));
-    let line = format!("{outcome} {took} {}{text}", remarks(entry));
-    writeln!(out, "{}", line.trim_end())
 }

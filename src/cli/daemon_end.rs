@@ -1,5 +1,6 @@
 //! Tells users who follow a waiting agent that the daemon has ended: nobody can answer until one runs again.
 
+use super::screen::Sink;
 use super::style::plain_line;
 use crate::daemon::client;
 use murmur_rpc::client::AskError;
@@ -33,23 +34,27 @@ pub(super) async fn daemon_ended(dir: &DataDir) {
 }
 
 /// Reports on stderr, for each waiting request, that the daemon has ended.
-#[derive(Debug)]
 pub(super) struct DaemonEnds {
     dir: DataDir,
+    /// The screen, if it has lines below the output.
+    sink: Option<Sink>,
     waiting: HashMap<String, JoinHandle<()>>,
 }
 
 impl DaemonEnds {
-    pub(super) fn new(dir: DataDir) -> Self {
-        Self { dir, waiting: HashMap::new() }
+    pub(super) fn new(dir: DataDir, sink: Option<Sink>) -> Self {
+        Self { dir, sink, waiting: HashMap::new() }
     }
 
     /// Adds a waiting request.
     pub(super) fn waits(&mut self, request: &str) {
-        let (dir, words) = (self.dir.clone(), words(request));
+        let (dir, sink, words) = (self.dir.clone(), self.sink.clone(), words(request));
         let telling = tokio::spawn(async move {
             daemon_ended(&dir).await;
-            let _closed = writeln!(io::stderr(), "{words}");
+            match sink {
+                Some(sink) => sink.error(&words),
+                None => _ = writeln!(io::stderr(), "{words}"),
+            }
         });
         self.waiting.insert(request.to_owned(), telling);
     }

@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use sys::clock;
 use sys::error::Failure;
+use sys::failure;
 use sys::paths::DataDir;
 
 /// The workspace, and the name of the heartbeat in it, that `what` stands for: a folder, or else the name of a registered
@@ -23,6 +24,10 @@ pub(super) fn workspace_or_heartbeat(
     };
     let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now())?.heartbeats;
     match named(name, &known, dir)? {
+        Some(found) if found.workspace.try_exists().is_ok_and(|is_there| !is_there) => {
+            let (workspace, config) = (found.workspace.display(), dir.config());
+            Err(failure!("the workspace {workspace} does not exist"; "if you moved it, change its path in {}", config.display()).into())
+        }
         Some(found) => Ok((env.workspace(&found.workspace)?, found.name.as_deref().map(str::to_owned))),
         None if name.contains('/') => Ok((env.workspace(what)?, None)),
         None => Err(unknown(name, &known).into()),

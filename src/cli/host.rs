@@ -3,6 +3,7 @@
 //! Talks to the hosts directly, so it works with and without a daemon.
 
 mod attach;
+mod chat;
 mod list;
 mod send;
 mod serve;
@@ -10,6 +11,7 @@ mod show;
 mod spawn;
 
 pub(super) use attach::run as attach;
+pub(super) use chat::run as chat;
 pub(super) use send::{interrupt, send, stop};
 pub(super) use spawn::run as spawn;
 

@@ -108,6 +108,19 @@ pub(crate) struct HostAttach {
     pub(crate) json: bool,
 }
 
+/// Talk with a hosted agent on a terminal
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Enter sends a message; a line that ends with \\ continues on the next one. Requests of the agent are asked about.
+Ctrl-C interrupts the agent's turn. Ctrl-D leaves the agent running.")]
+pub(crate) struct HostChat {
+    /// Agent ID, a prefix of it, or last
+    pub(crate) agent: AgentId,
+    /// First event to show, counted from 0 [default: the next one]
+    #[arg(long, value_name = "N")]
+    pub(crate) from: Option<u64>,
+}
+
 /// Interrupt an agent's current turn; the agent keeps running
 #[derive(Debug, ClapArgs)]
 pub(crate) struct HostInterrupt {

@@ -3,23 +3,35 @@
 
 mod list;
 mod numbers;
-mod rule;
+pub(super) mod rule;
 
 use super::inbox_args::{Allow, AnswerQuestions, Decision, Deny, Inbox};
 use super::requests::{self, Answer, only_people};
 use super::runtime;
+use super::style::Style;
 use super::user_env::UserEnv;
 use crate::daemon::broker::{Kind, Row};
 use crate::daemon::instance;
 use anyhow::bail;
+use list::Entry;
 use murmur_core::naming::{self, Candidate};
 use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::RequestId;
 use serde_json::json;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use sys::error::Hinted;
 use sys::paths::DataDir;
+use sys::text::Shown;
 use sys::{clock, failure};
+
+/// Prints `row` with its number and the commands that answer it.
+pub(super) fn print(out: &mut impl Write, row: Row, dir: &DataDir, style: Style) -> io::Result<()> {
+    let now = clock::now();
+    // Without a number, a request still has its id.
+    let numbers = numbers::give(dir, &[&row.id], now).unwrap_or_default();
+    Entry::request(row, numbers.first().copied()).print(&mut Shown(out), style, now)
+}
 
 pub(super) fn run(args: &Inbox, env: &UserEnv) -> anyhow::Result<ExitCode> {
     list::run(args.json, args.watch, env)
@@ -61,7 +73,7 @@ pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<Ex
         );
     }
     if args.answers.is_empty() {
-        return requests::one(&dir, &row);
+        return requests::one(&dir, &row, env);
     }
     let asked = QuestionSet::parse(&row.input).map_err(|error| error.failure())?;
     let (questions, given) = (asked.questions().len(), args.answers.len());

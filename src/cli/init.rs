@@ -122,12 +122,11 @@ pub(super) fn run(args: &Init, env: &UserEnv) -> anyhow::Result<ExitCode> {
             writeln!(out, "{} is already registered", workspace.display())?
         }
         Registered::Already => {
-            let config = dir.config();
+            let set = format!("murmur set {}", shell::path(&workspace));
             writeln!(
                 out,
-                "{} is already registered; change its schedule in {}",
-                workspace.display(),
-                config.display()
+                "{} is already registered; to change its schedule, run: {set}",
+                workspace.display()
             )?;
         }
     }
@@ -206,17 +205,17 @@ pub(super) fn refuse_other(
         Some(name) => format!("heartbeat {name:?} of {} already exists", workspace.display()),
         None => format!("{} is already registered", workspace.display()),
     };
-    let said_in = said_in.display();
-    match schedule {
-        Some(schedule) => {
-            bail!(
-                failure!("{words} was not applied: {what}, with the schedule {schedule}"; "change it in {said_in}")
-            )
-        }
-        None => {
-            bail!(failure!("{words} was not applied: {what}, without a schedule"; "write one into {said_in}"))
-        }
-    }
+    let standing = match &schedule {
+        Some(schedule) => format!("with the schedule {schedule}"),
+        None => "without a schedule".to_owned(),
+    };
+    let hint = if said_in == dir.config() {
+        format!("run: murmur set {} {}", shell::path(workspace), words.replacen("--interval", "--every", 1))
+    } else {
+        let verb = if schedule.is_some() { "change it in" } else { "write one into" };
+        format!("{verb} {}", said_in.display())
+    };
+    bail!(failure!("{words} was not applied: {what}, {standing}"; "{hint}"))
 }
 
 /// Rejects a folder that contains all of the user's files, that is, the home folder and those above it, and system

@@ -72,7 +72,7 @@ fn place(root: &Command, before: &[String]) -> Option<Place> {
     }
     let arg = command.get_positionals().nth(index)?;
     let kind = kind_of(command, arg)?;
-    let is_live = ["attach", "send", "interrupt", "stop"].contains(&command.get_name());
+    let is_live = ["attach", "chat", "send", "interrupt", "stop"].contains(&command.get_name());
     Some(Place { kind, is_live })
 }
 

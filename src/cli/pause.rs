@@ -31,7 +31,7 @@ pub(super) fn run(args: &PauseArgs, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let since = Timestamp::from_second(now.as_second()).ok();
     let paused: Vec<Option<HeartbeatId>> = match args.all {
         true => vec![None],
-        false => chosen(args.name.as_deref(), &dir, env, now)?.into_iter().map(Some).collect(),
+        false => chosen(args.name.as_deref(), false, &dir, env, now)?.into_iter().map(Some).collect(),
     };
     pauses::change(&dir, now, |pauses| {
         for id in &paused {
@@ -73,7 +73,7 @@ pub(super) fn resume(args: &ResumeArgs, env: &UserEnv) -> anyhow::Result<ExitCod
         writeln!(out, "{}", if resumed { "resumed all heartbeats" } else { "nothing is paused" })?;
         return Ok(ExitCode::SUCCESS);
     }
-    let ids = chosen(args.name.as_deref(), &dir, env, now)?;
+    let ids = chosen(args.name.as_deref(), true, &dir, env, now)?;
     let (resumed, all): (Vec<bool>, bool) = pauses::change(&dir, now, |pauses: &mut Pauses| {
         let resumed =
             ids.iter().map(|id| pauses.remove(Some(id.as_str())).is_some_and(|was| was.is_active(now)));
@@ -117,9 +117,11 @@ pub(super) fn local(at: Timestamp, env: &UserEnv) -> String {
     at.to_zoned(env.time_zone()).strftime("%F %T").to_string()
 }
 
-/// The heartbeats called `name`, or those of the current folder.
+/// The heartbeats called `name`, or those of the current folder. `is_resume` is whether one that is no longer configured
+/// may be chosen.
 fn chosen(
     name: Option<&str>,
+    is_resume: bool,
     dir: &DataDir,
     env: &UserEnv,
     now: Timestamp,
@@ -131,7 +133,11 @@ fn chosen(
     if let Some(id) = old.into_iter().find(|id| Some(id.as_str()) == name)
         && loaded.heartbeats.iter().all(|heartbeat| heartbeat.id != id)
     {
-        return Ok(vec![id]);
+        if is_resume {
+            return Ok(vec![id]);
+        }
+        let (what, path) = shown(Some(&id));
+        bail!(failure!("{what} was removed"; "to forget its pause, run: murmur resume {path}"));
     }
     let known = &loaded.heartbeats;
     let path = Path::new(name.unwrap_or("."));

@@ -44,6 +44,7 @@ pub(super) fn check(command: &Command) -> Result<(), Failure> {
             _ => return Ok(()),
         },
         Command::Agent(args) => match &args.command {
+            AgentCommand::Chat(_) => "chat with agents",
             AgentCommand::Start(_) | AgentCommand::Send(_) | AgentCommand::Stop(_) => {
                 return caller::require_manager_here("control other agents");
             }

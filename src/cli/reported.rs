@@ -110,14 +110,24 @@ pub(super) fn waiting(request: &str, tool: &str) -> String {
     format!("waiting {}", waiting_for(request, tool))
 }
 
-fn waiting_for(request: &str, tool: &str) -> String {
-    let tool = plain_line(tool);
-    let what = match &*tool {
-        ASK => "an answer to a question".to_owned(),
-        "" => "your approval".to_owned(),
-        tool => format!("your approval of {tool}"),
-    };
-    format!("for {what} (request {}); run: murmur inbox", plain_line(request))
+/// Likewise, without the first word.
+pub(super) fn waiting_for(request: &str, tool: &str) -> String {
+    let verb = if plain_line(tool) == ASK { "answer" } else { "allow" };
+    format!("{}; {}", waits_for(tool), how_to_answer(verb, &plain_line(request)))
+}
+
+/// What a call of `tool` waits for.
+pub(super) fn waits_for(tool: &str) -> String {
+    match &*plain_line(tool) {
+        ASK => "for an answer to a question".to_owned(),
+        "" => "for your approval".to_owned(),
+        tool => format!("for your approval of {tool}"),
+    }
+}
+
+/// The commands that answer the request `name`, or deny it.
+pub(super) fn how_to_answer(verb: &str, name: &str) -> String {
+    format!("run: murmur {verb} {name}, or: murmur deny {name} --reason '...'")
 }
 
 /// A suffix for an agent's state: the number of its background tasks, if any.
@@ -149,9 +159,11 @@ mod tests {
         let waiting = |tool: &str| shown("waiting", json!({ "request": "7k3v9m2x", "tool": tool }));
         assert_eq!(
             waiting("Bash"),
-            "[waiting] for your approval of Bash (request 7k3v9m2x); run: murmur inbox"
+            "[waiting] for your approval of Bash; run: murmur allow 7k3v9m2x, or: murmur deny 7k3v9m2x --reason '...'"
         );
-        assert!(waiting(ASK).ends_with("for an answer to a question (request 7k3v9m2x); run: murmur inbox"));
+        assert!(waiting(ASK).starts_with(
+            "[waiting] for an answer to a question; run: murmur answer 7k3v9m2x, or: murmur deny"
+        ));
         let over = shown("waited", json!({ "request": "7k3v9m2x" }));
         assert_eq!(over, "[waiting] request 7k3v9m2x is no longer open");
     }

@@ -1,5 +1,6 @@
 //! `murmur permission list|respond` and `murmur question list|respond`: requests of agents, and a person's answers.
 
+mod dialog;
 mod diff;
 mod list;
 mod one_by_one;
@@ -11,6 +12,7 @@ use crate::daemon::broker::{Broker, Kind, Page, Row};
 use crate::daemon::{client, instance};
 use anyhow::bail;
 use derun::cli::stdout::note;
+pub(super) use dialog::{Dialog, Next};
 use jiff::Timestamp;
 pub(super) use list::list;
 use murmur_core::permit::request::{ANSWERED, RequestId};

@@ -1,41 +1,161 @@
-//! Writes the progress of a running beat in a thread, so that a stopped terminal or a pager that doesn't read cannot
-//! keep the beat from its timeout.
+//! Writes the progress of a running agent in a thread, so that a stopped terminal or a pager that doesn't read cannot keep
+//! a beat from its timeout. On a terminal, it keeps a few lines below the output, such as a progress line, a prompt, or what
+//! the user is typing.
 
 use derun::cli::stdout::stdout;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::time::Duration;
+use sys::terminal;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
+use watch::text::width;
 
 /// The maximum number of pending bytes. Beyond that, events are dropped and counted.
 const WAITING: usize = 1 << 20;
 
-/// A writer that never blocks.
-#[derive(Debug)]
-pub(super) struct Screen {
-    pieces: Sender<Vec<u8>>,
+/// How long a terminal may take to be written to in the end. A stopped one takes longer.
+const LEAVING: Duration = Duration::from_millis(500);
+
+/// How often lines that count seconds are drawn again.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// The lines below the output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Lines {
+    pub(super) rows: Vec<String>,
+    /// The row and the column of the cursor.
+    pub(super) cursor: (usize, usize),
+}
+
+impl Lines {
+    /// One line, with the cursor behind it.
+    pub(super) fn one(text: String) -> Self {
+        Self { cursor: (0, width(&text)), rows: vec![text] }
+    }
+}
+
+/// Draws the lines for a terminal of this many columns.
+pub(super) type Draw = Box<dyn Fn(usize) -> Lines + Send>;
+
+/// What is below the output.
+pub(super) enum Bottom {
+    Nothing,
+    /// Lines that count seconds.
+    Counting(Draw),
+}
+
+enum Piece {
+    Out(Vec<u8>),
+    Error(Vec<u8>),
+    Bottom(Bottom),
+    Prompt(Option<Draw>),
+    /// The user has ended the prompt's line.
+    Typed,
+    /// Answered once everything before it is written.
+    Written(oneshot::Sender<()>),
+}
+
+/// Where pieces of output go. It never blocks.
+#[derive(Clone)]
+pub(super) struct Sink {
+    /// What was written and not flushed.
+    text: Vec<u8>,
+    pieces: Sender<Piece>,
     waiting: Arc<AtomicUsize>,
+}
+
+impl Sink {
+    /// Writes the output of `draw` to stdout.
+    pub(super) fn out(&self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
+        let mut piece = Vec::new();
+        if draw(&mut piece).is_ok() {
+            self.waiting.fetch_add(piece.len(), Ordering::Relaxed);
+            self.send(Piece::Out(piece));
+        }
+    }
+
+    /// Writes `line` to stderr.
+    pub(super) fn error(&self, line: &str) {
+        self.send(Piece::Error(format!("{line}\n").into_bytes()));
+    }
+
+    /// Replaces the lines below the output.
+    pub(super) fn below(&self, bottom: Bottom) {
+        self.send(Piece::Bottom(bottom));
+    }
+
+    /// Shows a prompt instead of the lines below the output, until it is removed or [`Self::typed`].
+    pub(super) fn prompt(&self, prompt: Option<Draw>) {
+        self.send(Piece::Prompt(prompt));
+    }
+
+    /// Leaves the prompt where it is: its line has been typed, and the terminal has moved on.
+    pub(super) fn typed(&self) {
+        self.send(Piece::Typed);
+    }
+
+    /// Waits until everything so far is written, but not for a stopped terminal.
+    pub(super) async fn written(&self) {
+        let (tell, written) = oneshot::channel();
+        self.send(Piece::Written(tell));
+        let _stopped = timeout(LEAVING, written).await;
+    }
+
+    fn send(&self, piece: Piece) {
+        // The reader may close its end at any time.
+        let _gone = self.pieces.send(piece);
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.text.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let text = std::mem::take(&mut self.text);
+        self.out(|out| out.write_all(&text));
+        Ok(())
+    }
+}
+
+/// A writer that never blocks.
+pub(super) struct Screen {
+    sink: Sink,
     left_out: usize,
     done: oneshot::Receiver<io::Result<()>>,
 }
 
 impl Screen {
-    /// Writes to stdout.
+    /// Writes to stdout and stderr.
     pub(super) fn new() -> Self {
         let (pieces, written) = channel();
         let (tell, done) = oneshot::channel();
         let waiting = Arc::new(AtomicUsize::new(0));
-        let still_waiting = Arc::clone(&waiting);
+        let writer = Writer {
+            waiting: Arc::clone(&waiting),
+            bottom: Bottom::Nothing,
+            prompt: None,
+            is_due: false,
+            drawn: None,
+        };
         std::thread::spawn(move || {
-            let _gone = tell.send(write_all(&written, &still_waiting));
+            let _gone = tell.send(writer.run(&written));
         });
-        Self { pieces, waiting, left_out: 0, done }
+        Self { sink: Sink { text: Vec::new(), pieces, waiting }, left_out: 0, done }
+    }
+
+    /// Another way to write to it.
+    pub(super) fn sink(&self) -> Sink {
+        self.sink.clone()
     }
 
     /// Writes the output of `draw`, unless too much is pending.
     pub(super) fn show(&mut self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
-        if self.waiting.load(Ordering::Relaxed) > WAITING {
+        if self.sink.waiting.load(Ordering::Relaxed) > WAITING {
             self.left_out += 1;
         } else {
             self.show_always(draw);
@@ -44,34 +164,143 @@ impl Screen {
 
     /// Writes the output of `draw` even if much is pending: for output that comes only once.
     pub(super) fn show_always(&mut self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
-        let mut piece = Vec::new();
-        match std::mem::take(&mut self.left_out) {
-            0 => {}
-            events => piece
-                .extend(format!("[note] {events} events were dropped: stdout was not read\n").into_bytes()),
-        }
-        if draw(&mut piece).is_ok() {
-            self.waiting.fetch_add(piece.len(), Ordering::Relaxed);
-            // The reader may close its end at any time.
-            let _gone = self.pieces.send(piece);
-        }
+        let left_out = std::mem::take(&mut self.left_out);
+        self.sink.out(|out| {
+            if left_out > 0 {
+                writeln!(out, "[note] {left_out} events were dropped: stdout was not read")?;
+            }
+            draw(out)
+        });
     }
 
-    /// Waits until everything is written or the reader is gone.
+    /// Waits until everything is written or the reader is gone. Every [`Sink`] must be gone, too.
     pub(super) async fn finish(self) -> io::Result<()> {
-        drop(self.pieces);
+        drop(self.sink);
         self.done.await.unwrap_or(Ok(()))
     }
 }
 
-fn write_all(pieces: &Receiver<Vec<u8>>, waiting: &AtomicUsize) -> io::Result<()> {
-    let mut stdout = stdout().lock();
-    for piece in pieces {
-        match stdout.write_all(&piece).and_then(|()| stdout.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
-            written => written?,
+/// The thread's state.
+struct Writer {
+    waiting: Arc<AtomicUsize>,
+    bottom: Bottom,
+    /// Shown instead.
+    prompt: Option<Draw>,
+    /// Whether the lines below the output have to be drawn.
+    is_due: bool,
+    /// The lines on the terminal, and its width when they were drawn.
+    drawn: Option<(Lines, usize)>,
+}
+
+impl Writer {
+    fn run(mut self, pieces: &Receiver<Piece>) -> io::Result<()> {
+        match self.all(pieces) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written,
         }
-        waiting.fetch_sub(piece.len(), Ordering::Relaxed);
     }
-    Ok(())
+
+    fn all(&mut self, pieces: &Receiver<Piece>) -> io::Result<()> {
+        loop {
+            // Draw once for all that is pending.
+            let next = match pieces.try_recv() {
+                Err(TryRecvError::Empty) => {
+                    self.draw()?;
+                    match self.bottom {
+                        Bottom::Counting(_) if self.prompt.is_none() => pieces.recv_timeout(SECOND),
+                        _ => pieces.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                    }
+                }
+                next => next.map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match next {
+                Ok(piece) => self.write(piece)?,
+                Err(RecvTimeoutError::Timeout) => self.is_due = true,
+                Err(RecvTimeoutError::Disconnected) => return self.erase(),
+            }
+        }
+    }
+
+    fn write(&mut self, piece: Piece) -> io::Result<()> {
+        match piece {
+            Piece::Out(bytes) => {
+                self.erase()?;
+                let mut stdout = stdout().lock();
+                stdout.write_all(&bytes).and_then(|()| stdout.flush())?;
+                self.waiting.fetch_sub(bytes.len(), Ordering::Relaxed);
+                self.is_due = true;
+            }
+            Piece::Error(bytes) => {
+                self.erase()?;
+                // Output counts even if stderr can't be written.
+                let _closed = io::stderr().write_all(&bytes);
+                self.is_due = true;
+            }
+            Piece::Bottom(bottom) => (self.bottom, self.is_due) = (bottom, true),
+            Piece::Prompt(prompt) => (self.prompt, self.is_due) = (prompt, true),
+            Piece::Written(tell) => {
+                self.draw()?;
+                let _gone = tell.send(());
+            }
+            Piece::Typed => (self.prompt, self.drawn, self.is_due) = (None, None, true),
+        }
+        Ok(())
+    }
+
+    /// Removes the lines below the output.
+    fn erase(&mut self) -> io::Result<()> {
+        let Some((lines, columns)) = self.drawn.take() else { return Ok(()) };
+        let mut stdout = stdout().lock();
+        stdout.write_all(erasing(&lines, columns).as_bytes()).and_then(|()| stdout.flush())
+    }
+
+    /// Draws the lines below the output if they are due and differ from what is there.
+    fn draw(&mut self) -> io::Result<()> {
+        if !std::mem::take(&mut self.is_due) {
+            return Ok(());
+        }
+        let columns = terminal::size().map_or(0, |size| usize::from(size.ws_col));
+        let columns = if columns == 0 { 80 } else { columns };
+        let lines = match (&self.prompt, &self.bottom) {
+            (None, Bottom::Nothing) => return self.erase(),
+            (Some(draw), _) | (None, Bottom::Counting(draw)) => draw(columns),
+        };
+        if self.drawn.as_ref().is_some_and(|(drawn, width)| *drawn == lines && *width == columns) {
+            return Ok(());
+        }
+        let before = self.drawn.take().map(|(lines, columns)| erasing(&lines, columns)).unwrap_or_default();
+        let mut text = before + &lines.rows.join("\r\n");
+        let below = lines.rows.len().saturating_sub(lines.cursor.0 + 1);
+        if below > 0 {
+            text.push_str(&format!("\x1b[{below}A"));
+        }
+        text.push('\r');
+        if lines.cursor.1 > 0 {
+            text.push_str(&format!("\x1b[{}C", lines.cursor.1));
+        }
+        let mut stdout = stdout().lock();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())?;
+        self.drawn = Some((lines, columns));
+        Ok(())
+    }
+}
+
+/// What removes `lines` from a terminal on which they were drawn with this many columns.
+fn erasing(lines: &Lines, columns: usize) -> String {
+    let rows = |text: &str| width(text).saturating_sub(1) / columns.max(1);
+    let above = lines.rows.iter().take(lines.cursor.0);
+    let up = above.map(|row| 1 + rows(row)).sum::<usize>() + lines.cursor.1 / columns.max(1);
+    if up > 0 { format!("\x1b[{up}A\r\x1b[J") } else { "\r\x1b[J".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_removed_from_the_first_one_on() {
+        assert_eq!(erasing(&Lines::one("12s".to_owned()), 80), "\r\x1b[J");
+        let two = Lines { rows: vec!["> a".to_owned(), "  b".to_owned()], cursor: (1, 3) };
+        assert_eq!(erasing(&two, 80), "\x1b[1A\r\x1b[J");
+    }
 }

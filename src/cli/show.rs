@@ -4,7 +4,7 @@
 //! appears immediately.
 
 mod choose;
-mod denials;
+pub(super) mod denials;
 mod lines;
 pub(super) mod live;
 mod pager;
@@ -20,11 +20,10 @@ use derun::cli::captures;
 use derun::cli::json::print as print_json;
 use derun::cli::show as capture;
 use derun::record::Channel;
-use derun::session::Session;
+use derun::session::{Following, Session};
 use derun::store::StoreError;
 use jiff::Timestamp;
-use lines::Lines;
-pub(super) use lines::took;
+pub(super) use lines::{Lines, cost, took};
 use memchr::memchr;
 use murmur_agent::backend::dialect;
 use murmur_agent::event::Event;
@@ -35,9 +34,16 @@ use murmur_rpc::envelope::Event as HostEvent;
 use murmur_store::pulse::action;
 use pager::Pager;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
+use sys::paths::DataDir;
 use sys::{clock, failure};
+use tokio::time::sleep;
+
+/// How long a call has to take before its host is asked whether it waits for a person; twice as long the next time.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// How much of a capture is read at once, in bytes.
 const BLOCK: usize = 64 << 10;
@@ -63,8 +69,11 @@ pub(super) fn run(args: &ShowBeat, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     let session = open(&run)?;
     let mut denials = Denials::new(&dir, &run);
+    if !args.follow {
+        runtime()?.block_on(denials.look_for_waiting(&dir, &run));
+    }
     if args.json {
-        let items = items(&run, session.as_ref(), &mut denials)?;
+        let items = items(&run, session.as_ref(), &mut denials, &dir)?;
         let object = json!({ "beat": run.entry, "running": run.is_running, "items": items });
         print_json(&mut derun::cli::stdout::stdout(), "show/1", &object)?;
         return Ok(ExitCode::SUCCESS);
@@ -72,7 +81,7 @@ pub(super) fn run(args: &ShowBeat, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let is_paged = io::stdout().is_terminal() && !args.follow;
     let mut out = Pager::new(is_paged)?;
     let lines = Lines { style: Style::of_stdout(), is_full: args.full };
-    let shown = print(&run, session.as_ref(), &mut denials, args.follow, &lines, &mut out);
+    let shown = print(&run, session.as_ref(), (&mut denials, &dir), args.follow, &lines, &mut out);
     out.finish(shown)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -107,12 +116,12 @@ fn open(run: &Run) -> anyhow::Result<Option<Session>> {
 fn print(
     run: &Run,
     session: Option<&Session>,
-    denials: &mut Denials,
+    (denials, dir): (&mut Denials, &DataDir),
     follow: bool,
     lines: &Lines,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
-    lines.header(out, run)?;
+    lines.header(out, run, dir)?;
     let Some(session) = session else {
         let why = match (&run.entry.capture, &run.entry.capture_lost) {
             (_, Some(why)) => format!("Its output was not captured: {}", plain_line(why)),
@@ -124,17 +133,22 @@ fn print(
         return Ok(());
     };
     writeln!(out)?;
-    let mut reading = Reading::new(run);
+    let mut reading = Reading::new(run, dir);
     if follow && run.is_running {
         return runtime()?.block_on(reading.follow(session, |item| lines.item(out, denials, &item)));
     }
     reading.read(session, |item| lines.item(out, denials, &item))
 }
 
-fn items(run: &Run, session: Option<&Session>, denials: &mut Denials) -> anyhow::Result<Vec<Value>> {
+fn items(
+    run: &Run,
+    session: Option<&Session>,
+    denials: &mut Denials,
+    dir: &DataDir,
+) -> anyhow::Result<Vec<Value>> {
     let mut items = Vec::new();
     if let Some(session) = session {
-        Reading::new(run).read(session, |item| {
+        Reading::new(run, dir).read(session, |item| {
             items.push(explained(item, denials)?);
             Ok(())
         })?;
@@ -144,13 +158,17 @@ fn items(run: &Run, session: Option<&Session>, denials: &mut Denials) -> anyhow:
 
 /// An item for programs.
 fn explained(item: Item, denials: &mut Denials) -> io::Result<Value> {
-    let denied = match &item {
-        Item::Call(call) | Item::Result(call) => denials.of(call)?,
-        Item::Text { .. } | Item::Note { .. } => None,
+    let (denied, waiting) = match &item {
+        Item::Call(call) | Item::Result(call) => {
+            (denials.of(call)?, denials.waiting(call).map(|(request, _)| request.clone()))
+        }
+        Item::Text { .. } | Item::Note { .. } => (None, None),
     };
     let mut object = json!(item);
-    if let (Some(denied), Some(object)) = (denied, object.as_object_mut()) {
-        object.insert("denied".to_owned(), denied.into());
+    for (key, value) in [("denied", denied), ("waiting", waiting)] {
+        if let (Some(value), Some(object)) = (value, object.as_object_mut()) {
+            object.insert(key.to_owned(), value.into());
+        }
     }
     Ok(object)
 }
@@ -165,10 +183,14 @@ struct Reading {
     /// Whether the rest of a line comes first, whose beginning was not kept.
     is_inside_line: bool,
     at: u64,
+    dir: DataDir,
+    agent: String,
+    /// The requests that were noted while following.
+    noted: HashSet<String>,
 }
 
 impl Reading {
-    fn new(run: &Run) -> Self {
+    fn new(run: &Run, dir: &DataDir) -> Self {
         let dialect = dialect(&run.entry.backend);
         let parser = Parser::new(dialect);
         Self {
@@ -178,6 +200,9 @@ impl Reading {
             stderr: Vec::new(),
             is_inside_line: false,
             at: 0,
+            dir: dir.clone(),
+            agent: run.entry.agent.clone(),
+            noted: HashSet::new(),
         }
     }
 
@@ -204,7 +229,30 @@ impl Reading {
                 Some(false) => {}
                 None => {
                     self.transcript.take_all().into_iter().try_for_each(&mut sink)?;
-                    following.changed().await?;
+                    self.idle(&mut following, &mut sink).await?;
+                }
+            }
+        }
+    }
+
+    /// Waits until there may be more to read. Notes calls that wait for a person meanwhile.
+    async fn idle(
+        &mut self,
+        following: &mut Following,
+        sink: &mut impl FnMut(Item) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut pause = PAUSE;
+        loop {
+            tokio::select! {
+                changed = following.changed() => return Ok(changed?),
+                () = sleep(pause), if self.transcript.has_open_call() => {
+                    for wait in denials::waits(&self.dir, &self.agent).await {
+                        let text = super::reported::waiting_for(&wait.request, &wait.tool);
+                        if self.noted.insert(wait.request) {
+                            sink(Item::Note { tag: "waiting".to_owned(), text })?;
+                        }
+                    }
+                    pause *= 2;
                 }
             }
         }
@@ -280,7 +328,7 @@ impl Reading {
 }
 
 /// Adds an event to the transcript.
-fn take(transcript: &mut Transcript, event: &Event<'_>, at: Option<Timestamp>) {
+pub(super) fn take(transcript: &mut Transcript, event: &Event<'_>, at: Option<Timestamp>) {
     match event {
         Event::Text { parent, text, is_chunk, .. } => transcript.text(parent, text, *is_chunk),
         Event::ToolUse { parent, id, name, input, .. } => transcript.call(Call {
@@ -304,7 +352,7 @@ fn take(transcript: &mut Transcript, event: &Event<'_>, at: Option<Timestamp>) {
                 transcript.note("error", plain_line(error));
             }
         }
-        Event::Session { .. } | Event::Cost { .. } | Event::Usage(_) => {}
+        Event::Session { .. } | Event::Cost { .. } | Event::Usage(_) | Event::MessageTokens { .. } => {}
         other => {
             let line = Derived::Agent(other).line("", 0);
             if let Ok(told) = serde_json::from_slice::<HostEvent>(&line)

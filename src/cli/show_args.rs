@@ -2,10 +2,10 @@
 
 use clap::Args as ClapArgs;
 
-/// Show what a beat did
+/// Show what a beat or an agent did
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Shows the newest beat, the newest beat of a heartbeat, or the beat with the given ID. On a terminal, the output goes through \
+Shows the newest beat, the newest beat of a heartbeat, the beat with the given ID, or a hosted agent. On a terminal, the output goes through \
 your $PAGER.
 
 With a capture's ID, prints the exact bytes that the command wrote.
@@ -17,7 +17,7 @@ Examples:
   murmur show site --follow       follow a running beat
   murmur show build-42 --plain    print the text of a capture, like murmur capture show")]
 pub(super) struct ShowBeat {
-    /// Name or folder of a heartbeat, ID of a beat or a prefix of it, ID of a capture, or last
+    /// Name or folder of a heartbeat, ID of a beat, an agent or a capture or a prefix of it, or last
     #[arg(value_name = "NAME|BEAT", default_value = "last", hide_default_value = true)]
     pub(super) what: String,
     /// Show the full output of tools

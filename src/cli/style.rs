@@ -101,6 +101,12 @@ pub(super) fn in_parentheses(backend: &Backend) -> String {
     if backend.is_default() { String::new() } else { format!(" ({backend})") }
 }
 
+/// Whether a beat reached its turn limit, which murmur or the agent itself watches.
+pub(super) fn ran_out_of_turns(entry: &Entry) -> bool {
+    let is_said = |error: &String| error.contains("Reached maximum number of turns");
+    entry.out_of_turns || entry.error.as_ref().is_some_and(is_said)
+}
+
 /// Remarks before a beat's text: calls that ran without being checked, denied calls, ended background tasks, the turn limit, and a changed HEARTBEAT.md.
 pub(super) fn remarks(entry: &Entry) -> String {
     let unguarded = match entry.unguarded.len() {

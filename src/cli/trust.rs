@@ -88,7 +88,7 @@ fn remove(args: &Trust, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let mut out = stdout().lock();
     if args.json {
         let path = path.display().to_string();
-        writeln!(out, "{}", json!({ "workspace": path, "removed": was }))?;
+        print_json(&mut out, "trustRemove/1", &json!({ "workspace": path, "removed": was }))?;
     } else if was {
         writeln!(out, "no longer trusted: {}", visible(&path.display().to_string()))?;
     } else {

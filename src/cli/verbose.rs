@@ -1,63 +1,99 @@
-//! The output of a verbose beat: tool calls and text as they arrive, then a summary of the conversation (spec 0).
+//! The output of a verbose beat: texts and calls as in `murmur show`, while it runs.
 
-use super::pieces::Pieces;
-use super::reported;
-use super::style::{Style, plain_line, plain_text, shortened};
+use super::show::denials::Denials;
+use super::show::{Lines, cost, take};
+use super::style::{Style, plain_line};
+use jiff::Timestamp;
 use murmur_agent::backend;
-use murmur_agent::conversation::Turn;
 use murmur_agent::event::Event;
+use murmur_agent::transcript::{Item, Transcript};
 use murmur_core::config::backend::Backend;
-use murmur_host::event::Derived;
-use murmur_rpc::envelope::Event as HostEvent;
 use murmur_store::journal::entry::Entry;
 use std::io::{self, Write};
+use std::time::Duration;
+use sys::clock;
+use sys::paths::DataDir;
 
-/// How many characters of a tool's input to show.
-const INPUT: usize = 120;
+/// How long a line waits for the result of its call.
+pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Prints an event, after `pieces` of others.
-pub(super) fn event(
-    out: &mut impl Write,
-    style: Style,
-    pieces: &mut Pieces,
-    event: &Event<'_>,
-) -> io::Result<()> {
-    if let Event::Text { text, is_chunk: true, parent, .. } = event {
-        if let Some(lines) = pieces.add(if parent.is_empty() { text } else { "" }) {
-            writeln!(out, "{}", plain_text(&lines))?;
-        }
-        return out.flush();
-    }
-    if let Some(rest) = pieces.end() {
-        writeln!(out, "{}", plain_text(&rest))?;
-    }
-    match event {
-        Event::ToolUse { parent, id, name, input, .. } => {
-            let indent = if parent.is_empty() { "" } else { "  " };
-            let call = format!("{}({})", plain_line(name), shortened(input.0.get(), INPUT));
-            if pieces.is_new(id, &call) {
-                writeln!(out, "{indent}{} {call}", style.dim("[tool]"))?;
-            }
-        }
-        Event::Text { parent, text, .. } if parent.is_empty() => writeln!(out, "{}", plain_text(text))?,
-        Event::Retry { attempt, of, delay_ms, status, .. } => {
-            let status = status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
-            writeln!(out, "{} {attempt} of {of} in {delay_ms} ms ({status})", style.dim("[retry]"))?;
-        }
-        Event::Oversized { bytes } => {
-            writeln!(out, "{} skipped a line of {bytes} bytes", style.dim("[note]"))?
-        }
-        Event::ToolResult { .. } | Event::Result(_) | Event::Session { .. } | Event::Cost { .. } => {}
-        other => {
-            let line = Derived::Agent(other).line("", 0);
-            if let Ok(told) = serde_json::from_slice::<HostEvent>(&line)
-                && let Some((tag, text)) = reported::words(&told)
-            {
-                writeln!(out, "{} {text}", style.dim(format_args!("[{tag}]")))?;
-            }
+/// The output so far.
+#[derive(Debug)]
+pub(super) struct Verbose {
+    transcript: Transcript,
+    lines: Lines,
+    denials: Denials,
+    /// The last text of the agent.
+    last: String,
+}
+
+impl Verbose {
+    /// The output of a beat of `agent` that begins `now`.
+    pub(super) fn new(dir: &DataDir, agent: &str, style: Style, now: Timestamp) -> Self {
+        Self {
+            transcript: Transcript::default(),
+            lines: Lines { style, is_full: false },
+            denials: Denials::from_now(dir, agent, now),
+            last: String::new(),
         }
     }
-    out.flush()
+
+    /// Takes in an event, and prints what is complete. The outcome has the errors of the result.
+    pub(super) fn event(&mut self, out: &mut impl Write, event: &Event<'_>) -> io::Result<()> {
+        if !matches!(event, Event::Result(_)) {
+            take(&mut self.transcript, event, Some(clock::now()));
+        }
+        while let Some(item) = self.transcript.complete() {
+            self.item(out, &item)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a call without a result holds lines back.
+    pub(super) fn is_holding(&self) -> bool {
+        self.transcript.is_holding()
+    }
+
+    /// Prints what is held back. The results of calls come later.
+    pub(super) fn release(&mut self, out: &mut impl Write) -> io::Result<()> {
+        self.transcript.take_all().iter().try_for_each(|item| self.item(out, item))
+    }
+
+    /// Prints the rest.
+    pub(super) fn finish(&mut self, out: &mut impl Write) -> io::Result<()> {
+        let rest: Vec<Item> = self.transcript.finish().collect();
+        rest.iter().try_for_each(|item| self.item(out, item))
+    }
+
+    /// The part of a beat's text that was not printed yet.
+    pub(super) fn rest_of(&self, text: &str) -> String {
+        unprinted(text, &plain_line(&self.last)).to_owned()
+    }
+
+    fn item(&mut self, out: &mut impl Write, item: &Item) -> io::Result<()> {
+        if let Item::Text { parent, text } = item
+            && parent.is_empty()
+        {
+            text.clone_into(&mut self.last);
+        }
+        self.lines.item(out, &mut self.denials, item)
+    }
+}
+
+/// The part of `text` without `printed`, which it may begin or end with, and whose end it may lack.
+fn unprinted<'a>(text: &'a str, printed: &str) -> &'a str {
+    let is_start = |start: &str| !start.is_empty() && printed.starts_with(start);
+    if text == printed || text.strip_suffix('…').is_some_and(is_start) {
+        return "";
+    }
+    let without_dot = printed.strip_suffix('.').unwrap_or(printed);
+    if printed.is_empty() {
+        text
+    } else if let Some(rest) = text.strip_prefix(without_dot) {
+        rest.trim_start_matches([',', ';', '.', ' '])
+    } else {
+        text.strip_suffix(printed).map_or(text, |rest| rest.trim_end_matches([':', ' ']))
+    }
 }
 
 /// A warning if murmur was not tested with this version of `backend`.
@@ -71,44 +107,27 @@ pub(super) fn unknown_version(event: &Event<'_>, backend: &Backend) -> Option<St
     Some(format!("{name} {} was not tested with murmur (tested: {})", plain_line(version), tested.join(", ")))
 }
 
-/// Prints a summary of the conversation.
+/// What the beat cost, if it is known.
 pub(super) fn summary(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
-    let Some(turns) = entry.turns.as_deref().filter(|turns| !turns.is_empty()) else { return Ok(()) };
-    writeln!(out, "\n{}", style.bold("Conversation"))?;
-    let mut number = 0;
-    for turn in turns {
-        match turn {
-            Turn::Assistant { text, tool_calls } => {
-                number += 1;
-                let text =
-                    text.as_deref().map(|text| format!(" {}", shortened(text, INPUT))).unwrap_or_default();
-                writeln!(out, "{number:>3}.{text}")?;
-                for call in tool_calls {
-                    let failed = if call.is_error { " failed" } else { "" };
-                    let took = call.duration_ms.map(|ms| format!(" {ms} ms")).unwrap_or_default();
-                    let lines = call.output.as_deref().map(|output| match output.lines().count() {
-                        1 => "1 line".to_owned(),
-                        count => format!("{count} lines"),
-                    });
-                    let lines = lines.unwrap_or_else(|| "no result".to_owned());
-                    let input = shortened(call.input.get(), INPUT);
-                    let name = plain_line(&call.name);
-                    let told = style.dim(format_args!("→{failed} {lines}{took}"));
-                    writeln!(out, "     [tool] {name}({input}) {told}")?;
-                }
-            }
-            Turn::Result { cost_usd, duration_ms, num_turns, .. } => {
-                let mut facts = Vec::new();
-                facts.extend(
-                    num_turns.map(|turns| format!("{turns} turn{}", if turns == 1 { "" } else { "s" })),
-                );
-                facts.extend(cost_usd.map(|cost| format!("${cost:.4}")));
-                facts.extend(duration_ms.map(|ms| format!("{ms} ms")));
-                if !facts.is_empty() {
-                    writeln!(out, "     {}", style.dim(facts.join(", ")))?;
-                }
-            }
+    let cost = cost(entry);
+    if cost.is_empty() { Ok(()) } else { writeln!(out, "{}", style.dim(cost)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_not_printed_twice() {
+        for (text, printed, expected) in [
+            ("ATTENTION: wet", "ATTENTION: wet", ""),
+            ("ATTENTION: w…", "ATTENTION: wet", ""),
+            ("No sudo, but the guard refused it", "No sudo.", "but the guard refused it"),
+            ("exited with code 1: API Error", "API Error", "exited with code 1"),
+            ("timed out after 5m", "Looking.", "timed out after 5m"),
+            ("timed out after 5m", "", "timed out after 5m"),
+        ] {
+            assert_eq!(unprinted(text, printed), expected, "{text}");
         }
     }
-    writeln!(out)
 }

@@ -48,6 +48,7 @@ checks! {
     CLOCK: "clock",
     SETTINGS: "config.toml",
     RULES: "permissions.toml",
+    NOTIFICATIONS: "notifications",
     SOCKET: "socket",
     DAEMON: "daemon",
     SERVICE: "service",

@@ -35,6 +35,7 @@ hints! {
     LOG_IN: "run `claude` and log in with /login",
     LOG_IN_TO_CODEX: "run: codex login, unless your Codex configuration sets a provider that needs no login",
     TRY_A_BEAT: "run: murmur beat, to see whether it can log in",
+    NO_NOTIFIER: "install it, or correct the channel in config.toml; then run: murmur notify test",
     RUN_AGENT: "run it yourself and see what it prints",
     UPDATE_AGENT: "update it, or choose another agent",
     SETTINGS_JSON: "correct it; Claude Code allows neither comments nor trailing commas",

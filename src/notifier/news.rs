@@ -66,6 +66,10 @@ impl Notifier {
     /// Goes to the position in the journal at which the last notifier stopped, if the file is still the same.
     pub(super) fn skip_or_catch_up(&mut self, attached: &Attached) {
         let Some(known) = self.state.journal else { return };
+        if known.number.is_some() {
+            // The tail begins there.
+            return;
+        }
         if known.inode != attached.journal_inode || known.end > attached.journal_end {
             // It was rotated or replaced. What happened meanwhile is in `murmur log`.
             match Tail::from_end(self.dir.journal()) {

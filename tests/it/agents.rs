@@ -1,5 +1,6 @@
 //! `murmur agent list`, `murmur agent task`: how the hosts, pulses and session files of an Env are shown.
 
+mod chat;
 mod hosted;
 mod one;
 mod table;

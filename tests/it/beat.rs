@@ -2,6 +2,7 @@
 
 mod argv;
 mod outcomes;
+mod terminal;
 mod unregistered;
 
 use insta::assert_snapshot;

@@ -5,6 +5,7 @@ mod claude;
 mod codex;
 mod files;
 mod model;
+mod notifications;
 mod output;
 
 use std::os::unix::fs::PermissionsExt;
@@ -183,7 +184,11 @@ fn the_doctor_prints_all_of_its_checks() {
     env.create_data();
     let config = env.data().join("config");
     std::fs::create_dir_all(&config).unwrap();
-    write(&config.join("config.toml"), "agent = \"codex\"\n", 0o600);
+    write(
+        &config.join("config.toml"),
+        "agent = \"codex\"\n[notify.channels.x]\ntype = \"webhook\"\nurl = \"http://127.0.0.1:1/\"\n",
+        0o600,
+    );
     // Without anything unknown there is nothing to say about it.
     let unknown =
         json!({ "day": "9999-01-01", "backend": "claude", "backendVersion": "", "name": "new", "count": 1 });

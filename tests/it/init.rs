@@ -69,7 +69,7 @@ fn existing_files_are_not_changed() {
     "#);
     assert_snapshot!(env.run(["init", "site"]), @"
     [ENV]/site/HEARTBEAT.md already exists; not changed
-    [ENV]/site is already registered; change its schedule in [ENV]/data/config.json
+    [ENV]/site is already registered; to change its schedule, run: murmur set [ENV]/site
     [exit 0]
     ");
     assert_eq!(std::fs::read_to_string(site.0.join("HEARTBEAT.md")).unwrap(), "Mine.");
@@ -85,17 +85,17 @@ fn a_schedule_that_has_no_effect_is_an_error_and_nothing_is_written() {
     let config = env.config();
     assert_snapshot!(env.run(["init", "site", "--interval", "3h"]), @"
     | error: --interval 3h was not applied: [ENV]/site is already registered, with the schedule every 2h
-    | hint: change it in [ENV]/data/config.json
+    | hint: run: murmur set [ENV]/site --every 3h
     [exit 1]
     ");
     assert_snapshot!(env.run(["init", "site", "--cron", "0 9 * * *", "--tz", "Europe/Berlin"]), @"
     | error: --cron '0 9 * * *' --tz Europe/Berlin was not applied: [ENV]/site is already registered, with the schedule every 2h
-    | hint: change it in [ENV]/data/config.json
+    | hint: run: murmur set [ENV]/site --cron '0 9 * * *' --tz Europe/Berlin
     [exit 1]
     ");
     assert_snapshot!(env.run(["workspaces", "add", "site", "--interval", "3h"]), @"
     | error: --interval 3h was not applied: [ENV]/site is already registered, with the schedule every 2h
-    | hint: change it in [ENV]/data/config.json
+    | hint: run: murmur set [ENV]/site --every 3h
     [exit 1]
     ");
     assert_snapshot!(env.run(["init", "site", "--name", "nightly", "--interval", "1d"]), @r#"
@@ -127,7 +127,7 @@ fn a_schedule_that_has_no_effect_is_an_error_and_nothing_is_written() {
     env.run(["init", "blog", "--name", "nightly", "--interval", "1d"]);
     assert_snapshot!(env.run(["init", "blog", "--interval", "1h"]), @"
     | error: --interval 1h was not applied: [ENV]/blog is already registered, without a schedule
-    | hint: write one into [ENV]/data/config.json
+    | hint: run: murmur set [ENV]/blog --every 1h
     [exit 1]
     ");
     assert!(!blog.join("HEARTBEAT.md").exists());

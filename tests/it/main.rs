@@ -59,6 +59,8 @@ mod host;
 #[cfg(test)]
 mod hostile_text;
 #[cfg(test)]
+mod inbox;
+#[cfg(test)]
 mod init;
 #[cfg(test)]
 mod layers;

@@ -286,3 +286,21 @@ fn a_heartbeat_that_is_not_enabled_starts_only_by_hand() {
     assert_eq!(ran(&env), ["blog", "front", "site"]);
     daemon.stop();
 }
+
+#[test]
+fn a_removed_heartbeat_cannot_be_paused_but_resumed() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.run(["add", "site"]);
+    env.run(["pause", site.path()]);
+    env.run(["remove", "site"]);
+    assert_snapshot!(env.run(["pause", site.path()]), @"
+    | error: [ENV]/site was removed
+    | hint: to forget its pause, run: murmur resume [ENV]/site
+    [exit 1]
+    ");
+    assert_snapshot!(env.run(["resume", site.path()]), @"
+    resumed [ENV]/site
+    [exit 0]
+    ");
+}

@@ -18,6 +18,8 @@ mod questions;
 mod record;
 mod restart;
 mod rules;
+mod shown;
+mod terminal;
 mod undecided;
 mod waits;
 

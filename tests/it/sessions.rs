@@ -92,8 +92,8 @@ fn without_sessions_listing_prints_and_creates_nothing() {
     [exit 0]
     "#);
     assert_snapshot!(env.run(["show", "x"]), @r#"
-    | error: no beat, heartbeat or capture "x"
-    | hint: see: murmur log, murmur capture list
+    | error: no beat, heartbeat, agent or capture "x"
+    | hint: see: murmur log, murmur agent list, murmur capture list
     [exit 1]
     "#);
     assert!(!env.home().join(".local").exists());

@@ -50,6 +50,9 @@ fn a_run_is_shown_with_a_header_and_a_line_for_each_call() {
     Wrote report.md. HEARTBEAT_OK
     [exit 0]
     ");
+    let full = shown(&env, &["--full"]);
+    assert!(full.contains("  Bash(wc -l < notes.md)  2, [S]\n  Write"), "{full}");
+    assert!(full.contains("  Read(/workspace/notes.md)  3 lines, [S]\n    "), "{full}");
     assert_snapshot!(played(&env, &site, "subagent", &["site"]), @"
     [ENV]/site
       beat     [BEAT]
@@ -149,8 +152,8 @@ fn a_beat_is_found_by_name_folder_and_the_beginning_of_its_id() {
         "{ambiguous}"
     );
     assert_snapshot!(env.run(["show", "nope"]), @r#"
-    | error: no beat, heartbeat or capture "nope"
-    | hint: see: murmur log, murmur capture list
+    | error: no beat, heartbeat, agent or capture "nope"
+    | hint: see: murmur log, murmur agent list, murmur capture list
     [exit 1]
     "#);
     assert_snapshot!(env.run(["show", "site", "--tail", "1"]), @"

@@ -111,7 +111,7 @@ fn revoked_trust_no_longer_applies() {
     [exit 0]
     ");
     assert_snapshot!(env.run(["trust", "--remove", "site", "--json"]), @r#"
-    {"removed":false,"workspace":"[ENV]/site"}
+    {"schema":"trustRemove/1","removed":false,"workspace":"[ENV]/site"}
     [exit 0]
     "#);
     assert_eq!(env.beat_line()["repositoryUntrusted"], json!(true));

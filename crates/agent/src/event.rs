@@ -111,6 +111,13 @@ pub enum Event<'a> {
     },
     /// The tokens of one request to the model, for backends whose results don't have those of the turn.
     Usage(Tokens),
+    /// The tokens of a message so far, which the backend repeats with each part of it. The result has those of the turn.
+    MessageTokens {
+        /// As in `Text`.
+        message: Cow<'a, str>,
+        /// Its tokens.
+        tokens: Tokens,
+    },
     /// Something that the agent's user should know.
     Warning {
         /// What.

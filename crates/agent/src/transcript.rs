@@ -150,6 +150,18 @@ impl Transcript {
         if is_complete { self.release() } else { None }
     }
 
+    /// Whether a call without a result holds items back.
+    #[must_use]
+    pub fn is_holding(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Whether a call was returned without a result, which is still to come.
+    #[must_use]
+    pub fn has_open_call(&self) -> bool {
+        !self.early.is_empty()
+    }
+
     /// Takes all items, even calls without a result, for example because the agent is waiting. Their results become other
     /// items.
     pub fn take_all(&mut self) -> Vec<Item> {

@@ -44,12 +44,17 @@ impl TurnCount {
                 self.is_open = false;
             }
             Event::Result(_) => {
-                let Self { requests, responses, .. } = std::mem::take(self);
-                return Some(if requests > 0 { requests } else { responses }).filter(|count| *count > 0);
+                return Some(std::mem::take(self).so_far()).filter(|count| *count > 0);
             }
             _ => {}
         }
         None
+    }
+
+    /// The responses since the last result.
+    #[must_use]
+    pub fn so_far(&self) -> u64 {
+        if self.requests > 0 { self.requests } else { self.responses }
     }
 
     fn respond(&mut self) {

@@ -15,11 +15,15 @@ use murmur_core::id::AgentId;
 use murmur_core::permit::decision::Verdict;
 use murmur_store::pulse::action;
 use secrets::mask;
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// Prefixes of the result of a call that Claude Code itself refused. The result of a failed command starts with its
 /// exit code, so no command can forge these.
 const UNRUN: [&str; 2] = ["<tool_use_error>", "Permission to use "];
+
+/// The beginning of the result of a call that was rejected when its turn was interrupted.
+const REJECTED: &str = "The user doesn't want to proceed with this tool use.";
 
 /// Two parts of the first line of a result if a hook refused the call or failed: its beginning, and a later part.
 const REFUSED: [&str; 2] = ["PreToolUse:", " hook error: "];
@@ -34,6 +38,9 @@ pub struct Refusals {
     /// Calls that ran without a decision, where the backend doesn't ask about every call; the first `UNGUARDED`.
     pub unguarded: Vec<String>,
 }
+
+/// How many calls whose hook asks a person to remember.
+const ASKED: usize = 1000;
 
 /// How many unguarded calls to name.
 const UNGUARDED: usize = 20;
@@ -64,6 +71,8 @@ pub(super) struct Audit {
     decisions: Decisions,
     /// Calls without a result.
     open: Vec<Open>,
+    /// Calls whose hook asks a person.
+    asked: HashSet<String>,
     /// Whether a skipped line may have held a call.
     has_lost_calls: bool,
     /// Whether a skipped line may have held a result.
@@ -94,6 +103,7 @@ impl Audit {
         Self {
             decisions,
             open,
+            asked: HashSet::new(),
             has_lost_calls: false,
             has_lost_results: false,
             failure,
@@ -180,6 +190,15 @@ impl Audit {
         })
     }
 
+    /// Notes that the hook of this call asks a person. If the turn is interrupted meanwhile, the hook ends without a decision,
+    /// and the call doesn't run.
+    pub(super) fn asks(&mut self, tool_use_id: &str) {
+        // It may be known before the call.
+        if self.asked.len() < ASKED {
+            self.asked.insert(tool_use_id.to_owned());
+        }
+    }
+
     /// Notes that the hook for a call that the agent asked about failed, so that the call is denied.
     pub(super) fn hook_failed(&mut self, asked: &PermissionRequest, why: &str) {
         let words = describe(&asked.tool, &asked.input.to_string());
@@ -218,6 +237,10 @@ impl Audit {
             // Belongs to the resumed conversation.
             None => return None,
         };
+        let was_asked = self.asked.remove(id);
+        if is_error && was_asked && output.starts_with(REJECTED) && !self.decisions.has(id) {
+            return None;
+        }
         if is_error && UNRUN.iter().any(|start| output.starts_with(start)) {
             return None;
         }

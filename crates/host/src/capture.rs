@@ -302,10 +302,12 @@ fn publish(
     event: &Derived<'_>,
     observe: &mut impl FnMut(&Event<'_>),
 ) {
-    line.clear();
-    event.write(line, agent_id.as_str(), *next);
-    feed.push(Arc::from(&line[..]));
-    *next += 1;
+    if event.is_in_stream() {
+        line.clear();
+        event.write(line, agent_id.as_str(), *next);
+        feed.push(Arc::from(&line[..]));
+        *next += 1;
+    }
     if let Derived::Agent(event) = event {
         observe(event);
     }

@@ -277,6 +277,12 @@ struct Bytes {
 struct Nothing {}
 
 impl Derived<'_> {
+    /// Whether it is an event of the stream. Only those have a line and a number.
+    #[must_use]
+    pub fn is_in_stream(&self) -> bool {
+        !matches!(self, Self::Agent(Agent::MessageTokens { .. }))
+    }
+
     /// Its line, as event `offset` of `agent_id`.
     #[must_use]
     pub fn line(&self, agent_id: &str, offset: u64) -> Vec<u8> {
@@ -334,6 +340,7 @@ impl Derived<'_> {
             Agent::PermissionMode { mode } => {
                 write_event(out, "permission_mode", agent_id, offset, &json!({ "mode": mode }))
             }
+            Agent::MessageTokens { .. } => {}
             Agent::Usage(tokens) => write_event(out, "usage", agent_id, offset, &Usage::from(*tokens)),
             Agent::Warning { text } => write_event(out, "warning", agent_id, offset, &Text { text }),
             Agent::Cost { usd } => write_event(out, "cost", agent_id, offset, &json!({ "usd": usd })),

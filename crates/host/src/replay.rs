@@ -193,6 +193,9 @@ enum Taken {
 }
 
 fn push(out: &mut Vec<u8>, event: &Derived<'_>, next: &mut u64, wanted: u64, agent_id: &AgentId) {
+    if !event.is_in_stream() {
+        return;
+    }
     if *next >= wanted {
         event.write(out, agent_id.as_str(), *next);
     }

@@ -42,6 +42,9 @@ pub struct Journal {
     pub inode: u64,
     /// The end of a line, in bytes.
     pub end: u64,
+    /// The number that the file has as a part of the journal; unknown in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u64>,
 }
 
 /// What was reported about a heartbeat.

@@ -4,7 +4,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::pty::OpenptFlags;
-use rustix::termios::{OptionalActions, OutputModes, Termios, Winsize};
+use rustix::termios::{OptionalActions, OutputModes, QueueSelector, Termios, Winsize};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use tokio::io::unix::AsyncFd;
@@ -38,6 +38,14 @@ impl OuterTerminal {
     pub fn make_raw(&self) -> io::Result<()> {
         let mut raw = self.modes.clone();
         raw.make_raw();
+        Ok(rustix::termios::tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &raw)?)
+    }
+
+    /// Switches to raw mode for input only: output still gets carriage returns.
+    pub fn make_input_raw(&self) -> io::Result<()> {
+        let mut raw = self.modes.clone();
+        raw.make_raw();
+        raw.output_modes = self.modes.output_modes;
         Ok(rustix::termios::tcsetattr(rustix::stdio::stdin(), OptionalActions::Now, &raw)?)
     }
 
@@ -170,6 +178,19 @@ impl Input {
         Ok(Self(super::descriptor::readable(stdin)?))
     }
 
+    /// As [`Self::read`], but nothing if we are no longer the foreground job: the bytes are for another one, and reading them
+    /// would stop us.
+    pub async fn read_in_foreground(&self) -> io::Result<Vec<u8>> {
+        loop {
+            let mut ready = self.0.readable().await?;
+            if has_input(ready.get_inner()) {
+                break;
+            }
+            ready.clear_ready();
+        }
+        if OuterTerminal::is_foreground() { self.read().await } else { Ok(Vec::new()) }
+    }
+
     /// Waits for bytes; none once the terminal is gone. Cancel safe.
     pub async fn read(&self) -> io::Result<Vec<u8>> {
         loop {
@@ -189,6 +210,11 @@ impl Input {
             }
         }
     }
+}
+
+/// Drops what was typed on our terminal and not read yet.
+pub fn discard_input() {
+    let _gone = rustix::termios::tcflush(rustix::stdio::stdin(), QueueSelector::IFlush);
 }
 
 /// Whether reading from `terminal` would return at once.

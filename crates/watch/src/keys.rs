@@ -17,6 +17,10 @@ pub enum Key {
     BackTab,
     /// Backspace.
     Backspace,
+    /// Delete.
+    Delete,
+    /// A character of pasted text, or a line break in it.
+    Pasted(char),
     /// Cursor up.
     Up,
     /// Cursor down.
@@ -51,6 +55,8 @@ pub struct Keys {
     left: Vec<u8>,
     /// Whether text is being pasted: it isn't keys.
     is_pasting: bool,
+    /// Whether pasted text is wanted.
+    takes_paste: bool,
 }
 
 /// What the first bytes are.
@@ -64,14 +70,21 @@ enum Found {
 }
 
 impl Keys {
-    /// The keys in `bytes`, with what was left of the ones before. Pasted text is left out: it would be read as commands.
+    /// Reads keys and pasted text.
+    #[must_use]
+    pub fn with_paste() -> Self {
+        Self { takes_paste: true, ..Self::default() }
+    }
+
+    /// The keys in `bytes`, with what was left of the ones before. Pasted text is left out unless it is wanted: it would be
+    /// read as commands.
     pub fn read(&mut self, bytes: &[u8]) -> Vec<Key> {
         self.left.extend_from_slice(bytes);
         let mut keys = Vec::new();
         while !self.left.is_empty() {
             let used = match first(&self.left) {
                 Found::Key(key, used) => {
-                    keys.extend(key.filter(|_| !self.is_pasting));
+                    keys.extend(if self.is_pasting { self.pasted(key) } else { key });
                     used
                 }
                 Found::Paste(begins, used) => {
@@ -84,6 +97,16 @@ impl Keys {
             self.left.drain(..used);
         }
         keys
+    }
+
+    fn pasted(&self, key: Option<Key>) -> Option<Key> {
+        let letter = match key? {
+            Key::Char(letter) => letter,
+            Key::Enter => '\n',
+            Key::Tab => '\t',
+            _ => return None,
+        };
+        self.takes_paste.then_some(Key::Pasted(letter))
     }
 
     /// Whether a lone Esc waits: nothing followed it, so it is the key.
@@ -160,6 +183,7 @@ fn control(inner: &[u8], last: u8) -> Option<Key> {
         (_, b'H') | (b"1" | b"7", b'~') => Key::Home,
         (_, b'F') | (b"4" | b"8", b'~') => Key::End,
         (_, b'Z') => Key::BackTab,
+        (b"3", b'~') => Key::Delete,
         (b"5", b'~') => Key::PageUp,
         (b"6", b'~') => Key::PageDown,
         (_, b'M') if inner.first() == Some(&b'<') => return mouse(&inner[1..]),
@@ -215,7 +239,10 @@ mod tests {
         assert!(keys.is_waiting());
         assert_eq!(keys.flush(), [Key::Esc]);
         assert!(!keys.is_waiting());
-        assert_eq!(keys.read(b"a\x1b[200~y\ny\x1b[201~b"), [Key::Char('a'), Key::Char('b')]);
+        let bytes = b"a\x1b[200~y\n\x1b[A\x1b[201~b\x1b[3~";
+        assert_eq!(keys.read(bytes), [Key::Char('a'), Key::Char('b'), Key::Delete]);
+        let wanted = [Key::Char('a'), Key::Pasted('y'), Key::Pasted('\n'), Key::Char('b'), Key::Delete];
+        assert_eq!(Keys::with_paste().read(bytes), wanted);
     }
 
     proptest! {

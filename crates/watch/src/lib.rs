@@ -15,10 +15,12 @@
 //! - [`model`]: everything that is known, and what the user looks at
 //! - [`input`]: a key → a changed view, or an action
 //! - [`draw`](mod@draw): the model → a frame
+//! - [`editor`]: keys → the text that a user writes
 //! - [`ansi`]: frames → bytes for a terminal
 
 pub mod ansi;
 pub mod draw;
+pub mod editor;
 mod history;
 pub mod input;
 pub mod keys;

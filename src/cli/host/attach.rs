@@ -4,9 +4,12 @@
 use super::super::args::HostAttach;
 use super::super::daemon_end::{self, daemon_ended};
 use super::super::pieces::Pieces;
+use super::super::reported;
 use super::super::runtime;
+use super::super::screen::Screen;
 use super::super::style::Style;
 use super::super::user_env::UserEnv;
+use super::super::waits::{Requests, Waits, is_asking};
 use super::show;
 use anyhow::{Context, bail};
 use derun::cli::captures;
@@ -46,16 +49,30 @@ const PAGE: usize = 256 << 10;
 pub(in super::super) fn run(args: &HostAttach, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
     let agent = super::meant(&dir, &args.agent)?;
-    let mut out = stdout().lock();
-    let mut follower = Follower {
-        dir: &dir,
-        agent: &agent,
-        next: args.from,
-        ran: None,
-        printer: Printer { json: args.json, style: Style::of_stdout(), pieces: Pieces::default() },
-        out: &mut out,
-    };
-    runtime()?.block_on(follower.follow())?;
+    if args.json || !is_asking() {
+        runtime()?.block_on(
+            Follower::new(&dir, &agent, (args.from, args.json), &mut stdout().lock(), None).follow(),
+        )?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    runtime()?.block_on(async {
+        let screen = Screen::new();
+        let waits = Waits::begin(Requests::new(&dir, env, screen.sink(), true));
+        let mut out = screen.sink();
+        let watcher = |event: &Event| {
+            let text = |key: &str| event.payload.get(key).and_then(Value::as_str).unwrap_or_default();
+            match &*event.event_type {
+                "waiting" => waits.waits(text("request"), text("tool")),
+                "waited" => waits.waits_no_more(text("request")),
+                _ => {}
+            }
+        };
+        let from = (args.from, false);
+        let followed = Follower::new(&dir, &agent, from, &mut out, Some(&watcher)).follow().await;
+        drop((waits, out));
+        screen.finish().await?;
+        followed
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -65,7 +82,7 @@ struct Printer {
     pieces: Pieces,
 }
 
-struct Follower<'a, W> {
+pub(super) struct Follower<'a, W> {
     dir: &'a DataDir,
     agent: &'a AgentId,
     /// The next event to show; `None` until the host reports it.
@@ -74,6 +91,8 @@ struct Follower<'a, W> {
     ran: Option<(CaptureId, Backend)>,
     printer: Printer,
     out: &'a mut W,
+    /// Sees each event; shows requests that wait, instead of the follower.
+    watcher: Option<&'a dyn Fn(&Event)>,
 }
 
 /// Why following a connection ended.
@@ -84,8 +103,19 @@ enum FollowEnd {
     Lost,
 }
 
-impl<W: Write> Follower<'_, W> {
-    async fn follow(&mut self) -> anyhow::Result<()> {
+impl<'a, W: Write> Follower<'a, W> {
+    pub(super) fn new(
+        dir: &'a DataDir,
+        agent: &'a AgentId,
+        (from, json): (Option<u64>, bool),
+        out: &'a mut W,
+        watcher: Option<&'a dyn Fn(&Event)>,
+    ) -> Self {
+        let printer = Printer { json, style: Style::of_stdout(), pieces: Pieces::default() };
+        Self { dir, agent, next: from, ran: None, printer, out, watcher }
+    }
+
+    pub(super) async fn follow(&mut self) -> anyhow::Result<()> {
         let mut was_there = false;
         loop {
             let seen = discover::find(&self.dir.hosts(), self.agent, PATIENCE).await;
@@ -155,6 +185,9 @@ impl<W: Write> Follower<'_, W> {
                 return Ok(FollowEnd::Lost);
             }
             self.show(&event, line)?;
+            if let Some(watcher) = self.watcher {
+                watcher(&event);
+            }
             let request = || event.payload.get("request").and_then(Value::as_str).map(str::to_owned);
             match &*event.event_type {
                 "waiting" => {
@@ -190,6 +223,10 @@ impl<W: Write> Follower<'_, W> {
         if self.printer.json {
             self.out.write_all(line)?;
             self.out.write_all(b"\n")?;
+        } else if event.event_type == "waiting" && self.watcher.is_some() {
+            // The commands that answer it follow, if it still waits.
+            let tool = event.payload.get("tool").and_then(Value::as_str).unwrap_or_default();
+            writeln!(self.out, "{} {}", self.printer.style.dim("[waiting]"), reported::waits_for(tool))?;
         } else {
             show::event(self.out, self.printer.style, &mut self.printer.pieces, event)?;
         }

@@ -5,6 +5,7 @@ use super::super::runtime;
 use super::super::user_env::UserEnv;
 use super::spawn::text;
 use anyhow::{Context, bail};
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use murmur_core::id::AgentId;
 use murmur_host::cleanup;
@@ -44,7 +45,11 @@ pub(in super::super) fn send(args: &HostSend, env: &UserEnv) -> anyhow::Result<E
     })?;
     let mut out = stdout().lock();
     if args.json {
-        writeln!(out, "{}", json!({ "agent_id": agent, "state": state.word(), "queued": queued(&state) }))?;
+        print_json(
+            &mut out,
+            "agentSend/1",
+            &json!({ "agent_id": agent, "state": state.word(), "queued": queued(&state) }),
+        )?;
     } else {
         match queued(&state) {
             0 => writeln!(out, "sent to {agent}")?,
@@ -67,7 +72,7 @@ pub(in super::super) fn interrupt(args: &HostInterrupt, env: &UserEnv) -> anyhow
     })?;
     let mut out = stdout().lock();
     if args.json {
-        writeln!(out, "{}", json!({ "agent_id": agent, "state": state.word() }))?;
+        print_json(&mut out, "agentInterrupt/1", &json!({ "agent_id": agent, "state": state.word() }))?;
     } else {
         writeln!(out, "interrupted {agent}")?;
     }
@@ -102,7 +107,9 @@ pub(in super::super) fn stop(args: &HostStop, env: &UserEnv) -> anyhow::Result<E
         while let Some(ended) = stopping.join_next().await {
             let (agent, stopped) = ended?;
             match stopped {
-                Ok(exit) if args.json => writeln!(out, "{}", json!({ "agent_id": agent, "exit": exit }))?,
+                Ok(exit) if args.json => {
+                    print_json(&mut out, "agentStop/1", &json!({ "agent_id": agent, "exit": exit }))?
+                }
                 Ok(_) => writeln!(out, "agent {agent} has ended")?,
                 Err(error) if failed.is_none() => failed = Some(error),
                 Err(error) => super::super::complain(&error),

@@ -5,6 +5,7 @@ use super::super::user_env::UserEnv;
 use super::super::{beat, runtime};
 use super::serve;
 use anyhow::Context;
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use murmur_host::launch::LaunchOptions;
 use serde_json::json;
@@ -42,7 +43,7 @@ pub(in super::super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<E
     }
     let mut out = stdout().lock();
     if args.json {
-        writeln!(out, "{}", json!({ "agent_id": agent_id, "pid": pid }))?;
+        print_json(&mut out, "agentStart/1", &json!({ "agent_id": agent_id, "pid": pid }))?;
     } else {
         writeln!(out, "agent {agent_id} is running; follow it with: murmur agent attach {agent_id}")?;
     }

@@ -1,5 +1,6 @@
 //! `murmur inbox`: lists everything that waits for a person, nearest deadline first.
 
+use super::super::reported::how_to_answer;
 use super::super::requests::{self, paragraph};
 use super::super::style::{Style, plain_line};
 use super::super::user_env::UserEnv;
@@ -24,14 +25,19 @@ use serde::Serialize;
 use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 use sys::error::Hinted;
 use sys::text::Shown;
 use sys::{clock, failure, shell};
+use tokio::time::timeout;
+
+/// How long a daemon may take to end.
+const ENDING: Duration = Duration::from_secs(2);
 
 /// Something that waits for a person.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry {
+pub(super) struct Entry {
     /// What it is: `approval`, `question`, `limit`, `breaker`, `rules`, `untrusted` or `stuck`.
     kind: &'static str,
     /// The number of a request, for `murmur allow`, `deny` and `answer`.
@@ -95,7 +101,17 @@ async fn follow(json: bool, env: &UserEnv) -> anyhow::Result<()> {
     let is_drawn = io::stdout().is_terminal() && !json;
     let mut shown = HashSet::new();
     loop {
-        let mut entries = entries(env).await?;
+        let mut entries = match entries(env).await {
+            Ok(entries) => entries,
+            Err(error) => {
+                // A daemon that is ending answers in many ways, but then closes the connection.
+                let ended = async { while daemon.next_event().await.is_ok() {} };
+                match timeout(ENDING, ended).await {
+                    Ok(()) => bail!(failure!("the daemon has ended"; "run: murmur start")),
+                    Err(_) => return Err(error),
+                }
+            }
+        };
         let mut text = Vec::new();
         if is_drawn {
             text.extend(b"\x1b[H\x1b[2J");
@@ -179,7 +195,7 @@ async fn entries(env: &UserEnv) -> anyhow::Result<Vec<Entry>> {
 }
 
 impl Entry {
-    fn request(row: Row, number: Option<u32>) -> Self {
+    pub(super) fn request(row: Row, number: Option<u32>) -> Self {
         let name = number.map_or_else(|| row.id.to_string(), |number| number.to_string());
         let (kind, command) = match row.kind {
             Kind::Permission => ("approval", format!("murmur allow {name}")),
@@ -199,7 +215,8 @@ impl Entry {
         self.request.as_ref().map_or(text.unwrap_or_default(), |row| row.id.to_string())
     }
 
-    fn print(&self, out: &mut impl Write, style: Style, now: Timestamp) -> io::Result<()> {
+    /// Prints it with the command that answers or solves it.
+    pub(super) fn print(&self, out: &mut impl Write, style: Style, now: Timestamp) -> io::Result<()> {
         let Some(row) = &self.request else {
             writeln!(
                 out,
@@ -224,13 +241,7 @@ impl Entry {
         }
         paragraph(out, style, row, now)?;
         let name = self.number.map_or_else(|| row.id.to_string(), |number| number.to_string());
-        match row.kind {
-            Kind::Permission => {
-                writeln!(out, "  run: murmur allow {name}, or: murmur deny {name} --reason '...'")
-            }
-            Kind::Question => {
-                writeln!(out, "  run: murmur answer {name}, or: murmur deny {name} --reason '...'")
-            }
-        }
+        let verb = if row.kind == Kind::Question { "answer" } else { "allow" };
+        writeln!(out, "  {}", how_to_answer(verb, &name))
     }
 }

@@ -8,25 +8,47 @@ use anyhow::bail;
 use derun::cli::stdout::stdout;
 use murmur_core::permit::rules::{Action, append_rule};
 use shell_guard::call::{Call, Own, Place};
+use std::fmt::Write as _;
 use std::io::{self, BufRead, IsTerminal, Write};
-use sys::error::Hinted;
+use std::path::PathBuf;
+use sys::error::{Failure, Hinted};
 use sys::failure;
 use sys::paths::DataDir;
 use sys::text::Shown;
 
-/// Shows the rule, which matches exactly this call, and asks whether to add it. Only a terminal can be asked.
-pub(super) fn confirmed(row: &Row, answer: Answer, dir: &DataDir, env: &UserEnv) -> anyhow::Result<bool> {
-    let (cwd, workspace) = (row.cwd.clone(), row.workspace.clone());
-    let place = Place { cwd, workspace, home: env.home(), own: Own::default() };
-    let call = Call { tool: row.tool.clone(), input: row.input.clone(), place };
-    let action = if answer == Answer::Allow { Action::Allow } else { Action::Deny };
-    let file = dir.rules_of(&row.workspace);
-    let rule = append_rule("", &file, &call, action).map_err(|error| error.failure())?;
-    let mut out = Shown(stdout().lock());
-    writeln!(out, "this rule would be added to {}:", file.display())?;
-    for line in plain_text(&rule).lines() {
-        writeln!(out, "    {line}")?;
+/// Where rules would go.
+#[derive(Debug, Clone)]
+pub(in crate::cli) struct Rules {
+    dir: DataDir,
+    home: PathBuf,
+}
+
+impl Rules {
+    pub(in crate::cli) fn new(dir: DataDir, home: PathBuf) -> Self {
+        Self { dir, home }
     }
+
+    /// The rule, which matches exactly this call, and the file that it would be added to.
+    pub(in crate::cli) fn shown(&self, row: &Row, answer: Answer) -> Result<String, Failure> {
+        let (cwd, workspace) = (row.cwd.clone(), row.workspace.clone());
+        let place = Place { cwd, workspace, home: self.home.clone(), own: Own::default() };
+        let call = Call { tool: row.tool.clone(), input: row.input.clone(), place };
+        let action = if answer == Answer::Allow { Action::Allow } else { Action::Deny };
+        let file = self.dir.rules_of(&row.workspace);
+        let rule = append_rule("", &file, &call, action).map_err(|error| error.failure())?;
+        let mut text = format!("this rule would be added to {}:\n", file.display());
+        for line in plain_text(&rule).lines() {
+            let _never = writeln!(text, "    {line}");
+        }
+        Ok(text)
+    }
+}
+
+/// Shows the rule, and asks whether to add it. Only a terminal can be asked.
+pub(super) fn confirmed(row: &Row, answer: Answer, dir: &DataDir, env: &UserEnv) -> anyhow::Result<bool> {
+    let rule = Rules::new(dir.clone(), env.home()).shown(row, answer)?;
+    let mut out = Shown(stdout().lock());
+    write!(out, "{rule}")?;
     if !io::stdin().is_terminal() {
         out.flush()?;
         bail!(

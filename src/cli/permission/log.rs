@@ -55,7 +55,10 @@ fn print(out: &mut impl Write, decided: &Decided, style: Style, zone: &TimeZone)
     let action = action::of(tool, input);
     let call = if action.is_empty() { tool.clone() } else { format!("{tool}({action})") };
     let (agent, call, reason) = (plain_line(agent), plain_line(&call), plain_line(reason));
-    let line = format!("{}  {verdict}  {agent}  {call}  {}: {reason}", style.dim(when), by(decided_by));
+    let by = by(decided_by);
+    // The reason of a rule's decision names the rule.
+    let why = if reason.starts_with(&by) { reason } else { format!("{by}: {reason}") };
+    let line = format!("{}  {verdict}  {agent}  {call}  {why}", style.dim(when));
     writeln!(out, "{}", line.trim_end().trim_end_matches(':'))
 }
 

@@ -1,10 +1,11 @@
 //! Asks a person about all waiting requests in turn, on a terminal.
 
+use super::super::inbox::rule::Rules;
 use super::super::runtime;
 use super::super::style::{Style, plain_text};
 use super::super::user_env::UserEnv;
+use super::dialog::{Dialog, Next};
 use super::list::nothing;
-use super::respond::Answer;
 use super::text::paragraph;
 use super::{answer, data_dir, is_open, not_running, only_people, waiting};
 use crate::daemon::broker::{Kind, Row};
@@ -12,13 +13,13 @@ use crate::daemon::instance;
 use anyhow::bail;
 use derun::cli::stdout::stdout;
 use murmur_core::permit::question::QuestionSet;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 use sys::clock;
-use sys::error::Hinted;
 use sys::failure;
 use sys::paths::DataDir;
+use sys::text::Shown;
 
 /// What the person decided on a request.
 enum Reply {
@@ -44,7 +45,7 @@ pub(in crate::cli) fn one_by_one(kind: Kind, env: &UserEnv) -> anyhow::Result<Ex
         bail!(not_running());
     }
     for row in rows {
-        if matches!(ask(&dir, &row)?, Reply::Quit) {
+        if matches!(ask(&dir, &row, env)?, Reply::Quit) {
             break;
         }
     }
@@ -52,20 +53,18 @@ pub(in crate::cli) fn one_by_one(kind: Kind, env: &UserEnv) -> anyhow::Result<Ex
 }
 
 /// `murmur answer ID`: asks only the questions of this request.
-pub(in crate::cli) fn one(dir: &DataDir, row: &Row) -> anyhow::Result<ExitCode> {
+pub(in crate::cli) fn one(dir: &DataDir, row: &Row, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if !io::stdin().is_terminal() {
         bail!(failure!("stdin is not a terminal"; "give the answers: murmur answer {} ANSWER ...", row.id));
     }
-    ask(dir, row)?;
+    ask(dir, row, env)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn ask(dir: &DataDir, row: &Row) -> anyhow::Result<Reply> {
+fn ask(dir: &DataDir, row: &Row, env: &UserEnv) -> anyhow::Result<Reply> {
     paragraph(&mut stdout().lock(), Style::of_stdout(), row, clock::now())?;
-    match row.kind {
-        Kind::Permission => permission(dir, row),
-        Kind::Question => question(dir, row),
-    }
+    let rules = Rules::new(dir.clone(), env.home());
+    Dialog::new(row.clone(), rules).map_or(Ok(Reply::Skipped), |dialog| converse(dir, dialog))
 }
 
 fn word(kind: Kind) -> &'static str {
@@ -75,65 +74,21 @@ fn word(kind: Kind) -> &'static str {
     }
 }
 
-fn permission(dir: &DataDir, row: &Row) -> anyhow::Result<Reply> {
+/// Asks line by line until the request is answered or left open.
+fn converse(dir: &DataDir, mut dialog: Dialog) -> anyhow::Result<Reply> {
     loop {
-        let Some(typed) = prompt("allow it? [y]es, [n]o, [a]lways, ne[v]er, [s]kip, [q]uit: ")? else {
-            return Ok(Reply::Quit);
-        };
-        let (decision, always) = match typed.to_lowercase().as_str() {
-            "y" | "yes" => (Answer::Allow, false),
-            "n" | "no" => (Answer::Deny, false),
-            "a" | "always" => (Answer::Allow, true),
-            "v" | "never" => (Answer::Deny, true),
-            "" | "s" | "skip" => return Ok(Reply::Skipped),
-            "q" | "quit" => return Ok(Reply::Quit),
-            _ => {
-                writeln!(stdout(), "{typed:?} is not one of the choices; type y, n, a, v, s or q")?;
-                continue;
+        let Some(typed) = prompt(&dialog.prompt())? else { return Ok(Reply::Quit) };
+        match dialog.typed(&typed) {
+            Next::Ask(told) if told.is_empty() => {}
+            Next::Ask(told) => writeln!(Shown(stdout()), "{told}")?,
+            Next::Respond(response) => {
+                give(dir, response)?;
+                return Ok(Reply::Answered);
             }
-        };
-        let mut response = json!({ "id": row.id.as_str(), "verdict": decision.word(), "always": always });
-        if decision == Answer::Deny {
-            let Some(reason) = prompt("reason for the agent, or Enter for none: ")? else {
-                return Ok(Reply::Quit);
-            };
-            if !reason.is_empty() {
-                response["reason"] = reason.into();
-            }
+            Next::Skip => return Ok(Reply::Skipped),
+            Next::Quit => return Ok(Reply::Quit),
         }
-        give(dir, response)?;
-        return Ok(Reply::Answered);
     }
-}
-
-fn question(dir: &DataDir, row: &Row) -> anyhow::Result<Reply> {
-    let Ok(asked) = QuestionSet::parse(&row.input) else { return Ok(Reply::Skipped) };
-    let mut answers = Map::new();
-    for (index, question) in asked.questions().iter().enumerate() {
-        let several =
-            if question.multi_select { "numbers or labels, with commas" } else { "a number or a label" };
-        let what = match question.options.is_empty() {
-            true => "a text".to_owned(),
-            false => format!("{several}, or a text of your own"),
-        };
-        let answer = loop {
-            let Some(typed) = prompt(&format!("q{}: {what}, or Enter to skip: ", index + 1))? else {
-                return Ok(Reply::Quit);
-            };
-            if typed.is_empty() {
-                return Ok(Reply::Skipped);
-            }
-            let answer = question.typed(&typed);
-            // Report mistakes here, so that only this answer has to be given again.
-            match asked.check(index, &answer) {
-                Ok(()) => break answer,
-                Err(error) => writeln!(stdout(), "{}", error.line())?,
-            }
-        };
-        answers.insert(format!("q{}", index + 1), answer);
-    }
-    give(dir, json!({ "id": row.id.as_str(), "answers": answers }))?;
-    Ok(Reply::Answered)
 }
 
 /// Sends an answer; reports a rejection and continues.

@@ -4,6 +4,7 @@ use super::super::style::{Style, plain_line};
 use super::diff;
 use crate::daemon::broker::{Kind, Row};
 use jiff::Timestamp;
+use shell_guard::line::Command;
 use std::io::{self, Write};
 use std::time::Duration;
 use sys::text::{lookalikes, shown};
@@ -29,10 +30,32 @@ pub(in crate::cli) fn paragraph(
     if row.cwd != row.workspace {
         writeln!(out, "  in {}", plain_line(&row.cwd.display().to_string()))?;
     }
-    if let Some(doubt) = &row.doubt {
-        writeln!(out, "  the guard cannot determine what it does: {}", plain_line(doubt))?;
+    match (&row.doubt, reading(row)) {
+        (Some(doubt), _) => {
+            writeln!(out, "  the guard cannot determine what it does: {}", plain_line(doubt))?;
+        }
+        (None, Some(commands)) => writeln!(out, "  the guard reads: {}", commands.join("; "))?,
+        (None, None) => {}
     }
     writeln!(out, "  {}", style.dim(times(row, now)))
+}
+
+/// The commands that a command line runs, as the guard reads it, if that says more than the line itself.
+fn reading(row: &Row) -> Option<Vec<String>> {
+    let line = row.input.get("command").filter(|_| row.kind == Kind::Permission)?.as_str()?;
+    let mut texts = Vec::new();
+    gather(&shell_guard::shell::commands(line).ok()?, &mut texts);
+    (texts.len() > 1 || texts.first().is_some_and(|only| *only != shown(line.trim()))).then_some(texts)
+}
+
+/// Adds the texts of commands, each before those that it runs.
+fn gather(commands: &[Command], texts: &mut Vec<String>) {
+    for command in commands {
+        let writes = command.writes.iter().map(|file| format!(" > {}", file.as_deref().unwrap_or("?")));
+        let text = format!("{}{}", command.text, writes.collect::<String>());
+        texts.push(shown(&text).replace('\n', "\\n"));
+        gather(&command.inner, texts);
+    }
 }
 
 /// The complete input of the call.

@@ -4,16 +4,21 @@ use super::super::capture;
 use super::super::heartbeat_name::{is_called, named, unknown};
 use super::super::style::plain_line;
 use super::super::user_env::UserEnv;
+use crate::outcome::Kind as Outcome;
 use derun::cli::captures;
 use derun::store::{Store, StoreError};
+use jiff::Timestamp;
 use murmur_core::config::heartbeat::{Cache, Heartbeat};
-use murmur_core::id::BeatId;
+use murmur_core::id::{AgentId, BeatId};
 use murmur_core::naming::{self, Candidate, Kind, LAST};
+use murmur_host::discover;
+use murmur_host::record::Record;
 use murmur_store::journal::entry::Entry;
 use murmur_store::journal::read::{Backward, Entries};
 use murmur_store::journal::unfinished;
 use std::path::Path;
 use sys::paths::DataDir;
+use sys::process_lock;
 use sys::watch::{Place, Watch};
 use sys::{clock, failure};
 
@@ -31,6 +36,8 @@ pub(super) struct Run {
     /// Its journal line; while it is running, the one that it would get if its process died now.
     pub(super) entry: Entry,
     pub(super) is_running: bool,
+    /// Whether it is a hosted agent instead, which has no journal line.
+    pub(super) is_hosted: bool,
 }
 
 /// Finds the beat, or the capture, that `what` names.
@@ -60,6 +67,9 @@ pub(super) fn choose(what: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result
     if let Some(run) = newest(dir, None, |entry| is_called(entry, what))? {
         return Ok(run.into());
     }
+    if let Some(run) = of_agent(what, dir)? {
+        return Ok(run.into());
+    }
     // One that can't be read is reported as such.
     let is_there = |store: Store| !matches!(store.session(what), Err(StoreError::NotFound(_)));
     if captures::existing()?.is_some_and(is_there) {
@@ -69,8 +79,10 @@ pub(super) fn choose(what: &str, dir: &DataDir, env: &UserEnv) -> anyhow::Result
         return Ok(Chosen::Capture(id));
     }
     let hint = unknown(what, &known).to_do().filter(|hint| hint.starts_with("did")).map(str::to_owned);
-    let lists = "see: murmur log, murmur capture list".to_owned();
-    Err(failure!("no beat, heartbeat or capture {:?}", plain_line(what)).hint(hint.unwrap_or(lists)).into())
+    let lists = "see: murmur log, murmur agent list, murmur capture list".to_owned();
+    Err(failure!("no beat, heartbeat, agent or capture {:?}", plain_line(what))
+        .hint(hint.unwrap_or(lists))
+        .into())
 }
 
 fn of_heartbeat(heartbeat: &Heartbeat, dir: &DataDir) -> anyhow::Result<Chosen> {
@@ -92,7 +104,7 @@ fn newest(
     let survey = unfinished::survey(&dir.beats())?;
     let running = survey.running.into_iter().rev().map(|begun| begun.entry).find(|entry| is_it(entry));
     if let Some(entry) = running {
-        return Ok(Some(Run { entry, is_running: true }));
+        return Ok(Some(Run { entry, is_running: true, is_hosted: false }));
     }
     let mut lines = Backward::open(&dir.journal())?;
     if let Some(needle) = needle {
@@ -101,7 +113,7 @@ fn newest(
     let mut entries = Entries::new(lines, None);
     while let Some(found) = entries.next_entry(|_| true)? {
         if found.entry.kind.is_beat() && is_it(&found.entry) {
-            return Ok(Some(Run { entry: found.entry, is_running: false }));
+            return Ok(Some(Run { entry: found.entry, is_running: false, is_hosted: false }));
         }
     }
     Ok(None)
@@ -114,7 +126,7 @@ pub(super) async fn until_captured(run: Run, dir: &DataDir) -> anyhow::Result<Ru
         let running = unfinished::survey(&dir.beats())?.running.into_iter().map(|begun| begun.entry);
         match running.filter(|entry| entry.beat == run.entry.beat).last() {
             Some(entry) if entry.capture.is_none() => watch.changed().await?,
-            Some(entry) => return Ok(Run { entry, is_running: true }),
+            Some(entry) => return Ok(Run { entry, is_running: true, is_hosted: false }),
             None => {
                 let is_it = |entry: &Entry| entry.beat == run.entry.beat;
                 return Ok(newest(dir, None, is_it)?.unwrap_or(run));
@@ -131,19 +143,62 @@ fn by_id(start: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
     }
     let begins = |entry: &Entry| entry.beat.as_ref().is_some_and(|beat| beat.as_str().starts_with(start));
     let running = unfinished::survey(&dir.beats())?.running.into_iter().map(|begun| begun.entry);
-    let running = running.filter(|entry| begins(entry)).map(|entry| Run { entry, is_running: true });
+    let running =
+        running.filter(|entry| begins(entry)).map(|entry| Run { entry, is_running: true, is_hosted: false });
     let mut found: Vec<Run> = running.collect();
     let lines = Backward::open(&dir.journal())?.containing(&format!("\"beat\":\"{start}"));
     let mut entries = Entries::new(lines, None);
     while let Some(next) = entries.next_entry(|_| true)? {
         if next.entry.kind.is_beat() && begins(&next.entry) {
-            found.push(Run { entry: next.entry, is_running: false });
+            found.push(Run { entry: next.entry, is_running: false, is_hosted: false });
         }
     }
     let id = |run: &Run| run.entry.beat.as_ref().map(BeatId::to_string).unwrap_or_default();
     let candidates: Vec<Candidate> = found.iter().map(|run| Candidate::new(id(run))).collect();
     let index = naming::find(Kind::Beat, start, &candidates, None)?;
     Ok(index.map(|index| found.swap_remove(index)))
+}
+
+/// The run of an agent: a beat's, or a hosted one, as its host's record describes it.
+pub(super) fn of_agent(what: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
+    let hosted = discover::started(&dir.hosts()).unwrap_or_default();
+    let candidates: Vec<Candidate> = hosted.iter().map(|(agent, _)| Candidate::new(agent.as_str())).collect();
+    if let Some(index) = naming::find(Kind::Agent, what, &candidates, None)?
+        && let Some((agent, _)) = hosted.get(index)
+        && let Some(run) = hosted_agent(agent, dir)
+    {
+        return Ok(Some(run));
+    }
+    let Ok(agent) = AgentId::parse(what) else { return Ok(None) };
+    newest(dir, Some(&format!("\"agent\":\"{agent}\"")), |entry| entry.agent == agent.as_str())
+}
+
+/// The run of the agent with this id.
+fn hosted_agent(id: &AgentId, dir: &DataDir) -> Option<Run> {
+    let found = process_lock::look(&dir.hosts().join(id.record()));
+    let record = found.and_then(|found| Record::parse(&found.text))?;
+    let folder = record.info.worktree.display().to_string();
+    let mut entry = Entry::new(record.info.started_at, folder, Outcome::Ok, 0);
+    (entry.agent, entry.backend, entry.capture) = (id.to_string(), record.info.backend, record.capture);
+    entry.beat = record.info.beat;
+    if let Some(ended) = &record.result {
+        let lasted = entry.started().zip(ended.ended_at.parse::<Timestamp>().ok());
+        let lasted = lasted.map(|(from, to)| to.duration_since(from).as_millis());
+        entry.duration_ms = lasted.and_then(|ms| u64::try_from(ms).ok()).unwrap_or_default();
+        (entry.exit, entry.error) = (ended.exit, ended.error.clone());
+    }
+    let (is_running, is_hosted) = (record.result.is_none(), entry.beat.is_none());
+    Some(Run { entry, is_running, is_hosted })
+}
+
+/// The beat that waited for the answer that continued this one, and the beat that continued this one.
+pub(super) fn linked(entry: &Entry, dir: &DataDir) -> anyhow::Result<(Option<Run>, Option<Run>)> {
+    let by = |key: &str, request: &Option<String>, of: fn(&Entry) -> &Option<String>| match request {
+        Some(id) => newest(dir, Some(&format!("\"{key}\":\"{id}\"")), |entry| of(entry).as_ref() == Some(id)),
+        None => Ok(None),
+    };
+    let before = by("waiting", &entry.resumes, |entry| &entry.waiting)?;
+    Ok((before, by("resumes", &entry.waiting, |entry| &entry.resumes)?))
 }
 
 impl From<Run> for Chosen {

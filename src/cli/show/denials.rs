@@ -1,20 +1,41 @@
-//! Why calls of a beat were denied, from decisions.jsonl.
+//! Why calls of a beat were denied, from decisions.jsonl, and which of them wait for a person.
 
 use super::choose::Run;
+use jiff::Timestamp;
 use murmur_agent::transcript::Call;
 use murmur_core::permit::decision::{By, Verdict};
+use murmur_host::discover;
 use murmur_store::journal::decisions::read::{Filter, newest};
+use murmur_store::journal::deferred::Folder;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use sys::paths::DataDir;
 
+/// A call that waits for a person.
+#[derive(Debug)]
+pub(super) struct Wait {
+    pub(super) request: String,
+    pub(super) tool: String,
+    tool_use_id: String,
+}
+
+/// The calls of a running agent that wait, according to its host.
+pub(super) async fn waits(dir: &DataDir, agent: &str) -> Vec<Wait> {
+    let waits = discover::requests(&dir.hosts(), discover::LONG_PATIENCE).await;
+    let waits = waits.into_iter().filter_map(|wait| Some((wait.request, wait.call?)));
+    let waits = waits.filter(|(_, call)| call.agent == agent);
+    waits.map(|(request, call)| Wait { request, tool: call.tool, tool_use_id: call.tool_use_id }).collect()
+}
+
 /// The denials of a beat. They are read once a call has failed, and again while the beat is running.
 #[derive(Debug)]
-pub(super) struct Denials {
+pub(in crate::cli) struct Denials {
     path: PathBuf,
     filter: Filter,
     is_running: bool,
+    /// The requests of calls that wait for a person: by call, the request and the tool.
+    waiting: HashMap<String, (String, String)>,
     /// The last decision on each call: why it was denied, or `None` if it was not.
     decided: Option<HashMap<String, Option<String>>>,
 }
@@ -23,7 +44,35 @@ impl Denials {
     /// The denials of `run`.
     pub(super) fn new(dir: &DataDir, run: &Run) -> Self {
         let filter = Filter { name: Some(run.entry.agent.clone()), since: run.entry.started() };
-        Self { path: dir.decisions(), filter, is_running: run.is_running, decided: None }
+        Self {
+            path: dir.decisions(),
+            filter,
+            is_running: run.is_running,
+            waiting: HashMap::new(),
+            decided: None,
+        }
+    }
+
+    /// The denials of the agent of a beat that begins.
+    pub(in crate::cli) fn from_now(dir: &DataDir, agent: &str, now: Timestamp) -> Self {
+        let filter = Filter { name: Some(agent.to_owned()), since: Some(now) };
+        Self { path: dir.decisions(), filter, is_running: true, waiting: HashMap::new(), decided: None }
+    }
+
+    /// Looks for calls that wait for a person now.
+    pub(super) async fn look_for_waiting(&mut self, dir: &DataDir, run: &Run) {
+        let waits = if run.is_running { waits(dir, &run.entry.agent).await } else { Vec::new() };
+        let waits = waits.into_iter().map(|wait| (wait.tool_use_id, (wait.request, wait.tool)));
+        let deferred =
+            Folder::new(dir.approvals()).all(|_| {}).into_iter().map(|(id, call)| (id, call.request));
+        let deferred = deferred.filter(|(_, request)| request.agent == run.entry.agent);
+        let deferred = deferred.map(|(id, call)| (call.tool_use_id, (id.to_string(), call.tool)));
+        self.waiting = waits.chain(deferred).collect();
+    }
+
+    /// The request and the tool of a call that waits for a person.
+    pub(super) fn waiting(&self, call: &Call) -> Option<&(String, String)> {
+        self.waiting.get(&call.id).filter(|_| call.result.is_none())
     }
 
     /// Why the call was denied: `by the guard: …`, or the reason alone, which names a rule or a person. `None` if it was not.

@@ -1,9 +1,10 @@
 //! How a run is printed.
 
+use super::super::reported;
 use super::super::style::{
-    Colors, Style, in_parentheses, plain_line, plain_text, remarks, shortened, text_of,
+    Colors, Style, in_parentheses, plain_line, plain_text, ran_out_of_turns, remarks, shortened, text_of,
 };
-use super::choose::Run;
+use super::choose::{Run, linked};
 use super::denials::Denials;
 use derun::cli::span::span;
 use jiff::SignedDuration;
@@ -12,21 +13,23 @@ use murmur_agent::transcript::{Call, CallResult, Item};
 use murmur_store::journal::entry::Entry;
 use std::io::{self, Write};
 use sys::clock;
+use sys::paths::DataDir;
 use sys::process::Exit;
 
 /// How many characters of a result's line to show.
 const SHORT: usize = 100;
 
 /// How to print.
-pub(super) struct Lines {
-    pub(super) style: Style,
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli) struct Lines {
+    pub(in crate::cli) style: Style,
     /// Whether to print all that tools printed.
-    pub(super) is_full: bool,
+    pub(in crate::cli) is_full: bool,
 }
 
 impl Lines {
     /// Prints what the journal has about the run.
-    pub(super) fn header(&self, out: &mut impl Write, run: &Run) -> io::Result<()> {
+    pub(super) fn header(&self, out: &mut impl Write, run: &Run, dir: &DataDir) -> anyhow::Result<()> {
         let entry = &run.entry;
         let name = entry.heartbeat.as_deref().map(|name| format!("::{}", plain_line(name)));
         let title = format!(
@@ -37,30 +40,49 @@ impl Lines {
         );
         writeln!(out, "{}", self.style.bold(title))?;
         let mut row = |name: &str, value: String| match value.trim_end() {
-            "" => Ok(()),
-            value => writeln!(out, "  {} {value}", self.style.dim(format_args!("{name:<8}"))),
+            "" => anyhow::Ok(()),
+            value => Ok(writeln!(out, "  {} {value}", self.style.dim(format_args!("{name:<8}")))?),
         };
+        if run.is_hosted {
+            row("agent", plain_line(&entry.agent))?;
+        }
         row("beat", entry.beat.as_ref().map(|beat| plain_line(beat.as_str())).unwrap_or_default())?;
         let started = entry.started();
         let when = started.map_or_else(
             || plain_line(&entry.ts),
             |at| at.to_zoned(clock::local_zone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
         );
+        let (before, after) = linked(entry, dir)?;
+        if let Some(before) = before {
+            row("resumes", format!("beat {}, which waited for an answer", id(&before)))?;
+        }
         if run.is_running {
             let lasted = started.map(|at| clock::now().duration_since(at)).unwrap_or_default();
             return row("started", format!("{when}, running for {}", span(lasted)));
         }
         row("started", format!("{when}, took {}", took(entry.duration_ms)))?;
+        if run.is_hosted {
+            return row("ended", entry.error.as_deref().map_or_else(|| ended(entry), plain_line));
+        }
         let text = text_of(entry.text().as_deref(), entry.stopped);
         let outcome = self.style.outcome_of(entry.outcome, entry.stopped);
         row("outcome", format!("{outcome} {}{text}", remarks(entry)))?;
         row("cost", cost(entry))?;
         row("model", entry.model.as_deref().map(plain_line).unwrap_or_default())?;
-        row("ended", ended(entry))
+        row("ended", ended(entry))?;
+        match after {
+            Some(after) => row("resumed", format!("by beat {}", id(&after))),
+            None => Ok(()),
+        }
     }
 
     /// Prints an item.
-    pub(super) fn item(&self, out: &mut impl Write, denials: &mut Denials, item: &Item) -> io::Result<()> {
+    pub(in crate::cli) fn item(
+        &self,
+        out: &mut impl Write,
+        denials: &mut Denials,
+        item: &Item,
+    ) -> io::Result<()> {
         match item {
             Item::Text { parent, text } if parent.is_empty() => {
                 writeln!(out, "{}", plain_text(text).trim_end())
@@ -80,10 +102,16 @@ impl Lines {
             "" => self.style.bold(&call.tool),
             subject => format!("{}({})", self.style.bold(&call.tool), plain_line(subject)),
         };
+        if let Some((request, tool)) = denials.waiting(call) {
+            let waits = self.style.paint("33", reported::waiting(request, tool));
+            return writeln!(out, "{indent}  {before}{named}  {waits}");
+        }
         let Some(result) = &call.result else {
             return writeln!(out, "{indent}  {before}{named}");
         };
-        let told = match denials.of(call)? {
+        let denied = denials.of(call)?;
+        let is_told = denied.is_none() && is_short(&result.output);
+        let told = match denied {
             Some(denied) => self.style.paint("31", format_args!("denied {}", plain_line(&denied))),
             None if result.is_error => {
                 self.style.paint("31", format_args!("failed: {}", first(&result.output)))
@@ -92,7 +120,7 @@ impl Lines {
         };
         let took = result.duration_ms.map(|ms| self.style.dim(format_args!(", {}", took(ms))));
         writeln!(out, "{indent}  {before}{named}  {told}{}", took.unwrap_or_default())?;
-        if self.is_full { self.output(out, indent, result) } else { Ok(()) }
+        if self.is_full && !is_told { self.output(out, indent, result) } else { Ok(()) }
     }
 
     fn output(&self, out: &mut impl Write, indent: &str, result: &CallResult) -> io::Result<()> {
@@ -111,6 +139,17 @@ fn indent(parent: &str) -> &'static str {
 /// The first line of a text, shortened.
 fn first(text: &str) -> String {
     shortened(text.trim_start().lines().next().unwrap_or_default(), SHORT)
+}
+
+/// Whether the line of the call has all of the output.
+fn is_short(output: &str) -> bool {
+    let output = output.trim();
+    output.lines().nth(1).is_none() && output.chars().count() <= SHORT
+}
+
+/// The id of a beat.
+fn id(run: &Run) -> String {
+    run.entry.beat.as_ref().map(|beat| plain_line(beat.as_str())).unwrap_or_default()
 }
 
 /// What a tool printed: a short line as it is, otherwise the number of lines.
@@ -134,7 +173,7 @@ pub(in crate::cli) fn took(ms: u64) -> String {
 }
 
 /// What it cost: `$0.0421, 3 turns, tokens: 12345 input, 456 output`.
-fn cost(entry: &Entry) -> String {
+pub(in crate::cli) fn cost(entry: &Entry) -> String {
     let mut facts = Vec::new();
     facts.extend(entry.cost_usd.map(|cost| format!("${cost:.4}")));
     facts.extend(
@@ -163,6 +202,7 @@ fn ended(entry: &Entry) -> String {
         return format!("by {watchdog}");
     }
     match entry.exit {
+        _ if ran_out_of_turns(entry) => "at its turn limit; to allow more turns, set maxTurns".to_owned(),
         _ if entry.stopped => "stopped".to_owned(),
         Some(Exit::Code(code)) => format!("exit code {code}"),
         Some(Exit::Signal(signal)) => format!("signal {signal}"),

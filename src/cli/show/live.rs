@@ -1,20 +1,15 @@
 //! A run for `murmur watch`: its header and its lines, as they are read.
 
-use super::choose::{Chosen, Run, choose, until_captured};
+use super::choose::{Chosen, choose, of_agent, until_captured};
 use super::denials::Denials;
 use super::lines::Lines;
 use super::{Reading, open};
 use crate::cli::style::Style;
 use crate::cli::user_env::UserEnv;
-use crate::outcome::Kind;
 use murmur_agent::transcript::Item;
-use murmur_core::id::AgentId;
-use murmur_host::record::Record;
-use murmur_store::journal::entry::Entry;
 use std::io;
 use sys::failure;
 use sys::paths::DataDir;
-use sys::process_lock;
 
 /// What to show.
 #[derive(Debug, Clone)]
@@ -48,14 +43,16 @@ pub(in crate::cli) async fn stream(
 ) -> anyhow::Result<()> {
     let lines = Lines { style: Style::none(), is_full: false };
     let mut run = match wanted {
-        Wanted::Agent(agent) => of_agent(agent, dir)?,
+        Wanted::Agent(agent) => of_agent(agent, dir)?.ok_or_else(|| {
+            failure!("there is no transcript of {agent}: no host of murmur runs it"; "see: murmur agent show {agent}")
+        })?,
         Wanted::Beat(what) => match choose(what, dir, env)? {
             Chosen::Run(run) => *run,
             Chosen::Capture(id) => anyhow::bail!(failure!("{id} is a capture, not a beat")),
         },
     };
     let mut header = Vec::new();
-    lines.header(&mut header, &run)?;
+    lines.header(&mut header, &run, dir)?;
     sink(Piece::Header(String::from_utf8_lossy(&header).into_owned()))?;
     if run.is_running && run.entry.capture.is_none() {
         run = until_captured(run, dir).await?;
@@ -77,22 +74,6 @@ pub(in crate::cli) async fn stream(
             },
         })
     };
-    let mut reading = Reading::new(&run);
+    let mut reading = Reading::new(&run, dir);
     if run.is_running { reading.follow(&session, show).await } else { reading.read(&session, &mut show) }
-}
-
-/// The run of a hosted agent, as its host's record describes it.
-fn of_agent(agent: &str, dir: &DataDir) -> anyhow::Result<Run> {
-    let id = AgentId::parse(agent)?;
-    let found = process_lock::look(&dir.hosts().join(id.record()));
-    let Some(record) = found.and_then(|found| Record::parse(&found.text)) else {
-        anyhow::bail!(
-            failure!("there is no transcript of {agent}: no host of murmur runs it"; "see: murmur agent show {agent}")
-        );
-    };
-    let folder = record.info.worktree.display().to_string();
-    let mut entry = Entry::new(record.info.started_at, folder, Kind::Ok, 0);
-    (entry.agent, entry.backend, entry.capture) = (agent.to_owned(), record.info.backend, record.capture);
-    (entry.beat, entry.heartbeat) = (record.info.beat, None);
-    Ok(Run { entry, is_running: record.result.is_none() })
 }

@@ -80,6 +80,7 @@ fn the_turn_limit_is_an_error() {
     let env = Env::new();
     assert_snapshot!(recorded(&env, "max-turns"), @r#"
     error [S] exited with code 1: Reached maximum number of turns (3)
+    | hint: it reached its limit of 3 turns; to allow more, set maxTurns in [ENV]/site/HEARTBEAT.md
     [exit 1]
     {"ts":"[TIME]","workspace":"[ENV]/site","outcome":"error","durationMs":[MS],"error":"exited with code 1: Reached maximum number of turns (3)","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00132,"numTurns":4,"exit":{"code":1},"model":"claude-opus-5-5","tokens":{"input":30,"output":60,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}
     "#);

@@ -178,7 +178,12 @@ fn followers_of_a_waiting_agent_learn_that_the_daemon_has_ended() {
     let mut child = env.murmur(["attach", "pusher", "--from", "0"]).start();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     let waits = lines.find(|line| line.starts_with("[waiting] ")).unwrap();
-    assert_eq!(waits, format!("[waiting] for your approval of Bash (request {id}); run: murmur inbox"));
+    assert_eq!(
+        waits,
+        format!(
+            "[waiting] for your approval of Bash; run: murmur allow {id}, or: murmur deny {id} --reason '...'"
+        )
+    );
     leave(&env, daemon);
     let told = format!("[waiting] the daemon has ended; to answer request {id}, run: murmur start");
     assert_eq!(lines.next(), Some(told));

@@ -89,6 +89,7 @@ fn requests_are_listed_with_the_whole_command() {
         git push \
           origin main
         timeout: 5000
+      the guard reads: git push origin main
       asked [SPAN] ago
     [exit 0]
     ");

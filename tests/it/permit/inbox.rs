@@ -199,3 +199,23 @@ fn unreadable_rules_are_listed() {
     [exit 0]
     ");
 }
+
+#[test]
+fn the_commands_that_the_guard_reads_are_shown_with_a_command_line() {
+    let env = Env::new();
+    env.workspace_calling(MANUAL, &[bash("t1", "cd /srv && timeout 5 git   push | tee 'a b' > log")]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let row = env.opened();
+    assert_snapshot!(stable(&env.run(["inbox"]), &row), @"
+    1  [REQUEST]  Bash  [AGENT] in [ENV]/site
+        cd /srv && timeout 5 git   push | tee 'a b' > log
+      the guard reads: cd /srv; timeout 5 git push; git push; tee a b > log
+      asked [SPAN] ago
+      run: murmur allow 1, or: murmur deny 1 --reason '...'
+    [exit 0]
+    ");
+    env.run(["deny", "last"]);
+    line(beat);
+    daemon.stop();
+}

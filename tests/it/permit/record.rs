@@ -29,6 +29,8 @@ fn every_decision_is_one_private_line_that_names_who_decided() {
     "deny" {"kind":"guard","which":"sudo"}
     "allow" {"kind":"rule","which":{"file":"[ENV]/data/config/permissions.toml","number":1}}
     "#);
+    let log = env.run(["rules", "log"]);
+    assert!(log.contains("Read(/x)  rule 1 of ") && !log.contains(": rule 1 of "), "{log}");
     let first = &decisions[0];
     assert_eq!((&first["agent"], &first["beat"]), (&beat["agent"], &beat["beat"]));
     assert_eq!((&first["session"], &first["toolUseId"]), (&beat["sessionId"], &json!("t1")));

@@ -62,7 +62,8 @@ fn a_request_without_a_daemon_is_shown_and_recorded_when_its_beat_ends() {
     let line = line(beat);
     assert!(text(&line, "error").contains(&format!("while request {id} was waiting")), "{line}");
     let told = std::io::read_to_string(reader).unwrap();
-    let waits = format!("waiting for your approval of Bash (request {id}); run: murmur inbox\n");
+    let answers = format!("run: murmur allow {id}, or: murmur deny {id} --reason '...'");
+    let waits = format!("waiting for your approval of Bash; {answers}\n");
     assert_eq!(told, waits);
     let decisions = env.decisions();
     assert_eq!(decisions.len(), 1, "{decisions:#?}");

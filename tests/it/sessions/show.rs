@@ -167,8 +167,11 @@ fn an_id_may_be_shortened_but_not_misspelled() {
     place.ended("build-42", b"", &End::Exited(0));
     for id in ["42", "../sessions/build-42", "\x1b[31m"] {
         let shown = place.run(["show", id]);
-        assert!(shown.starts_with("| error: no beat, heartbeat or capture \""), "{shown}");
-        assert!(shown.ends_with("\n| hint: see: murmur log, murmur capture list\n[exit 1]"), "{shown}");
+        assert!(shown.starts_with("| error: no beat, heartbeat, agent or capture \""), "{shown}");
+        assert!(
+            shown.ends_with("\n| hint: see: murmur log, murmur agent list, murmur capture list\n[exit 1]"),
+            "{shown}"
+        );
         assert!(!shown.contains('\x1b'), "{shown}");
     }
     for id in ["build-42", "build", "b"] {

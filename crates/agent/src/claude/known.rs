@@ -76,7 +76,6 @@ pub(super) fn is_message_field(name: &[u8]) -> bool {
             | b"stop_reason"
             | b"stop_sequence"
             | b"type"
-            | b"usage"
     )
 }
 

@@ -79,6 +79,11 @@ impl<'a> StreamLine<'a> {
                 if !self.error.0.is_empty() {
                     sink(session::api_error(line));
                 }
+                if let Some(tokens) =
+                    self.message.usage.filter(|_| parent.is_empty()).and_then(rare::tokens_of)
+                {
+                    sink(Event::MessageTokens { message: Cow::Borrowed(&*message), tokens });
+                }
                 let read = Scanner::new(self.message.content).elements(|block| {
                     let block = Block::read(block)?;
                     block.count(kind, unknown);
@@ -114,13 +119,14 @@ struct Message<'a> {
     id: Text<'a>,
     /// A string if the message is a replayed prompt, which is ignored.
     content: &'a [u8],
+    usage: Option<&'a [u8]>,
     /// Fields that no known message has.
     unknown: Vec<&'a [u8]>,
 }
 
 impl Default for Message<'_> {
     fn default() -> Self {
-        Self { id: Text::default(), content: b"[]", unknown: Vec::new() }
+        Self { id: Text::default(), content: b"[]", usage: None, unknown: Vec::new() }
     }
 }
 
@@ -131,6 +137,7 @@ impl<'a> Message<'a> {
             match name {
                 b"id" => read.id = value.text_or_empty()?,
                 b"content" => read.content = value.raw()?,
+                b"usage" => read.usage = Some(value.raw()?),
                 _ => {
                     if !known::is_message_field(name) {
                         read.unknown.push(name);

@@ -105,6 +105,11 @@ pub(super) fn control(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &m
     }
 }
 
+/// The tokens in a `usage` object.
+pub(super) fn tokens_of(usage: &[u8]) -> Option<Tokens> {
+    tokens(&mut Scanner::new(usage)).flatten()
+}
+
 /// The tokens in a `usage` object or in a model's part of `modelUsage`; `None` if it has none.
 fn tokens(usage: &mut Scanner<'_>) -> Option<Option<Tokens>> {
     let (mut tokens, mut has_any) = (Tokens::default(), false);

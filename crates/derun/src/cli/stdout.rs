@@ -26,9 +26,15 @@ pub fn be_quiet(dropped: Dropped) {
     HAS_NO_OUTPUT.store(dropped == Dropped::Confirmations, Ordering::Relaxed);
 }
 
+/// Whether this process is quiet.
+#[must_use]
+pub fn is_quiet() -> bool {
+    HAS_NO_NOTES.load(Ordering::Relaxed)
+}
+
 /// Prints a note to stderr, unless the process is quiet.
 pub fn note(text: impl std::fmt::Display) -> io::Result<()> {
-    if HAS_NO_NOTES.load(Ordering::Relaxed) { Ok(()) } else { writeln!(io::stderr(), "note: {text}") }
+    if is_quiet() { Ok(()) } else { writeln!(io::stderr(), "note: {text}") }
 }
 
 /// The standard output of this process.

@@ -92,6 +92,16 @@ fn calls_refused_by_claude_code_did_not_run() {
 }
 
 #[test]
+fn a_call_that_was_interrupted_while_its_hook_asked_a_person_did_not_run() {
+    let mut watch = Watch::new();
+    watch.audit.asks("t1");
+    assert_eq!(watch.call("t1", REJECTED, true), None);
+    assert_eq!(watch.call("t1", REJECTED, true), Some("Bash(run t1)".to_owned()));
+    watch.audit.asks("t2");
+    assert_eq!(watch.call("t2", "hi", false), Some("Bash(run t2)".to_owned()));
+}
+
+#[test]
 fn failed_hooks_and_refused_calls_are_reported_at_the_end() {
     let mut watch = Watch::new();
     let failed = "PreToolUse:Bash hook error: ['/x/murmur-hook' PreToolUse || exit 2]: not found";

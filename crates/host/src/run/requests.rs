@@ -13,6 +13,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         if let Some(call) = &mut wait.call {
             // An agent may send many requests with long inputs.
             call.shorten_input();
+            self.audit.asks(&call.tool_use_id);
         }
         self.hooks += 1;
         let (hook, at) = (self.hooks, self.begun.elapsed());

@@ -79,6 +79,38 @@ impl Tail {
         Ok(Self { path, open, number: Some(number) })
     }
 
+    /// Reads what follows `position` in the file that was part `number` of the journal, also if it was rotated since. If it was
+    /// replaced by another file, only what is appended from now on.
+    pub fn after(path: PathBuf, number: u64, position: Position) -> io::Result<Self> {
+        let history = History::open(&path).map_err(|error| unreadable(&path, error))?;
+        if number >= history.number() {
+            let mut tail = Self::from_end(path)?;
+            let is_same = |open: &&mut Open| open.inode == position.inode && open.at >= position.end;
+            if let Some(open) = tail.open.as_mut().filter(is_same) {
+                open.at = position.end;
+                open.last = before(&open.file, open.at)?;
+            }
+            return Ok(tail);
+        }
+        // Without a file, there was nothing to read after the part.
+        let part = history.parts.iter().find(|part| part.number() == number && position.inode != 0);
+        // If it is gone, or not readable, what follows it is read.
+        let file = part
+            .and_then(|part| part.open().map_err(io::Error::other).and_then(rotate::Content::into_file).ok());
+        let mut open = file.map(Open::new).transpose()?;
+        if let Some(open) = &mut open {
+            open.at = position.end.min(open.file.metadata()?.size());
+            open.last = before(&open.file, open.at)?;
+        }
+        Ok(Self { path, open, number: Some(number) })
+    }
+
+    /// The number, as a part of the journal, of the file that is being read; `None` before the first read.
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
+        self.number
+    }
+
     /// The end of the last line that was read.
     #[must_use]
     pub fn position(&self) -> Position {

@@ -66,7 +66,7 @@ pub(super) fn folder_problem(path: &Path, found: &io::Result<Metadata>) -> Optio
         )),
         Err(error) if heartbeat_file::is_absent(error) => Some(Problem::with(
             path,
-            failure!("the workspace does not exist"; "create the folder, or fix its path in config.json"),
+            failure!("the workspace does not exist"; "create the folder; if you moved it, change its path in config.json"),
         )),
         Err(error) => Some(heartbeat_file::unreadable(path, error)),
     }

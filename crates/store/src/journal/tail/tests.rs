@@ -147,3 +147,35 @@ fn every_line_is_read_once_across_rotations() {
     let rest = read(&mut tail);
     assert_eq!((rest.last().unwrap().as_str(), rest.len() < 29), ("80", true));
 }
+
+#[test]
+fn a_reader_goes_on_where_another_one_stopped_also_after_rotations() {
+    let journal = Journal::new("0\n");
+    let append = |line: usize| {
+        super::super::append::append_line_within(&journal.path(), &format!("{line}\n"), 10).unwrap();
+    };
+    let mut tail = Tail::from_end(journal.path()).unwrap();
+    let mut seen = Vec::new();
+    // The file is the same, was rotated, or was rotated long ago and compressed.
+    for count in [1, 2, 6, 40] {
+        let first = seen.len() + 1;
+        (first..first + count).for_each(append);
+        tail = Tail::after(journal.path(), tail.number().unwrap(), tail.position()).unwrap();
+        seen.extend(read(&mut tail));
+    }
+    assert_eq!(seen, (1..=49).map(|line| line.to_string()).collect::<Vec<_>>());
+    // The journal is replaced by another one.
+    let (number, position) = (tail.number().unwrap(), tail.position());
+    std::fs::write(journal.folder.path().join("new"), "a\nb\n").unwrap();
+    std::fs::rename(journal.folder.path().join("new"), journal.path()).unwrap();
+    let mut tail = Tail::after(journal.path(), number, position).unwrap();
+    assert_eq!(read(&mut tail), [""; 0]);
+    // There is none for a while.
+    journal.move_away();
+    let mut tail = Tail::from_end(journal.path()).unwrap();
+    let (number, position) = (tail.number().unwrap(), tail.position());
+    assert_eq!(read(&mut tail), [""; 0]);
+    journal.add("50\n");
+    let mut tail = Tail::after(journal.path(), number, position).unwrap();
+    assert_eq!(read(&mut tail), ["50"]);
+}

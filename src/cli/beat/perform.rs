@@ -1,0 +1,270 @@
+//! Runs a beat in this process, and shows its progress and its outcome.
+
+use super::super::args::Beat;
+use super::super::daemon_end::DaemonEnds;
+use super::super::reported;
+use super::super::screen::{Bottom, Screen};
+use super::super::style::{Colors, Style, plain_line, ran_out_of_turns, remarks, text_of};
+use super::super::user_env::UserEnv;
+use super::super::verbose::{self, PATIENCE, Verbose};
+use super::super::waits::{Requests, Waits, is_drawable};
+use super::progress::Progress;
+use crate::beat::{self, Job, Report, StopReason};
+use crate::daemon::instance;
+use crate::outcome::Kind;
+use anyhow::Context;
+use derun::cli::captures;
+use derun::cli::stdout::is_quiet;
+use murmur_agent::event::Event;
+use murmur_core::config::edit;
+use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::config::limit::Source;
+use murmur_host::event::Progress as Told;
+use murmur_rpc::caller::BEAT;
+use murmur_store::journal::entry::Entry;
+use murmur_store::journal::unfinished::{self, Kept, Unwritten};
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use sys::error::Hinted;
+use sys::paths::DataDir;
+use sys::unreadable::unwritable;
+use sys::{clock, process, shell};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Notify, oneshot};
+use tokio::time::sleep;
+
+pub(super) async fn perform(
+    job: Job,
+    heartbeat: &Heartbeat,
+    dir: &DataDir,
+    args: &Beat,
+    env: &UserEnv,
+) -> anyhow::Result<ExitCode> {
+    // Identifies this process to its agent's processes.
+    process::call_ourselves(BEAT);
+    process::adopt_orphans().context("cannot adopt orphaned processes")?;
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let mut hang_up = signal(SignalKind::hangup())?;
+    let stop = async {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+            _ = hang_up.recv() => {}
+        }
+        StopReason::Asked
+    };
+    // Without a daemon, write the lines of killed beats and lines that could not be written before.
+    let _later = unfinished::recover(dir, clock::now());
+    let _later = unfinished::allocate(dir);
+    let style = Style::of_stdout();
+    let shown = Shown::new(&job, dir, args, style);
+    let sink = shown.screen.borrow().sink();
+    let has_line = shown.progress.is_some();
+    let mut told = DaemonEnds::new(dir.clone(), has_line.then(|| sink.clone()));
+    let waits = (has_line || shown.verbose.is_some())
+        .then(|| Waits::begin(Requests::new(dir, env, sink.clone(), false)));
+    let report = {
+        let beat = beat::run(&job, dir, captures::root().ok(), stop, |progress| match progress {
+            Told::Agent(event) => shown.event(&job, event),
+            Told::Waiting(wait) => {
+                let tool = wait.call.as_ref().map(|call| &*call.tool).unwrap_or_default();
+                match &waits {
+                    Some(waits) => waits.waits(&wait.request, tool),
+                    None => shown.warn(&reported::waiting(&wait.request, tool)),
+                }
+                told.waits(&wait.request);
+            }
+            Told::Waited(request) => {
+                waits.iter().for_each(|waits| waits.waits_no_more(request));
+                told.waits_no_more(request);
+            }
+        });
+        tokio::select! {
+            report = beat => report?,
+            never = shown.release() => match never {},
+        }
+    };
+    drop((told, waits, sink));
+    let is_lost = warn_of(dir, &report)?;
+    let (mut screen, verbose) = shown.end();
+    screen.show_always(|out| {
+        if args.json {
+            return out.write_all(report.entry.line()?.as_bytes());
+        }
+        let Some(verbose) = verbose else { return print(out, style, &report.entry) };
+        print_text(out, style, &report.entry, |text| verbose.rest_of(text))?;
+        verbose::summary(out, style, &report.entry)
+    });
+    let rest = async {
+        if let Some(started) = report.entry.started() {
+            remember(dir, &job, started).await;
+        }
+        screen.finish().await
+    };
+    tokio::select! {
+        written = rest => if let Err(error) = written {
+            // Print the outcome for the caller, although the journal lacks it.
+            let _full = print(&mut io::stderr(), style, &report.entry);
+            return Err(error.into());
+        },
+        // stdout is closed, or config.json is locked; the beat is in the journal, so there is nothing to wait for.
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hang_up.recv() => {}
+    }
+    if ran_out_of_turns(&report.entry) && !args.json && !is_quiet() {
+        let _closed = writeln!(io::stderr(), "hint: {}", more_turns(heartbeat, job.max_turns));
+    }
+    Ok(if is_lost || report.entry.outcome == Kind::Error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// What is shown while the beat runs.
+struct Shown {
+    screen: RefCell<Screen>,
+    verbose: Option<RefCell<Verbose>>,
+    /// The line at the bottom of a terminal.
+    progress: Option<RefCell<Progress>>,
+    /// Tells that the transcript has changed.
+    changed: Notify,
+}
+
+impl Shown {
+    fn new(job: &Job, dir: &DataDir, args: &Beat, style: Style) -> Self {
+        let now = clock::now();
+        let is_verbose = args.verbose && !args.json;
+        let verbose = is_verbose.then(|| RefCell::new(Verbose::new(dir, job.agent.as_str(), style, now)));
+        let has_line = !args.json && !is_quiet() && is_drawable();
+        let progress = has_line.then(|| RefCell::new(Progress::new(now)));
+        let shown = Self { screen: RefCell::new(Screen::new()), verbose, progress, changed: Notify::new() };
+        shown.draw();
+        shown
+    }
+
+    fn event(&self, job: &Job, event: &Event<'_>) {
+        if let Some(note) = verbose::unknown_version(event, &job.backend) {
+            self.warn(&format!("warning: {note}"));
+        }
+        if let Some(verbose) = &self.verbose {
+            self.screen.borrow_mut().show(|out| verbose.borrow_mut().event(out, event));
+            self.changed.notify_one();
+        }
+        if self.progress.as_ref().is_some_and(|progress| progress.borrow_mut().see(event)) {
+            self.draw();
+        }
+    }
+
+    fn draw(&self) {
+        if let Some(progress) = &self.progress {
+            self.screen.borrow().sink().below(progress.borrow().bottom());
+        }
+    }
+
+    /// Writes a line to stderr.
+    fn warn(&self, line: &str) {
+        if self.progress.is_some() {
+            self.screen.borrow().sink().error(line);
+        } else {
+            // Doesn't wait for stdout.
+            let _closed = writeln!(io::stderr(), "{line}");
+        }
+    }
+
+    /// Prints calls whose results take long.
+    async fn release(&self) -> std::convert::Infallible {
+        let Some(verbose) = &self.verbose else { return std::future::pending().await };
+        loop {
+            self.changed.notified().await;
+            while verbose.borrow().is_holding() {
+                tokio::select! {
+                    () = self.changed.notified() => {}
+                    () = sleep(PATIENCE) => {
+                        self.screen.borrow_mut().show(|out| verbose.borrow_mut().release(out));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Prints the rest of the transcript, and removes the line.
+    fn end(self) -> (Screen, Option<Verbose>) {
+        let (mut screen, mut verbose) = (self.screen.into_inner(), self.verbose.map(RefCell::into_inner));
+        if let Some(verbose) = &mut verbose {
+            screen.show(|out| verbose.finish(out));
+        }
+        screen.sink().below(Bottom::Nothing);
+        (screen, verbose)
+    }
+}
+
+/// How to allow more than `turns` turns.
+fn more_turns(heartbeat: &Heartbeat, turns: u32) -> String {
+    let is_set = heartbeat.max_turns.is_some_and(|turns| turns.source == Source::ConfigJson);
+    let how = if is_set {
+        let more = turns.saturating_mul(2);
+        format!("run: murmur set {} --max-turns {more}", shell::path(&heartbeat.workspace))
+    } else {
+        format!("set maxTurns in {}", heartbeat.file.display())
+    };
+    plain_line(&format!("it reached its limit of {turns} turns; to allow more, {how}"))
+}
+
+/// Warns of what went wrong beside the beat. Returns whether its line is lost.
+fn warn_of(dir: &DataDir, report: &Report) -> anyhow::Result<bool> {
+    // stderr may be a file on the same full disk.
+    if let Some(error) = &report.unreachable {
+        let _full = writeln!(io::stderr(), "warning: clients could not follow the agent: {error}");
+    }
+    let Some(Unwritten { error, kept }) = &report.unwritten else { return Ok(false) };
+    let failure = unwritable(&dir.journal(), error);
+    let hint = failure.to_do().unwrap_or_default();
+    let _full = match kept {
+        Kept::OnDisk => {
+            writeln!(io::stderr(), "warning: {failure}; the line was kept and will be written later; {hint}")
+        }
+        Kept::Nowhere => {
+            let line = report.entry.line()?;
+            writeln!(io::stderr(), "error: {failure}; the line is: {}\nhint: {hint}", line.trim_end())
+        }
+    };
+    Ok(*kept == Kept::Nowhere)
+}
+
+/// Writes `lastRun` if the workspace is registered, unless a daemon runs, which does so. A separate thread waits for the lock on
+/// config.json, so that its holder doesn't keep this process from exiting.
+async fn remember(dir: &DataDir, job: &Job, at: jiff::Timestamp) {
+    if instance::is_running(dir).unwrap_or(false) {
+        return;
+    }
+    let (config, lock) = (dir.config(), dir.config_lock());
+    let (workspace, name) = (job.workspace.clone(), job.name.clone());
+    let (tell, told) = oneshot::channel();
+    std::thread::spawn(move || {
+        let run = edit::LastRun { workspace: &workspace, name: name.as_deref(), at };
+        let _gone =
+            tell.send(edit::apply(&config, &lock, |source| edit::set_last_run(source, &[run], clock::now())));
+    });
+    if let Ok(Err(error)) = told.await {
+        let _closed = writeln!(io::stderr(), "warning: cannot write lastRun: {}", error.line());
+    }
+}
+
+/// Prints the outcome and the agent's message.
+fn print(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
+    print_text(out, style, entry, str::to_owned)
+}
+
+/// Prints the outcome and what `part` leaves of the agent's message.
+fn print_text(
+    out: &mut impl Write,
+    style: Style,
+    entry: &Entry,
+    part: impl FnOnce(&str) -> String,
+) -> io::Result<()> {
+    let seconds = entry.duration_ms as f64 / 1000.0;
+    let text = part(&text_of(entry.text().as_deref(), entry.stopped));
+    let (outcome, took) =
+        (style.outcome_of(entry.outcome, entry.stopped), style.dim(format_args!("{seconds:.1}s")));
+    let line = format!("{outcome} {took} {}{text}", remarks(entry));
+    writeln!(out, "{}", line.trim_end())
+}

@@ -1,0 +1,160 @@
+//! The progress line of a beat on a terminal: how long it has run, its turn, its tokens, and what its agent is doing.
+
+use super::super::fitted::cut;
+use super::super::screen::{Bottom, Lines};
+use super::super::style::plain_line;
+use derun::cli::span::span;
+use jiff::Timestamp;
+use murmur_agent::event::{Event, Tokens};
+use murmur_agent::turn_count::TurnCount;
+use murmur_store::pulse::action;
+use sys::clock;
+
+/// How many calls without a result to remember.
+const CALLS: usize = 64;
+
+/// What a beat has done so far.
+#[derive(Debug)]
+pub(super) struct Progress {
+    started: Timestamp,
+    turns: TurnCount,
+    /// The calls without a result: id, and what they do.
+    calls: Vec<(String, String)>,
+    /// The message that is being written, and its tokens.
+    message: (String, Tokens),
+    /// The tokens of all earlier messages.
+    tokens: Tokens,
+    /// What the agent does while no call runs.
+    state: String,
+}
+
+impl Progress {
+    pub(super) fn new(started: Timestamp) -> Self {
+        Self {
+            started,
+            turns: TurnCount::default(),
+            calls: Vec::new(),
+            message: (String::new(), Tokens::default()),
+            tokens: Tokens::default(),
+            state: "starting".to_owned(),
+        }
+    }
+
+    /// Takes in an event. Returns whether the line may have changed.
+    pub(super) fn see(&mut self, event: &Event<'_>) -> bool {
+        self.turns.see(event);
+        match event {
+            Event::Session { .. } => "waiting for the model".clone_into(&mut self.state),
+            Event::Text { parent, .. } if parent.is_empty() => "writing".clone_into(&mut self.state),
+            Event::ToolUse { id, name, input, .. } => {
+                let (name, subject) = (plain_line(name), plain_line(&action::of(name, input.0.get())));
+                let call = if subject.is_empty() { name } else { format!("{name}({subject})") };
+                self.calls.retain(|(known, _)| *known != **id);
+                if self.calls.len() < CALLS {
+                    self.calls.push((id.clone().into_owned(), call));
+                }
+            }
+            Event::ToolResult { id, .. } | Event::Blocked { id, .. } => {
+                self.calls.retain(|(known, _)| *known != **id);
+                "waiting for the model".clone_into(&mut self.state);
+            }
+            Event::MessageTokens { message, tokens } => {
+                if self.message.0 != **message {
+                    self.tokens = self.tokens + self.message.1;
+                    self.message.0 = message.clone().into_owned();
+                }
+                self.message.1 = *tokens;
+            }
+            Event::Usage(tokens) => self.tokens = self.tokens + *tokens,
+            Event::Retry { attempt, of, .. } => {
+                self.state = format!("retrying the model ({attempt} of {of})")
+            }
+            Event::Result(_) => "ending".clone_into(&mut self.state),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The line, for the bottom of the screen.
+    pub(super) fn bottom(&self) -> Bottom {
+        let doing = self.calls.last().map_or(&self.state, |(_, call)| call);
+        let Tokens { input, output, cache_read, cache_write } = self.tokens + self.message.1;
+        let tokens = input.saturating_add(output).saturating_add(cache_read).saturating_add(cache_write);
+        let mut facts = String::new();
+        match self.turns.so_far() {
+            0 => {}
+            turn => facts.push_str(&format!("  turn {turn}")),
+        }
+        if tokens > 0 {
+            facts.push_str(&format!("  {} tokens", short(tokens)));
+        }
+        let (started, rest) = (self.started, format!("{facts}  {doing}"));
+        Bottom::Counting(Box::new(move |columns| {
+            let lasted = span(clock::now().duration_since(started));
+            // A full line would move the cursor to the next one.
+            Lines::one(cut(&format!("{lasted}{rest}"), columns.saturating_sub(1)))
+        }))
+    }
+}
+
+/// A count in few characters: `950`, `1.2k`, `12k` or `3.4M`.
+fn short(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..10_000 => format!("{}.{}k", count / 1_000, count % 1_000 / 100),
+        10_000..1_000_000 => format!("{}k", count / 1_000),
+        _ => format!("{}.{}M", count / 1_000_000, count % 1_000_000 / 100_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use murmur_agent::parser::Parser;
+
+    #[test]
+    fn the_line_names_the_turn_the_tokens_and_the_latest_call() {
+        let stream = concat!(
+            r#"{"type":"system","subtype":"init","session_id":"s","model":"m"}"#,
+            "\n",
+            r#"{"type":"assistant","message":{"id":"a","usage":{"input_tokens":900,"output_tokens":50},"content":[{"type":"text","text":"Looking."}]}}"#,
+            "\n",
+            r#"{"type":"assistant","message":{"id":"a","usage":{"input_tokens":900,"output_tokens":60},"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"cargo\ntest"}}]}}"#,
+            "\n",
+            r#"{"type":"user","message":{"content":[{"tool_use_id":"t1","type":"tool_result","content":"ok"}]}}"#,
+            "\n",
+            r#"{"type":"assistant","message":{"id":"b","usage":{"input_tokens":1000,"cache_read_input_tokens":20000,"output_tokens":1},"content":[{"type":"text","text":"Done."}]}}"#,
+            "\n",
+        );
+        let mut progress = Progress::new(clock::now());
+        let mut shown = vec![line(&progress, 80)];
+        Parser::default().feed(stream.as_bytes(), &mut |event| {
+            if progress.see(&event) {
+                shown.push(line(&progress, 80));
+            }
+        });
+        shown.dedup();
+        let expected = [
+            "0s  starting",
+            "0s  waiting for the model",
+            "0s  950 tokens  waiting for the model",
+            "0s  turn 1  950 tokens  writing",
+            "0s  turn 1  960 tokens  writing",
+            "0s  turn 1  960 tokens  Bash(cargo test)",
+            "0s  turn 1  960 tokens  waiting for the model",
+            "0s  turn 1  21k tokens  waiting for the model",
+            "0s  turn 2  21k tokens  writing",
+        ];
+        assert_eq!(shown, expected);
+        assert_eq!(line(&progress, 20), "0s  turn 2  21k to…");
+        assert_eq!(line(&progress, 1), "");
+        assert_eq!([950, 1_234, 12_345, 1_234_567].map(short), ["950", "1.2k", "12k", "1.2M"]);
+    }
+
+    fn line(progress: &Progress, columns: usize) -> String {
+        match progress.bottom() {
+            Bottom::Counting(draw) => draw(columns).rows.concat(),
+            _ => String::new(),
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Asks a person about one request, line by line. Pure: it is told what was typed, and says what to do.
+
+use super::super::inbox::rule::Rules;
+use super::respond::Answer;
+use crate::daemon::broker::{Kind, Row};
+use murmur_core::permit::question::QuestionSet;
+use serde_json::{Map, Value, json};
+use sys::error::Hinted;
+
+/// What follows what was typed.
+#[derive(Debug, PartialEq)]
+pub(in crate::cli) enum Next {
+    /// Ask again, after telling this, which may be empty.
+    Ask(String),
+    /// Send this to the daemon.
+    Respond(Value),
+    /// Leave the request open.
+    Skip,
+    /// Leave this and all others open.
+    Quit,
+}
+
+/// A dialog about one request.
+#[derive(Debug)]
+pub(in crate::cli) struct Dialog {
+    row: Row,
+    rules: Rules,
+    step: Step,
+}
+
+#[derive(Debug)]
+enum Step {
+    /// Allow or deny it?
+    Decide,
+    /// Add this rule, too?
+    Rule(Answer),
+    /// Why is it denied?
+    Reason { always: bool },
+    /// The answers to the questions so far.
+    Question(QuestionSet, Map<String, Value>),
+}
+
+impl Dialog {
+    /// A dialog about `row`; `None` if its questions can't be read.
+    pub(in crate::cli) fn new(row: Row, rules: Rules) -> Option<Self> {
+        let step = match row.kind {
+            Kind::Permission => Step::Decide,
+            Kind::Question => Step::Question(QuestionSet::parse(&row.input).ok()?, Map::new()),
+        };
+        Some(Self { row, rules, step })
+    }
+
+    /// The request.
+    pub(in crate::cli) fn row(&self) -> &Row {
+        &self.row
+    }
+
+    /// What to ask.
+    pub(in crate::cli) fn prompt(&self) -> String {
+        match &self.step {
+            Step::Decide if self.row.doubt.is_some() => {
+                "allow it? type yes or always; [n]o, ne[v]er, [s]kip, [q]uit: ".to_owned()
+            }
+            Step::Decide => "allow it? [y]es, [n]o, [a]lways, ne[v]er, [s]kip, [q]uit: ".to_owned(),
+            Step::Rule(_) => "add it? [y]es, [n]o: ".to_owned(),
+            Step::Reason { .. } => "reason for the agent, or Enter for none: ".to_owned(),
+            Step::Question(asked, answers) => {
+                let index = answers.len();
+                let question = asked.questions().get(index);
+                let is_multiple = question.is_some_and(|question| question.multi_select);
+                let what = match question.is_none_or(|question| question.options.is_empty()) {
+                    true => "a text",
+                    false if is_multiple => "numbers or labels, with commas, or a text of your own",
+                    false => "a number or a label, or a text of your own",
+                };
+                format!("q{}: {what}, or Enter to skip: ", index + 1)
+            }
+        }
+    }
+
+    /// Takes in a line.
+    pub(in crate::cli) fn typed(&mut self, line: &str) -> Next {
+        let line = line.trim();
+        match std::mem::replace(&mut self.step, Step::Decide) {
+            Step::Decide => self.decide(line),
+            Step::Rule(answer) => match line.to_lowercase().as_str() {
+                "y" | "yes" if answer == Answer::Deny => self.ask(Step::Reason { always: true }, ""),
+                "y" | "yes" => Next::Respond(self.verdict(answer, true, "")),
+                "n" | "no" => self.ask(Step::Decide, "no rule was added"),
+                _ => self.ask(Step::Rule(answer), "type y or n"),
+            },
+            Step::Reason { always } => Next::Respond(self.verdict(Answer::Deny, always, line)),
+            Step::Question(asked, answers) => self.answer(line, asked, answers),
+        }
+    }
+
+    fn decide(&mut self, line: &str) -> Next {
+        let is_doubted = self.row.doubt.is_some();
+        match line.to_lowercase().as_str() {
+            "y" | "a" if is_doubted => {
+                self.ask(Step::Decide, "the guard doubts this call; to allow it, type yes or always in full")
+            }
+            "y" | "yes" => Next::Respond(self.verdict(Answer::Allow, false, "")),
+            "n" | "no" => self.ask(Step::Reason { always: false }, ""),
+            "a" | "always" => self.show_rule(Answer::Allow),
+            "v" | "never" => self.show_rule(Answer::Deny),
+            "" | "s" | "skip" => Next::Skip,
+            "q" | "quit" => Next::Quit,
+            _ => self
+                .ask(Step::Decide, &format!("{line:?} is not one of the choices; type y, n, a, v, s or q")),
+        }
+    }
+
+    fn show_rule(&mut self, answer: Answer) -> Next {
+        match self.rules.shown(&self.row, answer) {
+            Ok(text) => self.ask(Step::Rule(answer), text.trim_end()),
+            Err(failure) => self.ask(Step::Decide, &failure.line()),
+        }
+    }
+
+    fn answer(&mut self, line: &str, asked: QuestionSet, mut answers: Map<String, Value>) -> Next {
+        let index = answers.len();
+        let Some(question) = asked.questions().get(index).filter(|_| !line.is_empty()) else {
+            return Next::Skip;
+        };
+        let answer = question.typed(line);
+        // Report mistakes here, so that only this answer has to be given again.
+        if let Err(error) = asked.check(index, &answer) {
+            let told = error.line();
+            return self.ask(Step::Question(asked, answers), &told);
+        }
+        answers.insert(format!("q{}", index + 1), answer);
+        if answers.len() < asked.questions().len() {
+            return self.ask(Step::Question(asked, answers), "");
+        }
+        Next::Respond(json!({ "id": self.row.id.as_str(), "answers": answers }))
+    }
+
+    fn ask(&mut self, step: Step, told: &str) -> Next {
+        self.step = step;
+        Next::Ask(told.to_owned())
+    }
+
+    fn verdict(&self, answer: Answer, always: bool, reason: &str) -> Value {
+        let mut response = json!({ "id": self.row.id.as_str(), "verdict": answer.word(), "always": always });
+        if !reason.is_empty() {
+            response["reason"] = reason.into();
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use murmur_core::permit::request::RequestId;
+    use sys::paths::DataDir;
+
+    fn row(input: Value, kind: Kind, doubt: Option<&str>) -> Row {
+        Row {
+            id: RequestId::parse("7ggs733k").unwrap(),
+            kind,
+            agent: "site-1".to_owned(),
+            workspace: "/w".into(),
+            tool: "Bash".to_owned(),
+            input,
+            cwd: "/w".into(),
+            doubt: doubt.map(str::to_owned),
+            state: "waiting".to_owned(),
+            asked_at: "2026-11-27T09:00:00Z".to_owned(),
+            expires_at: None,
+        }
+    }
+
+    fn rules() -> Rules {
+        let dir = DataDir::find(Some(std::path::Path::new("/data")), None, None).unwrap();
+        Rules::new(dir, "/home/you".into())
+    }
+
+    fn dialog(doubt: Option<&str>) -> Dialog {
+        let input = json!({ "command": "git push" });
+        Dialog::new(row(input, Kind::Permission, doubt), rules()).unwrap()
+    }
+
+    #[test]
+    fn a_call_is_allowed_or_denied_with_a_reason() {
+        let allowed = json!({ "id": "7ggs733k", "verdict": "allow", "always": false });
+        assert_eq!(dialog(None).typed(" Y "), Next::Respond(allowed));
+        let mut denied = dialog(None);
+        assert_eq!(denied.typed("n"), Next::Ask(String::new()));
+        assert_eq!(denied.prompt(), "reason for the agent, or Enter for none: ");
+        let response =
+            json!({ "id": "7ggs733k", "verdict": "deny", "always": false, "reason": "not on a Friday" });
+        assert_eq!(denied.typed("not on a Friday"), Next::Respond(response));
+        assert_eq!(dialog(None).typed(""), Next::Skip);
+        assert_eq!(dialog(None).typed("q"), Next::Quit);
+        assert!(
+            matches!(dialog(None).typed("x"), Next::Ask(told) if told.contains("not one of the choices"))
+        );
+    }
+
+    #[test]
+    fn a_key_does_not_allow_what_the_guard_doubts() {
+        let mut doubted = dialog(Some("it is a script"));
+        for key in ["y", "a"] {
+            assert!(matches!(doubted.typed(key), Next::Ask(told) if told.contains("in full")), "{key}");
+        }
+        assert!(matches!(doubted.typed("yes"), Next::Respond(response) if response["verdict"] == "allow"));
+    }
+
+    #[test]
+    fn a_rule_is_shown_before_it_is_added() {
+        let mut always = dialog(None);
+        let Next::Ask(told) = always.typed("a") else { panic!() };
+        assert!(told.contains("pattern = \"git push\"") && told.contains("permissions.toml"), "{told}");
+        assert_eq!(always.prompt(), "add it? [y]es, [n]o: ");
+        assert_eq!(always.typed("n"), Next::Ask("no rule was added".to_owned()));
+        always.typed("always");
+        let response = json!({ "id": "7ggs733k", "verdict": "allow", "always": true });
+        assert_eq!(always.typed("yes"), Next::Respond(response));
+    }
+
+    #[test]
+    fn questions_are_answered_one_after_another() {
+        let option = |label: &str| json!({ "label": label, "description": "" });
+        let question = |text: &str| json!({ "question": text, "header": "Q", "multiSelect": false, "options": [option("A"), option("B")] });
+        let input = json!({ "questions": [question("Which?"), question("And?")] });
+        let row = row(input, Kind::Question, None);
+        let mut dialog = Dialog::new(row, rules()).unwrap();
+        assert_eq!(dialog.prompt(), "q1: a number or a label, or a text of your own, or Enter to skip: ");
+        assert_eq!(dialog.typed("2"), Next::Ask(String::new()));
+        let Next::Respond(response) = dialog.typed("=something else") else { panic!() };
+        assert_eq!(response["id"], "7ggs733k");
+        assert_eq!(response["answers"], json!({ "q1": "2", "q2": { "other": "something else" } }));
+    }
+}

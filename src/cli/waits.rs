@@ -1,0 +1,275 @@
+//! Requests that wait for a person while their agent is followed: printed with the command that answers them and, on a
+//! terminal, asked about.
+
+use super::inbox;
+use super::inbox::rule::Rules;
+use super::reported;
+use super::requests::{self, Dialog, Next};
+use super::screen::{Draw, Lines, Sink};
+use super::style::{Style, plain_line};
+use super::user_env::UserEnv;
+use crate::daemon::broker::Row;
+use crate::daemon::client;
+use murmur_rpc::caller;
+use murmur_rpc::client::Client;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+use sys::paths::DataDir;
+use sys::terminal::{self, Input, OuterTerminal};
+use sys::text::Shown;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use watch::text::{width, wrap};
+
+/// How long the daemon may take to have a request that its host reports.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Prints requests and sends answers.
+#[derive(Clone)]
+pub(super) struct Requests {
+    dir: DataDir,
+    rules: Rules,
+    sink: Sink,
+    /// Whether to print to stdout; otherwise to stderr.
+    is_output: bool,
+}
+
+impl Requests {
+    pub(super) fn new(dir: &DataDir, env: &UserEnv, sink: Sink, is_output: bool) -> Self {
+        Self { dir: dir.clone(), rules: Rules::new(dir.clone(), env.home()), sink, is_output }
+    }
+
+    /// Prints the request `id` of a call of `tool`, and returns a dialog about it if it can be answered.
+    pub(super) async fn show(&self, id: &str, tool: &str) -> Option<Dialog> {
+        let Some(row) = find(&self.dir, id).await else {
+            // A request of the past, of which an event told.
+            if !self.is_output {
+                self.print(&reported::waiting(id, tool));
+            }
+            return None;
+        };
+        let mut text = Vec::new();
+        if !self.is_output {
+            let _never = writeln!(text, "waiting {}", reported::waits_for(tool));
+        }
+        let style = if self.is_output { Style::of_stdout() } else { Style::none() };
+        let _never = inbox::print(&mut text, row.clone(), &self.dir, style);
+        self.print(String::from_utf8_lossy(&text).trim_end());
+        Dialog::new(row, self.rules.clone())
+    }
+
+    /// Sends an answer to the daemon, and says what became of it.
+    pub(super) async fn answer(&self, response: Value) {
+        let word = match response.get("verdict").and_then(Value::as_str) {
+            Some("allow") => "allowed",
+            Some(_) => "denied",
+            None => "answered",
+        };
+        match requests::answer(&self.dir, response).await {
+            Ok(row) => self.print(&format!("{word} {}", plain_line(&row.tool))),
+            // Someone else may have answered first, or the agent may have ended.
+            Err(error) => self.print(&format!("not accepted: {}", super::describe(&error).line())),
+        }
+    }
+
+    /// Prints a text.
+    pub(super) fn print(&self, text: &str) {
+        if self.is_output {
+            self.sink.out(|out| writeln!(Shown(out), "{text}"));
+        } else {
+            let mut shown = Vec::new();
+            let _never = write!(Shown(&mut shown), "{text}");
+            self.sink.error(&String::from_utf8_lossy(&shown));
+        }
+    }
+}
+
+/// The open request `id`, once the daemon has it.
+async fn find(dir: &DataDir, id: &str) -> Option<Row> {
+    let mut daemon = client::connect(dir).await.ok()?;
+    // What opens later is an event.
+    client::attach(&mut daemon, None).await.ok()?;
+    let is_it = |row: &Row| row.id.as_str() == id && requests::is_open(row);
+    if let Some(row) = requests::all(dir).await.ok()?.into_iter().find(is_it) {
+        return Some(row);
+    }
+    timeout(PATIENCE, opened(&mut daemon, id)).await.ok()?
+}
+
+async fn opened(daemon: &mut Client, id: &str) -> Option<Row> {
+    loop {
+        let event = daemon.next_event().await.ok()?;
+        if event.event_type == "request_opened"
+            && let Ok(row) = Row::deserialize(event.payload)
+            && row.id.as_str() == id
+        {
+            return Some(row);
+        }
+    }
+}
+
+/// What happens to requests.
+enum Change {
+    Waits { id: String, tool: String },
+    WaitsNoMore(String),
+}
+
+/// Shows requests in the background.
+pub(super) struct Waits {
+    changes: UnboundedSender<Change>,
+    task: JoinHandle<()>,
+}
+
+impl Waits {
+    /// Shows requests and, if a person is at the terminal, asks about them.
+    pub(super) fn begin(requests: Requests) -> Self {
+        let (changes, news) = unbounded_channel();
+        let task = tokio::spawn(async move {
+            let input = if is_asking() { Input::of_stdin().ok() } else { None };
+            let asking = Asking { requests, input, open: VecDeque::new(), typed: Vec::new() };
+            asking.run(news).await;
+        });
+        Self { changes, task }
+    }
+
+    /// Adds a request.
+    pub(super) fn waits(&self, id: &str, tool: &str) {
+        let _ended = self.changes.send(Change::Waits { id: id.to_owned(), tool: tool.to_owned() });
+    }
+
+    /// Removes a request, which was answered or given up.
+    pub(super) fn waits_no_more(&self, id: &str) {
+        let _ended = self.changes.send(Change::WaitsNoMore(id.to_owned()));
+    }
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Whether there is a person to ask: at the terminal, not in the background, and not an agent.
+pub(super) fn is_asking() -> bool {
+    io::stdin().is_terminal()
+        && is_drawable()
+        && OuterTerminal::is_foreground()
+        && caller::require_person_here("answer").is_ok()
+}
+
+/// Whether lines can be drawn again in place.
+pub(super) fn is_drawable() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    io::stdout().is_terminal() && io::stderr().is_terminal() && !is_dumb
+}
+
+struct Asking {
+    requests: Requests,
+    /// The terminal, if there is a person to ask.
+    input: Option<Input>,
+    /// The requests to ask about; the first one is being asked about.
+    open: VecDeque<Dialog>,
+    /// The beginning of a line.
+    typed: Vec<u8>,
+}
+
+impl Asking {
+    async fn run(mut self, mut news: UnboundedReceiver<Change>) {
+        loop {
+            tokio::select! {
+                change = news.recv() => match change {
+                    Some(Change::Waits { id, tool }) => self.add(&id, &tool).await,
+                    Some(Change::WaitsNoMore(id)) => self.remove(&id),
+                    None => return,
+                },
+                bytes = read(self.input.as_ref()), if !self.open.is_empty() => match bytes {
+                    Ok(bytes) if !bytes.is_empty() => self.type_in(&bytes).await,
+                    // Ctrl-D, or the terminal is gone.
+                    _ => self.stop(),
+                },
+            }
+        }
+    }
+
+    async fn add(&mut self, id: &str, tool: &str) {
+        let dialog = self.requests.show(id, tool).await;
+        if let Some(dialog) = dialog.filter(|_| self.input.is_some()) {
+            self.open.push_back(dialog);
+            if self.open.len() == 1 {
+                self.begin();
+            }
+        }
+    }
+
+    fn remove(&mut self, id: &str) {
+        let Some(index) = self.open.iter().position(|dialog| dialog.row().id.as_str() == id) else { return };
+        self.open.remove(index);
+        if index == 0 {
+            self.requests.sink.prompt(None);
+            self.requests.print(&format!("request {} is no longer open", plain_line(id)));
+            self.begin();
+        }
+    }
+
+    /// Asks about the first request. What was typed before was not about it.
+    fn begin(&mut self) {
+        self.typed.clear();
+        terminal::discard_input();
+        self.ask();
+    }
+
+    fn ask(&self) {
+        let prompt = self.open.front().map(|dialog| drawn(dialog.prompt()));
+        self.requests.sink.prompt(prompt);
+    }
+
+    async fn type_in(&mut self, bytes: &[u8]) {
+        self.typed.extend_from_slice(bytes);
+        let Some(end) = self.typed.iter().position(|byte| *byte == b'\n') else { return };
+        let line = String::from_utf8_lossy(&self.typed[..end]).into_owned();
+        self.typed.drain(..=end);
+        let Some(dialog) = self.open.front_mut() else { return };
+        self.requests.sink.typed();
+        match dialog.typed(&line) {
+            Next::Ask(told) => {
+                if !told.is_empty() {
+                    self.requests.print(&told);
+                }
+                return self.ask();
+            }
+            Next::Respond(response) => self.requests.answer(response).await,
+            Next::Skip => {}
+            Next::Quit => return self.stop(),
+        }
+        self.open.pop_front();
+        self.begin();
+    }
+
+    /// Asks no more.
+    fn stop(&mut self) {
+        self.input = None;
+        self.open.clear();
+        self.requests.sink.prompt(None);
+    }
+}
+
+async fn read(input: Option<&Input>) -> io::Result<Vec<u8>> {
+    match input {
+        Some(input) => input.read_in_foreground().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Draws a prompt, with the cursor behind it.
+fn drawn(prompt: String) -> Draw {
+    Box::new(move |columns| {
+        let rows = wrap(&prompt, columns.saturating_sub(1));
+        let last = rows.len().saturating_sub(1);
+        let column = rows.last().map_or(0, |row| width(row));
+        Lines { rows, cursor: (last, column) }
+    })
+}
