@@ -47,7 +47,7 @@ pub(super) struct Beat<'a> {
     folder: Option<Anchor>,
     pub(super) clock: Instant,
     started: jiff::Timestamp,
-    begun: Begun,
+    pub(super) begun: Begun,
     record: io::Result<Record>,
     /// Its journal line, as far as it is known.
     pub(super) entry: Entry,

@@ -50,7 +50,9 @@ impl Lines {
         row("outcome", format!("{outcome} {}{text}", remarks(entry)))?;
         row("cost", cost(entry))?;
         row("model", entry.model.as_deref().map(plain_line).unwrap_or_default())?;
-        row("ended", ended(entry))
+        row("ended", ended(entry))?;
+        let gates = entry.gate_capture.as_ref();
+        row("gates", gates.map(|id| format!("their output: murmur capture show {id}")).unwrap_or_default())
     }
 
     /// Prints an item.
