@@ -15,6 +15,7 @@ pub mod seen;
 
 use crate::outcome::{SUMMARY, first_characters};
 use capture::GateCapture;
+use derun::id::SessionId as CaptureId;
 use murmur_core::config::gate::{Argv, Condition, Gate, Verifier};
 use murmur_core::config::interval::Interval;
 use program::{Ending, Finished};
@@ -36,7 +37,6 @@ const NOTHING_TO_DO: i32 = 78;
 const QUOTE: usize = 2000;
 
 /// What gates and verifiers need to run.
-#[derive(Debug)]
 pub struct GateContext<'a> {
     /// The workspace, their working folder.
     pub workspace: &'a Path,
@@ -48,6 +48,8 @@ pub struct GateContext<'a> {
     pub stop: watch::Receiver<bool>,
     /// Captures what programs print.
     pub capture: &'a GateCapture,
+    /// Notes the session of the capture once it has begun.
+    pub note_capture: &'a dyn Fn(&CaptureId),
 }
 
 /// Waits until `stop` is true.
@@ -128,7 +130,8 @@ async fn run(
         .map_err(|failure| Problem::from(failure.after(format!("{key}: "))))?;
     let command = std::iter::once(argv.program()).chain(argv.args().iter().map(|arg| &**arg));
     let title = format!("{key}: {}", one_line(&argv.to_string()));
-    let captured = context.capture.program(&title, command.map(str::to_owned).collect());
+    let captured =
+        context.capture.program(&title, command.map(str::to_owned).collect(), context.note_capture);
     Ok(program::run(&program, argv.args(), context, limit, Some(captured)).await)
 }
 

@@ -7,7 +7,10 @@ use crate::gate::capture::{GateCapture, Kept};
 use crate::gate::seen::Seen;
 use crate::gate::{self, GateAnswer, GateContext, GateOutput, Problem};
 use crate::outcome::{Kind, Outcome, SUMMARY, first_characters};
+use derun::id::SessionId as CaptureId;
+use murmur_store::journal::unfinished::{Begun, Record};
 use secrets::mask;
+use std::io;
 use std::path::Path;
 use sys::error::{Failure, one_line};
 use sys::paths::DataDir;
@@ -32,7 +35,9 @@ impl Beat<'_> {
             return Ok(Vec::new());
         }
         check(job, dir).map_err(failed)?;
-        let context = context(job, dir, capture, stop).map_err(failed)?;
+        let (record, begun) = (&self.record, &self.begun);
+        let note = |gates: &CaptureId| note(record, begun, None, gates);
+        let context = context(job, dir, (capture, &note), stop).map_err(failed)?;
         let before = Seen::read(&dir.gates(&job.workspace, job.name.as_deref()));
         let mut outputs = Vec::new();
         for gate in &job.when {
@@ -74,7 +79,9 @@ impl Beat<'_> {
 
     /// The outcome, if it isn't a success after all.
     async fn unverified(&mut self, capture: &GateCapture, stop: &watch::Receiver<bool>) -> Option<Outcome> {
-        let context = match context(self.job, self.dir, capture, stop) {
+        let (record, begun, agent) = (&self.record, &self.begun, &self.entry.capture);
+        let note = |gates: &CaptureId| note(record, begun, agent.as_ref(), gates);
+        let context = match context(self.job, self.dir, (capture, &note), stop) {
             Ok(context) => context,
             Err(failure) => return Some(Outcome::Error(failure.line())),
         };
@@ -112,9 +119,19 @@ impl Beat<'_> {
 fn context<'a>(
     job: &'a Job,
     dir: &DataDir,
-    capture: &'a GateCapture,
+    (capture, note_capture): (&'a GateCapture, &'a dyn Fn(&CaptureId)),
     stop: &watch::Receiver<bool>,
 ) -> Result<GateContext<'a>, Failure> {
     let env = job.environment(dir)?;
-    Ok(GateContext { workspace: &job.workspace, path: &job.path, env, stop: stop.clone(), capture })
+    let (workspace, path, stop) = (&*job.workspace, &*job.path, stop.clone());
+    Ok(GateContext { workspace, path, env, stop, capture, note_capture })
+}
+
+/// Records which sessions capture the output of the agent, if it has run, and of the gates, for use after a crash. Best effort.
+fn note(record: &io::Result<Record>, begun: &Begun, agent: Option<&CaptureId>, gates: &CaptureId) {
+    if let Ok(record) = record {
+        let mut begun = begun.clone();
+        (begun.entry.capture, begun.entry.gate_capture) = (agent.cloned(), Some(gates.clone()));
+        let _best_effort = record.update(&begun);
+    }
 }

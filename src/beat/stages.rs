@@ -48,7 +48,7 @@ pub(super) struct Beat<'a> {
     pub(super) clock: Instant,
     started: jiff::Timestamp,
     pub(super) begun: Begun,
-    record: io::Result<Record>,
+    pub(super) record: io::Result<Record>,
     /// Its journal line, as far as it is known.
     pub(super) entry: Entry,
     /// What its gates saw.

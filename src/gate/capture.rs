@@ -37,9 +37,10 @@ struct State {
 }
 
 /// A program whose output is captured.
-#[derive(Debug)]
 pub(super) struct Captured<'a> {
     capture: &'a GateCapture,
+    /// Notes the session once it has begun.
+    note: &'a dyn Fn(&CaptureId),
     /// What it is, such as `when: ./changed.sh`, until that was written.
     title: Option<String>,
     command: Vec<String>,
@@ -69,9 +70,14 @@ impl GateCapture {
         self.state.borrow().session.as_ref().map(|(id, _)| id.clone())
     }
 
-    /// Captures the program `command`, called `title`, next.
-    pub(super) fn program(&self, title: &str, command: Vec<String>) -> Captured<'_> {
-        Captured { capture: self, title: Some(format!("== {}\n", mask(title))), command }
+    /// Captures the program `command`, called `title`, next. If that begins the session, calls `note`.
+    pub(super) fn program<'a>(
+        &'a self,
+        title: &str,
+        command: Vec<String>,
+        note: &'a dyn Fn(&CaptureId),
+    ) -> Captured<'a> {
+        Captured { capture: self, note, title: Some(format!("== {}\n", mask(title))), command }
     }
 
     /// Ends the session.
@@ -114,6 +120,7 @@ impl Captured<'_> {
             match self.capture.begin(std::mem::take(&mut self.command)) {
                 Ok((id, recorder)) => {
                     pid.into_iter().for_each(|pid| recorder.started(pid));
+                    (self.note)(&id);
                     state.session = Some((id, recorder));
                 }
                 Err(error) => {

@@ -222,9 +222,14 @@ fn a_replaced_beat_stops_its_gate() {
 fn what_a_killed_beats_gate_left_behind_is_ended_by_the_daemon() {
     let env = Env::new();
     let site = site(&env, "Do it.", json!({ "when": "./slow.sh" }));
-    site.script("slow.sh", "setsid sleep 600 & echo > begun; wait");
+    // Begun once its record names the capture.
+    let until =
+        format!("until grep -q gateCapture '{}'/beats/*.json; do sleep 0.01; done", env.data().display());
+    site.script("slow.sh", &format!("setsid sleep 600 & echo waiting; {until}; echo > begun; wait"));
     let mut child = env.murmur(["beat", "site"]).start();
     env.wait(&site.0, || site.0.join("begun").exists().then_some(()));
+    let shown = env.run(["show", "site"]);
+    assert!(shown.contains("\n  gates    their output: murmur capture show "), "{shown}");
     let left = env.alive();
     assert!(left.len() > 1, "{left:?}");
     child.kill().unwrap();
@@ -234,6 +239,9 @@ fn what_a_killed_beats_gate_left_behind_is_ended_by_the_daemon() {
     assert_snapshot!(env.wait_for_journal(1)[0]["error"].as_str().unwrap(), @"murmur was killed during this beat; its outcome is unknown");
     daemon.stop();
     assert_eq!(env.alive(), [0; 0]);
+    let capture = env.journal()[0]["gateCapture"].as_str().unwrap().to_owned();
+    let shown = env.murmur(["capture", "show", &capture]).output();
+    assert_eq!(String::from_utf8(shown.stdout).unwrap(), "== when: ./slow.sh\nwaiting\n");
 }
 
 #[test]

@@ -42,7 +42,8 @@ impl Lines {
         );
         if run.is_running {
             let lasted = started.map(|at| clock::now().duration_since(at)).unwrap_or_default();
-            return row("started", format!("{when}, running for {}", span(lasted)));
+            row("started", format!("{when}, running for {}", span(lasted)))?;
+            return row("gates", gates(entry));
         }
         row("started", format!("{when}, took {}", took(entry.duration_ms)))?;
         let text = text_of(entry.text().as_deref(), entry.stopped);
@@ -51,8 +52,7 @@ impl Lines {
         row("cost", cost(entry))?;
         row("model", entry.model.as_deref().map(plain_line).unwrap_or_default())?;
         row("ended", ended(entry))?;
-        let gates = entry.gate_capture.as_ref();
-        row("gates", gates.map(|id| format!("their output: murmur capture show {id}")).unwrap_or_default())
+        row("gates", gates(entry))
     }
 
     /// Prints an item.
@@ -164,4 +164,10 @@ fn ended(entry: &Entry) -> String {
         Some(Exit::Signal(signal)) => format!("signal {signal}"),
         None => String::new(),
     }
+}
+
+/// Where to read what its gates printed.
+fn gates(entry: &Entry) -> String {
+    let gates = entry.gate_capture.as_ref();
+    gates.map(|id| format!("their output: murmur capture show {id}")).unwrap_or_default()
 }
