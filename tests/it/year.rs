@@ -190,7 +190,7 @@ fn a_year_of_beats_takes_little_space() {
     let lines: usize = parts.map(|part| part.unwrap().iter().filter(|byte| **byte == b'\n').count()).sum();
     assert_eq!(lines, number + reports);
     let kept = pack::list(&files.store).unwrap().len();
-    assert!(kept < number, "no capture was removed");
+    assert!(year.days <= 14 || kept < number, "no capture was removed");
     let status = || {
         let begun = Instant::now();
         let shown = env.run(["status"]);
