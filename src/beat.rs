@@ -112,19 +112,21 @@ pub async fn run(
     let mut beat = Beat::begin(job, dir)?;
     let (tell, should_stop) = watch::channel(false);
     let stop_reason = beat.stop_reason();
+    let gates = capture::of_gates(job, captures.clone());
     let stages = async {
-        let concluded = match beat.ask_gates(captures.as_deref(), &should_stop).await {
+        let concluded = match beat.ask_gates(captures.as_deref(), &gates, &should_stop).await {
             Ok(outputs) => {
                 let hosted = beat.host(&outputs, captures.clone(), should_stop.clone(), sink).await;
                 let concluded = beat.conclude(hosted);
-                beat.verify(&should_stop).await;
-                if let Some(captures) = captures {
-                    capture::pack(&captures, job, &beat.entry);
-                }
+                beat.verify(&gates, &should_stop).await;
                 concluded
             }
             Err(outcome) => beat.conclude_without_agent(outcome),
         };
+        beat.keep_gate_capture(gates);
+        if let Some(captures) = captures {
+            capture::pack(&captures, job, &beat.entry);
+        }
         beat.journal(concluded).await
     };
     let mut stages = pin!(stages);

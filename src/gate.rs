@@ -5,6 +5,7 @@
 //! see with what they saw before the last beat that was `ok` or `attention` ([`seen`]).
 
 mod apart;
+pub mod capture;
 mod changed;
 mod commits;
 mod output;
@@ -13,7 +14,9 @@ mod program;
 pub mod seen;
 
 use crate::outcome::{SUMMARY, first_characters};
-use murmur_core::config::gate::{Condition, Gate, Verifier};
+use capture::GateCapture;
+use derun::id::SessionId as CaptureId;
+use murmur_core::config::gate::{Argv, Condition, Gate, Verifier};
 use murmur_core::config::interval::Interval;
 use program::{Ending, Finished};
 use secrets::mask;
@@ -34,7 +37,6 @@ const NOTHING_TO_DO: i32 = 78;
 const QUOTE: usize = 2000;
 
 /// What gates and verifiers need to run.
-#[derive(Debug)]
 pub struct GateContext<'a> {
     /// The workspace, their working folder.
     pub workspace: &'a Path,
@@ -44,6 +46,10 @@ pub struct GateContext<'a> {
     pub env: Vec<(&'static str, OsString)>,
     /// Turns true when the beat should end.
     pub stop: watch::Receiver<bool>,
+    /// Captures what programs print.
+    pub capture: &'a GateCapture,
+    /// Notes the session of the capture once it has begun.
+    pub note_capture: &'a dyn Fn(&CaptureId),
 }
 
 /// Waits until `stop` is true.
@@ -103,9 +109,7 @@ pub async fn ask(
     let name = one_line(&gate.condition.to_string());
     let answer = match &gate.condition {
         Condition::Run(argv) => {
-            let program = program::find(argv.program(), context)
-                .map_err(|failure| Problem::from(failure.after("when: ")))?;
-            let finished = program::run(&program, argv.args(), context, limit).await;
+            let finished = run("when", argv, context, limit).await?;
             return answered(finished, &name, limit);
         }
         Condition::Changed(paths) => changed::ask(paths, &name, context, limit, seen, now).await,
@@ -113,6 +117,22 @@ pub async fn ask(
         Condition::Url(url) => page::ask(url, &name, context, limit, seen, now).await,
     };
     answer.map_err(|problem| problem.in_gate(&name))
+}
+
+/// Runs the program that `key` names.
+async fn run(
+    key: &str,
+    argv: &Argv,
+    context: &GateContext<'_>,
+    limit: Interval,
+) -> Result<Finished, Problem> {
+    let program = program::find(argv.program(), context)
+        .map_err(|failure| Problem::from(failure.after(format!("{key}: "))))?;
+    let command = std::iter::once(argv.program()).chain(argv.args().iter().map(|arg| &**arg));
+    let title = format!("{key}: {}", one_line(&argv.to_string()));
+    let captured =
+        context.capture.program(&title, command.map(str::to_owned).collect(), context.note_capture);
+    Ok(program::run(&program, argv.args(), context, limit, Some(captured)).await)
 }
 
 impl Problem {
@@ -151,9 +171,7 @@ fn answered(finished: Finished, name: &str, limit: Interval) -> Result<GateAnswe
 pub async fn verify(verifier: &Verifier, context: &GateContext<'_>) -> Result<Option<String>, Problem> {
     let limit = verifier.timeout;
     let name = one_line(&verifier.to_string());
-    let program = program::find(verifier.argv.program(), context)
-        .map_err(|failure| Problem::from(failure.after("verify: ")))?;
-    let finished = program::run(&program, verifier.argv.args(), context, limit).await;
+    let finished = run("verify", &verifier.argv, context, limit).await?;
     match finished.ending {
         Ending::Exited(Exit::Code(0)) => Ok(None),
         Ending::Exited(_) => {

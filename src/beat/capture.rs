@@ -1,6 +1,7 @@
-//! Where a beat is captured, and packing the capture when it ended. The daemon removes it later.
+//! Where a beat and its gates are captured, and packing the captures when it ended. The daemon removes them later.
 
 use super::job::Job;
+use crate::gate::capture::GateCapture;
 use derun::pack::{self, Label};
 use derun::store::Store;
 use murmur_core::config::settings::Settings;
@@ -13,11 +14,14 @@ use sys::paths::slug;
 /// A session of this duration, in milliseconds, has been synced to disk, so its pack must be as well.
 const SYNCED: u64 = 1000;
 
-/// Packs the capture of `entry` in the store at `root`. Best effort: otherwise it stays readable as it is.
+/// Packs the captures of `entry` in the store at `root`. Best effort: otherwise they stay readable as they are.
 pub(super) fn pack(root: &Path, job: &Job, entry: &Entry) {
-    let (Some(id), Ok(store)) = (&entry.capture, Store::open(root)) else { return };
-    let label = Label { group: group(job), failed: entry.outcome == Kind::Error };
-    let _best_effort = pack::pack(&store, id, &label, entry.duration_ms >= SYNCED);
+    let captures = [(&entry.capture, group(job)), (&entry.gate_capture, gate_group(job))];
+    for (id, group) in captures {
+        let (Some(id), Ok(store)) = (id, Store::open(root)) else { continue };
+        let label = Label { group, failed: entry.outcome == Kind::Error };
+        let _best_effort = pack::pack(&store, id, &label, entry.duration_ms >= SYNCED);
+    }
 }
 
 /// Where the output of `job` is captured, if the store is at `root`.
@@ -27,7 +31,18 @@ pub(super) fn destination(job: &Job, root: Option<PathBuf>) -> Destination {
     Destination { root, limits: settings.captures, group: Some(group(job)) }
 }
 
+/// What captures the output of the gates of `job`, if the store is at `root`.
+pub(super) fn of_gates(job: &Job, root: Option<PathBuf>) -> GateCapture {
+    let to = Destination { group: Some(gate_group(job)), ..destination(job, root) };
+    GateCapture::new(to, job.workspace.clone())
+}
+
 /// What the captures of a heartbeat have in common.
 fn group(job: &Job) -> String {
     slug(&job.workspace, job.name.as_deref())
+}
+
+/// What the captures of a heartbeat's gates have in common. A gate that skips every beat leaves the last agent's capture alone.
+fn gate_group(job: &Job) -> String {
+    format!("{}+gates", group(job))
 }

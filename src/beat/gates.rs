@@ -3,10 +3,14 @@
 use super::job::{Job, check};
 use super::preflight;
 use super::stages::Beat;
+use crate::gate::capture::{GateCapture, Kept};
 use crate::gate::seen::Seen;
 use crate::gate::{self, GateAnswer, GateContext, GateOutput, Problem};
 use crate::outcome::{Kind, Outcome, SUMMARY, first_characters};
+use derun::id::SessionId as CaptureId;
+use murmur_store::journal::unfinished::{Begun, Record};
 use secrets::mask;
+use std::io;
 use std::path::Path;
 use sys::error::{Failure, one_line};
 use sys::paths::DataDir;
@@ -20,6 +24,7 @@ impl Beat<'_> {
     pub(super) async fn ask_gates(
         &mut self,
         captures: Option<&Path>,
+        capture: &GateCapture,
         stop: &watch::Receiver<bool>,
     ) -> Result<Vec<GateOutput>, Outcome> {
         let (job, dir) = (self.job, self.dir);
@@ -30,7 +35,9 @@ impl Beat<'_> {
             return Ok(Vec::new());
         }
         check(job, dir).map_err(failed)?;
-        let context = context(job, dir, stop).map_err(failed)?;
+        let (record, begun) = (&self.record, &self.begun);
+        let note = |gates: &CaptureId| note(record, begun, None, gates);
+        let context = context(job, dir, (capture, &note), stop).map_err(failed)?;
         let before = Seen::read(&dir.gates(&job.workspace, job.name.as_deref()));
         let mut outputs = Vec::new();
         for gate in &job.when {
@@ -45,15 +52,17 @@ impl Beat<'_> {
                 Err(problem) => return Err(self.outcome_of(problem, &gate.condition.to_string())),
             }
         }
+        // Recorded with the agent's capture, for use after a crash.
+        self.begun.entry.gate_capture = capture.session();
         Ok(outputs)
     }
 
     /// Runs the verifiers of a beat that reports success, in order, until one fails. Then remembers what the gates saw, unless
     /// the beat failed and should see it again.
-    pub(super) async fn verify(&mut self, stop: &watch::Receiver<bool>) {
+    pub(super) async fn verify(&mut self, capture: &GateCapture, stop: &watch::Receiver<bool>) {
         if self.entry.outcome == Kind::Ok
             && !self.job.verify.is_empty()
-            && let Some(outcome) = self.unverified(stop).await
+            && let Some(outcome) = self.unverified(capture, stop).await
         {
             self.entry.set_outcome(outcome);
             self.time();
@@ -69,8 +78,10 @@ impl Beat<'_> {
     }
 
     /// The outcome, if it isn't a success after all.
-    async fn unverified(&mut self, stop: &watch::Receiver<bool>) -> Option<Outcome> {
-        let context = match context(self.job, self.dir, stop) {
+    async fn unverified(&mut self, capture: &GateCapture, stop: &watch::Receiver<bool>) -> Option<Outcome> {
+        let (record, begun, agent) = (&self.record, &self.begun, &self.entry.capture);
+        let note = |gates: &CaptureId| note(record, begun, agent.as_ref(), gates);
+        let context = match context(self.job, self.dir, (capture, &note), stop) {
             Ok(context) => context,
             Err(failure) => return Some(Outcome::Error(failure.line())),
         };
@@ -83,6 +94,15 @@ impl Beat<'_> {
         }
         self.time();
         None
+    }
+
+    /// Ends the capture of the gates and verifiers, and names it in the journal line.
+    pub(super) fn keep_gate_capture(&mut self, capture: GateCapture) {
+        let Kept { session, lost } = capture.finish();
+        self.entry.gate_capture = session;
+        if let Some(lost) = lost {
+            self.entry.capture_lost.get_or_insert_with(|| format!("gates: {lost}"));
+        }
     }
 
     fn outcome_of(&mut self, problem: Problem, name: &str) -> Outcome {
@@ -99,8 +119,19 @@ impl Beat<'_> {
 fn context<'a>(
     job: &'a Job,
     dir: &DataDir,
+    (capture, note_capture): (&'a GateCapture, &'a dyn Fn(&CaptureId)),
     stop: &watch::Receiver<bool>,
 ) -> Result<GateContext<'a>, Failure> {
     let env = job.environment(dir)?;
-    Ok(GateContext { workspace: &job.workspace, path: &job.path, env, stop: stop.clone() })
+    let (workspace, path, stop) = (&*job.workspace, &*job.path, stop.clone());
+    Ok(GateContext { workspace, path, env, stop, capture, note_capture })
+}
+
+/// Records which sessions capture the output of the agent, if it has run, and of the gates, for use after a crash. Best effort.
+fn note(record: &io::Result<Record>, begun: &Begun, agent: Option<&CaptureId>, gates: &CaptureId) {
+    if let Ok(record) = record {
+        let mut begun = begun.clone();
+        (begun.entry.capture, begun.entry.gate_capture) = (agent.cloned(), Some(gates.clone()));
+        let _best_effort = record.update(&begun);
+    }
 }

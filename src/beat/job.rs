@@ -153,7 +153,7 @@ impl Job {
             None => settings.agent.clone().unwrap_or_default(),
         };
         // Also checked here, because config.toml may have chosen the backend.
-        let lacking = heartbeat.check_on(&backend).err();
+        let lacking = heartbeat.check_on(&backend).err().map(|problem| problem.failure());
         Self {
             account: backend::account(&backend, &user.home, &own_env),
             policy: Policy::resolve(Role::Beat, &settings.asking, asking, tighter, *guard).on(&backend),

@@ -47,8 +47,8 @@ pub(super) struct Beat<'a> {
     folder: Option<Anchor>,
     pub(super) clock: Instant,
     started: jiff::Timestamp,
-    begun: Begun,
-    record: io::Result<Record>,
+    pub(super) begun: Begun,
+    pub(super) record: io::Result<Record>,
     /// Its journal line, as far as it is known.
     pub(super) entry: Entry,
     /// What its gates saw.

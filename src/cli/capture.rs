@@ -40,9 +40,11 @@ fn beats(ids: &[&str], env: &UserEnv) -> anyhow::Result<HashMap<String, String>>
         && let Some(Found { entry, .. }) = entries.next_entry(|_| true)?
     {
         left -= 1;
-        let Some(capture) = entry.capture.as_ref().filter(|id| wanted.remove(id.as_str())) else { continue };
-        let name = short(&entry.workspace, entry.heartbeat.as_deref());
-        names.insert(capture.to_string(), format!("{name}: {}", word(&entry)));
+        for (capture, what) in [(&entry.capture, ""), (&entry.gate_capture, " (gates)")] {
+            let Some(capture) = capture.as_ref().filter(|id| wanted.remove(id.as_str())) else { continue };
+            let name = short(&entry.workspace, entry.heartbeat.as_deref());
+            names.insert(capture.to_string(), format!("{name}: {}{what}", word(&entry)));
+        }
     }
     Ok(names)
 }

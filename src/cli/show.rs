@@ -100,7 +100,11 @@ fn uncaptured(run: &Run) -> anyhow::Error {
         || "its agent did not run, or its output was not captured".to_owned(),
         |why| format!("its output was not captured: {}", plain_line(why)),
     );
-    failure!("nothing to show: {why}"; "see its journal line with: murmur log --json").into()
+    let hint = match &run.entry.gate_capture {
+        Some(id) => format!("see what its gates printed with: murmur capture show {id}"),
+        None => "see its journal line with: murmur log --json".to_owned(),
+    };
+    failure!("nothing to show: {why}").hint(hint).into()
 }
 
 /// The capture of the run; `None` if there is none, or it was removed.

@@ -17,7 +17,7 @@ pub(super) async fn ask(
 ) -> Result<GateAnswer, Problem> {
     let git = program::find("git", context)?;
     let args = ["rev-parse", "--verify", "HEAD"];
-    let finished = program::run(&git, &args, context, limit).await;
+    let finished = program::run(&git, &args, context, limit, None).await;
     match finished.ending {
         Ending::Exited(Exit::Code(0)) => {}
         Ending::Stopped(after) => return Err(Problem::Stopped(after)),

@@ -2,8 +2,11 @@
 //!
 //! This process adopts orphans, so a child in another session is found, too. It must have no other children.
 
+use super::capture::Captured;
 use super::output::Output;
-use super::{GateContext, clean, stopped, unusable};
+use super::{GateContext, clean, described, stopped, unusable};
+use derun::record::Channel;
+use derun::writer::End;
 use murmur_agent::find::{self, FindError};
 use murmur_core::config::interval::Interval;
 use murmur_host::pipes::Pipes;
@@ -15,7 +18,7 @@ use std::process::Stdio;
 use std::time::Duration;
 use sys::error::Failure;
 use sys::process::{self, Exit};
-use sys::{failure, shell};
+use sys::{failure, shell, signals};
 use tokio::process::Command;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -74,12 +77,31 @@ fn not_executable(file: &Path) -> Failure {
     unusable(file, "is not executable", format!("run: chmod +x {}", shell::path(file)))
 }
 
-/// Runs `program` in `context` for at most `limit`, and kills what is left of it then.
+/// Runs `program` in `context` for at most `limit`, and kills what is left of it then. What it prints is also `captured`.
 pub(super) async fn run(
     program: &Path,
     args: &[impl AsRef<str>],
     context: &GateContext<'_>,
     limit: Interval,
+    mut captured: Option<Captured<'_>>,
+) -> Finished {
+    let finished = run_to_end(program, args, context, limit, captured.as_mut()).await;
+    if let Some(captured) = captured {
+        captured.ended(match &finished.ending {
+            Ending::Exited(Exit::Code(code)) => End::Exited(*code),
+            Ending::Exited(Exit::Signal(signal)) => End::Signaled(signals::name(*signal)),
+            ending => End::Failed(described(ending, limit)),
+        });
+    }
+    finished
+}
+
+async fn run_to_end(
+    program: &Path,
+    args: &[impl AsRef<str>],
+    context: &GateContext<'_>,
+    limit: Interval,
+    mut captured: Option<&mut Captured<'_>>,
 ) -> Finished {
     let begun = Instant::now();
     let mut command = Command::new(program);
@@ -100,6 +122,13 @@ pub(super) async fn run(
         Ok(child) => child,
         Err(error) => return Finished { ending: not_started(&error), output },
     };
+    let pid = child.id();
+    let mut take = |output: &mut Output, channel: Channel, bytes: &[u8]| {
+        output.add(channel, bytes);
+        if let Some(captured) = &mut captured {
+            captured.add(pid, channel, bytes);
+        }
+    };
     let mut pipes = match Pipes::of(&mut child) {
         Ok(pipes) => pipes,
         Err(error) => {
@@ -116,7 +145,7 @@ pub(super) async fn run(
                 exit = Some(status.map_or(Exit::Signal(0), Exit::from));
             }
             () = all_ended.as_mut(), if exit.is_some() => break Ending::Exited(exit.unwrap_or(Exit::Signal(0))),
-            (channel, bytes) = pipes.next(), if pipes.is_open() => output.add(channel, bytes),
+            (channel, bytes) = pipes.next(), if pipes.is_open() => take(&mut output, channel, bytes),
             () = sleep_until(begun + limit.duration()) => break match exit {
                 None => Ending::TimedOut,
                 Some(_) => Ending::LeftRunning(process::descendants(std::process::id()).len()),
@@ -130,7 +159,7 @@ pub(super) async fn run(
     let drain = async {
         while pipes.is_open() {
             let (channel, bytes) = pipes.next().await;
-            output.add(channel, bytes);
+            take(&mut output, channel, bytes);
         }
     };
     let _cut = timeout(DRAIN, drain).await;

@@ -14,7 +14,7 @@ use crate::known::{Capability, Known};
 use crate::pool::Part;
 use crate::report::Report;
 use crate::scenario::Scenario;
-use crate::{attacks, clients, live, permits, plan, pulses, run, trust, unattended};
+use crate::{attacks, clients, live, overlap, permits, plan, pulses, run, trust, unattended};
 
 pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/claude");
 
@@ -42,7 +42,7 @@ const fn other(name: &'static str, needs: &'static [&'static str], check: fn(&Pa
 /// Checks that are not scenarios: the real CLI as a client of murmur's MCP server, as a hosted agent, under murmur's
 /// hook, with its pulses, against a hostile repository and a hostile agent, and
 /// while nobody watches.
-const OTHERS: [Other; 19] = [
+const OTHERS: [Other; 22] = [
     other("mcp-claude", &[], clients::claude),
     other("host-live", &[], live::across_a_killed_daemon),
     other("permits", &[], permits::a_person_decides),
@@ -60,6 +60,9 @@ const OTHERS: [Other; 19] = [
     other("over-budget", &[], unattended::budget),
     other("dead-mcp", &[], unattended::dead_mcp_server),
     other("hangs", &[], unattended::watchdogs),
+    other("start-timeout", &[], overlap::start_timeout),
+    other("queued", &[], overlap::queue),
+    other("replaced", &[], overlap::replace),
     other("paused", &[], unattended::pause_and_active_hours),
     other("swept", &[], unattended::retention),
 ];

@@ -21,6 +21,7 @@ mod facts;
 mod known;
 mod learn;
 mod live;
+mod overlap;
 mod payloads;
 mod permits;
 mod place;

@@ -14,19 +14,19 @@ use crate::permits::configure;
 use crate::place::Place;
 
 /// `murmur log --follow --json`.
-struct Log {
+pub(crate) struct Log {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
 impl Log {
-    fn follow(place: &Place) -> Result<Self> {
+    pub(crate) fn follow(place: &Place) -> Result<Self> {
         let mut child = place.murmur(&["log", "--follow", "--json"]).stdout(Stdio::piped()).spawn()?;
         let stdout = child.stdout.take().context("no stdout")?;
         Ok(Self { child, lines: BufReader::new(stdout).lines() })
     }
 
-    fn next(&mut self) -> Result<Value> {
+    pub(crate) fn next(&mut self) -> Result<Value> {
         Ok(serde_json::from_str(&self.lines.next().context("the log ended")??)?)
     }
 }
@@ -135,6 +135,9 @@ pub(crate) fn gates(claude: &Path) -> Result<()> {
     let skipped: Value = serde_json::from_slice(&place.run(&["beat", "--json"])?.stdout)?;
     ensure!(skipped["outcome"] == "skipped" && skipped["summary"] == "nothing new", "{skipped}");
     ensure!(skipped["sessionId"] == Value::Null && skipped["costUsd"] == Value::Null, "{skipped}");
+    let printed = skipped["gateCapture"].as_str().context("its gate's output is not captured")?;
+    let shown = place.run(&["capture", "show", printed])?.stdout;
+    ensure!(shown == b"== when: ./nothing.sh\nnothing new\n", "{}", String::from_utf8_lossy(&shown));
 
     configure(&place, &json!({ "when": "./new.sh", "verify": "./check.sh" }))?;
     let claimed: Value = serde_json::from_slice(&place.run(&["beat", "--json"])?.stdout)?;
@@ -147,7 +150,7 @@ pub(crate) fn gates(claude: &Path) -> Result<()> {
 }
 
 /// Everything that the model was asked.
-fn requests(place: &Place) -> Result<String> {
+pub(crate) fn requests(place: &Place) -> Result<String> {
     let mut all = String::new();
     for entry in std::fs::read_dir(place.requests())? {
         all.push_str(&String::from_utf8_lossy(&std::fs::read(entry?.path())?));
@@ -156,7 +159,7 @@ fn requests(place: &Place) -> Result<String> {
 }
 
 /// The line of a beat, which may be an error.
-fn beat(place: &Place) -> Result<Value> {
+pub(crate) fn beat(place: &Place) -> Result<Value> {
     let output = place.murmur(&["beat", "--json"]).output()?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     serde_json::from_slice(&output.stdout).context(said)

@@ -261,7 +261,12 @@ fn a_heartbeat_that_needs_more_than_its_agent_can_do_is_an_error() {
     env.configure(&json!({ "workspaces": [entry] }).to_string());
     env.run(["beat", "site"]);
     let error = env.journal().pop().unwrap()["error"].as_str().unwrap().to_owned();
-    assert!(error.contains("maxTurns needs a turn limit, which codex doesn't have"), "{error}");
+    let place = format!("{}:1:", env.data().join("config.json").display());
+    let said =
+        ": maxTurns needs a turn limit, which codex doesn't have; remove maxTurns, or choose another agent";
+    let column = error.strip_prefix(&place).and_then(|rest| rest.strip_suffix(said));
+    let column: usize = column.unwrap_or_else(|| panic!("{error}")).parse().unwrap();
+    assert_eq!(env.config()[column - 1..].split(|c: char| !c.is_ascii_digit()).next(), Some("5"));
 }
 
 #[test]

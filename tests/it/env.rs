@@ -41,7 +41,7 @@ const FILTERS: [(&str, &str); 25] = [
     (r"\bCapture: [0-9A-HJKMNP-TV-Z]{26}", "Capture: [SESSION]"),
     (r"'[^']*/murmur-hook'", "'[HOOK]'"),
     (r"\bPID: \d+ \(host \d+\)", "PID: [PID] (host [PID])"),
-    (r#""capture": ?"[0-9A-HJKMNP-TV-Z]{26}""#, "\"capture\":\"[SESSION]\""),
+    (r#""(capture|gateCapture)": ?"[0-9A-HJKMNP-TV-Z]{26}""#, "\"$1\":\"[SESSION]\""),
     (r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}", "[BEAT]"),
     (r#"("agent": ?"|MURMUR_AGENT_ID=|"MURMUR_AGENT_ID":")([^"\n]*)-[0-9a-f]{8}"#, "$1$2-[ID]"),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z", "[TIME]"),

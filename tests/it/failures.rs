@@ -53,6 +53,13 @@ fn an_overloaded_api_is_tried_again_and_a_refusal_is_not() {
     let wait = time(&failed(&env, 4)["nextRun"]).duration_since(time(&line["ts"]));
     assert!(wait > SignedDuration::from_mins(59));
     daemon.stop();
+    assert_snapshot!(env.run(["log"]), @"
+    [WHEN]  error [S]  [ENV]/site  exited with code 1: API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment. If it persists, check your inference gateway (127.0.0.1:8080).
+    [WHEN]  error [S]  [ENV]/site  exited with code 1: API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment. If it persists, check your inference gateway (127.0.0.1:8080).
+    [WHEN]  error [S]  [ENV]/site  exited with code 1: API Error: 529 Overloaded. This is a server-side issue, usually temporary — try again in a moment. If it persists, check your inference gateway (127.0.0.1:8080).
+    [WHEN]  error [S]  [ENV]/site  exited with code 1: API Error: 400 messages: this is not acceptable
+    [exit 0]
+    ");
 }
 
 #[test]

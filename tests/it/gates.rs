@@ -2,6 +2,7 @@
 
 mod bad;
 mod built_in;
+mod captures;
 mod config;
 
 use insta::assert_snapshot;
@@ -62,7 +63,7 @@ fn a_gate_that_passes_tells_the_agent_what_it_printed() {
 }
 
 #[test]
-fn a_gate_with_nothing_to_do_skips_the_beat_and_leaves_only_a_line() {
+fn a_gate_with_nothing_to_do_skips_the_beat_and_leaves_a_line_and_its_output() {
     let env = Env::new();
     let site = site(&env, "Look after it.", json!({ "when": ["./changed.sh", "--since", "1 d"] }));
     site.script(
@@ -73,7 +74,7 @@ fn a_gate_with_nothing_to_do_skips_the_beat_and_leaves_only_a_line() {
     skipped [S] nothing since 1 d, token=[removed]
     [exit 0]
     ");
-    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"skipped","durationMs":[MS],"summary":"nothing since 1 d, token=[removed]","beat":"[BEAT]","agent":"site-[ID]"}"#);
+    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"skipped","durationMs":[MS],"summary":"nothing since 1 d, token=[removed]","beat":"[BEAT]","agent":"site-[ID]","gateCapture":"[SESSION]"}"#);
     assert!(env.agents().is_empty());
     assert_snapshot!(env.names(&env.data()), @"
     beats
@@ -166,7 +167,7 @@ fn a_success_that_is_not_verified_needs_attention() {
     attention [S] verify: ./check.sh exited with code 3: 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 test b failed, see b.log
     [exit 0]
     ");
-    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"verify: ./check.sh exited with code 3: 56\n57\n58\n59\n60\n61\n62\n63\n64\n65\n66\n67\n68\n69\n70\n71\n72\n73\n74\n75\n76\n77\n78\n79\n80\n81\n82\n83\n84\n85\n86\n87\n88\n89\n90\n91\n92\n93\n94\n95\n96\n97\n98\n99\n100\ntest b failed, see b.log","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"model":"claude-opus-5-5","tokens":{"input":10,"output":20,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]"}"#);
+    assert_snapshot!(env.journal_text(), @r#"{"ts":"[TIME]","workspace":"[ENV]/site","outcome":"attention","durationMs":[MS],"summary":"verify: ./check.sh exited with code 3: 56\n57\n58\n59\n60\n61\n62\n63\n64\n65\n66\n67\n68\n69\n70\n71\n72\n73\n74\n75\n76\n77\n78\n79\n80\n81\n82\n83\n84\n85\n86\n87\n88\n89\n90\n91\n92\n93\n94\n95\n96\n97\n98\n99\n100\ntest b failed, see b.log","beat":"[BEAT]","agent":"site-[ID]","sessionId":"00000000-0000-4000-8000-000000000001","costUsd":0.00044,"numTurns":1,"exit":{"code":0},"model":"claude-opus-5-5","tokens":{"input":10,"output":20,"cacheRead":0,"cacheWrite":0},"capture":"[SESSION]","gateCapture":"[SESSION]"}"#);
     site.script("check.sh", "echo checked >> checks");
     assert_snapshot!(env.run(["beat", "site"]), @"
     ok [S]
@@ -221,9 +222,14 @@ fn a_replaced_beat_stops_its_gate() {
 fn what_a_killed_beats_gate_left_behind_is_ended_by_the_daemon() {
     let env = Env::new();
     let site = site(&env, "Do it.", json!({ "when": "./slow.sh" }));
-    site.script("slow.sh", "setsid sleep 600 & echo > begun; wait");
+    // Begun once its record names the capture.
+    let until =
+        format!("until grep -q gateCapture '{}'/beats/*.json; do sleep 0.01; done", env.data().display());
+    site.script("slow.sh", &format!("setsid sleep 600 & echo waiting; {until}; echo > begun; wait"));
     let mut child = env.murmur(["beat", "site"]).start();
     env.wait(&site.0, || site.0.join("begun").exists().then_some(()));
+    let shown = env.run(["show", "site"]);
+    assert!(shown.contains("\n  gates    their output: murmur capture show "), "{shown}");
     let left = env.alive();
     assert!(left.len() > 1, "{left:?}");
     child.kill().unwrap();
@@ -233,6 +239,9 @@ fn what_a_killed_beats_gate_left_behind_is_ended_by_the_daemon() {
     assert_snapshot!(env.wait_for_journal(1)[0]["error"].as_str().unwrap(), @"murmur was killed during this beat; its outcome is unknown");
     daemon.stop();
     assert_eq!(env.alive(), [0; 0]);
+    let capture = env.journal()[0]["gateCapture"].as_str().unwrap().to_owned();
+    let shown = env.murmur(["capture", "show", &capture]).output();
+    assert_eq!(String::from_utf8(shown.stdout).unwrap(), "== when: ./slow.sh\nwaiting\n");
 }
 
 #[test]

@@ -324,4 +324,13 @@ fn the_log_shows_decisions_newest_last_and_reads_archives() {
     let raw = env.murmur(["rules", "log", "-n", "1", "--json"]).output().stdout;
     assert_eq!(serde_json::from_slice::<serde_json::Value>(&raw).unwrap()["breach"], json!(true));
     assert_eq!(env.run(["rules", "log", "--since", "1s"]), env.run(["rules", "log", "--name", "nobody"]));
+    let entries = std::fs::read_dir(env.data().join("archive")).unwrap();
+    let oldest = entries.map(|entry| entry.unwrap().path()).min().unwrap();
+    std::fs::write(&oldest, "not zstd").unwrap();
+    let shown = env.run(["rules", "log"]);
+    let warning = format!("| warning: cannot read {}: ", oldest.display());
+    assert!(
+        shown.contains(&warning) && shown.contains("breach  site-4d5e6f70") && !shown.contains("nightly"),
+        "{shown}"
+    );
 }

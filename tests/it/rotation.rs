@@ -92,6 +92,38 @@ fn a_corrupt_part_is_reported_and_nothing_else_stops() {
 }
 
 #[test]
+fn a_daemon_with_a_budget_counts_all_but_a_corrupt_part_and_starts_beats() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.register(&[&site]);
+    for start in [0, 16] {
+        fill(&env, start..start + 16);
+        env.run(["beat", site.path()]);
+    }
+    fs::write(&parts(&env)[0], "not zstd").unwrap();
+    let today = sys::clock::rfc3339(sys::clock::now());
+    let spent =
+        json!({ "ts": today, "workspace": site.path(), "outcome": "ok", "durationMs": 1, "costUsd": 2 });
+    let mut journal = fs::File::options().append(true).open(env.data().join("heartbeats.jsonl")).unwrap();
+    writeln!(journal, "{spent}").unwrap();
+    let other = env.workspace("other", "Do it.");
+    let entries = json!([
+        { "path": site.path(), "interval": "1s", "budget": { "month": 1 } },
+        { "path": other.path(), "interval": "1h" },
+    ]);
+    env.configure(&json!({ "workspaces": entries }).to_string());
+    let daemon = env.daemon();
+    // The other heartbeat runs, and the budget is counted.
+    env.wait(&env.data(), || {
+        env.journal().iter().any(|line| line["workspace"] == other.path()).then_some(())
+    });
+    let status = env.ask("status", &Value::Null);
+    let why = status["heartbeats"][0]["held"]["why"].as_str().unwrap_or_default().to_owned();
+    assert!(why.contains("the budget of 1 USD a month"), "{status}");
+    daemon.stop_after_saying("the budget of 1 USD a month");
+}
+
+#[test]
 fn the_doctor_checks_the_parts_of_all_rotated_files() {
     let env = Env::new();
     env.run(["beat", env.workspace("site", "Do it.").path()]);

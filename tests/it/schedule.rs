@@ -41,6 +41,9 @@ fn a_due_heartbeat_replaces_its_running_beat_also_one_of_an_earlier_daemon() {
         "{lines:#?}"
     );
     daemon.stop();
+    let log = env.run(["log", "-n", "all"]);
+    let replaced = log.lines().next().unwrap().replace("after 1s", "after 0s");
+    assert_snapshot!(replaced, @"[WHEN]  error [S]  [ENV]/site  replaced by the next run after 0s, while waiting for the model ([SPAN])");
 }
 
 #[test]

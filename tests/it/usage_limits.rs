@@ -243,6 +243,11 @@ fn nothing_of_an_account_on_hold_starts_and_the_stopped_beat_continues_after_it(
     assert_eq!(events.next_of("account_released")["payload"], json!({ "account": account }));
     daemon.says("is no longer on hold");
     daemon.stop();
+    assert_snapshot!(env.run(["log", "--name", "site"]), @"
+    [WHEN]  limited [S]  [ENV]/site  the five-hour limit is reached; it resets at [TIME]
+    [WHEN]  attention [S]  [ENV]/site  ATTENTION: done at last
+    [exit 0]
+    ");
 }
 
 #[test]

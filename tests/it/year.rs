@@ -1,15 +1,19 @@
-//! A year of beats with a clock of its own and stand-ins for agents: journal, captures and garbage collection are real.
+//! A year of beats with a clock of its own and stand-ins for agents: decisions, journal, captures and garbage collection are real.
 //!
-//! Simulated are the results of beats: what each leaves in the journal and as a capture, made by murmur's own writers. Simulated
-//! are not their processes, the daemon's loop and what starts them: a beat runs at each planned time. Real are rotation, the
-//! daemon's daily garbage collection, and `murmur status`, whose time is that of the program.
+//! The daemon's state machine decides which beats run, and when (`year/daemon.rs`). Simulated are the clock and the beats: what
+//! each leaves in the journal and as a capture is made by murmur's own writers. Real are rotation, the daemon's daily garbage
+//! collection, and `murmur status`, whose time is that of the program.
 //!
 //! A check simulates a few weeks of a few heartbeats. `MURMUR_YEAR_DAYS` (`just year`) asks for 100 heartbeats every 30
-//! minutes, and for the limits that hold after a year.
+//! minutes, and for the limits that hold after a year. Two more heartbeats have active hours, and always fail.
 
+mod daemon;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use derun::log::Log;
@@ -18,9 +22,10 @@ use derun::record::{Channel, TransportMode};
 use derun::recorder::Recorder;
 use derun::store::{NewSession, Store};
 use derun::writer::End;
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use murmur::daemon::gc::{Scope, collect};
 use murmur_core::config::captures::Captures;
+use murmur_core::failures::BeatEnd;
 use murmur_core::id::{BeatId, SessionId};
 use murmur_core::outcome::Kind;
 use murmur_store::journal::append;
@@ -30,14 +35,29 @@ use serde_json::json;
 use sys::paths::{DataDir, slug};
 
 use crate::env::{Env, fixture};
+use daemon::{Daemon, Ended};
 
-/// How many beats fail.
+/// How many beats fail: one in this many.
 const FAILS: usize = 100;
+
+/// The workspaces with active hours, and whose beats always fail.
+const OFFICE: &str = "office";
+const BROKEN: &str = "broken";
 
 struct Year {
     days: i64,
     heartbeats: usize,
-    beats_a_day: i64,
+    beats_a_day: usize,
+}
+
+/// The files that beats leave.
+struct Files {
+    dir: DataDir,
+    store: Store,
+    /// What an agent prints.
+    stream: Vec<u8>,
+    /// How many beats each workspace has had.
+    beats: RefCell<HashMap<PathBuf, usize>>,
 }
 
 /// The space that everything in a folder takes.
@@ -61,40 +81,46 @@ impl Usage {
     }
 }
 
-/// Runs a beat of `workspace` at `now`: all that it would leave behind.
-fn beat(dir: &DataDir, store: &Store, workspace: &Path, stream: &[u8], number: usize, now: Timestamp) {
-    let new = NewSession {
-        id: None,
-        command: vec!["claude".to_owned()],
-        working_directory: workspace.display().to_string(),
-        retention: Captures::default().keep_failed.duration(),
-        transport: TransportMode::Pipe,
-        tty_attached: false,
-        max_bytes: None,
-        group: None,
-    };
-    let writer = store.create(new, now).unwrap();
-    let id = writer.id().clone();
-    let recorder = Recorder::with_deferred_sync(writer, Log::open(store.root()));
-    recorder.beside("events.jsonl").unwrap().unwrap();
-    recorder.capture(Channel::Stdout, stream);
-    let failed = number.is_multiple_of(FAILS);
-    recorder.finish(&End::Exited(failed.into())).unwrap();
-    let label = Label { group: slug(workspace, None), failed };
-    assert!(pack::pack(store, &id, &label, false).unwrap());
-    let (ts, outcome) = (now.to_string(), if failed { Kind::Error } else { Kind::Ok });
-    let entry = Entry {
-        beat: Some(BeatId::new(uuid::Uuid::now_v7().to_string())),
-        agent: format!("heartbeat-{}", &id.as_str()[18..]),
-        session_id: Some(SessionId::new(uuid::Uuid::now_v7().to_string())),
-        cost_usd: Some(0.0123),
-        num_turns: Some(1),
-        model: Some("claude-sonnet-4-5".to_owned()),
-        error: failed.then(|| "claude exited with code 1".to_owned()),
-        capture: Some(id),
-        ..Entry::new(ts, workspace.display().to_string(), outcome, 8200)
-    };
-    append::append(&dir.journal(), &entry).unwrap();
+impl Files {
+    /// Leaves behind all that a beat of `workspace` would, which began at `started`.
+    fn beat(&self, Ended { workspace, started }: Ended<'_>) -> BeatEnd {
+        let mut beats = self.beats.borrow_mut();
+        let number = beats.entry(workspace.to_path_buf()).or_default();
+        *number += 1;
+        let failed = number.is_multiple_of(FAILS) || workspace.ends_with(BROKEN);
+        let new = NewSession {
+            id: None,
+            command: vec!["claude".to_owned()],
+            working_directory: workspace.display().to_string(),
+            retention: Captures::default().keep_failed.duration(),
+            transport: TransportMode::Pipe,
+            tty_attached: false,
+            max_bytes: None,
+            group: None,
+        };
+        let writer = self.store.create(new, started).unwrap();
+        let id = writer.id().clone();
+        let recorder = Recorder::with_deferred_sync(writer, Log::open(self.store.root()));
+        recorder.beside("events.jsonl").unwrap().unwrap();
+        recorder.capture(Channel::Stdout, &self.stream);
+        recorder.finish(&End::Exited(failed.into())).unwrap();
+        let label = Label { group: slug(workspace, None), failed };
+        assert!(pack::pack(&self.store, &id, &label, false).unwrap());
+        let (ts, outcome) = (started.to_string(), if failed { Kind::Error } else { Kind::Ok });
+        let entry = Entry {
+            beat: Some(BeatId::new(uuid::Uuid::now_v7().to_string())),
+            agent: format!("heartbeat-{}", &id.as_str()[18..]),
+            session_id: Some(SessionId::new(uuid::Uuid::now_v7().to_string())),
+            cost_usd: Some(0.0123),
+            num_turns: Some(1),
+            model: Some("claude-sonnet-4-5".to_owned()),
+            error: failed.then(|| "claude exited with code 1".to_owned()),
+            capture: Some(id),
+            ..Entry::new(ts, workspace.display().to_string(), outcome, 8200)
+        };
+        append::append(&self.dir.journal(), &entry).unwrap();
+        if failed { BeatEnd::Failure { retryable: false } } else { BeatEnd::Success }
+    }
 }
 
 #[test]
@@ -105,49 +131,66 @@ fn a_year_of_beats_takes_little_space() {
         None => Year { days: 20, heartbeats: 4, beats_a_day: 4 },
     };
     let env = Env::for_as_long_as(Duration::from_secs(24 * 3600));
-    let workspaces: Vec<_> =
-        (0..year.heartbeats).map(|number| env.workspace(&format!("w{number}"), "Do it.").0).collect();
-    let entries: Vec<_> = workspaces.iter().map(|path| json!({ "path": path, "interval": "30m" })).collect();
+    let interval = format!("{}s", 86_400 / year.beats_a_day);
+    let names = (0..year.heartbeats).map(|number| format!("w{number}"));
+    let entries: Vec<_> = names
+        .map(|name| (name, json!({})))
+        .chain([(OFFICE.to_owned(), json!({ "activeHours": "08:00-20:00" })), (BROKEN.to_owned(), json!({}))])
+        .map(|(name, mut entry)| {
+            (entry["path"], entry["interval"]) =
+                (env.workspace(&name, "Do it.").path().into(), json!(interval));
+            entry
+        })
+        .collect();
     env.configure(&json!({ "workspaces": entries }).to_string());
-    let dir = DataDir::find(Some(&env.data()), None, None).unwrap();
     let root = env.home().join(".local/state/derun");
-    let store = Store::open(&root).unwrap();
-    let stream = fs::read(Path::new(&fixture("ok")).join("stdout")).unwrap();
+    let files = Files {
+        dir: DataDir::find(Some(&env.data()), None, None).unwrap(),
+        store: Store::open(&root).unwrap(),
+        stream: fs::read(Path::new(&fixture("ok")).join("stdout")).unwrap(),
+        beats: RefCell::default(),
+    };
+    let dir = &files.dir;
     let (end, begun) = (sys::clock::now(), Instant::now());
     let start = end - SignedDuration::from_hours(24 * year.days);
-    let (mut number, mut most) = (0, Usage::default());
-    for day in 0..year.days {
-        for slot in 0..year.beats_a_day {
-            let seconds = day * 86_400 + slot * 86_400 / year.beats_a_day;
-            for workspace in &workspaces {
-                number += 1;
-                beat(&dir, &store, workspace, &stream, number, start + SignedDuration::from_secs(seconds));
-            }
-        }
-        let now = start + SignedDuration::from_hours(24 * (day + 1));
+    let mut daemon = Daemon::start(dir, start, |ended| files.beat(ended));
+    let mut most = Usage::default();
+    for day in 1..=year.days {
+        let now = start + SignedDuration::from_hours(24 * day);
+        daemon.run_until(now);
         let captures = Some((&*root, Captures::default()));
-        let collected = collect(&Scope { dir: &dir, captures, is_dry_run: false }, now);
+        let collected = collect(&Scope { dir, captures, is_dry_run: false }, now);
         assert!(collected.error.is_none(), "{collected:?}");
-        if day % 30 == 29 || day == year.days - 1 {
+        if day % 30 == 0 || day == year.days {
             let mut usage = Usage::default();
             usage.add(&env.data());
             usage.add(&root);
             most = Usage { bytes: most.bytes.max(usage.bytes), inodes: most.inodes.max(usage.inodes) };
-            println!(
-                "day {}: {} MiB, {} inodes, {:?}",
-                day + 1,
-                usage.bytes >> 20,
-                usage.inodes,
-                begun.elapsed()
-            );
+            println!("day {day}: {} MiB, {} inodes, {:?}", usage.bytes >> 20, usage.inodes, begun.elapsed());
         }
     }
+    let reports = daemon.reports;
+    let days = usize::try_from(year.days).unwrap();
+    let beats = files.beats.take();
+    let number: usize = beats.values().sum();
+    for (workspace, beats) in &beats {
+        let (least, most) = match workspace.file_name().unwrap().to_str().unwrap() {
+            // Twelve hours a day, whenever the year begins.
+            OFFICE => (days * year.beats_a_day / 2 - 1, days * (year.beats_a_day / 2 + 1)),
+            // Slowed down to once a day.
+            BROKEN => (days, days + 20),
+            // The last one may be running.
+            _ => (days * year.beats_a_day - 1, days * year.beats_a_day),
+        };
+        assert!((least..=most).contains(beats), "{}: {beats} beats", workspace.display());
+    }
+    assert_eq!((beats.len(), reports), (year.heartbeats + 2, 1), "only one heartbeat keeps failing");
     // Every beat has its line.
     let parts = History::open(&dir.journal()).unwrap().into_bytes();
     let lines: usize = parts.map(|part| part.unwrap().iter().filter(|byte| **byte == b'\n').count()).sum();
-    assert_eq!(lines, number);
-    let kept = pack::list(&store).unwrap().len();
-    assert!(kept < number, "no capture was removed");
+    assert_eq!(lines, number + reports);
+    let kept = pack::list(&files.store).unwrap().len();
+    assert!(year.days <= 14 || kept < number, "no capture was removed");
     let status = || {
         let begun = Instant::now();
         let shown = env.run(["status"]);

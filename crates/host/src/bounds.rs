@@ -1,5 +1,5 @@
 //! Bounds of a beat: its time, which is paused while a person is asked, its turns, and how long to wait after its
-//! turn is over. Pure: the time is an argument.
+//! turn is over. Pure: the time is an argument, by a clock that stands still while the computer sleeps.
 
 use super::watchdogs::WatchdogTimeouts;
 use std::time::Duration;

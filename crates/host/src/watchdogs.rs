@@ -1,5 +1,6 @@
 //! Notices that an agent seems to hang: it prints nothing, or a tool runs for too long. Pure: times are durations since the
-//! agent's start. Time spent waiting for people doesn't count, nor does time for which the computer sleeps.
+//! agent's start. Time spent waiting for people doesn't count, nor does time for which the computer sleeps: the host measures with
+//! [`Instant`](tokio::time::Instant), which stands still meanwhile.
 
 use murmur_agent::event::Event;
 use murmur_core::config::watchdogs::Watchdog;
@@ -169,5 +170,65 @@ mod tests {
         assert_eq!(next(off, &[]), Some((StartTimeout, 120)));
         assert_eq!(next(off, &[(5, Prints)]), None);
         assert_eq!(next(off, &[(5, Calls("1"))]), None);
+    }
+    /// The clock on the wall, and the host's, which stands still while the computer sleeps.
+    #[derive(Default)]
+    struct Clocks {
+        wall: u64,
+        awake: u64,
+    }
+
+    impl Clocks {
+        fn pass(&mut self, seconds: u64) {
+            self.wall += seconds;
+            self.awake += seconds;
+        }
+
+        fn sleep(&mut self, seconds: u64) {
+            self.wall += seconds;
+        }
+    }
+
+    #[test]
+    fn sleep_and_waiting_for_people_in_any_order_delay_every_limit() {
+        use Step::{Calls, Prints, Waits};
+        const NIGHT: u64 = 8 * 3600;
+        // Before that, something happens 10 s after the start; then the limit is over after this long.
+        for (happens, watchdog, left) in
+            [(None, StartTimeout, 110), (Some(Prints), IdleTimeout, 60), (Some(Calls("1")), ToolTimeout, 300)]
+        {
+            let (mut clocks, mut steps) = (Clocks::default(), Vec::new());
+            clocks.pass(10);
+            steps.extend(happens.map(|happens| (clocks.awake, happens)));
+            clocks.sleep(NIGHT);
+            clocks.pass(5);
+            // It sleeps while a person is asked, too.
+            steps.push((clocks.awake, Waits(true)));
+            clocks.pass(1000);
+            clocks.sleep(NIGHT);
+            clocks.pass(1000);
+            steps.push((clocks.awake, Waits(false)));
+            clocks.sleep(NIGHT);
+            let (found, at) = next(ALL, &steps).unwrap();
+            assert_eq!((found, at), (watchdog, 2010 + left));
+            // It fires once the rest of the limit has passed awake, three nights later.
+            clocks.pass(at - clocks.awake);
+            assert_eq!(clocks.wall, at + 3 * NIGHT);
+        }
+    }
+
+    #[test]
+    fn the_hosts_limits_see_no_clock_but_the_one_that_stands_still_during_sleep() {
+        for source in [
+            include_str!("watchdogs.rs"),
+            include_str!("bounds.rs"),
+            include_str!("run.rs"),
+            include_str!("run/stopping.rs"),
+            include_str!("run/timers.rs"),
+        ] {
+            for clock in [concat!("clock", "::"), concat!("Time", "stamp"), concat!("System", "Time")] {
+                assert!(!source.contains(clock), "{clock}");
+            }
+        }
     }
 }

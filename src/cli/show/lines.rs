@@ -58,7 +58,8 @@ impl Lines {
         }
         if run.is_running {
             let lasted = started.map(|at| clock::now().duration_since(at)).unwrap_or_default();
-            return row("started", format!("{when}, running for {}", span(lasted)));
+            row("started", format!("{when}, running for {}", span(lasted)))?;
+            return row("gates", gates(entry));
         }
         row("started", format!("{when}, took {}", took(entry.duration_ms)))?;
         if run.is_hosted {
@@ -70,6 +71,7 @@ impl Lines {
         row("cost", cost(entry))?;
         row("model", entry.model.as_deref().map(plain_line).unwrap_or_default())?;
         row("ended", ended(entry))?;
+        row("gates", gates(entry))?;
         match after {
             Some(after) => row("resumed", format!("by beat {}", id(&after))),
             None => Ok(()),
@@ -208,4 +210,10 @@ fn ended(entry: &Entry) -> String {
         Some(Exit::Signal(signal)) => format!("signal {signal}"),
         None => String::new(),
     }
+}
+
+/// Where to read what its gates printed.
+fn gates(entry: &Entry) -> String {
+    let gates = entry.gate_capture.as_ref();
+    gates.map(|id| format!("their output: murmur capture show {id}")).unwrap_or_default()
 }

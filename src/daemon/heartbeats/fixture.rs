@@ -67,6 +67,7 @@ pub(crate) fn heartbeat(
         tighter: ApprovalSettings::default(),
         reserve: None,
         on_limit: Sourced::default(OnLimit::default()),
+        places: None,
         problem: None,
         unedited: false,
         approved: true,

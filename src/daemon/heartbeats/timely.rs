@@ -122,4 +122,6 @@ impl Entry {
 }
 
 #[cfg(test)]
+mod clocks;
+#[cfg(test)]
 mod tests;

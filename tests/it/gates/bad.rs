@@ -140,6 +140,29 @@ fn a_flood_is_cut_and_the_beat_runs() {
 }
 
 #[test]
+fn an_endless_flood_and_many_children_end_with_the_time_limit() {
+    let env = Env::new();
+    for key in ["when", "verify"] {
+        let site = site(&env, "Do it.", json!({ key: { "run": "./gate.sh", "timeout": "1s" } }));
+        site.script("gate.sh", "yes flood");
+        env.run(["beat", "site"]);
+        let line = env.journal().pop().unwrap();
+        assert_eq!(line["outcome"], "error", "{line}");
+        let error = line["error"].as_str().unwrap();
+        let start = format!("{key}: ./gate.sh timed out after 1s: flood\nflood\n");
+        assert!(error.starts_with(&start) && error.len() < 2100, "{error}");
+        site.script("gate.sh", "for i in $(seq 40); do setsid sh -c 'sleep 600 & sleep 600' & done");
+        env.run(["beat", "site"]);
+        let line = env.journal().pop().unwrap();
+        let error = line["error"].as_str().unwrap();
+        let start = format!("{key}: ./gate.sh exited, but left ");
+        let count = error.strip_prefix(&start).and_then(|rest| rest.split(' ').next()).unwrap();
+        assert!(count.parse::<u32>().unwrap() >= 40, "{error}");
+        assert_eq!(env.alive(), [0; 0]);
+    }
+}
+
+#[test]
 fn one_heartbeats_gate_does_not_hold_up_another_heartbeat() {
     let env = Env::new();
     let (slow, other) = (env.workspace("slow", "Do it."), env.workspace("other", "Do it."));

@@ -1,5 +1,7 @@
 //! How long a person has, and whose timeout is paused.
 
+use std::io::Write;
+
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -8,9 +10,9 @@ use crate::env::{Env, kill};
 
 const MANUAL: &str = "permissionsChecker: manual";
 
-/// Lets more than a second pass: the timeout of a hanging beat.
-fn a_second_passes(env: &Env) {
-    env.workspace("slow", "---\ntimeout: 1s\n---\nDo it.")
+/// Lets more than this many seconds pass: the timeout of a hanging beat.
+fn seconds_pass(env: &Env, seconds: u32) {
+    env.workspace("slow", &format!("---\ntimeout: {seconds}s\n---\nDo it."))
         .plays(&json!({ "stdout": "", "faults": ["hang"] }));
     assert_eq!(env.murmur(["beat", "slow"]).output().status.code(), Some(1));
 }
@@ -18,18 +20,43 @@ fn a_second_passes(env: &Env) {
 #[test]
 fn a_beats_timeout_is_paused_while_a_person_is_asked() {
     let env = Env::new();
-    env.workspace_calling(&format!("{MANUAL}\ntimeout: 1s"), &[bash("t1", "git push")]);
+    env.workspace_calling(&format!("{MANUAL}\ntimeout: 2s"), &[bash("t1", "git push")]);
     let daemon = env.daemon();
     let beat = env.beat();
     let row = env.opened();
     assert_eq!(row["expiresAt"], Value::Null, "it waits until it is answered");
-    a_second_passes(&env);
+    seconds_pass(&env, 2);
     env.run(["permission", "respond", text(&row, "id"), "allow"]);
     let line = line(beat);
     assert_eq!((&line["outcome"], &line["timedOut"]), (&json!("ok"), &Value::Null), "{line}");
-    assert!(line["durationMs"].as_u64().unwrap() > 1000, "{line}");
+    assert!(line["durationMs"].as_u64().unwrap() > 2000, "{line}");
     assert!(env.only_tool_result().ran());
     daemon.stop();
+}
+
+#[test]
+fn watchdogs_are_paused_while_a_person_is_asked_and_count_again_afterwards() {
+    for (watchdog, hangs) in [(Value::Null, false), (json!("toolTimeout"), true)] {
+        let env = Env::new();
+        let limits = "timeout: 20s\nstartTimeout: 3s\nidleTimeout: 3s\ntoolTimeout: 3s";
+        let site = env.workspace_calling(&format!("{MANUAL}\n{limits}"), &[bash("t1", "git push")]);
+        let (pace, mut gate) = env.gate("gate");
+        if hangs {
+            site.plays(&json!({ "script": [[bash("t1", "git push")]], "pace": pace }));
+            // Two lines of a hook, the start, and the call.
+            gate.write_all(b"....").unwrap();
+        }
+        let daemon = env.daemon();
+        let beat = env.beat();
+        let row = env.opened();
+        seconds_pass(&env, 3);
+        env.run(["permission", "respond", text(&row, "id"), "allow"]);
+        let line = line(beat);
+        assert_eq!(line["watchdog"], watchdog, "{line}");
+        assert_eq!(line["outcome"] == "ok", !hangs, "{line}");
+        assert!(line["durationMs"].as_u64().unwrap() > 3000, "{line}");
+        daemon.stop();
+    }
 }
 
 #[test]

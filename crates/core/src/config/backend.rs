@@ -8,7 +8,8 @@ mod codex;
 mod lacking;
 
 pub use acp::built_in_names;
-pub(super) use lacking::check as check_keys;
+pub use lacking::BothPlaces;
+pub(super) use lacking::{KeyPlaces, check as check_keys};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;

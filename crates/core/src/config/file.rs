@@ -171,6 +171,9 @@ impl File {
             let mut reader = workspace::Reader::new(&text, crons, &mut file.warnings);
             file.workspaces.extend(entries.into_iter().map(|entry| reader.read(entry)));
             for workspace in file.workspaces.iter_mut().flatten() {
+                if let (Some(_), Some(member)) = (file.reserve, root.get("reserve")) {
+                    workspace.key_places.1.add("reserve", text.place(member.value));
+                }
                 workspace.reserve = workspace.reserve.or(file.reserve);
                 workspace.total_budget.clone_from(&budget);
             }

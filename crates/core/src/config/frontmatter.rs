@@ -12,7 +12,7 @@ use std::sync::Arc;
 use sys::error::{Failure, Hinted};
 
 use super::approval::ApprovalSettings;
-use super::backend::Backend;
+use super::backend::{Backend, KeyPlaces};
 use super::budget::{Budget, Usd};
 use super::cron::Crons;
 use super::gate::Gates;
@@ -80,6 +80,8 @@ pub struct Frontmatter {
     pub(super) agent_place: Option<Position>,
     /// Where `when`, or else `verify`, is set.
     pub(super) gates_place: Option<Position>,
+    /// Where keys are set that not every backend can fulfill.
+    pub(super) places: KeyPlaces,
 }
 
 /// Why the frontmatter is not valid.

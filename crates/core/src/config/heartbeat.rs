@@ -12,12 +12,12 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use sys::error::{Failure, Hinted};
+use sys::error::Hinted;
 
 use jiff::Timestamp;
 
 use super::approval::{Approval, ApprovalSettings, Questions};
-use super::backend::{Backend, Capability, check_keys};
+use super::backend::{Backend, BothPlaces, Capability, check_keys};
 use super::budget::{Budgets, Usd};
 use super::cron::Crons;
 use super::file::{BadWorkspace, File, Workspace};
@@ -145,6 +145,8 @@ pub struct Heartbeat {
     pub min_free: Sourced<Size>,
     /// When a beat that seems to hang is ended.
     pub watchdogs: Watchdogs,
+    /// Where keys are set that not every backend can fulfill, if any is.
+    pub places: Option<Box<BothPlaces>>,
     /// Why it can't run. A beat that comes due then ends at once with this error.
     pub problem: Option<Problem>,
     /// Whether its file is an unedited template, which the daemon does not start.
@@ -162,7 +164,7 @@ impl Heartbeat {
     ///
     /// # Errors
     /// The first key that needs more.
-    pub fn check_on(&self, backend: &Backend) -> Result<(), Failure> {
+    pub fn check_on(&self, backend: &Backend) -> Result<(), Problem> {
         let wants =
             |wanted: fn(&ApprovalSettings) -> bool| [&self.asking, &self.tighter].into_iter().any(wanted);
         let budgets = self.budgets.iter().flat_map(|budgets| [&budgets.workspace, &budgets.own]);
@@ -183,6 +185,8 @@ impl Heartbeat {
                 ("reserve", self.reserve.is_some(), Capability::Limits),
                 ("onLimit", self.on_limit.source != Source::Default, Capability::Limits),
             ],
+            self.places.as_deref(),
+            &self.file,
         )
     }
 

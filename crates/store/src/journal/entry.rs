@@ -156,7 +156,10 @@ pub struct Entry {
     /// The capture session with the agent's output.
     #[serde(default, deserialize_with = "valid_capture", skip_serializing_if = "Option::is_none")]
     pub capture: Option<CaptureId>,
-    /// Why the capture is incomplete.
+    /// The capture session with what its gates and verifiers printed.
+    #[serde(default, deserialize_with = "valid_capture", skip_serializing_if = "Option::is_none")]
+    pub gate_capture: Option<CaptureId>,
+    /// Why a capture is incomplete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture_lost: Option<String>,
     /// The request whose answer the beat waits for; another beat resumes with it.
@@ -222,6 +225,7 @@ impl Entry {
             denials: Vec::new(),
             heartbeat_changed: false,
             capture: None,
+            gate_capture: None,
             capture_lost: None,
             waiting: None,
             resumes: None,

@@ -1,32 +1,102 @@
-//! Keys that ask for something that only some backends can do.
+//! Keys that ask for something that only some backends can do, and where they are set.
 
 use super::{Backend, Capability};
-use sys::error::Failure;
+use crate::config::problem::{Position, Problem};
+use std::path::Path;
+use std::sync::Arc;
 use sys::failure;
 
-/// The first of `keys`, each with whether it is set and what it needs, that `backend` can't fulfill.
-pub(in crate::config) fn check(backend: &Backend, keys: &[(&str, bool, Capability)]) -> Result<(), Failure> {
-    let lacks = |(_, is_set, needed): &&(&str, bool, Capability)| *is_set && !backend.has(*needed);
-    match keys.iter().find(lacks) {
-        Some((key, _, needed)) => Err(failure!(
-            "{key} needs {}, which {backend} doesn't have", needed.noun();
-            "remove {key}, or choose another agent"
-        )),
-        None => Ok(()),
+/// The keys that not every backend can fulfill.
+const KEYS: [&str; 9] =
+    ["maxTurns", "requires", "mcp", "approval", "questions", "maxBudgetUsd", "budget", "reserve", "onLimit"];
+
+/// Where keys that not every backend can fulfill are set, in one file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::config) struct KeyPlaces(Vec<(&'static str, Position)>);
+
+impl KeyPlaces {
+    /// Whether the place of `key` matters.
+    pub(in crate::config) fn has(key: &str) -> bool {
+        KEYS.contains(&key)
     }
+
+    /// Adds `key`, unless it is there already.
+    pub(in crate::config) fn add(&mut self, key: &str, place: Position) {
+        if let Some(key) = KEYS.iter().find(|known| **known == key)
+            && self.of(key).is_none()
+        {
+            self.0.push((key, place));
+        }
+    }
+
+    fn of(&self, key: &str) -> Option<Position> {
+        self.0.iter().find(|(known, _)| *known == key).map(|(_, place)| *place)
+    }
+}
+
+/// Where the keys of a heartbeat are set: in its HEARTBEAT.md, or in config.json.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BothPlaces {
+    pub(in crate::config) front: KeyPlaces,
+    pub(in crate::config) config: KeyPlaces,
+    pub(in crate::config) config_file: Arc<Path>,
+}
+
+impl BothPlaces {
+    /// The file and the place of `key`.
+    fn of(&self, key: &str, heartbeat: &Path) -> Option<(Arc<Path>, Position)> {
+        let front = self.front.of(key).map(|place| (heartbeat.into(), place));
+        front.or_else(|| Some((Arc::clone(&self.config_file), self.config.of(key)?)))
+    }
+}
+
+/// The first of `keys`, each with whether it is set and what it needs, that `backend` can't fulfill. It is set at one of `places`;
+/// otherwise the problem is one of the file `heartbeat`.
+pub(in crate::config) fn check(
+    backend: &Backend,
+    keys: &[(&str, bool, Capability)],
+    places: Option<&BothPlaces>,
+    heartbeat: &Path,
+) -> Result<(), Problem> {
+    let lacks = |(_, is_set, needed): &&(&str, bool, Capability)| *is_set && !backend.has(*needed);
+    let Some((key, _, needed)) = keys.iter().find(lacks) else { return Ok(()) };
+    let failure = failure!(
+        "{key} needs {}, which {backend} doesn't have", needed.noun();
+        "remove {key}, or choose another agent"
+    );
+    let name = key.split(':').next().unwrap_or(key);
+    Err(match places.and_then(|places| places.of(name, heartbeat)) {
+        Some((file, place)) => Problem::at(&file, place, failure),
+        None => Problem::with(heartbeat, failure),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sys::error::Hinted;
 
     #[test]
-    fn the_error_names_the_key_and_the_backend() {
+    fn the_error_names_the_key_its_place_and_the_backend() {
         let keys = [("mcp", false, Capability::McpServers), ("maxTurns", true, Capability::MaxTurns)];
-        assert!(check(&Backend::Claude, &keys).is_ok());
-        assert_eq!(
-            check(&Backend::Codex, &keys).unwrap_err().line(),
-            "maxTurns needs a turn limit, which codex doesn't have; remove maxTurns, or choose another agent"
-        );
+        let file = Path::new("/a/HEARTBEAT.md");
+        assert!(check(&Backend::Claude, &keys, None, file).is_ok());
+        let said =
+            |places: Option<&BothPlaces>| check(&Backend::Codex, &keys, places, file).unwrap_err().line();
+        let rest =
+            "maxTurns needs a turn limit, which codex doesn't have; remove maxTurns, or choose another agent";
+        assert_eq!(said(None), format!("/a/HEARTBEAT.md: {rest}"));
+        let at = |line, column| {
+            let mut places = KeyPlaces::default();
+            places.add("maxTurns", Position { line, column });
+            places.add("maxTurns", Position { line: 9, column: 9 });
+            places.add("timeout", Position { line: 9, column: 9 });
+            places
+        };
+        let mut places =
+            BothPlaces { front: at(2, 11), config: at(3, 4), config_file: Path::new("/config.json").into() };
+        assert_eq!(said(Some(&places)), format!("/a/HEARTBEAT.md:2:11: {rest}"));
+        places.front = KeyPlaces::default();
+        assert_eq!(said(Some(&places)), format!("/config.json:3:4: {rest}"));
     }
 }

@@ -1,5 +1,6 @@
 //! One entry of `workspaces`. Each key is parsed by its own type, so that errors name the key and its position.
 
+mod cursor;
 mod last_run;
 mod schedule_keys;
 mod value;
@@ -15,12 +16,12 @@ use jiff::Timestamp;
 
 use super::{BadWorkspace, SETTINGS, Text};
 use crate::config::approval::{Approval, ApprovalSettings, Checker, Choice, Questions};
-use crate::config::backend::Backends;
+use crate::config::backend::{Backends, KeyPlaces};
 use crate::config::budget::{Budget, Usd};
 use crate::config::cron::{Crons, zone_of};
 use crate::config::gate::{GateSource, Gates, Verify, When};
 use crate::config::interval::Interval;
-use crate::config::json::{self, Object};
+use crate::config::json::Object;
 use crate::config::mcp::{self, Mcp};
 use crate::config::on_failure::{Breaker, FailureKeys, Retry};
 use crate::config::permissions::Permissions;
@@ -33,6 +34,7 @@ use crate::config::size::Size;
 use crate::config::spelling;
 use crate::config::timing::Schedule;
 use crate::config::watchdogs::WatchdogKeys;
+use cursor::Cursor;
 pub(super) use value::checked;
 pub(in crate::config) use value::is_word;
 use value::{SPAN, clean, path, permissions, read, word};
@@ -147,6 +149,8 @@ pub struct Workspace {
     pub watchdogs: WatchdogKeys,
     /// The position of the entry in config.json.
     pub place: Position,
+    /// config.json, and where keys are set in it that not every backend can fulfill.
+    pub(in crate::config) key_places: (Arc<Path>, KeyPlaces),
 }
 
 impl Workspace {
@@ -180,6 +184,7 @@ impl Workspace {
             min_free: None,
             watchdogs: WatchdogKeys::default(),
             place: Position { line: 1, column: 1 },
+            key_places: (Path::new("").into(), KeyPlaces::default()),
         }
     }
 
@@ -194,23 +199,23 @@ impl Workspace {
     }
 }
 
-/// Parses entries one after another, and counts lines and columns on the way: once for the file, not once per entry.
+/// Parses entries one after another.
 pub(super) struct Reader<'a, 'b> {
     text: &'b Text<'a>,
     crons: &'b Crons,
     warnings: &'b mut Vec<Problem>,
-    offset: usize,
-    at: Position,
+    cursor: Cursor,
+    file: Arc<Path>,
 }
 
 impl<'a, 'b> Reader<'a, 'b> {
     pub(super) fn new(text: &'b Text<'a>, crons: &'b Crons, warnings: &'b mut Vec<Problem>) -> Self {
-        let offset = text.source.len() - text.body().len();
-        Self { text, crons, warnings, offset, at: Position { line: 1, column: 1 } }
+        let cursor = Cursor::new(text.source.len() - text.body().len());
+        Self { text, crons, warnings, cursor, file: text.path.into() }
     }
 
     pub(super) fn read(&mut self, entry: &'a str) -> Result<Workspace, Box<BadWorkspace>> {
-        let place = self.place(entry);
+        let place = self.cursor.place(self.text.source, entry);
         let Ok(object) = Object::parse(entry) else {
             let problem = self.text.wrong(
                 "workspaces",
@@ -220,8 +225,11 @@ impl<'a, 'b> Reader<'a, 'b> {
             return Err(Box::new(BadWorkspace::unknown(problem)));
         };
         let mut first: Option<Problem> = None;
-        let mut keys = WorkspaceEntry::default();
+        let (mut keys, mut key_places) = (WorkspaceEntry::default(), KeyPlaces::default());
         for member in &object.0 {
+            if KeyPlaces::has(&member.name()) {
+                key_places.add(&member.name(), self.cursor.place(self.text.source, member.value));
+            }
             if let Err(problem) = self.key(&mut keys, &member.name(), member.value, member.key) {
                 first.get_or_insert(problem);
             }
@@ -287,6 +295,7 @@ impl<'a, 'b> Reader<'a, 'b> {
                 min_free: keys.min_free,
                 watchdogs: keys.watchdogs,
                 place,
+                key_places: (Arc::clone(&self.file), key_places),
             }),
             (path, first) => {
                 let problem = first.unwrap_or_else(|| {
@@ -376,21 +385,5 @@ impl<'a, 'b> Reader<'a, 'b> {
             }
         }
         Ok(())
-    }
-
-    fn place(&mut self, entry: &str) -> Position {
-        let start = json::span(self.text.source, entry).start;
-        let between = self.text.source.get(self.offset..start).unwrap_or_default();
-        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-        match between.rfind('\n') {
-            Some(newline) => {
-                let lines = count(memchr::memchr_iter(b'\n', between.as_bytes()).count());
-                let rest = between.get(newline + 1..).unwrap_or_default();
-                self.at = Position { line: self.at.line + lines, column: 1 + count(rest.chars().count()) };
-            }
-            None => self.at.column += count(between.chars().count()),
-        }
-        self.offset = start;
-        self.at
     }
 }

@@ -11,7 +11,7 @@ use serde_saphyr::{Error, Location, MergeKeyPolicy, Spanned};
 use super::{Frontmatter, FrontmatterError};
 use crate::config::active_hours::ActiveHours;
 use crate::config::approval::{Approval, ApprovalSettings, Checker, Choice, Questions, Word};
-use crate::config::backend::Backend;
+use crate::config::backend::{Backend, KeyPlaces};
 use crate::config::budget::{Budget, Usd};
 use crate::config::checked::Check;
 use crate::config::cron::{Crons, zone_of};
@@ -77,6 +77,13 @@ const KEYS: [&str; 38] = [
 ///
 /// A type rather than a function for `deserialize_with`, which would compile the parser again for each key.
 struct Key<T>(Option<T>);
+
+impl<T> Key<Spanned<T>> {
+    /// Where its value is.
+    fn place(&self) -> Option<Position> {
+        self.0.as_ref().map(|given| position(given.referenced))
+    }
+}
 
 impl<T> Default for Key<T> {
     fn default() -> Self {
@@ -163,6 +170,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         }
     }
     let (cron, tz) = (keys.cron.0.as_ref(), keys.tz.0.as_ref());
+    let places = places(&keys);
     let interval = checked("interval", keys.interval)?;
     let schedule = Schedule::from_keys(
         interval,
@@ -187,10 +195,10 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
         overlap: checked("overlap", keys.overlap)?,
         on: checked("on", keys.on)?,
     };
-    let agent_place = keys.agent.0.as_ref().map(|agent| position(agent.referenced));
-    let when_place = keys.when.0.as_ref().map(|when| position(when.referenced));
-    let gates_place = when_place.or(keys.verify.0.as_ref().map(|verify| position(verify.referenced)));
+    let agent_place = keys.agent.place();
+    let gates_place = keys.when.place().or(keys.verify.place());
     Ok(Frontmatter {
+        places,
         agent_place,
         gates_place,
         name: keys.name.0.map(|name| name.value.into()),
@@ -231,6 +239,25 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
             tool_timeout: checked("toolTimeout", keys.tool_timeout)?,
         },
     })
+}
+
+/// Where keys are set that not every backend can fulfill.
+fn places(keys: &Keys) -> KeyPlaces {
+    let mut places = KeyPlaces::default();
+    for (key, place) in [
+        ("maxTurns", keys.max_turns.place()),
+        ("requires", keys.requires.place()),
+        ("mcp", keys.mcp.place()),
+        ("approval", keys.approval.place()),
+        ("questions", keys.questions.place()),
+        ("maxBudgetUsd", keys.max_budget_usd.place()),
+        ("budget", keys.budget.place()),
+        ("reserve", keys.reserve.place()),
+        ("onLimit", keys.on_limit.place()),
+    ] {
+        place.into_iter().for_each(|place| places.add(key, place));
+    }
+    places
 }
 
 fn checked<T: Check>(key: &str, given: Given<T>) -> Result<Option<T>, FrontmatterError> {

@@ -10,7 +10,7 @@ use sys::failure;
 use super::heartbeat_file::{self, HeartbeatFile};
 use super::{FILE, FOLDER, Heartbeat, HeartbeatId};
 use crate::config::approval::ApprovalSettings;
-use crate::config::backend::{Backend, Backends};
+use crate::config::backend::{Backend, Backends, BothPlaces, KeyPlaces};
 use crate::config::budget::{Budgets, Usd};
 use crate::config::cron::Crons;
 use crate::config::file::{
@@ -222,6 +222,7 @@ fn heartbeat(
         max_budget,
         budgets: budgets.boxed(),
         min_free: min_free.unwrap_or(Sourced::default(DEFAULT_MIN_FREE)),
+        places: places(workspace, front),
         problem,
         unedited,
         approved: name.is_none(),
@@ -230,11 +231,23 @@ fn heartbeat(
         file,
     };
     if let (None, Some(chosen)) = (&heartbeat.problem, &heartbeat.backend)
-        && let Err(failure) = heartbeat.check_on(&chosen.value)
+        && let Err(problem) = heartbeat.check_on(&chosen.value)
     {
-        heartbeat.problem = Some(Problem::with(&heartbeat.file, failure));
+        heartbeat.problem = Some(problem);
     }
     heartbeat
+}
+
+/// Where keys are set that not every backend can fulfill.
+fn places(workspace: &Workspace, front: &Frontmatter) -> Option<Box<BothPlaces>> {
+    let (config_file, config) = &workspace.key_places;
+    let is_any = [config, &front.places].into_iter().any(|places| *places != KeyPlaces::default());
+    let both = || BothPlaces {
+        front: front.places.clone(),
+        config: config.clone(),
+        config_file: Arc::clone(config_file),
+    };
+    is_any.then(|| Box::new(both()))
 }
 
 /// The program that runs the agent; `None` if neither file names one.
@@ -286,6 +299,7 @@ pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
         budgets: None,
         min_free: Sourced::default(DEFAULT_MIN_FREE),
         watchdogs: Watchdogs::default(),
+        places: None,
         problem: Some(entry.problem.clone()),
         unedited: false,
         approved: true,

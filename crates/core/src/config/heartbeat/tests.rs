@@ -162,17 +162,20 @@ fn a_heartbeat_that_asks_for_more_than_its_agent_can_do_is_held() {
         home.write("a/HEARTBEAT.md", format!("---\n{front}\n---\nx"));
         home.lines().remove(0)
     };
-    let lacks = |key: &str, what: &str| {
+    let lacks = |place: &str, key: &str, what: &str| {
         format!(
-            "@/a every 1h ! @/a/HEARTBEAT.md: {key} needs {what}, which codex doesn't have; remove {key}, or choose another agent"
+            "@/a every 1h ! @/{place}: {key} needs {what}, which codex doesn't have; remove {key}, or choose another agent"
         )
     };
-    assert_eq!(line(r#", "maxTurns": 3"#, "name: x"), lacks("maxTurns", "a turn limit"));
-    assert_eq!(line("", "maxTurns: 3"), lacks("maxTurns", "a turn limit"));
-    assert_eq!(line("", "requires: [mail]"), lacks("requires", "a choice of MCP servers"));
-    assert_eq!(line(r#", "mcp": "none""#, "name: x"), lacks("mcp", "a choice of MCP servers"));
-    assert_eq!(line("", "approval: defer"), lacks("approval: defer", "deferred calls"));
-    assert_eq!(line("", "questions: broker"), lacks("questions: broker", "questions to people"));
+    let config = |column: u32, key: &str, what: &str| lacks(&format!("config.json:2:{column}"), key, what);
+    let front = |column: u32, key: &str, what: &str| lacks(&format!("a/HEARTBEAT.md:2:{column}"), key, what);
+    assert_eq!(line(",\n\"maxTurns\": 3", "name: x"), config(13, "maxTurns", "a turn limit"));
+    assert_eq!(line(r#", "maxTurns": 3"#, "maxTurns: 2"), front(11, "maxTurns", "a turn limit"));
+    assert_eq!(line("", "maxTurns: 3"), front(11, "maxTurns", "a turn limit"));
+    assert_eq!(line("", "requires: [mail]"), front(11, "requires", "a choice of MCP servers"));
+    assert_eq!(line(",\n\"mcp\": \"none\"", "name: x"), config(8, "mcp", "a choice of MCP servers"));
+    assert_eq!(line("", "approval: defer"), front(11, "approval: defer", "deferred calls"));
+    assert_eq!(line("", "questions: broker"), front(12, "questions: broker", "questions to people"));
     assert_eq!(line("", "name: x"), "@/a every 1h");
 }
 
