@@ -57,7 +57,7 @@ fn a_beat_that_a_limit_stops_is_limited_and_its_account_is_on_hold() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
-    let resets_at = in_seconds(7200);
+    let resets_at = in_seconds(7290);
     at_limit(&site, resets_at);
     let said = subscribed(&env, &["beat", "site"]).run();
     let resets = sys::clock::rfc3339(resets_at);

@@ -46,12 +46,8 @@ fn outcomes_are_colored_on_a_terminal() {
     Nothing to do.
 
     HEARTBEAT_OK
-
-    ^[[1mConversation^[[0m
-      1. Nothing to do. HEARTBEAT_OK
-         ^[[2m1 turn, $0.0004, [MS] ms^[[0m
-
     ^[[32mok       ^[[0m ^[[2m[S]^[[0m
+    ^[[2m$0.0004, 1 turn, tokens: 10 input, 20 output^[[0m
     ");
 }
 
