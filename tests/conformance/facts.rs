@@ -163,6 +163,8 @@ impl Read {
             | Event::Background { .. }
             | Event::Compaction(_)
             | Event::PermissionMode { .. }
+            // Only for the progress line.
+            | Event::MessageTokens { .. }
             // Of other agents.
             | Event::Cost { .. }
             | Event::Usage(_)
