@@ -36,7 +36,7 @@ fn all_that_gates_and_verifiers_print_can_be_read_afterwards() {
     env.program("git", commit).at(&site.0).quiet();
     site.script("silent.sh", "exit 0");
     site.script("new.sh", "echo noise >&2; exec >&2; printf '3 new mails'");
-    site.script("check.sh", "seq 3; echo bad >&2; exit 3");
+    site.script("check.sh", "exec 2>&1; seq 3; echo bad; exit 3");
     assert_snapshot!(env.run(["beat", "site"]), @"
     attention [S] verify: ./check.sh exited with code 3: 1 2 3 bad
     [exit 0]
