@@ -12,6 +12,7 @@ use crate::daemon::broker::Row;
 use crate::daemon::client;
 use murmur_rpc::caller;
 use murmur_rpc::client::Client;
+use murmur_rpc::envelope::Event;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -112,10 +113,30 @@ async fn opened(daemon: &mut Client, id: &str) -> Option<Row> {
     }
 }
 
-/// What happens to requests.
-enum Change {
-    Waits { id: String, tool: String },
+/// What happens to a request.
+#[derive(Debug, Clone)]
+pub(super) enum Change {
+    /// It waits for a person.
+    Waits {
+        /// Its id.
+        id: String,
+        /// The tool that is to run.
+        tool: String,
+    },
+    /// It was answered or given up.
     WaitsNoMore(String),
+}
+
+impl Change {
+    /// The change that an event of a host reports.
+    pub(super) fn of(event: &Event) -> Option<Self> {
+        let text = |key: &str| event.payload.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        match &*event.event_type {
+            "waiting" => Some(Self::Waits { id: text("request"), tool: text("tool") }),
+            "waited" => Some(Self::WaitsNoMore(text("request"))),
+            _ => None,
+        }
+    }
 }
 
 /// Shows requests in the background.
@@ -136,14 +157,9 @@ impl Waits {
         Self { changes, task }
     }
 
-    /// Adds a request.
-    pub(super) fn waits(&self, id: &str, tool: &str) {
-        let _ended = self.changes.send(Change::Waits { id: id.to_owned(), tool: tool.to_owned() });
-    }
-
-    /// Removes a request, which was answered or given up.
-    pub(super) fn waits_no_more(&self, id: &str) {
-        let _ended = self.changes.send(Change::WaitsNoMore(id.to_owned()));
+    /// Adds or removes a request.
+    pub(super) fn change(&self, change: Change) {
+        let _ended = self.changes.send(change);
     }
 }
 
@@ -196,6 +212,10 @@ impl Asking {
     }
 
     async fn add(&mut self, id: &str, tool: &str) {
+        // One that waited before is also listed.
+        if self.open.iter().any(|dialog| dialog.row().id.as_str() == id) {
+            return;
+        }
         let dialog = self.requests.show(id, tool).await;
         if let Some(dialog) = dialog.filter(|_| self.input.is_some()) {
             self.open.push_back(dialog);

@@ -162,7 +162,10 @@ fn several_gates_are_asked_in_order_until_one_skips() {
 fn a_success_that_is_not_verified_needs_attention() {
     let env = Env::new();
     let site = site(&env, "Do it.", json!({ "verify": "./check.sh" }));
-    site.script("check.sh", "echo checked >> checks; seq 100 >&2; echo 'test b failed, see b.log' >&2; exit 3");
+    site.script(
+        "check.sh",
+        "echo checked >> checks; seq 100 >&2; echo 'test b failed, see b.log' >&2; exit 3",
+    );
     assert_snapshot!(env.run(["beat", "site"]), @"
     attention [S] verify: ./check.sh exited with code 3: 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 test b failed, see b.log
     [exit 0]

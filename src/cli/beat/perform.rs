@@ -7,7 +7,7 @@ use super::super::screen::{Bottom, Screen};
 use super::super::style::{Colors, Style, plain_line, ran_out_of_turns, remarks, text_of};
 use super::super::user_env::UserEnv;
 use super::super::verbose::{self, PATIENCE, Verbose};
-use super::super::waits::{Requests, Waits, is_drawable};
+use super::super::waits::{Change, Requests, Waits, is_drawable};
 use super::progress::Progress;
 use crate::beat::{self, Job, Report, StopReason};
 use crate::daemon::instance;
@@ -70,13 +70,15 @@ pub(super) async fn perform(
             Told::Waiting(wait) => {
                 let tool = wait.call.as_ref().map(|call| &*call.tool).unwrap_or_default();
                 match &waits {
-                    Some(waits) => waits.waits(&wait.request, tool),
+                    Some(waits) => {
+                        waits.change(Change::Waits { id: wait.request.clone(), tool: tool.to_owned() })
+                    }
                     None => shown.warn(&reported::waiting(&wait.request, tool)),
                 }
                 told.waits(&wait.request);
             }
             Told::Waited(request) => {
-                waits.iter().for_each(|waits| waits.waits_no_more(request));
+                waits.iter().for_each(|waits| waits.change(Change::WaitsNoMore((*request).to_owned())));
                 told.waits_no_more(request);
             }
         });

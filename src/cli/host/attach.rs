@@ -5,12 +5,14 @@ use super::super::args::HostAttach;
 use super::super::daemon_end::{self, daemon_ended};
 use super::super::pieces::Pieces;
 use super::super::reported;
+use super::super::requests;
 use super::super::runtime;
 use super::super::screen::Screen;
 use super::super::style::Style;
 use super::super::user_env::UserEnv;
-use super::super::waits::{Requests, Waits, is_asking};
+use super::super::waits::{Change, Requests, Waits, is_asking};
 use super::show;
+use crate::daemon::broker::Row;
 use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
@@ -59,14 +61,7 @@ pub(in super::super) fn run(args: &HostAttach, env: &UserEnv) -> anyhow::Result<
         let screen = Screen::new();
         let waits = Waits::begin(Requests::new(&dir, env, screen.sink(), true));
         let mut out = screen.sink();
-        let watcher = |event: &Event| {
-            let text = |key: &str| event.payload.get(key).and_then(Value::as_str).unwrap_or_default();
-            match &*event.event_type {
-                "waiting" => waits.waits(text("request"), text("tool")),
-                "waited" => waits.waits_no_more(text("request")),
-                _ => {}
-            }
-        };
+        let watcher = |change| waits.change(change);
         let from = (args.from, false);
         let followed = Follower::new(&dir, &agent, from, &mut out, Some(&watcher)).follow().await;
         drop((waits, out));
@@ -91,8 +86,8 @@ pub(super) struct Follower<'a, W> {
     ran: Option<(CaptureId, Backend)>,
     printer: Printer,
     out: &'a mut W,
-    /// Sees each event; shows requests that wait, instead of the follower.
-    watcher: Option<&'a dyn Fn(&Event)>,
+    /// Shows requests that wait, instead of the follower.
+    watcher: Option<&'a dyn Fn(Change)>,
 }
 
 /// Why following a connection ended.
@@ -109,7 +104,7 @@ impl<'a, W: Write> Follower<'a, W> {
         agent: &'a AgentId,
         (from, json): (Option<u64>, bool),
         out: &'a mut W,
-        watcher: Option<&'a dyn Fn(&Event)>,
+        watcher: Option<&'a dyn Fn(Change)>,
     ) -> Self {
         let printer = Printer { json, style: Style::of_stdout(), pieces: Pieces::default() };
         Self { dir, agent, next: from, ran: None, printer, out, watcher }
@@ -159,12 +154,16 @@ impl<'a, W: Write> Follower<'a, W> {
     async fn attached(&mut self) -> anyhow::Result<FollowEnd> {
         let connected = Client::connect(&self.dir.hosts(), &self.agent.socket(), PATIENCE).await;
         let Ok(mut client) = connected else { return Ok(FollowEnd::Lost) };
+        let is_new = self.next.is_none();
         match client.attach(self.next, ANSWER).await {
             Ok(attached) => self.next = attached.get("from").and_then(Value::as_u64),
             Err(error @ AskError::Refused(_)) => {
                 return Err(error).with_context(|| format!("cannot attach to {}", self.agent));
             }
             Err(_) => return Ok(FollowEnd::Lost),
+        }
+        if is_new {
+            self.show_open().await?;
         }
         let dir = self.dir;
         let mut waiting = BTreeSet::new();
@@ -185,8 +184,8 @@ impl<'a, W: Write> Follower<'a, W> {
                 return Ok(FollowEnd::Lost);
             }
             self.show(&event, line)?;
-            if let Some(watcher) = self.watcher {
-                watcher(&event);
+            if let (Some(watcher), Some(change)) = (self.watcher, Change::of(&event)) {
+                watcher(change);
             }
             let request = || event.payload.get("request").and_then(Value::as_str).map(str::to_owned);
             match &*event.event_type {
@@ -204,6 +203,26 @@ impl<'a, W: Write> Follower<'a, W> {
                 return Ok(FollowEnd::Ended);
             }
         }
+    }
+
+    /// Shows the requests that were open before the first event that is shown.
+    async fn show_open(&mut self) -> anyhow::Result<()> {
+        if self.printer.json {
+            return Ok(());
+        }
+        // Without a daemon, nobody can answer.
+        let rows = requests::all(self.dir).await.unwrap_or_default();
+        let own = rows.into_iter().filter(|row| requests::is_open(row) && row.agent == self.agent.as_str());
+        for Row { id, tool, .. } in own {
+            match self.watcher {
+                Some(watcher) => watcher(Change::Waits { id: id.as_str().to_owned(), tool }),
+                None => {
+                    let tag = self.printer.style.dim("[waiting]");
+                    writeln!(self.out, "{tag} {}", reported::waiting(id.as_str(), &tool))?;
+                }
+            }
+        }
+        Ok(self.out.flush()?)
     }
 
     /// Reports that the daemon has ended while these requests wait. Programs use their own connection to it.

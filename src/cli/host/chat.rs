@@ -7,13 +7,12 @@ use super::super::requests::{Dialog, Next};
 use super::super::runtime;
 use super::super::screen::{Lines, Screen, Sink};
 use super::super::user_env::UserEnv;
-use super::super::waits::{Requests, is_drawable};
+use super::super::waits::{Change, Requests, is_drawable};
 use super::attach::Follower;
 use anyhow::bail;
 use murmur_core::id::AgentId;
 use murmur_host::protocol::Send;
 use murmur_host::state::State;
-use murmur_rpc::envelope::Event;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::io::{self, IsTerminal, Write};
@@ -70,15 +69,7 @@ async fn chat(
         writeln!(out, "{}chat with {agent}; {keys}", PASTE.0)
     });
     let (tell, news) = unbounded_channel();
-    let watcher = |event: &Event| {
-        let text = |key: &str| event.payload.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let change = match &*event.event_type {
-            "waiting" => Change::Waits { id: text("request"), tool: text("tool") },
-            "waited" => Change::WaitsNoMore(text("request")),
-            _ => return,
-        };
-        let _ended = tell.send(change);
-    };
+    let watcher = |change| _ = tell.send(change);
     let requests = Requests::new(dir, env, sink.clone(), true);
     let (commands, queue) = unbounded_channel();
     let mut tasks = JoinSet::new();
@@ -103,12 +94,6 @@ async fn chat(
     sink.out(|out| write!(out, "{}", PASTE.1));
     sink.written().await;
     ended
-}
-
-/// What happens to requests.
-enum Change {
-    Waits { id: String, tool: String },
-    WaitsNoMore(String),
 }
 
 /// What the user wants, in order.
@@ -168,6 +153,8 @@ impl Talk {
             self.draw();
             tokio::select! {
                 Some(change) = news.recv() => match change {
+                    // One that waited before is also listed.
+                    Change::Waits { id, .. } if self.is_known(&id) => {}
                     Change::Waits { id, tool } => {
                         let requests = self.requests.clone();
                         shown.spawn(async move { requests.show(&id, &tool).await });
@@ -190,6 +177,10 @@ impl Talk {
                 },
             }
         }
+    }
+
+    fn is_known(&self, id: &str) -> bool {
+        self.open.iter().any(|dialog| dialog.row().id.as_str() == id)
     }
 
     /// Whether a request is being asked about. A message that was begun comes first, so that nothing answers by accident.

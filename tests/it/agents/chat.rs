@@ -56,6 +56,30 @@ fn messages_of_several_lines_are_sent_and_requests_answered() {
 }
 
 #[test]
+fn a_request_that_already_waits_is_asked_about() {
+    let env = Env::new();
+    let daemon = env.daemon();
+    start(&env);
+    let (mut first, _) = chat(&env);
+    first.send("push it\r");
+    first.wait_for("[q]uit: ");
+    first.send("\u{4}");
+    assert_eq!(first.ended().code(), Some(0));
+    let program = |words: &[&str]| env.program("setsid", words).set("TERM", "xterm").set("NO_COLOR", "1");
+    let terminal = Terminal::open();
+    let mut second = terminal.start(program, &[MURMUR, "agent", "chat", "fixer"]);
+    second.wait_for("  run: murmur allow 1, or: murmur deny 1 --reason '...'\r\n");
+    second.wait_for("[q]uit: ");
+    second.send("yes\r");
+    second.wait_for("allowed Bash\r\n");
+    second.wait_for("Done.\r\n");
+    second.send("\u{4}");
+    assert_eq!(second.ended().code(), Some(0));
+    env.run(["agent", "stop", "fixer"]);
+    daemon.stop();
+}
+
+#[test]
 fn ctrl_c_ends_the_turn_and_not_the_agent() {
     let env = Env::new();
     let daemon = env.daemon();
