@@ -162,6 +162,8 @@ struct Runner<L> {
     /// failures.json when it was last read.
     failures_read: Option<Stamp>,
     budgets: Budgets,
+    /// Whether nothing has happened for a while.
+    is_quiet: bool,
 }
 
 impl<L: FnMut(&str)> Runner<L> {
@@ -212,6 +214,7 @@ impl<L: FnMut(&str)> Runner<L> {
             limits_read: None,
             failures_read: None,
             budgets: Budgets::default(),
+            is_quiet: false,
             user,
             dir,
         })
@@ -231,6 +234,10 @@ impl<L: FnMut(&str)> Runner<L> {
         while !self.state.is_over() {
             if self.state.is_running() {
                 self.start_due().await?;
+            }
+            // Right before sleeping: what runs afterwards would bring pages back.
+            if std::mem::take(&mut self.is_quiet) {
+                memory::release();
             }
             tokio::select! {
                 path = &mut login, if self.state.is_starting() => self.path_found(path),
@@ -300,7 +307,7 @@ impl<L: FnMut(&str)> Runner<L> {
     fn handle_input(&mut self, input: Input) {
         match input {
             Input::Event(event) => self.handle(event),
-            Input::Quiet => memory::release(),
+            Input::Quiet => self.is_quiet = true,
             Input::ConfigChanged(result) => self.sources.config.schedule_reload(result),
             Input::Write(Task::Flush) => {
                 if let Some(written) = self.write_runs() {
