@@ -60,6 +60,7 @@ mod start;
 mod status;
 mod stop;
 mod style;
+mod terminal_signals;
 mod trust;
 mod trust_args;
 mod usage;

@@ -7,6 +7,7 @@ use super::table::{Row, Table};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use sys::clock;
+use sys::pause::pause;
 
 const HEARTBEATS: Size<usize> = Size { full: 1000, tiny: 5 };
 const WINDOW: Size<Duration> = Size { full: Duration::from_secs(20), tiny: Duration::from_millis(50) };
@@ -19,9 +20,9 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     let daemon = home.daemon()?;
     let mut waiting = Command::new("sleep").arg("infinity").stdin(Stdio::null()).spawn()?;
     let (ours, floor) = (Process::numbered(daemon.pid()), Process::numbered(waiting.id()));
-    wait(SETTLE.get());
+    pause(SETTLE.get());
     let before = [&floor, &ours].map(|process| Ok::<_, anyhow::Error>((process.switches()?, process.cpu()?)));
-    wait(WINDOW.get());
+    pause(WINDOW.get());
     let mut spent = Vec::new();
     for (process, before) in [&floor, &ours].into_iter().zip(before) {
         let (switches, cpu) = before?;
@@ -62,7 +63,7 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
         ..Row::default()
     });
     knows_all(&home)?;
-    wait(WINDOW.get());
+    pause(WINDOW.get());
     let (floor, ours) = (floor.bytes("status", "VmRSS")?, ours.bytes("status", "VmRSS")?);
     table.add(Row {
         what: what("resident 20 s after `murmur status --json`"),
@@ -84,9 +85,4 @@ fn knows_all(home: &Home) -> anyhow::Result<()> {
     let known = status["heartbeats"].as_array().map_or(0, Vec::len);
     anyhow::ensure!(known == HEARTBEATS.get(), "the daemon knows {known} heartbeats");
     Ok(())
-}
-
-#[expect(clippy::disallowed_methods, reason = "doing nothing for a while is what is measured")]
-fn wait(time: Duration) {
-    std::thread::sleep(time);
 }

@@ -10,6 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 use sys::clock;
+use sys::pause::pause;
 
 /// Few heartbeats, and many: the cost of a beat should be the same.
 const HEARTBEATS: [Size<usize>; 3] =
@@ -56,7 +57,7 @@ fn beats(table: &mut Table, heartbeats: usize) -> anyhow::Result<()> {
     let (now, due) = (clock::now(), a_day_before(after(lead)?)?);
     home.register(heartbeats, |number| Some(if number < BEATS.get() { due } else { now }))?;
     let daemon = home.daemon()?;
-    wait(START.get());
+    pause(START.get());
     let process = Process::numbered(daemon.pid());
     let before = process.cpu()?;
     let is_idle = fs::metadata(home.journal()).map_or(0, |journal| journal.len()) == 0;
@@ -77,7 +78,7 @@ fn changes(table: &mut Table) -> anyhow::Result<()> {
     let heartbeats = HEARTBEATS[2].get();
     home.register(heartbeats, |_| Some(clock::now()))?;
     let daemon = home.daemon()?;
-    wait(START.get());
+    pause(START.get());
     let what = |what: &str| format!("daemon, {heartbeats} heartbeats: {what}");
     let by_hand = each(&daemon, |number| {
         time_of(home.murmur().arg("beat").arg(home.workspace(number)))?;
@@ -104,7 +105,7 @@ fn each(daemon: &Daemon, mut change: impl FnMut(usize) -> anyhow::Result<()>) ->
     for number in 0..CHANGES.get() {
         let before = process.cpu()?;
         change(number)?;
-        wait(SETTLE.get());
+        pause(SETTLE.get());
         spent.push((process.cpu()? - before) as f64 / 1e6);
     }
     Ok(median(spent))
@@ -145,12 +146,12 @@ fn crowd_of_hosts(table: &mut Table, hosts: usize) -> anyhow::Result<()> {
     for number in LAST_HOSTS.get()..hosts {
         start_host(&home, &folder, number)?;
     }
-    wait(SETTLE.get());
+    pause(SETTLE.get());
     let before = process.cpu()?;
     for number in 0..LAST_HOSTS.get() {
         start_host(&home, &folder, number)?;
     }
-    wait(SETTLE.get());
+    pause(SETTLE.get());
     let each = (process.cpu()? - before) as f64 / 1e6 / LAST_HOSTS.get() as f64;
     time_of(home.murmur().args(["agent", "stop", "--all", "--force"]))?;
     table.add(Row {
@@ -180,12 +181,4 @@ fn at_most(what: String, ours: f64, most: f64) -> Row {
         met: Some(ours <= most),
         ..Row::default()
     }
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the daemon gets time to react, and nothing else tells when it has"
-)]
-fn wait(time: Duration) {
-    std::thread::sleep(time);
 }

@@ -6,6 +6,7 @@ use super::style::{plain_line, shortened};
 use jiff::Timestamp;
 use murmur_core::permit::pipeline::ASK;
 use murmur_rpc::envelope::Event;
+use murmur_store::pulse::action;
 use serde_json::Value;
 
 /// How many characters of a description or summary to show.
@@ -43,6 +44,14 @@ pub(super) fn value<'a>(payload: &'a Value, key: &str) -> Option<&'a Value> {
         });
         payload.get(snake)
     })
+}
+
+/// A call in one line: the tool, and what it does; `shorten` makes that fit.
+pub(super) fn call(tool: &str, input: &str, shorten: impl FnOnce(&str) -> String) -> String {
+    match plain_line(&action::of(tool, input)) {
+        subject if subject.is_empty() => plain_line(tool),
+        subject => format!("{}({})", plain_line(tool), shorten(&subject)),
+    }
 }
 
 /// The tag and text of an event; `None` if there is nothing to show.

@@ -38,7 +38,7 @@ impl Verbose {
         }
     }
 
-    /// Takes in an event, and prints what is complete. The outcome has the errors of the result.
+    /// Handles an event, and prints what is complete. The outcome has the errors of the result.
     pub(super) fn event(&mut self, out: &mut impl Write, event: &Event<'_>) -> io::Result<()> {
         if !matches!(event, Event::Result(_)) {
             take(&mut self.transcript, event, Some(clock::now()));

@@ -47,7 +47,7 @@ impl Requests {
     /// Prints the request `id` of a call of `tool`, and returns a dialog about it if it can be answered.
     pub(super) async fn show(&self, id: &str, tool: &str) -> Option<Dialog> {
         let Some(row) = find(&self.dir, id).await else {
-            // A request of the past, of which an event told.
+            // It is no longer open: the event is an old one.
             if !self.is_output {
                 self.print(&reported::waiting(id, tool));
             }
@@ -123,7 +123,7 @@ pub(super) enum Change {
         /// The tool that is to run.
         tool: String,
     },
-    /// It was answered or given up.
+    /// It was answered, or nobody waits for its answer any more.
     WaitsNoMore(String),
 }
 
@@ -255,9 +255,9 @@ impl Asking {
         let Some(dialog) = self.open.front_mut() else { return };
         self.requests.sink.typed();
         match dialog.typed(&line) {
-            Next::Ask(told) => {
-                if !told.is_empty() {
-                    self.requests.print(&told);
+            Next::Ask(text) => {
+                if !text.is_empty() {
+                    self.requests.print(&text);
                 }
                 return self.ask();
             }

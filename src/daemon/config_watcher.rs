@@ -138,7 +138,7 @@ impl ConfigWatcher {
         self.cache.load_again(folders.into_iter(), clock::now())
     }
 
-    /// The workspace that has `path` as a HEARTBEAT.md; `None` if it is none, or if several may have it.
+    /// The workspace that has `path` as a HEARTBEAT.md; `None` if no workspace has, or several may.
     fn workspace_of<'a>(&self, path: &'a Path) -> Option<&'a Path> {
         let folder = path.parent().filter(|_| path.file_name().is_some_and(|name| name == FILE))?;
         let around = folder.parent().filter(|around| around.file_name().is_some_and(|name| name == FOLDER));

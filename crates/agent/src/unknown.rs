@@ -24,7 +24,7 @@ pub struct Unknown(BTreeMap<String, u64>);
 pub(crate) struct Fields {
     /// Their names, except those of `objects`.
     pub(crate) names: &'static [&'static str],
-    /// Those that are objects, of which the fields are known, too.
+    /// Those that are objects whose fields are known, too.
     pub(crate) objects: &'static [(&'static str, Fields)],
 }
 

@@ -1,4 +1,4 @@
-//! Returning memory that a process no longer needs to the system.
+//! Returning unneeded memory to the system.
 //!
 //! Measured with the release build on Linux, idle (resident; of it private and dirty; proportional set size, in kB):
 //!

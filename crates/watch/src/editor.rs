@@ -66,7 +66,7 @@ impl Editor {
         }
     }
 
-    /// Takes in a key.
+    /// Handles a key.
     pub fn key(&mut self, key: Key) -> Edited {
         let written = &mut self.written;
         match key {

@@ -19,7 +19,7 @@ use murmur_agent::event::Event;
 use murmur_core::config::edit;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::config::limit::Source;
-use murmur_host::event::Progress as Told;
+use murmur_host::event::Progress as BeatProgress;
 use murmur_rpc::caller::BEAT;
 use murmur_store::journal::entry::Entry;
 use murmur_store::journal::unfinished::{self, Kept, Unwritten};
@@ -61,13 +61,13 @@ pub(super) async fn perform(
     let shown = Shown::new(&job, dir, args, style);
     let sink = shown.screen.borrow().sink();
     let has_line = shown.progress.is_some();
-    let mut told = DaemonEnds::new(dir.clone(), has_line.then(|| sink.clone()));
+    let mut daemon_ends = DaemonEnds::new(dir.clone(), has_line.then(|| sink.clone()));
     let waits = (has_line || shown.verbose.is_some())
         .then(|| Waits::begin(Requests::new(dir, env, sink.clone(), false)));
     let report = {
         let beat = beat::run(&job, dir, captures::root().ok(), stop, |progress| match progress {
-            Told::Agent(event) => shown.event(&job, event),
-            Told::Waiting(wait) => {
+            BeatProgress::Agent(event) => shown.event(&job, event),
+            BeatProgress::Waiting(wait) => {
                 let tool = wait.call.as_ref().map(|call| &*call.tool).unwrap_or_default();
                 match &waits {
                     Some(waits) => {
@@ -75,11 +75,11 @@ pub(super) async fn perform(
                     }
                     None => shown.warn(&reported::waiting(&wait.request, tool)),
                 }
-                told.waits(&wait.request);
+                daemon_ends.waits(&wait.request);
             }
-            Told::Waited(request) => {
+            BeatProgress::Waited(request) => {
                 waits.iter().for_each(|waits| waits.change(Change::WaitsNoMore((*request).to_owned())));
-                told.waits_no_more(request);
+                daemon_ends.waits_no_more(request);
             }
         });
         tokio::select! {
@@ -87,7 +87,7 @@ pub(super) async fn perform(
             never = shown.release() => match never {},
         }
     };
-    drop((told, waits, sink));
+    drop((daemon_ends, waits, sink));
     let is_lost = warn_of(dir, &report)?;
     let (mut screen, verbose) = shown.end();
     screen.show_always(|out| {
@@ -211,7 +211,7 @@ fn more_turns(heartbeat: &Heartbeat, turns: u32) -> String {
     plain_line(&format!("it reached its limit of {turns} turns; to allow more, {how}"))
 }
 
-/// Warns of what went wrong beside the beat. Returns whether its line is lost.
+/// Warns about problems that are not the beat's own. Returns whether its line is lost.
 fn warn_of(dir: &DataDir, report: &Report) -> anyhow::Result<bool> {
     // stderr may be a file on the same full disk.
     if let Some(error) = &report.unreachable {
@@ -240,13 +240,13 @@ async fn remember(dir: &DataDir, job: &Job, at: jiff::Timestamp) {
     }
     let (config, lock) = (dir.config(), dir.config_lock());
     let (workspace, name) = (job.workspace.clone(), job.name.clone());
-    let (tell, told) = oneshot::channel();
+    let (tell, answered) = oneshot::channel();
     std::thread::spawn(move || {
         let run = edit::LastRun { workspace: &workspace, name: name.as_deref(), at };
         let _gone =
             tell.send(edit::apply(&config, &lock, |source| edit::set_last_run(source, &[run], clock::now())));
     });
-    if let Ok(Err(error)) = told.await {
+    if let Ok(Err(error)) = answered.await {
         let _closed = writeln!(io::stderr(), "warning: cannot write lastRun: {}", error.line());
     }
 }

@@ -1,13 +1,12 @@
 //! The progress line of a beat on a terminal: how long it has run, its turn, its tokens, and what its agent is doing.
 
 use super::super::fitted::cut;
+use super::super::reported;
 use super::super::screen::{Bottom, Lines};
-use super::super::style::plain_line;
 use derun::cli::span::span;
 use jiff::Timestamp;
 use murmur_agent::event::{Event, Tokens};
 use murmur_agent::turn_count::TurnCount;
-use murmur_store::pulse::action;
 use sys::clock;
 
 /// How many calls without a result to remember.
@@ -40,15 +39,14 @@ impl Progress {
         }
     }
 
-    /// Takes in an event. Returns whether the line may have changed.
+    /// Handles an event. Returns whether the line may have changed.
     pub(super) fn see(&mut self, event: &Event<'_>) -> bool {
         self.turns.see(event);
         match event {
             Event::Session { .. } => "waiting for the model".clone_into(&mut self.state),
             Event::Text { parent, .. } if parent.is_empty() => "writing".clone_into(&mut self.state),
             Event::ToolUse { id, name, input, .. } => {
-                let (name, subject) = (plain_line(name), plain_line(&action::of(name, input.0.get())));
-                let call = if subject.is_empty() { name } else { format!("{name}({subject})") };
+                let call = reported::call(name, input.0.get(), str::to_owned);
                 self.calls.retain(|(known, _)| *known != **id);
                 if self.calls.len() < CALLS {
                     self.calls.push((id.clone().into_owned(), call));

@@ -203,13 +203,13 @@ impl Talk {
         edited
     }
 
-    /// Takes in a line about the first request.
+    /// Handles a line about the first request.
     fn answer(&mut self, line: &str) {
         let Some(dialog) = self.open.front_mut() else { return };
         match dialog.typed(line) {
-            Next::Ask(told) => {
-                if !told.is_empty() {
-                    self.requests.print(&told);
+            Next::Ask(text) => {
+                if !text.is_empty() {
+                    self.requests.print(&text);
                 }
                 return;
             }

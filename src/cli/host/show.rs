@@ -5,7 +5,6 @@ use super::super::reported;
 use super::super::style::{Style, plain_line, plain_text, shortened};
 use murmur_core::usage_limit::spoken;
 use murmur_rpc::envelope::Event;
-use murmur_store::pulse::action;
 use serde_json::Value;
 use std::io::{self, Write};
 
@@ -43,10 +42,7 @@ pub(super) fn event(
         "chat" => writeln!(out, "{indent}{}", plain_text(text("text"))),
         "tool_use" => {
             let input = payload.get("input").map(Value::to_string).unwrap_or_default();
-            let call = match action::of(text("name"), &input) {
-                subject if subject.is_empty() => plain_line(text("name")),
-                subject => format!("{}({})", plain_line(text("name")), short(&subject)),
-            };
+            let call = reported::call(text("name"), &input, short);
             if pieces.is_new(text("id"), &call) { tagged("tool", call) } else { Ok(()) }
         }
         "tool_result" => {

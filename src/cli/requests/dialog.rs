@@ -1,4 +1,4 @@
-//! Asks a person about one request, line by line. Pure: it is told what was typed, and says what to do.
+//! Asks a person about one request, line by line. Pure: takes what was typed, and returns what to do.
 
 use super::super::inbox::rule::Rules;
 use super::respond::Answer;
@@ -10,7 +10,7 @@ use sys::error::Hinted;
 /// What follows what was typed.
 #[derive(Debug, PartialEq)]
 pub(in crate::cli) enum Next {
-    /// Ask again, after telling this, which may be empty.
+    /// Show this text, which may be empty, and ask again.
     Ask(String),
     /// Send this to the daemon.
     Respond(Value),
@@ -78,18 +78,18 @@ impl Dialog {
         }
     }
 
-    /// Takes in a line.
+    /// Handles a line.
     pub(in crate::cli) fn typed(&mut self, line: &str) -> Next {
         let line = line.trim();
         match std::mem::replace(&mut self.step, Step::Decide) {
             Step::Decide => self.decide(line),
             Step::Rule(answer) => match line.to_lowercase().as_str() {
                 "y" | "yes" if answer == Answer::Deny => self.ask(Step::Reason { always: true }, ""),
-                "y" | "yes" => Next::Respond(self.verdict(answer, true, "")),
+                "y" | "yes" => Next::Respond(self.decision(answer, true, "")),
                 "n" | "no" => self.ask(Step::Decide, "no rule was added"),
                 _ => self.ask(Step::Rule(answer), "type y or n"),
             },
-            Step::Reason { always } => Next::Respond(self.verdict(Answer::Deny, always, line)),
+            Step::Reason { always } => Next::Respond(self.decision(Answer::Deny, always, line)),
             Step::Question(asked, answers) => self.answer(line, asked, answers),
         }
     }
@@ -100,7 +100,7 @@ impl Dialog {
             "y" | "a" if is_doubted => {
                 self.ask(Step::Decide, "the guard doubts this call; to allow it, type yes or always in full")
             }
-            "y" | "yes" => Next::Respond(self.verdict(Answer::Allow, false, "")),
+            "y" | "yes" => Next::Respond(self.decision(Answer::Allow, false, "")),
             "n" | "no" => self.ask(Step::Reason { always: false }, ""),
             "a" | "always" => self.show_rule(Answer::Allow),
             "v" | "never" => self.show_rule(Answer::Deny),
@@ -126,8 +126,8 @@ impl Dialog {
         let answer = question.typed(line);
         // Report mistakes here, so that only this answer has to be given again.
         if let Err(error) = asked.check(index, &answer) {
-            let told = error.line();
-            return self.ask(Step::Question(asked, answers), &told);
+            let text = error.line();
+            return self.ask(Step::Question(asked, answers), &text);
         }
         answers.insert(format!("q{}", index + 1), answer);
         if answers.len() < asked.questions().len() {
@@ -136,12 +136,12 @@ impl Dialog {
         Next::Respond(json!({ "id": self.row.id.as_str(), "answers": answers }))
     }
 
-    fn ask(&mut self, step: Step, told: &str) -> Next {
+    fn ask(&mut self, step: Step, text: &str) -> Next {
         self.step = step;
-        Next::Ask(told.to_owned())
+        Next::Ask(text.to_owned())
     }
 
-    fn verdict(&self, answer: Answer, always: bool, reason: &str) -> Value {
+    fn decision(&self, answer: Answer, always: bool, reason: &str) -> Value {
         let mut response = json!({ "id": self.row.id.as_str(), "verdict": answer.word(), "always": always });
         if !reason.is_empty() {
             response["reason"] = reason.into();
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(dialog(None).typed(""), Next::Skip);
         assert_eq!(dialog(None).typed("q"), Next::Quit);
         assert!(
-            matches!(dialog(None).typed("x"), Next::Ask(told) if told.contains("not one of the choices"))
+            matches!(dialog(None).typed("x"), Next::Ask(text) if text.contains("not one of the choices"))
         );
     }
 
@@ -203,7 +203,7 @@ mod tests {
     fn a_key_does_not_allow_what_the_guard_doubts() {
         let mut doubted = dialog(Some("it is a script"));
         for key in ["y", "a"] {
-            assert!(matches!(doubted.typed(key), Next::Ask(told) if told.contains("in full")), "{key}");
+            assert!(matches!(doubted.typed(key), Next::Ask(text) if text.contains("in full")), "{key}");
         }
         assert!(matches!(doubted.typed("yes"), Next::Respond(response) if response["verdict"] == "allow"));
     }
@@ -211,8 +211,8 @@ mod tests {
     #[test]
     fn a_rule_is_shown_before_it_is_added() {
         let mut always = dialog(None);
-        let Next::Ask(told) = always.typed("a") else { panic!() };
-        assert!(told.contains("pattern = \"git push\"") && told.contains("permissions.toml"), "{told}");
+        let Next::Ask(text) = always.typed("a") else { panic!() };
+        assert!(text.contains("pattern = \"git push\"") && text.contains("permissions.toml"), "{text}");
         assert_eq!(always.prompt(), "add it? [y]es, [n]o: ");
         assert_eq!(always.typed("n"), Next::Ask("no rule was added".to_owned()));
         always.typed("always");

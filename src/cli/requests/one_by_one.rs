@@ -79,8 +79,8 @@ fn converse(dir: &DataDir, mut dialog: Dialog) -> anyhow::Result<Reply> {
     loop {
         let Some(typed) = prompt(&dialog.prompt())? else { return Ok(Reply::Quit) };
         match dialog.typed(&typed) {
-            Next::Ask(told) if told.is_empty() => {}
-            Next::Ask(told) => writeln!(Shown(stdout()), "{told}")?,
+            Next::Ask(text) if text.is_empty() => {}
+            Next::Ask(text) => writeln!(Shown(stdout()), "{text}")?,
             Next::Respond(response) => {
                 give(dir, response)?;
                 return Ok(Reply::Answered);

@@ -2,28 +2,22 @@
 //! ends, is stopped, runs an editor, or panics.
 
 use super::super::agents::screen::{LEAVE, Screen};
+use super::super::raw_input::{ESCAPE, PASTE};
 use super::super::style::Style;
+use super::super::terminal_signals::{TerminalSignal, TerminalSignals};
 use derun::cli::stdout::stdout;
 use jiff::Timestamp;
 use std::convert::Infallible;
 use std::io::{self, Write};
 use std::process::{Command, ExitStatus};
-use std::time::Duration;
 use sys::signals;
 use sys::terminal::{self, Input, OuterTerminal};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::sleep;
 use watch::keys::{Key, Keys};
 use watch::{Ansi, Depth, Model, Terminal, draw};
 
-/// Marks pasted text, which is not keys.
-const PASTE: (&str, &str) = ("\x1b[?2004h", "\x1b[?2004l");
-
 /// Reports clicks and the wheel.
 const MOUSE: (&str, &str) = ("\x1b[?1000h\x1b[?1006h", "\x1b[?1006l\x1b[?1000l");
-
-/// How long an Esc may be the beginning of another key.
-const ESCAPE: Duration = Duration::from_millis(30);
 
 /// Why [`Session::wakeup`] returned.
 pub(super) enum Wakeup {
@@ -49,31 +43,22 @@ pub(super) struct Session {
     input: Input,
     keys: Keys,
     has_mouse: bool,
-    resized: Signal,
-    continued: Signal,
-    suspend: Signal,
-    ends: [(Signal, i32); 3],
+    signals: TerminalSignals,
 }
 
 impl Session {
     /// Takes the terminal over.
     pub(super) fn begin(has_mouse: bool) -> io::Result<Self> {
-        let kind = |kind: SignalKind| Ok::<_, io::Error>((signal(kind)?, kind.as_raw_value()));
-        let ends =
-            [kind(SignalKind::interrupt())?, kind(SignalKind::terminate())?, kind(SignalKind::hangup())?];
-        let other = |kind: rustix::process::Signal| signal(SignalKind::from_raw(kind.as_raw()));
+        let signals = TerminalSignals::begin()?;
         let outer = OuterTerminal::look()?;
         restore_on_panic(outer.clone());
         let (columns, rows) = size();
         let terminal = plain(Terminal::new(Ansi::new(columns, rows, depth())));
         let input = Input::of_stdin()?;
-        let (resized, continued) =
-            (signal(SignalKind::window_change())?, other(rustix::process::Signal::CONT)?);
-        let suspend = other(rustix::process::Signal::TSTP)?;
         outer.make_raw()?;
         let screen = enter(has_mouse);
         let keys = Keys::default();
-        Ok(Self { outer, screen, terminal, input, keys, has_mouse, resized, continued, suspend, ends })
+        Ok(Self { outer, screen, terminal, input, keys, has_mouse, signals })
     }
 
     /// Whether a frame would be written at once.
@@ -102,23 +87,20 @@ impl Session {
 
     /// Waits for the next thing to do. Cancel safe.
     pub(super) async fn wakeup(&mut self) -> io::Result<Wakeup> {
-        let [interrupt, terminate, hang_up] = &mut self.ends;
         let is_partial = self.keys.is_waiting();
         Ok(tokio::select! {
             biased;
-            _ = interrupt.0.recv() => Wakeup::End(interrupt.1),
-            _ = terminate.0.recv() => Wakeup::End(terminate.1),
-            _ = hang_up.0.recv() => Wakeup::End(hang_up.1),
-            _ = self.suspend.recv() => Wakeup::Suspend,
-            _ = self.continued.recv() => {
-                self.outer.make_raw()?;
-                self.redraw()?;
-                Wakeup::Redraw
-            }
-            _ = self.resized.recv() => {
-                self.redraw()?;
-                Wakeup::Redraw
-            }
+            signal = self.signals.next() => match signal {
+                TerminalSignal::End(signal) => Wakeup::End(signal),
+                TerminalSignal::Suspend => Wakeup::Suspend,
+                TerminalSignal::Resized | TerminalSignal::Continued => {
+                    if signal == TerminalSignal::Continued {
+                        self.outer.make_raw()?;
+                    }
+                    self.redraw()?;
+                    Wakeup::Redraw
+                }
+            },
             written = self.screen.written() => if written { Wakeup::Written } else { Wakeup::Gone },
             typed = self.input.read() => match typed? {
                 bytes if bytes.is_empty() => Wakeup::Gone,
@@ -154,19 +136,9 @@ impl Session {
         self.leave().await;
         let ended = tokio::process::Command::from(command).status().await;
         // Ctrl-C was for the command.
-        let [interrupt, ..] = &mut self.ends;
-        while let Some(true) = received(&mut interrupt.0).await {}
+        self.signals.forget_interrupts().await;
         self.enter()?;
         Ok(ended)
-    }
-}
-
-/// Whether a signal is pending.
-async fn received(signal: &mut Signal) -> Option<bool> {
-    tokio::select! {
-        biased;
-        received = signal.recv() => Some(received.is_some()),
-        () = std::future::ready(()) => None,
     }
 }
 

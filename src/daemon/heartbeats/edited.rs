@@ -1,6 +1,6 @@
 //! Takes over single heartbeats whose HEARTBEAT.md changed, without looking at the others.
 
-use super::held::held;
+use super::held::limited;
 use super::{Entry, Heartbeats};
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
@@ -36,10 +36,7 @@ impl Heartbeats {
 
     /// Decides again whether usage limits and failures hold the heartbeat at `place`.
     fn limit(&mut self, place: usize, now: Timestamp) {
-        let entry = &self.entries[place];
-        let limit = self.limits.accounts.get(&entry.account).and_then(|usage| held(usage, entry, now));
-        let budget = self.over_budget.get(&entry.heartbeat.id).cloned();
-        let limited = limit.into_iter().chain(budget).max_by_key(|held| held.until);
+        let limited = limited(&self.entries[place], &self.limits, &self.over_budget, now);
         self.change(place, |entry| {
             entry.limited = limited;
             entry.set_streak(entry.streak.clone());

@@ -120,9 +120,7 @@ impl Heartbeats {
     /// Decides again which heartbeats are held.
     pub(super) fn apply_limits(&mut self, now: Timestamp) {
         for entry in &mut self.entries {
-            let limit = self.limits.accounts.get(&entry.account).and_then(|usage| held(usage, entry, now));
-            let budget = self.over_budget.get(&entry.heartbeat.id).cloned();
-            entry.limited = limit.into_iter().chain(budget).max_by_key(|held| held.until);
+            entry.limited = limited(entry, &self.limits, &self.over_budget, now);
             entry.stopped = self.limits.stopped.get(entry.heartbeat.id.as_str()).cloned();
         }
         self.apply_streaks();
@@ -135,7 +133,19 @@ impl Heartbeats {
     }
 }
 
-pub(super) fn held(usage: &Usage, entry: &Entry, now: Timestamp) -> Option<Held> {
+/// Why usage limits or a budget hold a heartbeat, and until when.
+pub(super) fn limited(
+    entry: &Entry,
+    limits: &Limits,
+    over_budget: &HashMap<HeartbeatId, Held>,
+    now: Timestamp,
+) -> Option<Held> {
+    let limit = limits.accounts.get(&entry.account).and_then(|usage| held(usage, entry, now));
+    let budget = over_budget.get(&entry.heartbeat.id).cloned();
+    limit.into_iter().chain(budget).max_by_key(|held| held.until)
+}
+
+fn held(usage: &Usage, entry: &Entry, now: Timestamp) -> Option<Held> {
     if let Some(hold) = usage.held(now) {
         let why = format!("the {} limit of {} is reached", spoken(&hold.window), entry.account);
         return Some(Held { until: hold.until, why });

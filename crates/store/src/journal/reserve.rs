@@ -157,7 +157,7 @@ fn read(file: &File) -> io::Result<Vec<u8>> {
 }
 
 fn entries(text: &[u8]) -> impl Iterator<Item = Entry> {
-    // Usually there is none, only white space.
+    // Usually, there is only whitespace.
     let text = memchr::memchr(b'{', text).map_or(&[][..], |start| &text[start..]);
     text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
 }

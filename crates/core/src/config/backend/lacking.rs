@@ -81,11 +81,11 @@ mod tests {
         let keys = [("mcp", false, Capability::McpServers), ("maxTurns", true, Capability::MaxTurns)];
         let file = Path::new("/a/HEARTBEAT.md");
         assert!(check(&Backend::Claude, &keys, None, file).is_ok());
-        let said =
+        let line =
             |places: Option<&BothPlaces>| check(&Backend::Codex, &keys, places, file).unwrap_err().line();
         let rest =
             "maxTurns needs a turn limit, which codex doesn't have; remove maxTurns, or choose another agent";
-        assert_eq!(said(None), format!("/a/HEARTBEAT.md: {rest}"));
+        assert_eq!(line(None), format!("/a/HEARTBEAT.md: {rest}"));
         let at = |line, column| {
             let mut places = KeyPlaces::default();
             places.add("maxTurns", Position { line, column });
@@ -95,8 +95,8 @@ mod tests {
         };
         let mut places =
             BothPlaces { front: at(2, 11), config: at(3, 4), config_file: Path::new("/config.json").into() };
-        assert_eq!(said(Some(&places)), format!("/a/HEARTBEAT.md:2:11: {rest}"));
+        assert_eq!(line(Some(&places)), format!("/a/HEARTBEAT.md:2:11: {rest}"));
         places.front = KeyPlaces::default();
-        assert_eq!(said(Some(&places)), format!("/config.json:3:4: {rest}"));
+        assert_eq!(line(Some(&places)), format!("/config.json:3:4: {rest}"));
     }
 }
