@@ -37,7 +37,7 @@ demo:
 picture:
     MURMUR_PICTURE=write cargo test --locked --test it -- picture::
 
-# run benchmarks, by default all: just bench [--json] [NAME...]; just bench compare BEFORE AFTER compares two reports
+# run benchmarks, by default all: just bench [--json] [NAME...]; just bench compare [BEFORE] AFTER; just bench page REPORT...
 bench *NAMES:
     cargo bench --locked --bench figures -- {{NAMES}}
 

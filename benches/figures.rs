@@ -1,9 +1,11 @@
 //! `just bench [parse] [beat] [idle] [scan] [crowd] [scale] [log] [capture] [host] [hook] [guard] [gate] [usage] [sweep]`: the
 //! figures in docs/design/performance.md, each with its baseline from the same run.
 //!
-//! With `--json`, prints a report; `just bench compare BEFORE AFTER` compares two.
+//! With `--json`, prints a report. `just bench compare [BEFORE] AFTER` compares two; without BEFORE, with the one on the
+//! page. `just bench page REPORT...` puts their sections on the page.
 //!
-//! Every time is a median of runs that alternate with runs of the baseline; on a busy machine, read the ratios.
+//! Every figure is a median of at least five rounds that alternate with rounds of the baseline; on a busy machine, read
+//! the ratios.
 //! Measured on Linux, with Linux-only interfaces: inotify, /proc, clocks of other processes.
 
 #[cfg(target_os = "linux")]
@@ -90,27 +92,33 @@ fn main() -> anyhow::Result<()> {
         return host::child();
     }
     let mut out = io::stdout().lock();
-    if let Some(files) = args.strip_prefix(&["compare".to_owned()]) {
-        let [before, after] = files else { anyhow::bail!("usage: just bench compare BEFORE AFTER") };
-        return report::compare(&mut out, before, after);
-    }
     // Cargo adds its own flags.
-    let names: Vec<&str> = args.iter().map(String::as_str).filter(|arg| !arg.starts_with('-')).collect();
+    let (flags, names): (Vec<&str>, Vec<&str>) =
+        args.iter().map(String::as_str).partition(|arg| arg.starts_with('-'));
+    match names[..] {
+        ["compare", after] => return report::compare(&mut out, None, after),
+        ["compare", before, after] => return report::compare(&mut out, Some(before), after),
+        ["compare", ..] => anyhow::bail!("usage: just bench compare [BEFORE] AFTER"),
+        ["page", ref files @ ..] => return report::write_page(files),
+        _ => {}
+    }
     if let Some(unknown) = names.iter().find(|name| SECTIONS.iter().all(|(known, _)| known != *name)) {
         anyhow::bail!(
             "no figures called {unknown}; there are: {}",
             SECTIONS.map(|(name, _)| name).join(", ")
         );
     }
-    let has = |flag: &str| args.iter().any(|arg| arg == flag);
-    let (is_tiny, is_json) = (has(TINY), has(JSON));
+    let (is_tiny, is_json) = (flags.contains(&TINY), flags.contains(&JSON));
     let machine = Machine::look();
     if is_tiny {
+        if !is_json {
+            report::check_page()?;
+        }
         measure::be_tiny();
     } else if !is_json {
-        table::print_head(&mut out, &machine)?;
+        table::print_head(&mut out, &machine.line())?;
     }
-    let (mut failed, mut rows) = (Vec::new(), Vec::new());
+    let (mut failed, mut sections) = (Vec::new(), Vec::new());
     for (name, section) in SECTIONS {
         if !names.is_empty() && !names.contains(&name) {
             continue;
@@ -119,12 +127,16 @@ fn main() -> anyhow::Result<()> {
         let mut table = table::Table::default();
         let measured = section(&mut table);
         // A failing section keeps its first rows and the other sections.
-        if is_tiny {
+        if is_tiny && !is_json {
             writeln!(out, "{name}: {} rows", table.len())?;
         } else if !is_json {
             table.print(&mut out, machine.is_busy())?;
         }
-        rows.extend(table.into_rows());
+        sections.push(report::Section {
+            name: name.to_owned(),
+            machine: machine.clone(),
+            rows: table.into_rows(),
+        });
         out.flush()?;
         if let Err(error) = measured {
             writeln!(io::stderr(), "error: cannot measure {name}: {error:#}")?;
@@ -132,8 +144,7 @@ fn main() -> anyhow::Result<()> {
         }
     }
     if is_json {
-        let report = Report { schema: "bench/1", machine: &machine, rows: &rows };
-        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        Report::new(sections).write(&mut out)?;
     }
     anyhow::ensure!(failed.is_empty(), "not measured: {}", failed.join(", "));
     Ok(())

@@ -2,8 +2,8 @@
 
 use super::home::{Home, a_day_before, after, fixture};
 use super::journal_watch;
-use super::measure::{Size, interleave, median, milliseconds, ms, time_of};
-use super::table::{Row, Table};
+use super::measure::{Size, Spread, interleave, milliseconds, time_of};
+use super::table::{Row, Table, Target};
 use crate::built::built;
 use jiff::Timestamp;
 use murmur_agent::invocation::{BeatOptions, beat_args};
@@ -32,7 +32,7 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
 }
 
 /// `murmur beat`, over its agent alone and over a login shell that starts it. Returns the latter.
-fn by_hand(table: &mut Table, name: &str, agent: &str) -> anyhow::Result<f64> {
+fn by_hand(table: &mut Table, name: &str, agent: &str) -> anyhow::Result<Spread> {
     let home = Home::new(agent)?;
     home.register(1, |_| None)?;
     let workspace = home.workspace(0);
@@ -58,21 +58,14 @@ fn by_hand(table: &mut Table, name: &str, agent: &str) -> anyhow::Result<f64> {
             },
         ],
     )?;
-    table.add(Row {
-        what: format!("beat: the agent alone ({name}), and through a login shell"),
-        floor: ms(alone),
-        ours: ms(shell),
-        ratio: Some(shell / alone),
-        ..Row::default()
-    });
-    table.add(Row {
-        what: format!("`murmur beat` ({name}), over the login shell"),
-        floor: ms(shell),
-        ours: ms(ours),
-        ratio: Some(ours / shell),
-        wanted: "<= x1.5".to_owned(),
-        met: Some(ours / shell <= 1.5),
-    });
+    table.add(
+        Row::time(format!("a login shell that starts the agent ({name}), over the agent"), shell).over(alone),
+    );
+    table.add(
+        Row::time(format!("`murmur beat` ({name}), over the login shell"), ours)
+            .over(shell)
+            .target(Target::Times(1.5)),
+    );
     Ok(shell)
 }
 
@@ -91,7 +84,7 @@ fn talk(mut command: Command, workspace: &Path, prompt: &str) -> anyhow::Result<
     })
 }
 
-fn by_daemon(table: &mut Table, agent: &str, shell: f64) -> anyhow::Result<()> {
+fn by_daemon(table: &mut Table, agent: &str, shell: Spread) -> anyhow::Result<()> {
     let home = Home::new(agent)?;
     let first = after(START)?;
     let due = |number: usize| {
@@ -110,19 +103,14 @@ fn by_daemon(table: &mut Table, agent: &str, shell: f64) -> anyhow::Result<()> {
         late.push(began.duration_since(due).as_millis_f64());
         written.push(seen.duration_since(due).as_millis_f64());
     }
-    table.add(Row {
-        what: "the daemon's beat: from due to begun".to_owned(),
-        ours: ms(median(late)),
-        ..Row::default()
-    });
-    let written = median(written);
-    table.add(Row {
-        what: "the daemon's beat: from due to the journal line seen, over the login shell".to_owned(),
-        floor: ms(shell),
-        ours: ms(written),
-        ratio: Some(written / shell),
-        wanted: "<= x1.5".to_owned(),
-        met: Some(written / shell <= 1.5),
-    });
+    table.add(Row::time("the daemon's beat: from due to started", Spread::of(late)));
+    table.add(
+        Row::time(
+            "the daemon's beat: from due to the journal line, over the login shell",
+            Spread::of(written),
+        )
+        .over(shell)
+        .target(Target::Times(1.5)),
+    );
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! What a gate adds to a beat, over the gate's own program; and a beat that a gate skips.
 
 use super::home::{Home, fixture};
-use super::measure::{interleave, ms, time_of};
-use super::table::{Row, Table};
+use super::measure::{interleave, time_of};
+use super::table::{Row, Table, Target};
 use serde_json::{Value, json};
 
 const ROUNDS: usize = 60;
@@ -34,16 +34,13 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
         ],
     )?;
     for (what, with) in [("runs `true`", silent), ("prints a line, which is captured", printing)] {
-        let added = with - without;
-        table.add(Row {
-            what: format!("a gate that {what}: what it adds to a beat"),
-            floor: ms(program),
-            ours: ms(added),
-            wanted: format!("<= {WANTED} ms more"),
-            met: Some(added - program <= WANTED),
-            ..Row::default()
-        });
+        let added = with.map(|with| with - without.median);
+        table.add(
+            Row::time(format!("a gate that {what}: time it adds to a beat, over `true`"), added)
+                .over(program)
+                .target(Target::Beyond(WANTED)),
+        );
     }
-    table.add(Row { what: "a beat that a gate skips".to_owned(), ours: ms(skipped), ..Row::default() });
+    table.add(Row::time("a beat that a gate skips", skipped));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The guard: a command of its corpora, and a megabyte of the worst input, over reading as many bytes.
 
-use super::measure::{Size, interleave, milliseconds, ms};
-use super::table::{Row, Table};
+use super::measure::{FEW, Size, Spread, interleave, milliseconds};
+use super::table::{Row, Table, Target};
 use anyhow::Context;
 use shell_guard::call::Place;
 use shell_guard::guard::{Finding, inspect};
@@ -22,30 +22,18 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
             &mut || milliseconds(|| Ok(commands.iter().filter(|command| is_clear(command, &place)).count())),
         ],
     )?;
-    let each = |time: f64| time * 1000.0 / commands.len() as f64;
-    table.add(Row {
-        what: format!("guard, one of {} commands of {} bytes", commands.len(), bytes / commands.len()),
-        floor: format!("{:.2} µs", each(floor)),
-        ours: format!("{:.1} µs", each(ours)),
-        ratio: Some(ours / floor),
-        wanted: "<= 20 µs".to_owned(),
-        met: Some(each(ours) <= 20.0),
-    });
+    let each = |times: Spread| times.map(|time| time / commands.len() as f64);
+    let figure = format!("guard: one of {} commands of {} bytes", commands.len(), bytes / commands.len());
+    table.add(Row::time(figure, each(ours)).over(each(floor)).target(Target::AtMost(0.020)));
     for (what, line) in worst() {
         let [floor, ours] = interleave(
-            3,
+            FEW,
             [&mut || milliseconds(|| Ok(spaces(&line))), &mut || {
                 milliseconds(|| Ok(is_clear(&line, &place)))
             }],
         )?;
-        table.add(Row {
-            what: format!("guard, 1 MB of {what}"),
-            floor: ms(floor),
-            ours: ms(ours),
-            ratio: Some(ours / floor),
-            wanted: "< 50 ms".to_owned(),
-            met: Some(ours < 50.0),
-        });
+        let most = if matches!(what, "globs" | "braces") { 30.0 } else { 50.0 };
+        table.add(Row::time(format!("guard: 1 MB of {what}"), ours).over(floor).target(Target::AtMost(most)));
     }
     Ok(())
 }

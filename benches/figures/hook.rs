@@ -4,8 +4,8 @@
 //! jq are installed, also spec 2's own script, which writes a pulse as well (`peers/heartbeat-hook`, verbatim), and a hook
 //! that does far less than decide.
 
-use super::measure::{Size, interleave, mib, milliseconds, ms};
-use super::table::{Row, Table};
+use super::measure::{Size, interleave, milliseconds, repeat};
+use super::table::{Row, Table, Target, Unit};
 use anyhow::{Context, bail, ensure};
 use serde_json::json;
 use std::io::{Read, Write};
@@ -88,43 +88,28 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
             &mut || time(script(), &made),
         ],
     )?;
-    let row = |what: &str, ours: f64, most: f64| Row {
-        what: what.to_owned(),
-        floor: ms(idle),
-        ours: ms(ours),
-        ratio: Some(ours / idle),
-        wanted: format!("<= x{most}"),
-        met: Some(ours / idle <= most),
+    let row = |what: &str, ours, most| {
+        Row::time(format!("hook: {what}"), ours).over(idle).target(Target::Times(most))
     };
-    table.add(row("hook: a pulse, over a static program that does nothing", post, 1.75));
-    table.add(row("hook: decide a command (guard, rules and record)", pre, 2.0));
+    table.add(row("a pulse, over a static program that does nothing", post, 1.75));
+    table.add(row("decide a command (guard, rules and record), over the same", pre, 2.0));
     if has_peer {
-        for (what, took) in [
-            ("hook: spec 2's own script of bash and jq, which writes a pulse", spec),
-            ("hook: bash and jq, which only read the call", shell),
-        ] {
-            table.add(Row {
-                what: what.to_owned(),
-                floor: ms(idle),
-                ours: ms(took),
-                ratio: Some(took / idle),
-                ..Row::default()
-            });
-        }
+        table.add(Row::time("spec 2's hook of bash and jq, which writes a pulse", spec).over(idle));
+        table.add(Row::time("bash and jq, which only read the call", shell).over(idle));
     }
-    let floor = memory(&measure, &nothing(), &call)?;
-    for (what, ours) in [
-        ("hook: peak memory of a pulse", memory(&measure, &pulse(), &made)?),
-        ("hook: peak memory of a decision", memory(&measure, &deciding(), &call)?),
-    ] {
-        table.add(Row {
-            what: what.to_owned(),
-            floor: mib(floor),
-            ours: mib(ours),
-            wanted: "<= 2.5 MiB".to_owned(),
-            met: Some(ours <= 5 << 19),
-            ..Row::default()
-        });
+    let memory = repeat([()], |()| {
+        Ok(vec![
+            memory(&measure, &nothing(), &call)? as f64,
+            memory(&measure, &pulse(), &made)? as f64,
+            memory(&measure, &deciding(), &call)? as f64,
+        ])
+    })?;
+    for (what, number) in [("a pulse", 1), ("a decision", 2)] {
+        table.add(
+            Row::new(format!("hook: peak memory of {what}"), Unit::Bytes, memory[0][number])
+                .over(memory[0][0])
+                .target(Target::AtMost(f64::from(5 << 19))),
+        );
     }
     Ok(())
 }

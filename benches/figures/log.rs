@@ -2,8 +2,8 @@
 
 use super::home::Home;
 use super::journal;
-use super::measure::{interleave, ms, time_of};
-use super::table::{Row, Table};
+use super::measure::{interleave, time_of};
+use super::table::{Row, Table, Target};
 use std::fs;
 
 const ROUNDS: usize = 21;
@@ -43,14 +43,11 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
         (" --outcome error, 1 line in 10,000", errors),
         (" --workspace W, none: every line is read", nothing),
     ] {
-        table.add(Row {
-            what: format!("`murmur log{args}` of 1,000,000 lines, over `tail -n 20`"),
-            floor: ms(floor),
-            ours: ms(ours),
-            ratio: Some(ours / floor),
-            wanted: "< 50 ms".to_owned(),
-            met: Some(ours < 50.0),
-        });
+        table.add(
+            Row::time(format!("`murmur log{args}` of 1,000,000 lines, over `tail -n 20`"), ours)
+                .over(floor)
+                .target(Target::AtMost(50.0)),
+        );
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The machine that is measured, and whether it is quiet enough.
 
 use rustix::system::{sysinfo, uname};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::Path;
 use std::thread::available_parallelism;
@@ -10,7 +10,7 @@ use std::thread::available_parallelism;
 const MOST_LOAD: f64 = 0.25;
 
 /// What figures depend on.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Machine {
     cores: usize,

@@ -1,8 +1,12 @@
-//! Times, their medians, and their format.
+//! Measurements: rounds that take turns, their median and their spread.
 
+use serde::{Deserialize, Serialize};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
+
+/// How often something is measured that can't take turns with a baseline many times.
+pub(crate) const FEW: usize = 5;
 
 /// Whether everything is tiny, to test that each section works. Nothing is measured then.
 static IS_TINY: AtomicBool = AtomicBool::new(false);
@@ -27,12 +31,35 @@ impl<T: Copy> Size<T> {
     }
 }
 
-/// Runs each of `subjects` `rounds` times, in turn, and returns the median of what each returned. The first round
-/// warms up and does not count.
+/// The median of some rounds, and the least and the most of them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Spread {
+    pub(crate) median: f64,
+    pub(crate) least: f64,
+    pub(crate) most: f64,
+}
+
+impl Spread {
+    /// That of `values`; not a number if there is none.
+    pub(crate) fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let at = |place: usize| values.get(place).copied().unwrap_or(f64::NAN);
+        Self { median: at(values.len() / 2), least: at(0), most: at(values.len().saturating_sub(1)) }
+    }
+
+    /// The same in another unit.
+    pub(crate) fn map(self, convert: impl Fn(f64) -> f64) -> Self {
+        let (one, other) = (convert(self.least), convert(self.most));
+        Self { median: convert(self.median), least: one.min(other), most: one.max(other) }
+    }
+}
+
+/// Runs each of `subjects` `rounds` times, in turn, and returns what they returned. The first round warms up and does
+/// not count.
 pub(crate) fn interleave<const N: usize>(
     rounds: usize,
     mut subjects: [&mut dyn FnMut() -> anyhow::Result<f64>; N],
-) -> anyhow::Result<[f64; N]> {
+) -> anyhow::Result<[Spread; N]> {
     let mut seen = [const { Vec::new() }; N];
     let rounds = Size { full: rounds, tiny: 1 }.get();
     for round in 0..=rounds {
@@ -43,13 +70,32 @@ pub(crate) fn interleave<const N: usize>(
             }
         }
     }
-    Ok(seen.map(median))
+    Ok(seen.map(Spread::of))
 }
 
-/// The middle of `values`; 0 if there is none.
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or_default()
+/// Measures each of `subjects` [`FEW`] times, in turn. A measurement may consist of several values.
+pub(crate) fn repeat<T>(
+    subjects: impl IntoIterator<Item = T> + Clone,
+    mut measure: impl FnMut(T) -> anyhow::Result<Vec<f64>>,
+) -> anyhow::Result<Vec<Vec<Spread>>> {
+    let mut seen: Vec<Vec<Vec<f64>>> = Vec::new();
+    for _ in 0..(Size { full: FEW, tiny: 1 }.get()) {
+        for (number, subject) in subjects.clone().into_iter().enumerate() {
+            let values = measure(subject)?;
+            if seen.len() <= number {
+                seen.push(vec![Vec::new(); values.len()]);
+            }
+            for (seen, value) in seen[number].iter_mut().zip(values) {
+                seen.push(value);
+            }
+        }
+    }
+    Ok(seen.into_iter().map(|values| values.into_iter().map(Spread::of).collect()).collect())
+}
+
+/// The middle of `values`; not a number if there is none.
+pub(crate) fn median(values: Vec<f64>) -> f64 {
+    Spread::of(values).median
 }
 
 /// How long `work` takes, in milliseconds.
@@ -66,14 +112,4 @@ pub(crate) fn time_of(command: &mut Command) -> anyhow::Result<f64> {
         anyhow::ensure!(status.success(), "{command:?}: {status}");
         Ok(())
     })
-}
-
-/// Milliseconds, for people.
-pub(crate) fn ms(value: f64) -> String {
-    if value < 10.0 { format!("{value:.2} ms") } else { format!("{value:.0} ms") }
-}
-
-/// Bytes as MiB, for people.
-pub(crate) fn mib(bytes: u64) -> String {
-    format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }

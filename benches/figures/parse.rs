@@ -1,9 +1,9 @@
 //! Reading 200 MB of an agent's output, over finding its newlines and over the minimum with serde.
 
-use super::measure::{Size, interleave, mib, milliseconds, ms};
+use super::measure::{Size, Spread, interleave, milliseconds, repeat};
 use super::proc::Process;
 use super::stream;
-use super::table::{Row, Table};
+use super::table::{Row, Table, Target, Unit};
 use anyhow::Context;
 use murmur_agent::parser::Parser;
 use serde::Deserialize;
@@ -34,41 +34,17 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
             &mut || milliseconds(|| Ok(parse(rest.chunks(CHUNK)))),
         ],
     )?;
-    let speed = |time: f64| stream.len() as f64 / 1e3 / time;
-    let what = "parse 200 MB of stream-json";
-    table.add(Row {
-        what: format!("{what}, over memchr"),
-        floor: format!("{:.0} MB/s", speed(newlines)),
-        ours: format!("{:.0} MB/s", speed(ours)),
-        ratio: Some(ours / newlines),
-        ..Row::default()
-    });
-    table.add(Row {
-        what: format!("{what}, over serde, borrowed"),
-        floor: format!("{:.0} MB/s", speed(serde)),
-        ours: format!("{:.0} MB/s", speed(ours)),
-        ratio: Some(ours / serde),
-        wanted: ">= 1250 MB/s".to_owned(),
-        met: Some(speed(ours) >= 1250.0),
-    });
-    let scaled = (first + second) / 2.0 * (stream.len() as f64 / (stream.len() as f64 / 2.0));
-    table.add(Row {
-        what: "parse, 200 MB over twice 100 MB".to_owned(),
-        floor: ms(scaled),
-        ours: ms(ours),
-        ratio: Some(ours / scaled),
-        wanted: "linear: <= x1.1".to_owned(),
-        met: Some(ours / scaled <= 1.1),
-    });
-    let growth = growth(&stream)?;
-    table.add(Row {
-        what: "parse, memory over an idle process".to_owned(),
-        floor: mib(0),
-        ours: mib(growth),
-        wanted: "<= 8 MiB".to_owned(),
-        met: Some(growth <= 8 << 20),
-        ..Row::default()
-    });
+    let speed = |times: Spread| times.map(|time| stream.len() as f64 / 1e3 / time);
+    let parsed =
+        |over: &str| Row::new(format!("parse 200 MB of stream-json, over {over}"), Unit::Speed, speed(ours));
+    table.add(parsed("memchr").over(speed(newlines)));
+    table.add(parsed("serde, borrowed").over(speed(serde)).target(Target::AtLeast(1250.0)));
+    let halves = first.map(|first| first + second.median);
+    table.add(Row::time("parse 200 MB, over twice 100 MB", ours).over(halves).target(Target::Times(1.1)));
+    let growth = repeat([()], |()| Ok(vec![growth(&stream)? as f64]))?[0][0];
+    table.add(
+        Row::new("parse 200 MB: memory", Unit::Bytes, growth).target(Target::AtMost(f64::from(8 << 20))),
+    );
     Ok(())
 }
 

@@ -1,84 +1,189 @@
-//! All rows of a run as JSON, and the comparison of two such reports.
+//! All rows of a run as JSON, the comparison of two such reports, and the page that shows one.
 
 use super::machine::Machine;
 use super::table::Row;
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// Changes below this share are noise.
 const NOISE: f64 = 0.1;
 
+/// The lines of the page around the generated tables.
+const BEGIN: &str = "<!-- just bench page writes this -->\n";
+const END: &str = "<!-- until here -->\n";
+
+/// The headings of the page, and the sections below each.
+const HEADINGS: [(&str, &[&str]); 4] = [
+    (
+        "Beats and the daemon",
+        &["parse", "beat", "idle", "scan", "crowd", "scale", "log", "usage", "gate", "sweep"],
+    ),
+    ("Hook and guard", &["hook", "guard"]),
+    ("Hosts", &["host"]),
+    ("Captures", &["capture"]),
+];
+
 /// A report, as `--json` prints it.
-#[derive(Debug, Serialize)]
-pub(crate) struct Report<'a> {
-    pub(crate) schema: &'static str,
-    pub(crate) machine: &'a Machine,
-    pub(crate) rows: &'a [Row],
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) schema: String,
+    pub(crate) sections: Vec<Section>,
 }
 
-/// What is needed of an earlier report.
-#[derive(Debug, Deserialize)]
-struct Known {
-    machine: Value,
-    rows: Vec<KnownRow>,
+/// The rows of a section, and where they were measured.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Section {
+    pub(crate) name: String,
+    pub(crate) machine: Machine,
+    pub(crate) rows: Vec<Row>,
 }
 
-#[derive(Debug, Deserialize)]
-struct KnownRow {
-    figure: String,
-    measured: String,
-    baseline: String,
+impl Report {
+    pub(crate) fn new(sections: Vec<Section>) -> Self {
+        Self { schema: "bench/2".to_owned(), sections }
+    }
+
+    fn read(path: &Path) -> anyhow::Result<Self> {
+        let shown = path.display();
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+        serde_json::from_str(&text).with_context(|| format!("{shown} is not a report of just bench --json"))
+    }
+
+    pub(crate) fn write(&self, out: &mut impl Write) -> anyhow::Result<()> {
+        Ok(writeln!(out, "{}", serde_json::to_string_pretty(self)?)?)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.sections.iter().flat_map(|section| &section.rows)
+    }
+
+    fn machines(&self) -> Vec<String> {
+        let mut machines: Vec<String> = self.sections.iter().map(|section| section.machine.line()).collect();
+        machines.dedup();
+        machines
+    }
 }
 
-/// Prints the figures that differ between the reports `before` and `after` by more than noise, and where the baseline moved with
-/// them.
-pub(crate) fn compare(out: &mut impl Write, before: &str, after: &str) -> anyhow::Result<()> {
-    let read = |path: &str| -> anyhow::Result<Known> {
-        let text = fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
-        serde_json::from_str(&text).with_context(|| format!("{path} is not a report of just bench --json"))
+fn in_repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// The report that the page shows.
+fn kept() -> PathBuf {
+    in_repository("benches/report.json")
+}
+
+fn page() -> PathBuf {
+    in_repository("docs/design/performance.md")
+}
+
+/// Puts the sections of the reports `files` into the kept report, and that into the page.
+pub(crate) fn write_page(files: &[&str]) -> anyhow::Result<()> {
+    let mut sections = if kept().exists() { Report::read(&kept())?.sections } else { Vec::new() };
+    for file in files {
+        for section in Report::read(Path::new(file))?.sections {
+            ensure!(
+                !section.machine.is_busy(),
+                "{file}: the machine was busy when {} was measured",
+                section.name
+            );
+            sections.retain(|known| known.name != section.name);
+            sections.push(section);
+        }
+    }
+    let report = Report::new(sections);
+    let mut text = Vec::new();
+    report.write(&mut text)?;
+    fs::write(kept(), text)?;
+    fs::write(page(), filled(&report)?)?;
+    Ok(())
+}
+
+/// The page shows the kept report.
+pub(crate) fn check_page() -> anyhow::Result<()> {
+    if !kept().exists() {
+        return Ok(());
+    }
+    let is_current = filled(&Report::read(&kept())?)? == fs::read_to_string(page())?;
+    ensure!(is_current, "docs/design/performance.md doesn't show benches/report.json; run: just bench page");
+    Ok(())
+}
+
+/// The page with the tables of `report`.
+fn filled(report: &Report) -> anyhow::Result<String> {
+    let text = fs::read_to_string(page())?;
+    let (before, rest) = text.split_once(BEGIN).context("the page has no generated tables")?;
+    let (_, after) = rest.split_once(END).context("the page's generated tables don't end")?;
+    Ok(format!("{before}{BEGIN}{}\n{END}{after}", tables(report)))
+}
+
+/// The tables of all sections.
+fn tables(report: &Report) -> String {
+    let mut text = String::new();
+    for machine in report.machines() {
+        text += &format!("\nMeasured on {machine}.\n");
+    }
+    for (heading, names) in HEADINGS {
+        text += &format!("\n## {heading}\n\nfigure | target | measured | baseline\n---|---|---|---\n");
+        for name in names {
+            for row in report.sections.iter().filter(|section| section.name == *name).flat_map(|it| &it.rows)
+            {
+                text += &line(row);
+            }
+        }
+    }
+    text
+}
+
+/// A row of the page: a missed target is bold.
+fn line(row: &Row) -> String {
+    let strong = |text: String, is_missed: bool| if is_missed { format!("**{text}**") } else { text };
+    let is_missed = row.met == Some(false);
+    let (ratio, shown) = (row.shown_ratio(), row.shown());
+    let measured = match (row.is_relative(), ratio.is_empty()) {
+        (true, _) => format!("{}, {shown}", strong(ratio, is_missed)),
+        (false, true) => strong(shown, is_missed),
+        (false, false) => format!("{}, {ratio}", strong(shown, is_missed)),
     };
-    let (before, after) = (read(before)?, read(after)?);
-    writeln!(out, "before: {}\nafter: {}\n", before.machine, after.machine)?;
-    let known: HashMap<&str, &KnownRow> = before.rows.iter().map(|row| (row.figure.as_str(), row)).collect();
-    for row in &after.rows {
+    format!("{} | {} | {measured} | {}\n", row.figure, row.shown_target(), row.shown_baseline())
+}
+
+/// Prints the figures that differ between the reports `before` (by default, that of the page) and `after` by more than
+/// noise, and where the baseline changed as well.
+pub(crate) fn compare(out: &mut impl Write, before: Option<&str>, after: &str) -> anyhow::Result<()> {
+    let before = Report::read(&before.map_or_else(kept, PathBuf::from))?;
+    let after = Report::read(Path::new(after))?;
+    writeln!(out, "before: {}\nafter: {}\n", before.machines().join("; "), after.machines().join("; "))?;
+    let known: HashMap<&str, &Row> = before.rows().map(|row| (row.figure.as_str(), row)).collect();
+    for row in after.rows() {
         match known.get(row.figure.as_str()) {
-            None => writeln!(out, "new: {}: {}", row.figure, row.measured)?,
+            None => writeln!(out, "new: {}: {}", row.figure, row.shown())?,
             Some(known) => change(out, known, row)?,
         }
     }
-    let is_gone = |row: &&KnownRow| after.rows.iter().all(|new| new.figure != row.figure);
-    for row in before.rows.iter().filter(is_gone) {
-        writeln!(out, "gone: {}: {}", row.figure, row.measured)?;
+    let is_gone = |row: &&Row| after.rows().all(|new| new.figure != row.figure);
+    for row in before.rows().filter(is_gone) {
+        writeln!(out, "gone: {}: {}", row.figure, row.shown())?;
     }
     Ok(())
 }
 
-fn change(out: &mut impl Write, before: &KnownRow, after: &KnownRow) -> io::Result<()> {
-    let Some(ours) = factor(&before.measured, &after.measured) else { return Ok(()) };
+fn change(out: &mut impl Write, before: &Row, after: &Row) -> io::Result<()> {
+    let factor = |before: f64, after: f64| Some(after / before).filter(|factor| factor.is_finite());
+    let Some(ours) = factor(before.measured(), after.measured()) else { return Ok(()) };
     if (ours - 1.0).abs() <= NOISE {
         return Ok(());
     }
-    let baseline = factor(&before.baseline, &after.baseline);
+    let baseline = before.baseline().zip(after.baseline()).and_then(|(before, after)| factor(before, after));
     let moved = match baseline {
         Some(baseline) if (baseline - 1.0).abs() > NOISE && (baseline > 1.0) == (ours > 1.0) => {
             format!("; so did the baseline: x{baseline:.2}")
         }
         _ => String::new(),
     };
-    writeln!(out, "x{ours:.2}: {}: {} to {}{moved}", after.figure, before.measured, after.measured)
-}
-
-/// By which factor the number at the beginning of a text changed, if the unit is the same.
-fn factor(before: &str, after: &str) -> Option<f64> {
-    let parts = |text: &str| -> Option<(f64, String)> {
-        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-        let (number, unit) = text.split_at_checked(end)?;
-        Some((number.parse().ok()?, unit.trim().to_owned()))
-    };
-    let ((before, unit), (after, after_unit)) = (parts(before)?, parts(after)?);
-    (unit == after_unit && before > 0.0).then(|| after / before)
+    writeln!(out, "x{ours:.2}: {}: {} to {}{moved}", after.figure, before.shown(), after.shown())
 }

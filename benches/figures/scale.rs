@@ -2,9 +2,9 @@
 
 use super::home::{Daemon, Home, a_day_before, after, fixture};
 use super::journal_watch;
-use super::measure::{Size, median, ms, time_of};
+use super::measure::{Size, Spread, repeat, time_of};
 use super::proc::Process;
-use super::table::{Row, Table};
+use super::table::{Row, Table, Target, Unit};
 use crate::built::built;
 use std::fs;
 use std::path::Path;
@@ -38,19 +38,27 @@ const MOST_STATUS: f64 = 50.0;
 const LEAST_BEATS: f64 = 200.0;
 
 pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
-    for heartbeats in HEARTBEATS {
-        beats(table, heartbeats.get())?;
+    let counts = HEARTBEATS.map(Size::get);
+    for (heartbeats, cpu) in counts.into_iter().zip(repeat(counts, beats)?) {
+        let due = BEATS.get();
+        let figure = format!("daemon, {heartbeats} heartbeats, {due} of them due: CPU per beat");
+        table.add(Row::time(figure, cpu[0]).target(Target::AtMost(MOST_CPU)));
     }
     changes(table)?;
-    sleepers(table)?;
-    for hosts in HOSTS {
-        crowd_of_hosts(table, hosts.get())?;
+    let seen = repeat([()], |()| sleepers())?;
+    let [rate, cpu] = seen[0][..] else { anyhow::bail!("a figure is missing") };
+    let figure = |what: &str| format!("daemon, {} at a time, an agent that sleeps 1 s: {what}", SLOTS.get());
+    table.add(Row::new(figure("beats per second"), Unit::Count, rate).target(Target::AtLeast(LEAST_BEATS)));
+    table.add(Row::time(figure("CPU per beat"), cpu).target(Target::AtMost(MOST_CPU)));
+    let counts = HOSTS.map(Size::get);
+    for (hosts, cpu) in counts.into_iter().zip(repeat(counts, crowd_of_hosts)?) {
+        table.add(Row::time(format!("daemon, {hosts} hosts: CPU for a new one"), cpu[0]));
     }
     Ok(())
 }
 
-/// Some beats are due; the other heartbeats are not.
-fn beats(table: &mut Table, heartbeats: usize) -> anyhow::Result<()> {
+/// Some beats are due; the other heartbeats are not. Returns the milliseconds of CPU time per beat.
+fn beats(heartbeats: usize) -> anyhow::Result<Vec<f64>> {
     let home = Home::new(&agent(""))?;
     // Creating them takes time, too.
     let lead = i64::try_from(2 * START.get().as_millis())? + i64::try_from(heartbeats)?;
@@ -64,12 +72,7 @@ fn beats(table: &mut Table, heartbeats: usize) -> anyhow::Result<()> {
     anyhow::ensure!(is_idle, "a beat ran before the daemon was idle");
     let seen = journal_watch::lines(&home.journal(), BEATS.get(), Duration::from_secs(60))?;
     let each = (process.cpu()? - before) as f64 / 1e6 / seen.len() as f64;
-    table.add(at_most(
-        format!("daemon, {heartbeats} heartbeats, {} of them due: CPU per beat", BEATS.get()),
-        each,
-        MOST_CPU,
-    ));
-    Ok(())
+    Ok(vec![each])
 }
 
 /// One of 10,000 heartbeats runs by hand, or is edited.
@@ -84,22 +87,23 @@ fn changes(table: &mut Table) -> anyhow::Result<()> {
         time_of(home.murmur().arg("beat").arg(home.workspace(number)))?;
         Ok(())
     })?;
-    table.add(at_most(what("CPU for one beat by hand"), by_hand, MOST_CPU));
+    table.add(Row::time(what("CPU for one beat by hand"), by_hand).target(Target::AtMost(MOST_CPU)));
     let edited = each(&daemon, |number| {
         let file = home.workspace(number).join("HEARTBEAT.md");
         Ok(fs::write(file, format!("Look at build {number} and say how it is.\n"))?)
     })?;
-    table.add(at_most(what("CPU for an edit of one HEARTBEAT.md"), edited, MOST_CPU));
+    table
+        .add(Row::time(what("CPU for an edit of one HEARTBEAT.md"), edited).target(Target::AtMost(MOST_CPU)));
     let mut times = Vec::new();
     for _ in 0..CHANGES.get() {
         times.push(time_of(home.murmur().arg("status"))?);
     }
-    table.add(at_most(what("`murmur status`"), median(times), MOST_STATUS));
+    table.add(Row::time(what("`murmur status`"), Spread::of(times)).target(Target::AtMost(MOST_STATUS)));
     Ok(())
 }
 
 /// The daemon's CPU time for each of some changes, in milliseconds.
-fn each(daemon: &Daemon, mut change: impl FnMut(usize) -> anyhow::Result<()>) -> anyhow::Result<f64> {
+fn each(daemon: &Daemon, mut change: impl FnMut(usize) -> anyhow::Result<()>) -> anyhow::Result<Spread> {
     let process = Process::numbered(daemon.pid());
     let mut spent = Vec::new();
     for number in 0..CHANGES.get() {
@@ -108,11 +112,12 @@ fn each(daemon: &Daemon, mut change: impl FnMut(usize) -> anyhow::Result<()>) ->
         pause(SETTLE.get());
         spent.push((process.cpu()? - before) as f64 / 1e6);
     }
-    Ok(median(spent))
+    Ok(Spread::of(spent))
 }
 
-/// Beats that wait most of the time: the slots should be full.
-fn sleepers(table: &mut Table) -> anyhow::Result<()> {
+/// Beats that wait most of the time: the slots should be full. Returns the beats per second, and the milliseconds of CPU
+/// time per beat.
+fn sleepers() -> anyhow::Result<Vec<f64>> {
     let home = Home::new(&agent("sleep 1\n"))?;
     home.register_with(SLEEPERS.get(), SLOTS.get(), |_| None)?;
     let daemon = home.daemon()?;
@@ -123,20 +128,11 @@ fn sleepers(table: &mut Table) -> anyhow::Result<()> {
     let (first, last) = (seen[0], seen[seen.len() - 1]);
     let seconds = last.duration_since(first).as_secs_f64().max(0.001);
     let rate = (seen.len() - 1) as f64 / seconds;
-    let what = |what: &str| format!("daemon, {} at a time, an agent that sleeps 1 s: {what}", SLOTS.get());
-    table.add(Row {
-        what: what("beats per second"),
-        ours: format!("{rate:.0}"),
-        wanted: format!(">= {LEAST_BEATS:.0}"),
-        met: Some(rate >= LEAST_BEATS),
-        ..Row::default()
-    });
-    table.add(at_most(what("CPU per beat"), spent, MOST_CPU));
-    Ok(())
+    Ok(vec![rate, spent])
 }
 
-/// The last of many hosts should cost the daemon as much as the first.
-fn crowd_of_hosts(table: &mut Table, hosts: usize) -> anyhow::Result<()> {
+/// The last of many hosts should cost the daemon as much as the first. Returns the milliseconds of CPU time for one.
+fn crowd_of_hosts(hosts: usize) -> anyhow::Result<Vec<f64>> {
     let fake = built("fake-claude")?;
     let home = Home::new(&format!("#!/bin/sh\nFAKE_CLAUDE_LIVE=echo exec {fake} \"$@\"\n"))?;
     home.register(1, |_| Some(clock::now()))?;
@@ -154,12 +150,7 @@ fn crowd_of_hosts(table: &mut Table, hosts: usize) -> anyhow::Result<()> {
     pause(SETTLE.get());
     let each = (process.cpu()? - before) as f64 / 1e6 / LAST_HOSTS.get() as f64;
     time_of(home.murmur().args(["agent", "stop", "--all", "--force"]))?;
-    table.add(Row {
-        what: format!("daemon, {hosts} hosts: CPU for a new one"),
-        ours: ms(each),
-        ..Row::default()
-    });
-    Ok(())
+    Ok(vec![each])
 }
 
 fn start_host(home: &Home, folder: &Path, number: usize) -> anyhow::Result<()> {
@@ -171,14 +162,4 @@ fn start_host(home: &Home, folder: &Path, number: usize) -> anyhow::Result<()> {
 /// An agent that reports success, after `first`.
 fn agent(first: &str) -> String {
     format!("#!/bin/sh\n{first}exec cat {}\n", fixture("ok").join("stdout").display())
-}
-
-fn at_most(what: String, ours: f64, most: f64) -> Row {
-    Row {
-        what,
-        ours: ms(ours),
-        wanted: format!("<= {}", ms(most)),
-        met: Some(ours <= most),
-        ..Row::default()
-    }
 }

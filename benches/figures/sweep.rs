@@ -1,8 +1,8 @@
 //! The daemon's sweep of a store with many captures of beats, half of which are too old.
 
 use super::home::Home;
-use super::measure::{Size, interleave, ms};
-use super::table::{Row, Table};
+use super::measure::{Size, interleave, milliseconds};
+use super::table::{Row, Table, Target};
 use derun::log::Log;
 use derun::pack::{self, Label};
 use derun::record::{Channel, TransportMode};
@@ -37,23 +37,17 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     let dir = DataDir::find(Some(&home.data()), None, None)?;
     let sweep = || {
         let scope = Scope { dir: &dir, captures: Some((&*root, limits)), is_dry_run: true };
-        super::measure::milliseconds(|| {
+        milliseconds(|| {
             let found = collect(&scope, now).removed.len();
             anyhow::ensure!(found >= CAPTURES.get() / 3, "{found} captures are too old");
             Ok(())
         })
     };
     let listed = root.join("sessions");
-    let list = || super::measure::milliseconds(|| sizes(&listed));
+    let list = || milliseconds(|| sizes(&listed));
     let [floor, ours] = interleave(ROUNDS, [&mut || list(), &mut || sweep()])?;
-    table.add(Row {
-        what: format!("Sweep of {} captures, half of them too old, over listing them", CAPTURES.get()),
-        floor: ms(floor),
-        ours: ms(ours),
-        ratio: Some(ours / floor),
-        wanted: "< 1000 ms".to_owned(),
-        met: Some(ours < 1000.0),
-    });
+    let figure = format!("sweep of {} captures, half of them too old, over listing them", CAPTURES.get());
+    table.add(Row::time(figure, ours).over(floor).target(Target::AtMost(1000.0)));
     Ok(())
 }
 

@@ -2,8 +2,8 @@
 
 use super::home::Home;
 use super::journal::{self, LINES};
-use super::measure::{interleave, ms, time_of};
-use super::table::{Row, Table};
+use super::measure::{interleave, time_of};
+use super::table::{Row, Table, Target};
 use std::io::Write;
 use std::path::Path;
 use sys::atomic;
@@ -37,18 +37,11 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
         ("heartbeat", ", rotated", rotated_heartbeat),
         ("day", ", rotated", rotated_day),
     ] {
-        table.add(Row {
-            what: format!(
-                "`murmur usage --by {by}` of {} lines, {} MB{shape}, over `wc -l` of one file",
-                LINES.get(),
-                bytes / 1_000_000
-            ),
-            floor: ms(floor),
-            ours: ms(ours),
-            ratio: Some(ours / floor),
-            wanted: "< 300 ms".to_owned(),
-            met: Some(ours < 300.0),
-        });
+        let (lines, megabytes) = (LINES.get(), bytes / 1_000_000);
+        let figure = format!(
+            "`murmur usage --by {by}` of {lines} lines, {megabytes} MB{shape}, over `wc -l` of one file"
+        );
+        table.add(Row::time(figure, ours).over(floor).target(Target::AtMost(300.0)));
     }
     Ok(())
 }

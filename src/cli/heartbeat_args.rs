@@ -32,7 +32,7 @@ pub(super) struct Init {
     /// Time zone of --cron, such as Europe/Berlin
     #[arg(long, requires = "cron")]
     pub(super) tz: Option<String>,
-    /// Template or file to start from [default: default]
+    /// Template, or path of a file, to start from [default: default]
     #[arg(long, value_parser = Templates)]
     pub(super) template: Option<String>,
     /// Allow your home folder, a folder above it, or a system folder
@@ -83,7 +83,7 @@ pub(super) struct Add {
     pub(super) force: bool,
 }
 
-/// Approve the named heartbeats of a workspace
+/// Approve the heartbeats in a workspace's heartbeats/ folder
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = "Agents can create named heartbeats, so the daemon starts each of them only after you approve it."
@@ -109,7 +109,7 @@ pub(super) struct Remove {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Nothing else in the file changes. The settings apply to all heartbeats of the workspace.
-A HEARTBEAT.md can only tighten them.
+A HEARTBEAT.md can make its heartbeat run less often or lower its limits, but not change its model.
 
 Examples:
   murmur set site --every 1h

@@ -111,7 +111,7 @@ pub(crate) struct HostAttach {
 /// Talk with a hosted agent on a terminal
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Enter sends a message; a line that ends with \\ continues on the next one. Requests of the agent are asked about.
+Enter sends a message; a line that ends with \\ continues on the next one. Asks you about the agent's requests.
 Ctrl-C interrupts the agent's turn. Ctrl-D leaves the agent running.")]
 pub(crate) struct HostChat {
     /// Agent ID, a prefix of it, or last

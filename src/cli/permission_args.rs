@@ -145,7 +145,7 @@ pub(crate) struct PermissionCheck {
     #[arg(long)]
     pub(crate) project: Option<String>,
     /// Kind of agent that makes the call
-    #[arg(long = "as", value_name = "ROLE", default_value = "beat")]
+    #[arg(long = "as", value_name = "KIND", default_value = "beat")]
     pub(crate) role: RoleArg,
     /// Print output as JSON
     #[arg(long)]

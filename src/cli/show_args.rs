@@ -17,7 +17,7 @@ Examples:
   murmur show site --follow       follow a running beat
   murmur show build-42 --plain    print the text of a capture, like murmur capture show")]
 pub(super) struct ShowBeat {
-    /// Name or folder of a heartbeat, ID of a beat, an agent or a capture or a prefix of it, or last
+    /// Name or folder of a heartbeat; ID of a beat, agent or capture, or a prefix of it; or last
     #[arg(value_name = "NAME|BEAT", default_value = "last", hide_default_value = true)]
     pub(super) what: String,
     /// Show the full output of tools

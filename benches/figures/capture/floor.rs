@@ -1,6 +1,5 @@
 //! The comparisons for captures: the baselines of `plain.rs`, and other programs that are installed.
 
-use super::super::table::Row;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,23 +37,4 @@ pub(super) fn peer(program: &str, run: impl FnOnce() -> anyhow::Result<f64>) -> 
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_installed = std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
     if is_installed { run() } else { Ok(f64::NAN) }
-}
-
-/// A row that compares `ours` with `theirs`, both in milliseconds; `most` is the target ratio.
-pub(super) fn compare(
-    what: &str,
-    ours: f64,
-    theirs: f64,
-    shown: impl Fn(f64) -> String,
-    most: Option<f64>,
-) -> Row {
-    let ratio = Some(ours / theirs).filter(|ratio| ratio.is_finite());
-    Row {
-        what: what.to_owned(),
-        floor: if theirs.is_nan() { "not installed".to_owned() } else { shown(theirs) },
-        ours: shown(ours),
-        ratio,
-        wanted: most.map_or_else(String::new, |most| format!("<= x{most}")),
-        met: most.and_then(|most| ratio.map(|ratio| ratio <= most)),
-    }
 }

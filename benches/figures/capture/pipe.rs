@@ -5,9 +5,9 @@
 //! only the work counts, and the disk, with a baseline that syncs as well.
 
 use super::super::home::Home;
-use super::super::measure::{Size, interleave, time_of};
-use super::super::table::Table;
-use super::floor::{Plain, compare, peer};
+use super::super::measure::{Size, Spread, interleave, time_of};
+use super::super::table::{Row, Table, Target, Unit};
+use super::floor::{Plain, peer};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
@@ -70,20 +70,25 @@ fn in_room(table: &mut Table, room: &str, home: &Home, plain: &Plain, folder: &P
             },
         ],
     )?;
-    let speed = |milliseconds: f64| format!("{:.0} MB/s", BYTES.get() as f64 / 1000.0 / milliseconds);
-    let mut add = |over: &str, theirs, most| {
-        table.add(compare(
-            &format!("capture 1 GiB from a pipe to a file, {room}, over {over}"),
-            ours,
-            theirs,
-            speed,
-            most,
-        ));
+    let speed = |times: Spread| times.map(|time| BYTES.get() as f64 / 1000.0 / time);
+    let captured = |over: &str, theirs| {
+        let figure = format!("capture 1 GiB from a pipe to a file, {room}, over {over}");
+        Row::new(figure, Unit::Speed, speed(ours)).over(speed(theirs))
     };
+    let (most, over_tee) = (Target::Times(1.11), Target::Times(0.62));
     let in_memory = room == "in memory";
-    add("`cp`", copied, None);
-    add("a plain loop", loops, in_memory.then_some(1.11));
-    add("a plain loop that syncs at the end", durable, (!in_memory).then_some(1.11));
-    add("`cat \\| tee`", tee, in_memory.then_some(0.62));
+    table.add(captured("`cp`", copied));
+    let (plain, durable) =
+        (captured("a plain loop", loops), captured("a plain loop that syncs at the end", durable));
+    let tee = captured("`cat \\| tee`", tee);
+    if in_memory {
+        table.add(plain.target(most));
+        table.add(durable);
+        table.add(tee.target(over_tee));
+    } else {
+        table.add(plain);
+        table.add(durable.target(most));
+        table.add(tee);
+    }
     Ok(())
 }

@@ -1,8 +1,7 @@
 //! Reading captures through the library: opening a session by its id, and reading from a cursor.
 
-use super::super::measure::{Size, interleave, median, milliseconds};
-use super::super::table::Table;
-use super::floor::compare;
+use super::super::measure::{Size, Spread, interleave, median, milliseconds};
+use super::super::table::{Row, Table, Target};
 use super::stored::{BIG, SMALL, Stored, cursors};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -56,33 +55,24 @@ pub(super) fn run(table: &mut Table, stored: &Stored) -> anyhow::Result<()> {
             &mut || tails("small"),
         ],
     )?;
-    let mut add = |what: &str, ours, theirs, most: Option<f64>, wanted: Option<f64>| {
-        let mut row = compare(what, ours, theirs, fine, most);
-        if let Some(wanted) = wanted {
-            (row.wanted, row.met) = (format!("<= {wanted} ms"), Some(ours <= wanted));
-        }
-        table.add(row);
-    };
-    add("library: read 64 KiB of 100 MiB, over a `pread` of them", big, floor, None, Some(0.15));
-    add("library: the same, over 64 KiB of 1 MiB", big, small, Some(1.2), None);
-    add(
-        "library: read the last 1,000 bytes of 100 MiB, over those of 1 MiB",
-        tail,
-        small_tail,
-        Some(1.2),
-        None,
-    );
-    add(
-        "library: read the last 1,000 bytes of 100 MiB, over a `pread` of 64 KiB",
-        tail,
-        floor,
-        None,
-        Some(0.05),
-    );
+    reads(table, "read of a capture", [floor, big, small, tail, small_tail], "a `pread` of 64 KiB");
     Ok(())
 }
 
-/// Milliseconds, rounded to microseconds.
-pub(super) fn fine(milliseconds: f64) -> String {
-    format!("{milliseconds:.3} ms")
+/// The rows of reads from a capture of 100 MiB, the middle of it and its end, over `floor`, and over those from one of 1 MiB.
+pub(super) fn reads(
+    table: &mut Table,
+    reader: &str,
+    [floor, big, small, tail, small_tail]: [Spread; 5],
+    over: &str,
+) {
+    for (what, most, big, small) in
+        [("64 KiB", 0.15, big, small), ("the last 1,000 bytes", 0.05, tail, small_tail)]
+    {
+        let figure = format!("{reader}: {what} of 100 MiB");
+        table.add(Row::time(format!("{figure}, over {over}"), big).over(floor).target(Target::AtMost(most)));
+        table.add(
+            Row::time(format!("{figure}, over those of 1 MiB"), big).over(small).target(Target::Times(1.2)),
+        );
+    }
 }

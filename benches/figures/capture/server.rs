@@ -3,8 +3,7 @@
 use super::super::home::Home;
 use super::super::measure::{Size, interleave, median, milliseconds};
 use super::super::table::Table;
-use super::floor::compare;
-use super::read::{PAGE, TAIL, fine};
+use super::read::{PAGE, TAIL, reads};
 use super::stored::{BIG, SMALL, Stored, begin, cursors};
 use super::wait::{self, PAUSE, WAITS};
 use anyhow::Context;
@@ -48,20 +47,10 @@ pub(super) fn run(table: &mut Table, home: &Home, stored: &Stored) -> anyhow::Re
             &mut || tails("small"),
         ],
     )?;
-    let mut add = |what: &str, ours, theirs, most: Option<f64>, wanted: Option<f64>| {
-        let mut row = compare(&format!("`murmur mcp`: {what}"), ours, theirs, fine, most);
-        if let Some(wanted) = wanted {
-            (row.wanted, row.met) = (format!("<= {wanted} ms"), Some(ours <= wanted));
-        }
-        table.add(row);
-    };
-    add("read 64 KiB of 100 MiB, over a ping", big, ping, None, Some(0.15));
-    add("the same, over 64 KiB of 1 MiB", big, small, Some(1.2), None);
-    add("read the last 1,000 bytes of 100 MiB, over a ping", tail, ping, None, Some(0.05));
-    add("the same, over those of 1 MiB", tail, small_tail, Some(1.2), None);
+    reads(table, "`murmur mcp`", [ping, big, small, tail, small_tail], "a ping");
     let floor = wait::by_inotify(home)?;
     let waited = waits(client.get_mut(), stored)?;
-    wait::add(table, "`murmur mcp`: wait, from a new byte to the answer", &floor, &waited);
+    wait::add(table, "`murmur mcp`: from a new byte to the answer", &floor, &waited);
     Ok(())
 }
 

@@ -1,9 +1,9 @@
 //! The cost of starting a capture for a command that does nothing, `true`.
 
 use super::super::home::Home;
-use super::super::measure::{Size, interleave, ms, time_of};
-use super::super::table::Table;
-use super::floor::{Plain, compare, peer};
+use super::super::measure::{Size, interleave, time_of};
+use super::super::table::{Row, Table, Target};
+use super::floor::{Plain, peer};
 use derun::store::Store;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,15 +47,17 @@ pub(super) fn run(table: &mut Table, home: &Home, plain: &Plain) -> anyhow::Resu
             },
         ],
     )?;
-    let what = |over: &str| format!("`murmur capture run -- true`, over {over}");
-    let mut add = |what: &str, ours, theirs, most| table.add(compare(what, ours, theirs, ms, most));
-    add(&what("`true` alone"), ours, bare, None);
-    add(&what("a plain loop"), ours, plain, Some(1.29));
-    add(&what("`true \\| tee` in a shell"), ours, tee, None);
-    add(&what("`script`"), ours, script, None);
-    add(&what("`asciinema rec`"), ours, asciinema, None);
-    add("the same with 10,000 stored sessions, over a plain loop", stored, plain, Some(1.29));
-    add("the same when these are swept, once in 10 minutes, over a plain loop", swept, plain, None);
+    let row = |over: &str, ours, theirs| {
+        Row::time(format!("`murmur capture run -- true`, over {over}"), ours).over(theirs)
+    };
+    let most = Target::Times(1.29);
+    table.add(row("`true` alone", ours, bare));
+    table.add(row("a plain loop", ours, plain).target(most));
+    table.add(row("`true \\| tee` in a shell", ours, tee));
+    table.add(row("`script`", ours, script));
+    table.add(row("`asciinema rec`", ours, asciinema));
+    table.add(row("a plain loop, with 10,000 stored sessions", stored, plain).target(most));
+    table.add(row("a plain loop, when these are swept, once in 10 minutes", swept, plain));
     Ok(())
 }
 

@@ -5,9 +5,9 @@
 //! and shows what it reads from that and writes it to a file.
 
 use super::super::home::Home;
-use super::super::measure::{Size, interleave, median, milliseconds, ms};
-use super::super::table::Table;
-use super::floor::{Plain, compare, peer};
+use super::super::measure::{Size, Spread, interleave, milliseconds};
+use super::super::table::{Row, Table, Target};
+use super::floor::{Plain, peer};
 use super::usage;
 use anyhow::Context;
 use rustix::fs::{Mode, OFlags};
@@ -173,17 +173,18 @@ pub(super) fn run(table: &mut Table, home: &Home, plain: &Plain) -> anyhow::Resu
             &mut || on_terminal(3, &ours, BYTES.get()),
         ],
     )?;
-    let [cpu_read, cpu_shown, cpu_floor, cpu] = cpu.map(|cpu| median(cpu.into_inner()));
-    let what = |what: &str, over: &str| format!("capture 32 MiB from a terminal, {what}, over {over}");
-    let mut add = |what: String, ours, theirs, most| table.add(compare(&what, ours, theirs, ms, most));
+    let [cpu_read, cpu_shown, cpu_floor, cpu] = cpu.map(|cpu| Spread::of(cpu.into_inner()));
+    let row = |what: &str, over: &str, ours, theirs| {
+        Row::time(format!("capture 32 MiB from a terminal: {what}, over {over}"), ours).over(theirs)
+    };
     let reader = "a raw reader that shows and keeps it";
-    add(what("time", reader), wall, floor, Some(1.05));
-    add(what("time", "one that shows it"), wall, shown, None);
-    add(what("time", "one that only reads it"), wall, read, None);
-    add(what("time", "`script`"), wall, script, None);
-    add(what("time", "`asciinema rec`"), wall, asciinema, None);
-    add(what("CPU of the capture", reader), cpu, cpu_floor, Some(1.1));
-    add(what("CPU of the capture", "one that shows it"), cpu, cpu_shown, None);
-    add(what("CPU of the capture", "one that only reads it"), cpu, cpu_read, None);
+    table.add(row("time", reader, wall, floor).target(Target::Times(1.05)));
+    table.add(row("time", "one that shows it", wall, shown));
+    table.add(row("time", "one that only reads it", wall, read));
+    table.add(row("time", "`script`", wall, script));
+    table.add(row("time", "`asciinema rec`", wall, asciinema));
+    table.add(row("CPU", reader, cpu, cpu_floor).target(Target::Times(1.1)));
+    table.add(row("CPU", "one that shows it", cpu, cpu_shown));
+    table.add(row("CPU", "one that only reads it", cpu, cpu_read));
     Ok(())
 }

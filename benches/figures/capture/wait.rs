@@ -1,9 +1,8 @@
 //! From a byte written to a running session until a waiting reader has it, through the library.
 
 use super::super::home::Home;
-use super::super::measure::median;
-use super::super::table::{Row, Table};
-use super::read::fine;
+use super::super::measure::Spread;
+use super::super::table::{Row, Table, Target};
 use super::stored::begin;
 use derun::record::Channel;
 use derun::store::Store;
@@ -22,29 +21,24 @@ pub(super) const PAUSE: Duration = Duration::from_millis(3);
 pub(super) fn run(table: &mut Table, home: &Home) -> anyhow::Result<()> {
     let woken = by_inotify(home)?;
     let seen = by_library(home)?;
-    add(table, "library: from a new byte to having it", &woken, &seen);
+    add(table, "read of a running capture: from a new byte to having it", &woken, &seen);
     Ok(())
 }
 
-/// The rows of `seen`, over those of inotify alone.
-pub(super) fn add(table: &mut Table, what: &str, floor: &[f64], seen: &[f64]) {
-    let percentile = |values: &[f64]| {
+/// The rows of `seen`, over those of inotify alone: the median, and what 95 % of the waits don't exceed.
+pub(super) fn add(table: &mut Table, figure: &str, floor: &[f64], seen: &[f64]) {
+    let all = |values: &[f64]| Spread::of(values.to_vec());
+    let most = |values: &[f64]| {
         let mut values = values.to_vec();
         values.sort_by(f64::total_cmp);
-        values.get(values.len() * 95 / 100).copied().unwrap_or_default()
+        Spread::of(values.get(values.len() * 95 / 100).copied().into_iter().collect())
     };
-    for (name, of, wanted) in [("median", median as fn(Vec<f64>) -> f64, 0.2), ("p95", |v| v[0], 0.5)] {
-        let value = |values: &[f64]| if name == "p95" { percentile(values) } else { of(values.to_vec()) };
-        let (floor, ours) = (value(floor), value(seen));
-        table.add(Row {
-            what: format!("{what}, {name}, over an inotify wake-up"),
-            floor: fine(floor),
-            ours: fine(ours),
-            ratio: Some(ours / floor),
-            wanted: format!("<= {wanted} ms"),
-            met: Some(ours <= wanted),
-        });
-    }
+    let row = |name: &str, floor, ours, most| {
+        let figure = format!("{figure}, {name}, over an inotify wake-up");
+        Row::time(figure, ours).over(floor).target(Target::AtMost(most))
+    };
+    table.add(row("median", all(floor), all(seen), 0.2));
+    table.add(row("p95", most(floor), most(seen), 0.5));
 }
 
 /// The baseline: a thread that sleeps in a read of an inotify instance, and then reads the file.

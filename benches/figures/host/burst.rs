@@ -1,8 +1,8 @@
 //! 20 MB at once, to a client that follows, over the same agent read by a plain loop; and with another client that
 //! reads nothing.
 
-use super::super::measure::{Size, interleave, milliseconds, ms};
-use super::super::table::{Row, Table};
+use super::super::measure::{Size, Spread, interleave, milliseconds};
+use super::super::table::{Row, Table, Target, Unit};
 use super::live::{Live, Seen};
 
 const ROUNDS: usize = 9;
@@ -43,23 +43,11 @@ pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
             },
         ],
     )?;
-    let rate = |time: f64| format!("{}, {:.0} MB/s", ms(time), bytes as f64 / time / 1e3);
-    for (how, ours, seen) in [("", alone, seen), (", while another takes nothing", stalled, beside)] {
-        let what = format!("host, {:.0} MB at once to a client{how}", bytes as f64 / 1e6);
-        table.add(Row {
-            what: format!("{what}: time, over a plain loop"),
-            floor: rate(floor),
-            ours: rate(ours),
-            ratio: Some(ours / floor),
-            ..Row::default()
-        });
-        table.add(Row {
-            what: format!("{what}: events lost, of {}", seen.events + seen.lost),
-            ours: seen.lost.to_string(),
-            wanted: "0".to_owned(),
-            met: Some(seen.lost == 0),
-            ..Row::default()
-        });
+    for (how, ours, seen) in [("", alone, seen), (", while another reads nothing", stalled, beside)] {
+        let figure = format!("host: {:.0} MB at once to a client{how}", bytes as f64 / 1e6);
+        table.add(Row::time(format!("{figure}, over a plain loop"), ours).over(floor));
+        let lost = Spread::of(vec![seen.lost as f64]);
+        table.add(Row::new(format!("{figure}: lost events"), Unit::Count, lost).target(Target::AtMost(0.0)));
     }
     Ok(())
 }

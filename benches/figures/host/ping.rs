@@ -1,7 +1,7 @@
 //! A request and its response on one connection, over an echo through pipes and through a socket.
 
 use super::super::measure::{Size, interleave, median, milliseconds};
-use super::super::table::{Row, Table};
+use super::super::table::{Row, Table, Target};
 use super::echo::{Pipes, Socket};
 use super::live::Live;
 use serde_json::Value;
@@ -29,19 +29,8 @@ pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
             })
         }],
     )?;
-    for (floor, name, most) in [(by_pipe, "pipes", Some(1.5)), (by_socket, "a socket", None)] {
-        table.add(Row {
-            what: format!("host, ping, over an echo through {name}"),
-            floor: micros(floor),
-            ours: micros(ours),
-            ratio: Some(ours / floor),
-            wanted: most.map_or_else(String::new, |most| format!("<= x{most}")),
-            met: most.map(|most| ours / floor <= most),
-        });
-    }
+    let ping = |over: &str| Row::time(format!("host: a ping, over an echo through {over}"), ours);
+    table.add(ping("pipes").over(by_pipe).target(Target::Times(1.5)));
+    table.add(ping("a socket").over(by_socket));
     Ok(())
-}
-
-fn micros(milliseconds: f64) -> String {
-    format!("{:.1} us", milliseconds * 1e3)
 }

@@ -1,7 +1,7 @@
 //! A session of 1,000,000 events replayed, from the first on, from the middle, and near its end.
 
-use super::super::measure::{Size, interleave, median, milliseconds, ms};
-use super::super::table::{Row, Table};
+use super::super::measure::{FEW, Size, Spread, interleave, milliseconds};
+use super::super::table::{Row, Table, Target, Unit};
 use super::line::offset;
 use super::live::{Live, output};
 use anyhow::Context;
@@ -14,7 +14,6 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-const ROUNDS: usize = 3;
 const ATTACHES: Size<usize> = Size { full: 41, tiny: 3 };
 /// Of about 1,200 bytes each.
 const LINES: Size<u64> = Size { full: 1_000_000, tiny: 1000 };
@@ -42,7 +41,7 @@ pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
     rustix::fs::sync();
     let lost = Cell::new(0);
     let [floor, library, socket] = interleave(
-        ROUNDS,
+        FEW,
         [
             &mut || milliseconds(|| plain(&file, bytes)),
             &mut || milliseconds(|| derive(kept.clone(), next)),
@@ -56,31 +55,18 @@ pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
             },
         ],
     )?;
-    let speed = |time: f64| bytes as f64 / time / 1e3;
-    let rate = |time: f64| format!("{:.0} MB/s", speed(time));
-    for (how, ours, wanted) in
-        [("over the socket", socket, Some(WANTED)), ("in the library alone", library, None)]
-    {
-        table.add(Row {
-            what: format!(
-                "host, {next} events ({:.0} MB) told again {how} ({:.0} events/s), over reading the bytes",
-                bytes as f64 / 1e6,
-                next as f64 / ours * 1e3
-            ),
-            floor: rate(floor),
-            ours: rate(ours),
-            ratio: Some(ours / floor),
-            wanted: wanted.map_or_else(String::new, |wanted| format!(">= {wanted} MB/s")),
-            met: wanted.map(|wanted| speed(ours) >= wanted),
-        });
-    }
-    table.add(Row {
-        what: "the same: events lost".to_owned(),
-        ours: lost.get().to_string(),
-        wanted: "0".to_owned(),
-        met: Some(lost.get() == 0),
-        ..Row::default()
-    });
+    let speed = |times: Spread| times.map(|time| bytes as f64 / time / 1e3);
+    let replayed = |how: &str, ours| {
+        let figure = format!(
+            "host: replay {next} events, {:.0} MB, {how}, over reading the bytes",
+            bytes as f64 / 1e6
+        );
+        Row::new(figure, Unit::Speed, speed(ours)).over(speed(floor))
+    };
+    table.add(replayed("through the socket", socket).target(Target::AtLeast(WANTED)));
+    table.add(replayed("in the library alone", library));
+    let lost = Spread::of(vec![lost.get() as f64]);
+    table.add(Row::new("host: events lost by these replays", Unit::Count, lost).target(Target::AtMost(0.0)));
     for (where_to, from) in [("its last event", next - 1), ("the middle", next / 2), ("the first", 0)] {
         let first = || {
             milliseconds(|| {
@@ -90,11 +76,9 @@ pub(super) fn run(table: &mut Table) -> anyhow::Result<()> {
             })
         };
         let times = (0..ATTACHES.get()).map(|_| first()).collect::<Result<Vec<_>, _>>()?;
-        table.add(Row {
-            what: format!("host, the same session: from connecting to the first event, from {where_to} on"),
-            ours: ms(median(times)),
-            ..Row::default()
-        });
+        let figure =
+            format!("host: the same session, from connecting to the first event, from {where_to} on");
+        table.add(Row::time(figure, Spread::of(times)));
     }
     Ok(())
 }

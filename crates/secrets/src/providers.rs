@@ -28,7 +28,7 @@ const fn anywhere(name: &'static str, prefix: &'static str, body: &'static str) 
 }
 
 /// All shapes, sorted by first character. Longer prefixes come before shorter ones.
-pub(super) const PROVIDERS: [Provider; 220] = [
+pub(super) static PROVIDERS: [Provider; 220] = [
     word("google refresh token", "1//0", "{w40+}"),
     word("asana token", "1/", "{d14,18}:{h32}"),
     word("asana token", "2/", "{d14,18}/{d14,18}:{h32}"),

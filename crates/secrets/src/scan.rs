@@ -3,7 +3,7 @@
 //! Every byte is examined a bounded number of times, even in hostile text.
 
 use super::options::Call;
-use super::shape::{self, Shapes};
+use super::shape;
 use super::text::{Text, follows_escape, is_word};
 use super::{assignment, header, options, private_key, url};
 
@@ -76,8 +76,7 @@ pub fn findings(bytes: &[u8]) -> Vec<Finding> {
 
 /// Like [`findings`], for a [`Text`] that counts its work.
 pub(super) fn scan(text: &Text<'_>) -> Vec<Finding> {
-    let mut scanner =
-        Scanner { text, shapes: Shapes::new(), from: 0, name_end: 0, call: None, findings: Vec::new() };
+    let mut scanner = Scanner { text, from: 0, name_end: 0, call: None, findings: Vec::new() };
     let mut at = 0;
     while at < text.bytes.len() {
         at = match scanner.step(at) {
@@ -101,7 +100,6 @@ enum Step {
 
 struct Scanner<'a> {
     text: &'a Text<'a>,
-    shapes: Shapes,
     /// The end of the last secret.
     from: usize,
     /// The end of the last name. Its remaining words are not separate names.
@@ -142,7 +140,7 @@ impl Scanner<'_> {
         let text = self.text;
         match text.get(at + 1) {
             Some(b'u') if follows_escape(text.bytes, at + 6) => Step::On(at + 6),
-            Some(b'n' | b'r' | b't' | b'b' | b'f') => match self.shapes.find(text, at + 1) {
+            Some(b'n' | b'r' | b't' | b'b' | b'f') => match shape::find(text, at + 1) {
                 Some(end) => Step::Found(of_shape(at + 1, end, Level::Sure)),
                 None => Step::On(at + 2),
             },
@@ -152,7 +150,7 @@ impl Scanner<'_> {
 
     fn word(&mut self, at: usize) -> Step {
         let text = self.text;
-        if let Some(end) = self.shapes.find(text, at) {
+        if let Some(end) = shape::find(text, at) {
             return Step::Found(of_shape(at, end, Level::Sure));
         }
         let end = at + text.run(at, is_word);
@@ -171,7 +169,7 @@ impl Scanner<'_> {
         }
         // A token with an unambiguous prefix counts inside a word as well.
         let inside = || {
-            let find = |at| self.shapes.find_inside(text, at).map(|end| of_shape(at, end, Level::Likely));
+            let find = |at| shape::find_inside(text, at).map(|end| of_shape(at, end, Level::Likely));
             (at + 1..end).find_map(find)
         };
         let found = found.or_else(inside);

@@ -1,54 +1,53 @@
 //! Recognizes keys and tokens by their shape, valid or not.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use super::providers::{PROVIDERS, Provider};
 use super::text::{Text, is_token, is_word};
 
-/// The range in [`PROVIDERS`] for each first byte.
-static BY_FIRST: LazyLock<Vec<Range<usize>>> = LazyLock::new(|| {
-    let begins = |byte: u8| {
-        let first = |provider: &Provider| provider.prefix.as_bytes().first().copied().unwrap_or_default();
-        let start = PROVIDERS.partition_point(|provider| first(provider) < byte);
-        start..PROVIDERS.partition_point(|provider| first(provider) <= byte)
-    };
-    (0..=u8::MAX).map(begins).collect()
-});
-
-/// The providers whose tokens count anywhere in a word, by first byte.
-static ANYWHERE: LazyLock<Vec<Vec<&'static Provider>>> = LazyLock::new(|| {
-    let begins = |byte: u8| {
-        let is_one = |one: &&Provider| one.anywhere && one.prefix.as_bytes().first() == Some(&byte);
-        PROVIDERS.iter().filter(is_one).collect()
-    };
-    (0..=u8::MAX).map(begins).collect()
-});
-
-/// Lookup tables for the shapes.
+/// The providers in [`PROVIDERS`] whose prefix has a certain first byte.
 #[derive(Clone, Copy)]
-pub(super) struct Shapes {
-    by_first: &'static [Range<usize>],
-    anywhere: &'static [Vec<&'static Provider>],
+struct Group {
+    start: usize,
+    end: usize,
+    /// Whether tokens of some of them count anywhere in a word.
+    has_anywhere: bool,
 }
 
-impl Shapes {
-    pub(super) fn new() -> Self {
-        Self { by_first: &BY_FIRST, anywhere: &ANYWHERE }
+/// The group of each first byte. Computed by the compiler, because a hook that masks one line has no time for it.
+static GROUPS: [Group; 256] = {
+    let mut groups = [Group { start: 0, end: 0, has_anywhere: false }; 256];
+    let mut at = 0;
+    while at < PROVIDERS.len() {
+        let group = &mut groups[PROVIDERS[at].prefix.as_bytes()[0] as usize];
+        if group.end == 0 {
+            group.start = at;
+        }
+        group.end = at + 1;
+        group.has_anywhere |= PROVIDERS[at].anywhere;
+        at += 1;
     }
+    groups
+};
 
-    /// Returns the end of the token that starts at `at`, the start of a word.
-    pub(super) fn find(&self, text: &Text<'_>, at: usize) -> Option<usize> {
-        let first = usize::from(text.get(at)?);
-        let known = self.by_first.get(first)?.clone();
-        PROVIDERS.get(known)?.iter().find_map(|provider| token(text, at, provider))
-    }
+/// Returns the end of the token that starts at `at`, the start of a word.
+pub(super) fn find(text: &Text<'_>, at: usize) -> Option<usize> {
+    providers(text, at)?.iter().find_map(|provider| token(text, at, provider))
+}
 
-    /// Returns the end of the token that starts at `at`, inside a word.
-    pub(super) fn find_inside(&self, text: &Text<'_>, at: usize) -> Option<usize> {
-        let first = usize::from(text.get(at)?);
-        self.anywhere.get(first)?.iter().find_map(|provider| token(text, at, provider))
+/// Returns the end of the token that starts at `at`, inside a word.
+pub(super) fn find_inside(text: &Text<'_>, at: usize) -> Option<usize> {
+    let group = GROUPS[usize::from(text.get(at)?)];
+    if !group.has_anywhere {
+        return None;
     }
+    providers(text, at)?.iter().filter(|one| one.anywhere).find_map(|provider| token(text, at, provider))
+}
+
+/// Returns the providers whose prefix has the first byte that `text` has at `at`.
+fn providers(text: &Text<'_>, at: usize) -> Option<&'static [Provider]> {
+    let group = GROUPS[usize::from(text.get(at)?)];
+    PROVIDERS.get(group.start..group.end)
 }
 
 /// Returns the end of `provider`'s token at `at`.

@@ -36,4 +36,5 @@ pub mod call;
 pub mod guard;
 pub mod line;
 pub mod links;
+mod name_index;
 pub mod shell;

@@ -2,8 +2,7 @@
 
 use super::invocation::Invocation;
 use super::{Assessment, container, device, disk, escalation, power, tree};
-use std::collections::HashMap;
-use std::sync::LazyLock;
+use crate::name_index::NameIndex;
 
 /// A command that is refused, in some or all of its forms.
 pub struct Danger {
@@ -21,39 +20,27 @@ pub struct Danger {
     pub not_match: &'static str,
 }
 
-/// The rows of [`TABLE`] by program name, in the table's order.
-struct Index {
-    by_name: HashMap<&'static str, Vec<usize>>,
-    /// Rows with names such as `mkfs.*`, by the part before the dot.
-    by_stem: HashMap<&'static str, Vec<usize>>,
-}
-
-static INDEX: LazyLock<Index> = LazyLock::new(|| {
-    let mut index = Index { by_name: HashMap::new(), by_stem: HashMap::new() };
-    for (row, danger) in TABLE.iter().enumerate() {
-        for name in danger.names {
-            let rows = match name.strip_suffix(".*") {
-                Some(stem) => index.by_stem.entry(stem).or_default(),
-                None => index.by_name.entry(*name).or_default(),
-            };
-            if rows.last() != Some(&row) {
-                rows.push(row);
-            }
-        }
+/// The rows of [`TABLE`] by program name.
+static INDEX: NameIndex = {
+    let (mut index, mut row) = (NameIndex::new(), 0);
+    while row < TABLE.len() {
+        index = index.with_row(row, TABLE[row].names);
+        row += 1;
     }
     index
-});
+};
 
 /// Returns the dangers that apply to the program `name`, in the table's order.
 pub(super) fn about(name: &str) -> impl Iterator<Item = &'static Danger> {
-    let mut rows = INDEX.by_name.get(name).cloned().unwrap_or_default();
-    let stems = name.match_indices('.').filter_map(|(at, _)| INDEX.by_stem.get(&name[..at]));
-    let named = rows.len();
-    rows.extend(stems.flatten());
-    if rows.len() > named {
-        rows.sort_unstable();
-        rows.dedup();
+    let named = INDEX.candidates(name).filter(|&(row, at)| TABLE[row].names[at] == name);
+    let mut rows: Vec<usize> = named.map(|(row, _)| row).collect();
+    for (dot, _) in name.match_indices('.') {
+        let stem = &name[..dot];
+        let is_it = |&(row, at): &(usize, usize)| TABLE[row].names[at].strip_suffix(".*") == Some(stem);
+        rows.extend(INDEX.candidates(stem).filter(is_it).map(|(row, _)| row));
     }
+    rows.sort_unstable();
+    rows.dedup();
     rows.into_iter().map(|row| &TABLE[row])
 }
 

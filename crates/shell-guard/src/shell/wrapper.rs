@@ -5,9 +5,8 @@ mod table;
 
 use super::field::Field;
 use super::walk::{Stream, Walk};
+use crate::name_index::NameIndex;
 pub(super) use custom::{flags, make_text, parameters as git_parameters};
-use std::collections::{HashMap, HashSet};
-use std::sync::LazyLock;
 pub use table::{TABLE, Wrapper};
 
 /// Where the command is among a wrapper's arguments.
@@ -43,27 +42,25 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     TABLE.iter().flat_map(|wrapper| wrapper.names.iter().copied())
 }
 
-static BY_NAME: LazyLock<HashMap<&'static str, &'static Wrapper>> = LazyLock::new(|| {
-    let mut wrappers = HashMap::new();
-    for wrapper in TABLE {
-        for name in wrapper.names {
-            wrappers.entry(*name).or_insert(wrapper);
-        }
+/// The rows of [`TABLE`] by name.
+static INDEX: NameIndex = {
+    let (mut index, mut row) = (NameIndex::new(), 0);
+    while row < TABLE.len() {
+        index = index.with_row(row, TABLE[row].names);
+        row += 1;
     }
-    wrappers
-});
-
-static LOWERCASE_NAMES: LazyLock<HashSet<String>> =
-    LazyLock::new(|| names().map(str::to_ascii_lowercase).collect());
+    index
+};
 
 /// Returns the wrapper called `name`; the first row wins.
 fn find(name: &str) -> Option<&'static Wrapper> {
-    BY_NAME.get(name).copied()
+    let (row, _) = INDEX.candidates(name).find(|&(row, at)| TABLE[row].names[at] == name)?;
+    TABLE.get(row)
 }
 
 /// Whether a wrapper is called `name`, ignoring case.
 pub(crate) fn is_wrapper(name: &str) -> bool {
-    LOWERCASE_NAMES.contains(&name.to_ascii_lowercase())
+    INDEX.candidates(name).any(|(row, at)| TABLE[row].names[at].eq_ignore_ascii_case(name))
 }
 
 /// Walks what the wrapper `name` runs. Returns `None` if it isn't one.
