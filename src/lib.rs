@@ -2,7 +2,7 @@
 //!
 //! A *workspace* is a folder with a `HEARTBEAT.md`. A *heartbeat* is one of its scheduled prompts, and a *beat* is
 //! one run of a heartbeat. A beat ends with an *outcome* (`ok`, `attention`,
-//! `error`, `limited` or `skipped`) and one line in the journal.
+//! `error`, `limited` or `skipped`; `attention`, too, if a call still waits for an answer) and one line in the journal.
 //!
 //! # How data flows
 //!
@@ -37,7 +37,7 @@
 //! Each module uses only those above it; `tests/it/layers.rs` checks it against this list.
 //!
 //! - `agents`: all agents, from hosts, pulses and Claude Code's own session files
-//! - `outcome`: pure: how a run ended and its results → ok, attention, error or limited
+//! - `outcome`: pure: how a run ended and its results → ok, attention, error or limited; and who else reports attention
 //! - `gate`: runs what decides whether a beat starts its agent (`when`) and whether its success counts (`verify`)
 //! - `beat`: one beat from prompt to journal line
 //! - `hook`: answers Claude Code's hooks: applies `permit`, asks the daemon, and fails closed

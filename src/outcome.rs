@@ -2,8 +2,10 @@
 //! Pure.
 //!
 //! [`conclude`] is the entry. `answer` finds alerts in the agent's text; [`refusals`] and [`servers`] can make an
-//! outcome worse. Gates decide on `skipped`, and verifiers turn `ok` into `attention` (`beat::gates`). Journal lines about
-//! stuck agents are `attention` too (`daemon::stuck`).
+//! outcome worse. A call that still waits for an answer makes it [`Outcome::Waiting`], which is shown as `attention`. Gates
+//! decide on `skipped`, and verifiers turn `ok` into `attention` (`beat::gates`). The journal also gets `attention` lines
+//! that aren't of runs: about stuck agents (`daemon::stuck`), used-up budgets (`daemon::budgets`), heartbeats that keep
+//! failing (`daemon::heartbeats::failing`) and hosted agents that didn't ask (`cli::host::serve`).
 
 mod answer;
 mod interrupted;
@@ -62,7 +64,7 @@ pub fn conclude(
     )
 }
 
-/// Whether a reached usage limit explains how the run ended: the agent gave up by itself. An alert from before is not hidden.
+/// Whether the run ended because of a usage limit: the agent gave up by itself. An earlier alert still counts.
 fn is_limited(ending: &Ending, results: &[RunResult]) -> bool {
     let alert =
         |result: &RunResult| answer::is_alert(answer::trim(result.text.as_deref().unwrap_or_default()));

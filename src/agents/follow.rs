@@ -28,7 +28,7 @@ const TICK: Duration = Duration::from_secs(1);
 /// How often to call [`Follower::recheck`].
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The most processes to wait for, as each takes a descriptor. [`Follower::recheck`] checks the others.
+/// The maximum number of processes to wait for: each takes a descriptor. [`Follower::recheck`] checks the others.
 const MOST: usize = 256;
 
 /// Follows all agents.

@@ -36,7 +36,7 @@ pub(super) use text::paragraph;
 pub(super) async fn all(dir: &DataDir) -> anyhow::Result<Vec<Row>> {
     match client::connect(dir).await {
         Ok(mut client) => ask_rows(&mut client).await,
-        // Deferred calls are not accessible either.
+        // The files of deferred calls are unreadable too.
         Err(AskError::Gone(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
             Err(unreadable(dir.root(), error).into())
         }

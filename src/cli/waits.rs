@@ -26,7 +26,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use watch::text::{width, wrap};
 
-/// How long the daemon may take to have a request that its host reports.
+/// How long to wait for the daemon to list a request that a host reported.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Prints requests and sends answers.
@@ -212,7 +212,7 @@ impl Asking {
     }
 
     async fn add(&mut self, id: &str, tool: &str) {
-        // One that waited before is also listed.
+        // The list also has requests that were already waiting.
         if self.open.iter().any(|dialog| dialog.row().id.as_str() == id) {
             return;
         }

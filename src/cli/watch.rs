@@ -184,7 +184,7 @@ impl Watching<'_> {
         }
     }
 
-    /// Draws a frame, and returns when the next one differs by the time alone.
+    /// Draws a frame, and returns when it must be redrawn just because time passes.
     fn draw(&mut self) -> anyhow::Result<Option<Instant>> {
         let now = clock::now();
         if let Some(update) = self.agents.take(now) {

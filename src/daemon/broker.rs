@@ -150,7 +150,7 @@ impl Broker {
                 let _heard = to.send(id);
             }
             Sent::Answered(id, answer, sender) => {
-                // It is given only once, so that must be on disk first.
+                // An answer is delivered only once, so this is recorded first.
                 let kept = self.sync(&id);
                 let _heard = to.send(id.clone());
                 let answer = match kept {

@@ -98,7 +98,7 @@ impl Budgets {
         }
     }
 
-    /// The budgets that hold `heartbeats` although no journal line says that they are used up: that happened while no daemon ran.
+    /// The budgets of `heartbeats` that were used up while no daemon ran, so that no journal line reports it.
     pub fn unreported<'a>(
         &self,
         journal: &Path,

@@ -249,7 +249,7 @@ mod tests {
             assert_eq!(pauses.hold(&HeartbeatId::parse("/any")), Some(PausedUntil::Open), "{text}");
             let reason = pauses.0[0].reason.clone().unwrap();
             assert!(reason.contains("paused.json is not a list"), "{reason}");
-            // A change of one heartbeat leaves it at that.
+            // Changing one heartbeat doesn't lift the other pauses.
             change(&dir, at("09:00:00"), |pauses| pauses.remove(Some("/a"))).unwrap();
             assert_eq!(read(&dir).hold(&HeartbeatId::parse("/any")), Some(PausedUntil::Open), "{text}");
         }

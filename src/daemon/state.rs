@@ -1,4 +1,5 @@
-//! The daemon's state machine, pure: an [`Event`] and the time go in, and [`Effect`]s to carry out come out.
+//! The daemon's state machine: an [`Event`] and the time go in, and [`Effect`]s to carry out come out. Pure, except that
+//! new beats get random ids.
 //!
 //! The daemon goes through its `Stage`s, and each beat that it starts through its `Phase`s. Effects are carried out in
 //! their order. If the result of one is an event, that event and its own effects come before the next effect.

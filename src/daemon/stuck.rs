@@ -40,7 +40,7 @@ pub fn from_entry(entry: &Entry) -> Option<QuietPeriod> {
     is_stuck.then(|| QuietPeriod { agent: entry.agent.clone(), since: entry.ts.clone() })
 }
 
-/// The quiet period since `pulse`, should its agent get stuck.
+/// The quiet period that begins with `pulse`, if its agent gets stuck.
 #[must_use]
 pub fn from_pulse(pulse: &Pulse) -> QuietPeriod {
     let since = pulse.at().map(rfc3339).unwrap_or_default();

@@ -96,7 +96,7 @@ async fn one(backend: &Backend, command: Command, home: &Path, path: &OsStr, lim
         Ok(answer) => match answer.stdout.split(|byte| *byte == b'\n').find_map(Introduction::read) {
             Some(Ok(introduction)) => met(&program.to_string(), &introduction),
             Some(Err(why)) => check.fail(
-                format!("{program}: {}", first_line(why.as_bytes()).unwrap_or_default()),
+                format!("{program}: {}", first_line(why.to_string().as_bytes()).unwrap_or_default()),
                 Hint::UPDATE_AGENT,
             ),
             None => {

@@ -1,5 +1,6 @@
 //! Answers from a person's channels: who may answer, with which token, and what the daemon says to it.
 
+use super::news::DaemonError;
 use super::{Input, Notifier, complain, connect};
 use crate::daemon::client;
 use ::notify::channel;
@@ -10,7 +11,7 @@ use murmur_core::config::notify::Destination;
 use murmur_core::permit::request::ANSWERED;
 use serde_json::{Value, json};
 use sys::clock;
-use sys::error::Hinted;
+use thiserror::Error;
 
 impl Notifier {
     /// Starts a listener for each channel that takes answers.
@@ -55,8 +56,8 @@ impl Notifier {
         let found = self.redeem(channel, answer);
         let (reply, issued) = match found {
             Some(Ok(found)) => found,
-            Some(Err(refusal)) => return self.refused(channel, answer, None, refusal.text()),
-            // Not an answer at all.
+            Some(Err(refusal)) => return self.refused(channel, answer, None, &refusal.into()),
+            // The message is not an answer.
             None => return,
         };
         // Recorded as used before the daemon gets the answer.
@@ -108,12 +109,12 @@ impl Notifier {
     }
 
     /// Answers the request, if it is still the one that was shown.
-    async fn answer(&self, channel: &str, reply: &Reply, issued: &Issued) -> Result<(), String> {
+    async fn answer(&self, channel: &str, reply: &Reply, issued: &Issued) -> Result<(), AnswerError> {
         let rows = self.requests().await?;
         let row = rows.into_iter().find(|row| row.id.as_str() == issued.request && row.state != ANSWERED);
-        let Some(row) = row else { return Err("the request is no longer open".to_owned()) };
+        let Some(row) = row else { return Err(AnswerError::Closed) };
         if tokens::hash(row.input.to_string().as_bytes()) != issued.input {
-            return Err("the call is not the one that was shown".to_owned());
+            return Err(AnswerError::Changed);
         }
         let mut response = json!({ "id": issued.request, "channel": channel, "inputSha256": issued.input });
         let answered = match reply {
@@ -121,30 +122,30 @@ impl Notifier {
             Reply::Deny(reason) => json!({ "verdict": "deny", "reason": reason }),
             Reply::Choice(number) => match issued.choices.get(number.saturating_sub(1)) {
                 Some(label) => json!({ "answers": { "q1": label } }),
-                None => return Err(Refusal::NoAnswer.text().to_owned()),
+                None => return Err(Refusal::NoAnswer.into()),
             },
             Reply::Text(text) => json!({ "answers": { "q1": { "other": text } } }),
         };
         if let (Some(response), Some(answered)) = (response.as_object_mut(), answered.as_object()) {
             response.extend(answered.clone());
         }
-        let mut daemon = connect(&self.dir).await.ok_or("cannot reach the daemon")?;
+        let mut daemon = connect(&self.dir).await.ok_or(DaemonError::Unreachable)?;
         let answering = daemon.answer_as::<Value>("permission.respond", response, client::PATIENCE);
-        answering.await.map(drop).map_err(|error| error.failure().line())
+        Ok(answering.await.map(drop).map_err(DaemonError::from)?)
     }
 
-    fn refused(&self, channel: &str, answer: &Answer, request: Option<String>, why: &str) {
+    fn refused(&self, channel: &str, answer: &Answer, request: Option<String>, why: &AnswerError) {
         self.note_line(Line {
             channel: channel.to_owned(),
             result: "refused".to_owned(),
             what: "answer".to_owned(),
             request,
             sender: answer.sender.map(|sender| sender.to_string()),
-            error: Some(why.to_owned()),
+            error: Some(why.to_string()),
             ..Line::default()
         });
         // Senders who aren't listed get no reply.
-        if why != Refusal::Sender.text() {
+        if !matches!(why, AnswerError::Refused(Refusal::Sender)) {
             self.acknowledge(channel, answer, &format!("Not accepted: {why}"));
         }
     }
@@ -158,6 +159,25 @@ impl Notifier {
         if let Err(error) = spawned {
             complain(&format!("cannot start a thread: {error}"));
         }
+    }
+}
+
+/// Why an answer didn't reach its request.
+#[derive(Debug, Error)]
+enum AnswerError {
+    #[error("{}", .0.text())]
+    Refused(Refusal),
+    #[error("the request is no longer open")]
+    Closed,
+    #[error("the call is not the one that was shown")]
+    Changed,
+    #[error(transparent)]
+    Daemon(#[from] DaemonError),
+}
+
+impl From<Refusal> for AnswerError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
     }
 }
 

@@ -13,14 +13,17 @@ use murmur_core::config::file::File;
 use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_core::config::notify::EventKind;
 use murmur_core::permit::request::ANSWERED;
+use murmur_rpc::client::AskError;
 use murmur_store::journal::entry::{Entry, LineKind};
 use murmur_store::journal::tail::{Position, Tail};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use sys::error::Hinted;
 use sys::file::Stamp;
 use sys::paths::DataDir;
+use thiserror::Error;
 
 /// How much of the journal is read at once, in bytes.
 const AT_ONCE: u64 = 1 << 20;
@@ -211,13 +214,13 @@ impl Notifier {
     }
 
     /// The open requests.
-    pub(super) async fn requests(&self) -> Result<Vec<Row>, String> {
-        let mut daemon = connect(&self.dir).await.ok_or("cannot reach the daemon")?;
+    pub(super) async fn requests(&self) -> Result<Vec<Row>, DaemonError> {
+        let mut daemon = connect(&self.dir).await.ok_or(DaemonError::Unreachable)?;
         let (mut rows, mut after) = (Vec::new(), None);
         loop {
             let page =
                 daemon.answer_as::<Page>("permission.list", json!({ "after": after }), client::PATIENCE);
-            let Page { requests, next } = page.await.map_err(|error| error.to_string())?;
+            let Page { requests, next } = page.await?;
             rows.extend(requests);
             if next.is_none() {
                 return Ok(rows);
@@ -225,4 +228,13 @@ impl Notifier {
             after = next;
         }
     }
+}
+
+/// The daemon gave no answer.
+#[derive(Debug, Error)]
+pub(super) enum DaemonError {
+    #[error("cannot reach the daemon")]
+    Unreachable,
+    #[error("{}", .0.failure().line())]
+    Ask(#[from] AskError),
 }

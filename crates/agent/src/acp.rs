@@ -20,7 +20,7 @@ mod tests;
 pub(super) const END_OF_TURN: &[u8] = br#""murmur-"#;
 
 pub use dialog::AcpDialog;
-pub use handshake::{Introduction, hello};
+pub use handshake::{HandshakeError, Introduction, hello};
 pub(super) use line::parse;
 pub use start::environment;
 pub(super) use start::start;

@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
+use thiserror::Error;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::sync::mpsc;
@@ -48,8 +49,22 @@ pub(super) struct ControlRequests {
     session: Option<SessionId>,
 }
 
-/// A request, and the hook's verdict on it, or else why there is none.
-pub(super) type Answer = (PermissionRequest, Result<Verdict, String>);
+/// A request, and the hook's verdict on it.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) request: PermissionRequest,
+    pub(super) verdict: Result<Verdict, NoVerdict>,
+}
+
+/// The hook gave no verdict.
+#[derive(Debug, Error)]
+pub(super) enum NoVerdict {
+    /// It wrote this to stderr.
+    #[error("{0}")]
+    Complaint(String),
+    #[error("it gave no answer")]
+    Silence,
+}
 
 #[derive(Debug)]
 struct Hook {
@@ -118,18 +133,15 @@ impl ControlRequests {
         let answering = tokio::spawn(async move {
             let verdict = hook.ask(&asks, session.as_ref()).await;
             // An agent that has ended needs no response.
-            let _gone = answers.send((asks, verdict)).await;
+            let _gone = answers.send(Answer { request: asks, verdict }).await;
         });
         self.asked.insert(id, answering.abort_handle());
     }
 }
 
 impl Hook {
-    /// Runs the hook.
-    ///
-    /// # Errors
-    /// The hook's own words, if it gives no verdict. Deny the call.
-    async fn ask(&self, asks: &PermissionRequest, session: Option<&SessionId>) -> Result<Verdict, String> {
+    /// Runs the hook. Without a verdict, the call must be denied.
+    async fn ask(&self, asks: &PermissionRequest, session: Option<&SessionId>) -> Result<Verdict, NoVerdict> {
         let input = json!({
             "hook_event_name": self.event,
             "session_id": session.map_or("", SessionId::as_str),
@@ -160,8 +172,8 @@ impl Hook {
         };
         let verdict = said.await;
         verdict.ok_or_else(|| match String::from_utf8_lossy(&complaint).trim() {
-            "" => "it gave no answer".to_owned(),
-            complaint => complaint.to_owned(),
+            "" => NoVerdict::Silence,
+            complaint => NoVerdict::Complaint(complaint.to_owned()),
         })
     }
 }

@@ -2,7 +2,7 @@
 //! journal line. The agent's output goes in; what it calls for goes to its stdin, which is closed after the first turn.
 
 use super::audit::{Audit, Coverage};
-use super::control_requests::ControlRequests;
+use super::control_requests::{Answer, ControlRequests, NoVerdict};
 use murmur_agent::backend;
 use murmur_agent::dialog::Verdict;
 use murmur_agent::event::Event;
@@ -71,8 +71,8 @@ pub async fn converse(partner: Partner<'_>, mut output: mpsc::Receiver<Vec<u8>>,
                 next.extend(dialog.repeat_decisions(&mut |call| audit.is_allowed(call)));
                 next
             }
-            Some((request, verdict)) = answers.recv() => {
-                let denial = |reason| Verdict::Deny { reason };
+            Some(Answer { request, verdict }) = answers.recv() => {
+                let denial = |error: NoVerdict| Verdict::Deny { reason: error.to_string() };
                 dialog.answer(&request, &verdict.unwrap_or_else(denial))
             }
             () = sleep_until(incomplete.unwrap_or_else(Instant::now)), if incomplete.is_some() => {

@@ -223,9 +223,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 status = child.wait() => return status.map(Exit::from),
                 (channel, bytes) = pipes.next(), if pipes.is_open() => self.wrote(channel, bytes),
                 Some(command) = asked.recv() => self.obey(command),
-                Some((request, verdict)) = answers.recv() => {
-                    self.answer(&request, verdict);
-                }
+                Some(answer) = answers.recv() => self.answer(answer),
                 () = stop.as_mut(), if !is_told => {
                     is_told = true;
                     self.stop(false, GRACE);

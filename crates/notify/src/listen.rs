@@ -23,7 +23,7 @@ const WAITS: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs
 /// What came from a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incoming {
-    /// Where to go on reading, as the channel counts.
+    /// The channel's position from which to continue reading.
     pub read: String,
     /// The answer, if it may be one.
     pub answer: Option<Answer>,

@@ -145,7 +145,7 @@ impl Reports {
         Some(usage_limit::hold(account, &limit.window, time(limit), now))
     }
 
-    /// Updates what is known of `account`; returns whether that is news.
+    /// Updates the usage of `account`; returns whether it changed.
     pub fn record(&self, usage: &mut Usage, account: &Account, now: Timestamp) -> bool {
         let before = usage.clone();
         for limit in &self.0 {

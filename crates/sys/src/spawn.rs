@@ -167,7 +167,7 @@ pub enum Change {
     Signaled(i32),
     /// This signal stopped it.
     Stopped(i32),
-    /// It goes on.
+    /// It continued.
     Continued,
 }
 

@@ -59,11 +59,11 @@ pub struct Keys {
     takes_paste: bool,
 }
 
-/// What the first bytes are.
+/// What the input begins with.
 enum Found {
-    /// A key, or nothing that is known, in this many bytes.
+    /// A key (`None` if unknown), and its length in bytes.
     Key(Option<Key>, usize),
-    /// The beginning of a paste (`true`) or its end, in this many bytes.
+    /// The beginning of a paste (`true`) or its end, and its length in bytes.
     Paste(bool, usize),
     /// The beginning of a sequence.
     Part,

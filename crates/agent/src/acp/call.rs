@@ -1,4 +1,4 @@
-//! What a tool call is, in the words that the guard and rules know: `Bash {command}`, `Edit {file_path}` and so on.
+//! Translates tool calls into the names that the guard and rules use: `Bash {command}`, `Edit {file_path}` and so on.
 //!
 //! The protocol requires neither a name nor an input, and every program describes its calls in another way, as measured on
 //! opencode 1.18.33, claude-agent-acp 0.101.0, codex-acp 2.6.0, goose 1.34.0 and gemini-cli 0.61.0. A title is trusted
@@ -165,7 +165,7 @@ impl Said<'_> {
             return known(name).unwrap_or(name).to_owned();
         }
         let (raw, kind) = (self.raw(), self.text(&["kind"]).unwrap_or_default());
-        // The announcement of a call, which comes last, has a tool's name where a request has a command.
+        // The announcement of a call comes last. Its title is the tool's name; a request's title is the command.
         let titles = self.0.iter().rev().filter_map(|fields| fields.get("title")?.as_str());
         let titles: Vec<&str> = titles.filter(|title| is_word(title)).collect();
         if let Some(command) = raw.get("command").and_then(Value::as_str) {

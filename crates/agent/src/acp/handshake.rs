@@ -3,6 +3,7 @@
 use super::message::{Message, Own, text_at};
 use super::outcome::{VERSION, explained, wrong_version};
 use serde_json::{Value, json};
+use thiserror::Error;
 
 /// How many characters of a program's version are kept.
 const VERSION_LENGTH: usize = 40;
@@ -16,18 +17,20 @@ pub struct Introduction {
     pub sessions: Vec<String>,
 }
 
+/// The program refuses, or speaks another version of the protocol.
+#[derive(Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct HandshakeError(String);
+
 impl Introduction {
     /// Reads a line of a program's output after [`hello`]. `None` if it is something else.
-    ///
-    /// # Errors
-    /// The program refuses, or speaks another version of the protocol.
     #[must_use]
-    pub fn read(line: &[u8]) -> Option<Result<Self, String>> {
+    pub fn read(line: &[u8]) -> Option<Result<Self, HandshakeError>> {
         match Message::read(line)? {
-            Message::Response(Own::Initialize, Ok(result)) => {
-                Some(wrong_version(&result).map_or_else(|| Ok(Self::of(&result)), Err))
-            }
-            Message::Response(Own::Initialize, Err(error)) => Some(Err(explained(&error))),
+            Message::Response(Own::Initialize, Ok(result)) => Some(
+                wrong_version(&result).map_or_else(|| Ok(Self::of(&result)), |why| Err(HandshakeError(why))),
+            ),
+            Message::Response(Own::Initialize, Err(error)) => Some(Err(HandshakeError(explained(&error)))),
             _ => None,
         }
     }
@@ -52,8 +55,8 @@ impl Introduction {
     }
 }
 
-/// The version of a program that says this about itself, up to the first character that versions don't have; empty if it
-/// doesn't say.
+/// The program's version according to its handshake, up to the first character that versions don't have; empty if it gives
+/// none.
 pub(super) fn version(initialized: &Value) -> String {
     let version = text_at(Some(initialized), &["agentInfo", "version"]);
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "._+-".contains(*letter);
@@ -72,7 +75,7 @@ pub fn hello() -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn read(line: &Value) -> Option<Result<Introduction, String>> {
+    fn read(line: &Value) -> Option<Result<Introduction, HandshakeError>> {
         Introduction::read(line.to_string().as_bytes())
     }
 
@@ -100,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_refusal_and_another_version_are_errors() {
-        let why = |line: &Value| read(line).unwrap().unwrap_err();
+        let why = |line: &Value| read(line).unwrap().unwrap_err().to_string();
         assert_eq!(
             why(&response(&json!({ "protocolVersion": 2 }))),
             "the agent speaks version 2 of the Agent Client Protocol; murmur speaks 1"

@@ -98,8 +98,8 @@ impl Program {
     }
 }
 
-/// The variables for opencode. It asks about everything; a subagent's calls are neither asked about nor shown, so there
-/// are no subagents, nor questions, which nobody could answer. `settings` are the user's own in [`OPENCODE_SETTINGS`].
+/// The variables for opencode: it asks about every call. Subagents are turned off, because their calls are neither asked
+/// about nor shown, and so are questions, because nobody could answer them. `settings` are the user's own in [`OPENCODE_SETTINGS`].
 pub(super) fn opencode(settings: Option<&str>) -> Vec<(&'static str, OsString)> {
     let mut permissions: Map<String, Value> = Map::new();
     permissions.insert("*".to_owned(), "ask".into());

@@ -14,7 +14,7 @@ use sys::error::{Failure, Hinted};
 /// and what is `configured`.
 ///
 /// # Errors
-/// What makes it ask would undo the user's own settings.
+/// The settings that make it ask would undo the user's own.
 pub fn environment(
     name: &str,
     configured: Vec<(String, String)>,

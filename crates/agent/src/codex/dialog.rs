@@ -209,7 +209,7 @@ impl CodexDialog {
                 self.mcp_calls.clear();
                 let params: Option<Value> = line.params();
                 let is_interrupted = params.is_some_and(|params| params["turn"]["status"] == "interrupted");
-                // What the turn had started goes on as background terminals.
+                // Commands that the turn started keep running in background terminals.
                 if let (true, Stage::Ready { thread, .. }) = (is_interrupted, &self.stage) {
                     return request(
                         CLEAN,

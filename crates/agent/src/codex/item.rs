@@ -78,7 +78,7 @@ pub(super) fn completed(
         let text = item.text.unwrap_or_default();
         sink(Event::Text { message: item.id.into(), parent: "".into(), text, is_chunk: false });
     } else if item.call().is_some() {
-        // Some kinds have no status; theirs never fail.
+        // Items of kinds without a status never fail.
         let is_error = item.status.as_deref().is_some_and(|status| status != "completed");
         let output = item.output();
         sink(Event::ToolResult {

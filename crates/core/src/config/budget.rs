@@ -196,7 +196,17 @@ impl Budgets {
 }
 
 /// An amount as it is written: a number of dollars, or text.
-struct Written(Result<Amount, String>);
+enum Written {
+    Amount(Amount),
+    /// Something else, as an error message quotes it.
+    Unreadable(String),
+}
+
+impl Written {
+    fn new(amount: Option<Amount>, quoted: impl FnOnce() -> String) -> Self {
+        amount.map_or_else(|| Self::Unreadable(quoted()), Self::Amount)
+    }
+}
 
 impl<'de> Deserialize<'de> for Written {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -210,7 +220,7 @@ impl<'de> Deserialize<'de> for Written {
             }
 
             fn visit_f64<E: Error>(self, number: f64) -> Result<Written, E> {
-                Ok(Written(Usd::new(number).map(Amount::Usd).ok_or_else(|| number.to_string())))
+                Ok(Written::new(Usd::new(number).map(Amount::Usd), || number.to_string()))
             }
 
             fn visit_u64<E: Error>(self, number: u64) -> Result<Written, E> {
@@ -222,7 +232,7 @@ impl<'de> Deserialize<'de> for Written {
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Written, E> {
-                Ok(Written(Amount::parse(text).ok_or_else(|| format!("{:?}", short(text)))))
+                Ok(Written::new(Amount::parse(text), || format!("{:?}", short(text))))
             }
         }
         deserializer.deserialize_any(Either)
@@ -254,10 +264,10 @@ impl Check for Budget {
     fn check(Keys { day, week, month }: Keys) -> Result<Self, Failure> {
         let mut limits = Vec::new();
         for (period, written) in Period::ALL.into_iter().zip([day, week, month]) {
-            match written.map(|written| written.0) {
+            match written {
                 None => {}
-                Some(Ok(amount)) => limits.push((period, amount)),
-                Some(Err(found)) => {
+                Some(Written::Amount(amount)) => limits.push((period, amount)),
+                Some(Written::Unreadable(found)) => {
                     let period = period.name();
                     return Err(failure!("{found} is not a budget for a {period}"; "{}", Self::ACCEPTED));
                 }

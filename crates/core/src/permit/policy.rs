@@ -18,11 +18,11 @@ const DEFAULT_WAIT: u32 = 24 * 86_400;
 /// The role of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Runs one beat, unattended.
+    /// The agent of a beat, unattended.
     Beat,
-    /// Is hosted: somebody started it and sends it messages.
+    /// A hosted agent, which takes messages.
     Hosted,
-    /// Is hosted and directs others.
+    /// A hosted agent that directs others.
     Manager,
 }
 

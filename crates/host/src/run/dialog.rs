@@ -1,10 +1,10 @@
 //! What the host writes to its agent's stdin, in the words of the agent's backend.
 
 use super::Host;
+use crate::control_requests::Answer;
 use crate::event::{Own, Progress, Role};
 use crate::state::{Kind, State};
 use murmur_agent::dialog::Verdict;
-use murmur_agent::event::PermissionRequest;
 use std::time::Duration;
 use sys::error::{Failure, Hinted};
 
@@ -41,15 +41,15 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     }
 
     /// Answers a call that the agent asks about. Without a verdict, it is denied.
-    pub(super) fn answer(&mut self, request: &PermissionRequest, verdict: Result<Verdict, String>) {
+    pub(super) fn answer(&mut self, Answer { request, verdict }: Answer) {
         let verdict = verdict.unwrap_or_else(|why| {
             // A hook that fails because murmur stops the agent is not a failure.
             if self.stopped.is_none() {
-                self.audit.hook_failed(request, &why);
+                self.audit.hook_failed(&request, &why.to_string());
             }
             Verdict::Deny { reason: "murmur could not decide on the call".to_owned() }
         });
-        let bytes = self.dialog.answer(request, &verdict);
+        let bytes = self.dialog.answer(&request, &verdict);
         self.send_bytes(bytes);
     }
 

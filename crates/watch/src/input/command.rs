@@ -4,6 +4,7 @@ use super::Action;
 use crate::model::Model;
 use crate::view::Pane;
 use std::sync::Arc;
+use thiserror::Error;
 
 impl Model {
     pub(super) fn command(&mut self, typed: &str) -> Option<Action> {
@@ -25,7 +26,7 @@ impl Model {
             "run" | "pause" | "resume" | "edit" | "show" => {
                 let id = match self.heartbeat(name) {
                     Ok(index) => Arc::clone(&self.heartbeats.get(index)?.id),
-                    Err(why) => return self.say(&why),
+                    Err(why) => return self.say(&why.to_string()),
                 };
                 Some(match word {
                     "run" => Action::Run(id),
@@ -37,11 +38,11 @@ impl Model {
             }
             "stop" => {
                 let names: Vec<String> = self.agents.iter().map(|agent| agent.id.to_string()).collect();
-                match meant(name, &names, "agent") {
+                match resolve(name, &names, "agent") {
                     Ok(index) => self.stop_agent(index),
                     Err(why) => match self.heartbeat(name) {
                         Ok(index) => self.stop_heartbeat(index),
-                        Err(_) => self.say(&why),
+                        Err(_) => self.say(&why.to_string()),
                     },
                 }
             }
@@ -50,21 +51,34 @@ impl Model {
     }
 
     /// The heartbeat that `name` stands for; the selected one if it is empty.
-    fn heartbeat(&self, name: &str) -> Result<usize, String> {
+    fn heartbeat(&self, name: &str) -> Result<usize, NoMatch> {
         if name.is_empty() && self.view.pane == Pane::Heartbeats {
-            return self.chosen(Pane::Heartbeats).ok_or_else(|| "no heartbeat is selected".to_owned());
+            return self.chosen(Pane::Heartbeats).ok_or(NoMatch::Nothing { kind: "heartbeat" });
         }
         let is_called = |title: &str, id: &str| title == name || id == name;
         let exact = self.heartbeats.iter().position(|row| is_called(&row.title, &row.id));
         let titles: Vec<String> = self.heartbeats.iter().map(|row| row.title.to_string()).collect();
-        exact.map_or_else(|| meant(name, &titles, "heartbeat"), Ok)
+        exact.map_or_else(|| resolve(name, &titles, "heartbeat"), Ok)
     }
 }
 
+/// The name in a command doesn't say which heartbeat or agent is meant.
+#[derive(Debug, Error)]
+enum NoMatch {
+    #[error("no {kind} is selected")]
+    Nothing { kind: &'static str },
+    #[error("name the {kind}")]
+    NoName { kind: &'static str },
+    #[error("no {kind} {name:?}")]
+    Unknown { kind: &'static str, name: String },
+    #[error("{name:?} is ambiguous: {count} {kind}s begin with it")]
+    Ambiguous { kind: &'static str, name: String, count: usize },
+}
+
 /// The one of `names` that is, or begins with, `typed`.
-fn meant(typed: &str, names: &[String], kind: &str) -> Result<usize, String> {
+fn resolve(typed: &str, names: &[String], kind: &'static str) -> Result<usize, NoMatch> {
     if typed.is_empty() {
-        return Err(format!("name the {kind}"));
+        return Err(NoMatch::NoName { kind });
     }
     if let Some(index) = names.iter().position(|name| name == typed) {
         return Ok(index);
@@ -72,7 +86,7 @@ fn meant(typed: &str, names: &[String], kind: &str) -> Result<usize, String> {
     let begin: Vec<usize> = (0..names.len()).filter(|index| names[*index].starts_with(typed)).collect();
     match *begin {
         [index] => Ok(index),
-        [] => Err(format!("no {kind} {typed:?}")),
-        _ => Err(format!("{typed:?} is ambiguous: {} {kind}s begin with it", begin.len())),
+        [] => Err(NoMatch::Unknown { kind, name: typed.to_owned() }),
+        _ => Err(NoMatch::Ambiguous { kind, name: typed.to_owned(), count: begin.len() }),
     }
 }

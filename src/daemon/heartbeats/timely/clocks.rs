@@ -33,7 +33,7 @@ fn with(keys: &str, last_run: &str) -> Heartbeat {
     }
 }
 
-/// What becomes of a heartbeat with these keys that last ran then. Steps, separated by `;`, are
+/// What happens to a heartbeat with these keys that last ran then. Steps, separated by `;`, are
 ///
 /// - a time at which the daemon is awake; while the machine sleeps, there is none
 /// - `set TIME`: the clock is set

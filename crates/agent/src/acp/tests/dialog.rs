@@ -168,7 +168,7 @@ fn requests_are_answered_once_and_by_kind() {
         assert_eq!(words(&dialog.answer(&request(&line), verdict)), [format!("\"a-1\": \"{expected}\"")]);
         assert_eq!(dialog.answer(&request(&line), verdict), b"");
     }
-    // What can only be allowed for ever is not.
+    // A call that can only be allowed forever is not allowed.
     let mut dialog = busy("opencode");
     let line = asks(&json!(0), &call).replace("allow_once", "other");
     read(&mut dialog, &line);

@@ -316,7 +316,7 @@ fn a_late_run_waits_for_active_hours() {
             "{yaml} last {last} now {now}"
         );
     }
-    // One that never ran is due at once, in active hours, whatever is caught up with.
+    // One that never ran is due at once, in active hours, whatever `catchUp` says.
     let (schedule, options) =
         read("interval: 30m\nactiveHours: 08:00-20:00\ncatchUp: skip\nstartDeadline: 1m");
     let judged = |now| judge(&schedule, &options, &id(), (NEVER_RAN, true), at(now));

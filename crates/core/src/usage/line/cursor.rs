@@ -78,7 +78,7 @@ impl<'a> Cursor<'a> {
             self.at += 1;
         }
         let has_zero = self.line.get(start) == Some(&b'0') && self.at - start > 1;
-        // A fraction or an exponent is left to others.
+        // serde parses fractions and exponents.
         let ends = self.peek().is_none_or(|next| matches!(next, b',' | b'}'));
         (self.at > start && !has_zero && ends).then_some(number)
     }
