@@ -119,7 +119,7 @@ fn root(args: &[OsString]) -> clap::Command {
     match std::path::Path::new(&args[0]).file_name().and_then(std::ffi::OsStr::to_str) {
         Some("murmur-host") => HostProgram::command(),
         Some("derun") => Derun::command(),
-        _ => Args::command(),
+        _ => args::full(),
     }
 }
 

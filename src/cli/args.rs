@@ -24,7 +24,7 @@ use super::show_args::ShowBeat;
 use super::trust_args::Trust;
 pub(super) use super::usage_args::{ByArg, Usage};
 use super::watch::Watch;
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use derun::cli::args::{Mcp, Run, Sessions, Show};
 use std::path::PathBuf;
@@ -64,9 +64,17 @@ pub(super) struct Args {
     pub(super) command: Command,
 }
 
+/// The command line with the arguments of all commands, without the command `help`.
+pub(super) fn full() -> clap::Command {
+    let mut command = Args::command().disable_help_subcommand(true);
+    command.build();
+    command
+}
+
 /// The commands, in the order of `help::GROUPS`. Hidden ones are other names, which scripts and murmur's specifications
-/// use.
+/// use. Their arguments are only built when needed, which takes most of the time of a short command: `full` has them all.
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 pub(super) enum Command {
     Init(Init),
     Add(Add),

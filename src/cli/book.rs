@@ -6,10 +6,10 @@
 #[path = "../../tests/it/book/page.rs"]
 mod page;
 
+use clap::Parser;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
 
-use super::args::Args;
+use super::args::{self, Args};
 use derun::cli::args::Derun;
 use page::{Page, code, documents};
 
@@ -127,7 +127,7 @@ fn the_command_reference_is_complete() {
     let page = commands_in(&Page::read("docs/reference/commands.md"));
     let typed: Vec<Vec<String>> = page.iter().flat_map(|(_, code)| lines(&words(code))).collect();
     let mut commands = Vec::new();
-    names(&Args::command(), "murmur", &mut commands);
+    names(&args::full(), "murmur", &mut commands);
     commands.retain(|name| {
         let name: Vec<&str> = name.split(' ').collect();
         !typed.iter().any(|line| line.len() >= name.len() && line.iter().zip(&name).all(|(a, b)| a == b))

@@ -3,7 +3,7 @@
 //! clap_complete writes the scripts. Hidden commands are removed first. Some shells need a few more lines, so that they
 //! offer known words and leave out useless ones.
 
-use super::args::{Args, Completions, ProgramName};
+use super::args::{self, Completions, ProgramName};
 use super::offer;
 use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
@@ -16,8 +16,8 @@ use std::process::ExitCode;
 
 pub(super) fn run(args: &Completions) -> anyhow::Result<ExitCode> {
     let (name, command) = match args.name {
-        ProgramName::Murmur => ("murmur", Args::command()),
-        ProgramName::Mm => ("mm", Args::command()),
+        ProgramName::Murmur => ("murmur", args::full()),
+        ProgramName::Mm => ("mm", args::full()),
         ProgramName::Derun => ("derun", Derun::command()),
     };
     let mut command = offered(&command).subcommand(help(&command));
@@ -37,7 +37,9 @@ pub(super) fn run(args: &Completions) -> anyhow::Result<ExitCode> {
 
 /// A copy of the command without hidden arguments and subcommands.
 fn offered(command: &Command) -> Command {
-    let arguments = command.get_arguments().filter(|argument| !argument.is_hide_set());
+    // clap adds its own again.
+    let is_own = |argument: &&Arg| !["help", "version"].contains(&argument.get_id().as_str());
+    let arguments = command.get_arguments().filter(|argument| !argument.is_hide_set()).filter(is_own);
     let arguments = arguments.map(|argument| marked(command, argument));
     let mut offered = named(command).args(arguments).subcommands(shown(command).map(offered));
     if let Some(version) = command.get_version() {

@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use sys::error::Failure;
 use sys::shell;
 
+/// The place of an option in help: below those of the command, which are built later.
+const LAST: usize = 998;
+
 /// The commands that do not use the data folder.
 const WITHOUT: [&str; 8] = ["capture", "sessions", "record", "mcp", "schema", "completions", "man", "demo"];
 
@@ -19,7 +22,7 @@ pub(super) fn offered_after(command: Command) -> Command {
     }
     let option = Arg::new("data_dir").long("data-dir").value_name("DIR").value_hint(ValueHint::DirPath);
     let help = "Path to the data folder [default: $MURMUR_DIR, else ~/.murmur]";
-    command.arg(option.value_parser(value_parser!(PathBuf)).help(help).global(true))
+    command.arg(option.value_parser(value_parser!(PathBuf)).help(help).global(true).display_order(LAST))
 }
 
 /// Adds the option to the command that the hint of `failure` says to run, which would use another data folder without it.
@@ -36,8 +39,10 @@ pub(super) fn repeated(failure: Failure, dir: &Path) -> Failure {
 
 /// Parses the command line. Of two data folders, the last one counts.
 pub(super) fn parsed(typed: Vec<OsString>) -> Result<Args, clap::Error> {
-    let command = help::with_headings(Args::command());
-    let mut matches = command.try_get_matches_from(&typed)?;
+    let mut matches = match Args::command().try_get_matches_from(&typed) {
+        Err(error) if help::is_shown(&error) => help::with_headings().try_get_matches_from(&typed)?,
+        matches => matches?,
+    };
     let mut args = Args::from_arg_matches(&matches)?;
     global_args::apply(&typed, &matches, args.quiet, &args.command);
     let Some((name, below)) = matches.remove_subcommand() else { return Ok(args) };

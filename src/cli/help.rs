@@ -3,10 +3,11 @@
 //! clap has no headings for subcommands, so the list is part of the template, made from the commands themselves. Its own
 //! colors would add dependencies.
 
+use super::args::{self, Args};
 use super::complaint::complain;
 use super::global_args;
-use clap::Command;
 use clap::error::ErrorKind;
+use clap::{Command, CommandFactory};
 use derun::cli::stdout::stdout;
 use derun::cli::style::is_colored;
 use derun::cli::{ended, printed};
@@ -76,10 +77,14 @@ fn painted_line(line: &str) -> String {
     text + end
 }
 
-/// `command` with its commands under headings.
-pub(super) fn with_headings(command: Command) -> Command {
-    let template = template(&command);
-    command.help_template(template)
+/// Whether `error` asks for help.
+pub(super) fn is_shown(error: &clap::Error) -> bool {
+    matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand)
+}
+
+/// murmur's command line, with its commands under headings.
+pub(super) fn with_headings() -> Command {
+    Args::command().help_template(template(&args::full()))
 }
 
 fn template(command: &Command) -> String {
@@ -102,14 +107,12 @@ fn template(command: &Command) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::args::Args;
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn every_visible_command_has_one_heading_and_hidden_ones_have_none() {
         let listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        let command = Args::command();
+        let command = args::full();
         let visible = command.get_subcommands().filter(|below| !below.is_hide_set());
         let visible: Vec<&str> = visible.map(Command::get_name).collect();
         assert_eq!(listed, visible);

@@ -5,7 +5,7 @@
 
 mod texts;
 
-use super::args::Args;
+use super::args;
 use anyhow::Context;
 use clap::{Arg, Command, CommandFactory};
 use clap_mangen::Man;
@@ -18,7 +18,8 @@ use std::process::ExitCode;
 /// Writes the pages of murmur, derun and `murmur-hook` into `folder`, with `mm.1` as an alias.
 pub(super) fn run(folder: &Path) -> anyhow::Result<ExitCode> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    for command in [Args::command(), Derun::command(), texts::hook()] {
+    write(&args::full(), folder)?;
+    for command in [Derun::command(), texts::hook()] {
         let mut command = command.disable_help_subcommand(true);
         command.build();
         write(&command, folder)?;
@@ -100,7 +101,11 @@ fn usage(command: &Command) -> String {
     let asks = |argument: &&Arg| {
         !argument.is_hide_set() && !["help", "version"].contains(&argument.get_id().as_str())
     };
-    for option in command.get_arguments().filter(|argument| !argument.is_positional()).filter(asks) {
+    let mut options: Vec<&Arg> =
+        command.get_arguments().filter(|argument| !argument.is_positional()).filter(asks).collect();
+    // Last, as in help.
+    options.sort_by_key(|option| option.is_global_set());
+    for option in options {
         words.push(if option.is_required_set() { option.to_string() } else { format!("[{option}]") });
     }
     for argument in command.get_positionals().filter(asks) {

@@ -1,12 +1,12 @@
 //! `murmur offer`: the names and ids that a shell offers for the word being typed. Must be fast: it reads few files, and
 //! waits for nobody.
 
-use super::args::Args;
+use super::args;
 use super::heartbeat_name::candidates;
 use super::requests;
 use super::runtime;
 use super::user_env::UserEnv;
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
 use murmur_core::config::heartbeat::Cache;
@@ -28,7 +28,7 @@ const CAPTURES: usize = 50;
 /// Prints what may stand for the last of `words`, the words after the program's name.
 pub(super) fn run(words: &[String], env: &UserEnv) -> anyhow::Result<ExitCode> {
     let Some((typed, before)) = words.split_last() else { return Ok(ExitCode::SUCCESS) };
-    let Some(place) = place(&Args::command(), before) else { return Ok(ExitCode::SUCCESS) };
+    let Some(place) = place(&args::full(), before) else { return Ok(ExitCode::SUCCESS) };
     // A shell shows no errors here.
     let mut names = names(&place, env).unwrap_or_default();
     if !typed.is_empty() && !names.is_empty() {
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_word_names_what_its_command_takes() {
-        let root = Args::command();
+        let root = args::full();
         for (before, expected) in [
             ("beat", Some((Kind::Heartbeat, false))),
             ("beat -v --dry-run", Some((Kind::Heartbeat, false))),

@@ -13,7 +13,7 @@ pub(super) fn describe(error: &clap::Error, root: &Command, typed: &[OsString]) 
 
 #[cfg(test)]
 mod tests {
-    use super::super::args::Args;
+    use super::super::args::{self, Args};
     use super::*;
     use clap::CommandFactory;
 
@@ -45,13 +45,12 @@ mod tests {
     fn wrong(words: &[String]) -> Option<Failure> {
         let typed: Vec<OsString> = words.iter().map(Into::into).collect();
         let error = Args::command().try_get_matches_from(&typed).err()?;
-        describe(&error, &Args::command(), &typed)
+        describe(&error, &args::full(), &typed)
     }
 
     #[test]
     fn every_option_has_its_own_error_message() {
-        let mut root = Args::command();
-        root.build();
+        let root = args::full();
         let mut checked = 0;
         for (words, command) in commands(&root, &["murmur".to_owned()]) {
             for arg in
