@@ -125,15 +125,13 @@ fn filled(report: &Report) -> anyhow::Result<String> {
 fn tables(report: &Report) -> String {
     let mut text = String::new();
     for machine in report.machines() {
-        text += &format!("\nMeasured on {machine}.\n");
+        text.extend(["\nMeasured on ", &machine, ".\n"]);
     }
     for (heading, names) in HEADINGS {
-        text += &format!("\n## {heading}\n\nfigure | target | measured | baseline\n---|---|---|---\n");
+        text.extend(["\n## ", heading, "\n\nfigure | target | measured | baseline\n---|---|---|---\n"]);
         for name in names {
-            for row in report.sections.iter().filter(|section| section.name == *name).flat_map(|it| &it.rows)
-            {
-                text += &line(row);
-            }
+            let rows = report.sections.iter().filter(|section| section.name == *name).flat_map(|it| &it.rows);
+            text.extend(rows.filter(|row| row.is_on_page()).map(line));
         }
     }
     text
