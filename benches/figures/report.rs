@@ -128,7 +128,7 @@ fn tables(report: &Report) -> String {
         text.extend(["\nMeasured on ", &machine, ".\n"]);
     }
     for (heading, names) in HEADINGS {
-        text.extend(["\n## ", heading, "\n\nfigure | target | measured | baseline\n---|---|---|---\n"]);
+        text.extend(["\n## ", heading, "\n\nfigure|target|measured|baseline\n---|---|---|---\n"]);
         for name in names {
             let rows = report.sections.iter().filter(|section| section.name == *name).flat_map(|it| &it.rows);
             text.extend(rows.filter(|row| row.is_on_page()).map(line));
@@ -147,7 +147,7 @@ fn line(row: &Row) -> String {
         (false, true) => strong(shown, is_missed),
         (false, false) => format!("{}, {ratio}", strong(shown, is_missed)),
     };
-    format!("{} | {} | {measured} | {}\n", row.figure, row.shown_target(), row.shown_baseline())
+    format!("{}|{}|{measured}|{}\n", row.figure, row.shown_target(), row.shown_baseline())
 }
 
 /// Prints the figures that differ between the reports `before` (by default, that of the page) and `after` by more than

@@ -153,7 +153,7 @@ impl Unit {
         let (median, least, most) = (text(value.median), text(value.least), text(value.most));
         match least == most {
             true => format!("{median}{name}"),
-            false => format!("{median}{name} ({least} to {most})"),
+            false => format!("{median}{name} ({least}–{most})"),
         }
     }
 }
