@@ -78,6 +78,6 @@ fn capture(store: &Store, number: usize, stdout: &[u8], started: Timestamp) -> a
     recorder.capture(Channel::Stdout, stdout);
     recorder.finish(&End::Exited(0))?;
     let label = Label { group: format!("w{:03}", number % HEARTBEATS.get()), failed: false };
-    pack::pack(store, &id, &label, false)?;
+    pack::pack(store, &[&id], &label, false)?;
     Ok(())
 }

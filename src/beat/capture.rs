@@ -2,6 +2,7 @@
 
 use super::job::Job;
 use crate::gate::capture::GateCapture;
+use derun::id::SessionId;
 use derun::pack::{self, Label};
 use derun::store::Store;
 use murmur_core::config::settings::Settings;
@@ -14,13 +15,23 @@ use sys::paths::slug;
 /// A session of this duration, in milliseconds, has been synced to disk, so its pack must be as well.
 const SYNCED: u64 = 1000;
 
-/// Packs the captures of `entry` in the store at `root`. Best effort: otherwise they stay readable as they are.
+/// Packs the captures of `entry` in the store at `root`, both in one file if it has two. Best effort: otherwise they stay readable
+/// as they are.
 pub(super) fn pack(root: &Path, job: &Job, entry: &Entry) {
-    let captures = [(&entry.capture, group(job)), (&entry.gate_capture, gate_group(job))];
-    for (id, group) in captures {
-        let (Some(id), Ok(store)) = (id, Store::open(root)) else { continue };
+    let Ok(store) = Store::open(root) else { return };
+    let pack = |ids: &[&SessionId], group: String| {
         let label = Label { group, failed: entry.outcome == Kind::Error };
-        let _best_effort = pack::pack(&store, id, &label, entry.duration_ms >= SYNCED);
+        pack::pack(&store, ids, &label, entry.duration_ms >= SYNCED).is_ok_and(|is_packed| is_packed)
+    };
+    let (agent, gates) = (entry.capture.as_ref(), entry.gate_capture.as_ref());
+    if let (Some(agent), Some(gates)) = (agent, gates)
+        && pack(&[agent, gates], group(job))
+    {
+        return;
+    }
+    // One of them is very large, or the file system has no hard links.
+    for (id, group) in [(agent, group(job)), (gates, gate_group(job))] {
+        let _best_effort = id.is_some_and(|id| pack(&[id], group));
     }
 }
 

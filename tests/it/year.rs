@@ -105,7 +105,7 @@ impl Files {
         recorder.capture(Channel::Stdout, &self.stream);
         recorder.finish(&End::Exited(failed.into())).unwrap();
         let label = Label { group: slug(workspace, None), failed };
-        assert!(pack::pack(&self.store, &id, &label, false).unwrap());
+        assert!(pack::pack(&self.store, &[&id], &label, false).unwrap());
         let (ts, outcome) = (started.to_string(), if failed { Kind::Error } else { Kind::Ok });
         let entry = Entry {
             beat: Some(BeatId::new(uuid::Uuid::now_v7().to_string())),

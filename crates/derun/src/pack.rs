@@ -2,17 +2,22 @@
 //! inodes (README.md).
 //!
 //! A pack is a zstd file. It begins with a skippable frame with its [`Label`], which can be read without decompressing
-//! anything; then come the session's files, each after a line with its name, size and modification time.
+//! anything; then come the session's files, each after a line with its name, size and modification time. Sessions that belong
+//! together share a pack, which then has a name (a hard link) for each.
 
 use crate::id::SessionId;
 use crate::record::file;
 use crate::store::Store;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use sys::folder::Folder;
-use sys::lock;
+use sys::lock::{self, Lock};
+
+#[cfg(test)]
+mod tests;
 
 /// What is added to an id.
 const ENDING: &str = ".zst";
@@ -41,8 +46,10 @@ pub struct Label {
 /// A pack.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pack {
-    /// The session.
+    /// Its oldest session.
     pub id: SessionId,
+    /// The other sessions in it.
+    pub others: Vec<SessionId>,
     /// Its size in bytes.
     pub size: u64,
 }
@@ -53,6 +60,17 @@ struct Header {
     name: String,
     size: usize,
     modified: i64,
+    /// The session, if the pack has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<SessionId>,
+}
+
+/// An ended session that is locked, to be packed.
+struct Ended<'a> {
+    id: &'a SessionId,
+    folder: Folder,
+    contents: Contents,
+    _lock: Lock,
 }
 
 /// The contents of a pack.
@@ -88,18 +106,19 @@ fn name(id: &SessionId) -> String {
     format!("{id}{ENDING}")
 }
 
-/// Packs the ended session `id`. With `durable`, the pack is on disk before the session's files are removed.
+/// Packs the ended sessions `ids`, which belong together, in one file. With `durable`, the pack is on disk before the sessions'
+/// files are removed.
 ///
-/// Returns `false` if it is not a session that can be packed: it hasn't ended, or is very large. After an error, the session
-/// can still be read.
-pub fn pack(store: &Store, id: &SessionId, label: &Label, durable: bool) -> io::Result<bool> {
+/// Returns `false` if one of them is not a session that can be packed: it hasn't ended, or is very large. After an error, all
+/// of them can still be read.
+pub fn pack(store: &Store, ids: &[&SessionId], label: &Label, durable: bool) -> io::Result<bool> {
     let sessions = store.sessions();
-    let folder = sessions.open_folder(id.as_str())?;
-    let Some(_lock) = lock::try_take(folder.append_file(file::LOCK)?)? else { return Ok(false) };
-    if folder.look(file::FINAL).is_err() {
-        return Ok(false);
+    let (mut ended, mut left) = (Vec::new(), MAX);
+    for id in ids {
+        let Some(session) = Ended::read(sessions, id, ids.len() > 1, &mut left)? else { return Ok(false) };
+        ended.push(session);
     }
-    let Some(contents) = read_folder(&folder)? else { return Ok(false) };
+    let Some((first, others)) = ids.split_first() else { return Ok(false) };
     let mut bytes = Vec::new();
     let label = serde_json::to_vec(label)?;
     bytes.extend(SKIPPABLE.to_le_bytes());
@@ -107,41 +126,69 @@ pub fn pack(store: &Store, id: &SessionId, label: &Label, durable: bool) -> io::
     bytes.extend(label);
     let mut encoder = zstd::stream::write::Encoder::new(bytes, LEVEL)?;
     encoder.include_checksum(true)?;
-    for (header, bytes) in &contents.0 {
+    for (header, bytes) in ended.iter().flat_map(|session| &session.contents.0) {
         serde_json::to_writer(&mut encoder, header)?;
         encoder.write_all(b"\n")?;
         encoder.write_all(bytes)?;
     }
-    sessions.write(&name(id), &encoder.finish()?, durable)?;
-    for (header, _) in &contents.0 {
-        folder.remove_file(&header.name)?;
+    sessions.write(&name(first), &encoder.finish()?, durable)?;
+    for other in others {
+        sessions.link(&name(first), &name(other))?;
     }
-    folder.remove_file(file::LOCK)?;
-    sessions.remove_folder(id.as_str())?;
+    if durable && !others.is_empty() {
+        sessions.sync()?;
+    }
+    ended.into_iter().try_for_each(|session| session.remove(sessions))?;
     Ok(true)
 }
 
-/// The files of a session, `meta.json` last; `None` if they are very large.
-fn read_folder(folder: &Folder) -> io::Result<Option<Contents>> {
+impl<'a> Ended<'a> {
+    /// Reads the session `id`, of at most `left` bytes; `None` if it can't be packed.
+    fn read(
+        sessions: &Folder,
+        id: &'a SessionId,
+        is_named: bool,
+        left: &mut u64,
+    ) -> io::Result<Option<Self>> {
+        let folder = sessions.open_folder(id.as_str())?;
+        let Some(lock) = lock::try_take(folder.append_file(file::LOCK)?)? else { return Ok(None) };
+        if folder.look(file::FINAL).is_err() {
+            return Ok(None);
+        }
+        let session = is_named.then_some(id);
+        let Some(contents) = read_folder(&folder, session, left)? else { return Ok(None) };
+        Ok(Some(Self { id, folder, contents, _lock: lock }))
+    }
+
+    /// Removes its folder.
+    fn remove(self, sessions: &Folder) -> io::Result<()> {
+        for (header, _) in &self.contents.0 {
+            self.folder.remove_file(&header.name)?;
+        }
+        self.folder.remove_file(file::LOCK)?;
+        sessions.remove_folder(self.id.as_str())
+    }
+}
+
+/// The files of a session, `meta.json` last; `None` if they have more than `left` bytes, which is reduced.
+fn read_folder(folder: &Folder, session: Option<&SessionId>, left: &mut u64) -> io::Result<Option<Contents>> {
     let mut names: Vec<String> =
         folder.names()?.into_iter().filter_map(|name| name.into_string().ok()).collect();
     names.retain(|name| name != file::LOCK);
     names.sort_by_key(|name| name == file::META);
-    let (mut files, mut total) = (Vec::new(), 0);
+    let mut files = Vec::new();
     for name in names {
         let modified = folder.look(&name)?.modified;
         let mut bytes = Vec::new();
-        folder.open_file(&name)?.take(MAX - total + 1).read_to_end(&mut bytes)?;
-        total += bytes.len() as u64;
-        if total > MAX {
-            return Ok(None);
-        }
-        files.push((Header { name, size: bytes.len(), modified }, bytes));
+        folder.open_file(&name)?.take(*left + 1).read_to_end(&mut bytes)?;
+        let Some(rest) = left.checked_sub(bytes.len() as u64) else { return Ok(None) };
+        *left = rest;
+        files.push((Header { name, size: bytes.len(), modified, session: session.cloned() }, bytes));
     }
     Ok(Some(Contents(files)))
 }
 
-/// Reads the pack of `id` in `sessions`.
+/// Reads the session `id` from its pack in `sessions`.
 pub(crate) fn read(sessions: &Folder, id: &SessionId) -> io::Result<Contents> {
     let file = sessions.open_file(&name(id))?;
     let mut bytes = Vec::new();
@@ -155,7 +202,9 @@ pub(crate) fn read(sessions: &Folder, id: &SessionId) -> io::Result<Contents> {
         let header: Header = serde_json::from_slice(&rest[..end])?;
         let content = rest.get(end + 1..).and_then(|rest| rest.split_at_checked(header.size));
         let (content, after) = content.ok_or_else(torn)?;
-        files.push((header, content.to_vec()));
+        if header.session.as_ref().is_none_or(|session| session == id) {
+            files.push((header, content.to_vec()));
+        }
         rest = after;
     }
     Ok(Contents(files))
@@ -164,17 +213,27 @@ pub(crate) fn read(sessions: &Folder, id: &SessionId) -> io::Result<Contents> {
 /// All packs, oldest session first.
 pub fn list(store: &Store) -> io::Result<Vec<Pack>> {
     let sessions = store.sessions();
-    let mut packs = Vec::new();
+    let mut found = Vec::new();
     for name in sessions.names()? {
         let Some(id) = id_of(&name) else { continue };
         // It may be gone by now.
         if let Ok(seen) = sessions.look(&name)
             && !seen.is_folder
         {
-            packs.push(Pack { id, size: seen.size });
+            found.push((id, seen));
         }
     }
-    packs.sort_unstable();
+    found.sort_unstable_by(|(one, _), (next, _)| one.cmp(next));
+    let (mut packs, mut known): (Vec<Pack>, HashMap<u64, usize>) = (Vec::new(), HashMap::new());
+    for (id, seen) in found {
+        match known.get(&seen.inode).and_then(|place| packs.get_mut(*place)) {
+            Some(pack) => pack.others.push(id),
+            None => {
+                known.insert(seen.inode, packs.len());
+                packs.push(Pack { id, others: Vec::new(), size: seen.size });
+            }
+        }
+    }
     Ok(packs)
 }
 
@@ -200,115 +259,7 @@ pub fn label(store: &Store, id: &SessionId) -> io::Result<Label> {
     Ok(serde_json::from_slice(&label)?)
 }
 
-/// Removes a pack.
-pub fn remove(store: &Store, id: &SessionId) -> io::Result<()> {
-    store.sessions().remove_file(name(id))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::record::{Channel, State, TransportMode};
-    use crate::store::{DEFAULT_RETENTION, NewSession};
-    use crate::writer::{End, Writer};
-    use sys::clock;
-
-    fn begin(store: &Store) -> Writer {
-        let new = NewSession {
-            id: None,
-            command: vec!["claude".to_owned()],
-            working_directory: "/work".to_owned(),
-            retention: DEFAULT_RETENTION,
-            transport: TransportMode::Pipe,
-            tty_attached: false,
-            max_bytes: None,
-            group: None,
-        };
-        store.create(new, clock::now()).unwrap()
-    }
-
-    fn label(failed: bool) -> Label {
-        Label { group: "site-0123abcd".to_owned(), failed }
-    }
-
-    #[test]
-    fn a_packed_session_is_one_file_and_reads_as_before() {
-        let root = tempfile::tempdir().unwrap();
-        let store = Store::open(root.path()).unwrap();
-        let mut writer = begin(&store);
-        let id = writer.id().clone();
-        writer.append(Channel::Stdout, b"one\n", clock::now()).unwrap();
-        writer.append(Channel::Stderr, b"two\n", clock::now()).unwrap();
-        writer.beside("events.jsonl").unwrap().write_all(b"{}\n").unwrap();
-        assert!(!pack(&store, &id, &label(false), false).unwrap());
-        // A reader that opened it before.
-        let before = store.session(id.as_str()).unwrap();
-        writer.finish(&End::Exited(0), None, clock::now()).unwrap();
-        let read = before.read(0, 100, clock::now()).unwrap();
-        assert!(pack(&store, &id, &label(false), false).unwrap());
-        let names = std::fs::read_dir(root.path().join("sessions")).unwrap();
-        let names: Vec<_> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        assert_eq!(names, [format!("{id}.zst")]);
-        let after = store.session(id.as_str()).unwrap();
-        for session in [before, after] {
-            assert_eq!(session.read(0, 100, clock::now()).unwrap(), read);
-            assert_eq!(session.status(clock::now()).unwrap().state, State::Exited);
-            assert_eq!((session.end().unwrap(), session.stretches().unwrap().0), (8, 2));
-            let mut events = String::new();
-            session.beside("events.jsonl").unwrap().read_to_string(&mut events).unwrap();
-            assert_eq!(events, "{}\n");
-        }
-        assert_eq!(store.list().unwrap(), std::slice::from_ref(&id));
-        let packs = list(&store).unwrap();
-        assert_eq!((packs.len(), &packs[0].id), (1, &id));
-        assert!(packs[0].size < 2000, "{packs:?}");
-        assert_eq!(super::label(&store, &id).unwrap(), label(false));
-        remove(&store, &id).unwrap();
-        assert!(store.session(id.as_str()).is_err() && store.list().unwrap().is_empty());
-    }
-
-    #[test]
-    fn a_crash_while_packing_loses_nothing() {
-        let root = tempfile::tempdir().unwrap();
-        let store = Store::open(root.path()).unwrap();
-        let mut writer = begin(&store);
-        let id = writer.id().clone();
-        writer.append(Channel::Stdout, b"one\n", clock::now()).unwrap();
-        writer.finish(&End::Exited(0), None, clock::now()).unwrap();
-        assert!(pack(&store, &id, &label(true), true).unwrap());
-        // Some of the files were not removed yet.
-        let folder = root.path().join("sessions").join(id.as_str());
-        std::fs::create_dir(&folder).unwrap();
-        for left in [&[][..], &[file::META]] {
-            for name in left {
-                let mut from = read(store.sessions(), &id).unwrap().open(name).unwrap();
-                io::copy(&mut from, &mut File::create(folder.join(name)).unwrap()).unwrap();
-            }
-            let session = store.session(id.as_str()).unwrap();
-            assert_eq!(session.read(0, 100, clock::now()).unwrap().bytes, b"one\n");
-        }
-    }
-
-    #[test]
-    fn a_damaged_pack_is_an_error_and_no_other_session_is_affected() {
-        let root = tempfile::tempdir().unwrap();
-        let store = Store::open(root.path()).unwrap();
-        let ids = [0, 1].map(|_| {
-            let writer = begin(&store);
-            let id = writer.id().clone();
-            writer.finish(&End::Exited(0), None, clock::now()).unwrap();
-            assert!(pack(&store, &id, &label(true), false).unwrap());
-            id
-        });
-        let path = root.path().join("sessions").join(name(&ids[0]));
-        let whole = std::fs::read(&path).unwrap();
-        for cut in 0..whole.len() {
-            std::fs::write(&path, &whole[..cut]).unwrap();
-            assert!(store.session(ids[0].as_str()).is_err(), "{cut}");
-        }
-        assert!(store.session(ids[1].as_str()).is_ok());
-        assert!(super::label(&store, &ids[0]).is_ok(), "the label is at the beginning");
-        std::fs::write(&path, "x").unwrap();
-        assert!(super::label(&store, &ids[0]).is_err());
-    }
+/// Removes a pack with all its sessions.
+pub fn remove(store: &Store, pack: &Pack) -> io::Result<()> {
+    pack.others.iter().chain([&pack.id]).try_for_each(|id| store.sessions().remove_file(name(id)))
 }

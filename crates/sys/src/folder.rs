@@ -20,7 +20,7 @@ const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 #[derive(Debug)]
 pub struct Folder(OwnedFd);
 
-/// The type, modification time and size of an entry.
+/// The type, modification time, size and number of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     /// Whether it is a folder. False for a symlink to a folder.
@@ -29,6 +29,8 @@ pub struct Seen {
     pub modified: i64,
     /// Its size in bytes.
     pub size: u64,
+    /// Its number on its disk: names of the same file share it.
+    pub inode: u64,
 }
 
 impl Folder {
@@ -149,6 +151,15 @@ impl Folder {
         Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
     }
 
+    /// Gives the file `name` another name, `also`.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`] if that exists; others on a file system without hard links.
+    pub fn link(&self, name: &str, also: &str) -> io::Result<()> {
+        let (name, also) = (component(OsStr::new(name))?, component(OsStr::new(also))?);
+        Ok(rustix::fs::linkat(&self.0, name, &self.0, also, AtFlags::empty())?)
+    }
+
     /// Syncs the folder's entries to disk.
     pub fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(&self.0)?)
@@ -247,6 +258,8 @@ fn seen(found: &rustix::fs::Stat) -> Seen {
         #[expect(clippy::useless_conversion, reason = "not i64 on every system")]
         modified: i64::from(found.st_mtime),
         size: u64::try_from(found.st_size).unwrap_or_default(),
+        #[expect(clippy::useless_conversion, reason = "not u64 on every system")]
+        inode: u64::from(found.st_ino),
     }
 }
 
@@ -276,6 +289,18 @@ mod tests {
         assert_eq!(io::read_to_string(folder.open_file("meta.json").unwrap()).unwrap(), "two");
         assert_eq!(place.path().join("meta.json").metadata().unwrap().mode() & 0o777, 0o600);
         assert_eq!(folder.names().unwrap(), ["meta.json"]);
+    }
+
+    #[test]
+    fn a_file_with_two_names_is_one_file() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::open(place.path()).unwrap();
+        folder.write("one", b"text", false).unwrap();
+        folder.link("one", "two").unwrap();
+        assert_eq!(folder.look("one").unwrap(), folder.look("two").unwrap());
+        assert_eq!(folder.link("one", "two").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        folder.remove_file("one").unwrap();
+        assert_eq!(io::read_to_string(folder.open_file("two").unwrap()).unwrap(), "text");
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Stored {
 
     fn remove(&self, store: &Store, now: Timestamp) -> io::Result<()> {
         match self {
-            Self::Packed(pack) => pack::remove(store, &pack.id),
+            Self::Packed(pack) => pack::remove(store, pack),
             Self::Unpacked(unpacked) => unpacked::remove(store, &unpacked.id, now).map(drop),
         }
     }

@@ -80,7 +80,7 @@ fn the_beginning_and_the_end_are_kept_and_readable_while_it_is_written() {
     #[cfg(unix)]
     {
         let label = crate::pack::Label { group: "g".to_owned(), failed: false };
-        assert!(crate::pack::pack(&place.store, session.id(), &label, false).unwrap());
+        assert!(crate::pack::pack(&place.store, &[session.id()], &label, false).unwrap());
         assert_eq!(check(&place, written, 333), Some(gap));
         // A reader that opened it before.
         assert_eq!(session.gap().unwrap(), Some(gap));
