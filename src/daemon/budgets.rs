@@ -182,7 +182,7 @@ fn count(journal: &Path, ledger: Ledger, end: Option<Position>) -> io::Result<Le
     let files = readers(journal, end, since, &|_| ())?;
     let since = since.map_or(i64::MIN, Timestamp::as_millisecond);
     let add = |ledger: &mut Ledger, line: &Line<'_>| {
-        if line.ended.is_some_and(|ended| ended >= since) {
+        if line.ended().is_some_and(|ended| ended >= since) {
             ledger.add(line);
         }
     };

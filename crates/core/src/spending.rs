@@ -188,7 +188,7 @@ impl Ledger {
     /// Adds a beat; returns the budgets that it uses up. Beats of heartbeats without a budget, and those that ended before
     /// [`Self::since`], change nothing.
     pub fn add(&mut self, line: &Line<'_>) -> Vec<UsedUp> {
-        let Some(ended) = line.ended.and_then(|at| Timestamp::from_millisecond(at).ok()) else {
+        let Some(ended) = line.ended().and_then(|at| Timestamp::from_millisecond(at).ok()) else {
             return Vec::new();
         };
         let workspace = Path::new(&*line.workspace);

@@ -167,7 +167,7 @@ impl<'a> Counter<'a> {
 
     /// Adds a beat.
     pub fn add(&mut self, line: &Line<'_>) {
-        if let (Some(since), Some(ended)) = (self.since, line.ended)
+        if let (Some(since), Some(ended)) = (self.since, line.ended())
             && ended < since.as_millisecond()
         {
             return;
@@ -183,7 +183,7 @@ impl<'a> Counter<'a> {
             }
             By::Workspace => self.key.push_str(&line.workspace),
             By::Day => {
-                let day = line.ended.and_then(|at| self.day_of(at));
+                let day = line.ended().and_then(|at| self.day_of(at));
                 return self.days.entry(day).or_default().add(line);
             }
             By::Model => match &line.model {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use sys::error::Hinted;
 use sys::file::{open_regular, read_exact_at};
+use zstd::zstd_safe;
 
 /// The folder of parts, next to the live file.
 const FOLDER: &str = "archive";
@@ -157,22 +158,51 @@ impl Part {
         if let Ok(file) = open_regular(&self.plain, File::options().read(true)) {
             return Ok(Content::File(file));
         }
+        let mut bytes = Vec::new();
+        self.decompress_into(&mut bytes)?;
+        Ok(Content::Bytes(bytes))
+    }
+
+    /// Fills the empty `bytes` with its contents. Faster than [`Self::open`] if they are reused for several parts.
+    pub fn read_into(&self, bytes: &mut Vec<u8>) -> Result<(), PartError> {
+        match open_regular(&self.plain, File::options().read(true)) {
+            Ok(mut file) => {
+                let read = file.read_to_end(bytes).map(drop);
+                read.map_err(|source| PartError { path: self.plain.clone(), source })
+            }
+            Err(_) => self.decompress_into(bytes),
+        }
+    }
+
+    fn decompress_into(&self, bytes: &mut Vec<u8>) -> Result<(), PartError> {
         let path = self.compressed();
         let opened = open_regular(&path, File::options().read(true));
-        match opened.and_then(|file| decompress(&file)) {
-            Ok(bytes) => Ok(Content::Bytes(bytes)),
-            Err(source) => Err(PartError { path, source }),
-        }
+        opened.and_then(|file| decompress(file, bytes)).map_err(|source| PartError { path, source })
     }
 }
 
-fn decompress(file: &File) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let decoder = zstd::stream::read::Decoder::new(file)?;
-    if decoder.take(MAX + 1).read_to_end(&mut bytes)? as u64 > MAX {
+/// The largest part that is decompressed at once, in bytes. It is usually a bit larger than [`crate::LIMIT`].
+const AT_ONCE: u64 = 4 * crate::LIMIT;
+
+/// Fills the empty `bytes`.
+fn decompress(mut file: File, bytes: &mut Vec<u8>) -> io::Result<()> {
+    let mut packed = Vec::with_capacity(usize::try_from(file.metadata()?.len()).unwrap_or_default());
+    file.read_to_end(&mut packed)?;
+    // All at once is faster, but needs to know the size. A file of several frames, or a damaged one, is left to the decoder.
+    if let Ok(Some(size)) = zstd_safe::get_frame_content_size(&packed)
+        && size <= AT_ONCE
+    {
+        bytes.reserve(usize::try_from(size).unwrap_or_default());
+        if zstd::bulk::Decompressor::new()?.decompress_to_buffer(&packed, bytes).is_ok() {
+            return Ok(());
+        }
+        bytes.clear();
+    }
+    let decoder = zstd::stream::read::Decoder::with_buffer(&packed[..])?;
+    if decoder.take(MAX + 1).read_to_end(bytes)? as u64 > MAX {
         return Err(io::Error::other("it is too large"));
     }
-    Ok(bytes)
+    Ok(())
 }
 
 impl Content {

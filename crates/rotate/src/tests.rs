@@ -127,6 +127,29 @@ fn a_corrupt_part_is_reported_and_the_rest_is_read() {
 }
 
 #[test]
+fn a_part_is_read_as_a_whole_however_it_is_stored() {
+    let fixture = Fixture::new();
+    ["one", "two", "three"].iter().for_each(|line| fixture.append(line, 4));
+    let parts = part::list(&fixture.path()).unwrap();
+    let read = |part: &Part| {
+        let mut bytes = Vec::new();
+        part.read_into(&mut bytes).map(|()| bytes)
+    };
+    assert_eq!(parts.iter().map(Part::is_compressed).collect::<Vec<_>>(), [true, false]);
+    assert_eq!([&parts[0], &parts[1]].map(|part| read(part).unwrap()), [b"one\n", b"two\n"]);
+    // As `zstd` and `cat` make it: of two frames, the first without a size.
+    let frame = |text: &[u8]| zstd::stream::encode_all(text, 1).unwrap();
+    fs::write(parts[0].path(), [frame(b"one\n"), zstd::bulk::compress(b"more\n", 1).unwrap()].concat())
+        .unwrap();
+    assert_eq!(read(&parts[0]).unwrap(), b"one\nmore\n");
+    fs::write(parts[0].path(), [zstd::bulk::compress(b"one\n", 1).unwrap(), frame(b"more\n")].concat())
+        .unwrap();
+    assert_eq!(read(&parts[0]).unwrap(), b"one\nmore\n");
+    fs::remove_file(parts[0].path()).unwrap();
+    assert_eq!(read(&parts[0]).unwrap_err().path, parts[0].path());
+}
+
+#[test]
 fn a_link_is_never_rotated() {
     let fixture = Fixture::new();
     let real = fixture.folder.path().join("real");

@@ -21,8 +21,9 @@ pub struct Line<'a> {
     pub heartbeat: Option<Cow<'a, str>>,
     /// The model.
     pub model: Option<Cow<'a, str>>,
-    /// When it ended, in milliseconds since 1970; `None` if its time is not readable.
-    pub ended: Option<i64>,
+    /// When it started, as written.
+    started: Cow<'a, str>,
+    duration_ms: u64,
     /// Whether there was nothing to report, or nothing to do.
     pub is_quiet: bool,
     /// What it cost, if the agent reported that.
@@ -41,6 +42,13 @@ impl<'a> Line<'a> {
         }
     }
 
+    /// When it ended, in milliseconds since 1970; `None` if its time is not readable. Not every sum needs it.
+    #[must_use]
+    pub fn ended(&self) -> Option<i64> {
+        let started = self.started.parse::<Timestamp>().ok()?.as_millisecond();
+        started.checked_add(i64::try_from(self.duration_ms).ok()?)
+    }
+
     /// The same with serde alone.
     fn parse_slowly(line: &'a [u8]) -> Option<Self> {
         let Written { ts, workspace, outcome, duration_ms, kind, heartbeat, cost_usd, model, tokens } =
@@ -53,7 +61,8 @@ impl<'a> Line<'a> {
         };
         let tokens = tokens.unwrap_or_default();
         let line = Self {
-            ended: ended(milliseconds(&ts.0), duration_ms),
+            started: ts.0,
+            duration_ms,
             workspace: workspace.0,
             heartbeat: heartbeat.map(|text| text.0),
             model: model.map(|text| text.0),
@@ -77,15 +86,6 @@ fn is_quiet(outcome: &str) -> Option<bool> {
         "attention" | "error" | "limited" => Some(false),
         _ => None,
     }
-}
-
-/// The time in milliseconds since 1970.
-fn milliseconds(time: &str) -> Option<i64> {
-    Some(time.parse::<Timestamp>().ok()?.as_millisecond())
-}
-
-fn ended(started: Option<i64>, duration_ms: u64) -> Option<i64> {
-    started?.checked_add(i64::try_from(duration_ms).ok()?)
 }
 
 /// A line for serde.
@@ -217,7 +217,8 @@ impl<'a> Scanned<'a> {
             return None;
         }
         Some(Line {
-            ended: ended(milliseconds(self.ts), self.duration_ms),
+            started: Cow::Borrowed(self.ts),
+            duration_ms: self.duration_ms,
             workspace: Cow::Borrowed(self.workspace),
             heartbeat: self.heartbeat.map(Cow::Borrowed),
             model: self.model.map(Cow::Borrowed),

@@ -16,9 +16,12 @@ const MOST_THREADS: usize = 8;
 pub enum Input<'a, F> {
     /// An open file, of which each thread reads blocks.
     Open(F),
-    /// A file that takes time to open, which one thread does and then reads it alone; `None` if it is left out.
-    Closed(Box<dyn FnOnce() -> Option<F> + Send + 'a>),
+    /// A file that takes time to read, which one thread does alone.
+    Closed(ReadWhole<'a>),
 }
+
+/// Fills an empty buffer with a whole file; returns whether it counts.
+pub type ReadWhole<'a> = Box<dyn FnOnce(&mut Vec<u8>) -> bool + Send + 'a>;
 
 /// Reads the lines of `files`, in any order, and returns one sum for each thread. `add` counts a beat into a sum. The last line of
 /// a file is left out if it has no newline: it is still being written.
@@ -43,14 +46,13 @@ pub fn scan<'a, F: Read + Send, S: Send>(
     let count = || {
         let (mut sum, mut block) = (new(), Vec::new());
         loop {
-            // The lock is free again before a file is opened.
+            // The lock is free again before a whole file is read.
             let next = shared.lock().unwrap_or_else(PoisonError::into_inner).read(&mut block)?;
             match next {
                 Next::Block => add_all(&mut sum, &block),
-                Next::File(open) => {
-                    let Some(file) = open() else { continue };
-                    let mut own = Blocks::new(file);
-                    while own.read(&mut block)? {
+                Next::File(read_whole) => {
+                    block.clear();
+                    if read_whole(&mut block) {
                         add_all(&mut sum, &block);
                     }
                 }
@@ -77,17 +79,17 @@ struct Shared<F, I> {
 }
 
 /// What a thread reads next.
-enum Next<'a, F> {
+enum Next<'a> {
     /// A block of lines of the open file.
     Block,
     /// A file of its own.
-    File(Box<dyn FnOnce() -> Option<F> + Send + 'a>),
+    File(ReadWhole<'a>),
     /// Nothing: all is read.
     Over,
 }
 
 impl<'a, F: Read, I: Iterator<Item = Input<'a, F>>> Shared<F, I> {
-    fn read(&mut self, block: &mut Vec<u8>) -> io::Result<Next<'a, F>> {
+    fn read(&mut self, block: &mut Vec<u8>) -> io::Result<Next<'a>> {
         loop {
             if let Some(open) = &mut self.open {
                 if open.read(block)? {
@@ -97,7 +99,7 @@ impl<'a, F: Read, I: Iterator<Item = Input<'a, F>>> Shared<F, I> {
             }
             match self.files.next() {
                 Some(Input::Open(file)) => self.open = Some(Blocks::new(file)),
-                Some(Input::Closed(open)) => return Ok(Next::File(open)),
+                Some(Input::Closed(read_whole)) => return Ok(Next::File(read_whole)),
                 None => return Ok(Next::Over),
             }
         }
@@ -165,13 +167,17 @@ mod tests {
         let torn = format!("{LINE}\n{LINE}").into_bytes();
         let files = [many.clone(), torn, Vec::new(), long, many];
         assert_eq!(count(files.iter().map(|file| Input::Open(file.as_slice()))), 40_002);
-        assert_eq!(
-            count(files.iter().map(|file| Input::Closed(Box::new(move || Some(file.as_slice()))))),
-            40_002
-        );
+        let whole = |file: &'_ Vec<u8>| -> ReadWhole<'_> {
+            let file = file.clone();
+            Box::new(move |bytes| {
+                bytes.extend(file);
+                true
+            })
+        };
+        assert_eq!(count(files.iter().map(|file| Input::Closed(whole(file)))), 40_002);
         let mixed = files.iter().enumerate().map(|(number, file)| match number % 2 {
             0 => Input::Open(file.as_slice()),
-            _ => Input::Closed(Box::new(|| None)),
+            _ => Input::Closed(Box::new(|_| false)),
         });
         assert_eq!(count(mixed), 40_000);
         assert_eq!(count(std::iter::empty()), 0);
@@ -185,9 +191,7 @@ mod tests {
                 Err(io::Error::other("broken"))
             }
         }
-        for input in [Input::Open(Broken), Input::Closed(Box::new(|| Some(Broken)))] {
-            let read = scan(std::iter::once(input), || (), |(), _| ());
-            assert_eq!(read.unwrap_err().to_string(), "broken");
-        }
+        let read = scan(std::iter::once(Input::Open(Broken)), || (), |(), _| ());
+        assert_eq!(read.unwrap_err().to_string(), "broken");
     }
 }

@@ -347,8 +347,7 @@ pub fn readers<'a>(
     };
     let parts = parts.into_iter().filter(is_wanted);
     let parts = parts.map(move |part| {
-        let open = move || part.open().map_err(skip).ok().map(Content::into_reader);
-        Input::Closed(Box::new(open))
+        Input::Closed(Box::new(move |bytes: &mut Vec<u8>| part.read_into(bytes).map_err(skip).is_ok()))
     });
     let last = live.map(|live| {
         let file = live.into_reader().take(end.map_or(u64::MAX, |end| end.end));

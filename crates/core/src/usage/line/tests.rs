@@ -20,7 +20,7 @@ fn a_line_of_murmur_is_scanned() {
     let (is_fast, line) = both(PLAIN.as_bytes());
     assert!(is_fast);
     let line = line.unwrap();
-    let ended = line.ended.and_then(|at| Timestamp::from_millisecond(at).ok()).unwrap();
+    let ended = line.ended().and_then(|at| Timestamp::from_millisecond(at).ok()).unwrap();
     assert_eq!(ended.to_string(), "2026-02-03T10:00:08.45Z");
     assert_eq!((line.cost.unwrap().usd(), line.tokens.total(), line.is_quiet), (0.0132, 100, true));
     assert_eq!((line.heartbeat.as_deref(), line.model.as_deref()), (Some("nightly"), Some("opus")));

@@ -115,10 +115,12 @@ fn archived_parts_are_read_after_the_journal() {
         let text: Vec<String> = readers(&path, end, since, &skip)
             .unwrap()
             .filter_map(|input| match input {
-                Input::Open(reader) => Some(reader),
-                Input::Closed(open) => open(),
+                Input::Open(reader) => Some(io::read_to_string(reader).unwrap()),
+                Input::Closed(read_whole) => {
+                    let mut bytes = Vec::new();
+                    read_whole(&mut bytes).then(|| String::from_utf8(bytes).unwrap())
+                }
             })
-            .map(|reader| io::read_to_string(reader).unwrap())
             .collect();
         (text.concat().lines().count(), skipped.into_inner())
     };
