@@ -161,7 +161,12 @@ fn items(
 }
 
 /// An item for programs.
-fn explained(item: Item, denials: &mut Denials) -> io::Result<Value> {
+fn explained(mut item: Item, denials: &mut Denials) -> io::Result<Value> {
+    if let Item::Call(call) = &mut item
+        && let Some(completed) = denials.completed(call)?
+    {
+        *call = completed;
+    }
     let (denied, waiting) = match &item {
         Item::Call(call) | Item::Result(call) => {
             (denials.of(call)?, denials.waiting(call).map(|(request, _)| request.clone()))
@@ -344,7 +349,7 @@ pub(super) fn take(transcript: &mut Transcript, event: &Event<'_>, at: Option<Ti
             at,
         }),
         Event::ToolResult { id, output, is_error, .. } => transcript.result(id, output, *is_error, at),
-        Event::Blocked { id, reason } => transcript.result(id, reason, true, at),
+        Event::Blocked { id, reason } => transcript.blocked(id, reason, at),
         Event::Retry { attempt, of, delay_ms, status, .. } => {
             let status = status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
             transcript.note("retry", format!("{attempt} of {of} in {delay_ms} ms ({status})"));

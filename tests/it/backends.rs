@@ -71,6 +71,13 @@ fn the_guard_refuses_calls_of_every_agent() {
         assert!(decisions.contains("\"verdict\":\"deny\"") && decisions.contains("\"toolUseId\":\"call_1\""));
         assert_eq!((&line["denials"], &line["numTurns"]), (&json!(["Bash"]), &json!(2)), "{line}");
         assert!(env.run(["log"]).contains("1 call denied"), "{}", env.run(["log"]));
+        // Codex says nothing of a call that a hook blocked, except that it did.
+        let shown = env.run(["show", "site"]);
+        assert!(shown.contains("\n  Bash(sudo ls)  denied by the guard: "), "{shown}");
+        let items = env.murmur(["show", "site", "--json"]).json()["items"].clone();
+        let call = items.as_array().unwrap().iter().find(|item| item["id"] == "call_1").unwrap();
+        assert_eq!((&call["tool"], &call["subject"]), (&json!("Bash"), &json!("sudo ls")), "{items}");
+        assert!(call["denied"].as_str().unwrap().starts_with("by the guard: "), "{call}");
     }
 }
 

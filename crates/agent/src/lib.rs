@@ -6,6 +6,7 @@
 //!
 //! - `event`: what an agent does, whatever agent it is
 //! - `unknown`: counts what a parser doesn't know
+//! - `api_error`: the message in an API's error response
 //! - `call`: a tool call of another backend, in the vocabulary that guard and rules know
 //! - `invocation`: the program, its arguments, environment and working folder
 //! - `settings`: the settings that make Claude Code call murmur's hooks
@@ -25,6 +26,7 @@
 //! - `find`: the agent's program, in the PATH of the login shell too
 
 pub mod acp;
+mod api_error;
 pub mod backend;
 pub mod background;
 pub mod call;

@@ -112,6 +112,20 @@ impl Transcript {
 
     /// Ends the call `id`. A result without a call is dropped.
     pub fn result(&mut self, id: &str, output: &str, is_error: bool, at: Option<Timestamp>) {
+        self.ended(id, output, is_error, at);
+    }
+
+    /// Ends the call `id`, which a hook blocked. Its agent may not have announced it: then it has no tool and subject.
+    pub fn blocked(&mut self, id: &str, reason: &str, at: Option<Timestamp>) {
+        if !self.ended(id, reason, true, at) {
+            let result =
+                CallResult { output: beginning(reason).to_owned(), is_error: true, duration_ms: None };
+            self.hold(Item::Call(Call { id: id.to_owned(), result: Some(result), at, ..Call::default() }));
+        }
+    }
+
+    /// Ends the call `id`; returns whether it is known.
+    fn ended(&mut self, id: &str, output: &str, is_error: bool, at: Option<Timestamp>) -> bool {
         self.end_chunks();
         let end = |call: &Call| CallResult {
             output: beginning(output).to_owned(),
@@ -127,14 +141,16 @@ impl Transcript {
                 && call.result.is_none()
             {
                 call.result = Some(end(call));
-                return;
+                return true;
             }
         }
-        if let Some(place) = self.early.iter().position(|call| call.id == id) {
+        let early = self.early.iter().position(|call| call.id == id);
+        if let Some(place) = early {
             let mut call = self.early.swap_remove(place);
             call.result = Some(end(&call));
             self.hold(Item::Result(call));
         }
+        early.is_some()
     }
 
     /// Adds a note.

@@ -1,12 +1,14 @@
-//! Why calls of a beat were denied, from decisions.jsonl, and which of them wait for a person.
+//! Why calls of a beat were denied, and which calls those were, from decisions.jsonl; and which of them wait for a person.
 
+use super::super::style::plain_line;
 use super::choose::Run;
 use jiff::Timestamp;
 use murmur_agent::transcript::Call;
 use murmur_core::permit::decision::{By, Verdict};
 use murmur_host::discover;
-use murmur_store::journal::decisions::read::{Filter, newest};
+use murmur_store::journal::decisions::read::{Decided, Filter, newest};
 use murmur_store::journal::deferred::Folder;
+use murmur_store::pulse::action;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
@@ -28,7 +30,7 @@ pub(super) async fn waits(dir: &DataDir, agent: &str) -> Vec<Wait> {
     waits.map(|(request, call)| Wait { request, tool: call.tool, tool_use_id: call.tool_use_id }).collect()
 }
 
-/// The denials of a beat. They are read once a call has failed, and again while the beat is running.
+/// The decisions on a beat's calls. They are read once a call has failed, and again while the beat is running.
 #[derive(Debug)]
 pub(in crate::cli) struct Denials {
     path: PathBuf,
@@ -36,8 +38,18 @@ pub(in crate::cli) struct Denials {
     is_running: bool,
     /// The requests of calls that wait for a person: by call, the request and the tool.
     waiting: HashMap<String, (String, String)>,
-    /// The last decision on each call: why it was denied, or `None` if it was not.
-    decided: Option<HashMap<String, Option<String>>>,
+    /// The last decision on each call.
+    decided: Option<HashMap<String, Decision>>,
+}
+
+/// A decision on a call.
+#[derive(Debug, Clone)]
+struct Decision {
+    tool: String,
+    /// What the tool was called with, in one line.
+    subject: String,
+    /// Why it was denied, if it was.
+    denied: Option<String>,
 }
 
 impl Denials {
@@ -80,27 +92,43 @@ impl Denials {
         if !call.result.as_ref().is_some_and(|result| result.is_error) {
             return Ok(None);
         }
-        let decided =
-            match self.decided.take().filter(|decided| !self.is_running || decided.contains_key(&call.id)) {
-                Some(decided) => decided,
-                None => self.read()?,
-            };
-        let denied = decided.get(&call.id).cloned().flatten();
-        self.decided = Some(decided);
-        Ok(denied)
+        Ok(self.decision(&call.id)?.and_then(|decision| decision.denied))
     }
 
-    fn read(&self) -> io::Result<HashMap<String, Option<String>>> {
+    /// The call with its tool and subject, if its agent did not say what it called, because a hook blocked it.
+    pub(super) fn completed(&mut self, call: &Call) -> io::Result<Option<Call>> {
+        if !call.tool.is_empty() {
+            return Ok(None);
+        }
+        let decision = self.decision(&call.id)?;
+        Ok(decision.map(|Decision { tool, subject, .. }| Call { tool, subject, ..call.clone() }))
+    }
+
+    /// The last decision on the call `id`.
+    fn decision(&mut self, id: &str) -> io::Result<Option<Decision>> {
+        let decided = match self.decided.take().filter(|decided| !self.is_running || decided.contains_key(id))
+        {
+            Some(decided) => decided,
+            None => self.read()?,
+        };
+        let decision = decided.get(id).cloned();
+        self.decided = Some(decided);
+        Ok(decision)
+    }
+
+    fn read(&self) -> io::Result<HashMap<String, Decision>> {
         let (found, _unreadable) = newest(&self.path, &self.filter, usize::MAX)?;
+        let decision = |Decided { tool, input, verdict, by, reason, .. }: &Decided| {
+            let why = match by {
+                By::Guard(_) => format!("by the guard: {reason}"),
+                _ => reason.clone(),
+            };
+            let subject = action::of(tool, input);
+            Decision { tool: plain_line(tool), subject, denied: (*verdict == Verdict::Deny).then_some(why) }
+        };
         Ok(found
             .into_iter()
-            .map(|found| {
-                let why = match found.decided.by {
-                    By::Guard(_) => format!("by the guard: {}", found.decided.reason),
-                    _ => found.decided.reason,
-                };
-                (found.decided.tool_use_id, (found.decided.verdict == Verdict::Deny).then_some(why))
-            })
+            .map(|found| (found.decided.tool_use_id.clone(), decision(&found.decided)))
             .collect())
     }
 }

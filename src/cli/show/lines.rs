@@ -99,8 +99,11 @@ impl Lines {
     }
 
     fn call(&self, out: &mut impl Write, denials: &mut Denials, call: &Call, before: &str) -> io::Result<()> {
+        let completed = denials.completed(call)?;
+        let call = completed.as_ref().unwrap_or(call);
         let indent = indent(&call.parent);
         let named = match &*call.subject {
+            "" if call.tool.is_empty() => self.style.bold("a call"),
             "" => self.style.bold(&call.tool),
             subject => format!("{}({})", self.style.bold(&call.tool), plain_line(subject)),
         };

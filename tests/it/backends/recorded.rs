@@ -57,7 +57,7 @@ fn unknown(env: &Env) -> Value {
 fn recorded_beats_of_codex_have_their_outcome() {
     assert_snapshot!(replayed("codex", "codex"), @r#"
     attention: outcome "attention", summary "ATTENTION: the disk is full", numTurns 1, model "gpt-5.5", tokens {"cacheRead":0,"cacheWrite":0,"input":10,"output":20}
-    bad-request: outcome "error", error "reported an error: {\"error\":{\"message\":\"refused for a test\",\"type\":\"t\"}}", model "gpt-5.5"
+    bad-request: outcome "error", error "reported an error: refused for a test", model "gpt-5.5"
     command: outcome "ok", numTurns 2, model "gpt-5.5", tokens {"cacheRead":0,"cacheWrite":0,"input":20,"output":40}
     ok: outcome "ok", numTurns 1, model "gpt-5.5", tokens {"cacheRead":0,"cacheWrite":0,"input":10,"output":20}
     quota: outcome "error", error "reported an error: Quota exceeded. Check your plan and billing details.", model "gpt-5.5"

@@ -3,6 +3,7 @@
 //! An error in the handshake ends the first turn, since no prompt will be sent.
 
 use super::message::{Own, text_at};
+use crate::api_error;
 use crate::event::{ApiError, Event, RunResult, Tokens};
 use serde_json::Value;
 
@@ -169,12 +170,8 @@ pub(super) fn explained(error: &Value) -> String {
     let message = text_at(Some(error), &["message"]);
     let plain = message.strip_prefix("Internal error: ").unwrap_or(message);
     // gemini's is the API's own response.
-    let inner = serde_json::from_str::<Value>(plain).ok();
-    let plain = inner
-        .as_ref()
-        .map(|inner| text_at(Some(inner), &["error", "message"]))
-        .filter(|text| !text.is_empty())
-        .unwrap_or(plain);
+    let inner = api_error::message(plain);
+    let plain = inner.as_deref().unwrap_or(plain);
     let data = error.get("data");
     let details = data.and_then(Value::as_str).unwrap_or_else(|| text_at(data, &["details"]));
     let text = match (plain, details) {

@@ -2,6 +2,7 @@
 
 use super::hooks::SOURCE;
 use super::line::Line;
+use crate::api_error;
 use crate::event::{ApiError, Event, RateLimit, RunResult, Tokens};
 use murmur_core::id::SessionId;
 use serde::Deserialize;
@@ -23,10 +24,16 @@ struct TurnError {
 impl TurnError {
     /// The message with its details, which have the cause while Codex retries.
     fn text(&self) -> String {
+        let message = self.message();
         match self.additional_details.as_deref().filter(|details| !details.is_empty()) {
-            Some(details) => format!("{}: {details}", self.message),
-            None => self.message.clone(),
+            Some(details) => format!("{message}: {details}"),
+            None => message,
         }
+    }
+
+    /// The message. Codex passes on the whole body of a 400.
+    fn message(&self) -> String {
+        api_error::message(&self.message).unwrap_or_else(|| self.message.clone())
     }
 
     /// Codex's name for it: `usageLimitExceeded`, or the key of `{"httpConnectionFailed": {...}}`.

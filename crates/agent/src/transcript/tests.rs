@@ -44,6 +44,19 @@ fn a_call_comes_with_its_result_and_before_what_follows() {
 }
 
 #[test]
+fn a_blocked_call_is_shown_whether_it_was_announced_or_not() {
+    let mut transcript = Transcript::default();
+    transcript.call(call("a", ""));
+    transcript.blocked("a", "not allowed", None);
+    transcript.blocked("b", "not allowed", None);
+    let items: Vec<Item> = transcript.finish().collect();
+    let Item::Call(unknown) = &items[1] else { panic!("{items:?}") };
+    assert_eq!((&*unknown.id, &*unknown.tool), ("b", ""));
+    let shown: Vec<String> = items.into_iter().map(short).collect();
+    assert_eq!(shown, ["call a! not allowed true None", "call  not allowed true None"]);
+}
+
+#[test]
 fn the_call_of_a_subagent_comes_before_what_it_does() {
     let mut transcript = Transcript::default();
     transcript.call(call("task", ""));

@@ -141,6 +141,8 @@ fn retries_and_failures_have_the_status_and_the_cause() {
             r#"end None ["unexpected status 401 Unauthorized: bad key"] true Some(401)"#,
         ]
     );
+    let body = r#"{"message":"{\"error\":{\"message\":\"no such model\"}}","codexErrorInfo":"other"}"#;
+    assert_eq!(result(&turn_completed("failed", body, "")).errors, ["no such model"]);
     let limit = r#"{"message":"You’ve hit your usage limit.","codexErrorInfo":"usageLimitExceeded"}"#;
     assert_eq!(result(&turn_completed("failed", limit, "")).api_error_status, Some(429));
     let limit = format!(r#"{{"method":"error","params":{{"error":{limit},"willRetry":false}}}}"#);
