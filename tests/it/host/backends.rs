@@ -38,7 +38,7 @@ fn a_hosted_agent_is_told_that_it_cannot_defer() {
         env.site(&json!({}));
         let agent = Live::of(&env, env.spawning(ID, &["--backend", backend, "--json"]));
         agent.follow(0).until(|event| is_idle_after(event, 0));
-        let policy = env.agents()[0]["env"]["MURMUR_PERMISSIONS"].clone();
+        let policy = env.wait_for_agents(1)[0]["env"]["MURMUR_PERMISSIONS"].clone();
         let policy: Value = serde_json::from_str(policy.as_str().unwrap()).unwrap();
         // Denied after the time after which a beat's call is deferred.
         assert_eq!((&policy["approval"], &policy["approvalWait"]), (&json!("wait"), &json!(120)), "{policy}");
