@@ -114,7 +114,7 @@ pub(crate) fn run(argv: &[String]) -> Result<ExitCode, Failure> {
         }
     };
     if script.is_none() && !instructions.echo {
-        let hooks = ReplayedHooks::of(&config);
+        let hooks = ReplayedHooks::of(&config, instructions.fixture.as_deref());
         return replay::run(&instructions, &crate::fixture(&instructions, &version)?, &|line| {
             hooks.ask(line)
         });

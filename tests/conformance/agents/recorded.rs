@@ -17,6 +17,7 @@ fn beats(is_codex: bool) -> Vec<(&'static str, Value)> {
         ("ok", json!([text("HEARTBEAT_OK")])),
         ("attention", json!([text("ATTENTION: the disk is full")])),
         ("command", json!([call("call_1", "echo hi"), text("HEARTBEAT_OK")])),
+        ("denied", json!([call("call_1", "sudo ls"), text("HEARTBEAT_OK")])),
         ("bad-request", json!([failure(400)])),
         ("unauthorized", json!([failure(401)])),
         ("rate-limit", json!([failure(429)])),
@@ -33,9 +34,6 @@ fn beats(is_codex: bool) -> Vec<(&'static str, Value)> {
             ("usage-limit-without-window", json!([{ "status": 429, "error": error }])),
             ("quota", json!([{ "status": 429, "error": quota }])),
         ]);
-    } else {
-        // A replayed Codex has no call that its hook blocked.
-        beats.push(("denied", json!([call("call_1", "sudo ls"), text("HEARTBEAT_OK")])));
     }
     beats
 }
@@ -54,6 +52,11 @@ pub(super) fn record(
         let output = agent.place.murmur(&["record", name, "--into", &folder, "--beat", "."]).output()?;
         let recorded = into.join(name).join("run.json");
         ensure!(recorded.is_file(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        if name == "denied" {
+            // Codex reports no input of a call that a hook blocked.
+            let scenario = json!({ "about": "the guard denies a call", "model": script });
+            std::fs::write(into.join(name).join("scenario.json"), format!("{scenario:#}\n"))?;
+        }
         say(&format!("recorded {}: {}", recorded.display(), output.status));
     }
     Ok(())

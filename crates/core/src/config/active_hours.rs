@@ -175,7 +175,7 @@ fn week(text: &str) -> Result<Week, Failure> {
 }
 
 fn wrong(text: &str) -> Failure {
-    failure!("{:?} is not a number of days and times", short(text)).hint(ActiveHours::ACCEPTED)
+    failure!("{:?} is not readable as days and times", short(text)).hint(ActiveHours::ACCEPTED)
 }
 
 fn short(text: &str) -> String {

@@ -61,6 +61,7 @@ fn every_wrong_gate_says_what_is_wrong() {
         (r#"{"timeout":"1s"}"#, "an object needs exactly one of"),
         (r#"{"run":"./a","git":"new-commits"}"#, "an object needs exactly one of"),
         (r#"{"runs":"./a"}"#, "key \"runs\" is not known"),
+        (r#"{"run":"./a","timout":"1s"}"#, "key \"timout\" is not known"),
         (r#""""#, "\"\" is not a program"),
         (r#""-x""#, "\"-x\" is not a program"),
         (r#"["a\u0000b"]"#, "is not a program"),

@@ -94,6 +94,9 @@ fn check_one_program(written: &Written) -> Result<(), Failure> {
     ))
 }
 
+/// The keys of an object besides `timeout`, of which it has one.
+const CONDITIONS: [&str; 4] = ["run", "changed", "git", "url"];
+
 /// One gate.
 fn one(written: Written, accepted: &str) -> Result<(Condition, Option<Interval>), Failure> {
     let Written::Object(mut keys) = written else {
@@ -104,6 +107,9 @@ fn one(written: Written, accepted: &str) -> Result<(Condition, Option<Interval>)
         Some(_) => return Err(failure!("\"timeout\" is not a time"; "write a string such as \"30s\"")),
         None => None,
     };
+    if let Some(unknown) = keys.keys().find(|key| !CONDITIONS.contains(&key.as_str())) {
+        return Err(failure!("key {unknown:?} is not known"; "{accepted}"));
+    }
     let mut keys = keys.into_iter();
     let (Some((key, value)), None) = (keys.next(), keys.next()) else {
         return Err(failure!("an object needs exactly one of run, changed, git and url"; "{accepted}"));
@@ -115,8 +121,7 @@ fn one(written: Written, accepted: &str) -> Result<(Condition, Option<Interval>)
             Written::Text(what) if what == "new-commits" => Condition::NewCommits,
             _ => return Err(failure!("\"git\" has a wrong value"; "write \"new-commits\"")),
         },
-        "url" => Condition::Url(url(value)?),
-        unknown => return Err(failure!("key {unknown:?} is not known"; "{accepted}")),
+        _ => Condition::Url(url(value)?),
     };
     Ok((condition, timeout))
 }
