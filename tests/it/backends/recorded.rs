@@ -59,6 +59,7 @@ fn recorded_beats_of_codex_have_their_outcome() {
     attention: outcome "attention", summary "ATTENTION: the disk is full", numTurns 1, model "gpt-5.5", tokens {"cacheRead":0,"cacheWrite":0,"input":10,"output":20}
     bad-request: outcome "error", error "reported an error: refused for a test", model "gpt-5.5"
     command: outcome "ok", numTurns 2, model "gpt-5.5", tokens {"cacheRead":0,"cacheWrite":0,"input":20,"output":40}
+    denied: outcome "attention", summary "HEARTBEAT_OK, but the guard refused Bash(sudo ls)", numTurns 2, denials ["Bash"], model "gpt-5.5", tokens {"cacheRead":0,"cacheWrite":0,"input":20,"output":40}
     ok: outcome "ok", numTurns 1, model "gpt-5.5", tokens {"cacheRead":0,"cacheWrite":0,"input":10,"output":20}
     quota: outcome "error", error "reported an error: Quota exceeded. Check your plan and billing details.", model "gpt-5.5"
     rate-limit: outcome "error", error "reported an error: exceeded retry limit, last status: 429 Too Many Requests", apiErrorStatus 429, retryable true, model "gpt-5.5"
