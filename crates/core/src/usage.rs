@@ -167,8 +167,8 @@ impl<'a> Counter<'a> {
 
     /// Adds a beat.
     pub fn add(&mut self, line: &Line<'_>) {
-        if let (Some(since), Some(ended)) = (self.since, line.ended())
-            && ended < since.as_millisecond()
+        if let Some(since) = self.since
+            && line.ended().is_some_and(|ended| ended < since.as_millisecond())
         {
             return;
         }
