@@ -23,7 +23,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use sys::error::Hinted;
-use sys::file::room_hint;
+use sys::file::{real_path, room_hint};
 use sys::paths::DataDir;
 use sys::process::Signal;
 use sys::{atomic, lock};
@@ -160,7 +160,7 @@ fn deferred(job: &Job, dir: &DataDir) -> Option<Deferred> {
 
 fn lock_workspace(dir: &DataDir, workspace: &Path) -> Result<lock::Lock, BeatError> {
     // Lock the folder itself, whatever path leads to it.
-    let real = workspace.canonicalize();
+    let real = real_path(workspace);
     let path = dir.workspace_lock(real.as_deref().unwrap_or(workspace));
     let failed = |source| BeatError::Lock { path: path.clone(), source };
     if let Some(folder) = path.parent() {

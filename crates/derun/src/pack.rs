@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use sys::file::read_most;
 use sys::folder::Folder;
 use sys::lock;
 
@@ -129,14 +130,13 @@ fn read_folder(folder: &Folder) -> io::Result<Option<Contents>> {
     names.sort_by_key(|name| name == file::META);
     let (mut files, mut total) = (Vec::new(), 0);
     for name in names {
-        let modified = folder.look(&name)?.modified;
-        let mut bytes = Vec::new();
-        folder.open_file(&name)?.take(MAX - total + 1).read_to_end(&mut bytes)?;
+        let seen = folder.look(&name)?;
+        let bytes = read_most(&folder.open_file(&name)?, seen.size, MAX - total + 1)?;
         total += bytes.len() as u64;
         if total > MAX {
             return Ok(None);
         }
-        files.push((Header { name, size: bytes.len(), modified }, bytes));
+        files.push((Header { name, size: bytes.len(), modified: seen.modified }, bytes));
     }
     Ok(Some(Contents(files)))
 }

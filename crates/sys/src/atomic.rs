@@ -70,7 +70,7 @@ pub fn close_folder(path: &Path) -> io::Result<()> {
     create_private_subfolder(path)?;
     let found = path.metadata()?;
     let mode = found.mode() & 0o7777;
-    if found.uid() != rustix::process::geteuid().as_raw() {
+    if found.uid() != super::process::own_user() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
     }
     if mode & 0o022 != 0 {

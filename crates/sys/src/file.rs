@@ -30,6 +30,20 @@ pub fn append_from(file: &File, bytes: &mut Vec<u8>, at: u64, most: usize) -> io
     read
 }
 
+/// Returns the first `most` bytes of a regular file that has about `size` bytes. Usually one call reads it.
+pub fn read_most(file: &File, size: u64, most: u64) -> io::Result<Vec<u8>> {
+    let (mut bytes, mut portion) = (Vec::new(), size.saturating_add(1));
+    loop {
+        let at = bytes.len() as u64;
+        let wanted = usize::try_from(portion.min(most.saturating_sub(at))).unwrap_or(usize::MAX);
+        // A read that is cut short has reached the end.
+        if append_from(file, &mut bytes, at, wanted)? < wanted || wanted == 0 {
+            return Ok(bytes);
+        }
+        portion = 64 << 10;
+    }
+}
+
 /// Fills `bytes` from offset `at`.
 ///
 /// # Errors
@@ -77,7 +91,7 @@ impl Stamp {
 /// [`io::ErrorKind::InvalidInput`] for anything but a regular file, because reading a pipe could block.
 pub fn read_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match path.metadata() {
-        Ok(found) if found.is_file() => std::fs::read(path).map(Some),
+        Ok(found) if found.is_file() => read_most(&File::open(path)?, found.len(), u64::MAX).map(Some),
         Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => Ok(None),
         Err(error) => Err(error),
@@ -164,6 +178,26 @@ pub fn check_regular(path: &Path) -> io::Result<()> {
     }
 }
 
+/// The path of an existing file or folder without links. The number of calls doesn't depend on its depth.
+#[cfg(unix)]
+pub fn real_path(path: &Path) -> io::Result<PathBuf> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{Mode, OFlags};
+        use std::os::fd::AsRawFd;
+        let opened = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        let real = std::fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd()));
+        // If it has just been deleted, the kernel adds a note; and it may be outside our root.
+        if let Ok(real) = real
+            && real.is_absolute()
+            && !real.as_os_str().as_encoded_bytes().ends_with(b" (deleted)")
+        {
+            return Ok(real);
+        }
+    }
+    path.canonicalize()
+}
+
 /// Whether `error` means that nothing more can be written: the disk is full or read-only, or a quota or file size
 /// limit is reached.
 #[must_use]
@@ -229,20 +263,17 @@ pub fn read_short(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
 /// [`io::ErrorKind::InvalidInput`] if it is not a regular file.
 #[cfg(unix)]
 pub fn read_first(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
-    use std::io::Read;
     use std::os::unix::fs::OpenOptionsExt;
     let file = match File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    if !file.metadata()?.is_file() {
+    let found = file.metadata()?;
+    if !found.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
-    // Large enough to read most files with one call.
-    let mut bytes = Vec::with_capacity(512);
-    file.take(most).read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
+    read_most(&file, found.len(), most).map(Some)
 }
 
 #[cfg(all(test, unix))]
@@ -275,6 +306,37 @@ mod tests {
         }
         assert_eq!(leads_out(&path("in/file")), None);
         assert_eq!(leads_out(&path("in/gone")), None);
+    }
+
+    #[test]
+    fn the_real_path_is_the_canonical_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::create_dir_all(path("a/b (deleted)")).unwrap();
+        std::fs::write(path("a/file"), "").unwrap();
+        for (target, link) in [("a", "link"), ("loop", "loop"), ("nowhere", "dangling")] {
+            std::os::unix::fs::symlink(path(target), path(link)).unwrap();
+        }
+        for name in ["", "a/..", "link/file", "link/b (deleted)/", "a/file/", "gone", "loop", "dangling"] {
+            let kind = |error: io::Error| error.kind();
+            let expected = path(name).canonicalize().map_err(kind);
+            assert_eq!(real_path(&path(name)).map_err(kind), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn reads_files_of_every_size_to_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        for size in [0, 1, 64 << 10, 200_000] {
+            let bytes: Vec<u8> = (0..size).map(|at| (at % 251) as u8).collect();
+            std::fs::write(&path, &bytes).unwrap();
+            let file = File::open(&path).unwrap();
+            for reported in [0, size as u64, 300_000] {
+                assert_eq!(read_most(&file, reported, u64::MAX).unwrap(), bytes);
+                assert_eq!(read_most(&file, reported, 3).unwrap(), bytes[..size.min(3)]);
+            }
+        }
     }
 
     #[test]

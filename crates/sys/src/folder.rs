@@ -100,7 +100,7 @@ impl Folder {
         if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
         }
-        if found.st_uid != rustix::process::geteuid().as_raw() {
+        if found.st_uid != super::process::own_user() {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
         }
         Ok(file.into())

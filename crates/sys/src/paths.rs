@@ -210,7 +210,7 @@ impl DataDir {
     /// share rules.
     #[must_use]
     pub fn rules_of(&self, folder: &Path) -> PathBuf {
-        let real = folder.canonicalize();
+        let real = super::file::real_path(folder);
         self.projects().join(name::of_folder(real.as_deref().unwrap_or(folder))).join("permissions.toml")
     }
 

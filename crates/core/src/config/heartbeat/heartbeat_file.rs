@@ -1,11 +1,12 @@
 //! A HEARTBEAT.md on disk: whether it exists, whether it is readable, and its frontmatter.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use sys::error::Hinted;
 use sys::failure;
+use sys::file::{read_most, real_path};
 
 use crate::config::cron::Crons;
 use crate::config::frontmatter::{self, Frontmatter, FrontmatterError};
@@ -80,7 +81,7 @@ impl Content {
     #[must_use]
     pub fn of(path: &Path) -> Self {
         let found = std::fs::metadata(path).ok().filter(|found| found.len() <= MAX_BYTES);
-        Self { real: path.canonicalize().ok(), bytes: found.and_then(|found| bytes(path, &found).ok()) }
+        Self { real: real_path(path).ok(), bytes: found.and_then(|found| bytes(path, &found).ok()) }
     }
 }
 
@@ -140,9 +141,8 @@ fn bytes(path: &Path, found: &Metadata) -> Result<Vec<u8>, Problem> {
     if found.len() > MAX_BYTES {
         return Err(too_large(path));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(found.len()).unwrap_or_default() + 1);
-    open(path)
-        .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+    let bytes = open(path)
+        .and_then(|file| read_most(&file, found.len(), MAX_BYTES + 1))
         .map_err(|error| unreadable(path, &error))?;
     if bytes.len() as u64 > MAX_BYTES { Err(too_large(path)) } else { Ok(bytes) }
 }
