@@ -1,11 +1,10 @@
 //! An agent's pipes: stdin, written in the background, and stdout and stderr, read as output arrives.
 
 use derun::record::Channel;
-use std::io;
-use std::os::fd::OwnedFd;
+use std::io::{self, PipeReader};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::Receiver;
-use tokio::process::{Child, ChildStdin};
+use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
 
 /// How much is read at once, in bytes.
@@ -21,12 +20,14 @@ pub struct Pipes {
 }
 
 impl Pipes {
-    /// Takes the pipes of `child`, even if this fails.
-    pub fn of(child: &mut Child) -> io::Result<Self> {
-        let receiver = |pipe: io::Result<OwnedFd>| Receiver::from_owned_fd(pipe?);
-        let stdout = child.stdout.take().map(|pipe| receiver(pipe.into_owned_fd())).transpose()?;
-        let stderr = child.stderr.take().map(|pipe| receiver(pipe.into_owned_fd())).transpose()?;
-        Ok(Self { stdout, stderr, buffer: Vec::new() })
+    /// Starts `command` with pipes for stdout and stderr.
+    pub fn spawn(mut command: Command) -> io::Result<(Child, Self)> {
+        // Not those that tokio makes: it would register each of them twice.
+        let ((stdout, its_stdout), (stderr, its_stderr)) = (io::pipe()?, io::pipe()?);
+        let receiver = |pipe: PipeReader| Receiver::from_owned_fd(pipe.into());
+        let (stdout, stderr) = (Some(receiver(stdout)?), Some(receiver(stderr)?));
+        let child = command.stdout(its_stdout).stderr(its_stderr).spawn()?;
+        Ok((child, Self { stdout, stderr, buffer: Vec::new() }))
     }
 
     /// Whether there may be more output.
