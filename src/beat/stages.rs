@@ -174,7 +174,11 @@ impl<'a> Beat<'a> {
         let ended = match self.prepare(captures, outputs) {
             Err(problem) => Err(Outcome::Error(problem.line())),
             Ok(prepared) => {
-                (left_out, untrusted) = (prepared.left_out, prepared.untrusted);
+                left_out = prepared.left_out;
+                if let Some(failure) = &prepared.untrusted {
+                    observe(Progress::Untrusted(failure), Duration::ZERO);
+                }
+                untrusted = prepared.untrusted.is_some();
                 // Best effort: readers of agents can do without it.
                 let _best_effort = task::set(dir, job.agent.as_str(), &job.task());
                 let listeners = registration.as_mut().ok().and_then(Registration::listeners);
@@ -217,7 +221,7 @@ impl<'a> Beat<'a> {
             is_audited: self.job.policy.guard,
             watched: None,
         };
-        let untrusted = start.standing.is_untrusted();
+        let untrusted = start.standing.failure(&self.job.workspace);
         let file = start.file.map(|file| file.write()).transpose()?;
         let folder = agent.folder.map(|folder| folder.create()).transpose()?;
         Ok(Prepared { spec, untrusted, left_out: start.left_out, _file: file, _folder: folder })
@@ -336,8 +340,8 @@ impl<'a> Beat<'a> {
 /// An agent that is ready to start.
 struct Prepared {
     spec: Spec,
-    /// Whether it runs without its repository's Claude files.
-    untrusted: bool,
+    /// Why it runs without its repository's Claude files.
+    untrusted: Option<Failure>,
     left_out: Vec<OmittedServer>,
     /// Keeps the file alive that the invocation names.
     _file: Option<trust::WrittenFile>,

@@ -66,6 +66,7 @@ pub(super) async fn perform(
         .then(|| Waits::begin(Requests::new(dir, env, sink.clone(), false)));
     let report = {
         let beat = beat::run(&job, dir, captures::root().ok(), stop, |progress| match progress {
+            BeatProgress::Untrusted(failure) => shown.warn(&format!("warning: {}", failure.line())),
             BeatProgress::Agent(event) => shown.event(&job, event),
             BeatProgress::Waiting(wait) => {
                 let tool = wait.call.as_ref().map(|call| &*call.tool).unwrap_or_default();
