@@ -112,11 +112,12 @@ pub async fn run(
     let mut beat = Beat::begin(job, dir)?;
     let (tell, should_stop) = watch::channel(false);
     let stop_reason = beat.stop_reason();
-    let gates = capture::of_gates(job, captures.clone());
+    let to = capture::destination(job, captures.clone());
+    let gates = capture::of_gates(job, &to);
     let stages = async {
         let concluded = match beat.ask_gates(captures.as_deref(), &gates, &should_stop).await {
             Ok(outputs) => {
-                let hosted = beat.host(&outputs, captures.clone(), should_stop.clone(), sink).await;
+                let hosted = beat.host(&outputs, to, should_stop.clone(), sink).await;
                 let concluded = beat.conclude(hosted);
                 beat.verify(&gates, &should_stop).await;
                 concluded
@@ -144,6 +145,12 @@ pub async fn run(
 async fn until(event: Option<impl Future<Output = ()>>) -> Option<()> {
     event?.await;
     Some(())
+}
+
+/// Runs `work`, and never returns.
+async fn forever(work: impl Future<Output = ()>) {
+    work.await;
+    std::future::pending().await
 }
 
 /// Returns the deferred call of `job`'s agent.

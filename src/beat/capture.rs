@@ -18,7 +18,8 @@ const SYNCED: u64 = 1000;
 pub(super) fn pack(root: &Path, job: &Job, entry: &Entry) {
     let captures = [(&entry.capture, group(job)), (&entry.gate_capture, gate_group(job))];
     for (id, group) in captures {
-        let (Some(id), Ok(store)) = (id, Store::open(root)) else { continue };
+        let Some(id) = id else { continue };
+        let Ok(store) = Store::open(root) else { continue };
         let label = Label { group, failed: entry.outcome == Kind::Error };
         let _best_effort = pack::pack(&store, id, &label, entry.duration_ms >= SYNCED);
     }
@@ -31,10 +32,9 @@ pub(super) fn destination(job: &Job, root: Option<PathBuf>) -> Destination {
     Destination { root, limits: settings.captures, group: Some(group(job)) }
 }
 
-/// What captures the output of the gates of `job`, if the store is at `root`.
-pub(super) fn of_gates(job: &Job, root: Option<PathBuf>) -> GateCapture {
-    let to = Destination { group: Some(gate_group(job)), ..destination(job, root) };
-    GateCapture::new(to, job.workspace.clone())
+/// What captures the output of the gates of `job`, whose agent is captured `to`.
+pub(super) fn of_gates(job: &Job, to: &Destination) -> GateCapture {
+    GateCapture::new(Destination { group: Some(gate_group(job)), ..to.clone() }, job.workspace.clone())
 }
 
 /// What the captures of a heartbeat have in common.

@@ -130,8 +130,8 @@ fn read_folder(folder: &Folder) -> io::Result<Option<Contents>> {
     names.sort_by_key(|name| name == file::META);
     let (mut files, mut total) = (Vec::new(), 0);
     for name in names {
-        let seen = folder.look(&name)?;
-        let bytes = read_most(&folder.open_file(&name)?, seen.size, MAX - total + 1)?;
+        let (file, seen) = folder.open_seen(&name)?;
+        let bytes = read_most(&file, seen.size, MAX - total + 1)?;
         total += bytes.len() as u64;
         if total > MAX {
             return Ok(None);

@@ -233,7 +233,7 @@ impl Store {
         };
         let is_there = || [file::META, file::FINAL].iter().any(|file| folder.look(file).is_ok());
         // Checked before creating the lock file, so that an existing session is not changed.
-        if is_there() {
+        if given && is_there() {
             return Err(StoreError::Exists(id.clone()));
         }
         let lock = match folder.append_file(file::LOCK) {
@@ -243,7 +243,7 @@ impl Store {
         };
         // Check again with the lock: another process may have created the session, and ended it.
         let lock = lock::try_take(lock).map_err(|error| failed(file::LOCK, error))?;
-        let Some(lock) = lock.filter(|_| !is_there()) else {
+        let Some(lock) = lock.filter(|_| !given || !is_there()) else {
             return Err(StoreError::Exists(id.clone()));
         };
         let is_still_its_lock =

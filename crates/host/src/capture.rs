@@ -67,7 +67,8 @@ pub struct Destination {
 #[derive(Debug)]
 pub struct Capture {
     agent_id: AgentId,
-    retention: Duration,
+    /// How long it is kept after its end, unless it will be packed.
+    retention: Option<Duration>,
     recorder: Recorder,
     store: Option<Store>,
     session: Option<CaptureId>,
@@ -134,7 +135,7 @@ impl Capture {
         let parser = OutputParser::new(dialect);
         let mut capture = Self {
             agent_id,
-            retention,
+            retention: (info.kind != Kind::Beat).then_some(retention),
             recorder,
             store,
             session,
@@ -282,8 +283,8 @@ impl Capture {
     pub fn finish(self, end: &End) -> Result<(), UnrecordedLoss> {
         let finished = self.recorder.finish(end);
         self.feed.end();
-        if let Some(store) = &self.store {
-            retention::expect(store, self.retention, clock::now());
+        if let (Some(store), Some(retention)) = (&self.store, self.retention) {
+            retention::expect(store, retention, clock::now());
         }
         finished
     }

@@ -78,10 +78,22 @@ impl Stamp {
     /// The stamp of the file at `path`; `None` if it is missing.
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
+        path.metadata().ok().as_ref().map(Self::new)
+    }
+
+    /// The stamp of a file with this metadata.
+    #[must_use]
+    pub fn new(found: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
-        let found = path.metadata().ok()?;
         let changed = (found.ctime(), found.ctime_nsec());
-        Some(Self { device: found.dev(), inode: found.ino(), size: found.size(), changed })
+        Self { device: found.dev(), inode: found.ino(), size: found.size(), changed }
+    }
+
+    /// Whether the file changed longer than `age` ago, according to the clock.
+    #[must_use]
+    pub fn is_older_than(&self, age: std::time::Duration) -> bool {
+        let age = i64::try_from(age.as_secs()).unwrap_or(i64::MAX);
+        self.changed.0.saturating_add(age) < super::clock::now().as_second()
     }
 }
 
