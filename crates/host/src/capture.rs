@@ -40,9 +40,6 @@ const MARK_BYTES: u64 = 1 << 20;
 /// How often output of limited size gets a checkpoint at least: its tails begin anywhere, and replay continues at one.
 const MARKS: u64 = 32;
 
-/// How much buffer to keep between lines, in bytes.
-const LINE: usize = 4 << 10;
-
 /// A position in the stream.
 #[derive(Debug, Clone, Copy, Default)]
 struct Mark {
@@ -216,8 +213,6 @@ impl Capture {
         parser.feed(channel, at, bytes, &mut |event| {
             publish(feed, agent_id, line, &mut next, &event, &mut observe);
         });
-        line.clear();
-        line.shrink_to(LINE);
         if next > before {
             self.last_at = clock::now();
             self.feed.notify();
@@ -230,6 +225,11 @@ impl Capture {
         if next - self.marked.event >= MARK_EVENTS || self.at - self.marked.byte >= self.mark_bytes {
             self.note(next, false, None);
         }
+    }
+
+    /// Frees the buffer of an agent that is expected to print nothing for a while.
+    pub fn rest(&mut self) {
+        self.line = Vec::new();
     }
 
     /// Adds one of murmur's own events.

@@ -7,16 +7,22 @@ use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
 
-/// How much is read at once, in bytes.
+/// How much is read at once, in bytes: as much as a pipe has room for by default.
 const CHUNK: usize = 64 << 10;
+
+/// The same, and the room of the pipe, once an agent has filled its pipe.
+const LARGE_CHUNK: usize = 256 << 10;
+const LARGE_PIPE: usize = 1 << 20;
 
 /// stdout and stderr, each until it is closed.
 #[derive(Debug)]
 pub struct Pipes {
     stdout: Option<Receiver>,
     stderr: Option<Receiver>,
-    /// The last bytes read; freed while there is nothing to read.
+    /// The last bytes read. Freed while there is nothing to read, or if it is large, by [`Self::rest`].
     buffer: Vec<u8>,
+    /// How much is read at once.
+    chunk: usize,
 }
 
 impl Pipes {
@@ -24,10 +30,14 @@ impl Pipes {
     pub fn spawn(mut command: Command) -> io::Result<(Child, Self)> {
         // Not those that tokio makes: it would register each of them twice.
         let ((stdout, its_stdout), (stderr, its_stderr)) = (io::pipe()?, io::pipe()?);
-        let receiver = |pipe: PipeReader| Receiver::from_owned_fd(pipe.into());
+        let receiver = |pipe: PipeReader| {
+            rustix::io::ioctl_fionbio(&pipe, true)?;
+            // It has just been made.
+            Receiver::from_owned_fd_unchecked(pipe.into())
+        };
         let (stdout, stderr) = (Some(receiver(stdout)?), Some(receiver(stderr)?));
         let child = command.stdout(its_stdout).stderr(its_stderr).spawn()?;
-        Ok((child, Self { stdout, stderr, buffer: Vec::new() }))
+        Ok((child, Self { stdout, stderr, buffer: Vec::new(), chunk: CHUNK }))
     }
 
     /// Whether there may be more output.
@@ -35,20 +45,34 @@ impl Pipes {
         self.stdout.is_some() || self.stderr.is_some()
     }
 
+    /// Frees the buffer of an agent that is expected to print nothing for a while.
+    pub fn rest(&mut self) {
+        self.buffer = Vec::new();
+    }
+
     /// The next bytes; empty when one of the pipes has just been closed. Cancel safe.
     pub async fn next(&mut self) -> (Channel, &[u8]) {
-        let Self { stdout, stderr, buffer } = self;
+        let Self { stdout, stderr, buffer, chunk } = self;
         let channel = loop {
             buffer.clear();
             let (channel, pipe) = tokio::select! {
                 () = readable(stdout.as_ref()) => (Channel::Stdout, &mut *stdout),
                 () = readable(stderr.as_ref()) => (Channel::Stderr, &mut *stderr),
             };
-            buffer.reserve_exact(CHUNK);
+            buffer.reserve_exact(*chunk);
             match pipe.as_ref().map_or(Ok(0), |pipe| pipe.try_read_buf(buffer)) {
                 // Free the buffer: the next output may be hours away.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => *buffer = Vec::new(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if *chunk == CHUNK {
+                        *buffer = Vec::new();
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(CHUNK..) if *chunk == CHUNK => {
+                    *chunk = LARGE_CHUNK;
+                    pipe.iter().for_each(enlarge);
+                    break channel;
+                }
                 Ok(1..) => break channel,
                 Ok(0) | Err(_) => {
                     *pipe = None;
@@ -58,6 +82,14 @@ impl Pipes {
         };
         (channel, buffer)
     }
+}
+
+/// Makes room for more output, so that the agent waits less often. Best effort.
+fn enlarge(pipe: &Receiver) {
+    #[cfg(target_os = "linux")]
+    let _as_large_as_before = rustix::pipe::fcntl_setpipe_size(pipe, LARGE_PIPE);
+    #[cfg(not(target_os = "linux"))]
+    let _unused = (pipe, LARGE_PIPE);
 }
 
 /// Waits until there is something to read, or the end.

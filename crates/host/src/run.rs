@@ -233,6 +233,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 }
                 () = at(rest) => {
                     self.rest_at = None;
+                    pipes.rest();
+                    self.capture.rest();
                     memory::release();
                 }
                 // Adopted orphans that have died.

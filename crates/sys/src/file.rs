@@ -1,8 +1,8 @@
 //! Positioned reads, and reads that accept only regular files.
 
-use std::fs::File;
 #[cfg(unix)]
-use std::fs::{Metadata, OpenOptions};
+use std::fs::OpenOptions;
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 #[cfg(unix)]
@@ -102,11 +102,20 @@ impl Stamp {
 /// # Errors
 /// [`io::ErrorKind::InvalidInput`] for anything but a regular file, because reading a pipe could block.
 pub fn read_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match path.metadata() {
-        Ok(found) if found.is_file() => read_most(&File::open(path)?, found.len(), u64::MAX).map(Some),
-        Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => Ok(None),
+    match look(path) {
+        Ok(Some(found)) if found.is_file() => read_most(&File::open(path)?, found.len(), u64::MAX).map(Some),
+        Ok(Some(_)) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
+        Ok(None) => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+/// The metadata of what `path` leads to, or `None` if nothing exists there. A dangling symlink is an error.
+fn look(path: &Path) -> io::Result<Option<Metadata>> {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_symlink() => path.metadata().map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
     }
 }
 
@@ -180,12 +189,9 @@ pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> 
 /// [`NotAFile`] for anything else.
 #[cfg(unix)]
 pub fn check_regular(path: &Path) -> io::Result<()> {
-    match path.metadata() {
-        Ok(found) => NotAFile::check(&found),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
-            Err(NotAFile::DanglingLink.into())
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+    match look(path) {
+        Ok(found) => found.map_or(Ok(()), |found| NotAFile::check(&found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(NotAFile::DanglingLink.into()),
         Err(error) => Err(error),
     }
 }
