@@ -227,9 +227,10 @@ impl Capture {
         }
     }
 
-    /// Frees the buffer of an agent that is expected to print nothing for a while.
+    /// Frees the buffers of an agent that is expected to print nothing for a while.
     pub fn rest(&mut self) {
         self.line = Vec::new();
+        self.parser.rest();
     }
 
     /// Adds one of murmur's own events.
