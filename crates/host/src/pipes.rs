@@ -10,8 +10,7 @@ use tokio::sync::mpsc;
 /// How much is read at once, in bytes: as much as a pipe has room for by default.
 const CHUNK: usize = 64 << 10;
 
-/// The same, and the room of the pipe, once an agent has filled its pipe.
-const LARGE_CHUNK: usize = 256 << 10;
+/// The room of a pipe, in bytes, once the agent has filled it.
 const LARGE_PIPE: usize = 1 << 20;
 
 /// stdout and stderr, each until it is closed.
@@ -19,10 +18,10 @@ const LARGE_PIPE: usize = 1 << 20;
 pub struct Pipes {
     stdout: Option<Receiver>,
     stderr: Option<Receiver>,
-    /// The last bytes read. Freed while there is nothing to read, or if it is large, by [`Self::rest`].
+    /// The last bytes read; freed while there is nothing to read.
     buffer: Vec<u8>,
-    /// How much is read at once.
-    chunk: usize,
+    /// Whether a pipe was enlarged.
+    is_large: bool,
 }
 
 impl Pipes {
@@ -37,7 +36,7 @@ impl Pipes {
         };
         let (stdout, stderr) = (Some(receiver(stdout)?), Some(receiver(stderr)?));
         let child = command.stdout(its_stdout).stderr(its_stderr).spawn()?;
-        Ok((child, Self { stdout, stderr, buffer: Vec::new(), chunk: CHUNK }))
+        Ok((child, Self { stdout, stderr, buffer: Vec::new(), is_large: false }))
     }
 
     /// Whether there may be more output.
@@ -45,31 +44,22 @@ impl Pipes {
         self.stdout.is_some() || self.stderr.is_some()
     }
 
-    /// Frees the buffer of an agent that is expected to print nothing for a while.
-    pub fn rest(&mut self) {
-        self.buffer = Vec::new();
-    }
-
     /// The next bytes; empty when one of the pipes has just been closed. Cancel safe.
     pub async fn next(&mut self) -> (Channel, &[u8]) {
-        let Self { stdout, stderr, buffer, chunk } = self;
+        let Self { stdout, stderr, buffer, is_large } = self;
         let channel = loop {
             buffer.clear();
             let (channel, pipe) = tokio::select! {
                 () = readable(stdout.as_ref()) => (Channel::Stdout, &mut *stdout),
                 () = readable(stderr.as_ref()) => (Channel::Stderr, &mut *stderr),
             };
-            buffer.reserve_exact(*chunk);
+            buffer.reserve_exact(CHUNK);
             match pipe.as_ref().map_or(Ok(0), |pipe| pipe.try_read_buf(buffer)) {
                 // Free the buffer: the next output may be hours away.
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if *chunk == CHUNK {
-                        *buffer = Vec::new();
-                    }
-                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => *buffer = Vec::new(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Ok(CHUNK..) if *chunk == CHUNK => {
-                    *chunk = LARGE_CHUNK;
+                Ok(CHUNK..) if !*is_large => {
+                    *is_large = true;
                     pipe.iter().for_each(enlarge);
                     break channel;
                 }

@@ -233,7 +233,6 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 }
                 () = at(rest) => {
                     self.rest_at = None;
-                    pipes.rest();
                     self.capture.rest();
                     memory::release();
                 }

@@ -96,7 +96,7 @@ pub(super) async fn perform(
     drop((daemon_ends, waits, sink));
     let is_lost = warn_of(dir, &report)?;
     let (mut screen, verbose) = shown.end();
-    screen.show_always(|out| {
+    screen.show_last(|out| {
         if args.json {
             return out.write_all(report.entry.line()?.as_bytes());
         }
@@ -200,7 +200,9 @@ impl Shown {
         if let Some(verbose) = &mut verbose {
             screen.show(|out| verbose.finish(out));
         }
-        screen.sink().below(Bottom::Nothing);
+        if self.progress.is_some() {
+            screen.sink().below(Bottom::Nothing);
+        }
         (screen, verbose)
     }
 }
