@@ -23,7 +23,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use sys::error::Hinted;
-use sys::file::room_hint;
+use sys::file::{real_path, room_hint};
 use sys::paths::DataDir;
 use sys::process::Signal;
 use sys::{atomic, lock};
@@ -112,11 +112,12 @@ pub async fn run(
     let mut beat = Beat::begin(job, dir)?;
     let (tell, should_stop) = watch::channel(false);
     let stop_reason = beat.stop_reason();
-    let gates = capture::of_gates(job, captures.clone());
+    let to = capture::destination(job, captures.clone());
+    let gates = capture::of_gates(job, &to);
     let stages = async {
         let concluded = match beat.ask_gates(captures.as_deref(), &gates, &should_stop).await {
             Ok(outputs) => {
-                let hosted = beat.host(&outputs, captures.clone(), should_stop.clone(), sink).await;
+                let hosted = beat.host(&outputs, to, should_stop.clone(), sink).await;
                 let concluded = beat.conclude(hosted);
                 beat.verify(&gates, &should_stop).await;
                 concluded
@@ -146,6 +147,12 @@ async fn until(event: Option<impl Future<Output = ()>>) -> Option<()> {
     Some(())
 }
 
+/// Runs `work`, and never returns.
+async fn forever(work: impl Future<Output = ()>) {
+    work.await;
+    std::future::pending().await
+}
+
 /// Returns the deferred call of `job`'s agent.
 fn deferred(job: &Job, dir: &DataDir) -> Option<Deferred> {
     // The daemon reports a file that is not readable.
@@ -160,7 +167,7 @@ fn deferred(job: &Job, dir: &DataDir) -> Option<Deferred> {
 
 fn lock_workspace(dir: &DataDir, workspace: &Path) -> Result<lock::Lock, BeatError> {
     // Lock the folder itself, whatever path leads to it.
-    let real = workspace.canonicalize();
+    let real = real_path(workspace);
     let path = dir.workspace_lock(real.as_deref().unwrap_or(workspace));
     let failed = |source| BeatError::Lock { path: path.clone(), source };
     if let Some(folder) = path.parent() {

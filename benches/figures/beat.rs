@@ -3,17 +3,20 @@
 use super::home::{Home, a_day_before, after, fixture};
 use super::journal_watch;
 use super::measure::{Size, Spread, interleave, milliseconds, time_of};
-use super::table::{Row, Table, Target};
+use super::table::{Row, Table, Target, Unit};
 use crate::built::built;
 use jiff::Timestamp;
 use murmur_agent::invocation::{BeatOptions, beat_args};
 use murmur_agent::prompt;
-use std::io::Write;
+use std::collections::HashSet;
+use std::io::{ErrorKind, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const ROUNDS: usize = 60;
+/// How many system calls a beat may make.
+const CALLS: f64 = 350.0;
 /// How many of the daemon's heartbeats come due, one after another.
 const DUE: Size<usize> = Size { full: 40, tiny: 3 };
 /// The interval between them, in milliseconds.
@@ -66,7 +69,38 @@ fn by_hand(table: &mut Table, name: &str, agent: &str) -> anyhow::Result<Spread>
             .over(shell)
             .target(Target::Times(1.5)),
     );
+    if name == "fake-claude" {
+        calls(table, &home, &workspace)?;
+    }
     Ok(shell)
+}
+
+/// How many system calls a beat makes, if strace is installed. Its agent's don't count.
+fn calls(table: &mut Table, home: &Home, workspace: &Path) -> anyhow::Result<()> {
+    let trace = home.path().join("trace");
+    let mut command = home.command("strace");
+    command
+        .args(["-f", "-qq", "-o"])
+        .arg(&trace)
+        .arg(env!("CARGO_BIN_EXE_murmur"))
+        .arg("beat")
+        .arg(workspace);
+    match command.status() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        status => anyhow::ensure!(status?.success(), "{command:?} failed"),
+    }
+    let trace = std::fs::read_to_string(trace)?;
+    let lines = || trace.lines().filter_map(|line| line.split_once(' '));
+    let ours = lines().next().map(|(pid, _)| pid);
+    let agents = lines().filter(|(pid, call)| call.trim_start().starts_with("execve(") && Some(*pid) != ours);
+    let agents: HashSet<&str> = agents.map(|(pid, _)| pid).collect();
+    // Neither signals, nor the second lines of calls that others interrupted.
+    let is_call = |call: &str| call.trim_start().starts_with(|first: char| first.is_ascii_lowercase());
+    let calls = lines().filter(|(pid, call)| is_call(call) && !agents.contains(pid)).count();
+    let calls = Spread::of(vec![calls as f64]);
+    let figure = "system calls of `murmur beat`, without its agent's";
+    table.add(Row::new(figure, Unit::Count, calls).target(Target::AtMost(CALLS)));
+    Ok(())
 }
 
 /// How long `command` takes with `prompt` on stdin and its output read.

@@ -18,12 +18,15 @@ const SYNCED: u64 = 1000;
 /// Packs the captures of `entry` in the store at `root`, both in one file if it has two. Best effort: otherwise they stay readable
 /// as they are.
 pub(super) fn pack(root: &Path, job: &Job, entry: &Entry) {
+    let (agent, gates) = (entry.capture.as_ref(), entry.gate_capture.as_ref());
+    if agent.is_none() && gates.is_none() {
+        return;
+    }
     let Ok(store) = Store::open(root) else { return };
     let pack = |ids: &[&SessionId], group: String| {
         let label = Label { group, failed: entry.outcome == Kind::Error };
         pack::pack(&store, ids, &label, entry.duration_ms >= SYNCED).is_ok_and(|is_packed| is_packed)
     };
-    let (agent, gates) = (entry.capture.as_ref(), entry.gate_capture.as_ref());
     if let (Some(agent), Some(gates)) = (agent, gates)
         && pack(&[agent, gates], group(job))
     {
@@ -42,10 +45,9 @@ pub(super) fn destination(job: &Job, root: Option<PathBuf>) -> Destination {
     Destination { root, limits: settings.captures, group: Some(group(job)) }
 }
 
-/// What captures the output of the gates of `job`, if the store is at `root`.
-pub(super) fn of_gates(job: &Job, root: Option<PathBuf>) -> GateCapture {
-    let to = Destination { group: Some(gate_group(job)), ..destination(job, root) };
-    GateCapture::new(to, job.workspace.clone())
+/// What captures the output of the gates of `job`, whose agent is captured `to`.
+pub(super) fn of_gates(job: &Job, to: &Destination) -> GateCapture {
+    GateCapture::new(Destination { group: Some(gate_group(job)), ..to.clone() }, job.workspace.clone())
 }
 
 /// What the captures of a heartbeat have in common.

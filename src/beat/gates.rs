@@ -36,6 +36,8 @@ impl Beat<'_> {
         }
         check(job, dir).map_err(failed)?;
         let (record, begun) = (&self.record, &self.begun);
+        // Gates may take long. Best effort, as for the agent.
+        let _best_effort = record.as_ref().map(Record::sync);
         let note = |gates: &CaptureId| note(record, begun, None, gates);
         let context = context(job, dir, (capture, &note), stop).map_err(failed)?;
         let before = Seen::read(&dir.gates(&job.workspace, job.name.as_deref()));

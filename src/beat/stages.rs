@@ -1,18 +1,21 @@
 //! The stages of a beat: begin, ask gates, host, conclude, verify, journal. Each takes the result of the one before.
 
-use super::capture;
 use super::session::Session;
 use super::usage_limit;
-use super::{BeatError, Job, Report, StopReason, cannot_start, deferred, lock_workspace, prepare, until};
+use super::{
+    BeatError, Job, Report, StopReason, cannot_start, deferred, forever, lock_workspace, prepare, until,
+};
 use crate::gate::seen::Seen;
 use crate::gate::{GateOutput, stopped};
 use crate::outcome::retryable::is_worth_a_retry;
 use crate::outcome::{self, Kind, Outcome};
 use derun::id::SessionId as CaptureId;
+use derun::syncer::DURABLE_AFTER;
 use murmur_agent::conversation::Conversation;
 use murmur_agent::start::RunFolder;
 use murmur_claude_files::trust::{self, OmittedServer};
 use murmur_core::config::heartbeat::Content;
+use murmur_host::capture::Destination;
 use murmur_host::drain::Drain;
 use murmur_host::event::Progress;
 use murmur_host::process::{Ending, Run};
@@ -26,7 +29,6 @@ use murmur_store::pulse::task;
 use murmur_store::pulse::write::put_over;
 use std::cell::Cell;
 use std::io;
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 use sys::anchor::{Anchor, FolderState};
@@ -35,7 +37,7 @@ use sys::file::is_full;
 use sys::paths::DataDir;
 use sys::{clock, lock};
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
 /// A beat that has begun: its workspace is locked and its record is on disk.
 pub(super) struct Beat<'a> {
@@ -135,7 +137,7 @@ impl<'a> Beat<'a> {
     pub(super) async fn host(
         &mut self,
         outputs: &[GateOutput],
-        captures: Option<PathBuf>,
+        captures: Destination,
         stop: watch::Receiver<bool>,
         mut sink: impl FnMut(&Progress<'_>),
     ) -> Hosted {
@@ -159,10 +161,17 @@ impl<'a> Beat<'a> {
         let folder_gone =
             registration.as_ref().ok().map(|registration| registration.folder_gone(job.scheduled));
         let lost_folder = Cell::new(false);
+        let record = &self.record;
+        let sync = async {
+            sleep(DURABLE_AFTER).await;
+            // Best effort: after a power failure, the beat has no line, like one that had just begun.
+            let _best_effort = record.as_ref().map(Record::sync);
+        };
         let stop = async {
             tokio::select! {
                 () = stopped(&stop) => {}
                 Some(()) = until(folder_gone) => {}
+                () = forever(sync) => {}
             }
             lost_folder
                 .set(self.folder.as_ref().is_some_and(|folder| folder.state() != FolderState::InPlace));
@@ -174,7 +183,11 @@ impl<'a> Beat<'a> {
         let ended = match self.prepare(captures, outputs) {
             Err(problem) => Err(Outcome::Error(problem.line())),
             Ok(prepared) => {
-                (left_out, untrusted) = (prepared.left_out, prepared.untrusted);
+                left_out = prepared.left_out;
+                if let Some(failure) = &prepared.untrusted {
+                    observe(Progress::Untrusted(failure), Duration::ZERO);
+                }
+                untrusted = prepared.untrusted.is_some();
                 // Best effort: readers of agents can do without it.
                 let _best_effort = task::set(dir, job.agent.as_str(), &job.task());
                 let listeners = registration.as_mut().ok().and_then(Registration::listeners);
@@ -200,24 +213,24 @@ impl<'a> Beat<'a> {
             clients,
             left_out,
             lost_folder: lost_folder.get(),
-            heartbeat_changed: Content::of(&job.file) != content,
+            heartbeat_changed: content.has_changed(&job.file),
         }
     }
 
-    fn prepare(&self, captures: Option<PathBuf>, outputs: &[GateOutput]) -> Result<Prepared, Failure> {
+    fn prepare(&self, captures: Destination, outputs: &[GateOutput]) -> Result<Prepared, Failure> {
         let (agent, start) = prepare(self.job, self.dir, self.started, outputs)?;
         let spec = Spec {
             info: self.job.info(self.started),
             invocation: agent.invocation,
             conversation: agent.conversation,
             bounds: Some(self.job.bounds()),
-            captures: capture::destination(self.job, captures),
+            captures,
             hook: agent.hook,
             decisions: self.dir.decisions(),
             is_audited: self.job.policy.guard,
             watched: None,
         };
-        let untrusted = start.standing.is_untrusted();
+        let untrusted = start.standing.failure(&self.job.workspace);
         let file = start.file.map(|file| file.write()).transpose()?;
         let folder = agent.folder.map(|folder| folder.create()).transpose()?;
         Ok(Prepared { spec, untrusted, left_out: start.left_out, _file: file, _folder: folder })
@@ -336,8 +349,8 @@ impl<'a> Beat<'a> {
 /// An agent that is ready to start.
 struct Prepared {
     spec: Spec,
-    /// Whether it runs without its repository's Claude files.
-    untrusted: bool,
+    /// Why it runs without its repository's Claude files.
+    untrusted: Option<Failure>,
     left_out: Vec<OmittedServer>,
     /// Keeps the file alive that the invocation names.
     _file: Option<trust::WrittenFile>,

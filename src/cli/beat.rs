@@ -17,7 +17,7 @@ use murmur_agent::find;
 use murmur_agent::invocation::Invocation;
 use murmur_agent::rule_files::{self, Project};
 use murmur_agent::start::Prepared;
-use murmur_claude_files::trust::{Claude, Standing, Start, Store};
+use murmur_claude_files::trust::Start;
 use murmur_core::config::cron::Crons;
 use murmur_core::config::file::File;
 use murmur_core::config::heartbeat::{self, Heartbeat};
@@ -83,11 +83,6 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
             }
             for notice in sources::notices(&heartbeat, &settings(&job.user).asking) {
                 let _closed = writeln!(io::stderr(), "warning: {}", plain_line(&notice));
-            }
-            let claude = Claude::find(&job.user.home);
-            let standing = Standing::check(&Store::read(&dir), &claude, &job.workspace);
-            if let Some(untrusted) = standing.failure(&job.workspace) {
-                let _closed = writeln!(io::stderr(), "warning: {}", untrusted.line());
             }
             warn_if_nobody_answers(&dir, &job.policy, asks.contains(&Some(Questions::Broker)));
             perform(job, &heartbeat, &dir, args, env).await

@@ -4,9 +4,9 @@
 
 use derun::cli::stdout::stdout;
 use std::io::{self, Write};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use sys::terminal;
 use tokio::sync::oneshot;
@@ -65,6 +65,8 @@ pub(super) struct Sink {
     text: Vec<u8>,
     pieces: Sender<Piece>,
     waiting: Arc<AtomicUsize>,
+    /// The thread, before it starts with the first piece.
+    thread: Arc<Mutex<Option<Thread>>>,
 }
 
 impl Sink {
@@ -105,8 +107,18 @@ impl Sink {
     }
 
     fn send(&self, piece: Piece) {
+        if let Some(Thread { writer, written, tell }) = self.thread().take() {
+            std::thread::spawn(move || {
+                let _gone = tell.send(writer.run(&written));
+            });
+        }
         // The reader may close its end at any time.
         let _gone = self.pieces.send(piece);
+    }
+
+    fn thread(&self) -> MutexGuard<'_, Option<Thread>> {
+        // No code that holds the lock panics.
+        self.thread.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -127,6 +139,8 @@ pub(super) struct Screen {
     sink: Sink,
     left_out: usize,
     done: oneshot::Receiver<io::Result<()>>,
+    /// The result of what was written without the thread.
+    direct: io::Result<()>,
 }
 
 impl Screen {
@@ -142,10 +156,8 @@ impl Screen {
             is_due: false,
             drawn: None,
         };
-        std::thread::spawn(move || {
-            let _gone = tell.send(writer.run(&written));
-        });
-        Self { sink: Sink { text: Vec::new(), pieces, waiting }, left_out: 0, done }
+        let thread = Arc::new(Mutex::new(Some(Thread { writer, written, tell })));
+        Self { sink: Sink { text: Vec::new(), pieces, waiting, thread }, left_out: 0, done, direct: Ok(()) }
     }
 
     /// Another way to write to it.
@@ -173,11 +185,34 @@ impl Screen {
         });
     }
 
+    /// Writes the output of `draw`, the last one. If it is the only one and need not wait for a reader, no thread is started.
+    pub(super) fn show_last(&mut self, draw: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
+        let mut text = Vec::new();
+        let drawn = draw(&mut text);
+        if self.sink.thread().is_some() && terminal::stdout_takes(text.len()) {
+            let mut stdout = stdout().lock();
+            self.direct = drawn.and_then(|()| stdout.write_all(&text)).and_then(|()| stdout.flush());
+        } else {
+            self.show_always(|out| drawn.and_then(|()| out.write_all(&text)));
+        }
+    }
+
     /// Waits until everything is written or the reader is gone. Every [`Sink`] must be gone, too.
     pub(super) async fn finish(self) -> io::Result<()> {
         drop(self.sink);
-        self.done.await.unwrap_or(Ok(()))
+        match self.direct {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) => Err(error),
+            Ok(()) => self.done.await.unwrap_or(Ok(())),
+        }
     }
+}
+
+/// The thread that writes, before it starts.
+struct Thread {
+    writer: Writer,
+    written: Receiver<Piece>,
+    tell: oneshot::Sender<io::Result<()>>,
 }
 
 /// The thread's state.

@@ -11,6 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use sys::error::Hinted;
 use sys::failure;
+use sys::file::real_path;
 use sys::paths::{DataDir, PathsError, SettingsDir, User};
 
 fn warn(problem: &PathsError) {
@@ -158,7 +159,7 @@ impl UserEnv {
 
     /// `path` as workspaces are registered: absolute and without symlinks.
     pub(super) fn workspace(&self, path: &Path) -> anyhow::Result<PathBuf> {
-        match path.canonicalize() {
+        match real_path(path) {
             Ok(real) if real.is_dir() => Ok(real),
             Ok(real) => anyhow::bail!(
                 failure!("workspace {} is not a folder", real.display(); "name the folder that holds HEARTBEAT.md")

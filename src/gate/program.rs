@@ -108,7 +108,7 @@ async fn run_to_end(
     command.args(args.iter().map(AsRef::<str>::as_ref)).current_dir(context.workspace);
     process::without_git_place(&mut command);
     command.envs(context.env.iter().map(|(name, value)| (name, value)));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(Stdio::null());
     process::bind_to_us(&mut command);
     let mut output = Output::default();
     let not_started = |error: &io::Error| {
@@ -118,8 +118,8 @@ async fn run_to_end(
         let hint = is_missing.then(|| "correct the interpreter in its first line".to_owned());
         Ending::NotStarted(failure.or_hint(hint))
     };
-    let mut child = match command.spawn() {
-        Ok(child) => child,
+    let (mut child, mut pipes) = match Pipes::spawn(command) {
+        Ok(started) => started,
         Err(error) => return Finished { ending: not_started(&error), output },
     };
     let pid = child.id();
@@ -127,13 +127,6 @@ async fn run_to_end(
         output.add(channel, bytes);
         if let Some(captured) = &mut captured {
             captured.add(pid, channel, bytes);
-        }
-    };
-    let mut pipes = match Pipes::of(&mut child) {
-        Ok(pipes) => pipes,
-        Err(error) => {
-            let _survivors = process::end_all_children(REAPING).await;
-            return Finished { ending: not_started(&error), output };
         }
     };
     let mut stopped = pin!(stopped(&context.stop));

@@ -115,6 +115,13 @@ impl Parser {
         }
     }
 
+    /// Frees the buffer of a stream that is expected to pause.
+    pub fn rest(&mut self) {
+        if let State::Line(start) = &mut self.state {
+            start.shrink_to_fit();
+        }
+    }
+
     /// Ends the stream; a last line without a newline counts like any other.
     pub fn finish(&mut self, sink: &mut impl FnMut(Event<'_>)) {
         match std::mem::take(&mut self.state) {

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use sys::error::{Failure, Hinted};
 use sys::failure;
-use sys::file;
+use sys::file::{self, real_path};
 use sys::paths::{DataDir, PathsError, SettingsDir, readable};
 use sys::unreadable::uncommon;
 
@@ -63,7 +63,7 @@ impl Project {
 /// Returns the folder of the project that `folder` is in: the innermost workspace around it, or else itself.
 pub fn project_folder(dir: &DataDir, folder: &Path) -> Result<PathBuf, FileError> {
     let file = config::File::read(&dir.config(), &Crons::new(TimeZone::UTC))?;
-    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let real = real_path(folder).unwrap_or_else(|_| folder.to_owned());
     let paths = file.workspaces.iter().filter_map(|entry| match entry {
         Ok(workspace) => Some(&*workspace.path),
         Err(bad) => bad.path.as_deref(),

@@ -27,7 +27,7 @@ pub mod search;
 pub mod session;
 mod session_files;
 pub mod store;
-mod syncer;
+pub mod syncer;
 pub mod tail;
 pub mod text;
 pub mod transport;

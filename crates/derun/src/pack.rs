@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
+use sys::file::read_most;
 use sys::folder::Folder;
 use sys::lock::{self, Lock};
 
@@ -178,12 +179,14 @@ fn read_folder(folder: &Folder, session: Option<&SessionId>, left: &mut u64) -> 
     names.sort_by_key(|name| name == file::META);
     let mut files = Vec::new();
     for name in names {
-        let modified = folder.look(&name)?.modified;
-        let mut bytes = Vec::new();
-        folder.open_file(&name)?.take(*left + 1).read_to_end(&mut bytes)?;
+        let (file, seen) = folder.open_seen(&name)?;
+        let bytes = read_most(&file, seen.size, *left + 1)?;
         let Some(rest) = left.checked_sub(bytes.len() as u64) else { return Ok(None) };
         *left = rest;
-        files.push((Header { name, size: bytes.len(), modified, session: session.cloned() }, bytes));
+        files.push((
+            Header { name, size: bytes.len(), modified: seen.modified, session: session.cloned() },
+            bytes,
+        ));
     }
     Ok(Some(Contents(files)))
 }

@@ -46,6 +46,12 @@ impl Recorder {
         Self::with(writer, log, MetadataSync::Later)
     }
 
+    /// Captures to `writer` and logs to `log`. The session is not synced to disk before [`Self::begin_to_sync`].
+    #[must_use]
+    pub fn with_sync_on_request(writer: Writer, log: Log) -> Self {
+        Self::with(writer, log, MetadataSync::OnRequest)
+    }
+
     fn with(writer: Writer, log: Log, metadata_sync: MetadataSync) -> Self {
         Self(Some(Mutex::new(Inner { writer, log, keeping: Capturing::On, metadata_sync, syncer: None })))
     }
@@ -101,16 +107,25 @@ impl Recorder {
     /// Records that the command is running.
     pub fn started(&self, pid: u32) {
         let Some(mut inner) = self.inner() else { return };
-        let written = inner.writer.started(pid);
-        inner.stop_after(written);
+        if inner.writer.meta().pid != Some(pid) {
+            let written = inner.writer.started(pid);
+            inner.stop_after(written);
+        }
         let Inner { writer, log, .. } = &mut *inner;
         log.note_state(writer.meta(), State::Starting, State::Running, None, None);
-        // Started early, so that less remains to be synced at the end.
-        inner.syncer = inner
-            .writer
-            .unsynced()
-            .ok()
-            .and_then(|unsynced| Syncer::start(unsynced, inner.metadata_sync).ok());
+        if inner.metadata_sync != MetadataSync::OnRequest {
+            // Started early, so that less remains to be synced at the end.
+            inner.start_syncer();
+        }
+    }
+
+    /// Syncs the session to disk from now on, beginning with everything so far.
+    pub fn begin_to_sync(&self) {
+        if let Some(mut inner) = self.inner()
+            && inner.syncer.is_none()
+        {
+            inner.start_syncer();
+        }
     }
 
     /// Records that the output is captured differently than expected.
@@ -128,7 +143,7 @@ impl Recorder {
         let on_disk = match (syncer.is_some_and(Syncer::end), metadata_sync) {
             (true, _) => OnDisk::Begin,
             (false, MetadataSync::AtOnce) => OnDisk::Nothing,
-            (false, MetadataSync::Later) => OnDisk::Unwanted,
+            (false, MetadataSync::Later | MetadataSync::OnRequest) => OnDisk::Unwanted,
         };
         note_end(&mut log, writer.meta(), end);
         log.flush();
@@ -158,6 +173,11 @@ fn note_end(log: &mut Log, meta: &Meta, end: &End) {
 }
 
 impl Inner {
+    fn start_syncer(&mut self) {
+        let started = self.writer.unsynced().and_then(|unsynced| Syncer::start(unsynced, self.metadata_sync));
+        self.syncer = started.ok();
+    }
+
     fn capture(&mut self, channel: Channel, bytes: &[u8], at: Timestamp) {
         if let Capturing::Off(lost) = &mut self.keeping {
             lost.lost_bytes += bytes.len() as u64;

@@ -169,6 +169,19 @@ impl Store {
     /// # Errors
     /// [`StoreError::Exists`] if the id is taken, [`StoreError::File`] if the disk is full or failing.
     pub fn create(&self, new: NewSession, now: Timestamp) -> Result<Writer, StoreError> {
+        self.create_for(None, new, now)
+    }
+
+    /// The same, for a command that already runs as the process `pid`.
+    ///
+    /// # Errors
+    /// Same as [`Self::create`].
+    pub fn create_for(
+        &self,
+        pid: Option<u32>,
+        new: NewSession,
+        now: Timestamp,
+    ) -> Result<Writer, StoreError> {
         let given = new.id.is_some();
         let id = match new.id {
             Some(id) => id,
@@ -196,7 +209,7 @@ impl Store {
             retention_seconds: new.retention.as_secs(),
             transport_mode: new.transport,
             tty_attached: new.tty_attached,
-            pid: None,
+            pid,
             owner: Some(Identity::ours()),
             max_bytes: new.max_bytes,
             group: new.group,
@@ -220,7 +233,7 @@ impl Store {
         };
         let is_there = || [file::META, file::FINAL].iter().any(|file| folder.look(file).is_ok());
         // Checked before creating the lock file, so that an existing session is not changed.
-        if is_there() {
+        if given && is_there() {
             return Err(StoreError::Exists(id.clone()));
         }
         let lock = match folder.append_file(file::LOCK) {
@@ -230,7 +243,7 @@ impl Store {
         };
         // Check again with the lock: another process may have created the session, and ended it.
         let lock = lock::try_take(lock).map_err(|error| failed(file::LOCK, error))?;
-        let Some(lock) = lock.filter(|_| !is_there()) else {
+        let Some(lock) = lock.filter(|_| !given || !is_there()) else {
             return Err(StoreError::Exists(id.clone()));
         };
         let is_still_its_lock =

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// How much output a power failure may lose at most.
-const DURABLE_AFTER: Duration = Duration::from_secs(1);
+pub const DURABLE_AFTER: Duration = Duration::from_secs(1);
 
 /// When a session's metadata must be on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub(super) enum MetadataSync {
     AtOnce,
     /// Together with its first output.
     Later,
+    /// When the thread starts, together with all output so far.
+    OnRequest,
 }
 
 /// The thread.
@@ -37,7 +39,10 @@ impl Syncer {
         let (wake, woken) = sync_channel::<()>(1);
         let seen = Arc::clone(&dirty);
         let thread = std::thread::Builder::new().name("sync".to_owned()).spawn(move || {
-            let mut is_begun = metadata_sync == MetadataSync::AtOnce && unsynced.sync_begin().is_ok();
+            let mut is_begun = metadata_sync != MetadataSync::Later && unsynced.sync_begin().is_ok();
+            if metadata_sync == MetadataSync::OnRequest {
+                let _tried_again_in_the_end = unsynced.sync_output();
+            }
             while woken.recv().is_ok() {
                 if let Err(RecvTimeoutError::Disconnected) = woken.recv_timeout(DURABLE_AFTER) {
                     break;

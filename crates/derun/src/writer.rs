@@ -286,12 +286,14 @@ impl Writer {
         };
         let mut bytes = serde_json::to_vec_pretty(&last)?;
         bytes.push(b'\n');
-        let unsynced = self.unsynced()?;
-        if on_disk == OnDisk::Nothing {
-            unsynced.sync_begin()?;
-        }
-        if self.end > 0 && on_disk != OnDisk::Unwanted {
-            unsynced.sync_output()?;
+        if on_disk != OnDisk::Unwanted {
+            let unsynced = self.unsynced()?;
+            if on_disk == OnDisk::Nothing {
+                unsynced.sync_begin()?;
+            }
+            if self.end > 0 {
+                unsynced.sync_output()?;
+            }
         }
         // Overwriting the reserved bytes needs no space.
         self.room.write_all(&bytes)?;

@@ -14,6 +14,7 @@ use derun::record::{Channel, TransportMode};
 use derun::recorder::{Recorder, UnrecordedLoss};
 use derun::retention;
 use derun::store::{DEFAULT_RETENTION, NewSession, Store, StoreError};
+use derun::syncer::DURABLE_AFTER;
 use derun::writer::End;
 use jiff::Timestamp;
 use murmur_agent::event::Event;
@@ -30,6 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use sys::clock;
 use sys::error::Hinted;
+use tokio::time::Instant;
 
 /// Intervals at which the ledger gets a checkpoint. They bound how much must be parsed to replay from any event.
 const MARK_EVENTS: u64 = 1000;
@@ -37,9 +39,6 @@ const MARK_BYTES: u64 = 1 << 20;
 
 /// How often output of limited size gets a checkpoint at least: its tails begin anywhere, and replay continues at one.
 const MARKS: u64 = 32;
-
-/// How much buffer to keep between lines, in bytes.
-const LINE: usize = 4 << 10;
 
 /// A position in the stream.
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,7 +64,8 @@ pub struct Destination {
 #[derive(Debug)]
 pub struct Capture {
     agent_id: AgentId,
-    retention: Duration,
+    /// How long it is kept after its end, unless it will be packed.
+    retention: Option<Duration>,
     recorder: Recorder,
     store: Option<Store>,
     session: Option<CaptureId>,
@@ -84,12 +84,16 @@ pub struct Capture {
     mark_bytes: u64,
     /// When the newest event was added.
     last_at: Timestamp,
+    /// When the first output must be on disk.
+    sync_at: Option<Instant>,
+    /// Whether it is synced to disk from now on.
+    is_synced: bool,
     lost: Option<String>,
 }
 
 impl Capture {
-    /// Starts capturing the output of the agent `info`: of `command` in `folder`, in `dialect`. If the store cannot be used,
-    /// the first event says so.
+    /// Starts capturing the output of the agent `info`: of `command` in `folder`, in `dialect`, which runs as the process
+    /// `pid`. If the store cannot be used, the first event says so.
     #[must_use]
     pub fn begin(
         to: &Destination,
@@ -97,6 +101,7 @@ impl Capture {
         dialect: Dialect,
         command: Vec<String>,
         folder: &Path,
+        pid: Option<u32>,
     ) -> Self {
         let (agent_id, retention) = (&info.agent_id, retention(info.kind, &to.limits));
         let max_bytes = to.limits.max_per_run.bytes();
@@ -111,7 +116,7 @@ impl Capture {
             group: to.group.clone(),
         };
         let limit = Arc::new(AtomicU64::new(u64::MAX));
-        let begun = to.root.as_deref().map_or(Err(StoreError::NoStateRoot), |root| begin(root, new));
+        let begun = to.root.as_deref().map_or(Err(StoreError::NoStateRoot), |root| begin(root, new, pid));
         let (store, session, recorder, ledger, lost) = match begun {
             Ok(Begun { store, session, recorder, ledger }) => {
                 (Some(store), Some(session), recorder, Some(ledger), None)
@@ -127,7 +132,7 @@ impl Capture {
         let parser = OutputParser::new(dialect);
         let mut capture = Self {
             agent_id,
-            retention,
+            retention: (info.kind != Kind::Beat).then_some(retention),
             recorder,
             store,
             session,
@@ -140,8 +145,11 @@ impl Capture {
             marked: Mark::default(),
             mark_bytes: MARK_BYTES.min(max_bytes / MARKS),
             last_at: clock::now(),
+            sync_at: None,
+            is_synced: false,
             lost: None,
         };
+        pid.into_iter().for_each(|pid| capture.recorder.started(pid));
         if let Some(reason) = lost {
             capture.lose(reason);
         }
@@ -178,14 +186,24 @@ impl Capture {
         self.lost.as_deref()
     }
 
-    /// Records that the agent's process is running.
-    pub fn started(&self, pid: u32) {
-        self.recorder.started(pid);
+    /// When to call [`Self::sync`]. A shorter session is not synced.
+    #[must_use]
+    pub fn sync_at(&self) -> Option<Instant> {
+        self.sync_at
+    }
+
+    /// Syncs the session to disk from now on.
+    pub fn sync(&mut self) {
+        (self.sync_at, self.is_synced) = (None, true);
+        self.recorder.begin_to_sync();
     }
 
     /// Captures output of the agent; `observe` sees each of the agent's events.
     pub fn bytes(&mut self, channel: Channel, bytes: &[u8], mut observe: impl FnMut(&Event<'_>)) {
         self.recorder.capture(channel, bytes);
+        if !self.is_synced {
+            self.sync_at.get_or_insert_with(|| Instant::now() + DURABLE_AFTER);
+        }
         let lost = self.recorder.lost().filter(|_| self.lost.is_none());
         let at = self.at;
         self.at += bytes.len() as u64;
@@ -195,8 +213,6 @@ impl Capture {
         parser.feed(channel, at, bytes, &mut |event| {
             publish(feed, agent_id, line, &mut next, &event, &mut observe);
         });
-        line.clear();
-        line.shrink_to(LINE);
         if next > before {
             self.last_at = clock::now();
             self.feed.notify();
@@ -209,6 +225,12 @@ impl Capture {
         if next - self.marked.event >= MARK_EVENTS || self.at - self.marked.byte >= self.mark_bytes {
             self.note(next, false, None);
         }
+    }
+
+    /// Frees the buffers of an agent that is expected to print nothing for a while.
+    pub fn rest(&mut self) {
+        self.line = Vec::new();
+        self.parser.rest();
     }
 
     /// Adds one of murmur's own events.
@@ -262,8 +284,8 @@ impl Capture {
     pub fn finish(self, end: &End) -> Result<(), UnrecordedLoss> {
         let finished = self.recorder.finish(end);
         self.feed.end();
-        if let Some(store) = &self.store {
-            retention::expect(store, self.retention, clock::now());
+        if let (Some(store), Some(retention)) = (&self.store, self.retention) {
+            retention::expect(store, retention, clock::now());
         }
         finished
     }
@@ -284,13 +306,13 @@ struct Begun {
     ledger: File,
 }
 
-fn begin(root: &Path, new: NewSession) -> Result<Begun, StoreError> {
+fn begin(root: &Path, new: NewSession, pid: Option<u32>) -> Result<Begun, StoreError> {
     let store = Store::open(root)?;
-    let writer = store.create(new, clock::now())?;
+    let writer = store.create_for(pid, new, clock::now())?;
     let session = writer.id().clone();
     let failed = |source: io::Error| StoreError::File { id: session.to_string(), file: ledger::FILE, source };
     let ledger = writer.beside(ledger::FILE).map_err(failed)?;
-    let recorder = Recorder::with_deferred_sync(writer, Log::open(store.root()));
+    let recorder = Recorder::with_sync_on_request(writer, Log::open(store.root()));
     Ok(Begun { store, session, recorder, ledger })
 }
 

@@ -10,6 +10,7 @@ use murmur_rpc::envelope::{event_line, write_event};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
+use sys::error::Failure;
 
 /// An event that murmur itself generates rather than deriving it from the agent's output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -87,6 +88,8 @@ impl Own {
 /// Progress reported to the caller while an agent runs.
 #[derive(Debug)]
 pub enum Progress<'a> {
+    /// It starts without its repository's files, since they are not trusted.
+    Untrusted(&'a Failure),
     /// An event of the agent.
     Agent(&'a Agent<'a>),
     /// One of its calls waits for a person.

@@ -89,6 +89,11 @@ impl OutputParser {
         self.stderr_line = None;
     }
 
+    /// Frees the buffer of output that is expected to pause.
+    pub fn rest(&mut self) {
+        self.stdout.rest();
+    }
+
     /// Ends the input: a last line without a newline becomes an event too.
     pub fn finish(&mut self, sink: &mut impl FnMut(Derived<'_>)) {
         self.stdout.finish(&mut |event: Event<'_>| sink(Derived::Agent(&event)));

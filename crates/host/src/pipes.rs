@@ -1,15 +1,17 @@
 //! An agent's pipes: stdin, written in the background, and stdout and stderr, read as output arrives.
 
 use derun::record::Channel;
-use std::io;
-use std::os::fd::OwnedFd;
+use std::io::{self, PipeReader};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe::Receiver;
-use tokio::process::{Child, ChildStdin};
+use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
 
-/// How much is read at once, in bytes.
+/// How much is read at once, in bytes: as much as a pipe has room for by default.
 const CHUNK: usize = 64 << 10;
+
+/// The room of a pipe, in bytes, once the agent has filled it.
+const LARGE_PIPE: usize = 1 << 20;
 
 /// stdout and stderr, each until it is closed.
 #[derive(Debug)]
@@ -18,15 +20,23 @@ pub struct Pipes {
     stderr: Option<Receiver>,
     /// The last bytes read; freed while there is nothing to read.
     buffer: Vec<u8>,
+    /// Whether a pipe was enlarged.
+    is_large: bool,
 }
 
 impl Pipes {
-    /// Takes the pipes of `child`, even if this fails.
-    pub fn of(child: &mut Child) -> io::Result<Self> {
-        let receiver = |pipe: io::Result<OwnedFd>| Receiver::from_owned_fd(pipe?);
-        let stdout = child.stdout.take().map(|pipe| receiver(pipe.into_owned_fd())).transpose()?;
-        let stderr = child.stderr.take().map(|pipe| receiver(pipe.into_owned_fd())).transpose()?;
-        Ok(Self { stdout, stderr, buffer: Vec::new() })
+    /// Starts `command` with pipes for stdout and stderr.
+    pub fn spawn(mut command: Command) -> io::Result<(Child, Self)> {
+        // Not those that tokio makes: it would register each of them twice.
+        let ((stdout, its_stdout), (stderr, its_stderr)) = (io::pipe()?, io::pipe()?);
+        let receiver = |pipe: PipeReader| {
+            rustix::io::ioctl_fionbio(&pipe, true)?;
+            // It has just been made.
+            Receiver::from_owned_fd_unchecked(pipe.into())
+        };
+        let (stdout, stderr) = (Some(receiver(stdout)?), Some(receiver(stderr)?));
+        let child = command.stdout(its_stdout).stderr(its_stderr).spawn()?;
+        Ok((child, Self { stdout, stderr, buffer: Vec::new(), is_large: false }))
     }
 
     /// Whether there may be more output.
@@ -36,7 +46,7 @@ impl Pipes {
 
     /// The next bytes; empty when one of the pipes has just been closed. Cancel safe.
     pub async fn next(&mut self) -> (Channel, &[u8]) {
-        let Self { stdout, stderr, buffer } = self;
+        let Self { stdout, stderr, buffer, is_large } = self;
         let channel = loop {
             buffer.clear();
             let (channel, pipe) = tokio::select! {
@@ -48,6 +58,11 @@ impl Pipes {
                 // Free the buffer: the next output may be hours away.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => *buffer = Vec::new(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(CHUNK..) if !*is_large => {
+                    *is_large = true;
+                    pipe.iter().for_each(enlarge);
+                    break channel;
+                }
                 Ok(1..) => break channel,
                 Ok(0) | Err(_) => {
                     *pipe = None;
@@ -57,6 +72,14 @@ impl Pipes {
         };
         (channel, buffer)
     }
+}
+
+/// Makes room for more output, so that the agent waits less often. Best effort.
+fn enlarge(pipe: &Receiver) {
+    #[cfg(target_os = "linux")]
+    let _as_large_as_before = rustix::pipe::fcntl_setpipe_size(pipe, LARGE_PIPE);
+    #[cfg(not(target_os = "linux"))]
+    let _unused = (pipe, LARGE_PIPE);
 }
 
 /// Waits until there is something to read, or the end.

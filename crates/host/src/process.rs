@@ -1,6 +1,7 @@
 //! An agent's process: how it starts, how it ends, and the result of a run.
 
 use super::audit::Refusals;
+use super::pipes::Pipes;
 use derun::id::SessionId as CaptureId;
 use murmur_agent::event::RunResult;
 use murmur_agent::invocation::Invocation;
@@ -168,15 +169,15 @@ pub struct Run {
 }
 
 /// Starts `invocation` with pipes for stdin, stdout and stderr. It dies with this process.
-pub(super) fn spawn(invocation: &Invocation) -> io::Result<Child> {
+pub(super) fn spawn(invocation: &Invocation) -> io::Result<(Child, Pipes)> {
     let mut command = Command::new(&invocation.program);
     command.args(&invocation.args).current_dir(&invocation.cwd);
     process::without_git_place(&mut command);
     command.envs(invocation.env.iter().map(|(name, value)| (name, value)));
     command.envs(invocation.program_env.iter().map(|(name, value)| (name, value)));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(Stdio::piped());
     process::bind_to_us(&mut command);
-    command.spawn()
+    Pipes::spawn(command)
 }
 
 /// Appends `bytes` to `kept`, then truncates the front to [`STDERR_KEPT`] bytes.

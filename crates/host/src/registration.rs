@@ -168,7 +168,7 @@ impl Registration {
 
     /// Records the agent's result.
     pub fn close(self, result: Ended) -> io::Result<()> {
-        let Some(held) = self.end() else { return Ok(()) };
+        let Some((held, _)) = self.end() else { return Ok(()) };
         let mut presence = self.presence();
         let log = presence.dir.hosts().join(presence.record.info.agent_id.log());
         // Most hosts log nothing.
@@ -180,20 +180,23 @@ impl Registration {
 
     /// Removes all files: the result is recorded elsewhere.
     pub fn remove(self) -> io::Result<()> {
-        let Some(held) = self.end() else { return Ok(()) };
-        // If ours was moved or deleted, the file at this path belongs to another host.
-        if held.is_there() { held.remove() } else { Ok(()) }
+        match self.end() {
+            Some((held, true)) => held.remove(),
+            // Ours was moved or deleted, so the file at this path belongs to another host.
+            _ => Ok(()),
+        }
     }
 
-    /// Removes the socket, unless it belongs to another host.
-    fn end(&self) -> Option<ProcessLock> {
+    /// Removes the socket, unless it belongs to another host. Returns the record, and whether it is at its path.
+    fn end(&self) -> Option<(ProcessLock, bool)> {
         let mut presence = self.presence();
         let held = presence.held.take()?;
-        if held.is_there() {
+        let is_there = held.is_there();
+        if is_there {
             // A socket that remains is stale, and the next cleanup removes it.
             let _gone = socket::remove(&presence.dir.hosts(), &presence.record.info.agent_id.socket());
         }
-        Some(held)
+        Some((held, is_there))
     }
 }
 
@@ -267,10 +270,14 @@ impl Presence {
 fn require_private(path: &Path) -> Result<(), RegistrationError> {
     let failed = |source| RegistrationError::Folder { path: path.to_path_buf(), source };
     atomic::create_private_subfolder(path).map_err(failed)?;
-    let mode = path.metadata().map_err(failed)?.mode() & 0o7777;
+    let found = path.metadata().map_err(failed)?;
+    let mode = found.mode() & 0o7777;
     // Other users may already have put files into a folder that they can write to.
     if mode & 0o022 != 0 {
         return Err(RegistrationError::Open { path: path.to_path_buf(), mode });
+    }
+    if mode & 0o077 == 0 && found.uid() == sys::process::own_user() {
+        return Ok(());
     }
     atomic::close_folder(path).map_err(failed)
 }

@@ -92,23 +92,13 @@ pub async fn run(
     sink: impl FnMut(Progress<'_>, Duration),
 ) -> io::Result<(Run, Drain)> {
     let begun = Instant::now();
-    let mut child = process::spawn(&spec.invocation)?;
+    let (mut child, mut pipes) = process::spawn(&spec.invocation)?;
     let pid = child.id();
-    let mut pipes = match Pipes::of(&mut child) {
-        Ok(pipes) => pipes,
-        Err(error) => {
-            let _survivors = end_all_children(REAPING).await;
-            return Err(error);
-        }
-    };
     let stdin = child.stdin.take().map(pipes::feed);
     let command = std::iter::once(spec.invocation.program.display().to_string());
     let command = command.chain(spec.invocation.args.iter().cloned()).collect();
     let dialect = backend::dialect(&spec.info.backend);
-    let capture = Capture::begin(&spec.captures, &spec.info, dialect, command, &spec.invocation.cwd);
-    if let Some(pid) = pid {
-        capture.started(pid);
-    }
+    let capture = Capture::begin(&spec.captures, &spec.info, dialect, command, &spec.invocation.cwd, pid);
     let first = String::from_utf8_lossy(&spec.invocation.stdin).into_owned();
     let first_message = (spec.info.kind == Kind::Live && !first.is_empty()).then(|| first.clone());
     // At most one request is pending; others wait in their connections.
@@ -218,7 +208,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             let (grace, rest) = (self.wait_until, self.rest_at);
             let (until, settled) = (self.times_out_at(), self.settles_at());
             let hung = self.hangs_at();
-            let incomplete = self.control_requests.completes_at();
+            let (incomplete, sync) = (self.control_requests.completes_at(), self.capture.sync_at());
             tokio::select! {
                 status = child.wait() => return status.map(Exit::from),
                 (channel, bytes) = pipes.next(), if pipes.is_open() => self.wrote(channel, bytes),
@@ -236,12 +226,14 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 () = at(settled) => self.settle(false),
                 () = at(hung) => self.hang(),
                 () = at(incomplete) => self.control_requests.complete(&*self.dialog, Instant::now()),
+                () = at(sync) => self.capture.sync(),
                 () = at(grace) => {
                     self.wait_until = None;
                     self.take(Input::GraceOver);
                 }
                 () = at(rest) => {
                     self.rest_at = None;
+                    self.capture.rest();
                     memory::release();
                 }
                 // Adopted orphans that have died.

@@ -56,11 +56,11 @@ pub fn append(
 }
 
 fn write(file: &mut File, lines: &[u8]) -> io::Result<()> {
-    let before = file.metadata()?.len();
     match file.write(lines) {
         Ok(written) if written == lines.len() => Ok(()),
-        Ok(_) => {
-            file.set_len(before)?;
+        Ok(written) => {
+            let length = file.metadata()?.len();
+            file.set_len(length.saturating_sub(written as u64))?;
             Err(io::ErrorKind::StorageFull.into())
         }
         Err(error) => Err(error),

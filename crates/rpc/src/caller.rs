@@ -9,7 +9,7 @@ use murmur_agent::invocation::{AGENT_VARIABLE, HOST_VARIABLE};
 use murmur_core::permit::request::Answerer;
 use std::path::Path;
 use std::sync::OnceLock;
-use sys::ancestors;
+use sys::ancestors::{self, Ancestor};
 use sys::error::Failure;
 use sys::failure;
 use sys::peer::{self, Peer};
@@ -199,9 +199,8 @@ fn require_person(standing: CallerRole, what: &str) -> Result<(), Failure> {
 }
 
 #[cfg(target_os = "linux")]
-fn is_host(pid: u32) -> bool {
-    let name = ancestors::name(pid).unwrap_or_default();
-    [HOST, BEAT].iter().any(|host| host.to_bytes() == name)
+fn is_host(process: &Ancestor) -> bool {
+    [HOST, BEAT].iter().any(|host| host.to_bytes() == process.name)
 }
 
 /// The hosts that the process descends from, innermost first; `None` if unknown. Only works on Linux.
@@ -219,8 +218,8 @@ fn hosts(pid: u32) -> Option<Vec<u32>> {
 
 /// The hosts in a lineage. The process itself may be a host, but not its own agent.
 #[cfg(target_os = "linux")]
-fn hosts_among(lineage: &[u32]) -> Vec<u32> {
-    lineage.iter().skip(1).copied().filter(|ancestor| is_host(*ancestor)).collect()
+fn hosts_among(lineage: &[Ancestor]) -> Vec<u32> {
+    lineage.iter().skip(1).filter(|ancestor| is_host(ancestor)).map(|ancestor| ancestor.pid).collect()
 }
 
 fn owner(pid: u32) -> Owner {
@@ -236,12 +235,13 @@ fn standing(pid: u32) -> CallerRole {
         return if hosts.iter().all(is_managers) { CallerRole::Manager } else { CallerRole::Agent };
     }
     // The daemon only starts agents through hosts; a host may have been killed.
-    if lineage[1..].contains(&std::process::id()) {
+    let us = std::process::id();
+    if lineage[1..].iter().any(|ancestor| ancestor.pid == us) {
         return CallerRole::Agent;
     }
     let mut standing = CallerRole::Person;
-    for pid in lineage {
-        match ancestors::is_any_set(pid, &[AGENT_VARIABLE, HOST_VARIABLE]) {
+    for process in lineage {
+        match ancestors::is_any_set(process.pid, &[AGENT_VARIABLE, HOST_VARIABLE]) {
             Some(true) => return CallerRole::Agent,
             Some(false) => {}
             None => standing = CallerRole::Unknown,

@@ -1,5 +1,7 @@
 //! Ancestors of a process, their arguments, and the ancestor that set an environment variable.
 
+#[cfg(target_os = "linux")]
+use super::identity::Stat;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Read;
@@ -8,20 +10,31 @@ use std::os::unix::ffi::OsStrExt;
 /// Limit for walks up the process tree.
 const MOST: usize = 100;
 
+/// A process and its name (`comm`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ancestor {
+    /// Its PID.
+    pub pid: u32,
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Its start time, which distinguishes it from another process with the same PID.
+    began: String,
+}
+
 /// Returns `pid` and its ancestors, nearest first. The list ends at process 1, at a process whose parent is in
 /// another PID namespace, or at one whose parent belongs to another user and is hidden.
 ///
 /// Returns `None` if a process ended during the walk, if there are more than 100 ancestors, or if the system does
 /// not provide parents (only Linux does).
 #[must_use]
-pub fn lineage(pid: u32) -> Option<Vec<u32>> {
+pub fn lineage(pid: u32) -> Option<Vec<Ancestor>> {
     // A parent may exit between two reads and the child be reparented. Two identical walks in a row are
     // consistent.
     let mut before = walk(pid);
     for _ in 0..16 {
         let now = walk(pid);
         if now.is_some() && now == before {
-            return now.map(|found| found.into_iter().map(|(pid, _)| pid).collect());
+            return now;
         }
         before = now;
     }
@@ -36,26 +49,25 @@ fn is_hidden(pid: u32) -> bool {
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::PERM))
 }
 
-/// Each process with its start time, which distinguishes it from another process with the same PID.
 #[cfg(target_os = "linux")]
-fn walk(pid: u32) -> Option<Vec<(u32, String)>> {
+fn walk(pid: u32) -> Option<Vec<Ancestor>> {
     let mut found = Vec::new();
     let mut next = pid;
     while next > 0 {
         if found.len() == MOST {
             return None;
         }
-        let Some(fields) = super::identity::stat_fields(next) else {
+        let Some(Stat { name, fields }) = super::identity::stat(next) else {
             return (is_hidden(next) && !found.is_empty()).then_some(found);
         };
-        found.push((next, fields.get(19)?.clone()));
+        found.push(Ancestor { pid: next, name, began: fields.get(19)?.clone() });
         next = if next == 1 { 0 } else { fields.get(1)?.parse().ok()? };
     }
     (pid > 0).then_some(found)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn walk(_pid: u32) -> Option<Vec<(u32, String)>> {
+fn walk(_pid: u32) -> Option<Vec<Ancestor>> {
     None
 }
 
@@ -174,8 +186,10 @@ mod tests {
     #[test]
     fn a_lineage_ends_at_process_1() {
         let found = lineage(std::process::id()).unwrap();
-        assert_eq!(found[..2], [std::process::id(), std::os::unix::process::parent_id()]);
-        assert!(found.last().is_some_and(|last| parent(*last) == Some(0)), "{found:?}");
+        let pids: Vec<u32> = found.iter().map(|ancestor| ancestor.pid).collect();
+        assert_eq!(pids[..2], [std::process::id(), std::os::unix::process::parent_id()]);
+        assert_eq!(Some(&found[1].name), name(pids[1]).as_ref());
+        assert!(pids.last().is_some_and(|last| parent(*last) == Some(0)), "{found:?}");
         assert_eq!(lineage(u32::MAX), None);
         assert_eq!(lineage(0), None);
     }

@@ -56,6 +56,9 @@ pub fn create_private_folder(path: &Path) -> io::Result<()> {
 /// Creates the folder `path` with mode 0700 if it doesn't exist. Its parent must exist: a data folder that was
 /// deleted must not reappear.
 pub fn create_private_subfolder(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         made => made,
@@ -70,7 +73,7 @@ pub fn close_folder(path: &Path) -> io::Result<()> {
     create_private_subfolder(path)?;
     let found = path.metadata()?;
     let mode = found.mode() & 0o7777;
-    if found.uid() != rustix::process::geteuid().as_raw() {
+    if found.uid() != super::process::own_user() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
     }
     if mode & 0o022 != 0 {

@@ -1,8 +1,8 @@
 //! Positioned reads, and reads that accept only regular files.
 
-use std::fs::File;
 #[cfg(unix)]
-use std::fs::{Metadata, OpenOptions};
+use std::fs::OpenOptions;
+use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 #[cfg(unix)]
@@ -28,6 +28,20 @@ pub fn append_from(file: &File, bytes: &mut Vec<u8>, at: u64, most: usize) -> io
     };
     bytes.truncate(kept + read.as_ref().copied().unwrap_or(0));
     read
+}
+
+/// Returns the first `most` bytes of a regular file that has about `size` bytes. Usually one call reads it.
+pub fn read_most(file: &File, size: u64, most: u64) -> io::Result<Vec<u8>> {
+    let (mut bytes, mut portion) = (Vec::new(), size.saturating_add(1));
+    loop {
+        let at = bytes.len() as u64;
+        let wanted = usize::try_from(portion.min(most.saturating_sub(at))).unwrap_or(usize::MAX);
+        // A read that is cut short has reached the end.
+        if append_from(file, &mut bytes, at, wanted)? < wanted || wanted == 0 {
+            return Ok(bytes);
+        }
+        portion = 64 << 10;
+    }
 }
 
 /// Fills `bytes` from offset `at`.
@@ -64,10 +78,22 @@ impl Stamp {
     /// The stamp of the file at `path`; `None` if it is missing.
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
+        path.metadata().ok().as_ref().map(Self::new)
+    }
+
+    /// The stamp of a file with this metadata.
+    #[must_use]
+    pub fn new(found: &Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
-        let found = path.metadata().ok()?;
         let changed = (found.ctime(), found.ctime_nsec());
-        Some(Self { device: found.dev(), inode: found.ino(), size: found.size(), changed })
+        Self { device: found.dev(), inode: found.ino(), size: found.size(), changed }
+    }
+
+    /// Whether the file changed longer than `age` ago, according to the clock.
+    #[must_use]
+    pub fn is_older_than(&self, age: std::time::Duration) -> bool {
+        let age = i64::try_from(age.as_secs()).unwrap_or(i64::MAX);
+        self.changed.0.saturating_add(age) < super::clock::now().as_second()
     }
 }
 
@@ -76,11 +102,20 @@ impl Stamp {
 /// # Errors
 /// [`io::ErrorKind::InvalidInput`] for anything but a regular file, because reading a pipe could block.
 pub fn read_regular(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match path.metadata() {
-        Ok(found) if found.is_file() => std::fs::read(path).map(Some),
-        Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => Ok(None),
+    match look(path) {
+        Ok(Some(found)) if found.is_file() => read_most(&File::open(path)?, found.len(), u64::MAX).map(Some),
+        Ok(Some(_)) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
+        Ok(None) => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+/// The metadata of what `path` leads to, or `None` if nothing exists there. A dangling symlink is an error.
+fn look(path: &Path) -> io::Result<Option<Metadata>> {
+    match path.symlink_metadata() {
+        Ok(found) if found.is_symlink() => path.metadata().map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
     }
 }
 
@@ -154,14 +189,31 @@ pub fn open_regular(path: &Path, options: &mut OpenOptions) -> io::Result<File> 
 /// [`NotAFile`] for anything else.
 #[cfg(unix)]
 pub fn check_regular(path: &Path) -> io::Result<()> {
-    match path.metadata() {
-        Ok(found) => NotAFile::check(&found),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
-            Err(NotAFile::DanglingLink.into())
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+    match look(path) {
+        Ok(found) => found.map_or(Ok(()), |found| NotAFile::check(&found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(NotAFile::DanglingLink.into()),
         Err(error) => Err(error),
     }
+}
+
+/// The path of an existing file or folder without links. The number of calls doesn't depend on its depth.
+#[cfg(unix)]
+pub fn real_path(path: &Path) -> io::Result<PathBuf> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{Mode, OFlags};
+        use std::os::fd::AsRawFd;
+        let opened = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        let real = std::fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd()));
+        // If it has just been deleted, the kernel adds a note; and it may be outside our root.
+        if let Ok(real) = real
+            && real.is_absolute()
+            && !real.as_os_str().as_encoded_bytes().ends_with(b" (deleted)")
+        {
+            return Ok(real);
+        }
+    }
+    path.canonicalize()
 }
 
 /// Whether `error` means that nothing more can be written: the disk is full or read-only, or a quota or file size
@@ -229,20 +281,17 @@ pub fn read_short(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
 /// [`io::ErrorKind::InvalidInput`] if it is not a regular file.
 #[cfg(unix)]
 pub fn read_first(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
-    use std::io::Read;
     use std::os::unix::fs::OpenOptionsExt;
     let file = match File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    if !file.metadata()?.is_file() {
+    let found = file.metadata()?;
+    if !found.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
-    // Large enough to read most files with one call.
-    let mut bytes = Vec::with_capacity(512);
-    file.take(most).read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
+    read_most(&file, found.len(), most).map(Some)
 }
 
 #[cfg(all(test, unix))]
@@ -275,6 +324,37 @@ mod tests {
         }
         assert_eq!(leads_out(&path("in/file")), None);
         assert_eq!(leads_out(&path("in/gone")), None);
+    }
+
+    #[test]
+    fn the_real_path_is_the_canonical_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::create_dir_all(path("a/b (deleted)")).unwrap();
+        std::fs::write(path("a/file"), "").unwrap();
+        for (target, link) in [("a", "link"), ("loop", "loop"), ("nowhere", "dangling")] {
+            std::os::unix::fs::symlink(path(target), path(link)).unwrap();
+        }
+        for name in ["", "a/..", "link/file", "link/b (deleted)/", "a/file/", "gone", "loop", "dangling"] {
+            let kind = |error: io::Error| error.kind();
+            let expected = path(name).canonicalize().map_err(kind);
+            assert_eq!(real_path(&path(name)).map_err(kind), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn reads_files_of_every_size_to_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        for size in [0, 1, 64 << 10, 200_000] {
+            let bytes: Vec<u8> = (0..size).map(|at| (at % 251) as u8).collect();
+            std::fs::write(&path, &bytes).unwrap();
+            let file = File::open(&path).unwrap();
+            for reported in [0, size as u64, 300_000] {
+                assert_eq!(read_most(&file, reported, u64::MAX).unwrap(), bytes);
+                assert_eq!(read_most(&file, reported, 3).unwrap(), bytes[..size.min(3)]);
+            }
+        }
     }
 
     #[test]

@@ -58,6 +58,15 @@ impl Folder {
         self.file(name, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty())
     }
 
+    /// Opens the file `name` for reading, and returns its metadata as well.
+    ///
+    /// # Errors
+    /// Same as [`Self::open_file`].
+    pub fn open_seen(&self, name: &str) -> io::Result<(File, Seen)> {
+        let (file, found) = self.checked(name, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty())?;
+        Ok((file, seen(&found)))
+    }
+
     /// Opens the file `name` to call `sync_all` on it.
     ///
     /// # Errors
@@ -97,15 +106,19 @@ impl Folder {
     }
 
     fn file(&self, name: &str, flags: OFlags, mode: Mode) -> io::Result<File> {
+        self.checked(name, flags, mode).map(|(file, _)| file)
+    }
+
+    fn checked(&self, name: &str, flags: OFlags, mode: Mode) -> io::Result<(File, rustix::fs::Stat)> {
         let file = self.beneath(OsStr::new(name), flags | OFlags::CLOEXEC | OFlags::NOCTTY, mode)?;
         let found = rustix::fs::fstat(&file)?;
         if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
         }
-        if found.st_uid != rustix::process::geteuid().as_raw() {
+        if found.st_uid != super::process::own_user() {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
         }
-        Ok(file.into())
+        Ok((file.into(), found))
     }
 
     fn beneath(&self, name: &OsStr, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {

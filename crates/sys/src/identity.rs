@@ -163,8 +163,11 @@ fn booted() -> Option<i64> {
 
 #[cfg(target_os = "linux")]
 fn boot() -> String {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    id.trim_end().to_owned()
+    static BOOT: std::sync::LazyLock<String> = std::sync::LazyLock::new(|| {
+        let id = read_proc("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        String::from_utf8_lossy(id.trim_ascii_end()).into_owned()
+    });
+    BOOT.clone()
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -172,14 +175,40 @@ fn boot() -> String {
     String::new()
 }
 
-/// The fields of `/proc/PID/stat` after the name, which may contain spaces and parentheses. The first one is field
-/// 3, the state (proc_pid_stat(5)).
+/// `/proc/PID/stat` (proc_pid_stat(5)).
+#[cfg(target_os = "linux")]
+pub(super) struct Stat {
+    /// The name.
+    pub(super) name: Vec<u8>,
+    /// The fields after the name. The first one is field 3, the state.
+    pub(super) fields: Vec<String>,
+}
+
+/// The state of the process `pid`.
+#[cfg(target_os = "linux")]
+pub(super) fn stat(pid: u32) -> Option<Stat> {
+    let stat = read_proc(&format!("/proc/{pid}/stat"))?;
+    // The name may contain spaces and parentheses.
+    let name =
+        stat.iter().position(|byte| *byte == b'(')? + 1..stat.iter().rposition(|byte| *byte == b')')?;
+    let fields = str::from_utf8(stat.get(name.end + 1..)?).ok()?;
+    let fields = fields.split_ascii_whitespace().map(str::to_owned).collect();
+    Some(Stat { name: stat.get(name)?.to_vec(), fields })
+}
+
+/// The fields of `/proc/PID/stat` after the name.
 #[cfg(target_os = "linux")]
 pub(super) fn stat_fields(pid: u32) -> Option<Vec<String>> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
-    let fields = str::from_utf8(stat.get(after_name..)?).ok()?;
-    Some(fields.split_ascii_whitespace().map(str::to_owned).collect())
+    stat(pid).map(|stat| stat.fields)
+}
+
+/// Returns a file of /proc that is shorter than 4 KiB, which one call reads.
+#[cfg(target_os = "linux")]
+fn read_proc(path: &str) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; 4 << 10];
+    let length = std::io::Read::read(&mut std::fs::File::open(path).ok()?, &mut bytes).ok()?;
+    bytes.truncate(length);
+    Some(bytes)
 }
 
 /// The start time of the running process `pid`: field 22.

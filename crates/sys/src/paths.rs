@@ -142,9 +142,14 @@ impl DataDir {
     /// folder that others can read is not an error here.
     pub fn prepare(&self) -> Result<(), PathsError> {
         let unusable = |source| PathsError::Unusable { path: self.root.clone(), source };
-        self.check_is_folder()?;
-        super::atomic::create_private_folder(&self.root).map_err(unusable)?;
-        let found = self.root.metadata().map_err(unusable)?;
+        let found = match self.root.metadata() {
+            Ok(found) if found.is_dir() => found,
+            _ => {
+                self.check_is_folder()?;
+                super::atomic::create_private_folder(&self.root).map_err(unusable)?;
+                self.root.metadata().map_err(unusable)?
+            }
+        };
         if found.uid() != getuid().as_raw() {
             return Err(PathsError::Foreign { path: self.root.clone(), owner: found.uid() });
         }
@@ -210,7 +215,7 @@ impl DataDir {
     /// share rules.
     #[must_use]
     pub fn rules_of(&self, folder: &Path) -> PathBuf {
-        let real = folder.canonicalize();
+        let real = super::file::real_path(folder);
         self.projects().join(name::of_folder(real.as_deref().unwrap_or(folder))).join("permissions.toml")
     }
 

@@ -45,6 +45,13 @@ pub fn without_git_place(command: &mut tokio::process::Command) {
     }
 }
 
+/// The user that this process acts as.
+#[must_use]
+pub fn own_user() -> u32 {
+    static USER: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| rustix::process::geteuid().as_raw());
+    *USER
+}
+
 /// Starts a new session without a terminal, with this process as its leader.
 pub fn lead_session() -> io::Result<()> {
     rustix::process::setsid()?;

@@ -57,7 +57,6 @@ impl ProcessLock {
         text: Vec<u8>,
         durability: Durability,
     ) -> io::Result<Option<Self>> {
-        atomic::create_private_subfolder(folder)?;
         let path = folder.join(name);
         // Lock and fill it before it gets its name, so that it is never mistaken for a dead process's file.
         let fill = |file: File| {
@@ -69,7 +68,11 @@ impl ProcessLock {
             Ok::<Lock, io::Error>(lock)
         };
         // Prefer an unnamed file, which leaves nothing behind if this process is killed now.
-        if let Some(file) = nameless::make(folder) {
+        let nameless = nameless::make(folder).or_else(|| {
+            atomic::create_private_subfolder(folder).ok()?;
+            nameless::make(folder)
+        });
+        if let Some(file) = nameless {
             let lock = fill(file)?;
             match nameless::name(lock.file(), &path) {
                 Ok(()) => return Ok(Some(Self { path, lock })),
@@ -77,6 +80,7 @@ impl ProcessLock {
                 Err(_) => {}
             }
         }
+        atomic::create_private_subfolder(folder)?;
         let temporary = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
         let lock = fill(temporary.as_file().try_clone()?)?;
         match temporary.persist_noclobber(&path) {

@@ -33,11 +33,13 @@ pub fn listen(folder: &Path, name: &str) -> io::Result<UnixListener> {
     // Bind under a temporary name: clients that connect between bind and listen would be refused.
     let new = format!(".{name}.new");
     let (at, new) = (address(folder, name)?, address(folder, &new)?);
-    match std::fs::remove_file(&new.path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let listener = UnixListener::bind(&new.path)?;
+    let listener = match UnixListener::bind(&new.path) {
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+            std::fs::remove_file(&new.path)?;
+            UnixListener::bind(&new.path)?
+        }
+        bound => bound?,
+    };
     rustix::fs::chmod(&new.path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)?;
     std::fs::rename(&new.path, &at.path)?;
     Ok(listener)

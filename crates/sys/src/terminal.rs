@@ -14,6 +14,17 @@ pub fn is_terminal(stream: impl AsFd) -> bool {
     rustix::termios::isatty(stream)
 }
 
+/// Whether stdout takes `length` bytes at once, without waiting for a terminal or a reader.
+#[must_use]
+pub fn stdout_takes(length: usize) -> bool {
+    let stdout = rustix::stdio::stdout();
+    let mut ready = [PollFd::new(&stdout, PollFlags::OUT)];
+    // A pipe that is ready takes this much.
+    length <= libc::PIPE_BUF
+        && !is_terminal(stdout)
+        && rustix::event::poll(&mut ready, Some(&Timespec::default())).is_ok_and(|ready| ready == 1)
+}
+
 /// Whether `one` and `other` are the same terminal.
 pub fn is_same(one: impl AsFd, other: impl AsFd) -> bool {
     match (rustix::fs::fstat(one), rustix::fs::fstat(other)) {

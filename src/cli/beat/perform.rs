@@ -15,8 +15,9 @@ use crate::outcome::Kind;
 use anyhow::Context;
 use derun::cli::captures;
 use derun::cli::stdout::is_quiet;
+use jiff::{SignedDuration, Timestamp};
 use murmur_agent::event::Event;
-use murmur_core::config::edit;
+use murmur_core::config::edit::{self, EditError};
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::config::limit::Source;
 use murmur_host::event::Progress as BeatProgress;
@@ -28,11 +29,15 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use sys::error::Hinted;
 use sys::paths::DataDir;
+use sys::replace::OpenWriters;
 use sys::unreadable::unwritable;
 use sys::{clock, process, shell};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::sleep;
+
+/// How often a heartbeat's `lastRun` is written at most.
+const LAST_RUN_EVERY: SignedDuration = SignedDuration::from_mins(1);
 
 pub(super) async fn perform(
     job: Job,
@@ -66,6 +71,7 @@ pub(super) async fn perform(
         .then(|| Waits::begin(Requests::new(dir, env, sink.clone(), false)));
     let report = {
         let beat = beat::run(&job, dir, captures::root().ok(), stop, |progress| match progress {
+            BeatProgress::Untrusted(failure) => shown.warn(&format!("warning: {}", failure.line())),
             BeatProgress::Agent(event) => shown.event(&job, event),
             BeatProgress::Waiting(wait) => {
                 let tool = wait.call.as_ref().map(|call| &*call.tool).unwrap_or_default();
@@ -90,7 +96,7 @@ pub(super) async fn perform(
     drop((daemon_ends, waits, sink));
     let is_lost = warn_of(dir, &report)?;
     let (mut screen, verbose) = shown.end();
-    screen.show_always(|out| {
+    screen.show_last(|out| {
         if args.json {
             return out.write_all(report.entry.line()?.as_bytes());
         }
@@ -100,7 +106,7 @@ pub(super) async fn perform(
     });
     let rest = async {
         if let Some(started) = report.entry.started() {
-            remember(dir, &job, started).await;
+            remember(dir, &job, heartbeat.last_run, started).await;
         }
         screen.finish().await
     };
@@ -194,7 +200,9 @@ impl Shown {
         if let Some(verbose) = &mut verbose {
             screen.show(|out| verbose.finish(out));
         }
-        screen.sink().below(Bottom::Nothing);
+        if self.progress.is_some() {
+            screen.sink().below(Bottom::Nothing);
+        }
         (screen, verbose)
     }
 }
@@ -232,21 +240,29 @@ fn warn_of(dir: &DataDir, report: &Report) -> anyhow::Result<bool> {
     Ok(*kept == Kept::Nowhere)
 }
 
-/// Writes `lastRun` if the workspace is registered, unless a daemon runs, which does so. A separate thread waits for the lock on
-/// config.json, so that its holder doesn't keep this process from exiting.
-async fn remember(dir: &DataDir, job: &Job, at: jiff::Timestamp) {
-    if instance::is_running(dir).unwrap_or(false) {
+/// Writes `lastRun` if the workspace is registered, unless a daemon runs, which does so, or it was written less than a minute
+/// ago: the journal has this run, too.
+async fn remember(dir: &DataDir, job: &Job, before: Option<Timestamp>, at: Timestamp) {
+    let is_recent = before.is_some_and(|before| before <= at && at.duration_since(before) < LAST_RUN_EVERY);
+    if is_recent || instance::is_running(dir).unwrap_or(false) {
         return;
     }
     let (config, lock) = (dir.config(), dir.config_lock());
     let (workspace, name) = (job.workspace.clone(), job.name.clone());
-    let (tell, answered) = oneshot::channel();
-    std::thread::spawn(move || {
+    let set = move |source: &str| {
         let run = edit::LastRun { workspace: &workspace, name: name.as_deref(), at };
-        let _gone =
-            tell.send(edit::apply(&config, &lock, |source| edit::set_last_run(source, &[run], clock::now())));
-    });
-    if let Ok(Err(error)) = answered.await {
+        edit::set_last_run(source, &[run], clock::now())
+    };
+    let written = match edit::apply_at_once(&config, &lock, OpenWriters::Refuse, &set) {
+        // A separate thread waits, so that the other program doesn't keep this process from exiting.
+        Err(EditError::Busy { .. } | EditError::Open { .. }) => {
+            let (tell, answered) = oneshot::channel();
+            std::thread::spawn(move || tell.send(edit::apply(&config, &lock, set)));
+            answered.await.unwrap_or(Ok(()))
+        }
+        written => written.map(drop),
+    };
+    if let Err(error) = written {
         let _closed = writeln!(io::stderr(), "warning: cannot write lastRun: {}", error.line());
     }
 }

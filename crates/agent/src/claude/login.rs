@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use sys::file::real_path;
 
 /// Where credentials and settings are looked for.
 #[derive(Debug)]
@@ -64,7 +65,7 @@ const FOLDER: &str = "CLAUDE_CONFIG_DIR";
 
 /// Whether `program` is Claude Code as it is installed, rather than a wrapper.
 fn is_itself(program: &Path) -> bool {
-    let Ok(real) = program.canonicalize() else { return false };
+    let Ok(real) = real_path(program) else { return false };
     let mut parts = real.iter();
     let is_package = parts.clone().any(|part| part == "@anthropic-ai");
     is_package || (parts.any(|part| part == "claude") && parts.next().is_some_and(|part| part == "versions"))

@@ -51,6 +51,13 @@ pub struct Found {
     pub bytes: Vec<u8>,
 }
 
+impl Found {
+    /// Whether it is the file at `path`, as collected for `workspace`.
+    pub(super) fn is_at(&self, path: &Path, workspace: &Path) -> bool {
+        path.strip_prefix(workspace).unwrap_or(path) == Path::new(&self.name)
+    }
+}
+
 /// Why the files could not be collected.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {

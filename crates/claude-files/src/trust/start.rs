@@ -5,7 +5,7 @@
 //! runs.
 
 use super::servers::Servers;
-use super::{Claude, Standing, Store};
+use super::{Claude, Standing, Store, collect};
 use murmur_core::config::mcp::Mcp;
 use murmur_core::id::AgentId;
 use std::fs::OpenOptions;
@@ -14,6 +14,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use sys::error::{Failure, Hinted};
 use sys::failure;
+use sys::file::real_path;
 use sys::paths::DataDir;
 use sys::{atomic, shell};
 
@@ -60,15 +61,16 @@ pub fn start(
     mcp: &Mcp,
 ) -> Result<Start, Failure> {
     let claude = Claude::find(home);
-    let real = workspace.canonicalize().map_err(|error| {
+    let real = real_path(workspace).map_err(|error| {
         failure!("cannot open workspace {}", workspace.display(); "check the path").because(&error)
     })?;
-    let standing = Standing::check(&Store::read(dir), &claude, &real);
+    let found = collect(&real, &claude);
+    let standing = Standing::of(&Store::read(dir), &real, found.as_deref());
     let is_trusted = standing == Standing::Trusted;
     if is_trusted && mcp.is_all() {
         return Ok(Start { standing, args: Vec::new(), file: None, left_out: Vec::new() });
     }
-    let servers = Servers::of(&real, &claude);
+    let servers = Servers::of(&real, &claude, found.as_deref().ok());
     let wanted = servers.wanted(mcp, is_trusted);
     let why = |name: &str| {
         if !is_trusted && servers.is_of_project(name) && mcp.has_name(name) {

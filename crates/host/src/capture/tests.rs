@@ -19,7 +19,8 @@ fn begin(root: &Path) -> Capture {
     };
     let limits = Captures { max_per_run: "64KiB".parse().unwrap(), ..Captures::default() };
     let to = Destination { root: Some(root.to_owned()), limits, group: None };
-    Capture::begin(&to, &info, murmur_agent::backend::dialect(&Backend::Claude), Vec::new(), Path::new("/"))
+    let dialect = murmur_agent::backend::dialect(&Backend::Claude);
+    Capture::begin(&to, &info, dialect, Vec::new(), Path::new("/"), None)
 }
 
 /// The numbers of the events in `lines`, and where gaps end.

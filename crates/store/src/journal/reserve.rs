@@ -36,15 +36,14 @@ impl Reserve {
 
     /// Creates the file if it doesn't exist, as large as the disk allows.
     pub fn prepare(&self) -> io::Result<()> {
-        match self.open()? {
-            Some(file) if file.metadata()?.len() >= LEAST as u64 => return Ok(()),
+        if self.path.metadata().is_ok_and(|found| found.is_file() && found.len() >= LEAST as u64) {
+            return Ok(());
+        }
+        if let Some(file) = self.open()? {
             // Another program truncated it.
-            Some(file) => {
-                file.lock()?;
-                let length = usize::try_from(file.metadata()?.len()).unwrap_or(LEAST);
-                return file.write_all_at(&blank(LEAST.saturating_sub(length)), length as u64);
-            }
-            None => {}
+            file.lock()?;
+            let length = usize::try_from(file.metadata()?.len()).unwrap_or(LEAST);
+            return file.write_all_at(&blank(LEAST.saturating_sub(length)), length as u64);
         }
         let most = share(&self.root, SIZE as u64);
         let mut size = usize::try_from(most).unwrap_or(SIZE);

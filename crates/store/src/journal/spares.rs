@@ -71,8 +71,8 @@ impl Spares {
 
     /// Removes `held`, or stores it for another beat if it was a spare.
     pub fn release(&self, held: ProcessLock) -> io::Result<()> {
-        let place = (0..COUNT).map(|number| self.place(number)).find(|place| !place.exists());
-        match place.filter(|_| held.is_spare()) {
+        let free = || (0..COUNT).map(|number| self.place(number)).find(|place| !place.exists());
+        match held.is_spare().then(free).flatten() {
             Some(place) if held.put_aside(&place).is_ok() => Ok(()),
             _ => held.remove(),
         }

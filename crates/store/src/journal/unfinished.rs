@@ -88,27 +88,32 @@ fn name_of(begun: &Begun) -> io::Result<String> {
 }
 
 impl Record {
-    /// Creates the record of a beat.
+    /// Creates the record of a beat. It survives a power failure after [`Self::sync`].
     pub fn create(dir: &DataDir, begun: &Begun) -> io::Result<Self> {
         let text = serde_json::to_vec(begun)?;
         let name = name_of(begun)?;
-        let held = Spares::new(dir).record(&dir.beats(), &name, &text, Durability::Synced)?;
+        let held = Spares::new(dir).record(&dir.beats(), &name, &text, Durability::Unsynced)?;
         held.map(Self).ok_or_else(|| io::ErrorKind::AlreadyExists.into())
     }
 
     /// Takes over the record of an announced beat. Returns `None` if it was withdrawn; the beat must not begin then.
+    /// It survives a power failure after [`Self::sync`].
     pub fn take_announced(dir: &DataDir, begun: &Begun) -> io::Result<Option<Self>> {
         let Some(held) = ProcessLock::take_over(&dir.beats().join(name_of(begun)?))? else {
             return Ok(None);
         };
         held.rewrite(&serde_json::to_vec(begun)?)?;
-        held.sync()?;
         Ok(Some(Self(held)))
     }
 
     /// Updates the record without allocating disk space.
     pub fn update(&self, begun: &Begun) -> io::Result<()> {
         self.0.rewrite(&serde_json::to_vec(begun)?)
+    }
+
+    /// Syncs the record to disk.
+    pub fn sync(&self) -> io::Result<()> {
+        self.0.sync()
     }
 
     /// Appends `entry` to the journal and removes the record. If the journal is not writable, keeps the line without its
@@ -203,6 +208,8 @@ pub struct Survey {
     pub dead: Vec<Dead>,
     /// Announced beats without a process.
     pub announced: Vec<Begun>,
+    /// Records that lost their contents when the power failed.
+    empty: Vec<PathBuf>,
 }
 
 impl Survey {
@@ -228,6 +235,9 @@ pub fn survey_except(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<
             Ok(begun) if begun.is_announced() => survey.announced.push(begun),
             Ok(begun) if found.is_held => survey.running.push(begun),
             Ok(begun) => survey.dead.push(Dead { path: found.path, begun }),
+            Err(_) if !found.is_held && found.text.iter().all(|byte| *byte == 0) => {
+                survey.empty.push(found.path);
+            }
             Err(_) => {}
         }
     }
@@ -289,7 +299,11 @@ impl Waiting {
 /// written, and why.
 pub fn recover(dir: &DataDir, now: Timestamp) -> io::Result<Waiting> {
     let mut waiting = Reserve::new(dir).drain(dir)?;
-    for Dead { path, mut begun } in survey(&dir.beats())?.dead {
+    let Survey { dead, empty, .. } = survey(&dir.beats())?;
+    for path in empty {
+        ProcessLock::take_over(&path)?.map_or(Ok(()), ProcessLock::remove)?;
+    }
+    for Dead { path, mut begun } in dead {
         // Whoever holds the lock recovers it; a removed record was recovered by another process.
         let Some(record) = ProcessLock::take_over(&path)? else { continue };
         let is_final = begun.is_over();

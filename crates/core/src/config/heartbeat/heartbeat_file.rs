@@ -1,11 +1,13 @@
 //! A HEARTBEAT.md on disk: whether it exists, whether it is readable, and its frontmatter.
 
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use sys::error::Hinted;
 use sys::failure;
+use sys::file::{Stamp, read_most, real_path};
 
 use crate::config::cron::Crons;
 use crate::config::frontmatter::{self, Frontmatter, FrontmatterError};
@@ -15,6 +17,9 @@ use sys::unreadable::uncommon;
 
 /// Maximum size of a HEARTBEAT.md, in bytes.
 pub const MAX_BYTES: u64 = 1024 * 1024;
+
+/// Clocks of file systems are coarser than this.
+const SETTLED: Duration = Duration::from_secs(5);
 
 /// The state of a HEARTBEAT.md.
 #[derive(Debug)]
@@ -68,9 +73,11 @@ pub fn load_body(workspace: &Path, path: &Path) -> Result<String, Problem> {
     Ok(body.to_owned())
 }
 
-/// A snapshot of a HEARTBEAT.md: its resolved path and contents. Compare two to find out whether it changed.
-#[derive(Debug, PartialEq, Eq)]
+/// A snapshot of a HEARTBEAT.md: its resolved path and contents.
+#[derive(Debug)]
 pub struct Content {
+    /// What it was before it was read, unless that was so recently that a later edit may look the same.
+    stamp: Option<Stamp>,
     real: Option<PathBuf>,
     bytes: Option<Vec<u8>>,
 }
@@ -79,8 +86,21 @@ impl Content {
     /// Takes a snapshot of the file at `path`.
     #[must_use]
     pub fn of(path: &Path) -> Self {
-        let found = std::fs::metadata(path).ok().filter(|found| found.len() <= MAX_BYTES);
-        Self { real: path.canonicalize().ok(), bytes: found.and_then(|found| bytes(path, &found).ok()) }
+        let found = std::fs::metadata(path).ok();
+        let stamp = found.as_ref().map(Stamp::new).filter(|stamp| stamp.is_older_than(SETTLED));
+        let found = found.filter(|found| found.len() <= MAX_BYTES);
+        let bytes = found.and_then(|found| bytes(path, &found).ok());
+        Self { stamp, real: real_path(path).ok(), bytes }
+    }
+
+    /// Whether the file at `path`, of which this is a snapshot, has changed.
+    #[must_use]
+    pub fn has_changed(&self, path: &Path) -> bool {
+        if self.stamp.is_some() && self.stamp == Stamp::of(path) {
+            return false;
+        }
+        let now = Self::of(path);
+        (&now.real, &now.bytes) != (&self.real, &self.bytes)
     }
 }
 
@@ -140,9 +160,8 @@ fn bytes(path: &Path, found: &Metadata) -> Result<Vec<u8>, Problem> {
     if found.len() > MAX_BYTES {
         return Err(too_large(path));
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(found.len()).unwrap_or_default() + 1);
-    open(path)
-        .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+    let bytes = open(path)
+        .and_then(|file| read_most(&file, found.len(), MAX_BYTES + 1))
         .map_err(|error| unreadable(path, &error))?;
     if bytes.len() as u64 > MAX_BYTES { Err(too_large(path)) } else { Ok(bytes) }
 }

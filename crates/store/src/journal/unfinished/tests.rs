@@ -69,6 +69,19 @@ fn a_process_that_died_after_its_line_gets_no_second_one() {
     assert_eq!(std::fs::read_to_string(&journal).unwrap().lines().count(), 1);
 }
 
+#[test]
+fn a_record_without_contents_is_removed() {
+    let (_folder, dir) = data();
+    std::fs::create_dir(dir.beats()).unwrap();
+    for (name, contents) in [("empty", vec![]), ("zeros", vec![0; 4096]), ("torn", b"{".to_vec())] {
+        std::fs::write(dir.beats().join(format!("{name}.json")), contents).unwrap();
+    }
+    assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap().lines, 0);
+    let left: Vec<_> =
+        std::fs::read_dir(dir.beats()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["torn.json"]);
+}
+
 /// Makes the journal not writable, as on a full disk.
 fn block(dir: &DataDir) -> impl Fn() {
     let journal = dir.journal();
