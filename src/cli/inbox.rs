@@ -8,7 +8,7 @@ pub(super) mod rule;
 use super::inbox_args::{Allow, AnswerQuestions, Decision, Deny, Inbox};
 use super::requests::{self, Answer, only_people};
 use super::runtime;
-use super::style::Style;
+use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
 use crate::daemon::broker::{Kind, Row};
 use crate::daemon::instance;
@@ -18,7 +18,7 @@ use murmur_core::naming::{self, Candidate};
 use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::RequestId;
 use serde_json::json;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use sys::error::Hinted;
 use sys::paths::DataDir;
@@ -31,6 +31,23 @@ pub(super) fn print(out: &mut impl Write, row: Row, dir: &DataDir, style: Style)
     // Without a number, a request still has its id.
     let numbers = numbers::give(dir, &[&row.id], now).unwrap_or_default();
     Entry::request(row, numbers.first().copied()).print(&mut Shown(out), style, now)
+}
+
+/// What people call the request `id` at a terminal: its number. Other output may be read when the number stands for another
+/// request, so it has the id.
+pub(super) fn name_of(dir: &DataDir, id: &str) -> String {
+    if !io::stdout().is_terminal() {
+        return plain_line(id);
+    }
+    RequestId::parse(id).map_or_else(|_| plain_line(id), |id| numbered(dir, &[&id]).concat())
+}
+
+/// The numbers of requests, in this order. Without a number, a request still has its id.
+pub(super) fn numbered(dir: &DataDir, ids: &[&RequestId]) -> Vec<String> {
+    let given =
+        if ids.is_empty() { Vec::new() } else { numbers::give(dir, ids, clock::now()).unwrap_or_default() };
+    let mut given = given.into_iter().map(|number| number.to_string());
+    ids.iter().map(|id| given.next().unwrap_or_else(|| id.to_string())).collect()
 }
 
 pub(super) fn run(args: &Inbox, env: &UserEnv) -> anyhow::Result<ExitCode> {
@@ -55,7 +72,14 @@ fn decide(args: &Decision, answer: Answer, env: &UserEnv) -> anyhow::Result<Exit
             return Ok(ExitCode::FAILURE);
         }
     }
-    requests::respond(id.as_str(), answer, args.reason.as_deref(), args.always, env)
+    let answered = requests::respond(id.as_str(), answer, args.reason.as_deref(), args.always, env);
+    // The daemon only knows ids.
+    answered.map_err(|error| if args.id == id.as_str() { error } else { about(&args.id, &error) })
+}
+
+/// The error of an answer to the request that was called `typed`.
+fn about(typed: &str, error: &anyhow::Error) -> anyhow::Error {
+    super::describe(error).after(&format!("cannot answer request {}: ", plain_line(typed))).into()
 }
 
 pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<ExitCode> {
@@ -69,7 +93,7 @@ pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<Ex
     let row = chosen(&args.id, &dir)?;
     if row.kind == Kind::Permission {
         bail!(
-            failure!("request {} is not a question", row.id; "run: murmur allow {0}, or: murmur deny {0}", row.id)
+            failure!("request {} is not a question", args.id; "run: murmur allow {0}, or: murmur deny {0}", args.id)
         );
     }
     if args.answers.is_empty() {

@@ -104,8 +104,8 @@ impl Lines {
             "" => self.style.bold(&call.tool),
             subject => format!("{}({})", self.style.bold(&call.tool), plain_line(subject)),
         };
-        if let Some((request, tool)) = denials.waiting(call) {
-            let waits = self.style.paint("33", reported::waiting(request, tool));
+        if let Some(wait) = denials.waiting(call) {
+            let waits = self.style.paint("33", reported::waiting(&wait.name, &wait.tool));
             return writeln!(out, "{indent}  {before}{named}  {waits}");
         }
         let Some(result) = &call.result else {
