@@ -20,7 +20,7 @@ use murmur_core::permit::request::RequestId;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use sys::error::Hinted;
+use sys::error::{Failure, Hinted};
 use sys::paths::DataDir;
 use sys::text::Shown;
 use sys::{clock, failure};
@@ -73,13 +73,15 @@ fn decide(args: &Decision, answer: Answer, env: &UserEnv) -> anyhow::Result<Exit
         }
     }
     let answered = requests::respond(id.as_str(), answer, args.reason.as_deref(), args.always, env);
-    // The daemon only knows ids.
-    answered.map_err(|error| if args.id == id.as_str() { error } else { about(&args.id, &error) })
+    answered.map_err(|error| renamed(&error, &id, &args.id))
 }
 
-/// The error of an answer to the request that was called `typed`.
-fn about(typed: &str, error: &anyhow::Error) -> anyhow::Error {
-    super::describe(error).after(&format!("cannot answer request {}: ", plain_line(typed))).into()
+/// The error of an answer to the request `id`. The daemon only knows ids, and the user called it `typed`.
+fn renamed(error: &anyhow::Error, id: &RequestId, typed: &str) -> anyhow::Error {
+    let failure = super::describe(error);
+    let renamed =
+        |text: &str| text.replace(&format!("request {id}"), &format!("request {}", plain_line(typed)));
+    Failure::new(renamed(&failure.to_string())).or_hint(failure.to_do().map(renamed)).into()
 }
 
 pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<ExitCode> {
