@@ -116,7 +116,9 @@ fn a_request_is_answered_from_the_view() {
     env.workspace("site", "---\npermissionsChecker: manual\n---\nDo it.").plays(&json!({
         "script": [[call], [{ "type": "text", "text": "HEARTBEAT_OK" }]]
     }));
-    env.run(["add", "site"]);
+    // Only `murmur beat` starts it.
+    let site = env.root().join("site");
+    env.configure(&json!({ "workspaces": [{ "path": site, "interval": "1h", "enabled": false }] }).to_string());
     let daemon = env.daemon();
     let beat = env.murmur(["beat", "site"]).start();
     watching(&env, |terminal| {

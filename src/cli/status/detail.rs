@@ -115,10 +115,8 @@ pub(super) fn hint_of(heartbeat: &HeartbeatStatus, dir: &DataDir) -> Option<Stri
     let request = id.map(|id| format!("waits for you: request {}; see: murmur inbox", name_of(dir, id)));
     let unapproved = heartbeat.name.as_deref().filter(|_| !heartbeat.approved);
     let edit = || format!("edit {}", file_of(workspace, heartbeat.name.as_deref()).display());
-    heartbeat
-        .problem
-        .clone()
-        .or(request)
+    request
+        .or_else(|| heartbeat.problem.clone())
         .or_else(|| unapproved.map(|name| approve_hint(workspace, name)))
         .or_else(|| heartbeat.unedited.then(edit))
         .or_else(|| heartbeat.notices.first().cloned())

@@ -101,7 +101,8 @@ fn a_request_that_is_skipped_is_shown_as_waiting_and_a_rule_that_was_saved_is_na
 fn a_running_beat_that_waits_is_marked_and_its_request_named() {
     let env = Env::new();
     let site = env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
-    env.register(&[&site]);
+    // Only `murmur beat` starts it.
+    env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1h", "enabled": false }] }).to_string());
     let daemon = env.daemon();
     let beat = env.beat();
     let id = text(&env.opened(), "id").to_owned();
