@@ -118,7 +118,9 @@ fn a_request_is_answered_from_the_view() {
     }));
     // Only `murmur beat` starts it.
     let site = env.root().join("site");
-    env.configure(&json!({ "workspaces": [{ "path": site, "interval": "1h", "enabled": false }] }).to_string());
+    env.configure(
+        &json!({ "workspaces": [{ "path": site, "interval": "1h", "enabled": false }] }).to_string(),
+    );
     let daemon = env.daemon();
     let beat = env.murmur(["beat", "site"]).start();
     watching(&env, |terminal| {

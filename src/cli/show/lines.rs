@@ -16,6 +16,9 @@ use sys::clock;
 use sys::paths::DataDir;
 use sys::process::Exit;
 
+/// What Claude Code says of a command that printed nothing.
+const NOTHING: &str = "(Bash completed with no output)";
+
 /// How many characters of a result's line to show.
 const SHORT: usize = 100;
 
@@ -157,6 +160,7 @@ fn id(run: &Run) -> String {
 /// What a tool printed: a short line as it is, otherwise the number of lines.
 fn printed(output: &str) -> String {
     match output.trim_end().lines().count() {
+        _ if output.trim() == NOTHING => "no output".to_owned(),
         0 => "no output".to_owned(),
         1 if output.chars().count() <= SHORT => plain_line(output),
         1 => "1 line".to_owned(),

@@ -102,7 +102,9 @@ fn a_running_beat_that_waits_is_marked_and_its_request_named() {
     let env = Env::new();
     let site = env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
     // Only `murmur beat` starts it.
-    env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1h", "enabled": false }] }).to_string());
+    env.configure(
+        &json!({ "workspaces": [{ "path": site.0, "interval": "1h", "enabled": false }] }).to_string(),
+    );
     let daemon = env.daemon();
     let beat = env.beat();
     let id = text(&env.opened(), "id").to_owned();
