@@ -1,7 +1,7 @@
 //! What a person waits for at a terminal: completion, the first screen of `murmur show`, a frame of `murmur watch`, and what
 //! a watch costs while nothing happens and while many agents work.
 
-use super::home::{Daemon, Home};
+use super::home::Home;
 use super::journal;
 use super::measure::{Size, interleave, median, mib, milliseconds, ms, time_of};
 use super::proc::Process;
@@ -26,7 +26,7 @@ const ROUNDS: usize = 21;
 const HEARTBEATS: Size<usize> = Size { full: 200, tiny: 2 };
 const AGENTS: Size<usize> = Size { full: 1000, tiny: 5 };
 const LINES: Size<usize> = Size { full: 10_000, tiny: 10 };
-/// The agents that report something every second.
+/// Fewer agents, which report something every second.
 const ACTIVE: Size<usize> = Size { full: 100, tiny: 2 };
 /// The output of the run to show, in bytes.
 const RUN: Size<usize> = Size { full: 20_000_000, tiny: 20_000 };
@@ -47,18 +47,14 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
 fn completion(table: &mut Table) -> anyhow::Result<()> {
     let home = Home::new("#!/bin/sh\n")?;
     home.register(HEARTBEATS.get(), |_| Some(clock::now()))?;
-    pulses(&home, HEARTBEATS.get())?;
-    let offer = |word: &[&str]| time_of(home.murmur().args(["offer", "--"]).args(word).arg(""));
+    let offer = || time_of(home.murmur().args(["offer", "--", "beat", ""]));
     let version = || time_of(home.murmur().arg("--version"));
-    let [floor, heartbeats, agents] =
-        interleave(ROUNDS, [&mut || version(), &mut || offer(&["beat"]), &mut || offer(&["agent", "show"])])?;
-    for (what, ours) in [("heartbeats", heartbeats), ("agents", agents)] {
-        table.add(Row {
-            what: format!("completion, {} {what}, over `murmur --version`", HEARTBEATS.get()),
-            floor: ms(floor),
-            ..at_most(ours, 20.0)
-        });
-    }
+    let [floor, ours] = interleave(ROUNDS, [&mut || version(), &mut || offer()])?;
+    table.add(Row {
+        what: format!("completion, {} heartbeats, over `murmur --version`", HEARTBEATS.get()),
+        floor: ms(floor),
+        ..at_most(ours, 20.0)
+    });
     Ok(())
 }
 
@@ -121,47 +117,43 @@ fn frame(table: &mut Table) {
 
 /// The real view, on a terminal whose output is read.
 fn watching(table: &mut Table) -> anyhow::Result<()> {
-    let home = Home::new("#!/bin/sh\nexit 1\n")?;
-    home.register(HEARTBEATS.get(), |_| Some(clock::now()))?;
-    journal::write_lines(&home, LINES.get())?;
-    pulses(&home, AGENTS.get())?;
-    let _daemon: Daemon = home.daemon()?;
-    let mut view = View::begin(&home)?;
-    let process = Process::numbered(view.0.id());
-    pause(SETTLE.get());
     let seconds = WINDOW.get().as_secs_f64();
     let percent = |spent: u64| spent as f64 / 1e9 / seconds * 100.0;
-    let before = process.cpu()?;
-    pause(WINDOW.get());
-    let idle = percent(process.cpu()? - before);
-    let before = process.cpu()?;
-    for _ in 0..WINDOW.get().as_secs().max(1) {
-        pulses(&home, ACTIVE.get())?;
-        pause(Duration::from_secs(1).min(WINDOW.get()));
-    }
-    let active = percent(process.cpu()? - before);
-    let what =
-        |what: String| format!("watch, {} agents, {} journal lines: {what}", AGENTS.get(), LINES.get());
-    for (state, ours) in [("idle".to_owned(), idle), (format!("{} report each second", ACTIVE.get()), active)]
-    {
+    for (agents, is_active) in [(AGENTS, false), (ACTIVE, true)] {
+        let home = Home::new("#!/bin/sh\nexit 1\n")?;
+        home.register(HEARTBEATS.get(), |_| Some(clock::now()))?;
+        journal::write_lines(&home, LINES.get())?;
+        pulses(&home, agents.get())?;
+        let _daemon = home.daemon()?;
+        let view = View::begin(&home)?;
+        let process = Process::numbered(view.0.id());
+        pause(SETTLE.get());
+        let before = process.cpu_with_ended()?;
+        for _ in 0..WINDOW.get().as_secs().max(1) {
+            if is_active {
+                pulses(&home, agents.get())?;
+            }
+            pause(Duration::from_secs(1).min(WINDOW.get()));
+        }
+        let ours = percent(process.cpu_with_ended()? - before);
+        let resident = process.bytes("status", "VmRSS")?;
+        let state = if is_active { "each reports every second" } else { "idle" };
+        let what = format!("watch, {} agents, {} journal lines, {state}", agents.get(), LINES.get());
         table.add(Row {
-            what: what(format!("CPU, {state}")),
+            what: format!("{what}: CPU"),
             ours: format!("{ours:.2} %"),
             wanted: "< 1 %".to_owned(),
             met: Some(ours < 1.0),
             ..Row::default()
         });
+        table.add(Row {
+            what: format!("{what}: resident"),
+            ours: mib(resident),
+            wanted: "< 50.0 MiB".to_owned(),
+            met: Some(resident < 50 << 20),
+            ..Row::default()
+        });
     }
-    let resident = process.bytes("status", "VmRSS")?;
-    table.add(Row {
-        what: what("resident".to_owned()),
-        ours: mib(resident),
-        wanted: "< 50.0 MiB".to_owned(),
-        met: Some(resident < 50 << 20),
-        ..Row::default()
-    });
-    view.0.kill()?;
-    view.0.wait()?;
     Ok(())
 }
 
@@ -236,7 +228,7 @@ fn line(number: usize, now: jiff::Timestamp) -> LogLine {
         at: now,
         heartbeat: format!("/home/you/repos/{}", number % 200).into(),
         name: Text::new("site"),
-        outcome: if number % 10 == 0 { Outcome::Attention } else { Outcome::Ok },
+        outcome: if number.is_multiple_of(10) { Outcome::Attention } else { Outcome::Ok },
         label: None,
         took_ms: 41_234,
         cost: Some(0.0132),

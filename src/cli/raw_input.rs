@@ -97,7 +97,8 @@ fn restore_on_panic(outer: OuterTerminal) {
     }));
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
     use rustix::fd::OwnedFd;
@@ -116,7 +117,7 @@ mod tests {
         let _guard = runtime.enter();
         std::mem::forget(RawInput::begin().unwrap());
         assert_ne!(modes(), before, "the terminal is as before");
-        print!("{}", PASTE.0);
+        write!(stdout(), "{}", PASTE.0).unwrap();
         panic!("on purpose");
     }
 

@@ -165,8 +165,8 @@ impl<'a, W: Write> Follower<'a, W> {
         let from = if has_context { Some(0) } else { self.next };
         let next = match client.attach(from, ANSWER).await {
             Ok(attached) => {
-                let number = |key: &str| attached.get(key).and_then(Value::as_u64);
-                self.next = number(if has_context { "next" } else { "from" });
+                let first = if has_context { "next" } else { "from" };
+                self.next = attached.get(first).and_then(Value::as_u64);
                 self.next
             }
             Err(error @ AskError::Refused(_)) => {
