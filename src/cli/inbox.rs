@@ -17,6 +17,7 @@ use list::Entry;
 use murmur_core::naming::{self, Candidate};
 use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::RequestId;
+use murmur_store::journal::deferred::Folder;
 use serde_json::json;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -40,6 +41,24 @@ pub(super) fn name_of(dir: &DataDir, id: &str) -> String {
         return plain_line(id);
     }
     RequestId::parse(id).map_or_else(|_| plain_line(id), |id| numbered(dir, &[&id]).concat())
+}
+
+/// What became of the request `id`, for which no process waits any more.
+pub(super) fn no_longer_waits(dir: &DataDir, id: &str) -> String {
+    let is_deferred = RequestId::parse(id).is_ok_and(|id| Folder::new(dir.approvals()).has(&id));
+    let name = name_of(dir, id);
+    match is_deferred {
+        true => format!("request {name} is deferred: its beat ends now, and continues after your answer"),
+        false => format!("request {name} is no longer open"),
+    }
+}
+
+/// `text`, which names the request `id`, with what people call it.
+pub(super) fn named_in(text: &str, dir: &DataDir, id: Option<&str>) -> String {
+    match id {
+        Some(id) if text.contains(id) => text.replace(id, &name_of(dir, id)),
+        _ => text.to_owned(),
+    }
 }
 
 /// The numbers of requests, in this order. Without a number, a request still has its id.
@@ -125,14 +144,19 @@ fn id_of(typed: &str, dir: &DataDir) -> anyhow::Result<RequestId> {
     }
 }
 
-/// The open request that `typed` stands for.
-fn chosen(typed: &str, dir: &DataDir) -> anyhow::Result<Row> {
-    let numbered = numbers::request(dir, typed, clock::now())?;
-    let typed = numbered.as_ref().map_or(typed, RequestId::as_str);
+/// The open request that is `called` so.
+fn chosen(called: &str, dir: &DataDir) -> anyhow::Result<Row> {
+    let numbered = numbers::request(dir, called, clock::now())?;
+    let typed = numbered.as_ref().map_or(called, RequestId::as_str);
     let mut rows: Vec<Row> = runtime()?.block_on(requests::all(dir))?;
     rows.retain(requests::is_open);
     if rows.is_empty() && !instance::is_running(dir)? {
         bail!(requests::not_running());
+    }
+    if let Some(id) = &numbered
+        && rows.iter().all(|row| row.id != *id)
+    {
+        bail!(failure!("request {called} is no longer open"; "see: murmur inbox"));
     }
     let candidates: Vec<Candidate> = rows.iter().map(|row| Candidate::new(row.id.as_str())).collect();
     // The oldest comes first.

@@ -238,8 +238,7 @@ impl Asking {
         self.open.remove(index);
         if index == 0 {
             self.requests.sink.prompt(None);
-            let name = inbox::name_of(&self.requests.dir, id);
-            self.requests.print(&format!("request {name} is no longer open"));
+            self.requests.print(&inbox::no_longer_waits(&self.requests.dir, id));
             self.begin();
         }
     }

@@ -99,8 +99,9 @@ pub(super) async fn perform(
         if args.json {
             return out.write_all(report.entry.line()?.as_bytes());
         }
-        let Some(verbose) = verbose else { return print(out, style, &report.entry) };
-        print_text(out, style, &report.entry, |text| verbose.rest_of(text))?;
+        let named = |text: &str| inbox::named_in(text, dir, report.entry.waiting.as_deref());
+        let Some(verbose) = verbose else { return print_text(out, style, &report.entry, named) };
+        print_text(out, style, &report.entry, |text| verbose.rest_of(&named(text)))?;
         verbose::summary(out, style, &report.entry)
     });
     let rest = async {
@@ -112,7 +113,7 @@ pub(super) async fn perform(
     tokio::select! {
         written = rest => if let Err(error) = written {
             // Print the outcome for the caller, although the journal lacks it.
-            let _full = print(&mut io::stderr(), style, &report.entry);
+            let _full = print_text(&mut io::stderr(), style, &report.entry, str::to_owned);
             return Err(error.into());
         },
         // stdout is closed, or config.json is locked; the beat is in the journal, so there is nothing to wait for.
@@ -262,11 +263,6 @@ async fn remember(dir: &DataDir, job: &Job, at: jiff::Timestamp) {
     if let Ok(Err(error)) = answered.await {
         let _closed = warn(format_args!("cannot write lastRun: {}", error.line()));
     }
-}
-
-/// Prints the outcome and the agent's message.
-fn print(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
-    print_text(out, style, entry, str::to_owned)
 }
 
 /// Prints the outcome and what `part` leaves of the agent's message.

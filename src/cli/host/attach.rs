@@ -287,9 +287,8 @@ impl<'a, W: Write> Follower<'a, W> {
             writeln!(self.out, "{} {}", self.printer.style.dim("[waiting]"), reported::waits_for(tool))?;
         } else if event.event_type == "waited" {
             let request = event.payload.get("request").and_then(Value::as_str).unwrap_or_default();
-            let name = inbox::name_of(self.dir, request);
             let tag = self.printer.style.dim("[waiting]");
-            writeln!(self.out, "{tag} request {name} is no longer open")?;
+            writeln!(self.out, "{tag} {}", inbox::no_longer_waits(self.dir, request))?;
         } else {
             show::event(self.out, self.printer.style, &mut self.printer.pieces, event)?;
         }

@@ -1,5 +1,6 @@
 //! How a run is printed.
 
+use super::super::inbox::named_in;
 use super::super::reported;
 use super::super::style::{
     Colors, Style, in_parentheses, plain_line, plain_text, ran_out_of_turns, remarks, shortened, text_of,
@@ -69,6 +70,8 @@ impl Lines {
             return row("ended", entry.error.as_deref().map_or_else(|| ended(entry), plain_line));
         }
         let text = text_of(entry.text().as_deref(), entry.stopped);
+        let open = entry.waiting.as_deref().filter(|_| after.is_none());
+        let text = named_in(&text, dir, open);
         let outcome = self.style.outcome_of(entry.outcome, entry.stopped);
         row("outcome", format!("{outcome} {}{text}", remarks(entry)))?;
         row("cost", cost(entry))?;

@@ -1,6 +1,6 @@
 //! One heartbeat, as `murmur status` shows it.
 
-use crate::cli::inbox::name_of;
+use crate::cli::inbox::{name_of, named_in};
 use crate::cli::style::{Colors, Style, plain_line, text_of};
 use crate::daemon::heartbeats::approve_hint;
 use crate::daemon::status::{HeartbeatStatus, HeldStatus, Setting};
@@ -32,6 +32,7 @@ pub(super) fn print(
         }
         (Some(last), later) => {
             let text = text_of(last.text.as_deref(), last.stopped);
+            let text = named_in(&text, dir, heartbeat.waits_for.as_deref());
             let line = format!(
                 "  last      {} {} {text}",
                 style.outcome_of(last.outcome, last.stopped),

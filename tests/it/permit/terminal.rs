@@ -149,3 +149,17 @@ fn text_is_broken_between_words_and_commands_are_not() {
     line(beat);
     daemon.stop();
 }
+
+#[test]
+fn a_request_that_is_deferred_is_still_open() {
+    let env = Env::new();
+    let settings = "permissionsChecker: manual\napproval: defer\napprovalWait: 1s";
+    env.workspace_calling(settings, &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let mut beat = on_terminal(&env, &["beat", "site"]);
+    beat.wait_for("[q]uit: ");
+    beat.wait_for("request 1 is deferred: its beat ends now, and continues after your answer\r\n");
+    beat.wait_for("waiting for approval; answer with `murmur allow 1` (or deny);");
+    assert_eq!(beat.finish().code(), Some(0));
+    daemon.stop();
+}
