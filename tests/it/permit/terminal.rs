@@ -5,6 +5,7 @@ use super::{acts, bash, call, line, text};
 use crate::env::{Env, MURMUR};
 use crate::run::terminal::Terminal;
 use serde_json::json;
+use sys::clock;
 
 const MANUAL: &str = "permissionsChecker: manual";
 
@@ -154,7 +155,11 @@ fn text_is_broken_between_words_and_commands_are_not() {
 fn a_request_that_is_deferred_is_still_open() {
     let env = Env::new();
     let settings = "permissionsChecker: manual\napproval: defer\napprovalWait: 1s";
-    env.workspace_calling(settings, &[bash("t1", "git push")]);
+    let site = env.workspace_calling(settings, &[bash("t1", "git push")]);
+    // The daemon would continue it, and doesn't start it itself.
+    let ran = clock::rfc3339(clock::now());
+    let entry = json!({ "path": site.0, "interval": "1h", "lastRun": ran });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
     let daemon = env.daemon();
     let mut beat = on_terminal(&env, &["beat", "site"]);
     beat.wait_for("[q]uit: ");
