@@ -1,4 +1,4 @@
-//! `just bench [parse] [beat] [idle] [scan] [crowd] [scale] [log] [capture] [host] [hook] [guard] [gate] [usage] [sweep]`: the
+//! `just bench [parse] [beat] [idle] [scan] [crowd] [scale] [log] [capture] [host] [hook] [guard] [gate] [usage] [sweep] [screen]`: the
 //! figures in docs/design/performance.md, each with its baseline from the same run.
 //!
 //! With `--json`, prints a report. `just bench compare [BEFORE] AFTER` compares two; without BEFORE, with the one on the
@@ -32,6 +32,7 @@ mod figures {
     pub(crate) mod report;
     pub(crate) mod scale;
     pub(crate) mod scan;
+    pub(crate) mod screen;
     pub(crate) mod stream;
     pub(crate) mod sweep;
     pub(crate) mod table;
@@ -44,8 +45,8 @@ use figures::machine::Machine;
 use figures::report::{self, Report};
 #[cfg(target_os = "linux")]
 use figures::{
-    beat, capture, crowd, gate, guard, hook, host, idle, log, measure, parse, scale, scan, sweep, table,
-    usage,
+    beat, capture, crowd, gate, guard, hook, host, idle, log, measure, parse, scale, scan, screen, sweep,
+    table, usage,
 };
 #[cfg(target_os = "linux")]
 use std::io::{self, Write};
@@ -62,7 +63,7 @@ const TINY: &str = "--tiny";
 const JSON: &str = "--json";
 
 #[cfg(target_os = "linux")]
-const SECTIONS: [(&str, Section); 14] = [
+const SECTIONS: [(&str, Section); 15] = [
     ("parse", parse::run),
     ("beat", beat::run),
     ("idle", idle::run),
@@ -77,6 +78,7 @@ const SECTIONS: [(&str, Section); 14] = [
     ("gate", gate::run),
     ("usage", usage::run),
     ("sweep", sweep::run),
+    ("screen", screen::run),
 ];
 
 #[cfg(target_os = "linux")]

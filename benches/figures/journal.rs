@@ -21,10 +21,15 @@ const WORKSPACES: usize = 100;
 
 /// A beat a minute, the last one now.
 pub(crate) fn write(home: &Home) -> anyhow::Result<()> {
+    write_lines(home, LINES.get())
+}
+
+/// The same with `lines` beats.
+pub(crate) fn write_lines(home: &Home, lines: usize) -> anyhow::Result<()> {
     let mut journal = BufWriter::with_capacity(1 << 20, File::create(home.journal())?);
     let now = clock::now();
-    for number in 0..LINES.get() {
-        let minutes = i64::try_from(LINES.get() - number)?;
+    for number in 0..lines {
+        let minutes = i64::try_from(lines - number)?;
         let at = now.checked_sub(SignedDuration::from_mins(minutes))?;
         let mut entry = Entry {
             beat: Some(murmur::beat::new_id(at)),

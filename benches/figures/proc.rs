@@ -3,6 +3,9 @@
 use anyhow::Context;
 use std::fs;
 
+/// The kernel's ticks per second (USER_HZ), on every architecture that murmur runs on.
+const TICKS: u64 = 100;
+
 /// A process by its PID; `self` is this one.
 #[derive(Debug, Clone)]
 pub(crate) struct Process(String);
@@ -37,6 +40,16 @@ impl Process {
         self.sum_of_threads("schedstat", |text| {
             text.split(' ').next().and_then(|time| time.parse::<u64>().ok()).unwrap_or_default()
         })
+    }
+
+    /// The CPU time of its threads and of those that have ended, in nanoseconds, but only in ticks of the kernel.
+    pub(crate) fn cpu_with_ended(&self) -> anyhow::Result<u64> {
+        let text = self.read("stat")?;
+        // The name before may contain spaces.
+        let fields = text.rsplit_once(") ").map(|(_, fields)| fields).unwrap_or_default().split(' ');
+        let ticks: Vec<u64> = fields.skip(11).take(2).filter_map(|field| field.parse().ok()).collect();
+        anyhow::ensure!(ticks.len() == 2, "no times in stat of process {}", self.0);
+        Ok(ticks.iter().sum::<u64>() * (1_000_000_000 / TICKS))
     }
 
     fn sum_of_threads(&self, file: &str, count: impl Fn(&str) -> u64) -> anyhow::Result<u64> {

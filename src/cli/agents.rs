@@ -18,7 +18,7 @@ use super::user_env::UserEnv;
 use crate::agents::{self, Agent, Sources};
 use anyhow::bail;
 use derun::cli::json::print as print_json;
-use derun::cli::stdout::stdout;
+use derun::cli::stdout::{stdout, warn};
 use murmur_core::config::quiet::Quiet;
 use murmur_core::config::settings::Settings;
 use murmur_core::naming::{self, Candidate};
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Agents, env: &UserEnv) -> anyhow::Result<ExitCode> {
             }
             None => None,
         };
-        runtime.block_on(watch::watch(sources, agent, args.json))?;
+        runtime.block_on(watch::watch(sources, agent, args))?;
         return Ok(ExitCode::SUCCESS);
     }
     let now = clock::now();
@@ -54,18 +54,21 @@ pub(super) fn run(args: &Agents, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let wanted = &*chosen(wanted, &agents)?;
         return one::show(&sources.dir, &agents, wanted, (args.count, args.json), now);
     }
-    let agents = by_urgency(agents);
+    let mut agents = by_urgency(agents);
+    let ended = if args.all || args.json { 0 } else { hide_ended(&mut agents) };
     let mut out = stdout().lock();
     if args.json {
         let agents: Vec<_> = agents.iter().map(|agent| object::of(agent, now)).collect();
         print_json(&mut out, "agents/1", &json!({ "agents": agents }))?;
     } else if agents.is_empty() {
         writeln!(out, "{NOBODY}")?;
+        ended_too(&mut out, ended)?;
     } else {
         let width = columns().filter(|_| io::stdout().is_terminal());
         for line in table::lines(&agents, now, width, Style::of_stdout()) {
             writeln!(out, "{line}")?;
         }
+        ended_too(&mut out, ended)?;
         if agents.iter().any(|agent| agent.health == Health::Waiting) {
             requests::note_no_daemon(&sources.dir)?;
         }
@@ -73,10 +76,26 @@ pub(super) fn run(args: &Agents, env: &UserEnv) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Removes agents that have ended, and returns how many: a heartbeat leaves one with each beat.
+fn hide_ended(agents: &mut Vec<Agent>) -> usize {
+    let all = agents.len();
+    agents.retain(|agent| agent.health != Health::Exited);
+    all - agents.len()
+}
+
+/// Says how many agents are not listed.
+fn ended_too(out: &mut impl Write, ended: usize) -> io::Result<()> {
+    match ended {
+        0 => Ok(()),
+        1 => writeln!(out, "1 agent has ended; to list it, add --all"),
+        ended => writeln!(out, "{ended} agents have ended; to list them, add --all"),
+    }
+}
+
 /// `murmur agent show`.
 pub(super) fn show(args: &AgentShow, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let AgentShow { agent, json, watch, count } = args;
-    run(&Agents { agent: Some(agent.clone()), json: *json, watch: *watch, count: *count }, env)
+    run(&Agents { agent: Some(agent.clone()), all: true, json: *json, watch: *watch, count: *count }, env)
 }
 
 /// The id of the agent in `agents` that `typed` stands for.
@@ -104,13 +123,13 @@ pub(super) fn sources(env: &UserEnv) -> anyhow::Result<Sources> {
     let quiet = match Settings::read(&env.settings_dir()?.settings()) {
         Ok(settings) => settings.quiet,
         Err(error) => {
-            writeln!(io::stderr(), "warning: {}", error.line())?;
+            warn(error.line())?;
             Quiet::default()
         }
     };
     let sources = Sources { dir, claude: env.claude_folder(), quiet };
     if let Err(error) = sources.sessions() {
-        writeln!(io::stderr(), "warning: {}", error.line())?;
+        warn(error.line())?;
     }
     Ok(sources)
 }

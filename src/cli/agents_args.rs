@@ -16,6 +16,9 @@ pub(crate) struct Agents {
     /// Agent ID, to show one agent and its latest actions
     #[arg(hide = true)]
     pub(crate) agent: Option<String>,
+    /// List agents that have ended, too, as --json does
+    #[arg(long, short = 'a')]
+    pub(crate) all: bool,
     /// Print output as JSON, one object per change with --watch
     #[arg(long)]
     pub(crate) json: bool,

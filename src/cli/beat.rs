@@ -12,7 +12,7 @@ use crate::beat::sources::{self, Row};
 use crate::beat::{self, Job};
 use crate::daemon::{approved, budgets, instance};
 use anyhow::{Context, bail};
-use derun::cli::stdout::stdout;
+use derun::cli::stdout::{stdout, warn};
 use murmur_agent::find;
 use murmur_agent::invocation::Invocation;
 use murmur_agent::rule_files::{self, Project};
@@ -28,7 +28,7 @@ use murmur_store::journal::append;
 use murmur_store::limits;
 use perform::perform;
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -75,14 +75,13 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
             if heartbeat.unedited {
                 let file = plain_line(&heartbeat.file.to_string_lossy());
                 let what = "is not edited yet; the daemon won't start it until you edit it";
-                let _closed = writeln!(io::stderr(), "warning: {file} {what}");
+                let _closed = warn(format_args!("{file} {what}"));
             }
             if !heartbeat.is_enabled() {
-                let _closed =
-                    writeln!(io::stderr(), "warning: \"enabled\" is false, so the daemon won't start it");
+                let _closed = warn(format_args!("\"enabled\" is false, so the daemon won't start it"));
             }
             for notice in sources::notices(&heartbeat, &settings(&job.user).asking) {
-                let _closed = writeln!(io::stderr(), "warning: {}", plain_line(&notice));
+                let _closed = warn(plain_line(&notice));
             }
             warn_if_nobody_answers(&dir, &job.policy, asks.contains(&Some(Questions::Broker)));
             perform(job, &heartbeat, &dir, args, env).await
@@ -143,10 +142,8 @@ pub(super) fn warn_if_nobody_answers(dir: &DataDir, policy: &Policy, asks: bool)
         Checker::Off | Checker::Deny => return,
     };
     if instance::is_running(dir).is_ok_and(|runs| !runs) {
-        let _closed = writeln!(
-            io::stderr(),
-            "warning: the daemon is not running, so {what} are denied; run: murmur start"
-        );
+        let _closed =
+            warn(format_args!("the daemon is not running, so {what} are denied; run: murmur start"));
     }
 }
 

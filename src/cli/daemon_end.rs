@@ -1,5 +1,6 @@
 //! Tells users who follow a waiting agent that the daemon has ended: nobody can answer until one runs again.
 
+use super::inbox;
 use super::screen::Sink;
 use super::style::plain_line;
 use crate::daemon::client;
@@ -48,7 +49,8 @@ impl DaemonEnds {
 
     /// Adds a waiting request.
     pub(super) fn waits(&mut self, request: &str) {
-        let (dir, sink, words) = (self.dir.clone(), self.sink.clone(), words(request));
+        let words = words(&inbox::name_of(&self.dir, request));
+        let (dir, sink) = (self.dir.clone(), self.sink.clone());
         let telling = tokio::spawn(async move {
             daemon_ended(&dir).await;
             match sink {
@@ -71,7 +73,7 @@ impl Drop for DaemonEnds {
     }
 }
 
-/// The message for `request`.
+/// The message for the request with this name.
 pub(super) fn words(request: &str) -> String {
     format!("the daemon has ended; to answer request {}, run: murmur start", plain_line(request))
 }

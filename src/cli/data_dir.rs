@@ -40,7 +40,7 @@ pub(super) fn repeated(failure: Failure, dir: &Path) -> Failure {
 /// Parses the command line. Of two data folders, the last one counts.
 pub(super) fn parsed(typed: Vec<OsString>) -> Result<Args, clap::Error> {
     let mut matches = match Args::command().try_get_matches_from(&typed) {
-        Err(error) if help::is_shown(&error) => help::with_headings().try_get_matches_from(&typed)?,
+        Err(error) if help::is_shown(&error) => help::with_headings(&typed).try_get_matches_from(&typed)?,
         matches => matches?,
     };
     let mut args = Args::from_arg_matches(&matches)?;

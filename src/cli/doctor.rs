@@ -8,11 +8,17 @@ use crate::doctor::{
 };
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
+use derun::cli::wrapped::output_width;
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use sys::paths::{DataDir, User};
+use watch::text::wrap;
+
+/// The columns in which findings and hints begin.
+const FOUND: usize = 22;
+const HINT: usize = 23;
 
 /// Where logind records lingering users.
 const LINGERING: &str = "/var/lib/systemd/linger";
@@ -28,15 +34,24 @@ pub(super) fn run(args: &Doctor, env: &UserEnv) -> anyhow::Result<ExitCode> {
         print_json(&mut out, "doctor/1", &json!({ "worst": worst, "findings": findings }))?;
     } else {
         let style = Style::of_stdout();
+        let rows = |text: &str, indent| beside(&plain_line(text), indent, output_width());
         for finding in &findings {
-            let found = plain_line(&finding.found);
-            writeln!(out, "{} {:<17}{found}", style.level(finding.level), finding.check.name())?;
+            let (level, found) = (style.level(finding.level), rows(&finding.found, FOUND));
+            writeln!(out, "{level} {:<17}{found}", finding.check.name())?;
             if let Some(hint) = &finding.hint {
-                writeln!(out, "{:23}{}", "", style.dim(plain_line(hint.as_str())))?;
+                writeln!(out, "{:HINT$}{}", "", style.dim(rows(hint.as_str(), HINT)))?;
             }
         }
     }
     Ok(if worst == Level::Fail { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// `text` in rows that all begin at column `indent`, on a terminal of `width` columns.
+fn beside(text: &str, indent: usize, width: Option<usize>) -> String {
+    match width.and_then(|width| width.checked_sub(indent)) {
+        Some(room) if room >= indent => wrap(text, room).join(&format!("\n{:indent$}", "")),
+        _ => text.to_owned(),
+    }
 }
 
 fn environment(env: &UserEnv, dir: DataDir, user: User) -> Environment {

@@ -170,7 +170,7 @@ pub(super) struct Beat {
     /// Named heartbeat to run
     #[arg(long)]
     pub(super) name: Option<String>,
-    /// Show what the agent does, and record the conversation
+    /// Print what the agent does as it happens
     #[arg(long, short = 'v', short_alias = 'V')]
     pub(super) verbose: bool,
     /// Print the journal line as JSON

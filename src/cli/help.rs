@@ -10,11 +10,15 @@ use clap::error::ErrorKind;
 use clap::{Command, CommandFactory};
 use derun::cli::stdout::stdout;
 use derun::cli::style::is_colored;
+use derun::cli::wrapped::wrapped;
 use derun::cli::{ended, printed};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write as _};
 use std::process::ExitCode;
+
+/// The width of the short help.
+const WIDTH: usize = 80;
 
 /// The visible commands.
 const GROUPS: [(&str, &[&str]); 6] = [
@@ -82,9 +86,28 @@ pub(super) fn is_shown(error: &clap::Error) -> bool {
     matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand)
 }
 
-/// murmur's command line, with its commands under headings.
-pub(super) fn with_headings() -> Command {
-    Args::command().help_template(template(&args::full()))
+/// murmur's command line, with its commands under headings: only their names, which fit a small terminal, unless `typed` asks
+/// for more.
+pub(super) fn with_headings(typed: &[OsString]) -> Command {
+    let is_long = typed.iter().any(|word| word == "--help" || word == "help");
+    let template = if is_long { template(&args::full()) } else { SHORT.replace("{groups}", &names()) };
+    Args::command().help_template(template)
+}
+
+/// The short help.
+const SHORT: &str =
+    "{before-help}{about-with-newline}\n{usage-heading} {usage}\n\n{groups}\nOptions:\n{options}
+
+To see what each command does, run: murmur --help";
+
+/// The names of the commands, a group in one or two lines.
+fn names() -> String {
+    let mut text = String::new();
+    for (heading, names) in GROUPS {
+        let line = format!("  {:13}{}\n", format!("{heading}:"), names.join(" "));
+        text.push_str(&wrapped(&line, Some(WIDTH)));
+    }
+    text
 }
 
 fn template(command: &Command) -> String {
@@ -116,6 +139,26 @@ mod tests {
         let visible = command.get_subcommands().filter(|below| !below.is_hide_set());
         let visible: Vec<&str> = visible.map(Command::get_name).collect();
         assert_eq!(listed, visible);
+    }
+
+    #[test]
+    fn the_short_help_fits_a_small_terminal() {
+        for typed in ["-h", ""] {
+            let help = with_headings(&[typed.into()]).render_help().to_string();
+            assert!(help.lines().count() <= 23, "{help}");
+        }
+        insta::assert_snapshot!(names(), @"
+          Heartbeats:  init add approve list beat edit set pause resume remove trust log
+                       show usage
+          Daemon:      start stop restart status limits service
+          Agents:      agent
+          Inbox:       inbox allow deny answer permission question rules
+          Captures:    capture mcp
+          Setup:       doctor config notify setup completions watch gc man record demo
+        ");
+        assert!(names().lines().all(|line| line.len() <= WIDTH));
+        let help = with_headings(&["--help".into()]).render_help().to_string();
+        assert!(help.contains("  inbox        List everything that is waiting for you\n"), "{help}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod attach;
 mod chat;
+mod context;
 mod list;
 mod send;
 mod serve;

@@ -8,7 +8,7 @@ pub(super) mod rule;
 use super::inbox_args::{Allow, AnswerQuestions, Decision, Deny, Inbox};
 use super::requests::{self, Answer, only_people};
 use super::runtime;
-use super::style::Style;
+use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
 use crate::daemon::broker::{Kind, Row};
 use crate::daemon::instance;
@@ -17,10 +17,11 @@ use list::Entry;
 use murmur_core::naming::{self, Candidate};
 use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::RequestId;
+use murmur_store::journal::deferred::Folder;
 use serde_json::json;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use sys::error::Hinted;
+use sys::error::{Failure, Hinted};
 use sys::paths::DataDir;
 use sys::text::Shown;
 use sys::{clock, failure};
@@ -31,6 +32,41 @@ pub(super) fn print(out: &mut impl Write, row: Row, dir: &DataDir, style: Style)
     // Without a number, a request still has its id.
     let numbers = numbers::give(dir, &[&row.id], now).unwrap_or_default();
     Entry::request(row, numbers.first().copied()).print(&mut Shown(out), style, now)
+}
+
+/// What people call the request `id` at a terminal: its number. Other output may be read when the number stands for another
+/// request, so it has the id.
+pub(super) fn name_of(dir: &DataDir, id: &str) -> String {
+    if !io::stdout().is_terminal() {
+        return plain_line(id);
+    }
+    RequestId::parse(id).map_or_else(|_| plain_line(id), |id| numbered(dir, &[&id]).concat())
+}
+
+/// What became of the request `id`, for which no process waits any more.
+pub(super) fn no_longer_waits(dir: &DataDir, id: &str) -> String {
+    let is_deferred = RequestId::parse(id).is_ok_and(|id| Folder::new(dir.approvals()).has(&id));
+    let name = name_of(dir, id);
+    match is_deferred {
+        true => format!("request {name} is deferred: its beat ends now, and continues after your answer"),
+        false => format!("request {name} is no longer open"),
+    }
+}
+
+/// `text`, which names the request `id`, with what people call it.
+pub(super) fn named_in(text: &str, dir: &DataDir, id: Option<&str>) -> String {
+    match id {
+        Some(id) if text.contains(id) => text.replace(id, &name_of(dir, id)),
+        _ => text.to_owned(),
+    }
+}
+
+/// The numbers of requests, in this order. Without a number, a request still has its id.
+pub(super) fn numbered(dir: &DataDir, ids: &[&RequestId]) -> Vec<String> {
+    let given =
+        if ids.is_empty() { Vec::new() } else { numbers::give(dir, ids, clock::now()).unwrap_or_default() };
+    let mut given = given.into_iter().map(|number| number.to_string());
+    ids.iter().map(|id| given.next().unwrap_or_else(|| id.to_string())).collect()
 }
 
 pub(super) fn run(args: &Inbox, env: &UserEnv) -> anyhow::Result<ExitCode> {
@@ -55,7 +91,16 @@ fn decide(args: &Decision, answer: Answer, env: &UserEnv) -> anyhow::Result<Exit
             return Ok(ExitCode::FAILURE);
         }
     }
-    requests::respond(id.as_str(), answer, args.reason.as_deref(), args.always, env)
+    let answered = requests::respond(id.as_str(), answer, args.reason.as_deref(), args.always, env);
+    answered.map_err(|error| renamed(&error, &id, &args.id))
+}
+
+/// The error of an answer to the request `id`. The daemon only knows ids, and the user called it `typed`.
+fn renamed(error: &anyhow::Error, id: &RequestId, typed: &str) -> anyhow::Error {
+    let failure = super::describe(error);
+    let renamed =
+        |text: &str| text.replace(&format!("request {id}"), &format!("request {}", plain_line(typed)));
+    Failure::new(renamed(&failure.to_string())).or_hint(failure.to_do().map(renamed)).into()
 }
 
 pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<ExitCode> {
@@ -69,7 +114,7 @@ pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<Ex
     let row = chosen(&args.id, &dir)?;
     if row.kind == Kind::Permission {
         bail!(
-            failure!("request {} is not a question", row.id; "run: murmur allow {0}, or: murmur deny {0}", row.id)
+            failure!("request {} is not a question", args.id; "run: murmur allow {0}, or: murmur deny {0}", args.id)
         );
     }
     if args.answers.is_empty() {
@@ -99,14 +144,19 @@ fn id_of(typed: &str, dir: &DataDir) -> anyhow::Result<RequestId> {
     }
 }
 
-/// The open request that `typed` stands for.
-fn chosen(typed: &str, dir: &DataDir) -> anyhow::Result<Row> {
-    let numbered = numbers::request(dir, typed, clock::now())?;
-    let typed = numbered.as_ref().map_or(typed, RequestId::as_str);
+/// The open request that is `called` so.
+fn chosen(called: &str, dir: &DataDir) -> anyhow::Result<Row> {
+    let numbered = numbers::request(dir, called, clock::now())?;
+    let typed = numbered.as_ref().map_or(called, RequestId::as_str);
     let mut rows: Vec<Row> = runtime()?.block_on(requests::all(dir))?;
     rows.retain(requests::is_open);
     if rows.is_empty() && !instance::is_running(dir)? {
         bail!(requests::not_running());
+    }
+    if let Some(id) = &numbered
+        && rows.iter().all(|row| row.id != *id)
+    {
+        bail!(failure!("request {called} is no longer open"; "see: murmur inbox"));
     }
     let candidates: Vec<Candidate> = rows.iter().map(|row| Candidate::new(row.id.as_str())).collect();
     // The oldest comes first.

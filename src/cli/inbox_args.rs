@@ -5,8 +5,9 @@ use clap::Args as ClapArgs;
 /// List everything that is waiting for you
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Lists approvals, questions, reached limits, failing heartbeats, unreadable rules, untrusted repositories and stuck
-agents, nearest deadline first. The number of a request works with allow, deny and answer, and stays the same.")]
+Lists approvals, questions, reached limits, failing heartbeats, unreadable rules, untrusted \
+repositories and stuck agents, nearest deadline first. The number of a request works with allow, deny and \
+answer, and stays the same.")]
 pub(crate) struct Inbox {
     /// Keep running and show changes
     #[arg(long)]
@@ -37,9 +38,9 @@ pub(crate) struct Decision {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  murmur allow k3v9x2ab     allow one call
-  murmur allow k3 --always  allow it, and exactly this call from now on
-  murmur allow last         allow the latest call")]
+  murmur allow 1           allow the call that the inbox lists as 1
+  murmur allow 1 --always  allow it, and exactly this call from now on
+  murmur allow last        allow the latest call")]
 pub(crate) struct Allow {
     #[command(flatten)]
     pub(crate) decision: Decision,
@@ -49,7 +50,7 @@ pub(crate) struct Allow {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  murmur deny k3v9x2ab --reason 'not on a Friday'
+  murmur deny 1 --reason 'not on a Friday'
   murmur deny last")]
 pub(crate) struct Deny {
     #[command(flatten)]
@@ -59,13 +60,13 @@ pub(crate) struct Deny {
 /// Answer an agent's questions
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Give one ANSWER per question: a label, its number, several separated by commas, or = followed by your own text.
-Without an ANSWER, asks each question in turn, on a terminal.
+Give one ANSWER per question: a label, its number, several separated by commas, or = followed by \
+your own text. Without an ANSWER, asks each question in turn, on a terminal.
 
 Examples:
-  murmur answer k3v9x2ab 2                     answer with the second choice
-  murmur answer k3v9x2ab 2 '=mock the clock'   answer two questions
-  murmur answer last                           answer the latest questions, one by one")]
+  murmur answer 1 2                     answer with the second choice
+  murmur answer 1 2 '=mock the clock'   answer two questions
+  murmur answer last                    answer the latest questions, one by one")]
 pub(crate) struct AnswerQuestions {
     /// Number in the inbox, request ID, a prefix of it, or last
     #[arg(value_name = "REQUEST")]

@@ -13,7 +13,7 @@ use crate::daemon::client;
 use crate::daemon::status::StatusRequest;
 use crate::daemon::status::waiting;
 use anyhow::{Context, bail};
-use derun::cli::stdout::stdout;
+use derun::cli::stdout::{stdout, warn};
 use line::{Form, Printer};
 use murmur_core::config::cron::Crons;
 use murmur_core::config::file::{File, Workspace};
@@ -95,7 +95,7 @@ pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     out.flush()?;
     for error in selected.skipped {
-        let _closed = writeln!(Shown(io::stderr()), "warning: {}", error.line());
+        let _closed = warn(error.line());
     }
     warn_of_waiting(&dir);
     if args.follow {
@@ -149,7 +149,7 @@ fn warn_of_waiting(dir: &DataDir) {
     };
     if count > 0 {
         let warning = waiting(count, reason.as_deref(), runs);
-        let _closed = writeln!(Shown(io::stderr()), "warning: {warning}");
+        let _closed = warn(format_args!("{warning}"));
     }
 }
 

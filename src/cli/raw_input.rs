@@ -96,3 +96,59 @@ fn restore_on_panic(outer: OuterTerminal) {
         report(panic);
     }));
 }
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+    use rustix::fd::OwnedFd;
+    use rustix::pty::OpenptFlags;
+    use rustix::termios::tcgetattr;
+    use std::process::{Command, Stdio};
+
+    /// Set in the process that panics.
+    const PANICS: &str = "MURMUR_TEST_PANICS";
+
+    /// Takes the terminal over and panics, without dropping anything.
+    fn panic_in_a_chat() {
+        let modes = || format!("{:?}", tcgetattr(io::stdin()).unwrap());
+        let before = modes();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let _guard = runtime.enter();
+        std::mem::forget(RawInput::begin().unwrap());
+        assert_ne!(modes(), before, "the terminal is as before");
+        write!(stdout(), "{}", PASTE.0).unwrap();
+        panic!("on purpose");
+    }
+
+    fn terminal() -> (OwnedFd, OwnedFd) {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let ours = rustix::pty::openpt(flags).unwrap();
+        rustix::pty::grantpt(&ours).unwrap();
+        rustix::pty::unlockpt(&ours).unwrap();
+        let theirs = rustix::pty::ioctl_tiocgptpeer(&ours, flags).unwrap();
+        (ours, theirs)
+    }
+
+    #[test]
+    fn a_panic_gives_the_terminal_back() {
+        if std::env::var_os(PANICS).is_some() {
+            panic_in_a_chat();
+        }
+        let (ours, theirs) = terminal();
+        let modes = || format!("{:?}", tcgetattr(&theirs).unwrap());
+        let stream = || Stdio::from(theirs.try_clone().unwrap());
+        let before = modes();
+        let mut itself = Command::new(std::env::current_exe().unwrap());
+        itself.args(["--exact", "cli::raw_input::tests::a_panic_gives_the_terminal_back", "--nocapture"]);
+        itself.env(PANICS, "1").env("RUST_BACKTRACE", "0");
+        let status = itself.stdin(stream()).stdout(stream()).stderr(stream()).status().unwrap();
+        assert_eq!(modes(), before);
+        let mut shown = [0; 8192];
+        let read = rustix::io::read(&ours, &mut shown[..]).unwrap();
+        let shown = String::from_utf8_lossy(&shown[..read]).into_owned();
+        let (_, rest) = shown.split_once(PASTE.0).unwrap_or_else(|| panic!("{shown}"));
+        let (restored, reported) = (rest.find(PASTE.1).unwrap(), rest.find("on purpose").unwrap());
+        assert!(restored < reported && !status.success(), "{shown}");
+    }
+}

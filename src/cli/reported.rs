@@ -121,8 +121,17 @@ pub(super) fn waiting(request: &str, tool: &str) -> String {
 
 /// Likewise, without the first word.
 pub(super) fn waiting_for(request: &str, tool: &str) -> String {
-    let verb = if plain_line(tool) == ASK { "answer" } else { "allow" };
-    format!("{}; {}", waits_for(tool), how_to_answer(verb, &plain_line(request)))
+    format!("{}; {}", waits_for(tool), how_to_answer(verb(tool), &plain_line(request)))
+}
+
+/// Likewise, with only one of the commands.
+pub(super) fn waiting_briefly(request: &str, tool: &str) -> String {
+    format!("{}; run: murmur {} {}", waits_for(tool), verb(tool), plain_line(request))
+}
+
+/// The command that answers a call of `tool`.
+fn verb(tool: &str) -> &'static str {
+    if plain_line(tool) == ASK { "answer" } else { "allow" }
 }
 
 /// What a call of `tool` waits for.

@@ -15,7 +15,8 @@ use derun::cli::stdout::note;
 pub(super) use dialog::{Dialog, Next};
 use jiff::Timestamp;
 pub(super) use list::list;
-use murmur_core::permit::request::{ANSWERED, RequestId};
+use murmur_core::id::BeatId;
+use murmur_core::permit::request::{ANSWERED, Request, RequestId};
 use murmur_host::discover;
 use murmur_rpc::caller;
 use murmur_rpc::client::{AskError, Client};
@@ -23,6 +24,7 @@ pub(super) use one_by_one::{one, one_by_one};
 pub(super) use respond::{Answer, report, respond, respond_question};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
 use sys::error::{Failure, Hinted};
@@ -47,12 +49,27 @@ pub(super) async fn all(dir: &DataDir) -> anyhow::Result<Vec<Row>> {
 
 /// Waiting requests without a daemon: deferred calls and requests that hosts report, oldest first.
 pub(super) async fn without_daemon(dir: &DataDir) -> Vec<Row> {
+    rows_of(dir, &of_hosts(dir).await)
+}
+
+/// Requests that hosts report, with their calls.
+pub(super) async fn of_hosts(dir: &DataDir) -> Vec<(RequestId, Box<Request>)> {
+    let waits = discover::requests(&dir.hosts(), discover::LONG_PATIENCE).await.into_iter();
+    waits.filter_map(|wait| Some((RequestId::parse(&wait.request).ok()?, wait.call?))).collect()
+}
+
+/// The requests of beats.
+pub(super) fn by_beat(waits: Vec<(RequestId, Box<Request>)>) -> HashMap<BeatId, RequestId> {
+    waits.into_iter().filter_map(|(id, call)| Some((call.beat?.beat, id))).collect()
+}
+
+/// Deferred calls and the requests `waits` that hosts report, oldest first.
+pub(super) fn rows_of(dir: &DataDir, waits: &[(RequestId, Box<Request>)]) -> Vec<Row> {
     let mut rows = Broker::load(dir, PathBuf::new(), |_| false).rows();
-    for wait in discover::requests(&dir.hosts(), discover::LONG_PATIENCE).await {
-        let (Ok(id), Some(call)) = (RequestId::parse(&wait.request), wait.call) else { continue };
+    for (id, call) in waits {
         // A beat may still be running just after its call was deferred.
-        if rows.iter().all(|row| row.id != id) {
-            rows.push(Row::waiting(&id, &call));
+        if rows.iter().all(|row| row.id != *id) {
+            rows.push(Row::waiting(id, call));
         }
     }
     rows.sort_by_cached_key(|row| (row.asked_at.parse::<Timestamp>().ok(), row.id.clone()));

@@ -3,6 +3,8 @@
 //! the user is typing.
 
 use derun::cli::stdout::stdout;
+use derun::cli::wrapped::{error_width, output_width, wrapped};
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
@@ -134,6 +136,15 @@ impl Write for Sink {
     }
 }
 
+/// Where lines of output are broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wraps {
+    /// Between words, as the terminal's width requires.
+    Words,
+    /// Nowhere: programs read them.
+    Nothing,
+}
+
 /// A writer that never blocks.
 pub(super) struct Screen {
     sink: Sink,
@@ -145,12 +156,13 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Writes to stdout and stderr.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(wraps: Wraps) -> Self {
         let (pieces, written) = channel();
         let (tell, done) = oneshot::channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let writer = Writer {
             waiting: Arc::clone(&waiting),
+            is_wrapped: wraps == Wraps::Words,
             bottom: Bottom::Nothing,
             prompt: None,
             is_due: false,
@@ -218,6 +230,7 @@ struct Thread {
 /// The thread's state.
 struct Writer {
     waiting: Arc<AtomicUsize>,
+    is_wrapped: bool,
     bottom: Bottom,
     /// Shown instead.
     prompt: Option<Draw>,
@@ -260,15 +273,17 @@ impl Writer {
         match piece {
             Piece::Out(bytes) => {
                 self.erase()?;
+                let text =
+                    if self.is_wrapped { broken(&bytes, output_width()) } else { Cow::Borrowed(&*bytes) };
                 let mut stdout = stdout().lock();
-                stdout.write_all(&bytes).and_then(|()| stdout.flush())?;
+                stdout.write_all(&text).and_then(|()| stdout.flush())?;
                 self.waiting.fetch_sub(bytes.len(), Ordering::Relaxed);
                 self.is_due = true;
             }
             Piece::Error(bytes) => {
                 self.erase()?;
                 // Output counts even if stderr can't be written.
-                let _closed = io::stderr().write_all(&bytes);
+                let _closed = io::stderr().write_all(&broken(&bytes, error_width()));
                 self.is_due = true;
             }
             Piece::Bottom(bottom) => (self.bottom, self.is_due) = (bottom, true),
@@ -317,6 +332,14 @@ impl Writer {
         stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())?;
         self.drawn = Some((lines, columns));
         Ok(())
+    }
+}
+
+/// Whole lines, broken for a terminal of `width` columns.
+fn broken(bytes: &[u8], width: Option<usize>) -> Cow<'_, [u8]> {
+    match width {
+        Some(_) => wrapped(&String::from_utf8_lossy(bytes), width).into_bytes().into(),
+        None => bytes.into(),
     }
 }
 

@@ -6,7 +6,7 @@ use super::style::plain_line;
 use super::user_env::UserEnv;
 use crate::beat::sources::{self, Row};
 use anyhow::bail;
-use derun::cli::stdout::stdout;
+use derun::cli::stdout::{stdout, warn};
 use murmur_core::config::cron::Crons;
 use murmur_core::config::edit::layout::quoted;
 use murmur_core::config::edit::{self, KeyChange};
@@ -16,7 +16,7 @@ use murmur_core::config::interval::Interval;
 use murmur_core::config::limit::Source;
 use murmur_core::config::settings::Settings;
 use murmur_core::config::timing::Schedule;
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 use sys::error::Hinted;
 use sys::failure;
@@ -47,11 +47,11 @@ pub(super) fn run(args: &Set, env: &UserEnv) -> anyhow::Result<ExitCode> {
         for Row { key, value, source } in sources::rows(heartbeat, &settings.asking, settings.agent.as_ref())
         {
             if source == Source::Heartbeat && sets(&changes, key) {
-                writeln!(io::stderr(), "warning: {id}: {key} is {value}, which its HEARTBEAT.md sets")?;
+                warn(format_args!("{id}: {key} is {value}, which its HEARTBEAT.md sets"))?;
             }
         }
         if let Some(problem) = &heartbeat.problem {
-            writeln!(io::stderr(), "warning: {}", problem.line())?;
+            warn(problem.line())?;
         }
     }
     Ok(ExitCode::SUCCESS)

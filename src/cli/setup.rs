@@ -5,7 +5,7 @@ use super::setup_args::ScopeArg;
 use super::style::{plain_line, plain_text};
 use super::user_env::UserEnv;
 use anyhow::bail;
-use derun::cli::stdout::stdout;
+use derun::cli::stdout::{stdout, warn};
 use murmur_agent::settings::HookProgram;
 use murmur_claude_files::setup::change::Outcome;
 use murmur_claude_files::setup::file::{self, Backup, Changed, Found};
@@ -52,10 +52,10 @@ pub(super) fn run(args: &Setup, env: &UserEnv) -> anyhow::Result<ExitCode> {
         writeln!(io::stderr(), "note: cannot remove {backup}, which is no longer needed: {why}")?;
     }
     if !args.remove {
-        warn(&changed)?;
+        warn_of_flaws(&changed)?;
     }
     if sets_up && let Err(error) = pulses_dir(env) {
-        writeln!(io::stderr(), "warning: {error:#}")?;
+        warn(format_args!("{error:#}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -97,10 +97,10 @@ fn report(out: &mut impl Write, changed: &Changed<Decision>, is_dry: bool) -> io
 }
 
 /// Warns about other settings that keep the hooks from running.
-fn warn(changed: &Changed<Decision>) -> io::Result<()> {
+fn warn_of_flaws(changed: &Changed<Decision>) -> io::Result<()> {
     let text = changed.plan.next.as_deref().map(String::from_utf8_lossy).unwrap_or_default();
     for flaw in flaws(&text) {
-        writeln!(io::stderr(), "warning: {}", plain_line(&flaw.at(&changed.real)))?;
+        warn(plain_line(&flaw.at(&changed.real)))?;
     }
     Ok(())
 }
@@ -124,7 +124,7 @@ fn show(changed: &Changed<Decision>) -> anyhow::Result<ExitCode> {
     for line in lines {
         writeln!(out, "{}", plain_text(&line))?;
     }
-    warn(changed)?;
+    warn_of_flaws(changed)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -144,7 +144,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, env: &UserEnv) -> anyhow::
     let real = &found.real;
     let flaws = flaws(&text);
     for flaw in &flaws {
-        writeln!(io::stderr(), "warning: {}", plain_line(&flaw.at(real)))?;
+        warn(plain_line(&flaw.at(real)))?;
     }
     let commands: Vec<(&str, Option<String>)> =
         wanted.events().into_iter().map(|event| (event, Wanted::command(&text, path, event))).collect();
@@ -172,10 +172,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, env: &UserEnv) -> anyhow::
     writeln!(stdout(), "A pulse arrived: the hook in {} took {} ms", shown(real), took.as_millis())?;
     if found.plan.decision.outcome != Outcome::AlreadyConfigured {
         let path = shown(real);
-        writeln!(
-            io::stderr(),
-            "warning: {path} has hooks of another murmur version; `{again}` updates them"
-        )?;
+        warn(format_args!("{path} has hooks of another murmur version; `{again}` updates them"))?;
     }
     if flaws.is_empty() {
         return Ok(ExitCode::SUCCESS);

@@ -19,6 +19,7 @@ use derun::cli::args::Show as CaptureArgs;
 use derun::cli::captures;
 use derun::cli::json::print as print_json;
 use derun::cli::show as capture;
+use derun::cli::wrapped::{Wrapped, output_width};
 use derun::record::Channel;
 use derun::session::{Following, Session};
 use derun::store::StoreError;
@@ -79,10 +80,11 @@ pub(super) fn run(args: &ShowBeat, env: &UserEnv) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let is_paged = io::stdout().is_terminal() && !args.follow;
-    let mut out = Pager::new(is_paged)?;
+    let mut out = Wrapped::new(Pager::new(is_paged)?, output_width());
     let lines = Lines { style: Style::of_stdout(), is_full: args.full };
     let shown = print(&run, session.as_ref(), (&mut denials, &dir), args.follow, &lines, &mut out);
-    out.finish(shown)?;
+    let (pager, rest) = out.finish();
+    pager.finish(shown.and_then(|()| Ok(rest?)))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -169,7 +171,7 @@ fn explained(mut item: Item, denials: &mut Denials) -> io::Result<Value> {
     }
     let (denied, waiting) = match &item {
         Item::Call(call) | Item::Result(call) => {
-            (denials.of(call)?, denials.waiting(call).map(|(request, _)| request.clone()))
+            (denials.of(call)?, denials.waiting(call).map(|wait| wait.request.clone()))
         }
         Item::Text { .. } | Item::Note { .. } => (None, None),
     };
@@ -256,7 +258,7 @@ impl Reading {
                 changed = following.changed() => return Ok(changed?),
                 () = sleep(pause), if self.transcript.has_open_call() => {
                     for wait in denials::waits(&self.dir, &self.agent).await {
-                        let text = super::reported::waiting_for(&wait.request, &wait.tool);
+                        let text = super::reported::waiting_for(&wait.name, &wait.tool);
                         if self.noted.insert(wait.request) {
                             sink(Item::Note { tag: "waiting".to_owned(), text })?;
                         }

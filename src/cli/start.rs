@@ -11,7 +11,7 @@ use crate::daemon::serve::{self, ServeError, Setup};
 use crate::daemon::{client, instance};
 use anyhow::{Context, bail};
 use derun::cli::captures;
-use derun::cli::stdout::stdout;
+use derun::cli::stdout::{stdout, warn};
 use murmur_agent::rule_files;
 use murmur_core::config::heartbeat::Cache;
 use murmur_rpc::client::AskError;
@@ -151,7 +151,7 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
     match said.trim_end().split_once(' ') {
         Some(("ready", pid)) => {
             for problem in problems {
-                let _closed = writeln!(io::stderr(), "warning: {problem}");
+                let _closed = warn(format_args!("{problem}"));
             }
             Ok(Some(pid.parse().context("the daemon did not report its PID")?))
         }

@@ -17,6 +17,7 @@ use anyhow::{Context, bail};
 use derun::cli::json::print as print_json;
 use derun::cli::span::span;
 use derun::cli::stdout::{is_stdout_error, stdout};
+use derun::cli::wrapped::{output_width, wrapped};
 use jiff::{SignedDuration, Timestamp};
 use murmur_agent::rule_files;
 use murmur_claude_files::trust::Workspaces;
@@ -127,11 +128,11 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
         let mut text = Vec::new();
         paused::print(&mut text, &status.paused, env, now)?;
         let is_short = io::stdout().is_terminal() && !args.verbose;
-        print(&mut text, &status, advises, &mut trust, (env, now), is_short)?;
+        print(&mut text, &status, advises, &mut trust, (dir, env, now), is_short)?;
         if args.name.is_some() {
             status.heartbeats.iter().try_for_each(|heartbeat| detail::settings(&mut text, heartbeat))?;
         }
-        out.write_all(&text)?;
+        out.write_all(wrapped(&String::from_utf8_lossy(&text), output_width()).as_bytes())?;
     }
     Ok(status.daemon.is_some())
 }
@@ -256,7 +257,9 @@ pub(super) async fn from_files(
         unfinished::waiting(dir).with_context(|| format!("cannot read {}", dir.reserve().display()))?;
     let live_agents =
         discover::live(&dir.hosts()).with_context(|| format!("cannot read {}", dir.hosts().display()))?;
-    let asked = requests::without_daemon(dir).await;
+    let open = requests::of_hosts(dir).await;
+    let asked = requests::rows_of(dir, &open);
+    status::mark_waiting(&mut heartbeats, &requests::by_beat(open));
     let requests = asked.iter().filter(|row| requests::is_open(row)).count();
     let waiting_reason = match waiting_lines {
         0 => {
@@ -327,7 +330,7 @@ fn print(
     status: &Status,
     advises: bool,
     trust: &mut Workspaces,
-    (env, now): (&UserEnv, Timestamp),
+    (dir, env, now): (&DataDir, &UserEnv, Timestamp),
     is_short: bool,
 ) -> anyhow::Result<()> {
     let style = Style::of_stdout();
@@ -353,8 +356,8 @@ fn print(
     }
     match status.live_agents.len() {
         0 => {}
-        1 => writeln!(out, "1 hosted agent; see: murmur host list")?,
-        many => writeln!(out, "{many} hosted agents; see: murmur host list")?,
+        1 => writeln!(out, "1 hosted agent; see: murmur agent list")?,
+        many => writeln!(out, "{many} hosted agents; see: murmur agent list")?,
     }
     if status.requests > 0 {
         let wait = if status.requests == 1 {
@@ -378,10 +381,10 @@ fn print(
         writeln!(out, "no heartbeats{advice}")?;
     }
     if is_short && !status.heartbeats.is_empty() {
-        return Ok(table::print(out, style, &status.heartbeats, status.daemon.is_some(), now)?);
+        return Ok(table::print(out, style, &status.heartbeats, (dir, status.daemon.is_some()), now)?);
     }
     for heartbeat in &status.heartbeats {
-        detail::print(out, style, heartbeat, status.daemon.is_some(), now)?;
+        detail::print(out, style, heartbeat, (dir, status.daemon.is_some()), now)?;
         if let Some(pause) = heartbeat.paused.as_ref().filter(|pause| pause.heartbeat.is_some()) {
             writeln!(out, "  paused    {}", paused::line(pause, env, now))?;
         }

@@ -4,7 +4,7 @@ use super::args::{ByArg, Usage as Args};
 use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
 use derun::cli::json::print as print_json;
-use derun::cli::stdout::stdout;
+use derun::cli::stdout::{stdout, warn};
 use murmur_core::usage::scan::scan;
 use murmur_core::usage::{By, Counter, Group, Sums, Tokens, total};
 use murmur_store::journal::read::readers;
@@ -82,7 +82,7 @@ pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let mut skipped = skipped.into_inner().unwrap_or_else(PoisonError::into_inner);
     skipped.sort_by(|one, next| one.path.cmp(&next.path));
     for error in skipped {
-        let _closed = writeln!(Shown(io::stderr()), "warning: {}", error.line());
+        let _closed = warn(error.line());
     }
     Ok(ExitCode::SUCCESS)
 }

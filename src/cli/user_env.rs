@@ -1,5 +1,6 @@
 //! murmur's paths for this user. The environment is read only here, and passed on as arguments.
 
+use derun::cli::stdout::warn;
 use jiff::tz::TimeZone;
 use murmur_agent::rule_files;
 use murmur_core::config::settings::{Provider, Secret};
@@ -7,16 +8,11 @@ use murmur_store::pulse::owner;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use sys::error::Hinted;
 use sys::failure;
 use sys::file::real_path;
 use sys::paths::{DataDir, PathsError, SettingsDir, User};
-
-fn warn(problem: &PathsError) {
-    let _closed = writeln!(io::stderr(), "warning: {}", problem.line());
-}
 
 /// The user's environment.
 #[derive(Debug)]
@@ -38,7 +34,7 @@ impl UserEnv {
         if let Err(writable @ PathsError::Writable { .. }) = dir.require_ours()
             && !self.has_warned.replace(true)
         {
-            warn(&writable);
+            let _closed = warn(writable.line());
         }
         Ok(dir)
     }
@@ -69,7 +65,7 @@ impl UserEnv {
     pub(super) fn agents_data_dir(&self) -> Result<DataDir, PathsError> {
         let (dir, open) = self.own_data_dir_and_warning()?;
         for problem in rule_files::problems(&dir, &self.settings_dir()?) {
-            let _closed = writeln!(io::stderr(), "warning: {}", problem.line());
+            let _closed = warn(problem.line());
         }
         self.warn_of(open.as_ref());
         Ok(dir)
@@ -87,7 +83,7 @@ impl UserEnv {
         if let Some(open) = open
             && !self.has_warned.replace(true)
         {
-            warn(open);
+            let _closed = warn(open.line());
         }
     }
 

@@ -49,7 +49,7 @@ impl Requests {
         let Some(row) = find(&self.dir, id).await else {
             // It is no longer open: the event is an old one.
             if !self.is_output {
-                self.print(&reported::waiting(id, tool));
+                self.print(&reported::waiting(&inbox::name_of(&self.dir, id), tool));
             }
             return None;
         };
@@ -70,8 +70,16 @@ impl Requests {
             Some(_) => "denied",
             None => "answered",
         };
+        let adds_rule = response.get("always") == Some(&Value::Bool(true));
         match requests::answer(&self.dir, response).await {
-            Ok(row) => self.print(&format!("{word} {}", plain_line(&row.tool))),
+            Ok(row) => {
+                let rule = if adds_rule {
+                    format!("; the rule is in {}", self.rules.file(&row).display())
+                } else {
+                    String::new()
+                };
+                self.print(&format!("{word} {} for {}{rule}", plain_line(&row.tool), plain_line(&row.agent)));
+            }
             // Someone else may have answered first, or the agent may have ended.
             Err(error) => self.print(&format!("not accepted: {}", super::describe(&error).line())),
         }
@@ -230,7 +238,7 @@ impl Asking {
         self.open.remove(index);
         if index == 0 {
             self.requests.sink.prompt(None);
-            self.requests.print(&format!("request {} is no longer open", plain_line(id)));
+            self.requests.print(&inbox::no_longer_waits(&self.requests.dir, id));
             self.begin();
         }
     }

@@ -11,6 +11,7 @@ mod messages;
 pub mod model;
 mod reply;
 pub mod requests;
+mod waiting;
 
 use super::heartbeats::DeferredBeat;
 use body::Body;
@@ -23,7 +24,6 @@ use murmur_store::journal::decisions;
 use murmur_store::journal::deferred::{self, DeferredCall, Folder};
 use reply::{answer, unreadable};
 use requests::{AnswerEffect, AnswerError, Ended, Open, Requests, Sent, Standing, Timeout};
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use sys::error::{Failure, Hinted};
 use sys::paths::DataDir;
@@ -100,7 +100,7 @@ impl Broker {
                 let request = self.asked(&id);
                 if self.requests.disconnect(&id, &hook) {
                     self.close(row, "gone");
-                    self.record(&id, request, decisions::AGENT_ENDED, now);
+                    self.record(&id, request, decisions::WITHDRAWN, now);
                 }
             }
             BrokerCommand::List(after, to) => {
@@ -317,22 +317,6 @@ impl Broker {
     #[must_use]
     pub fn request(&self, id: &RequestId) -> Option<&Request> {
         self.requests.get(id).map(|open| &open.request)
-    }
-
-    /// How many requests wait for a person.
-    #[must_use]
-    pub fn waiting(&self) -> usize {
-        let unanswered =
-            |id: &RequestId| self.requests.unanswered(id).is_ok_and(|request| request.whom == Whom::Person);
-        self.requests.all().into_iter().filter(|(id, _)| unanswered(id)).count()
-    }
-
-    /// The agents that wait for a person.
-    #[must_use]
-    pub fn agents(&self) -> BTreeSet<String> {
-        let all = self.requests.all().into_iter().map(|(_, open)| open);
-        let waiting = all.filter(|open| !open.is_answered() && open.request.whom == Whom::Person);
-        waiting.map(|open| open.request.agent.clone()).collect()
     }
 
     /// The beat that was resumed with the answer to `id` ended.

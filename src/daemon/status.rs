@@ -9,6 +9,7 @@ use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::config::settings::Settings;
 use murmur_core::id::{AgentId, BeatId};
+use murmur_core::permit::request::RequestId;
 use murmur_store::limits::Limits;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -236,6 +237,9 @@ pub struct Now {
     pub beat: BeatId,
     /// RFC 3339.
     pub since: String,
+    /// The request that it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
 }
 
 impl HeartbeatStatus {
@@ -261,6 +265,13 @@ impl HeartbeatStatus {
         let at = |text: &str| text.parse::<Timestamp>().ok();
         let is_known = self.last.as_ref().and_then(|last| at(&last.ended_at)) >= at(began);
         (!is_known).then_some(began)
+    }
+}
+
+/// Marks running beats that wait for a person: `waits` has their requests.
+pub fn mark_waiting(heartbeats: &mut [HeartbeatStatus], waits: &HashMap<BeatId, RequestId>) {
+    for running in heartbeats.iter_mut().filter_map(|heartbeat| heartbeat.running.as_mut()) {
+        running.waits_for = waits.get(&running.beat).map(ToString::to_string);
     }
 }
 
@@ -328,7 +339,11 @@ fn heartbeat(
         last_run_ahead: ahead.map(rfc3339),
         last: None,
         next_run: entry.next_run().map(rfc3339),
-        running: running.map(|running| Now { beat: running.beat.clone(), since: rfc3339(running.since) }),
+        running: running.map(|running| Now {
+            beat: running.beat.clone(),
+            since: rfc3339(running.since),
+            waits_for: None,
+        }),
         waiting: running.is_none()
             && waits_for.is_none()
             && entry.next_run().is_some_and(|next| next <= now)

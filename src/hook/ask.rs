@@ -8,7 +8,7 @@ use super::without_daemon::{Outcome, WithoutDaemon};
 use murmur_core::id::AgentId;
 use murmur_core::permit::policy::DEFER_AFTER;
 use murmur_core::permit::request::{
-    Answer, DEFERRED, EXPIRED, LATE, REQUEST, Request, RequestId, WAITING, Whom,
+    Answer, DEFERRED, EXPIRED, LATE, NO_DAEMON, REQUEST, Request, RequestId, WAITING, Whom,
 };
 use murmur_host::protocol::WAIT;
 use murmur_rpc::caller;
@@ -17,6 +17,7 @@ use murmur_rpc::frame::LONGEST;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use std::io::ErrorKind::{ConnectionRefused, NotFound};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -48,7 +49,10 @@ pub(super) enum AskOutcome {
 /// Why a request has no outcome.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AskError {
-    /// The daemon is not running.
+    /// No daemon is running.
+    #[error("{NO_DAEMON}")]
+    NotRunning,
+    /// The daemon can't be reached.
     #[error("cannot reach murmur's daemon, so nobody can be asked")]
     Unreachable(#[source] io::Error),
     /// The daemon did not answer.
@@ -77,7 +81,7 @@ impl Hinted for AskError {
             Self::Refused(why) => why.hint(),
             Self::Long(_) => Some("make it shorter".to_owned()),
             Self::AgentListens => Some("restart the daemon: murmur restart".to_owned()),
-            Self::Unreachable(_) | Self::Silent | Self::Gone { .. } => None,
+            Self::NotRunning | Self::Unreachable(_) | Self::Silent | Self::Gone { .. } => None,
         }
     }
 }
@@ -174,6 +178,7 @@ pub(super) fn ask(
             },
             (true, Whom::Model) if Instant::now() < last => last,
             (false, _) if Instant::now() < give_up => give_up,
+            _ if matches!(error.kind(), NotFound | ConnectionRefused) => return Err(AskError::NotRunning),
             _ => return Err(AskError::Unreachable(error)),
         };
         sleep(pause.min(until.saturating_duration_since(Instant::now())))?;

@@ -1,13 +1,14 @@
 //! Turns an `ok` into `attention` if the guard refused a call, and into `error` if a hook failed.
 
 use super::{Outcome, QUOTE, SUMMARY, first_characters};
+use murmur_core::permit::request::NO_DAEMON;
 use murmur_host::audit::{GuardRefusals, Refusals};
 
 /// Returns `outcome` with the refusals taken into account.
 #[must_use]
 pub fn apply(outcome: Outcome, refusals: &Refusals) -> Outcome {
     if let (Some(failure), false) = (&refusals.failure, matches!(outcome, Outcome::Error(_))) {
-        return Outcome::Error(first_characters(&format!("murmur's hook failed: {failure}"), QUOTE));
+        return Outcome::Error(first_characters(&failed(failure), QUOTE));
     }
     let Some(GuardRefusals { first: call, count }) = &refusals.by_guard else { return outcome };
     let others = match count - 1 {
@@ -26,6 +27,14 @@ pub fn apply(outcome: Outcome, refusals: &Refusals) -> Outcome {
             Outcome::Attention(first_characters(&format!("{summary}{refused}"), SUMMARY))
         }
         Outcome::Waiting(_) | Outcome::Error(_) | Outcome::Limited(_) | Outcome::Skipped(_) => outcome,
+    }
+}
+
+/// The error of a beat whose hook failed. That no daemon runs is not the hook's fault.
+fn failed(failure: &str) -> String {
+    match failure.split_once(&format!(": {NO_DAEMON}")) {
+        Some((call, _)) => format!("{NO_DAEMON} about {call}; run: murmur start"),
+        None => format!("murmur's hook failed: {failure}"),
     }
 }
 
@@ -58,6 +67,10 @@ mod tests {
         let failed = Refusals { failure: Some("Bash(ls): not found".to_owned()), ..refused(1) };
         let error = Outcome::Error("murmur's hook failed: Bash(ls): not found".to_owned());
         assert_eq!(apply(Outcome::Ok, &failed), error);
+        let nobody = format!("Bash(ls): {NO_DAEMON}; the call is denied");
+        let failed_alone = Refusals { failure: Some(nobody), ..refused(1) };
+        let told = "no daemon is running, so nobody can be asked about Bash(ls); run: murmur start";
+        assert_eq!(apply(Outcome::Ok, &failed_alone), Outcome::Error(told.to_owned()));
         let worse = Outcome::Error("exited with code 1".to_owned());
         assert_eq!(apply(worse.clone(), &failed), worse);
     }

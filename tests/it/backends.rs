@@ -174,7 +174,7 @@ fn lists_name_the_backend_and_keep_agents_that_ended() {
         let keys = ["backend", "state", "tool_name", "last_action", "session_id"].map(|key| &listed[key]);
         let expected = [&json!(agent), &json!("exited"), &json!("Bash"), &json!("ls"), &line["sessionId"]];
         assert_eq!(keys, expected, "{listed}");
-        let table = env.run(["agent", "list"]);
+        let table = env.run(["agent", "list", "--all"]);
         assert!(table.contains(&marked), "{table}");
         let shown = env.run(["agent", "show", "last"]);
         assert!(

@@ -136,7 +136,11 @@ fn run_block(page: &Page, block: &Block, shell: &mut Shell<'_>, wrong: &mut Stri
         }
     };
     for command in commands {
-        let ran = shell.run(&command.script);
+        let ran = if block.on_terminal {
+            shell.run_on_terminal(&command.script)
+        } else {
+            shell.run(&command.script)
+        };
         let place = format!("{}:{}: $ {}", page.name, command.line, command.script.trim_end());
         let compared = if block.any_order {
             same::compare_in_any_order(&command.written, &ran.printed).map(|()| Vec::new())
@@ -174,6 +178,13 @@ mod tests {
     fn a_correct_document_passes() {
         let text = "```console\n$ cd /; x=1\n$ echo $x $PWD; echo two >&2\n1 /\ntwo\n$ cat <<'END'\n> a\n> END\na\n```\n\
             <!-- run\nset -- b\ny=2\n-->\n```console\n$ echo $x$y$1   # a word for the reader\n12b\n$ false || echo \"exit code $?\"\nexit code 1\n```\n";
+        assert_eq!(of(text), "");
+    }
+
+    #[test]
+    fn a_block_can_run_on_a_terminal() {
+        let text = "```console (on a terminal)\n$ test -t 1 && test -t 2 && x=1; echo $x\n1\n```\n\
+            ```console\n$ test -t 1 || echo $x\n1\n```\n";
         assert_eq!(of(text), "");
     }
 

@@ -5,7 +5,7 @@ mod server;
 use crate::env::{Env, Workspace};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use server::Ntfy;
+use server::{Ntfy, self_signed};
 
 fn ntfy(server: &Ntfy, more: &str) -> String {
     format!("[notify.channels.phone]\ntype = \"ntfy\"\nserver = \"{}\"\ntopic = \"mine\"\n{more}", server.url)
@@ -130,6 +130,28 @@ fn what_was_not_delivered_is_delivered_after_a_restart() {
     let daemon = env.daemon();
     assert_eq!(server.next()["title"], "site needs attention");
     assert_eq!(server.next()["title"], "site failed");
+    daemon.stop();
+}
+
+#[test]
+fn a_certificate_that_nobody_signed_is_refused_and_stops_nothing_else() {
+    let (env, server) = (Env::new(), Ntfy::start());
+    let (url, handshakes) = self_signed();
+    let hook = format!("[notify.channels.hook]\ntype = \"webhook\"\nurl = \"{url}/secret\"\n");
+    env.setting("config.toml", &format!("{hook}{}", ntfy(&server, "")));
+    let site = env.workspace("site", "Look.");
+    env.register(&[&site]);
+    says(&site, "ATTENTION: look at this");
+    let daemon = env.daemon();
+    env.run(["beat", site.path()]);
+    assert_eq!(server.next()["title"], "site needs attention");
+    // Nothing was sent before the certificate was refused.
+    assert!(handshakes.recv().unwrap().is_err());
+    let mut lines = log(&env, 2);
+    lines.sort_by_key(|line| line["channel"].to_string());
+    assert_eq!((&lines[0]["channel"], &lines[0]["result"]), (&json!("hook"), &json!("failed")));
+    assert_eq!(lines[0]["error"], format!("the certificate of {url} is not trusted (UnknownIssuer)"));
+    assert_eq!((&lines[1]["channel"], &lines[1]["result"]), (&json!("phone"), &json!("delivered")));
     daemon.stop();
 }
 

@@ -116,16 +116,23 @@ fn a_request_is_answered_from_the_view() {
     env.workspace("site", "---\npermissionsChecker: manual\n---\nDo it.").plays(&json!({
         "script": [[call], [{ "type": "text", "text": "HEARTBEAT_OK" }]]
     }));
+    // Only `murmur beat` starts it.
+    let site = env.root().join("site");
+    env.configure(
+        &json!({ "workspaces": [{ "path": site, "interval": "1h", "enabled": false }] }).to_string(),
+    );
     let daemon = env.daemon();
     let beat = env.murmur(["beat", "site"]).start();
     watching(&env, |terminal| {
         until(terminal, SMALL, "1 waiting for you");
+        until(terminal, SMALL, "  waits ");
         terminal.send("3");
         until(terminal, SMALL, "git push");
         terminal.send("y");
+        until(terminal, SMALL, "1  Bash  asked");
         until(terminal, SMALL, "y allow");
         terminal.send("y");
-        until(terminal, SMALL, "allowed Bash of site-");
+        until(terminal, SMALL, "allowed Bash for site-");
         terminal.send("q");
     });
     let ended = beat.wait_with_output().unwrap();

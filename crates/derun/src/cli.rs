@@ -12,6 +12,7 @@ pub mod span;
 pub mod stdout;
 pub mod style;
 pub mod usage;
+pub mod wrapped;
 
 use args::{Derun, DerunCommand};
 use clap::{CommandFactory, Parser};

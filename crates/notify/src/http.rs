@@ -42,7 +42,7 @@ pub(crate) struct Call<'a> {
 pub(crate) fn send(call: &Call<'_>) -> Result<Vec<u8>, SendError> {
     let mut response = open(call)?;
     let body = response.body_mut().with_config().limit(LONGEST).read_to_vec();
-    Ok(body.map_err(|error| described(call.host, &error))?)
+    Ok(body.map_err(|error| described(call.host, error))?)
 }
 
 /// Sends `call` and returns the response, whose body is still to be read.
@@ -73,7 +73,7 @@ pub(crate) fn open(call: &Call<'_>) -> Result<ureq::http::Response<ureq::Body>, 
             .fold(agent.get(&call.url), |get, (name, value)| get.header(name, value))
             .call(),
     };
-    let response = response.map_err(|error| described(call.host, &error))?;
+    let response = response.map_err(|error| described(call.host, error))?;
     match response.status().as_u16() {
         200..=299 => Ok(response),
         status => Err(SendError {
@@ -83,14 +83,21 @@ pub(crate) fn open(call: &Call<'_>) -> Result<ureq::http::Response<ureq::Body>, 
     }
 }
 
-fn described(host: &str, error: &ureq::Error) -> Failure {
+fn described(host: &str, error: ureq::Error) -> Failure {
     match error {
         ureq::Error::Timeout(_) => failure!("{host} did not answer in time"),
         ureq::Error::BadUri(_) | ureq::Error::Http(_) => failure!("the URL at {host} is not valid"),
         ureq::Error::BodyExceedsLimit(_) => failure!("the response of {host} is too long"),
-        other => failure!("cannot reach {host}").because(other),
+        ureq::Error::Io(error) => match error.to_string().strip_prefix(UNTRUSTED) {
+            Some(why) => failure!("the certificate of {host} is not trusted ({why})"),
+            None => failure!("cannot reach {host}").because(&ureq::Error::Io(error)),
+        },
+        other => failure!("cannot reach {host}").because(&other),
     }
 }
+
+/// How errors about certificates begin.
+const UNTRUSTED: &str = "invalid peer certificate: ";
 
 fn meaning(status: u16) -> &'static str {
     match status {

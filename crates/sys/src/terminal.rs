@@ -108,7 +108,12 @@ pub fn has_controlling() -> bool {
 
 /// The rows and columns of our terminal.
 pub fn size() -> io::Result<Winsize> {
-    Ok(rustix::termios::tcgetwinsize(rustix::stdio::stdout())?)
+    size_of(&rustix::stdio::stdout())
+}
+
+/// The rows and columns of the terminal that `stream` is.
+pub fn size_of(stream: &impl AsFd) -> io::Result<Winsize> {
+    Ok(rustix::termios::tcgetwinsize(stream)?)
 }
 
 /// Both ends of a pseudoterminal.

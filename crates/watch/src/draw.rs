@@ -124,7 +124,7 @@ fn status(buffer: &mut Buffer, area: Rect, model: &Model, now: Timestamp) {
         Daemon::Down(why) => parts.push((format!(" {why}"), color(Color::Red).add_modifier(Modifier::BOLD))),
     }
     let live = model.agents.iter().filter(|agent| agent.health.is_live()).count();
-    let running = model.heartbeats.iter().filter(|row| matches!(row.standing, Standing::Running(_))).count();
+    let running = model.heartbeats.iter().filter(|row| row.beat.is_some()).count();
     parts.push((
         format!("  {running} running, {live} agent{}", if live == 1 { "" } else { "s" }),
         Style::new(),

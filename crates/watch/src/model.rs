@@ -178,7 +178,7 @@ impl Model {
         if let Screen::Request(id) = &self.view.screen
             && self.requests.iter().all(|request| request.id != *id)
         {
-            self.view.message = Some(Text::new(&format!("request {id} is no longer open")));
+            self.view.message = Some(Text::new("the request is no longer open"));
             self.view.screen = Screen::Panes;
             self.view.prompt = None;
         }
@@ -255,7 +255,7 @@ impl Model {
             }
             Pane::Inbox => {
                 let row = &self.requests[index];
-                vec![&*row.id, &*row.asker, &*row.tool, &*row.summary]
+                vec![&*row.id, &*row.name, &*row.asker, &*row.tool, &*row.summary]
             }
             Pane::Log => {
                 let row = &self.log[index];

@@ -175,6 +175,8 @@ pub struct Question {
 pub struct Request {
     /// Its id.
     pub id: String,
+    /// Its number, or its id.
+    pub name: Text,
     /// The agent that asks.
     pub agent: Arc<str>,
     /// The agent and its workspace, to show.

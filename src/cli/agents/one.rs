@@ -8,6 +8,7 @@ use anyhow::Context;
 use derun::cli::json::print as print_json;
 use derun::cli::span::span;
 use derun::cli::stdout::stdout;
+use derun::cli::wrapped::{Wrapped, output_width};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use murmur_core::id::SessionId;
@@ -30,7 +31,8 @@ pub(super) fn show(
     let agent = agent.ok_or_else(|| failure!("no agent {wanted:?}"; "see: murmur agent list"))?;
     let actions = activity::last(dir, wanted, count)
         .with_context(|| format!("cannot read the actions of {wanted} in {}", dir.agent(wanted).display()))?;
-    let mut out = stdout().lock();
+    let width = output_width().filter(|_| !json);
+    let mut out = Wrapped::new(stdout().lock(), width);
     if json {
         print_json(&mut out, "agent/1", &json!({ "agent": object::of(agent, now), "actions": actions }))?;
         return Ok(ExitCode::SUCCESS);

@@ -9,6 +9,7 @@ use crate::agents::follow::Follower;
 use crate::agents::{Agent, Sources};
 use crate::daemon::broker::Row;
 use crate::daemon::client;
+use derun::cli::stdout::warn;
 use jiff::Timestamp;
 use murmur_core::permit::request::DEFERRED;
 use murmur_rpc::client::AskError;
@@ -17,7 +18,7 @@ use murmur_store::pulse::health::Health;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 use std::time::Duration;
 use sys::paths::DataDir;
 use sys::watch::{Place, Watch};
@@ -45,11 +46,10 @@ impl Waiting {
         match Self::read(dir).await {
             Ok(waiting) => Ok(waiting),
             Err(error) => {
-                writeln!(
-                    io::stderr(),
-                    "warning: cannot show which agents wait for you: {}",
+                warn(format_args!(
+                    "cannot show which agents wait for you: {}",
                     crate::cli::describe(&error).or_hint(Some("see: murmur status".to_owned())).line()
-                )?;
+                ))?;
                 Ok(Self::default())
             }
         }

@@ -3,8 +3,9 @@
 use super::screen::Screen;
 use super::table::{age_changes_in, cut, lines};
 use super::waiting::Watched;
-use super::{NOBODY, by_urgency, columns, lines as line_by_line};
+use super::{NOBODY, by_urgency, columns, hide_ended, lines as line_by_line};
 use crate::agents::{Agent, Sources};
+use crate::cli::args::Agents;
 use crate::cli::style::Style;
 use derun::cli::stdout::{note, stdout};
 use jiff::Timestamp;
@@ -24,7 +25,8 @@ const SECOND: Duration = Duration::from_secs(1);
 const NOT_THERE: &str = "No agents.";
 
 /// Shows changes, of the agent `wanted` if given, until it is interrupted or stdout is closed.
-pub(super) async fn watch(sources: Sources, wanted: Option<String>, json: bool) -> anyhow::Result<()> {
+pub(super) async fn watch(sources: Sources, wanted: Option<String>, args: &Agents) -> anyhow::Result<()> {
+    let json = args.json;
     let quiet = sources.quiet;
     let mut watched = Watched::begin(sources).await?;
     if !watched.follower.is_watched() {
@@ -32,7 +34,8 @@ pub(super) async fn watch(sources: Sources, wanted: Option<String>, json: bool) 
     }
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     if io::stdout().is_terminal() && !json && !is_dumb {
-        return Terminal::begin(watched, wanted)?.show().await;
+        let hides_ended = wanted.is_none() && !args.all;
+        return Terminal::begin(watched, wanted, hides_ended)?.show().await;
     }
     let mut lines = line_by_line::Lines::new(json);
     let mut out = stdout().lock();
@@ -68,6 +71,7 @@ async fn after(change: Option<Duration>) {
 struct Terminal {
     watched: Watched,
     wanted: Option<String>,
+    hides_ended: bool,
     screen: Screen,
     resized: Signal,
     suspend: Signal,
@@ -85,7 +89,7 @@ enum WakeReason {
 }
 
 impl Terminal {
-    fn begin(watched: Watched, wanted: Option<String>) -> io::Result<Self> {
+    fn begin(watched: Watched, wanted: Option<String>, hides_ended: bool) -> io::Result<Self> {
         let kind = |kind: SignalKind| Ok::<_, io::Error>((signal(kind)?, kind.as_raw_value()));
         Ok(Self {
             ends: [
@@ -98,6 +102,7 @@ impl Terminal {
             screen: Screen::begin(),
             watched,
             wanted,
+            hides_ended,
         })
     }
 
@@ -163,7 +168,10 @@ impl Terminal {
     /// Draws the current state and returns when it changes through time alone.
     fn draw(&mut self) -> Duration {
         let now = clock::now();
-        let agents = shown(&self.watched, self.wanted.as_deref(), now);
+        let mut agents = shown(&self.watched, self.wanted.as_deref(), now);
+        if self.hides_ended {
+            hide_ended(&mut agents);
+        }
         let width = columns();
         let rows = terminal::size().map_or(0, |size| size.ws_row.into());
         let rows = if rows == 0 { usize::MAX } else { rows };

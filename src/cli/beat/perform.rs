@@ -2,8 +2,9 @@
 
 use super::super::args::Beat;
 use super::super::daemon_end::DaemonEnds;
+use super::super::inbox;
 use super::super::reported;
-use super::super::screen::{Bottom, Screen};
+use super::super::screen::{Bottom, Screen, Wraps};
 use super::super::style::{Colors, Style, plain_line, ran_out_of_turns, remarks, text_of};
 use super::super::user_env::UserEnv;
 use super::super::verbose::{self, PATIENCE, Verbose};
@@ -14,7 +15,7 @@ use crate::daemon::instance;
 use crate::outcome::Kind;
 use anyhow::Context;
 use derun::cli::captures;
-use derun::cli::stdout::is_quiet;
+use derun::cli::stdout::{is_quiet, warn};
 use jiff::{SignedDuration, Timestamp};
 use murmur_agent::event::Event;
 use murmur_core::config::edit::{self, EditError};
@@ -81,10 +82,14 @@ pub(super) async fn perform(
                     }
                     None => shown.warn(&reported::waiting(&wait.request, tool)),
                 }
+                shown.waits(|progress| {
+                    progress.waits(&wait.request, &inbox::name_of(dir, &wait.request), tool)
+                });
                 daemon_ends.waits(&wait.request);
             }
             BeatProgress::Waited(request) => {
                 waits.iter().for_each(|waits| waits.change(Change::WaitsNoMore((*request).to_owned())));
+                shown.waits(|progress| progress.waits_no_more(request));
                 daemon_ends.waits_no_more(request);
             }
         });
@@ -100,8 +105,9 @@ pub(super) async fn perform(
         if args.json {
             return out.write_all(report.entry.line()?.as_bytes());
         }
-        let Some(verbose) = verbose else { return print(out, style, &report.entry) };
-        print_text(out, style, &report.entry, |text| verbose.rest_of(text))?;
+        let named = |text: &str| inbox::named_in(text, dir, report.entry.waiting.as_deref());
+        let Some(verbose) = verbose else { return print_text(out, style, &report.entry, named) };
+        print_text(out, style, &report.entry, |text| verbose.rest_of(&named(text)))?;
         verbose::summary(out, style, &report.entry)
     });
     let rest = async {
@@ -113,7 +119,7 @@ pub(super) async fn perform(
     tokio::select! {
         written = rest => if let Err(error) = written {
             // Print the outcome for the caller, although the journal lacks it.
-            let _full = print(&mut io::stderr(), style, &report.entry);
+            let _full = print_text(&mut io::stderr(), style, &report.entry, str::to_owned);
             return Err(error.into());
         },
         // stdout is closed, or config.json is locked; the beat is in the journal, so there is nothing to wait for.
@@ -144,7 +150,9 @@ impl Shown {
         let verbose = is_verbose.then(|| RefCell::new(Verbose::new(dir, job.agent.as_str(), style, now)));
         let has_line = !args.json && !is_quiet() && is_drawable();
         let progress = has_line.then(|| RefCell::new(Progress::new(now)));
-        let shown = Self { screen: RefCell::new(Screen::new()), verbose, progress, changed: Notify::new() };
+        let wraps = if args.json { Wraps::Nothing } else { Wraps::Words };
+        let shown =
+            Self { screen: RefCell::new(Screen::new(wraps)), verbose, progress, changed: Notify::new() };
         shown.draw();
         shown
     }
@@ -158,6 +166,14 @@ impl Shown {
             self.changed.notify_one();
         }
         if self.progress.as_ref().is_some_and(|progress| progress.borrow_mut().see(event)) {
+            self.draw();
+        }
+    }
+
+    /// Shows in the line which requests wait.
+    fn waits(&self, change: impl FnOnce(&mut Progress)) {
+        if let Some(progress) = &self.progress {
+            change(&mut progress.borrow_mut());
             self.draw();
         }
     }
@@ -223,15 +239,13 @@ fn more_turns(heartbeat: &Heartbeat, turns: u32) -> String {
 fn warn_of(dir: &DataDir, report: &Report) -> anyhow::Result<bool> {
     // stderr may be a file on the same full disk.
     if let Some(error) = &report.unreachable {
-        let _full = writeln!(io::stderr(), "warning: clients could not follow the agent: {error}");
+        let _full = warn(format_args!("clients could not follow the agent: {error}"));
     }
     let Some(Unwritten { error, kept }) = &report.unwritten else { return Ok(false) };
     let failure = unwritable(&dir.journal(), error);
     let hint = failure.to_do().unwrap_or_default();
     let _full = match kept {
-        Kept::OnDisk => {
-            writeln!(io::stderr(), "warning: {failure}; the line was kept and will be written later; {hint}")
-        }
+        Kept::OnDisk => warn(format_args!("{failure}; the line was kept and will be written later; {hint}")),
         Kept::Nowhere => {
             let line = report.entry.line()?;
             writeln!(io::stderr(), "error: {failure}; the line is: {}\nhint: {hint}", line.trim_end())
@@ -263,13 +277,8 @@ async fn remember(dir: &DataDir, job: &Job, before: Option<Timestamp>, at: Times
         written => written.map(drop),
     };
     if let Err(error) = written {
-        let _closed = writeln!(io::stderr(), "warning: cannot write lastRun: {}", error.line());
+        let _closed = warn(format_args!("cannot write lastRun: {}", error.line()));
     }
-}
-
-/// Prints the outcome and the agent's message.
-fn print(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
-    print_text(out, style, entry, str::to_owned)
 }
 
 /// Prints the outcome and what `part` leaves of the agent's message.

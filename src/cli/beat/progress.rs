@@ -25,6 +25,8 @@ pub(super) struct Progress {
     tokens: Tokens,
     /// What the agent does while no call runs.
     state: String,
+    /// The requests that wait for a person, and how to answer them.
+    waits: Vec<(String, String)>,
 }
 
 impl Progress {
@@ -36,6 +38,7 @@ impl Progress {
             message: (String::new(), Tokens::default()),
             tokens: Tokens::default(),
             state: "starting".to_owned(),
+            waits: Vec::new(),
         }
     }
 
@@ -73,9 +76,19 @@ impl Progress {
         true
     }
 
+    /// The request `id`, which people call `name`, waits for a person.
+    pub(super) fn waits(&mut self, id: &str, name: &str, tool: &str) {
+        self.waits.push((id.to_owned(), format!("waiting {}", reported::waiting_briefly(name, tool))));
+    }
+
+    /// The request no longer waits.
+    pub(super) fn waits_no_more(&mut self, id: &str) {
+        self.waits.retain(|(known, _)| known != id);
+    }
+
     /// The line, for the bottom of the screen.
     pub(super) fn bottom(&self) -> Bottom {
-        let doing = self.calls.last().map_or(&self.state, |(_, call)| call);
+        let doing = self.waits.first().or(self.calls.last()).map_or(&self.state, |(_, doing)| doing);
         let Tokens { input, output, cache_read, cache_write } = self.tokens + self.message.1;
         let tokens = input.saturating_add(output).saturating_add(cache_read).saturating_add(cache_write);
         let mut facts = String::new();
@@ -144,6 +157,12 @@ mod tests {
             "0s  turn 2  21k tokens  writing",
         ];
         assert_eq!(shown, expected);
+        progress.waits("7ggs733k", "1", "Bash");
+        assert_eq!(
+            line(&progress, 150),
+            "0s  turn 2  21k tokens  waiting for your approval of Bash; run: murmur allow 1"
+        );
+        progress.waits_no_more("7ggs733k");
         assert_eq!(line(&progress, 20), "0s  turn 2  21k to…");
         assert_eq!(line(&progress, 1), "");
         assert_eq!([950, 1_234, 12_345, 1_234_567].map(short), ["950", "1.2k", "12k", "1.2M"]);

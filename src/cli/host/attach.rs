@@ -3,14 +3,16 @@
 
 use super::super::args::HostAttach;
 use super::super::daemon_end::{self, daemon_ended};
+use super::super::inbox;
 use super::super::pieces::Pieces;
 use super::super::reported;
 use super::super::requests;
 use super::super::runtime;
-use super::super::screen::Screen;
+use super::super::screen::{Screen, Wraps};
 use super::super::style::Style;
 use super::super::user_env::UserEnv;
 use super::super::waits::{Change, Requests, Waits, is_asking};
+use super::context::LastTurn;
 use super::show;
 use crate::daemon::broker::Row;
 use anyhow::{Context, bail};
@@ -24,7 +26,7 @@ use murmur_host::discover::{self, Condition, PATIENCE};
 use murmur_host::record::Record;
 use murmur_host::replay::{Replay, StoredEvents};
 use murmur_rpc::client::{AskError, Client};
-use murmur_rpc::envelope::{Event, LAGGED, Line};
+use murmur_rpc::envelope::{Event, GAP, LAGGED, Line};
 use murmur_rpc::feed::{Past, gap_line};
 use murmur_store::journal::read::{Backward, Entries, Found};
 use serde_json::Value;
@@ -58,7 +60,7 @@ pub(in super::super) fn run(args: &HostAttach, env: &UserEnv) -> anyhow::Result<
         return Ok(ExitCode::SUCCESS);
     }
     runtime()?.block_on(async {
-        let screen = Screen::new();
+        let screen = Screen::new(Wraps::Words);
         let waits = Waits::begin(Requests::new(&dir, env, screen.sink(), true));
         let mut out = screen.sink();
         let watcher = |change| waits.change(change);
@@ -84,6 +86,8 @@ pub(super) struct Follower<'a, W> {
     next: Option<u64>,
     /// The capture session and the backend, once known.
     ran: Option<(CaptureId, Backend)>,
+    /// Where the agent works, once known.
+    folder: String,
     printer: Printer,
     out: &'a mut W,
     /// Shows requests that wait, instead of the follower.
@@ -107,7 +111,7 @@ impl<'a, W: Write> Follower<'a, W> {
         watcher: Option<&'a dyn Fn(Change)>,
     ) -> Self {
         let printer = Printer { json, style: Style::of_stdout(), pieces: Pieces::default() };
-        Self { dir, agent, next: from, ran: None, printer, out, watcher }
+        Self { dir, agent, next: from, ran: None, folder: String::new(), printer, out, watcher }
     }
 
     pub(super) async fn follow(&mut self) -> anyhow::Result<()> {
@@ -118,6 +122,7 @@ impl<'a, W: Write> Follower<'a, W> {
                 Some((Condition::Up(status), _)) => {
                     was_there = true;
                     self.ran = status.capture.clone().map(|capture| (capture, status.info.backend.clone()));
+                    self.folder = status.info.worktree.display().to_string();
                     if let FollowEnd::Ended = self.attached().await? {
                         return Ok(());
                     }
@@ -155,15 +160,29 @@ impl<'a, W: Write> Follower<'a, W> {
         let connected = Client::connect(&self.dir.hosts(), &self.agent.socket(), PATIENCE).await;
         let Ok(mut client) = connected else { return Ok(FollowEnd::Lost) };
         let is_new = self.next.is_none();
-        match client.attach(self.next, ANSWER).await {
-            Ok(attached) => self.next = attached.get("from").and_then(Value::as_u64),
+        // People first see the last turn, which is among the past events.
+        let has_context = is_new && !self.printer.json;
+        let from = if has_context { Some(0) } else { self.next };
+        let next = match client.attach(from, ANSWER).await {
+            Ok(attached) => {
+                let first = if has_context { "next" } else { "from" };
+                self.next = attached.get(first).and_then(Value::as_u64);
+                self.next
+            }
             Err(error @ AskError::Refused(_)) => {
                 return Err(error).with_context(|| format!("cannot attach to {}", self.agent));
             }
             Err(_) => return Ok(FollowEnd::Lost),
-        }
+        };
+        let is_lost = match next.filter(|_| has_context) {
+            Some(next) => !self.show_context(&mut client, next).await?,
+            None => false,
+        };
         if is_new {
             self.show_open().await?;
+        }
+        if is_lost {
+            return Ok(FollowEnd::Lost);
         }
         let dir = self.dir;
         let mut waiting = BTreeSet::new();
@@ -205,6 +224,27 @@ impl<'a, W: Write> Follower<'a, W> {
         }
     }
 
+    /// Shows the state and the last turn, from the events before `next`. Returns whether the connection holds.
+    async fn show_context(&mut self, client: &mut Client, next: u64) -> anyhow::Result<bool> {
+        let (mut turn, mut at, mut holds) = (LastTurn::default(), 0, true);
+        while at < next {
+            let Ok(line) = client.next_bytes().await else {
+                holds = false;
+                break;
+            };
+            let Ok(Line::Event(event)) = serde_json::from_slice::<Line>(line) else { continue };
+            if event.event_type == LAGGED {
+                holds = false;
+                break;
+            }
+            at = after(&event);
+            turn.see(&event);
+        }
+        turn.print(&mut self.out, self.printer.style, self.agent.as_str(), &self.folder)?;
+        self.out.flush()?;
+        Ok(holds)
+    }
+
     /// Shows the requests that were open before the first event that is shown.
     async fn show_open(&mut self) -> anyhow::Result<()> {
         if self.printer.json {
@@ -218,7 +258,8 @@ impl<'a, W: Write> Follower<'a, W> {
                 Some(watcher) => watcher(Change::Waits { id: id.as_str().to_owned(), tool }),
                 None => {
                     let tag = self.printer.style.dim("[waiting]");
-                    writeln!(self.out, "{tag} {}", reported::waiting(id.as_str(), &tool))?;
+                    let name = inbox::name_of(self.dir, id.as_str());
+                    writeln!(self.out, "{tag} {}", reported::waiting_for(&name, &tool))?;
                 }
             }
         }
@@ -229,16 +270,14 @@ impl<'a, W: Write> Follower<'a, W> {
     fn report_daemon_end(&mut self, waiting: &BTreeSet<String>) -> io::Result<()> {
         for request in waiting.iter().filter(|_| !self.printer.json) {
             let tag = self.printer.style.dim("[waiting]");
-            writeln!(self.out, "{tag} {}", daemon_end::words(request))?;
+            let name = inbox::name_of(self.dir, request);
+            writeln!(self.out, "{tag} {}", daemon_end::words(&name))?;
         }
         self.out.flush()
     }
 
     fn show(&mut self, event: &Event, line: &[u8]) -> anyhow::Result<()> {
-        // A gap ends at the next event.
-        let to = event.payload.get("to").and_then(Value::as_u64);
-        let is_gap = event.event_type == murmur_rpc::envelope::GAP;
-        self.next = Some(to.filter(|_| is_gap).unwrap_or(event.offset + 1));
+        self.next = Some(after(event));
         if self.printer.json {
             self.out.write_all(line)?;
             self.out.write_all(b"\n")?;
@@ -246,6 +285,10 @@ impl<'a, W: Write> Follower<'a, W> {
             // The commands that answer it follow, if it still waits.
             let tool = event.payload.get("tool").and_then(Value::as_str).unwrap_or_default();
             writeln!(self.out, "{} {}", self.printer.style.dim("[waiting]"), reported::waits_for(tool))?;
+        } else if event.event_type == "waited" {
+            let request = event.payload.get("request").and_then(Value::as_str).unwrap_or_default();
+            let tag = self.printer.style.dim("[waiting]");
+            writeln!(self.out, "{tag} {}", inbox::no_longer_waits(self.dir, request))?;
         } else {
             show::event(self.out, self.printer.style, &mut self.printer.pieces, event)?;
         }
@@ -292,6 +335,12 @@ impl<'a, W: Write> Follower<'a, W> {
             }
         }
     }
+}
+
+/// The number of the event after this one. A gap ends at the next event.
+fn after(event: &Event) -> u64 {
+    let to = event.payload.get("to").and_then(Value::as_u64);
+    to.filter(|_| event.event_type == GAP).unwrap_or(event.offset + 1)
 }
 
 /// Waits for `event`; forever if there is none.

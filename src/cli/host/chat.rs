@@ -5,7 +5,7 @@ use super::super::args::HostChat;
 use super::super::raw_input::{PASTE, RawInput, Wakeup};
 use super::super::requests::{Dialog, Next};
 use super::super::runtime;
-use super::super::screen::{Lines, Screen, Sink};
+use super::super::screen::{Lines, Screen, Sink, Wraps};
 use super::super::user_env::UserEnv;
 use super::super::waits::{Change, Requests, is_drawable};
 use super::attach::Follower;
@@ -61,7 +61,7 @@ async fn chat(
     from: Option<u64>,
     env: &UserEnv,
 ) -> anyhow::Result<Option<i32>> {
-    let screen = Screen::new();
+    let screen = Screen::new(Wraps::Words);
     let sink = screen.sink();
     let mut input = RawInput::begin()?;
     sink.out(|out| {

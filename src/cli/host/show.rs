@@ -105,7 +105,8 @@ pub(super) fn event(
     }
 }
 
-fn state(payload: &Value) -> String {
+/// An agent's state, from the payload of its event.
+pub(super) fn state(payload: &Value) -> String {
     let word = payload.get("state").and_then(Value::as_str).unwrap_or("?");
     let number = |key: &str| payload.get(key).and_then(Value::as_u64);
     let more = match word {

@@ -45,7 +45,7 @@ pub(in super::super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<E
     if args.json {
         print_json(&mut out, "agentStart/1", &json!({ "agent_id": agent_id, "pid": pid }))?;
     } else {
-        writeln!(out, "agent {agent_id} is running; follow it with: murmur agent attach {agent_id}")?;
+        writeln!(out, "agent {agent_id} is running; talk with it: murmur agent chat {agent_id}")?;
     }
     Ok(ExitCode::SUCCESS)
 }

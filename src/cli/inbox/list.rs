@@ -14,7 +14,8 @@ use crate::daemon::status::StatusRequest;
 use anyhow::bail;
 use derun::cli::json::print as print_json;
 use derun::cli::span::span;
-use derun::cli::stdout::stdout;
+use derun::cli::stdout::{stdout, warn};
+use derun::cli::wrapped::{output_width, wrapped};
 use jiff::Timestamp;
 use murmur_claude_files::trust::Workspaces;
 use murmur_core::permit::request::RequestId;
@@ -68,7 +69,9 @@ pub(in crate::cli) fn run(json: bool, watch: bool, env: &UserEnv) -> anyhow::Res
         print_json(&mut out, "inbox/1", &serde_json::json!({ "entries": entries }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    print(&mut out, &entries)?;
+    let mut text = Vec::new();
+    print(&mut text, &entries)?;
+    out.write_all(wrapped(&String::from_utf8_lossy(&text), output_width()).as_bytes())?;
     if entries.iter().any(|entry| entry.request.is_some()) {
         requests::note_no_daemon(&env.read_data_dir()?)?;
     }
@@ -115,7 +118,10 @@ async fn follow(json: bool, env: &UserEnv) -> anyhow::Result<()> {
         let mut text = Vec::new();
         if is_drawn {
             text.extend(b"\x1b[H\x1b[2J");
-            print(&mut Shown(&mut text), &entries)?;
+            let mut rows = Vec::new();
+            print(&mut rows, &entries)?;
+            let rows = wrapped(&String::from_utf8_lossy(&rows), output_width());
+            Shown(&mut text).write_all(rows.as_bytes())?;
         } else {
             entries.retain(|entry| shown.insert(entry.identity()));
             for entry in &entries {
@@ -149,7 +155,7 @@ async fn entries(env: &UserEnv) -> anyhow::Result<Vec<Entry>> {
     let numbers = if ids.is_empty() { Ok(Vec::new()) } else { numbers::give(&dir, &ids, now) };
     let numbers = numbers.unwrap_or_else(|error| {
         // Without a number, a request still has its id.
-        let _closed = writeln!(Shown(io::stderr()), "warning: {}", error.line());
+        let _closed = warn(error.line());
         Vec::new()
     });
     let mut numbers = numbers.into_iter();

@@ -28,13 +28,18 @@ impl Rules {
         Self { dir, home }
     }
 
+    /// The file that a rule about `row` is added to.
+    pub(in crate::cli) fn file(&self, row: &Row) -> PathBuf {
+        self.dir.rules_of(&row.workspace)
+    }
+
     /// The rule, which matches exactly this call, and the file that it would be added to.
     pub(in crate::cli) fn shown(&self, row: &Row, answer: Answer) -> Result<String, Failure> {
         let (cwd, workspace) = (row.cwd.clone(), row.workspace.clone());
         let place = Place { cwd, workspace, home: self.home.clone(), own: Own::default() };
         let call = Call { tool: row.tool.clone(), input: row.input.clone(), place };
         let action = if answer == Answer::Allow { Action::Allow } else { Action::Deny };
-        let file = self.dir.rules_of(&row.workspace);
+        let file = self.file(row);
         let rule = append_rule("", &file, &call, action).map_err(|error| error.failure())?;
         let mut text = format!("this rule would be added to {}:\n", file.display());
         for line in plain_text(&rule).lines() {

@@ -5,7 +5,7 @@ use super::super::fitted::{cut, pad};
 use super::super::heartbeat_name::short;
 use super::super::show::took;
 use super::super::style::{Colors, Style, plain_line, word};
-use derun::cli::stdout::stdout;
+use derun::cli::stdout::{stdout, warn};
 use jiff::SignedDuration;
 use murmur_store::journal::entry::Entry;
 use murmur_store::journal::read::{self, Filter};
@@ -58,7 +58,7 @@ pub(super) fn show(dir: &DataDir, mut filter: Filter, style: Style) -> anyhow::R
     }
     out.flush()?;
     for error in entries.into_skipped() {
-        let _closed = writeln!(Shown(io::stderr()), "warning: {}", error.line());
+        let _closed = warn(error.line());
     }
     Ok(ExitCode::SUCCESS)
 }

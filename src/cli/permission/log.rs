@@ -4,7 +4,7 @@ use super::super::args::RulesLog;
 use super::super::style::{Style, plain_line};
 use super::super::user_env::UserEnv;
 use anyhow::Context;
-use derun::cli::stdout::stdout;
+use derun::cli::stdout::{stdout, warn};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use murmur_core::permit::decision::{By, Verdict};
@@ -35,7 +35,7 @@ pub(super) fn run(args: &RulesLog, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     out.flush()?;
     for error in skipped {
-        let _closed = writeln!(Shown(io::stderr()), "warning: {}", error.line());
+        let _closed = warn(error.line());
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -12,6 +12,7 @@ use crate::daemon::broker::{Kind, Row};
 use crate::daemon::instance;
 use anyhow::bail;
 use derun::cli::stdout::stdout;
+use derun::cli::wrapped::{Wrapped, output_width};
 use murmur_core::permit::question::QuestionSet;
 use serde_json::Value;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -62,7 +63,10 @@ pub(in crate::cli) fn one(dir: &DataDir, row: &Row, env: &UserEnv) -> anyhow::Re
 }
 
 fn ask(dir: &DataDir, row: &Row, env: &UserEnv) -> anyhow::Result<Reply> {
-    paragraph(&mut stdout().lock(), Style::of_stdout(), row, clock::now())?;
+    let mut out = Wrapped::new(stdout().lock(), output_width());
+    paragraph(&mut out, Style::of_stdout(), row, clock::now())?;
+    out.flush()?;
+    drop(out);
     let rules = Rules::new(dir.clone(), env.home());
     Dialog::new(row.clone(), rules).map_or(Ok(Reply::Skipped), |dialog| converse(dir, dialog))
 }

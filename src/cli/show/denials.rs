@@ -2,9 +2,11 @@
 
 use super::super::style::plain_line;
 use super::choose::Run;
+use crate::cli::inbox::name_of;
 use jiff::Timestamp;
 use murmur_agent::transcript::Call;
 use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::request::Request;
 use murmur_host::discover;
 use murmur_store::journal::decisions::read::{Decided, Filter, newest};
 use murmur_store::journal::deferred::Folder;
@@ -18,8 +20,17 @@ use sys::paths::DataDir;
 #[derive(Debug)]
 pub(super) struct Wait {
     pub(super) request: String,
+    /// What people call it.
+    pub(super) name: String,
     pub(super) tool: String,
     tool_use_id: String,
+}
+
+impl Wait {
+    fn new(dir: &DataDir, request: String, call: Request) -> Self {
+        let name = name_of(dir, &request);
+        Self { request, name, tool: call.tool, tool_use_id: call.tool_use_id }
+    }
 }
 
 /// The calls of a running agent that wait, according to its host.
@@ -27,7 +38,7 @@ pub(super) async fn waits(dir: &DataDir, agent: &str) -> Vec<Wait> {
     let waits = discover::requests(&dir.hosts(), discover::LONG_PATIENCE).await;
     let waits = waits.into_iter().filter_map(|wait| Some((wait.request, wait.call?)));
     let waits = waits.filter(|(_, call)| call.agent == agent);
-    waits.map(|(request, call)| Wait { request, tool: call.tool, tool_use_id: call.tool_use_id }).collect()
+    waits.map(|(request, call)| Wait::new(dir, request, *call)).collect()
 }
 
 /// The decisions on a beat's calls. They are read once a call has failed, and again while the beat is running.
@@ -36,8 +47,8 @@ pub(in crate::cli) struct Denials {
     path: PathBuf,
     filter: Filter,
     is_running: bool,
-    /// The requests of calls that wait for a person: by call, the request and the tool.
-    waiting: HashMap<String, (String, String)>,
+    /// The requests of calls that wait for a person, by call.
+    waiting: HashMap<String, Wait>,
     /// The last decision on each call.
     decided: Option<HashMap<String, Decision>>,
 }
@@ -74,16 +85,16 @@ impl Denials {
     /// Looks for calls that wait for a person now.
     pub(super) async fn look_for_waiting(&mut self, dir: &DataDir, run: &Run) {
         let waits = if run.is_running { waits(dir, &run.entry.agent).await } else { Vec::new() };
-        let waits = waits.into_iter().map(|wait| (wait.tool_use_id, (wait.request, wait.tool)));
         let deferred =
             Folder::new(dir.approvals()).all(|_| {}).into_iter().map(|(id, call)| (id, call.request));
         let deferred = deferred.filter(|(_, request)| request.agent == run.entry.agent);
-        let deferred = deferred.map(|(id, call)| (call.tool_use_id, (id.to_string(), call.tool)));
-        self.waiting = waits.chain(deferred).collect();
+        let deferred = deferred.map(|(id, call)| Wait::new(dir, id.to_string(), call));
+        let all = waits.into_iter().chain(deferred);
+        self.waiting = all.map(|wait| (wait.tool_use_id.clone(), wait)).collect();
     }
 
-    /// The request and the tool of a call that waits for a person.
-    pub(super) fn waiting(&self, call: &Call) -> Option<&(String, String)> {
+    /// The request of a call that waits for a person.
+    pub(super) fn waiting(&self, call: &Call) -> Option<&Wait> {
         self.waiting.get(&call.id).filter(|_| call.result.is_none())
     }
 

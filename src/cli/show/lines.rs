@@ -1,5 +1,6 @@
 //! How a run is printed.
 
+use super::super::inbox::named_in;
 use super::super::reported;
 use super::super::style::{
     Colors, Style, in_parentheses, plain_line, plain_text, ran_out_of_turns, remarks, shortened, text_of,
@@ -15,6 +16,9 @@ use std::io::{self, Write};
 use sys::clock;
 use sys::paths::DataDir;
 use sys::process::Exit;
+
+/// What Claude Code says of a command that printed nothing.
+const NOTHING: &str = "(Bash completed with no output)";
 
 /// How many characters of a result's line to show.
 const SHORT: usize = 100;
@@ -66,6 +70,8 @@ impl Lines {
             return row("ended", entry.error.as_deref().map_or_else(|| ended(entry), plain_line));
         }
         let text = text_of(entry.text().as_deref(), entry.stopped);
+        let open = entry.waiting.as_deref().filter(|_| after.is_none());
+        let text = named_in(&text, dir, open);
         let outcome = self.style.outcome_of(entry.outcome, entry.stopped);
         row("outcome", format!("{outcome} {}{text}", remarks(entry)))?;
         row("cost", cost(entry))?;
@@ -107,8 +113,8 @@ impl Lines {
             "" => self.style.bold(&call.tool),
             subject => format!("{}({})", self.style.bold(&call.tool), plain_line(subject)),
         };
-        if let Some((request, tool)) = denials.waiting(call) {
-            let waits = self.style.paint("33", reported::waiting(request, tool));
+        if let Some(wait) = denials.waiting(call) {
+            let waits = self.style.paint("33", reported::waiting(&wait.name, &wait.tool));
             return writeln!(out, "{indent}  {before}{named}  {waits}");
         }
         let Some(result) = &call.result else {
@@ -160,6 +166,7 @@ fn id(run: &Run) -> String {
 /// What a tool printed: a short line as it is, otherwise the number of lines.
 fn printed(output: &str) -> String {
     match output.trim_end().lines().count() {
+        _ if output.trim() == NOTHING => "no output".to_owned(),
         0 => "no output".to_owned(),
         1 if output.chars().count() <= SHORT => plain_line(output),
         1 => "1 line".to_owned(),

@@ -1,5 +1,6 @@
 //! One heartbeat, as `murmur status` shows it.
 
+use crate::cli::inbox::{name_of, named_in};
 use crate::cli::style::{Colors, Style, plain_line, text_of};
 use crate::daemon::heartbeats::approve_hint;
 use crate::daemon::status::{HeartbeatStatus, HeldStatus, Setting};
@@ -7,12 +8,13 @@ use derun::cli::span::span;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::file_of;
 use std::io::Write;
+use sys::paths::DataDir;
 
 pub(super) fn print(
     out: &mut impl Write,
     style: Style,
     heartbeat: &HeartbeatStatus,
-    daemon: bool,
+    (dir, daemon): (&DataDir, bool),
     now: Timestamp,
 ) -> anyhow::Result<()> {
     let (title, id) = (plain_line(&heartbeat.title), plain_line(&heartbeat.id));
@@ -30,6 +32,7 @@ pub(super) fn print(
         }
         (Some(last), later) => {
             let text = text_of(last.text.as_deref(), last.stopped);
+            let text = named_in(&text, dir, heartbeat.waits_for.as_deref());
             let line = format!(
                 "  last      {} {} {text}",
                 style.outcome_of(last.outcome, last.stopped),
@@ -46,8 +49,13 @@ pub(super) fn print(
     }
     let held = heartbeat.next_run.as_deref().and_then(|next| held_at(heartbeat, next));
     match (&heartbeat.running, &heartbeat.waits_for, &heartbeat.next_run, held) {
-        (Some(running), ..) => writeln!(out, "  running   for {}", lasting(&running.since, now))?,
-        (None, Some(id), ..) => writeln!(out, "  next      when request {id} is answered")?,
+        (Some(running), ..) => {
+            writeln!(out, "  running   for {}", lasting(&running.since, now))?;
+            if let Some(id) = &running.waits_for {
+                writeln!(out, "  waits     for you: request {}; see: murmur inbox", name_of(dir, id))?;
+            }
+        }
+        (None, Some(id), ..) => writeln!(out, "  next      when request {} is answered", name_of(dir, id))?,
         (None, None, ..) if heartbeat.schedule.is_none() && heartbeat.on.is_none() => {
             writeln!(out, "  next      never")?
         }
@@ -98,18 +106,26 @@ pub(super) fn settings(out: &mut impl Write, heartbeat: &HeartbeatStatus) -> std
 }
 
 /// What a person should do about the heartbeat first.
-pub(super) fn hint_of(heartbeat: &HeartbeatStatus) -> Option<String> {
+pub(super) fn hint_of(heartbeat: &HeartbeatStatus, dir: &DataDir) -> Option<String> {
     let workspace = heartbeat.workspace.as_ref();
-    let request = heartbeat.waits_for.as_ref().map(|id| format!("request {id}; see: murmur inbox"));
+    let id = if heartbeat.running.is_some() {
+        request_of_running(heartbeat)
+    } else {
+        heartbeat.waits_for.as_ref()
+    };
+    let request = id.map(|id| format!("waits for you: request {}; see: murmur inbox", name_of(dir, id)));
     let unapproved = heartbeat.name.as_deref().filter(|_| !heartbeat.approved);
     let edit = || format!("edit {}", file_of(workspace, heartbeat.name.as_deref()).display());
-    heartbeat
-        .problem
-        .clone()
-        .or(request)
+    request
+        .or_else(|| heartbeat.problem.clone())
         .or_else(|| unapproved.map(|name| approve_hint(workspace, name)))
         .or_else(|| heartbeat.unedited.then(edit))
         .or_else(|| heartbeat.notices.first().cloned())
+}
+
+/// The request that the running beat waits for.
+pub(super) fn request_of_running(heartbeat: &HeartbeatStatus) -> Option<&String> {
+    heartbeat.running.as_ref().and_then(|running| running.waits_for.as_ref())
 }
 
 /// What holds the heartbeat when it is due `next`.

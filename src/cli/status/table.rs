@@ -1,6 +1,6 @@
 //! The heartbeats as `murmur status` shows them on a terminal: one line each, problems first, then what needs a person.
 
-use super::detail::{held_at, hint_of};
+use super::detail::{self, held_at, hint_of};
 use crate::cli::agents::columns;
 use crate::cli::fitted::{cut, cut_at_word, pad};
 use crate::cli::style::{Colors, Style, plain_line, text_of};
@@ -9,6 +9,7 @@ use derun::cli::span::span;
 use jiff::Timestamp;
 use murmur_core::outcome::Kind;
 use std::io::{self, Write};
+use sys::paths::DataDir;
 use unicode_width::UnicodeWidthStr;
 
 /// The width of a terminal that doesn't report one.
@@ -33,10 +34,11 @@ pub(super) fn print(
     out: &mut impl Write,
     style: Style,
     heartbeats: &[HeartbeatStatus],
-    has_daemon: bool,
+    (dir, has_daemon): (&DataDir, bool),
     now: Timestamp,
 ) -> io::Result<()> {
-    let mut rows: Vec<Row> = heartbeats.iter().map(|heartbeat| row(heartbeat, has_daemon, now)).collect();
+    let mut rows: Vec<Row> =
+        heartbeats.iter().map(|heartbeat| row(heartbeat, dir, has_daemon, now)).collect();
     rows.sort_by_key(|row| row.urgency);
     let widest = |cell: fn(&Row) -> &str| rows.iter().map(|row| cell(row).width()).max().unwrap_or(0);
     let name = widest(|row| &row.name).min(NAME);
@@ -62,9 +64,10 @@ pub(super) fn print(
     writeln!(out, "\nfor details, run: murmur status -v")
 }
 
-fn row(heartbeat: &HeartbeatStatus, has_daemon: bool, now: Timestamp) -> Row {
+fn row(heartbeat: &HeartbeatStatus, dir: &DataDir, has_daemon: bool, now: Timestamp) -> Row {
     let last = heartbeat.last.as_ref();
     let (state, outcome) = match last {
+        _ if detail::request_of_running(heartbeat).is_some() => ("waiting", Some(Kind::Attention)),
         _ if heartbeat.running.is_some() => ("running", None),
         _ if heartbeat.problem.is_some() => ("problem", Some(Kind::Error)),
         _ if heartbeat.waits_for.is_some() => ("waiting", Some(Kind::Attention)),
@@ -95,7 +98,10 @@ fn row(heartbeat: &HeartbeatStatus, has_daemon: bool, now: Timestamp) -> Row {
         None => String::new(),
     };
     let told = last.and_then(|last| last.text.as_deref().map(|text| text_of(Some(text), last.stopped)));
-    let text = hint_of(heartbeat).or_else(|| held.map(|held| held.why.clone())).or(told).unwrap_or_default();
+    // What the last beat said is over once the next one runs.
+    let told = told.filter(|_| heartbeat.running.is_none());
+    let hint = hint_of(heartbeat, dir);
+    let text = hint.or_else(|| held.map(|held| held.why.clone())).or(told).unwrap_or_default();
     // A summary may be megabytes long.
     let text = plain_line(&text.chars().take(4000).collect::<String>());
     Row { urgency, name: plain_line(&heartbeat.title), state, outcome, last: ended, next, text }

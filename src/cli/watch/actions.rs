@@ -59,17 +59,17 @@ async fn done(action: &Action, dir: &DataDir) -> anyhow::Result<String> {
         Action::Allow(id) => {
             let response = json!({ "id": id, "verdict": "allow", "always": false });
             let row = requests::answer(dir, response).await?;
-            Ok(format!("allowed {} of {}", row.tool, row.agent))
+            Ok(format!("allowed {} for {}", row.tool, row.agent))
         }
         Action::Deny(id, reason) => {
             let response = json!({ "id": id, "verdict": "deny", "reason": reason, "always": false });
             let row = requests::answer(dir, response).await?;
-            Ok(format!("denied {} of {}", row.tool, row.agent))
+            Ok(format!("denied {} for {}", row.tool, row.agent))
         }
         Action::Answer(id, given) => {
             let rows = requests::all(dir).await?;
             let row = rows.iter().find(|row| row.id.as_str() == id);
-            let row = row.ok_or_else(|| failure!("request {id} is no longer open"))?;
+            let row = row.ok_or_else(|| failure!("the request is no longer open"))?;
             let asked = QuestionSet::parse(&row.input).map_err(|error| error.failure())?;
             let row = requests::answer(dir, json!({ "id": id, "answers": asked.typed(given) })).await?;
             Ok(format!("answered {}", row.agent))

@@ -1,6 +1,7 @@
 //! What the view is fed with: the daemon's status and events, the journal as it grows, and the usage limits. Each part is a
 //! task that sends updates; agents come from [`crate::agents::follow`].
 
+use super::super::inbox;
 use super::super::requests;
 use super::super::status::from_files;
 use super::super::user_env::UserEnv;
@@ -8,6 +9,7 @@ use super::rows;
 use crate::daemon::broker::Row;
 use crate::daemon::client;
 use crate::daemon::status::StatusRequest;
+use murmur_core::permit::request::RequestId;
 use murmur_rpc::client::AskError;
 use murmur_rpc::envelope::{GAP, LAGGED};
 use murmur_store::journal::read::{Backward, Entries};
@@ -186,7 +188,7 @@ async fn daemons(dir: DataDir, to: Sender<Update>, changes: Arc<Changes>) {
         let mut watch = Watch::new(place).ok();
         let _ended = follow(&dir, &to, &changes).await;
         if let Ok(rows) = requests::all(&dir).await
-            && to.send(open(&rows)).await.is_err()
+            && to.send(open(&dir, &rows)).await.is_err()
         {
             return;
         }
@@ -195,8 +197,11 @@ async fn daemons(dir: DataDir, to: Sender<Update>, changes: Arc<Changes>) {
     }
 }
 
-fn open(rows: &[Row]) -> Update {
-    Update::Requests(rows.iter().filter(|row| requests::is_open(row)).map(rows::request).collect())
+fn open(dir: &DataDir, rows: &[Row]) -> Update {
+    let open: Vec<&Row> = rows.iter().filter(|row| requests::is_open(row)).collect();
+    let ids: Vec<&RequestId> = open.iter().map(|row| &row.id).collect();
+    let names = inbox::numbered(dir, &ids);
+    Update::Requests(open.into_iter().zip(&names).map(|(row, name)| rows::request(row, name)).collect())
 }
 
 /// Follows the daemon until it ends.
@@ -208,7 +213,7 @@ async fn follow(dir: &DataDir, to: &Sender<Update>, changes: &Changes) -> Result
         changes.journal.notify_one();
         // On a connection of its own, so that no event is dropped meanwhile.
         let Ok(rows) = requests::all(dir).await else { return Ok(()) };
-        let mut update = Some(open(&rows));
+        let mut update = Some(open(dir, &rows));
         loop {
             if let Some(update) = update.take()
                 && to.send(update).await.is_err()
@@ -220,7 +225,8 @@ async fn follow(dir: &DataDir, to: &Sender<Update>, changes: &Changes) -> Result
                 GAP | LAGGED => break,
                 "request_opened" => {
                     let row = Row::deserialize(event.payload).ok().filter(requests::is_open);
-                    update = row.map(|row| Update::Opened(rows::request(&row)));
+                    let name = row.as_ref().map(|row| inbox::numbered(dir, &[&row.id]).concat());
+                    update = row.zip(name).map(|(row, name)| Update::Opened(rows::request(&row, &name)));
                     changes.status();
                 }
                 "request_closed" => {

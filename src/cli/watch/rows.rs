@@ -42,7 +42,10 @@ pub(super) fn heartbeats(status: &Status, now: Timestamp) -> Vec<rows::Heartbeat
 fn heartbeat(row: &HeartbeatStatus, now: Timestamp) -> rows::Heartbeat {
     let held = row.held.as_ref();
     let running = row.running.as_ref();
-    let standing = if let Some(since) = running.and_then(|running| time(&running.since)) {
+    let waits_for = running.and_then(|running| running.waits_for.as_ref()).or(row.waits_for.as_ref());
+    let standing = if running.is_some_and(|running| running.waits_for.is_some()) {
+        rows::Standing::Waits
+    } else if let Some(since) = running.and_then(|running| time(&running.since)) {
         rows::Standing::Running(since)
     } else if row.waits_for.is_some() {
         rows::Standing::Waits
@@ -70,6 +73,7 @@ fn heartbeat(row: &HeartbeatStatus, now: Timestamp) -> rows::Heartbeat {
     let paused = row.paused.as_ref().and_then(|pause| pause.reason.as_deref());
     let note = match (why, paused) {
         (Some(why), _) | (None, Some(why)) => why.to_owned(),
+        _ if waits_for.is_some() => "waits for your answer: see the inbox".to_owned(),
         _ if row.unedited => "HEARTBEAT.md is not edited yet".to_owned(),
         _ if !row.approved => "not approved: murmur approve".to_owned(),
         _ if row.failures > 1 => format!("failed {} times in a row", row.failures),
@@ -133,7 +137,7 @@ pub(super) fn agent(agent: &Agent, host: Option<&Hosted>, extras: Extras) -> row
 }
 
 /// A request.
-pub(super) fn request(row: &Row) -> rows::Request {
+pub(super) fn request(row: &Row, name: &str) -> rows::Request {
     let input = super::super::requests::input(row);
     let summary = match row.input.get("command").or_else(|| row.input.get("file_path")) {
         Some(serde_json::Value::String(text)) => Text::new(text),
@@ -155,6 +159,7 @@ pub(super) fn request(row: &Row) -> rows::Request {
     });
     rows::Request {
         id: row.id.to_string(),
+        name: Text::new(name),
         agent: row.agent.as_str().into(),
         asker: Text::new(&format!("{} in {}", row.agent, row.workspace.display())),
         tool: Text::new(&row.tool),

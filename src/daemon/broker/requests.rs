@@ -85,7 +85,7 @@ pub enum Ended {
     #[error("has expired")]
     Expired,
     /// The agent that asked is gone.
-    #[error("is closed: its agent has ended")]
+    #[error("is closed: its agent has ended or was interrupted")]
     Gone,
 }
 

@@ -50,6 +50,8 @@ impl<L: FnMut(&str)> Runner<L> {
         if self.write_behind.waiting_lines() == 0 && self.write_behind.full().is_none() {
             problems.extend(append::problem(&self.dir.journal()).map(|problem| problem.line()));
         }
+        let mut heartbeats = status::heartbeats(self.state.heartbeats(), &settings, wanted, now);
+        status::mark_waiting(&mut heartbeats, &self.broker.waiting_beats());
         Status {
             denied,
             daemon: Some(status::Daemon {
@@ -66,7 +68,7 @@ impl<L: FnMut(&str)> Runner<L> {
             live_agents: self.sources.hosts.live(),
             requests: self.broker.waiting(),
             holds: status::holds(self.state.heartbeats().limits(), now),
-            heartbeats: status::heartbeats(self.state.heartbeats(), &settings, wanted, now),
+            heartbeats,
             paused: self.state.heartbeats().pauses().active(now).cloned().collect(),
         }
     }

@@ -39,7 +39,7 @@ fn messages_of_several_lines_are_sent_and_requests_answered() {
     chat.wait_for("  run: murmur allow 1, or: murmur deny 1 --reason '...'\r\n");
     chat.wait_for("[q]uit: ");
     chat.send("yes\r");
-    chat.wait_for("allowed Bash\r\n");
+    chat.wait_for("allowed Bash for fixer\r\n");
     chat.wait_for("Done.\r\n");
     chat.wait_for("[state] idle (2 turns)\r\n");
     // The message before, from the history.
@@ -68,10 +68,14 @@ fn a_request_that_already_waits_is_asked_about() {
     let program = |words: &[&str]| env.program("setsid", words).set("TERM", "xterm").set("NO_COLOR", "1");
     let terminal = Terminal::open();
     let mut second = terminal.start(program, &[MURMUR, "agent", "chat", "fixer"]);
+    second.wait_for("fixer in ");
+    second.wait_for(
+        "/site: running (turn 2)\r\n[earlier turns: add --from 0]\r\n[user] push it\r\n[tool] 1 call\r\n",
+    );
     second.wait_for("  run: murmur allow 1, or: murmur deny 1 --reason '...'\r\n");
     second.wait_for("[q]uit: ");
     second.send("yes\r");
-    second.wait_for("allowed Bash\r\n");
+    second.wait_for("allowed Bash for fixer\r\n");
     second.wait_for("Done.\r\n");
     second.send("\u{4}");
     assert_eq!(second.ended().code(), Some(0));

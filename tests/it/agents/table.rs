@@ -38,7 +38,21 @@ fn no_agents_are_reported_as_such() {
 fn agents_that_need_a_person_come_first_and_nothing_is_truncated_in_a_pipe() {
     let env = Env::new();
     everybody(&env);
-    assert_snapshot!(env.run(["agents"]));
+    assert_snapshot!(env.run(["agents", "--all"]));
+}
+
+#[test]
+fn agents_that_have_ended_are_listed_only_on_request() {
+    let env = Env::new();
+    env.beats(&pulse("active", 0));
+    for id in ["one", "two"] {
+        env.beats(&with(pulse(id, 60), &json!({ "state": "exited", "pid": dead() })));
+    }
+    let listed = env.run(["agent", "list"]);
+    assert_eq!(listed.lines().count(), 4, "{listed}");
+    assert!(listed.contains("\n2 agents have ended; to list them, add --all\n"), "{listed}");
+    assert_eq!(env.run(["agent", "list", "--all"]).lines().count(), 5);
+    assert_eq!(env.listed().len(), 3);
 }
 
 #[test]
@@ -65,7 +79,7 @@ fn a_failed_turn_is_listed_after_dead_agents_with_its_error() {
 fn health_is_colored_on_a_terminal() {
     let env = Env::new();
     everybody(&env);
-    assert_snapshot!(on_a_terminal(env.murmur(["agents"])));
+    assert_snapshot!(on_a_terminal(env.murmur(["agents", "--all"])));
 }
 
 #[test]

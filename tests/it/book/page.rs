@@ -32,6 +32,8 @@ pub(crate) struct Block {
     pub(crate) not_run: Option<String>,
     /// Whether its output may come in any order.
     pub(crate) any_order: bool,
+    /// Whether its commands run on a terminal.
+    pub(crate) on_terminal: bool,
     pub(crate) text: String,
 }
 
@@ -155,10 +157,14 @@ impl Block {
         let reason = note.strip_prefix("(not run: ").and_then(|reason| reason.strip_suffix(')'));
         let not_run = reason.map(str::to_owned).filter(|reason| !reason.trim().is_empty());
         let any_order = note == "(lines in any order)";
-        let known = note.is_empty() || (language == "console" && (any_order || not_run.is_some()));
-        let block = Self { line, language: language.to_owned(), not_run, any_order, text: String::new() };
+        let on_terminal = note == "(on a terminal)";
+        let is_known = any_order || on_terminal || not_run.is_some();
+        let known = note.is_empty() || (language == "console" && is_known);
+        let (language, text) = (language.to_owned(), String::new());
+        let block = Self { line, language, not_run, any_order, on_terminal, text };
         known.then_some(block).ok_or_else(|| {
-            let known = "`console (not run: REASON)` or `console (lines in any order)`";
+            let known =
+                "`console (not run: REASON)`, `console (on a terminal)` or `console (lines in any order)`";
             format!("behind ``` stands a language, {known}, not: {information}")
         })
     }

@@ -26,6 +26,11 @@ fake_call() {
     "$1" "$2" >"$BOOK_PLAYS.script" && fake - script="$BOOK_PLAYS.script"
 }
 
+# fake_script: from now on the model plays the script on stdin.
+fake_script() {
+  cat >"$BOOK_PLAYS.script" && fake - script="$BOOK_PLAYS.script"
+}
+
 # until_line PATTERN COMMAND...: runs a command until it prints a line that matches PATTERN, and ends it.
 until_line() {
   local pattern=$1 line source pid found=1

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 /// The values that differ, each kind with a name; the first match counts. `kept` only looks like one of them.
-const KINDS: [(&str, &str); 12] = [
+const KINDS: [(&str, &str); 14] = [
     ("kept", r"\bevery \d+\w*( \d+[smhd])*|\b(retention|timeout|interval|grace|within) \d+\w*"),
     ("id", r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9A-HJKMNP-TV-Z]{26}\b"),
     ("time", r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?"),
@@ -20,6 +20,8 @@ const KINDS: [(&str, &str); 12] = [
     ),
     ("pid", r"\bPIDs?:? \d+|\bpid=\d+|\bhost \d+\b"),
     ("free", r"\b\d+(\.\d+)? [KMGT]iB free"),
+    ("short", r"\b[0-9a-f]{8}-[0-9a-f]{2,9}\b"),
+    ("clock", r"\b\d\d:\d\d\b"),
     ("hash", r"-[0-9a-f]{8}\b"),
     ("version", r"\b\d+\.\d+\.\d+\b"),
     ("span", r"\b\d+(\.\d+)?( ?ms|s|m|h|d)\b( \d+(s|m|h)\b)*"),

@@ -9,6 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use super::page::root;
 use crate::env::{Env, MURMUR, ends_within, fake_claude};
+use crate::run::terminal::Terminal;
 
 /// Functions for every document.
 const PRELUDE: &str = include_str!("prelude.bash");
@@ -63,6 +64,25 @@ impl<'env> Shell<'env> {
     /// Runs one command line, whose exit code is that of its last command.
     pub(super) fn run(&mut self, script: &str) -> Ran {
         self.source(&self.meant(script))
+    }
+
+    /// Runs one command line on a terminal of 80 columns without colors, without a pager.
+    pub(super) fn run_on_terminal(&mut self, script: &str) -> Ran {
+        const OVER: &str = "[over]";
+        let mut terminal = Terminal::open();
+        self.count += 1;
+        let file = self.scratch("sh");
+        std::fs::write(&file, self.meant(script)).unwrap();
+        let (file, to) = (file.display(), terminal.path());
+        let line = format!(
+            "export NO_COLOR=1 PAGER=cat; . '{file}' >{to} 2>&1 </dev/null; echo $?; unset NO_COLOR PAGER; printf '{OVER}' >{to}\n"
+        );
+        let _ended = self.stdin.write_all(line.as_bytes());
+        terminal.wait_for(OVER);
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer).unwrap();
+        let printed = String::from_utf8_lossy(terminal.so_far()).replace("\r\n", "\n");
+        Ran { printed: self.shown(printed.trim_end_matches(OVER)), code: answer.trim().parse().ok() }
     }
 
     /// Runs lines that must all succeed; those after a failure are not run.

@@ -129,7 +129,7 @@ fn send_and_stop_report_the_result() {
     let (pace, gate) = env.gate("gate");
     env.site(&json!({ "pace": pace }));
     assert_snapshot!(env.spawning(ID, &[]).run(), @"
-    agent site-1 is running; follow it with: murmur agent attach site-1
+    agent site-1 is running; talk with it: murmur agent chat site-1
     | warning: the daemon is not running, so calls that need your approval are denied; run: murmur start
     [exit 0]
     ");

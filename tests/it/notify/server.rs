@@ -1,8 +1,11 @@
 //! A server that speaks as much of ntfy as murmur uses: publishing, and a topic's stream.
 
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{ServerConfig, ServerConnection, Stream};
 use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
@@ -37,18 +40,40 @@ impl Ntfy {
     }
 
     /// The stream that murmur listens to.
-    pub(super) fn stream(&self) -> Stream {
-        Stream { to: self.streams.recv_timeout(PATIENCE).unwrap(), sent: 0 }
+    pub(super) fn stream(&self) -> Messages {
+        Messages { to: self.streams.recv_timeout(PATIENCE).unwrap(), sent: 0 }
     }
 }
 
+/// A server whose certificate nobody has signed but itself. Returns its address; it sends how each handshake ended.
+pub(super) fn self_signed() -> (String, Receiver<io::Result<()>>) {
+    let certificate = include_bytes!("self-signed.der").to_vec().into();
+    let key = PrivateKeyDer::try_from(include_bytes!("self-signed-key.der").to_vec()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let config = Arc::new(config.with_no_client_auth().with_single_cert(vec![certificate], key).unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    let (tell, ended) = mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut connection = ServerConnection::new(Arc::clone(&config)).unwrap();
+            let mut stream = stream.unwrap();
+            // What was sent, if the client trusts the certificate.
+            let read = Stream::new(&mut connection, &mut stream).read(&mut [0; 1]);
+            let _over = tell.send(read.map(drop));
+        }
+    });
+    (url, ended)
+}
+
 /// A stream of messages.
-pub(super) struct Stream {
+pub(super) struct Messages {
     to: TcpStream,
     sent: u32,
 }
 
-impl Stream {
+impl Messages {
     /// Sends `text` as somebody does who presses a button.
     pub(super) fn send(&mut self, text: &str) {
         self.sent += 1;

@@ -216,7 +216,7 @@ fn a_dead_agents_request_is_closed() {
     assert!(env.run(["permission", "list"]).starts_with("no permission requests\n"));
     let late = env.run(["permission", "respond", &id, "allow"]).replace(&id, "[ID]");
     assert_snapshot!(late, @"
-    | error: request [ID] is closed: its agent has ended
+    | error: request [ID] is closed: its agent has ended or was interrupted
     | hint: see: murmur inbox
     [exit 1]
     ");

@@ -209,15 +209,15 @@ fn without_a_daemon_a_call_that_needs_a_person_is_denied() {
     let env = Env::new();
     env.workspace_calling("permissionsChecker: manual", &[bash("t1", "echo hi")]);
     assert_snapshot!(env.run(["beat", "site"]), @"
-    error [S] 1 call denied  murmur's hook failed: Bash(echo hi): cannot reach murmur's daemon, so nobody can be asked: No such file or directory (os error 2); the call is denied
+    error [S] 1 call denied  no daemon is running, so nobody can be asked about Bash(echo hi); run: murmur start
     | warning: the daemon is not running, so calls that need your approval are denied; run: murmur start
     [exit 1]
     ");
     assert_snapshot!(env.run(["log"]), @"
-    [WHEN]  error [S]  [ENV]/site  1 call denied  murmur's hook failed: Bash(echo hi): cannot reach murmur's daemon, so nobody can be asked: No such file or directory (os error 2); the call is denied
+    [WHEN]  error [S]  [ENV]/site  1 call denied  no daemon is running, so nobody can be asked about Bash(echo hi); run: murmur start
     [exit 0]
     ");
-    assert_snapshot!(env.only_tool_result().text, @"PreToolUse:Bash hook error: cannot reach murmur's daemon, so nobody can be asked: No such file or directory (os error 2); the call is denied");
+    assert_snapshot!(env.only_tool_result().text, @"PreToolUse:Bash hook error: no daemon is running, so nobody can be asked; the call is denied");
     assert_eq!(env.decisions()[0]["by"], json!({ "kind": "failure" }));
 }
 

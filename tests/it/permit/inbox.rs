@@ -63,7 +63,12 @@ fn a_request_is_shown_in_full_and_answered_by_its_number() {
     // The number stays with the answered request, and never names the next one.
     let next = events.until("request_opened");
     let again = env.run(["allow", "1"]);
-    assert!(again.contains("error: request ") && again.contains("already answered"), "{again}");
+    assert!(again.contains("error: request 1 was already answered\n"), "{again}");
+    assert_snapshot!(env.run(["answer", "1"]), @"
+    | error: request 1 is no longer open
+    | hint: see: murmur inbox
+    [exit 1]
+    ");
     assert!(env.run(["inbox"]).starts_with("2  "), "{}", env.run(["inbox"]));
     assert_snapshot!(stable(&env.run(["deny", "2", "--reason", "not today"]), &next), @"
     denied Bash for [AGENT]

@@ -73,5 +73,5 @@ fn a_request_without_a_daemon_is_shown_and_recorded_when_its_beat_ends() {
         ("deny", id, "Bash")
     );
     assert_eq!(text(decision, "input"), request["input"].to_string());
-    assert_eq!(text(decision, "reason"), "the agent ended before anybody answered");
+    assert_eq!(text(decision, "reason"), "the agent ended or was interrupted before anybody answered");
 }

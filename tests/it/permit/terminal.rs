@@ -1,10 +1,11 @@
 //! Requests on the terminal of a beat, and of who follows an agent: printed with the command that answers them, and asked
 //! about.
 
-use super::{acts, bash, call, text};
+use super::{acts, bash, call, line, text};
 use crate::env::{Env, MURMUR};
 use crate::run::terminal::Terminal;
 use serde_json::json;
+use sys::clock;
 
 const MANUAL: &str = "permissionsChecker: manual";
 
@@ -34,12 +35,12 @@ fn a_beat_asks_about_its_requests() {
         beat.wait_for("    git push\r\n");
         beat.wait_for("--reason '...'\r\n");
         reply(&mut beat, "allow it? [y]es, [n]o, [a]lways, ne[v]er, [s]kip, [q]uit: ", "y");
-        beat.wait_for("allowed Bash\r\n");
+        beat.wait_for("allowed Bash for ");
         reply(&mut beat, "q1: a number or a label, or a text of your own, or Enter to skip: ", "2");
-        beat.wait_for("answered AskUserQuestion\r\n");
+        beat.wait_for("answered AskUserQuestion for ");
         reply(&mut beat, "[q]uit: ", "n");
         reply(&mut beat, "reason for the agent, or Enter for none: ", "not on a Friday");
-        beat.wait_for("denied Bash\r\n");
+        beat.wait_for("denied Bash for ");
         let session = beat.finish();
         assert_eq!(session.code(), Some(0), "{session:?}");
         let told = env.tool_results().pop().unwrap().text;
@@ -55,9 +56,8 @@ fn a_request_that_is_answered_elsewhere_is_not_asked_about_any_more() {
     let daemon = env.daemon();
     let mut beat = on_terminal(&env, &["beat", "site"]);
     beat.wait_for("[q]uit: ");
-    let id = text(&env.opened(), "id").to_owned();
     env.run(["allow", "1"]);
-    beat.wait_for(format!("request {id} is no longer open\r\n"));
+    beat.wait_for("request 1 is no longer open\r\n");
     assert_eq!(beat.finish().code(), Some(0));
     daemon.stop();
 }
@@ -74,9 +74,97 @@ fn who_follows_an_agent_is_asked_about_its_requests() {
     follower.wait_for("[waiting] for your approval of Bash\r\n1  ");
     follower.wait_for("  run: murmur allow 1, or: murmur deny 1 --reason '...'\r\n");
     reply(&mut follower, "[q]uit: ", "yes");
-    follower.wait_for("allowed Bash\r\n");
+    follower.wait_for("allowed Bash for ");
     env.wait_for_tool_results(1);
     env.run(["agent", "stop", "pusher"]);
     assert_eq!(follower.finish().code(), Some(0));
+    daemon.stop();
+}
+
+#[test]
+fn a_request_that_is_skipped_is_shown_as_waiting_and_a_rule_that_was_saved_is_named() {
+    let env = Env::new();
+    env.workspace_calling(MANUAL, &[bash("t1", "git push"), bash("t2", "git tag v1")]);
+    let daemon = env.daemon();
+    let mut beat = on_terminal(&env, &["beat", "site"]);
+    reply(&mut beat, "[q]uit: ", "s");
+    beat.wait_for("  waiting for your approval of Bash; run: murmur allow 1");
+    env.run(["allow", "1"]);
+    reply(&mut beat, "[q]uit: ", "a");
+    reply(&mut beat, "add it? [y]es, [n]o: ", "y");
+    beat.wait_for("; the rule is in\r\n");
+    beat.wait_for("/permissions.toml\r\n");
+    assert_eq!(beat.finish().code(), Some(0));
+    daemon.stop();
+}
+
+#[test]
+fn a_running_beat_that_waits_is_marked_and_its_request_named() {
+    let env = Env::new();
+    let site = env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
+    // Only `murmur beat` starts it.
+    env.configure(
+        &json!({ "workspaces": [{ "path": site.0, "interval": "1h", "enabled": false }] }).to_string(),
+    );
+    let daemon = env.daemon();
+    let beat = env.beat();
+    let id = text(&env.opened(), "id").to_owned();
+    let status = on_terminal(&env, &["status"]).finish().text();
+    assert!(status.contains("\r\nsite  waiting "), "{status}");
+    assert!(status.contains("  waits for you: request 1; see: murmur inbox\r\n"), "{status}");
+    let show = on_terminal(&env, &["show", "--follow", "site"]);
+    let whole = env.run(["status"]);
+    assert!(whole.contains(&format!("  waits     for you: request {id}; see: murmur inbox\n")), "{whole}");
+    let running = &env.murmur(["status", "--json"]).json()["heartbeats"][0]["running"];
+    assert_eq!(text(running, "waitsFor"), id);
+    let mut show = show;
+    show.wait_for("; run: murmur allow 1, or: murmur deny 1");
+    env.run(["allow", "1"]);
+    line(beat);
+    assert_eq!(show.finish().code(), Some(0));
+    daemon.stop();
+}
+
+#[test]
+fn text_is_broken_between_words_and_commands_are_not() {
+    let env = Env::new();
+    let command = format!("echo {}", "word ".repeat(40).trim());
+    env.workspace_calling(MANUAL, &[bash("t1", &command)]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    env.opened();
+    let terminal = Terminal::open();
+    terminal.resize(24, 40);
+    let program = |words: &[&str]| env.program("setsid", words).set("TERM", "xterm").set("NO_COLOR", "1");
+    let inbox = terminal.start(program, &[MURMUR, "inbox"]).finish().text();
+    assert!(inbox.contains(&format!("    {command}\r\n")), "{inbox}");
+    assert!(
+        inbox.contains("\r\n  run: murmur allow 1, or: murmur deny 1\r\n    --reason '...'\r\n"),
+        "{inbox}"
+    );
+    let terminal = Terminal::open();
+    terminal.resize(24, 40);
+    let wrong = terminal.start(program, &[MURMUR, "allow", "99"]).finish().text();
+    assert_eq!(wrong, "error: no request has the number 99\r\nhint: see: murmur inbox\r\n");
+    env.run(["deny", "1"]);
+    line(beat);
+    daemon.stop();
+}
+
+#[test]
+fn a_request_that_is_deferred_is_still_open() {
+    let env = Env::new();
+    let settings = "permissionsChecker: manual\napproval: defer\napprovalWait: 1s";
+    let site = env.workspace_calling(settings, &[bash("t1", "git push")]);
+    // The daemon would continue it, and doesn't start it itself.
+    let ran = clock::rfc3339(clock::now());
+    let entry = json!({ "path": site.0, "interval": "1h", "lastRun": ran });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+    let daemon = env.daemon();
+    let mut beat = on_terminal(&env, &["beat", "site"]);
+    beat.wait_for("[q]uit: ");
+    beat.wait_for("request 1 is deferred: its beat ends now, and continues after your answer\r\n");
+    beat.wait_for("waiting for approval; answer with `murmur allow 1` (or deny);");
+    assert_eq!(beat.finish().code(), Some(0));
     daemon.stop();
 }

@@ -1,7 +1,7 @@
 //! A terminal with a user: waits for output, then types.
 
 use std::fmt;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -90,6 +90,11 @@ impl Terminal {
 
     pub(crate) fn modes(&self) -> Termios {
         rustix::termios::tcgetattr(&self.theirs).unwrap()
+    }
+
+    /// A path of the end of programs.
+    pub(crate) fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.theirs.as_raw_fd())
     }
 
     /// All of [`Self::modes`], for comparison.

@@ -31,6 +31,9 @@ pub const WAITING: &str = "waiting";
 /// The state of an answered request whose beat has not been resumed yet.
 pub const ANSWERED: &str = "answered";
 
+/// Why a call that needs a person or a model is denied if no daemon runs.
+pub const NO_DAEMON: &str = "no daemon is running, so nobody can be asked";
+
 /// The id of a request: eight letters and digits that can be read aloud.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String")]

@@ -1,5 +1,6 @@
 //! Prints errors of commands: `error: …` and `hint: …` on stderr.
 
+use super::wrapped::{error_width, wrapped};
 use crate::id::IdError;
 use crate::store::StoreError;
 use std::error::Error;
@@ -14,7 +15,8 @@ pub fn complain(error: &anyhow::Error) {
 
 /// Prints a failure and its hint.
 pub fn show(failure: &Failure) {
-    let _closed = writeln!(Shown(io::stderr().lock()), "{}", failure.shown());
+    let text = format!("{}\n", failure.shown());
+    let _closed = Shown(io::stderr().lock()).write_all(wrapped(&text, error_width()).as_bytes());
 }
 
 /// The message with its causes, without repetitions, and the first hint that `hint` returns for one of them.

@@ -2,9 +2,11 @@
 //!
 //! A closed pipe stays an ordinary error: a reader may exit, and nothing is reported.
 
+use super::wrapped::{error_width, wrapped};
 use std::io::{self, StdoutLock, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use sys::error::without_number;
+use sys::text::Shown;
 
 /// Whether standard output is dropped.
 static HAS_NO_OUTPUT: AtomicBool = AtomicBool::new(false);
@@ -34,7 +36,17 @@ pub fn is_quiet() -> bool {
 
 /// Prints a note to stderr, unless the process is quiet.
 pub fn note(text: impl std::fmt::Display) -> io::Result<()> {
-    if is_quiet() { Ok(()) } else { writeln!(io::stderr(), "note: {text}") }
+    if is_quiet() { Ok(()) } else { tell(format_args!("note: {text}")) }
+}
+
+/// Prints a warning to stderr.
+pub fn warn(text: impl std::fmt::Display) -> io::Result<()> {
+    tell(format_args!("warning: {text}"))
+}
+
+/// Prints a line for people to stderr.
+pub fn tell(text: impl std::fmt::Display) -> io::Result<()> {
+    Shown(io::stderr()).write_all(wrapped(&format!("{text}\n"), error_width()).as_bytes())
 }
 
 /// The standard output of this process.

@@ -18,8 +18,8 @@ use sys::{clock, socket};
 /// Maximum length of a call's input in a line, in characters.
 const INPUT: usize = 4000;
 
-/// The reason for a denial when the agent ended before anybody decided.
-pub const AGENT_ENDED: &str = "the agent ended before anybody answered";
+/// The reason for a denial when nobody decided before the agent ended or was interrupted, which its hook can't tell apart.
+pub const WITHDRAWN: &str = "the agent ended or was interrupted before anybody answered";
 
 /// A request that waited for a person when its agent ended.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ pub fn record_unanswered(dir: &DataDir, unanswered: &[Unanswered]) -> Result<(),
     }
     for Unanswered { id, request, time } in unanswered {
         let Ok(id) = RequestId::parse(id) else { continue };
-        record_undecided(dir, &id, request, AGENT_ENDED, *time)?;
+        record_undecided(dir, &id, request, WITHDRAWN, *time)?;
     }
     Ok(())
 }

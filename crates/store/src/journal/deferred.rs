@@ -121,6 +121,12 @@ impl Folder {
         }
     }
 
+    /// Whether the call is there.
+    #[must_use]
+    pub fn has(&self, id: &RequestId) -> bool {
+        self.path(id).exists()
+    }
+
     /// Returns all deferred calls. Ignores files of other programs; calls `wrong` for each file that is not readable.
     pub fn all(&self, mut wrong: impl FnMut(DeferredCallError)) -> Vec<(RequestId, DeferredCall)> {
         let mut all = Vec::new();

@@ -63,7 +63,7 @@ pub(super) fn request(buffer: &mut Buffer, mut area: Rect, model: &Model, id: &s
     let left =
         request.expires.map(|at| format!(", {} left", span(at.duration_since(now)))).unwrap_or_default();
     let asked = format!("asked {} ago{left}", span(now.duration_since(request.asked)));
-    title(buffer, &mut area, &format!("{}  {}", request.id, request.tool), &asked);
+    title(buffer, &mut area, &format!("{}  {}", request.name, request.tool), &asked);
     if area.height >= 6 {
         pieces(buffer, take_first(&mut area), &[(request.asker.to_string(), DIM)]);
     }

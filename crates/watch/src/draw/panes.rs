@@ -33,7 +33,7 @@ const AGENTS: [Column; 8] = [
 ];
 
 const INBOX: [Column; 6] = [
-    left("ID", 8, 0, 3),
+    left("NO.", 4, 0, 3),
     right("LEFT", 6, 1),
     left("AGENT", 12, 1, 2),
     left("TOOL", 8, 1, 4),
@@ -212,7 +212,7 @@ fn request(row: &Request, now: Timestamp) -> Vec<Cell> {
     };
     let doubt = if row.doubt.is_some() { "(doubted) " } else { "" };
     vec![
-        (row.id.clone(), BOLD),
+        (row.name.to_string(), BOLD),
         left,
         plain(crate::Text::new(&row.agent).to_string()),
         plain(row.tool.to_string()),

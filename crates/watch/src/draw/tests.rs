@@ -51,6 +51,7 @@ fn agent(id: &str, health: Health, doing: &str, folder: &str) -> Agent {
 fn request(id: &str, agent: &str, command: &str, doubt: Option<&str>) -> Request {
     Request {
         id: id.to_owned(),
+        name: text(if id == "7ggs733k" { "1" } else { "12" }),
         agent: agent.into(),
         asker: text(&format!("{agent} in /home/you/site")),
         tool: text("Bash"),

@@ -76,7 +76,7 @@ fn a_request_that_is_gone_is_left() {
     let mut model = model();
     press(&mut model, "3\n");
     model.on(Update::Closed("7ggs733k".to_owned()));
-    assert!(screen(&model, 80, 24).contains("request 7ggs733k is no longer open"));
+    assert!(screen(&model, 80, 24).contains("the request is no longer open"));
     assert_eq!(act(&mut model, "y"), None);
 }
 
