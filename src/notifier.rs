@@ -16,7 +16,7 @@ mod ping;
 use crate::daemon::client;
 use ::notify::changes;
 use ::notify::listen::Report;
-use ::notify::log::{self, Line};
+use ::notify::log::{self, LogEntry};
 use ::notify::outbox::{self, Batch};
 use ::notify::state::State;
 use anyhow::Context;
@@ -206,19 +206,19 @@ impl Notifier {
 
     /// Adds a line to notifications.jsonl.
     fn note(&self, channel: &str, result: &str, what: &str, error: Option<&str>) {
-        let line = Line {
+        let line = LogEntry {
             channel: channel.to_owned(),
             result: result.to_owned(),
             what: what.chars().take(200).collect(),
             error: error.map(str::to_owned),
-            ..Line::default()
+            ..LogEntry::default()
         };
         self.note_line(line);
     }
 
-    fn note_line(&self, line: Line) {
+    fn note_line(&self, line: LogEntry) {
         let path = self.dir.notifications();
-        if let Err(error) = log::append(&path, &Line { ts: rfc3339(clock::now()), ..line }) {
+        if let Err(error) = log::append(&path, &LogEntry { ts: rfc3339(clock::now()), ..line }) {
             complain(&format!("cannot write {}: {error}", path.display()));
         }
     }

@@ -6,7 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
-use sys::watch::{Place, Watch};
+use sys::watch::{Watch, WatchedFolder};
 
 /// Waits until the journal at `path`, in an existing folder, has `count` lines or `patience` is over, and returns
 /// when each was seen.
@@ -14,7 +14,7 @@ pub(crate) fn lines(path: &Path, count: usize, patience: Duration) -> anyhow::Re
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let folder = path.parent().context("a journal stands in a folder")?;
-        let mut watch = Watch::new([&Place::new(folder, &["heartbeats.jsonl"])])?;
+        let mut watch = Watch::new([&WatchedFolder::new(folder, &["heartbeats.jsonl"])])?;
         let mut seen = Vec::with_capacity(count);
         let waiting = async {
             loop {

@@ -17,11 +17,12 @@ const BEGIN: &str = "<!-- just bench page writes this -->\n";
 const END: &str = "<!-- until here -->\n";
 
 /// The headings of the page, and the sections below each.
-const HEADINGS: [(&str, &[&str]); 4] = [
+const HEADINGS: [(&str, &[&str]); 5] = [
     (
         "Beats and the daemon",
         &["parse", "beat", "idle", "scan", "crowd", "scale", "log", "usage", "gate", "sweep"],
     ),
+    ("Terminal", &["screen"]),
     ("Hook and guard", &["hook", "guard"]),
     ("Hosts", &["host"]),
     ("Captures", &["capture"]),

@@ -3,10 +3,10 @@
 
 use super::home::Home;
 use super::journal;
-use super::measure::{Size, interleave, median, mib, milliseconds, ms, time_of};
+use super::measure::{Size, Spread, interleave, milliseconds, repeat, time_of};
 use super::proc::Process;
 use super::stream;
-use super::table::{Row, Table};
+use super::table::{Row, Table, Target, Unit};
 use anyhow::Context;
 use jiff::tz::TimeZone;
 use rustix::fd::OwnedFd;
@@ -31,7 +31,7 @@ const ACTIVE: Size<usize> = Size { full: 100, tiny: 2 };
 /// The output of the run to show, in bytes.
 const RUN: Size<usize> = Size { full: 20_000_000, tiny: 20_000 };
 const FRAMES: Size<usize> = Size { full: 200, tiny: 2 };
-const WINDOW: Size<Duration> = Size { full: Duration::from_secs(20), tiny: Duration::from_millis(100) };
+const WINDOW: Size<Duration> = Size { full: Duration::from_secs(10), tiny: Duration::from_millis(100) };
 /// How long a view gets to read everything.
 const SETTLE: Size<Duration> = Size { full: Duration::from_secs(5), tiny: Duration::from_millis(500) };
 /// The rows of a small terminal.
@@ -50,11 +50,8 @@ fn completion(table: &mut Table) -> anyhow::Result<()> {
     let offer = || time_of(home.murmur().args(["offer", "--", "beat", ""]));
     let version = || time_of(home.murmur().arg("--version"));
     let [floor, ours] = interleave(ROUNDS, [&mut || version(), &mut || offer()])?;
-    table.add(Row {
-        what: format!("completion, {} heartbeats, over `murmur --version`", HEARTBEATS.get()),
-        floor: ms(floor),
-        ..at_most(ours, 20.0)
-    });
+    let figure = format!("completion, {} heartbeats, over `murmur --version`", HEARTBEATS.get());
+    table.add(Row::time(figure, ours).over(floor).target(Target::AtMost(20.0)));
     Ok(())
 }
 
@@ -78,11 +75,8 @@ fn first_screen(table: &mut Table) -> anyhow::Result<()> {
     };
     let [floor, ours] =
         interleave(ROUNDS, [&mut || time_of(home.murmur().arg("--version")), &mut || shown()])?;
-    table.add(Row {
-        what: "`murmur show`, a run of 20 MB: its first 24 lines, over `murmur --version`".to_owned(),
-        floor: ms(floor),
-        ..at_most(ours, 50.0)
-    });
+    let figure = "`murmur show`, a run of 20 MB: its first 24 lines, over `murmur --version`";
+    table.add(Row::time(figure, ours).over(floor).target(Target::AtMost(50.0)));
     Ok(())
 }
 
@@ -104,57 +98,47 @@ fn frame(table: &mut Table) {
             });
             spent.extend(drawn);
         }
-        table.add(Row {
-            what: format!(
-                "watch, {} agents, {} journal lines: a frame of {columns}x{rows}",
-                AGENTS.get(),
-                LINES.get()
-            ),
-            ..at_most(median(spent), 16.0)
-        });
+        let (agents, lines) = (AGENTS.get(), LINES.get());
+        let figure = format!("watch, {agents} agents, {lines} journal lines: a frame of {columns}x{rows}");
+        table.add(Row::time(figure, Spread::of(spent)).target(Target::AtMost(16.0)));
     }
 }
 
 /// The real view, on a terminal whose output is read.
 fn watching(table: &mut Table) -> anyhow::Result<()> {
-    let seconds = WINDOW.get().as_secs_f64();
-    let percent = |spent: u64| spent as f64 / 1e9 / seconds * 100.0;
-    for (agents, is_active) in [(AGENTS, false), (ACTIVE, true)] {
-        let home = Home::new("#!/bin/sh\nexit 1\n")?;
-        home.register(HEARTBEATS.get(), |_| Some(clock::now()))?;
-        journal::write_lines(&home, LINES.get())?;
-        pulses(&home, agents.get())?;
-        let _daemon = home.daemon()?;
-        let view = View::begin(&home)?;
-        let process = Process::numbered(view.0.id());
-        pause(SETTLE.get());
-        let before = process.cpu_with_ended()?;
-        for _ in 0..WINDOW.get().as_secs().max(1) {
-            if is_active {
-                pulses(&home, agents.get())?;
-            }
-            pause(Duration::from_secs(1).min(WINDOW.get()));
-        }
-        let ours = percent(process.cpu_with_ended()? - before);
-        let resident = process.bytes("status", "VmRSS")?;
-        let state = if is_active { "each reports every second" } else { "idle" };
-        let what = format!("watch, {} agents, {} journal lines, {state}", agents.get(), LINES.get());
-        table.add(Row {
-            what: format!("{what}: CPU"),
-            ours: format!("{ours:.2} %"),
-            wanted: "< 1 %".to_owned(),
-            met: Some(ours < 1.0),
-            ..Row::default()
-        });
-        table.add(Row {
-            what: format!("{what}: resident"),
-            ours: mib(resident),
-            wanted: "< 50.0 MiB".to_owned(),
-            met: Some(resident < 50 << 20),
-            ..Row::default()
-        });
+    let crowds = [(AGENTS.get(), "idle"), (ACTIVE.get(), "each reports every second")];
+    let seen = repeat(crowds, |(agents, _)| watch_agents(agents, agents == ACTIVE.get()))?;
+    for ((agents, state), seen) in crowds.into_iter().zip(seen) {
+        let [cpu, memory] = seen[..] else { anyhow::bail!("a figure is missing") };
+        let figure =
+            |what: &str| format!("watch, {agents} agents, {} journal lines, {state}: {what}", LINES.get());
+        table.add(Row::new(figure("CPU"), Unit::Percent, cpu).target(Target::AtMost(1.0)));
+        let most = Target::AtMost(f64::from(50 << 20));
+        table.add(Row::new(figure("resident memory"), Unit::Bytes, memory).target(most));
     }
     Ok(())
+}
+
+/// Returns the share of a core that a view takes, in percent, and its resident memory.
+fn watch_agents(agents: usize, is_active: bool) -> anyhow::Result<Vec<f64>> {
+    let seconds = WINDOW.get().as_secs_f64();
+    let home = Home::new("#!/bin/sh\nexit 1\n")?;
+    home.register(HEARTBEATS.get(), |_| Some(clock::now()))?;
+    journal::write_lines(&home, LINES.get())?;
+    pulses(&home, agents)?;
+    let _daemon = home.daemon()?;
+    let view = View::begin(&home)?;
+    let process = Process::numbered(view.0.id());
+    pause(SETTLE.get());
+    let before = process.cpu_with_ended()?;
+    for _ in 0..WINDOW.get().as_secs().max(1) {
+        if is_active {
+            pulses(&home, agents)?;
+        }
+        pause(Duration::from_secs(1).min(WINDOW.get()));
+    }
+    let spent = process.cpu_with_ended()? - before;
+    Ok(vec![spent as f64 / 1e9 / seconds * 100.0, process.bytes("status", "VmRSS")? as f64])
 }
 
 /// `murmur watch`, which ends when this is dropped.
@@ -235,8 +219,4 @@ fn line(number: usize, now: jiff::Timestamp) -> LogLine {
         text: Text::new("ATTENTION: two builds failed on main"),
         beat: None,
     }
-}
-
-fn at_most(ours: f64, most: f64) -> Row {
-    Row { ours: ms(ours), wanted: format!("< {}", ms(most)), met: Some(ours < most), ..Row::default() }
 }

@@ -13,6 +13,7 @@ pub(crate) enum Unit {
     Bytes,
     /// MB/s.
     Speed,
+    Percent,
     Count,
 }
 
@@ -140,6 +141,7 @@ impl Unit {
             (Self::Milliseconds, _) => (1.0, " ms"),
             (Self::Bytes, _) => (f64::from(1 << 20), " MiB"),
             (Self::Speed, _) => (1.0, " MB/s"),
+            (Self::Percent, _) => (1.0, " %"),
             (Self::Count, _) => (1.0, ""),
         };
         let digits = match (self, value.median / one) {

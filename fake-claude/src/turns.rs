@@ -9,7 +9,7 @@ use serde::Deserialize;
 /// The fields of a line that tell its position in a turn.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Line {
+struct OutputLine {
     #[serde(rename = "type")]
     kind: String,
     subtype: String,
@@ -17,7 +17,7 @@ struct Line {
     is_error: bool,
 }
 
-impl Line {
+impl OutputLine {
     /// Parses a line; one that is not JSON has no fields.
     fn read(line: &[u8]) -> Self {
         serde_json::from_slice(line).unwrap_or_default()
@@ -40,13 +40,13 @@ impl Line {
 
 /// Whether this line says that a turn has started.
 pub(crate) fn is_init(line: &[u8]) -> bool {
-    Line::read(line).is_init()
+    OutputLine::read(line).is_init()
 }
 
 /// The index of the last result line, or the number of lines if there is none.
 pub(crate) fn before_result(turn: &Fixture) -> usize {
     let all: Vec<&[u8]> = lines(&turn.stdout).collect();
-    all.iter().rposition(|line| Line::read(line).is_result()).unwrap_or(all.len())
+    all.iter().rposition(|line| OutputLine::read(line).is_result()).unwrap_or(all.len())
 }
 
 /// Splits `fixture` into at least one turn. Except for the first turn, times are relative to the turn's first
@@ -55,7 +55,7 @@ pub(crate) fn cut(fixture: &Fixture) -> Vec<Fixture> {
     let part = || Fixture { stdin: vec![], stdout: vec![], stderr: vec![], times: vec![], ..fixture.clone() };
     let (mut turns, mut turn, mut ended, mut from) = (Vec::new(), part(), false, 0);
     for (text, time) in lines(&fixture.stdout).zip(&fixture.times) {
-        let line = Line::read(text);
+        let line = OutputLine::read(text);
         if ended && line.begins() {
             turns.push(std::mem::replace(&mut turn, part()));
             (ended, from) = (false, *time);

@@ -17,7 +17,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 use sys::identity;
-use sys::watch::{Changes, Place, Watch};
+use sys::watch::{Changes, Watch, WatchedFolder};
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
@@ -205,14 +205,18 @@ async fn changes(watch: &mut Option<Watch>, tick: &mut Interval) -> io::Result<C
 }
 
 /// The folders, or the parents of missing ones.
-fn places(sources: &Sources) -> Vec<Place> {
+fn places(sources: &Sources) -> Vec<WatchedFolder> {
     let sessions = sources.claude.as_deref().map(session::folder);
     // A host rewrites its record in place.
     let folders: [(Option<PathBuf>, bool); 3] =
         [(Some(sources.dir.pulses()), false), (Some(sources.dir.hosts()), true), (sessions, false)];
     let place = |(folder, writes): (Option<PathBuf>, bool)| {
         let folder = folder?;
-        let place = if folder.is_dir() { Place::new(&folder, &[]) } else { return Place::coming(&folder) };
+        let place = if folder.is_dir() {
+            WatchedFolder::new(&folder, &[])
+        } else {
+            return WatchedFolder::coming(&folder);
+        };
         Some(if writes { place.and_writes() } else { place })
     };
     folders.into_iter().filter_map(place).collect()

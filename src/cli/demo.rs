@@ -18,7 +18,7 @@ use sys::atomic;
 use sys::failure;
 use sys::process::{self, Signal};
 use sys::scratch;
-use sys::watch::{Place as Watched, Watch};
+use sys::watch::{Watch, WatchedFolder};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
 /// The recorded runs: the name of a workspace, its prompt, and the run.
@@ -130,7 +130,7 @@ async fn watch_beats(
 ) -> anyhow::Result<Vec<read::Found>> {
     let style = Style::of_stdout();
     let journal = data.join("heartbeats.jsonl");
-    let place = Watched::new(data, &["heartbeats.jsonl"]);
+    let place = WatchedFolder::new(data, &["heartbeats.jsonl"]);
     let mut watch = Watch::new([&place]).ok();
     let mut shown = 0;
     let all = async {

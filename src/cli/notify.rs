@@ -6,7 +6,7 @@ use super::user_env::UserEnv;
 use crate::notifier;
 use ::notify::channel;
 use ::notify::event::Event;
-use ::notify::log::Line;
+use ::notify::log::LogEntry;
 use ::notify::message::Message;
 use anyhow::bail;
 use derun::cli::stdout::stdout;
@@ -98,7 +98,7 @@ fn log(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
         if args.json {
             out.write_all(line.strip_suffix(b"\n").unwrap_or(line))?;
             writeln!(out)?;
-        } else if let Ok(line) = serde_json::from_slice::<Line>(&line[..]) {
+        } else if let Ok(line) = serde_json::from_slice::<LogEntry>(&line[..]) {
             let at = line
                 .ts
                 .parse::<Timestamp>()

@@ -43,14 +43,14 @@ pub(super) fn run(words: &[String], env: &UserEnv) -> anyhow::Result<ExitCode> {
 
 /// What is named in the place of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct Operand {
     kind: Kind,
     /// Whether only running agents can be named.
     is_live: bool,
 }
 
 /// What may be named after the words `before`.
-fn place(root: &Command, before: &[String]) -> Option<Place> {
+fn place(root: &Command, before: &[String]) -> Option<Operand> {
     let (mut command, mut index) = (root, 0);
     let mut words = before.iter();
     while let Some(word) = words.next() {
@@ -73,7 +73,7 @@ fn place(root: &Command, before: &[String]) -> Option<Place> {
     let arg = command.get_positionals().nth(index)?;
     let kind = kind_of(command, arg)?;
     let is_live = ["attach", "chat", "send", "interrupt", "stop"].contains(&command.get_name());
-    Some(Place { kind, is_live })
+    Some(Operand { kind, is_live })
 }
 
 fn option_of<'a>(command: &'a Command, option: &str) -> Option<&'a Arg> {
@@ -101,7 +101,7 @@ pub(super) fn kind_of(command: &Command, arg: &Arg) -> Option<Kind> {
 }
 
 /// All names in this place.
-fn names(place: &Place, env: &UserEnv) -> anyhow::Result<Vec<String>> {
+fn names(place: &Operand, env: &UserEnv) -> anyhow::Result<Vec<String>> {
     let dir = env.data_dir()?;
     Ok(match place.kind {
         // The names of their heartbeats are offered instead.
@@ -159,7 +159,7 @@ mod tests {
             ("log -n", None),
         ] {
             let words: Vec<String> = before.split_whitespace().map(str::to_owned).collect();
-            let expected = expected.map(|(kind, is_live)| Place { kind, is_live });
+            let expected = expected.map(|(kind, is_live)| Operand { kind, is_live });
             assert_eq!(place(&root, &words), expected, "{before}");
         }
     }

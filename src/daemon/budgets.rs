@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_core::outcome::Kind;
 use murmur_core::spending::{Ledger, UsedUp};
-use murmur_core::usage::line::Line;
+use murmur_core::usage::line::BeatUsage;
 use murmur_core::usage::scan::scan;
 use murmur_store::journal::entry::{Entry, LineKind};
 use murmur_store::journal::read::{Backward, Entries, Found, readers};
@@ -82,7 +82,7 @@ impl Budgets {
         loop {
             let more = tail.read(AT_ONCE, |line| {
                 let bytes = line.bytes()?;
-                let Some(line) = Line::parse(&bytes) else { return Ok(()) };
+                let Some(line) = BeatUsage::parse(&bytes) else { return Ok(()) };
                 // One report for each beat is enough.
                 let longest = self.ledger.add(&line).into_iter().max_by_key(|used_up| used_up.until);
                 found.extend(longest.map(|used_up| NewlyUsedUp {
@@ -181,7 +181,7 @@ fn count(journal: &Path, ledger: Ledger, end: Option<Position>) -> io::Result<Le
     let since = ledger.since();
     let files = readers(journal, end, since, &|_| ())?;
     let since = since.map_or(i64::MIN, Timestamp::as_millisecond);
-    let add = |ledger: &mut Ledger, line: &Line<'_>| {
+    let add = |ledger: &mut Ledger, line: &BeatUsage<'_>| {
         if line.ended().is_some_and(|ended| ended >= since) {
             ledger.add(line);
         }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 use sys::anchor::{Anchor, FolderState};
 use sys::paths::DataDir;
-use sys::watch::{Place, Watch};
+use sys::watch::{Watch, WatchedFolder};
 use tokio::time::{Instant, sleep_until};
 
 /// How long the folder must stay unchanged after a file is gone: it may be in the middle of being deleted.
@@ -141,12 +141,12 @@ impl FileId {
 }
 
 /// The folder, its ancestors, and every symlink on the way.
-fn watch_paths(dir: &DataDir) -> Vec<Place> {
+fn watch_paths(dir: &DataDir) -> Vec<WatchedFolder> {
     let root = dir.root();
-    let mut places = vec![Place::new(root, &["murmur.pid", "murmur.sock"])];
+    let mut places = vec![WatchedFolder::new(root, &["murmur.pid", "murmur.sock"])];
     let real = root.canonicalize().unwrap_or_else(|_| root.to_path_buf());
-    places.extend(real.ancestors().skip(1).map(Place::itself));
-    places.extend(root.ancestors().filter(|step| step.is_symlink()).filter_map(Place::of));
+    places.extend(real.ancestors().skip(1).map(WatchedFolder::itself));
+    places.extend(root.ancestors().filter(|step| step.is_symlink()).filter_map(WatchedFolder::of));
     places
 }
 

@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use sys::identity::Identity;
 use sys::process_lock::{self, Found, look};
-use sys::watch::{Changes, Place, Watch};
+use sys::watch::{Changes, Watch, WatchedFolder};
 use sys::{atomic, clock};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -254,9 +254,9 @@ impl Hosts {
 }
 
 /// The folder of hosts, and its creation.
-fn places(folder: &Path) -> Vec<Place> {
-    let inside = Place::new(folder, &[]);
-    std::iter::once(inside).chain(Place::of(folder)).collect()
+fn places(folder: &Path) -> Vec<WatchedFolder> {
+    let inside = WatchedFolder::new(folder, &[]);
+    std::iter::once(inside).chain(WatchedFolder::of(folder)).collect()
 }
 
 async fn cleaned(cleaning: &mut Option<oneshot::Receiver<io::Result<Cleaned>>>) -> io::Result<Cleaned> {

@@ -21,7 +21,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use sys::error::{Failure, Hinted};
 use sys::paths::DataDir;
-use sys::watch::{Changes, Place, Watch};
+use sys::watch::{Changes, Watch, WatchedFolder};
 use sys::{atomic, clock};
 use tokio::sync::oneshot;
 
@@ -104,7 +104,7 @@ impl StuckMonitor {
         // An invalid config.toml is reported at the daemon's start.
         let problems = settings(&paths.settings).err().iter().map(Failure::line).collect();
         let is_there = atomic::create_private_subfolder(&folder).is_ok();
-        let pulses = is_there.then(|| Watch::new([Place::new(&folder, &[])]).ok()).flatten();
+        let pulses = is_there.then(|| Watch::new([WatchedFolder::new(&folder, &[])]).ok()).flatten();
         Self {
             paths,
             pulses,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use sys::error::Failure;
 use sys::failure;
-use sys::watch::{Changes, Place, Watch};
+use sys::watch::{Changes, Watch, WatchedFolder};
 use tokio::time::{Instant, sleep_until};
 
 /// How long to collect changes before they are reported together.
@@ -80,7 +80,7 @@ impl Triggers {
         self.add(places)
     }
 
-    fn add(&mut self, places: Vec<Place>) -> Option<Failure> {
+    fn add(&mut self, places: Vec<WatchedFolder>) -> Option<Failure> {
         self.folders += places.len();
         if self.folders > MOST_FOLDERS {
             return Some(failure!(
@@ -117,7 +117,7 @@ impl Triggers {
     fn collect(&mut self, changes: &Changes) {
         // A new folder may have files already.
         let folders = changes.paths.iter().filter(|path| is_folder(path));
-        let places: Vec<Place> = folders.flat_map(|path| places_of(path)).collect();
+        let places: Vec<WatchedFolder> = folders.flat_map(|path| places_of(path)).collect();
         let mut paths = changes.paths.clone();
         for place in &places {
             let entries = fs::read_dir(place.folder()).into_iter().flatten().flatten();
@@ -133,7 +133,7 @@ impl Triggers {
         // A missing root may have been created.
         let come = self.triggers.iter().flat_map(Trigger::roots);
         let come = come.filter(|root| changes.paths.iter().any(|path| root.starts_with(path)));
-        let come: Vec<Place> = come.flat_map(|root| places_of(&root)).collect();
+        let come: Vec<WatchedFolder> = come.flat_map(|root| places_of(&root)).collect();
         let _best_effort = self.add(places.into_iter().chain(come).collect());
     }
 }
@@ -150,15 +150,17 @@ fn is_folder(path: &Path) -> bool {
 }
 
 /// `root` and all folders in it, or the file, or the place where it may be created.
-fn places_of(root: &Path) -> Vec<Place> {
+fn places_of(root: &Path) -> Vec<WatchedFolder> {
     if !is_folder(root) {
-        return if root.exists() { Place::of(root) } else { Place::coming(root) }.into_iter().collect();
+        return if root.exists() { WatchedFolder::of(root) } else { WatchedFolder::coming(root) }
+            .into_iter()
+            .collect();
     }
     let (mut found, mut waiting) = (Vec::new(), vec![root.to_path_buf()]);
     while let Some(folder) = waiting.pop()
         && found.len() <= MOST_FOLDERS
     {
-        found.push(Place::new(&folder, &[]));
+        found.push(WatchedFolder::new(&folder, &[]));
         let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
         let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
         waiting.extend(folders.filter(|entry| entry.file_name() != ".git").map(|entry| entry.path()));

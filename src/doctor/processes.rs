@@ -9,7 +9,7 @@ pub use service::ServiceFile;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
-use sys::watch::{Place, Watch};
+use sys::watch::{Watch, WatchedFolder};
 use tokio::time::timeout;
 
 /// How long a starting or ending host may be silent.
@@ -72,7 +72,7 @@ async fn daemon(environment: &Environment) -> Finding {
 
 /// Scans the hosts. While one is silent, scans again on every change and once more at the end.
 async fn scan_until_settled(folder: &Path) -> io::Result<Vec<HostInfo>> {
-    let watch = Watch::new([Place::new(folder, &[])]);
+    let watch = Watch::new([WatchedFolder::new(folder, &[])]);
     let mut seen = discover::scan(folder, PATIENCE).await?;
     let is_silent = |seen: &HostInfo| matches!(seen.condition, Condition::Silent);
     if !seen.iter().any(is_silent) {

@@ -5,7 +5,7 @@ use super::{Input, Notifier, complain, connect};
 use crate::daemon::client;
 use ::notify::channel;
 use ::notify::listen::{self, Answer, Report};
-use ::notify::log::Line;
+use ::notify::log::LogEntry;
 use ::notify::tokens::{self, Issued, Refusal, Reply};
 use murmur_core::config::notify::Destination;
 use murmur_core::permit::request::ANSWERED;
@@ -65,13 +65,13 @@ impl Notifier {
         match self.answer(channel, &reply, &issued).await {
             Ok(()) => {
                 let what = format!("{reply:?}");
-                let line = Line {
+                let line = LogEntry {
                     channel: channel.to_owned(),
                     result: "accepted".to_owned(),
                     what,
                     request: Some(issued.request.clone()),
                     sender: answer.sender.map(|sender| sender.to_string()),
-                    ..Line::default()
+                    ..LogEntry::default()
                 };
                 self.note_line(line);
                 self.acknowledge(channel, answer, said(&reply));
@@ -135,14 +135,14 @@ impl Notifier {
     }
 
     fn refused(&self, channel: &str, answer: &Answer, request: Option<String>, why: &AnswerError) {
-        self.note_line(Line {
+        self.note_line(LogEntry {
             channel: channel.to_owned(),
             result: "refused".to_owned(),
             what: "answer".to_owned(),
             request,
             sender: answer.sender.map(|sender| sender.to_string()),
             error: Some(why.to_string()),
-            ..Line::default()
+            ..LogEntry::default()
         });
         // Senders who aren't listed get no reply.
         if !matches!(why, AnswerError::Refused(Refusal::Sender)) {

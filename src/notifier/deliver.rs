@@ -3,7 +3,7 @@
 use super::{Input, Notifier, complain};
 use ::notify::channel::{self, SendError, Sent};
 use ::notify::event::Request;
-use ::notify::log::Line;
+use ::notify::log::LogEntry;
 use ::notify::message::{Action, Message};
 use ::notify::outbox::{self, Batch};
 use ::notify::tokens::{self, Issued};
@@ -63,7 +63,7 @@ impl Notifier {
         self.busy.remove(&batch.channel);
         let now = clock::now();
         let request = batch.events.first().and_then(|event| event.request_id()).map(str::to_owned);
-        let line = Line { channel: batch.channel.clone(), what: title, request, ..Line::default() };
+        let line = LogEntry { channel: batch.channel.clone(), what: title, request, ..LogEntry::default() };
         match result {
             Ok(Sent { message }) => {
                 let issued = self.state.tokens.iter_mut().find(|issued| Some(&issued.hash) == token.as_ref());
@@ -71,7 +71,7 @@ impl Notifier {
                     issued.message = message;
                 }
                 outbox::delivered(&mut self.state, &batch, now);
-                self.note_line(Line { result: "delivered".to_owned(), ..line });
+                self.note_line(LogEntry { result: "delivered".to_owned(), ..line });
             }
             Err(SendError { failure, is_final }) => {
                 let error = failure.line();
@@ -79,7 +79,11 @@ impl Notifier {
                 // The same error is noted once.
                 if is_final || known.as_deref() != Some(&error) {
                     let result = if is_final { "dropped" } else { "failed" };
-                    self.note_line(Line { result: result.to_owned(), error: Some(error.clone()), ..line });
+                    self.note_line(LogEntry {
+                        result: result.to_owned(),
+                        error: Some(error.clone()),
+                        ..line
+                    });
                 }
                 outbox::failed(&mut self.state, &batch, error, is_final, now);
             }

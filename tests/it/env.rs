@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use insta::internals::SettingsBindDropGuard;
 use serde_json::Value;
-use sys::watch::{Place, Watch};
+use sys::watch::{Watch, WatchedFolder};
 use tempfile::TempDir;
 
 pub(crate) use daemon::Daemon;
@@ -189,7 +189,7 @@ impl Env {
     pub(crate) fn wait<T>(&self, folder: &Path, mut look: impl FnMut() -> Option<T>) -> T {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let looking = async {
-            let mut watch = Watch::new([&Place::new(folder, &[])]).unwrap();
+            let mut watch = Watch::new([&WatchedFolder::new(folder, &[])]).unwrap();
             loop {
                 if let Some(found) = look() {
                     return found;

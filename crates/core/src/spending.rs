@@ -9,7 +9,7 @@ mod tests;
 use crate::config::budget::{Amount, Budget, Period};
 use crate::config::heartbeat::{Heartbeat, HeartbeatId};
 use crate::usage::Money;
-use crate::usage::line::Line;
+use crate::usage::line::BeatUsage;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
@@ -114,7 +114,7 @@ impl Tally {
     }
 
     /// Adds a beat; returns the limits that it uses up.
-    fn add(&mut self, ended: Timestamp, line: &Line<'_>) -> Vec<(Period, Amount, Timestamp)> {
+    fn add(&mut self, ended: Timestamp, line: &BeatUsage<'_>) -> Vec<(Period, Amount, Timestamp)> {
         let mut used_up = Vec::new();
         for ((period, limit), window) in self.budget.limits().iter().zip(&mut self.windows) {
             if ended >= window.end
@@ -187,7 +187,7 @@ impl Ledger {
 
     /// Adds a beat; returns the budgets that it uses up. Beats of heartbeats without a budget, and those that ended before
     /// [`Self::since`], change nothing.
-    pub fn add(&mut self, line: &Line<'_>) -> Vec<UsedUp> {
+    pub fn add(&mut self, line: &BeatUsage<'_>) -> Vec<UsedUp> {
         let Some(ended) = line.ended().and_then(|at| Timestamp::from_millisecond(at).ok()) else {
             return Vec::new();
         };

@@ -8,7 +8,7 @@ pub mod scan;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use line::Line;
+use line::BeatUsage;
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -99,7 +99,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, line: &Line<'_>) {
+    fn add(&mut self, line: &BeatUsage<'_>) {
         self.beats += 1;
         self.quiet += u64::from(line.is_quiet);
         self.spend(line.cost, line.tokens);
@@ -166,7 +166,7 @@ impl<'a> Counter<'a> {
     }
 
     /// Adds a beat.
-    pub fn add(&mut self, line: &Line<'_>) {
+    pub fn add(&mut self, line: &BeatUsage<'_>) {
         if let Some(since) = self.since
             && line.ended().is_some_and(|ended| ended < since.as_millisecond())
         {

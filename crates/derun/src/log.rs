@@ -102,7 +102,7 @@ pub enum Event<'a> {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct LogLine<'a> {
     timestamp: Timestamp,
     #[serde(flatten)]
     event: &'a Event<'a>,
@@ -127,7 +127,7 @@ impl Log {
         if self.file.is_none() {
             return;
         }
-        let line = Line { timestamp: clock::now(), event };
+        let line = LogLine { timestamp: clock::now(), event };
         if serde_json::to_writer(&mut self.waiting, &line).is_ok() {
             self.waiting.push(b'\n');
         }

@@ -13,7 +13,7 @@
 
 mod line;
 
-use line::Line;
+use line::TerminalLine;
 use vte::{Params, Parser, Perform};
 
 /// Converts `bytes`.
@@ -32,7 +32,7 @@ pub struct Plain {
     seen: Seen,
     /// An incomplete character at the end of the input: the parser loses text after one.
     torn: Vec<u8>,
-    line: Line,
+    line: TerminalLine,
     /// The last printed character, which a code can repeat.
     last: Option<char>,
 }
@@ -125,7 +125,7 @@ fn after_escape(byte: u8) -> Seen {
 
 /// Executes the parser's actions.
 struct Terminal<'a> {
-    line: &'a mut Line,
+    line: &'a mut TerminalLine,
     last: &'a mut Option<char>,
     out: &'a mut String,
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 use sys::folder::Folder;
 use sys::identity::{Ending, Identity};
 use sys::lock;
-use sys::watch::{Place, Watch};
+use sys::watch::{Watch, WatchedFolder};
 
 /// The maximum size of meta.json or final.json, in bytes.
 const MAX_RECORD: u64 = 16 * 1024 * 1024;
@@ -254,7 +254,7 @@ impl Session {
         // All files, if output may continue in others.
         let names: &'static [&'static str] =
             if self.is_limited() { &[] } else { &[file::OUTPUT, file::FINAL] };
-        let place = Place::new(&folder.path(), names).and_writes();
+        let place = WatchedFolder::new(&folder.path(), names).and_writes();
         let owner = self.meta.owner.clone();
         let watch = match Watch::new([&place]) {
             Err(error) if error.kind() == io::ErrorKind::Unsupported => None,

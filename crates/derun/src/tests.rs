@@ -12,12 +12,12 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 use sys::clock;
 
-struct Place {
+struct Scratch {
     store: Store,
     root: tempfile::TempDir,
 }
 
-impl Place {
+impl Scratch {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         Self { store: Store::open(root.path()).unwrap(), root }
@@ -66,7 +66,7 @@ impl Place {
 
 #[test]
 fn a_session_can_be_read_during_and_after_writing() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut writer = place.session("s");
     let status = || place.store.session("s").unwrap().status(clock::now()).unwrap();
     assert_eq!(status().state, State::Starting);
@@ -102,7 +102,7 @@ fn a_session_can_be_read_during_and_after_writing() {
 
 #[test]
 fn an_id_is_used_once() {
-    let place = Place::new();
+    let place = Scratch::new();
     let writer = place.session("s");
     assert!(matches!(place.try_session("s"), Err(StoreError::Exists(_))));
     writer.finish(&End::Exited(0), None, clock::now()).unwrap();
@@ -113,7 +113,7 @@ fn an_id_is_used_once() {
 
 #[test]
 fn a_folder_without_meta_json_may_be_taken() {
-    let place = Place::new();
+    let place = Scratch::new();
     std::fs::create_dir(place.root.path().join("sessions/s")).unwrap();
     std::fs::write(place.file("s", "output.bin"), "of somebody who died").unwrap();
     let mut writer = place.session("s");
@@ -123,7 +123,7 @@ fn a_folder_without_meta_json_may_be_taken() {
 
 #[test]
 fn a_session_whose_owner_died_has_failed() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut writer = place.session("s");
     writer.started(1).unwrap();
     drop(writer);
@@ -138,7 +138,7 @@ fn a_session_whose_owner_died_has_failed() {
 
 #[test]
 fn the_index_may_extend_past_the_output() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut writer = place.session("s");
     writer.append(Channel::Stdout, &[b'x'; 100_000], clock::now()).unwrap();
     std::fs::OpenOptions::new()
@@ -153,7 +153,7 @@ fn the_index_may_extend_past_the_output() {
 
 #[test]
 fn output_without_an_index_is_ignored() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut writer = place.session("s");
     writer.append(Channel::Stdout, b"whose?", clock::now()).unwrap();
     std::fs::write(place.file("s", "index.jsonl"), r#"{"offset":0,"len"#).unwrap();
@@ -162,7 +162,7 @@ fn output_without_an_index_is_ignored() {
 
 #[test]
 fn lost_output_is_reported() {
-    let place = Place::new();
+    let place = Scratch::new();
     let writer = place.session("s");
     let lost = Lost { kept_bytes: 0, lost_bytes: 5, reason: "No space left on device".to_owned() };
     writer.finish(&End::Exited(0), Some(lost.clone()), clock::now()).unwrap();
@@ -174,7 +174,7 @@ fn lost_output_is_reported() {
 
 #[test]
 fn an_incomplete_end_is_ignored() {
-    let place = Place::new();
+    let place = Scratch::new();
     let writer = place.session("s");
     std::fs::write(place.file("s", "final.json"), "").unwrap();
     assert_eq!(place.store.session("s").unwrap().status(clock::now()).unwrap().state, State::Starting);
@@ -190,7 +190,7 @@ fn counts(swept: retention::Swept) -> (usize, usize) {
 
 #[test]
 fn a_sweep_removes_only_expired_sessions() {
-    let place = Place::new();
+    let place = Scratch::new();
     let ended = |id: &str| place.session(id).finish(&End::Exited(0), None, clock::now()).unwrap();
     ended("old");
     let _active = place.session("active");
@@ -215,7 +215,7 @@ fn a_sweep_removes_only_expired_sessions() {
 
 #[test]
 fn a_session_that_expires_early_makes_a_sweep_due() {
-    let place = Place::new();
+    let place = Scratch::new();
     let now = clock::now();
     let turn = retention::turn(&place.store, now).unwrap();
     retention::sweep_all(&place.store, &turn, || ());
@@ -228,7 +228,7 @@ fn a_session_that_expires_early_makes_a_sweep_due() {
 
 #[test]
 fn an_interrupted_sweep_is_due_again() {
-    let place = Place::new();
+    let place = Scratch::new();
     let now = clock::now();
     drop(retention::turn(&place.store, now).unwrap());
     let turn = retention::turn(&place.store, now).unwrap();
@@ -239,7 +239,7 @@ fn an_interrupted_sweep_is_due_again() {
 
 #[test]
 fn a_long_sweep_resumes_where_it_was_interrupted() {
-    let place = Place::new();
+    let place = Scratch::new();
     let long_ago = clock::now() - SignedDuration::from_mins(5);
     for id in ["a", "b", "c"] {
         place.session(id).finish(&End::Exited(0), None, long_ago).unwrap();
@@ -260,7 +260,7 @@ fn a_long_sweep_resumes_where_it_was_interrupted() {
 
 #[test]
 fn only_one_sweep_runs_at_a_time_and_only_when_due() {
-    let place = Place::new();
+    let place = Scratch::new();
     let now = clock::now();
     let turn = retention::turn(&place.store, now).unwrap();
     assert!(retention::turn(&place.store, now).is_none());
@@ -272,7 +272,7 @@ fn only_one_sweep_runs_at_a_time_and_only_when_due() {
 
 #[tokio::test(flavor = "current_thread")]
 async fn a_follower_is_notified_of_output_and_the_end() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut writer = place.session("s");
     let session = place.store.session("s").unwrap();
     let mut following = session.follow().unwrap();

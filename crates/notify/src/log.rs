@@ -7,7 +7,7 @@ use std::path::Path;
 /// A line.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Line {
+pub struct LogEntry {
     /// When, RFC 3339.
     pub ts: String,
     /// The channel; for a ping, the heartbeat.
@@ -28,7 +28,7 @@ pub struct Line {
 }
 
 /// Appends `line` to the file at `path`, which is rotated when it is full.
-pub fn append(path: &Path, line: &Line) -> io::Result<()> {
+pub fn append(path: &Path, line: &LogEntry) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(line)?;
     bytes.push(b'\n');
     rotate::append_line(path, &bytes)

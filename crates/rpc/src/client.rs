@@ -1,6 +1,6 @@
 //! The client side of a connection.
 
-use crate::envelope::{Event, Line, Request};
+use crate::envelope::{Event, Request, ServerMessage};
 use crate::frame::{LONGEST, LONGEST_ANSWER, LineError, Lines};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -134,7 +134,7 @@ impl Client {
     ///
     /// # Errors
     /// [`AskError::Gone`] or [`AskError::Garbled`].
-    pub async fn next(&mut self) -> Result<Line, AskError> {
+    pub async fn next(&mut self) -> Result<ServerMessage, AskError> {
         let line = self.next_bytes().await?;
         serde_json::from_slice(line).map_err(garbled)
     }
@@ -151,7 +151,7 @@ impl Client {
     /// The next event.
     pub async fn next_event(&mut self) -> Result<Event, AskError> {
         loop {
-            if let Line::Event(event) = self.next().await? {
+            if let ServerMessage::Event(event) = self.next().await? {
                 return Ok(event);
             }
         }

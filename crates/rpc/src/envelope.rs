@@ -69,7 +69,7 @@ pub const LAGGED: &str = "lagged";
 /// A line from a server.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
-pub enum Line {
+pub enum ServerMessage {
     /// An answer.
     Response(Response),
     /// An event.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// A folder to watch, and the names in it to report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct WatchedFolder {
     folder: PathBuf,
     names: Names,
     writes: bool,
@@ -23,7 +23,7 @@ enum Names {
     Each(BTreeSet<OsString>),
 }
 
-impl Place {
+impl WatchedFolder {
     /// Watches `names` in `folder`, or everything if `names` is empty. Removal of the folder itself is reported as
     /// well.
     #[must_use]
@@ -73,7 +73,7 @@ impl Place {
 /// Reported changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// The paths that were created, written, renamed or removed. They start with the folder as given in [`Place`].
+    /// The paths that were created, written, renamed or removed. They start with the folder as given in [`WatchedFolder`].
     pub paths: BTreeSet<PathBuf>,
     /// Whether there are changes without a path: the queue overflowed, or a watched folder was removed.
     pub more: bool,
@@ -109,7 +109,7 @@ impl Names {
 
 #[cfg(target_os = "linux")]
 mod system {
-    use super::{Borrow, Changes, Names, Place, io};
+    use super::{Borrow, Changes, Names, WatchedFolder, io};
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
     use rustix::io::Errno;
     use std::collections::HashMap;
@@ -133,7 +133,7 @@ mod system {
         ///
         /// # Errors
         /// Fails if the limit of watches is reached.
-        pub fn new(places: impl IntoIterator<Item = impl Borrow<Place>>) -> io::Result<Self> {
+        pub fn new(places: impl IntoIterator<Item = impl Borrow<WatchedFolder>>) -> io::Result<Self> {
             let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
             let inotify = crate::descriptor::readable(inotify)?;
             let mut watch = Self { inotify, places: HashMap::new() };
@@ -143,7 +143,10 @@ mod system {
 
         /// Adds `places` and returns whether one of them is new. Existing watches continue, so no change is
         /// missed. Folders that were removed and created again are watched again.
-        pub fn add(&mut self, places: impl IntoIterator<Item = impl Borrow<Place>>) -> io::Result<bool> {
+        pub fn add(
+            &mut self,
+            places: impl IntoIterator<Item = impl Borrow<WatchedFolder>>,
+        ) -> io::Result<bool> {
             let flags = WatchFlags::CLOSE_WRITE
                 | WatchFlags::CREATE
                 | WatchFlags::DELETE
@@ -156,10 +159,10 @@ mod system {
             for place in places {
                 let place = place.borrow();
                 let flags = match place {
-                    Place { only_itself: true, .. } => {
+                    WatchedFolder { only_itself: true, .. } => {
                         WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF | WatchFlags::ONLYDIR
                     }
-                    Place { writes: true, .. } => flags | WatchFlags::MODIFY,
+                    WatchedFolder { writes: true, .. } => flags | WatchFlags::MODIFY,
                     _ => flags,
                 };
                 match inotify::add_watch(self.inotify.get_ref(), &place.folder, flags) {
@@ -226,7 +229,7 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    use super::{Borrow, Changes, Place, io};
+    use super::{Borrow, Changes, WatchedFolder, io};
 
     /// Watching is not implemented on this system; callers poll at their tick instead.
     #[derive(Debug)]
@@ -234,12 +237,15 @@ mod system {
 
     impl Watch {
         /// Always fails with [`io::ErrorKind::Unsupported`].
-        pub fn new(_places: impl IntoIterator<Item = impl Borrow<Place>>) -> io::Result<Self> {
+        pub fn new(_places: impl IntoIterator<Item = impl Borrow<WatchedFolder>>) -> io::Result<Self> {
             Err(io::ErrorKind::Unsupported.into())
         }
 
         /// Always fails with [`io::ErrorKind::Unsupported`].
-        pub fn add(&mut self, _places: impl IntoIterator<Item = impl Borrow<Place>>) -> io::Result<bool> {
+        pub fn add(
+            &mut self,
+            _places: impl IntoIterator<Item = impl Borrow<WatchedFolder>>,
+        ) -> io::Result<bool> {
             Err(io::ErrorKind::Unsupported.into())
         }
 
@@ -264,7 +270,7 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn reports_a_replaced_file_but_no_other_name() {
         let folder = tempfile::tempdir().unwrap();
-        let mut watch = Watch::new([&Place::new(folder.path(), &["config.json"])]).unwrap();
+        let mut watch = Watch::new([&WatchedFolder::new(folder.path(), &["config.json"])]).unwrap();
         std::fs::write(folder.path().join("other"), "x").unwrap();
         // A symlink and not a file: a process forked by another test may hold a written file open, and its close
         // would be one more event.
@@ -284,8 +290,8 @@ mod tests {
     async fn places_in_one_folder_report_the_names_of_each() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let own = Place::new(folder.path(), &["a", "b"]);
-        let coming = Place::coming(&path("c/d")).unwrap();
+        let own = WatchedFolder::new(folder.path(), &["a", "b"]);
+        let coming = WatchedFolder::coming(&path("c/d")).unwrap();
         let mut watch = Watch::new([&own, &coming]).unwrap();
         watch.add([&own, &coming]).unwrap();
         // Symlinks for the same reason as above.
@@ -302,7 +308,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let watched = folder.path().join("watched");
         std::fs::create_dir(&watched).unwrap();
-        let mut watch = Watch::new([&Place::new(&watched, &[])]).unwrap();
+        let mut watch = Watch::new([&WatchedFolder::new(&watched, &[])]).unwrap();
         // Symlinks for the same reason as above.
         for name in ["b", "a", "b"] {
             std::os::unix::fs::symlink("x", folder.path().join("new")).unwrap();

@@ -7,7 +7,7 @@ mod prompt;
 
 use crate::keys::Key;
 use crate::model::Model;
-use crate::rows::{Line, LineKind, Standing};
+use crate::rows::{LineKind, Standing, TranscriptLine};
 use crate::text::Text;
 use crate::view::{Pager, Pane, Prompt, Purpose, Screen};
 use std::sync::Arc;
@@ -109,7 +109,7 @@ impl Model {
         }
         match key {
             Key::Char('?') if self.view.screen != Screen::Help => {
-                let line = |text| Line { kind: LineKind::Plain, text };
+                let line = |text| TranscriptLine { kind: LineKind::Plain, text };
                 self.view.help = Pager::at_start(Text::lines(HELP).into_iter().map(line));
                 self.view.screen = Screen::Help;
                 None
@@ -259,7 +259,7 @@ impl Model {
     /// Shows all of a request.
     pub(crate) fn show_request(&mut self, id: &str) {
         let Some(request) = self.request(id) else { return };
-        let line = |text: &Text| Line { kind: LineKind::Plain, text: text.clone() };
+        let line = |text: &Text| TranscriptLine { kind: LineKind::Plain, text: text.clone() };
         self.view.request = Pager::at_start(request.body.iter().map(line));
         self.view.screen = Screen::Request(id.to_owned());
     }

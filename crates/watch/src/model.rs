@@ -1,7 +1,9 @@
 //! Everything that is known, and what the user looks at.
 
 use crate::history::{Activity, History};
-use crate::rows::{Agent, Daemon, Health, Heartbeat, Limit, Line, LineKind, LogLine, Request, Standing};
+use crate::rows::{
+    Agent, Daemon, Health, Heartbeat, Limit, LineKind, LogLine, Request, Standing, TranscriptLine,
+};
 use crate::text::Text;
 use crate::view::{Pager, Pane, Screen, View};
 use jiff::Timestamp;
@@ -40,7 +42,7 @@ pub enum Update {
     /// There is no transcript, for the reason in the lines that follow: its title.
     TranscriptFailed(Text),
     /// More of the transcript.
-    Lines(Vec<Line>),
+    Lines(Vec<TranscriptLine>),
     /// The transcript is complete.
     TranscriptEnded,
     /// What became of an action.
@@ -331,8 +333,8 @@ impl Model {
 
     /// A note in the transcript.
     #[must_use]
-    pub fn note(text: &str) -> Line {
-        Line { kind: LineKind::Note, text: Text::new(text) }
+    pub fn note(text: &str) -> TranscriptLine {
+        TranscriptLine { kind: LineKind::Note, text: Text::new(text) }
     }
 }
 

@@ -252,7 +252,7 @@ pub enum LineKind {
 
 /// A line of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct TranscriptLine {
     /// Its kind.
     pub kind: LineKind,
     /// Its text.

@@ -1,7 +1,7 @@
 //! What the user looks at: the pane, the selected rows, what is being typed, and long texts with a position.
 
 use crate::input::Action;
-use crate::rows::{Line, LineKind};
+use crate::rows::{LineKind, TranscriptLine};
 use crate::text::{Text, wrap};
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -94,7 +94,7 @@ pub(crate) struct Prompt {
 /// A long text, shown from a position. It is moved by rows, so that no part of a long line is skipped.
 #[derive(Debug, Default)]
 pub(crate) struct Pager {
-    pub(crate) lines: VecDeque<Line>,
+    pub(crate) lines: VecDeque<TranscriptLine>,
     /// How many lines were dropped.
     pub(crate) dropped: usize,
     /// The first row on the screen: a line, and a row in it. `None` shows the end and follows it.
@@ -117,11 +117,11 @@ pub(crate) struct Row {
 
 impl Pager {
     /// These lines from the beginning.
-    pub(crate) fn at_start(lines: impl IntoIterator<Item = Line>) -> Self {
+    pub(crate) fn at_start(lines: impl IntoIterator<Item = TranscriptLine>) -> Self {
         Self { lines: lines.into_iter().collect(), at: Some((0, 0)), ..Self::default() }
     }
 
-    pub(crate) fn push(&mut self, line: Line) {
+    pub(crate) fn push(&mut self, line: TranscriptLine) {
         self.lines.push_back(line);
         if self.lines.len() > TRANSCRIPT {
             self.lines.pop_front();
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     fn pager(lines: &[&str]) -> Pager {
-        let line = |text: &&str| Line { kind: LineKind::Plain, text: Text::new(text) };
+        let line = |text: &&str| TranscriptLine { kind: LineKind::Plain, text: Text::new(text) };
         Pager { lines: lines.iter().map(line).collect(), ..Pager::default() }
     }
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 use sys::error::Failure;
 
 use super::control;
-use super::message::{Line, Message};
+use super::message::{Message, StdinLine};
 use crate::player;
 
 /// The reason why a live agent ends early.
@@ -189,11 +189,11 @@ impl Inbox {
     }
 
     fn hear(&mut self, line: &[u8]) -> Result<(), Halt> {
-        match Line::read(line).map_err(Halt::Refused)? {
-            Line::Nothing => {}
-            Line::Reply(reply) => self.replies.push(reply),
-            Line::Message(message) => self.queued.push_back(message),
-            Line::Control { id, request } => {
+        match StdinLine::read(line).map_err(Halt::Refused)? {
+            StdinLine::Nothing => {}
+            StdinLine::Reply(reply) => self.replies.push(reply),
+            StdinLine::Message(message) => self.queued.push_back(message),
+            StdinLine::Control { id, request } => {
                 player::print(&control::answer(&id, &request))?;
                 // A queued message will have started its turn by then.
                 let something_runs = self.phase == Phase::Busy || !self.queued.is_empty();

@@ -8,7 +8,7 @@ use sys::failure;
 
 /// A parsed line.
 #[derive(Debug, PartialEq)]
-pub(super) enum Line {
+pub(super) enum StdinLine {
     Message(Message),
     Control {
         id: Value,
@@ -25,7 +25,7 @@ pub(crate) struct Message {
     pub(crate) content: Value,
 }
 
-impl Line {
+impl StdinLine {
     pub(super) fn read(line: &[u8]) -> Result<Self, Failure> {
         if line.trim_ascii().is_empty() {
             return Ok(Self::Nothing);

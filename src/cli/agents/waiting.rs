@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 use sys::paths::DataDir;
-use sys::watch::{Place, Watch};
+use sys::watch::{Watch, WatchedFolder};
 use tokio::sync::watch::{self, Receiver, Sender};
 use tokio::task::JoinHandle;
 
@@ -140,9 +140,9 @@ async fn listen(dir: DataDir, to: Sender<Waiting>) {
         // Watch before connecting, so that no daemon is missed. A socket may exist before the daemon listens on it;
         // the daemon sets its mode afterward, which is another change.
         let place = if dir.root().is_dir() {
-            Some(Place::new(dir.root(), &["murmur.sock"]))
+            Some(WatchedFolder::new(dir.root(), &["murmur.sock"]))
         } else {
-            Place::coming(dir.root())
+            WatchedFolder::coming(dir.root())
         };
         let watch = Watch::new(place);
         // Either way, the daemon has ended or sent something unreadable.

@@ -26,7 +26,7 @@ use murmur_host::discover::{self, Condition, PATIENCE};
 use murmur_host::record::Record;
 use murmur_host::replay::{Replay, StoredEvents};
 use murmur_rpc::client::{AskError, Client};
-use murmur_rpc::envelope::{Event, GAP, LAGGED, Line};
+use murmur_rpc::envelope::{Event, GAP, LAGGED, ServerMessage};
 use murmur_rpc::feed::{Past, gap_line};
 use murmur_store::journal::read::{Backward, Entries, Found};
 use serde_json::Value;
@@ -198,7 +198,9 @@ impl<'a, W: Write> Follower<'a, W> {
                 }
             };
             let Ok(line) = line else { return Ok(FollowEnd::Lost) };
-            let Ok(Line::Event(event)) = serde_json::from_slice::<Line>(line) else { continue };
+            let Ok(ServerMessage::Event(event)) = serde_json::from_slice::<ServerMessage>(line) else {
+                continue;
+            };
             if event.event_type == LAGGED {
                 return Ok(FollowEnd::Lost);
             }
@@ -232,7 +234,9 @@ impl<'a, W: Write> Follower<'a, W> {
                 holds = false;
                 break;
             };
-            let Ok(Line::Event(event)) = serde_json::from_slice::<Line>(line) else { continue };
+            let Ok(ServerMessage::Event(event)) = serde_json::from_slice::<ServerMessage>(line) else {
+                continue;
+            };
             if event.event_type == LAGGED {
                 holds = false;
                 break;

@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 use sys::paths::DataDir;
-use sys::watch::{Place, Watch};
+use sys::watch::{Watch, WatchedFolder};
 use tokio::sync::Notify;
 
 /// How often to poll the journal if the system cannot report changes.
@@ -31,7 +31,7 @@ pub(super) async fn follow(
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
     let notifications = Arc::new(Notifications::default());
-    let mut watch = Watch::new([&Place::new(dir.root(), &["heartbeats.jsonl", "murmur.sock"])]).ok();
+    let mut watch = Watch::new([&WatchedFolder::new(dir.root(), &["heartbeats.jsonl", "murmur.sock"])]).ok();
     let listening = tokio::spawn(listen(dir.clone(), Arc::clone(&notifications)));
     let _ends_with_us = AbortOnDrop(listening);
     loop {

@@ -19,7 +19,7 @@ use murmur_store::journal::unfinished;
 use std::path::Path;
 use sys::paths::DataDir;
 use sys::process_lock;
-use sys::watch::{Place, Watch};
+use sys::watch::{Watch, WatchedFolder};
 use sys::{clock, failure};
 
 /// How many characters of an id are enough to look for it.
@@ -121,7 +121,7 @@ fn newest(
 
 /// Waits until the output of the agent of a running beat is captured, or the beat is over.
 pub(super) async fn until_captured(run: Run, dir: &DataDir) -> anyhow::Result<Run> {
-    let mut watch = Watch::new([&Place::new(&dir.beats(), &[]).and_writes()])?;
+    let mut watch = Watch::new([&WatchedFolder::new(&dir.beats(), &[]).and_writes()])?;
     loop {
         let running = unfinished::survey(&dir.beats())?.running.into_iter().map(|begun| begun.entry);
         match running.filter(|entry| entry.beat == run.entry.beat).last() {

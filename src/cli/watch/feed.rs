@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use sys::clock;
 use sys::paths::DataDir;
-use sys::watch::{Place, Watch};
+use sys::watch::{Watch, WatchedFolder};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
 use tokio::task::{JoinSet, spawn_blocking};
@@ -96,7 +96,7 @@ async fn journal(dir: DataDir, to: Sender<Update>, changes: Arc<Changes>) {
     {
         return;
     }
-    let mut watch = Watch::new([&Place::new(dir.root(), &["heartbeats.jsonl"]).and_writes()]).ok();
+    let mut watch = Watch::new([&WatchedFolder::new(dir.root(), &["heartbeats.jsonl"]).and_writes()]).ok();
     loop {
         let mut lines = Vec::new();
         let more = tail.read(AT_ONCE, |line| {
@@ -131,7 +131,8 @@ async fn changed(watch: &mut Option<Watch>) {
 /// Asks for the status when a file of the data folder changes.
 async fn files(dir: DataDir, changes: Arc<Changes>) {
     // Beats that other processes run begin and end with a file.
-    let mut watch = Watch::new([Place::new(dir.root(), &FILES), Place::new(&dir.beats(), &[])]).ok();
+    let mut watch =
+        Watch::new([WatchedFolder::new(dir.root(), &FILES), WatchedFolder::new(&dir.beats(), &[])]).ok();
     loop {
         changed(&mut watch).await;
         changes.status();
@@ -181,9 +182,9 @@ async fn daemons(dir: DataDir, to: Sender<Update>, changes: Arc<Changes>) {
     loop {
         // Watch before connecting, so that no daemon is missed.
         let place = if dir.root().is_dir() {
-            Some(Place::new(dir.root(), &["murmur.sock"]))
+            Some(WatchedFolder::new(dir.root(), &["murmur.sock"]))
         } else {
-            Place::coming(dir.root())
+            WatchedFolder::coming(dir.root())
         };
         let mut watch = Watch::new(place).ok();
         let _ended = follow(&dir, &to, &changes).await;

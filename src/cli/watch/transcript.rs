@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use sys::paths::DataDir;
 use tokio::sync::Notify;
-use watch::rows::{Line, LineKind};
+use watch::rows::{LineKind, TranscriptLine};
 use watch::{Text, Update};
 
 /// How many pieces may wait to be shown. Beyond that, the reader waits.
@@ -92,7 +92,7 @@ impl Sender {
             Piece::Failed(text) => (LineKind::Failed, text),
             Piece::Note(text) => (LineKind::Note, text),
         };
-        let line = |text| Line { kind, text };
+        let line = |text| TranscriptLine { kind, text };
         self.send(Update::Lines(Text::lines(&text).into_iter().map(line).collect()))
     }
 }

@@ -8,7 +8,7 @@ use super::BrokerCommand;
 use super::requests::Timeout;
 use crate::daemon::rpc_handlers::Command;
 use murmur_core::permit::request::{Answer, DEFERRED, EXPIRED, LATE, Request, RequestId, WAITING};
-use murmur_rpc::envelope::{Request as Line, payload, response_line};
+use murmur_rpc::envelope::{Request as RpcRequest, payload, response_line};
 use murmur_rpc::frame::{LONGEST, Lines};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
@@ -17,7 +17,7 @@ use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, oneshot};
 
 /// Serves `stream` until `asked`, sent as `line`, is answered or the hook is gone.
-pub async fn serve(stream: UnixStream, line: Line, asked: Request, commands: mpsc::Sender<Command>) {
+pub async fn serve(stream: UnixStream, line: RpcRequest, asked: Request, commands: mpsc::Sender<Command>) {
     let (reading, writing) = stream.into_split();
     let lines = Lines::new(reading, LONGEST, None);
     let hook = asked.hook.clone();
@@ -50,7 +50,11 @@ struct HookConnection {
 
 impl HookConnection {
     /// Returns `None` if the hook left without an answer.
-    async fn until_answered(&mut self, asked: Line, mut answer: oneshot::Receiver<Answer>) -> Option<()> {
+    async fn until_answered(
+        &mut self,
+        asked: RpcRequest,
+        mut answer: oneshot::Receiver<Answer>,
+    ) -> Option<()> {
         loop {
             tokio::select! {
                 biased;
@@ -60,7 +64,7 @@ impl HookConnection {
                     return self.say(&asked, payload).await;
                 }
                 line = self.lines.next() => {
-                    let line: Line = serde_json::from_slice(line.ok()??).ok()?;
+                    let line: RpcRequest = serde_json::from_slice(line.ok()??).ok()?;
                     let says = |key| line.payload.get(key).and_then(Value::as_bool).unwrap_or(false);
                     // The second key is that of earlier hooks.
                     let (may_defer, waits) = (says("mayDefer") || says("may_defer"), says("waits"));
@@ -87,7 +91,7 @@ impl HookConnection {
         }
     }
 
-    async fn say(&mut self, asked: &Line, answer: Value) -> Option<()> {
+    async fn say(&mut self, asked: &RpcRequest, answer: Value) -> Option<()> {
         let response = response_line(&asked.msg_type, &asked.id, payload(&answer).as_deref());
         self.writing.write_all(&response).await.ok()
     }

@@ -18,7 +18,7 @@ use http::HttpError;
 use murmur_core::config::settings::{Provider, Secret};
 use murmur_core::permit::decision::{By, Verdict};
 use murmur_core::permit::request::{Answer, Request};
-use murmur_rpc::envelope::{Request as Line, payload, response_line};
+use murmur_rpc::envelope::{Request as RpcRequest, payload, response_line};
 use prompt::PromptError;
 use std::collections::BTreeMap;
 use std::io;
@@ -114,7 +114,7 @@ struct ModelDecision {
 }
 
 /// Serves `stream` until `asked`, sent as `line`, is answered or the hook is gone.
-pub async fn serve(stream: UnixStream, line: Line, asked: Request, models: Models) {
+pub async fn serve(stream: UnixStream, line: RpcRequest, asked: Request, models: Models) {
     let (mut reading, mut writing) = stream.into_split();
     let mut unread = sink();
     tokio::select! {

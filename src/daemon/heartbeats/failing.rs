@@ -7,7 +7,7 @@ use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_core::failures::{self, Streak};
 use murmur_core::outcome::Kind;
 use murmur_store::failures::Streaks;
-use murmur_store::journal::entry::{Entry as Line, LineKind};
+use murmur_store::journal::entry::{Entry as JournalEntry, LineKind};
 use sys::clock::rfc3339;
 
 /// How the failures of a heartbeat changed.
@@ -18,7 +18,7 @@ pub struct StreakChange {
     /// Its failures now; `None` if there are none.
     pub streak: Option<Streak>,
     /// The journal line that reports that it keeps failing.
-    pub report: Option<Line>,
+    pub report: Option<JournalEntry>,
 }
 
 impl Heartbeats {
@@ -105,7 +105,7 @@ impl Entry {
         self.limited.iter().chain(&self.slowed).max_by_key(|held| held.until)
     }
 
-    fn report(&self, line: &JournalLine, streak: &Streak, now: Timestamp) -> Line {
+    fn report(&self, line: &JournalLine, streak: &Streak, now: Timestamp) -> JournalEntry {
         let why = in_a_row(streak);
         let summary = match (self.slowed_by(streak), &self.heartbeat.schedule) {
             (Some(Held { until, .. }), _) => format!(
@@ -116,12 +116,12 @@ impl Entry {
             (None, None) => why,
         };
         let workspace = line.workspace.to_string_lossy().into_owned();
-        Line {
+        JournalEntry {
             summary: Some(summary),
             kind: LineKind::Failing,
             heartbeat: line.name.clone(),
             agent: line.agent.clone(),
-            ..Line::new(rfc3339(now), workspace, Kind::Attention, 0)
+            ..JournalEntry::new(rfc3339(now), workspace, Kind::Attention, 0)
         }
     }
 }

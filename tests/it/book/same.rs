@@ -38,7 +38,7 @@ static VOLATILE: LazyLock<Regex> = LazyLock::new(|| {
 const REQUEST: &str = "([0-9a-hjkmnp-tv-z]{8})";
 
 /// A line without the values that differ between runs.
-struct Line {
+struct ExpectedLine {
     text: String,
     /// The ids in it.
     ids: Vec<String>,
@@ -46,7 +46,7 @@ struct Line {
 }
 
 /// The line; `written` says whether it is from a document.
-fn normal(line: &str, written: bool) -> Line {
+fn normal(line: &str, written: bool) -> ExpectedLine {
     let (mut ids, mut requests) = (Vec::new(), Vec::new());
     let fixed = VOLATILE.replace_all(line.trim_end(), |found: &Captures<'_>| {
         let text = found[0].to_owned();
@@ -63,11 +63,11 @@ fn normal(line: &str, written: bool) -> Line {
     });
     let indentation = fixed.len() - fixed.trim_start().len();
     let words: Vec<&str> = fixed.split_whitespace().collect();
-    Line { text: format!("{}{}", &fixed[..indentation], words.join(" ")), ids, requests }
+    ExpectedLine { text: format!("{}{}", &fixed[..indentation], words.join(" ")), ids, requests }
 }
 
 /// The ids of a document's line, each with its actual value; `None` if the output is a different line.
-fn fit(written: &Line, came: &Line) -> Option<Vec<(String, String)>> {
+fn fit(written: &ExpectedLine, came: &ExpectedLine) -> Option<Vec<(String, String)>> {
     let pattern = regex::escape(&written.text).replace(r"\[request\]", REQUEST);
     let found = Regex::new(&format!("^{pattern}$")).unwrap().captures(&came.text)?;
     let requests = found.iter().skip(1).flatten().map(|found| found.as_str().to_owned());
@@ -75,8 +75,8 @@ fn fit(written: &Line, came: &Line) -> Option<Vec<(String, String)>> {
     Some(written.ids.iter().cloned().zip(came.ids.iter().cloned()).chain(requests).collect())
 }
 
-fn both(written: &[String], came: &str) -> (Vec<Line>, Vec<Line>) {
-    let mut came: Vec<Line> = came.lines().map(|line| normal(line, false)).collect();
+fn both(written: &[String], came: &str) -> (Vec<ExpectedLine>, Vec<ExpectedLine>) {
+    let mut came: Vec<ExpectedLine> = came.lines().map(|line| normal(line, false)).collect();
     while came.last().is_some_and(|line| line.text.is_empty()) {
         came.pop();
     }
@@ -89,7 +89,7 @@ pub(super) fn compare(written: &[String], came: &str) -> Result<Vec<(String, Str
     in_order(&written, &came).ok_or(())
 }
 
-fn in_order(written: &[Line], came: &[Line]) -> Option<Vec<(String, String)>> {
+fn in_order(written: &[ExpectedLine], came: &[ExpectedLine]) -> Option<Vec<(String, String)>> {
     let Some((line, rest)) = written.split_first() else { return came.is_empty().then(Vec::new) };
     if line.text == "..." {
         return (0..=came.len()).find_map(|skipped| in_order(rest, &came[skipped..]));

@@ -61,7 +61,7 @@ const PATHS: [&str; 7] =
 impl Call {
     /// Reads a call from what was said about it. Earlier parts of `said` take precedence.
     pub(super) fn read(said: &[&Fields]) -> Self {
-        let said = Said(said);
+        let said = Descriptions(said);
         if let Some((tool, input)) = said.mcp() {
             let is_shown = is_shown(&input);
             return Self { tool, input, cwd: None, is_shown };
@@ -121,9 +121,9 @@ fn fields<const N: usize>(fields: [(&str, Option<String>); N]) -> Value {
 }
 
 /// All that was said about a call, the most important first.
-struct Said<'a>(&'a [&'a Fields]);
+struct Descriptions<'a>(&'a [&'a Fields]);
 
-impl Said<'_> {
+impl Descriptions<'_> {
     /// The first text at `path`.
     fn text(&self, path: &[&str]) -> Option<&str> {
         let (first, rest) = path.split_first()?;

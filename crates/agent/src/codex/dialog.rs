@@ -5,7 +5,7 @@
 //! sandbox (measured on 0.169.0), and the hook was not told that it would.
 
 use super::hooks;
-use super::line::Line;
+use super::line::CodexMessage;
 use super::thread::{
     ASK_ALWAYS, ASK_TO_LEAVE, CLEAN, HOOKS, INITIALIZE, INTERRUPT, LIMITS, THREAD, TURN, Thread,
 };
@@ -162,7 +162,7 @@ impl CodexDialog {
     }
 
     /// The next step for a response to one of murmur's requests.
-    fn continue_from(&mut self, id: &str, line: &Line<'_>) -> Vec<u8> {
+    fn continue_from(&mut self, id: &str, line: &CodexMessage<'_>) -> Vec<u8> {
         match id {
             INITIALIZE if line.error.is_some() => self.fail(),
             INITIALIZE => {
@@ -194,7 +194,7 @@ impl CodexDialog {
     }
 
     /// What a notification calls for.
-    fn notice(&mut self, method: &str, line: &Line<'_>) -> Vec<u8> {
+    fn notice(&mut self, method: &str, line: &CodexMessage<'_>) -> Vec<u8> {
         match method {
             "item/started" => {
                 if let Some(call) = mcp_call(line) {
@@ -224,7 +224,7 @@ impl CodexDialog {
     }
 
     /// Takes a request of the app-server. Returns the answer, unless it depends on the decision on a call.
-    fn asks(&mut self, method: &str, id: &str, line: &Line<'_>) -> Vec<u8> {
+    fn asks(&mut self, method: &str, id: &str, line: &CodexMessage<'_>) -> Vec<u8> {
         let params: Value = line.params().unwrap_or_default();
         let is_set = |name: &str| params.get(name).is_some_and(|value| !value.is_null());
         let is_sandboxed = !matches!(self.stage, Stage::Ready { is_sandboxed: false, .. });
@@ -267,7 +267,7 @@ impl CodexDialog {
 
     fn take(&mut self, line: &[u8]) -> Vec<u8> {
         let text = String::from_utf8_lossy(line);
-        let Some(line) = Line::read(&text) else { return Vec::new() };
+        let Some(line) = CodexMessage::read(&text) else { return Vec::new() };
         match (line.method(), line.id) {
             (Some(method), Some(id)) => self.asks(&method, id.get(), &line),
             (Some(method), None) => self.notice(&method, &line),
@@ -339,7 +339,7 @@ impl Dialog for CodexDialog {
 }
 
 /// The MCP call that an item begins.
-fn mcp_call(line: &Line<'_>) -> Option<McpCall> {
+fn mcp_call(line: &CodexMessage<'_>) -> Option<McpCall> {
     #[derive(Deserialize)]
     struct Params {
         item: Value,

@@ -2,7 +2,7 @@
 //! 0.169.0 generates (`codex app-server generate-json-schema --experimental`), and of recordings. Others are counted.
 
 use super::known::ITEMS;
-use super::line::Line;
+use super::line::CodexMessage;
 use super::thread;
 use crate::unknown::{Fields, Unknown};
 use serde_json::{Map, Value};
@@ -110,7 +110,7 @@ const RESULTS: [(&str, &str, Fields); 2] = [
 ];
 
 /// Counts the unknown fields of `line`, whose text is `text`, if it has this `method`, or as a response.
-pub(super) fn count(text: &str, line: &Line<'_>, method: Option<&str>, unknown: &mut Unknown) {
+pub(super) fn count(text: &str, line: &CodexMessage<'_>, method: Option<&str>, unknown: &mut Unknown) {
     let (name, part, known) = if let Some(method) = method {
         let Some((name, known)) = PARAMS.iter().find(|(name, _)| *name == method) else { return };
         (*name, "params", known)

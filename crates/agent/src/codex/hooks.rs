@@ -4,7 +4,7 @@
 //! (measured on 0.169.0). So the hash of each hook is passed along, and Codex is asked whether it accepts it; and the command of a hook that decides ends in a denial
 //! unless the hook succeeded. Hooks that did not run at all are noticed by the host, which ends the agent.
 
-use super::line::Line;
+use super::line::CodexMessage;
 use crate::settings::{BACKEND_VARIABLE, HookProgram, PULSE_TIMEOUT};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -47,7 +47,7 @@ pub(super) fn settings(hook: &HookProgram, timeout: u32) -> Result<Vec<String>, 
 }
 
 /// Whether, according to the response to `hooks/list`, Codex will run the hook that decides.
-pub(super) fn will_run(line: &Line<'_>) -> bool {
+pub(super) fn will_run(line: &CodexMessage<'_>) -> bool {
     #[derive(Deserialize)]
     struct Listed {
         data: Vec<Folder>,

@@ -2,7 +2,7 @@
 //!
 //! Only calls that hooks see become tool calls, under the id that the hook gets (measured on 0.169.0, also in code mode).
 
-use super::line::Line;
+use super::line::CodexMessage;
 use super::patch::{self, Change};
 use super::{command, known};
 use crate::event::{Event, Json};
@@ -55,7 +55,7 @@ struct Item<'a> {
 }
 
 /// `item/started`: a call, if it is one.
-pub(super) fn started(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
+pub(super) fn started(line: &CodexMessage<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
     let Params { item } = line.params()?;
     if let Some((name, input)) = item.call() {
         let (message, id) = (Cow::Borrowed(item.id.as_str()), Cow::Borrowed(item.id.as_str()));
@@ -66,7 +66,7 @@ pub(super) fn started(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Opti
 
 /// `item/completed`: a message, or the result of a call.
 pub(super) fn completed(
-    line: &Line<'_>,
+    line: &CodexMessage<'_>,
     sink: &mut impl FnMut(Event<'_>),
     unknown: &mut Unknown,
 ) -> Option<()> {

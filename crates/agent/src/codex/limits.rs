@@ -3,7 +3,7 @@
 //! Codex reports them after each answer of the model, and on request (`account/rateLimits/read`), which it refuses without a
 //! ChatGPT login. It gives no warning before a limit is reached.
 
-use super::line::Line;
+use super::line::CodexMessage;
 use crate::event::{Event, RateLimit};
 use serde::Deserialize;
 
@@ -38,14 +38,14 @@ struct Window {
 }
 
 /// `account/rateLimits/updated`.
-pub(super) fn updated(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
+pub(super) fn updated(line: &CodexMessage<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
     let report: Report = line.params()?;
     report.rate_limits.emit(sink);
     Some(())
 }
 
 /// The response to `account/rateLimits/read`: its general limits. It also has those of models that may not be in use.
-pub(super) fn read(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
+pub(super) fn read(line: &CodexMessage<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
     let report: Report = serde_json::from_str(line.result?.get()).ok()?;
     report.rate_limits.emit(sink);
     Some(())

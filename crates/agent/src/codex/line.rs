@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 /// A line. Its parts are read on demand: most lines have no event.
 #[derive(Deserialize)]
-pub(super) struct Line<'a> {
+pub(super) struct CodexMessage<'a> {
     #[serde(borrow, default)]
     pub(super) id: Option<&'a RawValue>,
     #[serde(borrow, default)]
@@ -22,7 +22,7 @@ pub(super) struct Line<'a> {
     pub(super) error: Option<&'a RawValue>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> CodexMessage<'a> {
     /// Reads a line; `None` if it is not a JSON object.
     pub(super) fn read(text: &'a str) -> Option<Self> {
         // An array would be read as an object's values in order.
@@ -49,7 +49,7 @@ impl<'a> Line<'a> {
 /// and items, and fields of those that murmur reads.
 pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
     let text = String::from_utf8_lossy(line);
-    let Some(line) = Line::read(&text) else { return sink(Event::Garbled) };
+    let Some(line) = CodexMessage::read(&text) else { return sink(Event::Garbled) };
     let method = line.method();
     fields::count(&text, &line, method.as_deref(), unknown);
     match (method, line.id) {
@@ -61,7 +61,12 @@ pub(crate) fn parse(line: &[u8], sink: &mut impl FnMut(Event<'_>), unknown: &mut
     }
 }
 
-fn notification(method: &str, line: &Line<'_>, sink: &mut impl FnMut(Event<'_>), unknown: &mut Unknown) {
+fn notification(
+    method: &str,
+    line: &CodexMessage<'_>,
+    sink: &mut impl FnMut(Event<'_>),
+    unknown: &mut Unknown,
+) {
     let read = match method {
         "item/started" => item::started(line, sink),
         "item/completed" => item::completed(line, sink, unknown),
@@ -84,7 +89,7 @@ fn notification(method: &str, line: &Line<'_>, sink: &mut impl FnMut(Event<'_>),
 }
 
 /// A response. A failed handshake or start of a turn ends the turn that waits for it.
-fn response(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) {
+fn response(line: &CodexMessage<'_>, sink: &mut impl FnMut(Event<'_>)) {
     let Some(id) = line.own_id() else { return };
     if let Some(error) = line.error {
         if [thread::INITIALIZE, thread::HOOKS, thread::THREAD, thread::TURN].contains(&id.as_str()) {

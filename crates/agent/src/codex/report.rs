@@ -1,7 +1,7 @@
 //! What the app-server reports besides items and limits: the end of a turn, errors, tokens, and hooks that failed.
 
 use super::hooks::SOURCE;
-use super::line::Line;
+use super::line::CodexMessage;
 use crate::api_error;
 use crate::event::{ApiError, Event, RateLimit, RunResult, Tokens};
 use murmur_core::id::SessionId;
@@ -67,7 +67,7 @@ impl TurnError {
 }
 
 /// `error`: a failed request, which Codex may retry. If not, the turn's end follows.
-pub(super) fn error(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
+pub(super) fn error(line: &CodexMessage<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Params {
@@ -101,7 +101,7 @@ fn counts(message: &str) -> Option<(u64, u64)> {
 }
 
 /// `turn/completed`: the result. Its text is the last message of the turn.
-pub(super) fn turn(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
+pub(super) fn turn(line: &CodexMessage<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Params {
@@ -175,7 +175,7 @@ pub(super) fn refused(id: &str, error: &RawValue) -> Event<'static> {
 }
 
 /// `thread/tokenUsage/updated`: the tokens of one request. The total would include earlier runs of the conversation.
-pub(super) fn usage(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
+pub(super) fn usage(line: &CodexMessage<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Params {
@@ -209,7 +209,7 @@ pub(super) fn usage(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option
 }
 
 /// `hook/completed`: a call that murmur's hook blocked, or any hook that failed, which Codex ignores.
-pub(super) fn hook(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
+pub(super) fn hook(line: &CodexMessage<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
     #[derive(Deserialize)]
     struct Params {
         run: Run,
@@ -250,7 +250,7 @@ pub(super) fn hook(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<
 }
 
 /// `warning`: about the thread, such as settings that have no effect.
-pub(super) fn warning(line: &Line<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
+pub(super) fn warning(line: &CodexMessage<'_>, sink: &mut impl FnMut(Event<'_>)) -> Option<()> {
     #[derive(Deserialize)]
     struct Params {
         message: String,

@@ -1,6 +1,6 @@
 //! The response to `thread/start` and `thread/resume`: the conversation, and how Codex will ask about its calls.
 
-use super::line::Line;
+use super::line::CodexMessage;
 use super::report;
 use crate::event::Event;
 use serde::Deserialize;
@@ -49,7 +49,7 @@ struct Sandbox {
 
 impl Thread {
     /// Reads a response; `None` if it has another form.
-    pub(super) fn read(line: &Line<'_>) -> Option<Self> {
+    pub(super) fn read(line: &CodexMessage<'_>) -> Option<Self> {
         serde_json::from_str(line.result?.get()).ok()
     }
 

@@ -6,7 +6,7 @@
 use super::tree::{Event, Group, Settings, kind, place};
 use murmur_agent::settings::DECIDING;
 use murmur_core::config::json::{self, Object};
-use murmur_core::config::problem::{Position as Place, Problem};
+use murmur_core::config::problem::{Position, Problem};
 use std::path::Path;
 use sys::error::Hinted;
 use sys::failure;
@@ -79,7 +79,7 @@ pub(super) fn known_events<'a>(settings: &'a Settings<'a>) -> impl Iterator<Item
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
     /// Its position.
-    pub place: Place,
+    pub place: Position,
     /// The entry, such as `hooks.PostToolUse[0]`.
     pub entry: String,
     /// Whether [`fix_flat`](super::flat::fix_flat) rewrites it.

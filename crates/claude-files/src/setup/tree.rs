@@ -2,7 +2,7 @@
 
 use super::ours::is_ours;
 use murmur_core::config::json::{self, Member, Object};
-use murmur_core::config::problem::{Position as Place, Problem};
+use murmur_core::config::problem::{Position, Problem};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -193,15 +193,15 @@ pub(super) fn text_of<'a>(bytes: &'a [u8], path: &Path) -> Result<&'a str, Probl
     std::str::from_utf8(bytes).map_err(|error| {
         let start = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default());
         let what = failure!("byte {} is not UTF-8", error.valid_up_to(); "save the file as UTF-8");
-        Problem::at(path, Place::of(&start, start.len()), what)
+        Problem::at(path, Position::of(&start, start.len()), what)
     })
 }
 
 /// The position of `part`, not counting a byte order mark.
-pub(super) fn place(source: &str, part: &str) -> Place {
-    let place = Place::of(source, json::span(source, part).start);
+pub(super) fn place(source: &str, part: &str) -> Position {
+    let place = Position::of(source, json::span(source, part).start);
     let marked = place.line == 1 && source.starts_with('\u{feff}') && place.column > 1;
-    Place { column: place.column - u32::from(marked), ..place }
+    Position { column: place.column - u32::from(marked), ..place }
 }
 
 fn not_json(source: &str, body: &str, path: &Path, error: &serde_json::Error) -> Problem {

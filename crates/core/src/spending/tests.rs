@@ -46,7 +46,7 @@ impl Site {
             at(ended),
             self.folder.path().join(workspace)
         );
-        let used_up = ledger.add(&Line::parse(line.as_bytes()).unwrap());
+        let used_up = ledger.add(&BeatUsage::parse(line.as_bytes()).unwrap());
         used_up.iter().map(|used_up| self.shown(used_up)).collect()
     }
 

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 /// A beat.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line<'a> {
+pub struct BeatUsage<'a> {
     /// The workspace's path.
     pub workspace: Cow<'a, str>,
     /// The heartbeat's name, if it is a named one.
@@ -34,7 +34,7 @@ pub struct Line<'a> {
     pub tokens: Tokens,
 }
 
-impl<'a> Line<'a> {
+impl<'a> BeatUsage<'a> {
     /// Reads a line without its newline; `None` if it is not a beat.
     #[must_use]
     pub fn parse(line: &'a [u8]) -> Option<Self> {
@@ -240,11 +240,11 @@ impl<'a> Scanned<'a> {
         (at.is_at_end() && found.seen & REQUIRED == REQUIRED).then_some(found)
     }
 
-    fn line(self) -> Option<Line<'a>> {
+    fn line(self) -> Option<BeatUsage<'a>> {
         if self.is_other {
             return None;
         }
-        Some(Line {
+        Some(BeatUsage {
             started: Cow::Borrowed(self.ts),
             duration_ms: self.duration_ms,
             workspace: Cow::Borrowed(self.workspace),

@@ -1,6 +1,6 @@
 //! Reads many journal lines with all cores: each takes the next block of lines and counts it.
 
-use super::line::Line;
+use super::line::BeatUsage;
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
@@ -31,13 +31,13 @@ pub type ReadWhole<'a> = Box<dyn FnOnce(&mut Vec<u8>) -> bool + Send + 'a>;
 pub fn scan<'a, F: Read + Send, S: Send>(
     files: impl Iterator<Item = Input<'a, F>> + Send,
     new: impl Fn() -> S + Sync,
-    add: impl Fn(&mut S, &Line<'_>) + Sync,
+    add: impl Fn(&mut S, &BeatUsage<'_>) + Sync,
 ) -> io::Result<Vec<S>> {
     let shared = Mutex::new(Shared { files, open: None });
     let add_all = |sum: &mut S, block: &[u8]| {
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', block) {
-            if let Some(line) = block.get(start..end).and_then(Line::parse) {
+            if let Some(line) = block.get(start..end).and_then(BeatUsage::parse) {
                 add(sum, &line);
             }
             start = end + 1;

@@ -22,7 +22,7 @@ fn groups(by: By, since: Option<&str>, zone: &str) -> Vec<String> {
     ];
     let count = |lines: &[String]| {
         let mut counter = Counter::new(by, since.map(|since| since.parse().unwrap()), &zone);
-        lines.iter().filter_map(|line| Line::parse(line.as_bytes())).for_each(|line| counter.add(&line));
+        lines.iter().filter_map(|line| BeatUsage::parse(line.as_bytes())).for_each(|line| counter.add(&line));
         counter
     };
     let apart = count(&lines[..2]).merged(count(&lines[2..])).groups();

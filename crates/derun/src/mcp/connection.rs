@@ -1,7 +1,7 @@
 //! A conversation: one JSON-RPC message per line, concurrent tool calls, and one task that reads and writes. An
 //! invalid message is answered with an error, and the conversation continues.
 
-use super::line::{Line, MAX_LINE, Reader};
+use super::line::{InputLine, MAX_LINE, Reader};
 use super::message::{self, Message, RpcError};
 use super::protocol::Lifecycle;
 use super::server::{Reply, Server};
@@ -66,9 +66,9 @@ where
                 Err(error) => return Err(ServeError::Broken(error)),
             },
             line = lines.line(), if open.is_some() && has_room => match line {
-                Line::Whole(line) => calls.take(message::parse(line)),
-                Line::TooLong => calls.take(Err(RpcError::parse(format!("a message has at most {MAX_LINE} bytes")))),
-                Line::End => {
+                InputLine::Whole(line) => calls.take(message::parse(line)),
+                InputLine::TooLong => calls.take(Err(RpcError::parse(format!("a message has at most {MAX_LINE} bytes")))),
+                InputLine::End => {
                     // Ends waiting calls.
                     open = None;
                     last = Some(Instant::now() + DRAIN);

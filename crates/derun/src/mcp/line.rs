@@ -13,7 +13,7 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(super) enum InputLine<'a> {
     /// A line without its line ending, which the last line may lack.
     Whole(&'a [u8]),
     /// The start of a line that is too long; the rest is skipped.
@@ -34,22 +34,22 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     }
 
     /// The next line. Cancel safe.
-    pub(super) async fn line(&mut self) -> Line<'_> {
+    pub(super) async fn line(&mut self) -> InputLine<'_> {
         loop {
             match self.buffer.find() {
                 Some(Found::Line) => {
                     let line = self.buffer.line();
                     let line = line.strip_suffix(b"\r").unwrap_or(line);
-                    return Line::Whole(line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line));
+                    return InputLine::Whole(line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line));
                 }
-                Some(Found::TooLong) => return Line::TooLong,
+                Some(Found::TooLong) => return InputLine::TooLong,
                 None => {}
             }
             let space = self.buffer.space();
             space.reserve(CHUNK);
             if self.input.read_buf(space).await.unwrap_or(0) == 0 {
                 if space.is_empty() {
-                    return Line::End;
+                    return InputLine::End;
                 }
                 space.push(b'\n');
             }
@@ -69,12 +69,12 @@ mod tests {
                 .concat();
         let mut reader = Reader::new(&input[..]);
         for expected in [b"a", &b""[..], b"b", &long(0)] {
-            assert_eq!(reader.line().await, Line::Whole(expected));
+            assert_eq!(reader.line().await, InputLine::Whole(expected));
         }
-        assert_eq!(reader.line().await, Line::TooLong);
-        assert_eq!(reader.line().await, Line::Whole(b"c"));
-        assert_eq!(reader.line().await, Line::TooLong);
-        assert_eq!(reader.line().await, Line::Whole(b"d"));
-        assert_eq!(reader.line().await, Line::End);
+        assert_eq!(reader.line().await, InputLine::TooLong);
+        assert_eq!(reader.line().await, InputLine::Whole(b"c"));
+        assert_eq!(reader.line().await, InputLine::TooLong);
+        assert_eq!(reader.line().await, InputLine::Whole(b"d"));
+        assert_eq!(reader.line().await, InputLine::End);
     }
 }

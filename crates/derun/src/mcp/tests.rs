@@ -17,12 +17,12 @@ use std::time::Duration;
 use sys::clock;
 use tokio::task::JoinHandle;
 
-struct Place {
+struct Scratch {
     store: Store,
     _root: tempfile::TempDir,
 }
 
-impl Place {
+impl Scratch {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         Self { store: Store::open(root.path()).unwrap(), _root: root }
@@ -75,7 +75,7 @@ async fn call(client: &RunningService<RoleClient, ()>, tool: &'static str, argum
 
 #[tokio::test(flavor = "current_thread")]
 async fn a_client_finds_a_session_and_follows_it_to_its_end() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut writer = place.session("s");
     let (client, server) = place.serve().await;
     assert_eq!(client.list_all_tools().await.unwrap().len(), 4);
@@ -101,7 +101,7 @@ fn has_all(answer: &Value, names: &Value) -> bool {
 
 #[tokio::test(flavor = "current_thread")]
 async fn errors_match_the_output_schema() {
-    let place = Place::new();
+    let place = Scratch::new();
     let (client, _server) = place.serve().await;
     for known in tool::all() {
         let params = CallToolRequestParams::new(known.name);
@@ -120,7 +120,7 @@ async fn errors_match_the_output_schema() {
 
 #[tokio::test(flavor = "current_thread")]
 async fn answers_match_their_output_schemas() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut writer = place.session("s");
     writer.append(Channel::Pty, b"hello\xff\n", clock::now()).unwrap();
     let (client, _server) = place.serve().await;
@@ -151,7 +151,7 @@ async fn answers_match_their_output_schemas() {
 
 #[tokio::test(flavor = "current_thread")]
 async fn a_wait_ends_at_its_timeout() {
-    let place = Place::new();
+    let place = Scratch::new();
     let _writer = place.session("s");
     let timeout = Duration::from_millis(5);
     let input = WaitInput { session_id: "s".to_owned(), cursor: 0, timeout, form: FORM };
@@ -165,7 +165,7 @@ async fn a_wait_ends_at_its_timeout() {
 
 #[test]
 fn a_page_of_plain_text_ends_at_a_line_and_splits_no_escape_code() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut writer = place.session("s");
     let session = place.store.session("s").unwrap();
     writer.append(Channel::Pty, b"one\n1%\r2%\nthree\x1b[3", clock::now()).unwrap();
@@ -184,7 +184,7 @@ fn a_page_of_plain_text_ends_at_a_line_and_splits_no_escape_code() {
 
 #[test]
 fn every_chunk_has_the_time_of_its_first_byte() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut writer = place.session("s");
     let began: Timestamp = "2026-02-03T10:00:00Z".parse().unwrap();
     for (second, bytes) in [(0, &b"one "[..]), (8, b"two "), (16, b"\xff"), (24, b"end")] {
@@ -206,7 +206,7 @@ fn every_chunk_has_the_time_of_its_first_byte() {
 
 #[test]
 fn a_session_without_output_ends() {
-    let place = Place::new();
+    let place = Scratch::new();
     let _writer = place.session("s");
     let session = place.store.session("s").unwrap();
     for start in [Start::LastBytes(5), Start::LastLines(5), Start::Cursor(0)] {
@@ -235,7 +235,7 @@ fn schemas_have_descriptions_and_no_null() {
 
 #[test]
 fn lists_and_commands_are_bounded() {
-    let place = Place::new();
+    let place = Scratch::new();
     for id in 0..50 {
         // Each of these bytes takes six in JSON.
         let command = vec!["make".to_owned(), "\u{1}".repeat(100_000), "more".to_owned()];
@@ -259,7 +259,7 @@ fn lists_and_commands_are_bounded() {
 
 #[tokio::test(flavor = "current_thread")]
 async fn output_that_was_not_kept_is_a_gap() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut writer = place.begin("s", vec!["make".to_owned()], Some(4096));
     for number in 0..1000 {
         writer.append(Channel::Pty, format!("line {number}\n").as_bytes(), clock::now()).unwrap();

@@ -29,7 +29,7 @@ const BLANK: Cell = Cell { begins: Some(' '), marks: String::new() };
 
 /// The line and its cursor.
 #[derive(Debug, Default)]
-pub(super) struct Line {
+pub(super) struct TerminalLine {
     cells: Vec<Cell>,
     /// The number of columns that have been emitted.
     passed: usize,
@@ -42,7 +42,7 @@ pub(super) struct Line {
     saved: Option<(u64, usize, bool)>,
 }
 
-impl Line {
+impl TerminalLine {
     /// Writes a character at the cursor.
     pub(super) fn put(&mut self, character: char, out: &mut String) {
         if self.left && (self.passed > 0 || !self.cells.is_empty()) {

@@ -1,6 +1,6 @@
 //! Tests sessions that keep only the beginning and the end of their output.
 
-use super::Place;
+use super::Scratch;
 use crate::record::{Channel, Gap};
 use crate::session::Page;
 use crate::writer::End;
@@ -19,7 +19,7 @@ fn bytes(from: u64, length: u64) -> Vec<u8> {
 }
 
 /// All pages of `s`, of at most `most` bytes each, to the end of its output.
-fn pages(place: &Place, most: usize) -> Vec<Page> {
+fn pages(place: &Scratch, most: usize) -> Vec<Page> {
     let (mut pages, mut at) = (Vec::new(), 0);
     loop {
         let page = place.read("s", at, most);
@@ -32,7 +32,7 @@ fn pages(place: &Place, most: usize) -> Vec<Page> {
 }
 
 /// Checks that these pages have the written bytes, and one gap.
-fn check(place: &Place, written: u64, most: usize) -> Option<Gap> {
+fn check(place: &Scratch, written: u64, most: usize) -> Option<Gap> {
     let pages = pages(place, most);
     for page in &pages {
         assert_eq!(page.bytes, bytes(page.cursor, page.bytes.len() as u64));
@@ -49,7 +49,7 @@ fn check(place: &Place, written: u64, most: usize) -> Option<Gap> {
     gap
 }
 
-fn size(place: &Place) -> u64 {
+fn size(place: &Scratch) -> u64 {
     let files = std::fs::read_dir(place.file("s", "")).unwrap().map(|entry| entry.unwrap());
     let kept = files.filter(|file| file.file_name().to_str().unwrap().contains('.'));
     kept.map(|file| file.metadata().unwrap().len()).sum()
@@ -57,7 +57,7 @@ fn size(place: &Place) -> u64 {
 
 #[test]
 fn the_beginning_and_the_end_are_kept_and_readable_while_it_is_written() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut writer = place.limited("s", MAX);
     let mut written = 0;
     for _ in 0..2000 {
@@ -89,7 +89,7 @@ fn the_beginning_and_the_end_are_kept_and_readable_while_it_is_written() {
 
 #[test]
 fn a_crash_at_any_step_loses_nothing_else() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut writer = place.limited("s", MAX);
     let mut written = 0;
     while place.store.session("s").unwrap().gap().unwrap().is_none() {
@@ -114,7 +114,7 @@ proptest! {
         writes in prop::collection::vec((1_u64..700, prop::bool::ANY), 1..120),
         most in 1_usize..900,
     ) {
-        let place = Place::new();
+        let place = Scratch::new();
         let mut writer = place.limited("s", MAX);
         let mut written = 0;
         for (length, out) in writes {

@@ -1,6 +1,6 @@
 //! Tests the times of output, in the index and for readers.
 
-use super::Place;
+use super::Scratch;
 use crate::record::{Channel, Stretch};
 use crate::writer::End;
 use jiff::{SignedDuration, Timestamp};
@@ -13,20 +13,20 @@ fn at(milliseconds: i64) -> Timestamp {
 }
 
 /// The lines of the index of `s`: offset, length, channel and time.
-fn lines(place: &Place) -> Vec<(u64, u64, Channel, Timestamp)> {
+fn lines(place: &Scratch) -> Vec<(u64, u64, Channel, Timestamp)> {
     let text = std::fs::read_to_string(place.file("s", "index.jsonl")).unwrap();
     let parse = |line| serde_json::from_str(line).unwrap();
     text.lines().map(parse).map(|s: Stretch| (s.offset, s.length, s.channel, s.timestamp)).collect()
 }
 
 /// The time of the byte at `cursor`, for a reader that starts there.
-fn seen(place: &Place, cursor: u64) -> Timestamp {
+fn seen(place: &Scratch, cursor: u64) -> Timestamp {
     place.read("s", cursor, 1).stretches[0].timestamp
 }
 
 #[test]
 fn output_before_a_pause_is_not_dated_after_it() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut writer = place.session("s");
     writer.append(Channel::Pty, b"a", at(0)).unwrap();
     writer.append(Channel::Pty, b"b", at(20)).unwrap();
@@ -40,7 +40,7 @@ fn output_before_a_pause_is_not_dated_after_it() {
 
 #[test]
 fn the_last_output_is_not_dated_by_the_end() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut writer = place.session("s");
     writer.append(Channel::Stdout, b"one", at(0)).unwrap();
     writer.append(Channel::Stdout, b"two", at(30)).unwrap();
@@ -50,7 +50,7 @@ fn the_last_output_is_not_dated_by_the_end() {
 
 #[test]
 fn output_before_another_channels_is_not_dated_by_that() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut writer = place.session("s");
     writer.append(Channel::Stdout, b"one", at(0)).unwrap();
     writer.append(Channel::Stdout, b"two", at(30)).unwrap();
@@ -62,7 +62,7 @@ fn output_before_another_channels_is_not_dated_by_that() {
 
 #[test]
 fn after_a_clock_change_output_has_the_new_time() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut writer = place.session("s");
     writer.append(Channel::Pty, b"a", at(3_600_000)).unwrap();
     writer.append(Channel::Pty, b"b", at(0)).unwrap();
@@ -72,7 +72,7 @@ fn after_a_clock_change_output_has_the_new_time() {
 
 #[test]
 fn steady_output_needs_few_index_lines() {
-    let place = Place::new();
+    let place = Scratch::new();
     let mut writer = place.session("s");
     for step in 0..1000 {
         writer.append(Channel::Pty, b"x", at(step)).unwrap();
@@ -85,7 +85,7 @@ proptest! {
     fn a_line_has_the_time_of_its_first_byte_and_later_bytes_follow_soon(
         writes in prop::collection::vec((0_i64..120, 1_usize..40_000, prop::bool::ANY), 1..40),
     ) {
-        let place = Place::new();
+        let place = Scratch::new();
         let mut writer = place.session("s");
         let (mut now, mut arrivals, mut end) = (0, Vec::new(), 0);
         let check = |arrivals: &[(u64, Timestamp, Channel)], end: u64| -> Result<(), TestCaseError> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use sys::alarm::Alarm;
 use sys::clock;
 use sys::paths::DataDir;
-use sys::watch::{Place, Watch};
+use sys::watch::{Watch, WatchedFolder};
 
 /// The account that an agent uses, and the data folder that has its limits.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ pub(super) struct Holds<'a> {
 
 impl<'a> Holds<'a> {
     pub(super) fn begin(watched: Option<&'a Watched>) -> Self {
-        let watch = watched.and_then(|watched| Watch::new([Place::of(&watched.dir.limits())?]).ok());
+        let watch = watched.and_then(|watched| Watch::new([WatchedFolder::of(&watched.dir.limits())?]).ok());
         let alarm = watched.and_then(|_| Alarm::new().ok());
         Self { watched, watch, alarm, known: None, is_stale: true }
     }

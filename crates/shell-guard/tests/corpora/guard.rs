@@ -13,7 +13,7 @@ use std::fs;
 use std::path::PathBuf;
 
 /// One entry of a corpus.
-struct Line {
+struct CorpusLine {
     command: String,
     place: Place,
     /// Whether a doubt is enough.
@@ -32,14 +32,14 @@ fn place(cwd: &str) -> Place {
 }
 
 /// Returns all entries of a corpus.
-fn corpus(name: &str) -> Vec<Line> {
+fn corpus(name: &str) -> Vec<CorpusLine> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
     let mut lines = Vec::new();
     for file in fs::read_dir(folder).unwrap() {
         let text = fs::read_to_string(file.unwrap().path()).unwrap();
         lines.extend(text.lines().filter(|line| !line.trim().is_empty()).map(|line| {
             let line: Value = serde_json::from_str(line).unwrap();
-            Line {
+            CorpusLine {
                 command: line["command"].as_str().unwrap().to_owned(),
                 place: place(line["cwd"].as_str().unwrap_or("/home/user/project")),
                 doubt: line["doubt"] == true,

@@ -4,7 +4,8 @@ use crate::input::Action;
 use crate::keys::Key;
 use crate::model::{Model, Update};
 use crate::rows::{
-    Agent, Daemon, Health, Heartbeat, Limit, Line, LineKind, LogLine, Outcome, Question, Request, Standing,
+    Agent, Daemon, Health, Heartbeat, Limit, LineKind, LogLine, Outcome, Question, Request, Standing,
+    TranscriptLine,
 };
 use crate::text::Text;
 use insta::assert_snapshot;
@@ -225,8 +226,9 @@ fn a_transcript_follows_its_end_until_it_is_scrolled() {
         text("/home/you/site"),
         vec![text("  beat     019c2d2f"), text("  model    opus")],
     ));
-    let line = |kind, raw: &str| Line { kind, text: text(raw) };
-    let mut lines: Vec<Line> = (1..30).map(|n| line(LineKind::Plain, &format!("line {n}"))).collect();
+    let line = |kind, raw: &str| TranscriptLine { kind, text: text(raw) };
+    let mut lines: Vec<TranscriptLine> =
+        (1..30).map(|n| line(LineKind::Plain, &format!("line {n}"))).collect();
     lines.push(line(LineKind::Call, "  Bash(cargo test)  42 lines, 3.1s"));
     lines.push(line(LineKind::Failed, "  Bash(git push)  denied by the guard: no"));
     lines.push(line(LineKind::Note, "  [retry] 1 of 10 in 500 ms"));

@@ -15,7 +15,8 @@ fn request() -> Request {
 async fn a_hook_that_times_out_at_the_same_moment_still_gets_its_answer() {
     let (mut hook, theirs) = UnixStream::pair().unwrap();
     let models = Models::new(&SettingsDir::at("/nowhere".into(), None), BTreeMap::new());
-    let line = Line { msg_type: "permission.request".to_owned(), id: "1".to_owned(), payload: Value::Null };
+    let line =
+        RpcRequest { msg_type: "permission.request".to_owned(), id: "1".to_owned(), payload: Value::Null };
     let serving = tokio::spawn(serve(theirs, line, request(), models));
     let mut said = Vec::new();
     hook.read_to_end(&mut said).await.unwrap();

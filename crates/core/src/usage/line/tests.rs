@@ -4,13 +4,13 @@ use proptest::prelude::*;
 const PLAIN: &str = r#"{"ts":"2026-02-03T10:00:00.250Z","workspace":"/home/me/site","outcome":"ok","durationMs":8200,"beat":"0198","heartbeat":"nightly","agent":"a","exit":{"code":0},"costUsd":0.0132,"numTurns":3,"model":"opus","tokens":{"input":10,"output":20,"cacheRead":30,"cacheWrite":40},"denials":["Bash"],"stopped":true}"#;
 
 /// Whether the scan reads it, and what both read.
-fn both(line: &[u8]) -> (bool, Option<Line<'_>>) {
-    let (fast, slow) = (Scanned::scan(line), Line::parse_slowly(line));
+fn both(line: &[u8]) -> (bool, Option<BeatUsage<'_>>) {
+    let (fast, slow) = (Scanned::scan(line), BeatUsage::parse_slowly(line));
     if let Some(fast) = &fast {
         assert!(fast.ts.is_ascii());
     }
     let is_fast = fast.is_some();
-    let parsed = Line::parse(line);
+    let parsed = BeatUsage::parse(line);
     assert_eq!(parsed, slow, "{}", String::from_utf8_lossy(line));
     (is_fast, parsed)
 }
