@@ -127,7 +127,7 @@ fn invalid_settings_are_reported_with_position_cause_and_hint() {
     [exit 1]
     "#);
     assert_snapshot!(said("unknown = 1"), @r#"
-    | error: [ENV]/data/config/config.toml:1:1: key "unknown" is not known
+    | error: [ENV]/data/config/config.toml:1:1: unknown key "unknown"
     | hint: use one of permissions-checker, approval, approval-wait, approval-expiry, questions, llm_auth, providers, quiet, agent, acp, captures, notify
     [exit 1]
     "#);

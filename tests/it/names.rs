@@ -170,11 +170,11 @@ fn the_configuration_is_located_and_checked() {
     ");
     site.heartbeat("---\nintervall: 1h\n---\nDo it.");
     assert_snapshot!(env.run(["config", "check"]), @r#"
-    problem: [ENV]/site/HEARTBEAT.md:2:1: key "intervall" is not known; did you mean "interval"?
+    problem: [ENV]/site/HEARTBEAT.md:2:1: unknown key "intervall"; did you mean "interval"?
     [exit 1]
     "#);
     assert_snapshot!(env.run(["config", "check", "--json"]), @r#"
-    {"schema":"config-check/1","heartbeats":1,"problems":["[ENV]/site/HEARTBEAT.md:2:1: key \"intervall\" is not known; did you mean \"interval\"?"]}
+    {"schema":"config-check/1","heartbeats":1,"problems":["[ENV]/site/HEARTBEAT.md:2:1: unknown key \"intervall\"; did you mean \"interval\"?"]}
     [exit 1]
     "#);
 }

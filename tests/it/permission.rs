@@ -222,7 +222,7 @@ fn permission_check_notes_that_beats_cannot_run() {
     allow: nothing forbids it
       by permissions-checker = "off"
       for a beat of [ENV]/site, project site
-    | note: beats cannot run there; ignoring this error: [ENV]/site/HEARTBEAT.md:2:1: key "modle" is not known; did you mean "model"?
+    | note: beats cannot run there; ignoring this error: [ENV]/site/HEARTBEAT.md:2:1: unknown key "modle"; did you mean "model"?
     [exit 0]
     "#);
 }
@@ -245,7 +245,7 @@ fn an_invalid_file_denies_every_call_and_is_reported_with_its_position() {
     env.setting("permissions.toml", "");
     env.setting("config.toml", "[providers.openai]\napi-key = \"sk-secret\"\nkey = 1\n");
     assert_snapshot!(check(&env, "Read(a)"), @r#"
-    deny: [ENV]/data/config/config.toml:3:1: key "key" is not known; use one of api-key, api-key-file, base-url
+    deny: [ENV]/data/config/config.toml:3:1: unknown key "key"; use one of api-key, api-key-file, base-url
       by an unreadable configuration: every call is denied until it is fixed
       for a beat of [ENV]/here, project here
     [exit 0]

@@ -36,11 +36,11 @@ fn a_workspace_is_added_once_and_listed_with_its_named_heartbeats() {
     [ENV]/site  every 1h30m
     [ENV]/site::heartbeats/nightly/HEARTBEAT.md  cron 0 3 * * * Europe/Berlin  (nightly)
     [ENV]/site::heartbeats/typo/HEARTBEAT.md  every 1h30m  (typo)
-      problem: [ENV]/site/heartbeats/typo/HEARTBEAT.md:2:1: key "intervall" is not known; did you mean "interval"?
+      problem: [ENV]/site/heartbeats/typo/HEARTBEAT.md:2:1: unknown key "intervall"; did you mean "interval"?
     [exit 0]
     "#);
     assert_snapshot!(env.run(["workspaces", "list", "--json"]), @r#"
-    {"schema":"heartbeats/1","heartbeats":[{"approved":true,"id":"[ENV]/site","name":null,"problem":null,"schedule":"every 1h30m","unedited":false,"workspace":"[ENV]/site"},{"approved":true,"id":"[ENV]/site::heartbeats/nightly/HEARTBEAT.md","name":"nightly","problem":null,"schedule":"cron 0 3 * * * Europe/Berlin","unedited":false,"workspace":"[ENV]/site"},{"approved":true,"id":"[ENV]/site::heartbeats/typo/HEARTBEAT.md","name":"typo","problem":"[ENV]/site/heartbeats/typo/HEARTBEAT.md:2:1: key \"intervall\" is not known; did you mean \"interval\"?","schedule":"every 1h30m","unedited":false,"workspace":"[ENV]/site"}],"problems":[]}
+    {"schema":"heartbeats/1","heartbeats":[{"approved":true,"id":"[ENV]/site","name":null,"problem":null,"schedule":"every 1h30m","unedited":false,"workspace":"[ENV]/site"},{"approved":true,"id":"[ENV]/site::heartbeats/nightly/HEARTBEAT.md","name":"nightly","problem":null,"schedule":"cron 0 3 * * * Europe/Berlin","unedited":false,"workspace":"[ENV]/site"},{"approved":true,"id":"[ENV]/site::heartbeats/typo/HEARTBEAT.md","name":"typo","problem":"[ENV]/site/heartbeats/typo/HEARTBEAT.md:2:1: unknown key \"intervall\"; did you mean \"interval\"?","schedule":"every 1h30m","unedited":false,"workspace":"[ENV]/site"}],"problems":[]}
     [exit 0]
     "#);
 }

@@ -142,7 +142,7 @@ fn thresholds_come_from_config_toml_and_an_invalid_one_hides_no_agent() {
     assert_snapshot!(env.run(["agents"]), @r#"
     AGENT   STATE    TOOL  LAST ACTION             TASK            BRANCH  WORKSPACE    AGE  HEALTH
     site-1  running  Bash  cargo test --workspace  Mend the build  main    /srv/site-1  7m   stale
-    | warning: [ENV]/data/config/config.toml:2:1: key "stuk" is not known; did you mean "stuck"?
+    | warning: [ENV]/data/config/config.toml:2:1: unknown key "stuk"; did you mean "stuck"?
     [exit 0]
     "#);
 }

@@ -19,7 +19,7 @@ fn a_heartbeat_is_checked_after_it_was_edited() {
     [exit 0]
     ");
     assert_snapshot!(edit(&env, "sed -i s/interval/intervall/", "nightly").run(), @r#"
-    | error: [ENV]/site/heartbeats/nightly/HEARTBEAT.md:2:1: key "intervall" is not known
+    | error: [ENV]/site/heartbeats/nightly/HEARTBEAT.md:2:1: unknown key "intervall"
     | hint: did you mean "interval"?
     [exit 1]
     "#);

@@ -325,7 +325,7 @@ impl<'a> Text<'a> {
 
     fn key_of_settings(&self, raw: &str, name: &str) -> Problem {
         let what = failure!(
-            "key {name:?} is not known"; "write it as a table [{name}] in config.toml, which holds for all workspaces"
+            "unknown key {name:?}"; "write it as a table [{name}] in config.toml, which holds for all workspaces"
         );
         Problem::at(self.path, self.place(raw), what)
     }
@@ -336,6 +336,6 @@ impl<'a> Text<'a> {
             None if spelling::is_about_permission(name) => about_rules.to_owned(),
             None => format!("it has no effect; use one of {}", known.join(", ")),
         };
-        Problem::at(self.path, self.place(raw), failure!("key {name:?} is not known"; "{hint}"))
+        Problem::at(self.path, self.place(raw), failure!("unknown key {name:?}"; "{hint}"))
     }
 }

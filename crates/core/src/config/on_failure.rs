@@ -216,7 +216,7 @@ impl Retry {
         };
         let (backoff, max_backoff) = (span("backoff")?, span("maxBackoff")?);
         if let Some(unknown) = keys.keys().next() {
-            return Err(failure!("key {unknown:?} is not known"; "{}", Self::ACCEPTED));
+            return Err(failure!("unknown key {unknown:?}"; "{}", Self::ACCEPTED));
         }
         let backoff = backoff.unwrap_or(Self::BACKOFF);
         let max_backoff = max_backoff.unwrap_or(Self::MAX_BACKOFF.max(backoff));

@@ -125,7 +125,7 @@ impl<'de> Visitor<'de> for PermissionsVisitor {
                 if key == "deny" {
                     failure!("\"deny\" is given twice"; "put all patterns in one list")
                 } else {
-                    failure!("key {key:?} is not known"; "{ACCEPTED}")
+                    failure!("unknown key {key:?}"; "{ACCEPTED}")
                 }
             });
         }

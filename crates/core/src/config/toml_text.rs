@@ -60,7 +60,7 @@ fn described(message: &str) -> Failure {
                 || format!("use one of {}", known.join(", ")),
                 |meant| format!("did you mean {meant:?}?"),
             );
-            failure!("key {found:?} is not known"; "{hint}")
+            failure!("unknown key {found:?}"; "{hint}")
         }
         [found, known @ ..] if line.starts_with("unknown variant") => {
             let known: Vec<String> = known.iter().map(|word| format!("{word:?}")).collect();
@@ -120,8 +120,8 @@ mod tests {
     #[test]
     fn an_error_names_file_line_and_column_and_says_what_to_do() {
         for (text, expected) in [
-            ("count = 1\nwrod = 'yes'", "/p.toml:2:1: key \"wrod\" is not known; did you mean \"word\"?"),
-            ("count = 1\nzzz = 1", "/p.toml:2:1: key \"zzz\" is not known; use one of word, count"),
+            ("count = 1\nwrod = 'yes'", "/p.toml:2:1: unknown key \"wrod\"; did you mean \"word\"?"),
+            ("count = 1\nzzz = 1", "/p.toml:2:1: unknown key \"zzz\"; use one of word, count"),
             ("count = 1\nword = 'maybe'", "/p.toml:2:8: \"maybe\" is not known; write \"yes\" or \"no\""),
             ("word = 'yes'", "/p.toml:1:1: \"count\" is missing; write it, or remove the entry"),
             ("count = 1\ncount = 2", "/p.toml:2:1: the key is given twice; remove one of the two"),

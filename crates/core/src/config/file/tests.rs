@@ -115,11 +115,11 @@ fn an_unparsable_file_is_one_error_with_its_position() {
         ),
         (
             "{\"permissions\": {}}",
-            "/m/config.json:1:2: key \"permissions\" is not known; move it into each workspace: rules are set per workspace",
+            "/m/config.json:1:2: unknown key \"permissions\"; move it into each workspace: rules are set per workspace",
         ),
         (
             "{\"budgets\": {\"day\": 5}}",
-            "/m/config.json:1:2: key \"budgets\" is not known; did you mean \"budget\"?",
+            "/m/config.json:1:2: unknown key \"budgets\"; did you mean \"budget\"?",
         ),
         (
             "\u{feff}{\"maxConcurrent\": 0}",
@@ -216,7 +216,7 @@ fn an_invalid_entry_is_reported_with_position_value_and_accepted_values() {
         ),
         (
             r#""path": "/a", "permisions": "skip""#,
-            r#":2:18: key "permisions" is not known; did you mean "permissions"?"#,
+            r#":2:18: unknown key "permisions"; did you mean "permissions"?"#,
         ),
         (
             r#""path": "/a", "permissionsChecker": "on""#,
@@ -228,7 +228,7 @@ fn an_invalid_entry_is_reported_with_position_value_and_accepted_values() {
         ),
         (
             r#""path": "/a", "permissionschecker": "deny""#,
-            r#":2:18: key "permissionschecker" is not known; did you mean "permissionsChecker"?"#,
+            r#":2:18: unknown key "permissionschecker"; did you mean "permissionsChecker"?"#,
         ),
         (r#""path": "/a", "approval": 1"#, r#":2:30: "approval" is 1; write "wait" or "defer""#),
         (r#""path": "/a", "approvalWait": 2"#, r#":2:34: "approvalWait" is 2; write a string such as "2m""#),
@@ -266,10 +266,10 @@ fn an_invalid_entry_is_reported_with_position_value_and_accepted_values() {
         ),
         (
             r#""path": "/a", "question": "deny""#,
-            r#":2:18: key "question" is not known; did you mean "questions"?"#,
+            r#":2:18: unknown key "question"; did you mean "questions"?"#,
         ),
-        (r#""path": "/a", "wehn": "./a""#, r#":2:18: key "wehn" is not known; did you mean "when"?"#),
-        (r#""path": "/a", "deny": []"#, r#":2:18: key "deny" is not known; rules go into "permissions""#),
+        (r#""path": "/a", "wehn": "./a""#, r#":2:18: unknown key "wehn"; did you mean "when"?"#),
+        (r#""path": "/a", "deny": []"#, r#":2:18: unknown key "deny"; rules go into "permissions""#),
     ] {
         assert_eq!(entry(members).unwrap_err(), format!("/m/config.json{expected}"));
     }
@@ -305,9 +305,9 @@ fn unknown_keys_are_warnings_and_equal_keys_count_as_the_last() {
     assert_eq!(
         warnings,
         [
-            "/m/config.json:1:2: key \"comment\" is not known; it has no effect; use one of maxConcurrent, reserve, workspaces, budget",
-            "/m/config.json:1:16: key \"maxconcurrent\" is not known; did you mean \"maxConcurrent\"?",
-            "/m/config.json:2:32: key \"max_turns\" is not known; did you mean \"maxTurns\"?",
+            "/m/config.json:1:2: unknown key \"comment\"; it has no effect; use one of maxConcurrent, reserve, workspaces, budget",
+            "/m/config.json:1:16: unknown key \"maxconcurrent\"; did you mean \"maxConcurrent\"?",
+            "/m/config.json:2:32: unknown key \"max_turns\"; did you mean \"maxTurns\"?",
         ]
     );
 }
@@ -315,7 +315,7 @@ fn unknown_keys_are_warnings_and_equal_keys_count_as_the_last() {
 #[test]
 fn a_table_of_config_toml_is_a_warning_that_says_where_it_belongs() {
     let file = parse("{\"workspaces\": [{\"path\": \"/a\", \"captures\": {\"keep\": \"14d\"}}]}").unwrap();
-    assert!(file.workspaces[0].is_ok() && file.warnings[0].line().starts_with("/m/config.json:1:32: key \"captures\" is not known; write it as a table [captures] in config.toml, which holds"));
+    assert!(file.workspaces[0].is_ok() && file.warnings[0].line().starts_with("/m/config.json:1:32: unknown key \"captures\"; write it as a table [captures] in config.toml, which holds"));
 }
 
 #[test]

@@ -286,7 +286,7 @@ fn describe(error: &Error, yaml: &str) -> FrontmatterError {
                 || format!("use one of {}", KEYS.join(", ")),
                 |meant| format!("did you mean {meant:?}?"),
             );
-            failure!("key {field:?} is not known"; "{hint}")
+            failure!("unknown key {field:?}"; "{hint}")
         }
         (Error::DuplicateMappingKey { key, .. }, _) => {
             failure!("key {:?} is given twice", key.as_deref().unwrap_or_default(); "remove one of the two")

@@ -99,10 +99,10 @@ fn invalid_settings_are_errors_with_position_and_accepted_values() {
             "3:11: \"interval\": \"30\" is not an interval; write whole numbers with d, h, m or s, largest first, such as \"30m\" or \"1h30m\"",
         ),
         ("interval:", "2:9: \"interval\" has a wrong value; write an interval such as 30m or 1h30m"),
-        ("intervall: 5m", "2:1: key \"intervall\" is not known; did you mean \"interval\"?"),
+        ("intervall: 5m", "2:1: unknown key \"intervall\"; did you mean \"interval\"?"),
         (
             "name: x\nfoo: 1",
-            "3:1: key \"foo\" is not known; use one of name, description, interval, cron, tz, timeout, backgroundWait, maxTurns, model, agent, permissions, permissionsChecker, approval, approvalWait, approvalExpiry, questions, requires, mcp, reserve, onLimit, enabled, activeHours, except, jitter, catchUp, startDeadline, overlap, on, when, verify, retry, breaker, maxBudgetUsd, budget, minFree, startTimeout, idleTimeout, toolTimeout",
+            "3:1: unknown key \"foo\"; use one of name, description, interval, cron, tz, timeout, backgroundWait, maxTurns, model, agent, permissions, permissionsChecker, approval, approvalWait, approvalExpiry, questions, requires, mcp, reserve, onLimit, enabled, activeHours, except, jitter, catchUp, startDeadline, overlap, on, when, verify, retry, breaker, maxBudgetUsd, budget, minFree, startTimeout, idleTimeout, toolTimeout",
         ),
         (
             "when: ./a b",
@@ -112,7 +112,7 @@ fn invalid_settings_are_errors_with_position_and_accepted_values() {
             "verify:\n- changed: src",
             "3:3: \"verify\": \"changed src\" verifies nothing; write a program such as \"./check.sh\", a list of a program and its arguments, {\"run\": …, \"timeout\": \"10m\"}, or a list of these objects",
         ),
-        ("permission: skip", "2:1: key \"permission\" is not known; did you mean \"permissions\"?"),
+        ("permission: skip", "2:1: unknown key \"permission\"; did you mean \"permissions\"?"),
         ("maxTurns: many", "2:11: \"maxTurns\" has a wrong value; write a whole number of at least 1"),
         ("maxTurns: 0", "2:1: \"maxTurns\" has a wrong value; write a whole number of at least 1"),
         ("maxTurns: 1.5", "2:11: \"maxTurns\" has a wrong value; write a whole number of at least 1"),

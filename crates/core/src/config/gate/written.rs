@@ -108,7 +108,7 @@ fn one(written: Written, accepted: &str) -> Result<(Condition, Option<Interval>)
         None => None,
     };
     if let Some(unknown) = keys.keys().find(|key| !CONDITIONS.contains(&key.as_str())) {
-        return Err(failure!("key {unknown:?} is not known"; "{accepted}"));
+        return Err(failure!("unknown key {unknown:?}"; "{accepted}"));
     }
     let mut keys = keys.into_iter();
     let (Some((key, value)), None) = (keys.next(), keys.next()) else {

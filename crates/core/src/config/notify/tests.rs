@@ -90,7 +90,7 @@ fn a_wrong_value_is_one_error_with_its_position() {
         ("[notify]\ndigest = \"8\"", "2:10: \"8\" is not a time of day; write hours and minutes, such as"),
         ("[notify]\ndigest = \"08:60\"", "2:10: \"08:60\" is not a time of day"),
         ("[notify]\nping = \"hc.example\"", "2:8: not a URL; write it as \"https://host/path\""),
-        ("[notify]\nchanel = 1", "2:1: key \"chanel\" is not known; did you mean \"channels\"?"),
+        ("[notify]\nchanel = 1", "2:1: unknown key \"chanel\"; did you mean \"channels\"?"),
         ("[notify.channels.x]\ntopic = \"y\"", "1:1: \"type\" is missing"),
         ("[notify.channels.x]\ntype = \"sms\"", "2:8: \"sms\" is not known; write \"command\", \"desktop\","),
         (

@@ -29,7 +29,7 @@ fn retries_have_defaults_and_anything_wrong_is_named() {
         (r#"{"max":3,"backoff":"soon"}"#, "\"backoff\": \"soon\" is not an interval"),
         (r#"{"max":3,"maxBackoff":"0s"}"#, "\"maxBackoff\": \"0s\" is too short"),
         (r#"{"max":3,"backoff":"5m","maxBackoff":"1m"}"#, "\"maxBackoff\" is 1m, less than \"backoff\", 5m"),
-        (r#"{"max":3,"wait":"5m"}"#, "key \"wait\" is not known; write an object such as"),
+        (r#"{"max":3,"wait":"5m"}"#, "unknown key \"wait\"; write an object such as"),
     ] {
         let found = read(text).unwrap_err();
         assert!(found.starts_with(error), "{text}: {found}");

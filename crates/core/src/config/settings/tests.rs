@@ -83,13 +83,13 @@ fn anything_unknown_is_an_error_with_its_position() {
         ),
         (
             "permission-checker = \"deny\"",
-            "1:1: key \"permission-checker\" is not known; did you mean \"permissions-checker\"?",
+            "1:1: unknown key \"permission-checker\"; did you mean \"permissions-checker\"?",
         ),
         ("approval = \"later\"", "1:12: \"later\" is not known; write \"wait\" or \"defer\""),
         ("questions = true", "1:13: boolean \"true\" is not a string"),
         ("approval-wait = \"0s\"", "1:17: \"0s\" is too short; write at least \"1s\""),
         ("approval-wait = 5", "1:17: integer \"5\" is not"),
-        ("[quiet]\nstuk = \"1h\"", "2:1: key \"stuk\" is not known; did you mean \"stuck\"?"),
+        ("[quiet]\nstuk = \"1h\"", "2:1: unknown key \"stuk\"; did you mean \"stuck\"?"),
         ("[llm_auth]\nprovider = \"other\"\nmodel = \"x\"", "2:12: \"other\" is not known"),
         ("[llm_auth]\nprovider = \"openai\"", "1:1: \"model\" is missing"),
         ("[captures]\nkeep = \"2GiB\"", "2:8: \"2GiB\" is not an interval; write whole numbers with d, h, m"),
@@ -100,13 +100,13 @@ fn anything_unknown_is_an_error_with_its_position() {
         ("[captures]\nmax = 2", "2:7: integer \"2\" is not"),
         (
             "[captures]\nkeepFailed = \"1d\"",
-            "2:1: key \"keepFailed\" is not known; did you mean \"keep-failed\"?",
+            "2:1: unknown key \"keepFailed\"; did you mean \"keep-failed\"?",
         ),
         ("[captures]\nmax-per-run = \"512KiB\"", "2:15: \"512KiB\" is too small; write at least \"1MiB\""),
         ("[captures]\nmax-per-run = \"5\"", "2:15: \"5\" is not a size"),
         ("captures = true", "1:12: boolean \"true\" is not"),
         ("[providers.other]\napi-key = \"x\"", "1:12: \"other\" is not known"),
-        ("[providers.openai]\napikey = \"x\"", "2:1: key \"apikey\" is not known; did you mean \"api-key\"?"),
+        ("[providers.openai]\napikey = \"x\"", "2:1: unknown key \"apikey\"; did you mean \"api-key\"?"),
     ] {
         let error = parse(text).unwrap_err();
         assert!(error.starts_with(&format!("/c/config.toml:{expected}")), "{text}: {error}");

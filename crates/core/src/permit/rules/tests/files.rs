@@ -34,7 +34,7 @@ fn a_file_is_read_and_its_rules_are_numbered() {
 fn invalid_rules_are_errors_with_position_and_hint() {
     let rule = |members: &str| format!("[[rules]]\n{members}\n");
     for (text, expected) in [
-        ("[[rule]]".to_owned(), "1:3: key \"rule\" is not known; did you mean \"rules\"?"),
+        ("[[rule]]".to_owned(), "1:3: unknown key \"rule\"; did you mean \"rules\"?"),
         (rule("tool = \"Bash\""), "1:1: \"action\" is missing; write it, or remove the entry"),
         (
             rule("tool = \"bash\"\naction = \"deny\""),
@@ -47,7 +47,7 @@ fn invalid_rules_are_errors_with_position_and_hint() {
         ),
         (
             rule("tool = \"Bash\"\naction = \"deny\"\npatern = \"x\""),
-            "4:1: key \"patern\" is not known; did you mean \"pattern\"?",
+            "4:1: unknown key \"patern\"; did you mean \"pattern\"?",
         ),
         (
             rule("tool = \"Bash\"\naction = \"deny\"\npattern = \"x\"\npatterns = [\"y\"]"),
