@@ -6,7 +6,7 @@
 //! every tool call, so it has no async runtime, no threads and a minimal command line.
 //!
 //! For events that need no decision, it writes the agent's pulse, prints nothing, and always exits with 0
-//! (docs/reference/pulses.md). It denies unknown events, since one may be a misspelled event that decides.
+//! (crates/store/pulses.md). It denies unknown events, since one may be a misspelled event that decides.
 
 mod answer;
 mod ask;

@@ -39,7 +39,7 @@ pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
             table.add(row(30.0));
             continue;
         }
-        table.add(row(50.0).detail());
+        table.add(row(50.0));
         let known: Option<(Spread, _)> = slowest;
         slowest = Some(known.filter(|(known, _)| known.median >= ours.median).unwrap_or((ours, floor)));
     }

@@ -46,15 +46,11 @@ pub(crate) struct Row {
     /// Whether it meets its target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) met: Option<bool>,
-    /// Whether it is left out of the page, because another row is about the same.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    is_detail: bool,
 }
 
 impl Row {
     pub(crate) fn new(figure: impl Into<String>, unit: Unit, measured: Spread) -> Self {
-        let (baseline, ratio, target, met, is_detail) = (None, None, None, None, false);
-        Self { figure: figure.into(), unit, measured, baseline, ratio, target, met, is_detail }
+        Self { figure: figure.into(), unit, measured, baseline: None, ratio: None, target: None, met: None }
     }
 
     /// A time in milliseconds.
@@ -82,14 +78,8 @@ impl Row {
         self
     }
 
-    pub(crate) fn detail(mut self) -> Self {
-        self.is_detail = true;
-        self
-    }
-
-    /// Whether it is on the page: it has a target and is no detail.
-    pub(crate) fn is_on_page(&self) -> bool {
-        self.target.is_some() && !self.is_detail
+    pub(crate) fn has_target(&self) -> bool {
+        self.target.is_some()
     }
 
     pub(crate) fn measured(&self) -> f64 {

@@ -274,7 +274,7 @@ pub(super) struct Status {
     /// Print output as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// Show everything about each heartbeat, as when the output is not a terminal
+    /// Show everything about each heartbeat [default if the output is not a terminal]
     #[arg(long, short, conflicts_with = "json")]
     pub(super) verbose: bool,
     /// Exit with 0 if the daemon answers, otherwise with 1

@@ -109,7 +109,7 @@ pub(super) struct Remove {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Nothing else in the file changes. The settings apply to all heartbeats of the workspace.
-A HEARTBEAT.md can make its heartbeat run less often or lower its limits, but not change its model.
+A HEARTBEAT.md can make its heartbeat run less often or lower its limits, but not override a model set here.
 
 Examples:
   murmur set site --every 1h

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 /// Show what beats cost
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Counts the beats in the journal, each when it ended. Quiet beats are those that ended as ok or skipped.
+Counts the beats in the journal, each by the time it ended. Quiet beats are those that ended as ok or skipped.
 
 Examples:
   murmur usage --since 7d              show what each heartbeat cost in the last 7 days

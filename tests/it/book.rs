@@ -66,7 +66,7 @@ documents! {
     performance = "docs/design/performance.md",
     permissions = "docs/reference/permissions.md",
     promises = "docs/design/promises.md",
-    pulses = "docs/reference/pulses.md",
+    pulses = "crates/store/pulses.md",
     approvals = "docs/guide/approvals.md",
     secrets = "docs/guide/secrets.md",
     service = "docs/guide/service.md",

@@ -30,6 +30,8 @@ impl Live {
         let burst = burst.map_or_else(String::new, |burst| format!("FAKE_CLAUDE_BURST={burst} "));
         let fake = built("fake-claude")?;
         let home = Home::new(&format!("#!/bin/sh\n{burst}FAKE_CLAUDE_LIVE=echo exec {fake} \"$@\"\n"))?;
+        // By default, a capture keeps only its beginning and its end.
+        std::fs::write(home.data().join("config.toml"), "[captures]\nmax-per-run = \"10GiB\"\n")?;
         let mut command = home.murmur();
         command.args(["host", "spawn", "--agent-id", ID, "--worktree"]).arg(home.path());
         let said = command.stderr(Stdio::piped()).output()?;

@@ -1,7 +1,7 @@
 //! The settings that make Claude Code call the hook for every tool call: `--settings`, with an environment in it. The
 //! user's own settings files are not touched.
 //!
-//! Hooks that decide block the call on any failure; hooks that write pulses (docs/reference/pulses.md) never do.
+//! Hooks that decide block the call on any failure; hooks that write pulses (crates/store/pulses.md) never do.
 //!
 //! Measured on 2.1.329 (docs/reference/hook.md): without `--settings`, a project's settings could override the
 //! environment of the process and disable these hooks with `disableAllHooks`. So `--settings` overrides both.

@@ -1,5 +1,5 @@
 //! An agent's pulse: its last action, in one small file, `heartbeats/<agent>.json` (spec 2, Heartbeat File Format;
-//! docs/reference/pulses.md).
+//! crates/store/pulses.md).
 //!
 //! Hooks write it at every tool call and at the start and end of turns and sessions. Spec 2 calls it a heartbeat, which
 //! means something else here.

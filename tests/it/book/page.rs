@@ -214,6 +214,7 @@ pub(crate) fn documents() -> Vec<String> {
         "fixtures/agents.md",
         "crates/derun/README.md",
         "crates/derun/mcp.md",
+        "crates/store/pulses.md",
         "packaging/containers.md",
     ];
     all.extend(beside.map(str::to_owned));

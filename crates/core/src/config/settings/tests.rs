@@ -98,10 +98,7 @@ fn anything_unknown_is_an_error_with_its_position() {
             "2:7: \"2GB\" is not a size; write a whole number with B, KiB, MiB, GiB",
         ),
         ("[captures]\nmax = 2", "2:7: integer \"2\" is not"),
-        (
-            "[captures]\nkeepFailed = \"1d\"",
-            "2:1: unknown key \"keepFailed\"; did you mean \"keep-failed\"?",
-        ),
+        ("[captures]\nkeepFailed = \"1d\"", "2:1: unknown key \"keepFailed\"; did you mean \"keep-failed\"?"),
         ("[captures]\nmax-per-run = \"512KiB\"", "2:15: \"512KiB\" is too small; write at least \"1MiB\""),
         ("[captures]\nmax-per-run = \"5\"", "2:15: \"5\" is not a size"),
         ("captures = true", "1:12: boolean \"true\" is not"),
