@@ -31,7 +31,9 @@ impl Live {
         let fake = built("fake-claude")?;
         let home = Home::new(&format!("#!/bin/sh\n{burst}FAKE_CLAUDE_LIVE=echo exec {fake} \"$@\"\n"))?;
         // By default, a capture keeps only its beginning and its end.
-        std::fs::write(home.data().join("config.toml"), "[captures]\nmax-per-run = \"10GiB\"\n")?;
+        let settings = home.data().join("config");
+        std::fs::create_dir_all(&settings)?;
+        std::fs::write(settings.join("config.toml"), "[captures]\nmax-per-run = \"10GiB\"\n")?;
         let mut command = home.murmur();
         command.args(["host", "spawn", "--agent-id", ID, "--worktree"]).arg(home.path());
         let said = command.stderr(Stdio::piped()).output()?;

@@ -9,7 +9,7 @@ use murmur_agent::invocation::{AGENT_VARIABLE, HOST_VARIABLE};
 use murmur_core::permit::request::Answerer;
 use std::path::Path;
 use std::sync::OnceLock;
-use sys::ancestors::{self, Ancestor};
+use sys::ancestors;
 use sys::error::Failure;
 use sys::failure;
 use sys::peer::{self, Peer};
@@ -199,7 +199,7 @@ fn require_person(standing: CallerRole, what: &str) -> Result<(), Failure> {
 }
 
 #[cfg(target_os = "linux")]
-fn is_host(process: &Ancestor) -> bool {
+fn is_host(process: &ancestors::Ancestor) -> bool {
     [HOST, BEAT].iter().any(|host| host.to_bytes() == process.name)
 }
 
@@ -218,7 +218,7 @@ fn hosts(pid: u32) -> Option<Vec<u32>> {
 
 /// The hosts in a lineage. The process itself may be a host, but not its own agent.
 #[cfg(target_os = "linux")]
-fn hosts_among(lineage: &[Ancestor]) -> Vec<u32> {
+fn hosts_among(lineage: &[ancestors::Ancestor]) -> Vec<u32> {
     lineage.iter().skip(1).filter(|ancestor| is_host(ancestor)).map(|ancestor| ancestor.pid).collect()
 }
 
