@@ -137,9 +137,6 @@ pub(crate) fn write_page(files: &[&str]) -> anyhow::Result<()> {
 
 /// The page shows the kept report.
 pub(crate) fn check_page() -> anyhow::Result<()> {
-    if !kept().exists() {
-        return Ok(());
-    }
     let is_current = filled(&Report::read(&kept())?)? == fs::read_to_string(page())?;
     ensure!(is_current, "docs/design/performance.md doesn't show benches/report.json; run: just bench page");
     Ok(())
@@ -178,11 +175,9 @@ fn tables(report: &Report) -> String {
 fn line(row: &Row) -> String {
     let strong = |text: String, is_missed: bool| if is_missed { format!("**{text}**") } else { text };
     let is_missed = row.met == Some(false);
-    let (ratio, shown) = (row.shown_ratio(), row.shown());
-    let measured = match (row.is_relative(), ratio.is_empty()) {
-        (true, _) => format!("{}, {shown}", strong(ratio, is_missed)),
-        (false, true) => strong(shown, is_missed),
-        (false, false) => format!("{}, {ratio}", strong(shown, is_missed)),
+    let measured = match row.is_relative() {
+        true => format!("{}, {}", strong(row.shown_ratio(), is_missed), row.shown()),
+        false => strong(row.shown(), is_missed),
     };
     format!("{}|{}|{measured}|{}\n", row.figure, row.shown_target(), row.shown_baseline())
 }

@@ -126,7 +126,7 @@ impl Unit {
     /// The median, and in parentheses the least and the most if they differ.
     fn show(self, value: Spread) -> String {
         let (one, name) = match (self, value.median) {
-            (Self::Milliseconds, median) if median < 0.1 => (0.001, " µs"),
+            (Self::Milliseconds, median) if median > 0.0 && median < 0.1 => (0.001, " µs"),
             (Self::Milliseconds, median) if median >= 10_000.0 => (1000.0, " s"),
             (Self::Milliseconds, _) => (1.0, " ms"),
             (Self::Bytes, _) => (f64::from(1 << 20), " MiB"),
