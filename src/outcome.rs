@@ -64,7 +64,7 @@ pub fn conclude(
     )
 }
 
-/// Whether the run ended because of a usage limit: the agent gave up by itself. An earlier alert still counts.
+/// Whether the agent ended the run because of a usage limit. An earlier alert still counts.
 fn is_limited(ending: &Ending, results: &[RunResult]) -> bool {
     let alert =
         |result: &RunResult| answer::is_alert(answer::trim(result.text.as_deref().unwrap_or_default()));

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// How often something is measured that can't take turns with a baseline many times.
+/// How many rounds slow measurements have.
 pub(crate) const FEW: usize = 5;
 
 /// Whether everything is tiny, to test that each section works. Nothing is measured then.

@@ -60,7 +60,7 @@ fn first_screen(table: &mut Table) -> anyhow::Result<()> {
     let home = Home::new("#!/bin/sh\nexec cat \"$HOME/run\"\n")?;
     fs::write(home.path().join("run"), stream::make(RUN.get())?)?;
     home.register(1, |_| Some(clock::now()))?;
-    // Its made-up stream ends without a result, so the beat fails.
+    // The generated stream ends without a result, so the beat fails.
     home.murmur().arg("beat").arg(home.workspace(0)).status()?;
     let shown = || {
         milliseconds(|| {

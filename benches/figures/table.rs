@@ -162,7 +162,7 @@ pub(crate) fn print_head(out: &mut impl Write, machine: &str) -> io::Result<()> 
 }
 
 impl Table {
-    /// Adds a row. One without a number is that of a program that isn't installed: it is left out.
+    /// Adds a row, unless it has no number because a program isn't installed.
     pub(crate) fn add(&mut self, row: Row) {
         if row.measured.median.is_finite() && row.baseline.is_none_or(|baseline| baseline.median.is_finite())
         {

@@ -34,8 +34,8 @@ pub(super) fn print(out: &mut impl Write, row: Row, dir: &DataDir, style: Style)
     Entry::request(row, numbers.first().copied()).print(&mut Shown(out), style, now)
 }
 
-/// What people call the request `id` at a terminal: its number. Other output may be read when the number stands for another
-/// request, so it has the id.
+/// The name of the request `id` at a terminal: its number. Other output has the id, since it may be read when the number is
+/// another request's.
 pub(super) fn name_of(dir: &DataDir, id: &str) -> String {
     if !io::stdout().is_terminal() {
         return plain_line(id);

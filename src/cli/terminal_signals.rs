@@ -9,7 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 pub(super) enum TerminalSignal {
     /// The terminal has another size.
     Resized,
-    /// This process was stopped and goes on; the terminal may have other settings.
+    /// This process continues after a stop; the terminal may have other settings.
     Continued,
     /// To stop, as Ctrl-Z does.
     Suspend,

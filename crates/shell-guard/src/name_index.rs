@@ -20,6 +20,19 @@ struct Slot {
     is_used: bool,
 }
 
+/// The index of a static table whose rows have `names`. A constant function can't be generic over the rows.
+macro_rules! name_index {
+    ($table:expr) => {{
+        let (mut index, mut row) = ($crate::name_index::NameIndex::new(), 0);
+        while row < $table.len() {
+            index = index.with_row(row, $table[row].names);
+            row += 1;
+        }
+        index
+    }};
+}
+pub(crate) use name_index;
+
 impl NameIndex {
     /// The index of a table without rows.
     pub(crate) const fn new() -> Self {

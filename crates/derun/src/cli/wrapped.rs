@@ -110,7 +110,7 @@ fn wrap(rows: &mut String, line: &str, width: usize) {
         let columns = columns(word);
         gap += blank;
         if columns > blank {
-            // A label and its text: the text goes on below itself.
+            // After a label, further rows are aligned with its text.
             if seen == 1 && indent > 0 && gap > 1 && used + blank <= width * 2 / 5 {
                 hanging = Some(used + blank);
             }

@@ -2,7 +2,7 @@
 
 use super::invocation::Invocation;
 use super::{Assessment, container, device, disk, escalation, power, tree};
-use crate::name_index::NameIndex;
+use crate::name_index::{NameIndex, name_index};
 
 /// A command that is refused, in some or all of its forms.
 pub struct Danger {
@@ -21,14 +21,7 @@ pub struct Danger {
 }
 
 /// The rows of [`TABLE`] by program name.
-static INDEX: NameIndex = {
-    let (mut index, mut row) = (NameIndex::new(), 0);
-    while row < TABLE.len() {
-        index = index.with_row(row, TABLE[row].names);
-        row += 1;
-    }
-    index
-};
+static INDEX: NameIndex = name_index!(TABLE);
 
 /// Returns the dangers that apply to the program `name`, in the table's order.
 pub(super) fn about(name: &str) -> impl Iterator<Item = &'static Danger> {

@@ -5,7 +5,7 @@ mod table;
 
 use super::field::Field;
 use super::walk::{Stream, Walk};
-use crate::name_index::NameIndex;
+use crate::name_index::{NameIndex, name_index};
 pub(super) use custom::{flags, make_text, parameters as git_parameters};
 pub use table::{TABLE, Wrapper};
 
@@ -43,14 +43,7 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The rows of [`TABLE`] by name.
-static INDEX: NameIndex = {
-    let (mut index, mut row) = (NameIndex::new(), 0);
-    while row < TABLE.len() {
-        index = index.with_row(row, TABLE[row].names);
-        row += 1;
-    }
-    index
-};
+static INDEX: NameIndex = name_index!(TABLE);
 
 /// Returns the wrapper called `name`; the first row wins.
 fn find(name: &str) -> Option<&'static Wrapper> {
