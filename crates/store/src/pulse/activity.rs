@@ -79,14 +79,9 @@ impl Activity {
 
     /// Appends `line`, which ends in a newline.
     pub fn append(&mut self, line: &[u8]) -> io::Result<()> {
-        let before = self.file.metadata()?.len();
-        let mut last = *b"\n";
-        if before > 0 {
-            self.file.read_at(&mut last, before - 1)?;
-        }
+        let (before, is_torn) = self.end()?;
         let mut text = Vec::with_capacity(line.len() + 1);
-        if last != *b"\n" {
-            // Keep a torn line, as after a full disk, separate.
+        if is_torn {
             text.push(b'\n');
         }
         text.extend_from_slice(line);
@@ -102,6 +97,28 @@ impl Activity {
             self.is_long = Some(after);
         }
         Ok(())
+    }
+
+    /// The file's length, and whether its last line is torn, as after a full disk: the next one must be kept apart. A line that
+    /// another is writing isn't torn, although its beginning may be visible already.
+    fn end(&self) -> io::Result<(u64, bool)> {
+        let mut size = self.file.metadata()?.len();
+        for _ in 0..TRIES {
+            let mut last = *b"\n";
+            if size > 0 {
+                self.file.read_at(&mut last, size - 1)?;
+            }
+            if last == *b"\n" {
+                return Ok((size, false));
+            }
+            // Waits for the inode's lock, which a writer holds. File systems that refuse this know no writes in parts.
+            let _hole = rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Hole(0));
+            let before = std::mem::replace(&mut size, self.file.metadata()?.len());
+            if before == size {
+                break;
+            }
+        }
+        Ok((size, true))
     }
 
     /// Cuts the file to its last [`KEPT`] lines if it could exceed [`MOST`] before the next check. A file that is too large to be
@@ -228,6 +245,28 @@ mod tests {
         std::fs::write(&path, "one\ntor").unwrap();
         Activity::open(&dir, "a").unwrap().append(b"two\n").unwrap();
         assert_eq!(std::fs::read_to_string(path).unwrap(), "one\ntor\ntwo\n");
+    }
+
+    #[test]
+    fn a_line_being_written_is_not_torn() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        let path = dir.agent("a").join("activity.jsonl");
+        Activity::open(&dir, "a").unwrap();
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let (dir, path) = (&dir, path.clone());
+                scope.spawn(move || {
+                    let file = open(&dir.agent("a"), &path).unwrap();
+                    let mut other = Activity { path, file, is_locked: false, is_long: None };
+                    for number in 0..200 {
+                        // Several pages, which become visible one by one.
+                        other.append(&line(writer * 1000 + number, 40_000)).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(numbers(&path).len(), 800);
     }
 
     #[test]
