@@ -145,7 +145,7 @@ pub fn was_alive_at(pid: u32, at: jiff::Timestamp) -> bool {
         let ticks = rustix::param::clock_ticks_per_second().max(1);
         let began = began(pid).and_then(|began| i64::try_from(began / ticks).ok());
         let latest = at.as_second().saturating_add(5);
-        began.zip(booted()).is_some_and(|(began, booted)| booted.saturating_add(began) <= latest)
+        began.is_some_and(|began| booted().saturating_add(began) <= latest)
     }
     #[cfg(not(target_os = "linux"))]
     {
@@ -154,11 +154,11 @@ pub fn was_alive_at(pid: u32, at: jiff::Timestamp) -> bool {
     }
 }
 
-/// The boot time in seconds since 1970.
+/// The boot time in seconds since 1970, as in `/proc/stat`, whose counters would take the kernel much longer to write.
 #[cfg(target_os = "linux")]
-fn booted() -> Option<i64> {
-    let stat = std::fs::read_to_string("/proc/stat").ok()?;
-    stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
+fn booted() -> i64 {
+    let up = rustix::time::clock_gettime(rustix::time::ClockId::Boottime).tv_sec;
+    rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec.saturating_sub(up)
 }
 
 #[cfg(target_os = "linux")]
