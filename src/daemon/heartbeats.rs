@@ -54,8 +54,8 @@ pub struct Heartbeats {
     retired: LastRuns,
     /// Which heartbeats a person has paused.
     pauses: Pauses,
-    /// Running beats that were told to end because their heartbeats are due again.
-    replaced: HashSet<BeatId>,
+    /// When running beats were last told to end because their heartbeats are due again.
+    replaced: HashMap<BeatId, Timestamp>,
     /// What to log about runs that were dropped.
     dropped: Vec<String>,
     /// Whether any heartbeat has options.

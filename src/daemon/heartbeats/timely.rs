@@ -1,11 +1,14 @@
 //! Due heartbeats that may not start now: outside active hours, too late, or while their last beat runs.
 
 use super::{Entry, Heartbeats, Running};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::schedule_options::Overlap;
 use murmur_core::id::BeatId;
 use murmur_core::schedule::timely::{self, StartDecision};
 use sys::clock::rfc3339;
+
+/// How long after a beat was told to end for the next run it is told again: its process may have been starting, and missed it.
+const TELL_AGAIN: SignedDuration = SignedDuration::from_secs(5);
 
 impl Heartbeats {
     /// Decides on every due heartbeat whose options may keep it from starting now.
@@ -31,30 +34,31 @@ impl Heartbeats {
         std::mem::take(&mut self.dropped)
     }
 
-    /// The running beats to end because their heartbeats are due again. Each is returned once.
+    /// The running beats to end because their heartbeats are due again. Each is returned again after [`TELL_AGAIN`].
     pub fn replace(&mut self, now: Timestamp) -> Vec<BeatId> {
         self.settle(now);
         let due = self.overlapping().filter(|(at, overlap, _)| *overlap == Overlap::Replace && *at <= now);
         let beats: Vec<BeatId> = due.map(|(.., running)| running.beat.clone()).collect();
-        self.replaced.retain(|beat| self.running.all().iter().any(|running| running.beat == *beat));
-        self.replaced.extend(beats.iter().cloned());
+        self.replaced.retain(|beat, _| self.running.all().iter().any(|running| running.beat == *beat));
+        self.replaced.extend(beats.iter().map(|beat| (beat.clone(), now)));
         beats
     }
 
-    /// When a heartbeat is due while its last beat runs, if `overlap` says to act on that.
+    /// When to act on a heartbeat that is due while its last beat runs, if `overlap` says to.
     pub(super) fn overlaps_at(&self) -> Option<Timestamp> {
         self.overlapping().map(|(at, ..)| at).min()
     }
 
-    /// Running beats that can't be waited for, and when their heartbeats are due.
+    /// Running beats that can't be waited for, and when to act on them.
     fn overlapping(&self) -> impl Iterator<Item = (Timestamp, Overlap, &Running)> {
         let running = self.running.all().iter().filter(|_| self.have_options);
-        let running = running.filter(|running| !self.replaced.contains(&running.beat));
         running.filter_map(|running| {
             let entry = &self.entries[self.place(&running.workspace, running.name.as_deref())?];
             let overlap = entry.overlap().filter(|overlap| *overlap != Overlap::Queue)?;
             let waits = self.is_deferred(entry) || entry.continues().is_some();
-            Some((entry.due().filter(|_| !waits)?, overlap, running))
+            let due = entry.due().filter(|_| !waits)?;
+            let told = self.replaced.get(&running.beat).and_then(|told| told.checked_add(TELL_AGAIN).ok());
+            Some((told.map_or(due, |again| due.max(again)), overlap, running))
         })
     }
 
