@@ -25,7 +25,7 @@ use murmur_core::id::{BeatId, SessionId};
 use murmur_core::permit::request::RequestId;
 use murmur_store::failures::Streaks;
 use murmur_store::limits::Limits;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 

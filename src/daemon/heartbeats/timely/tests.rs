@@ -63,7 +63,7 @@ fn a_run_that_could_not_start_in_its_active_hours_waits_for_the_next() {
     state.ended(&beat("19:30:00"), Timestamp::UNIX_EPOCH);
     assert!(starts(&mut state, "20:00:00") == ["/b"], "its active hours are over");
     state.ended(&beat("20:00:00"), Timestamp::UNIX_EPOCH);
-    let tomorrow = at("08:00:00") + jiff::SignedDuration::from_hours(24);
+    let tomorrow = at("08:00:00") + SignedDuration::from_hours(24);
     assert_eq!(state.entries()[0].next_run(), Some(tomorrow));
 }
 
@@ -131,7 +131,7 @@ fn a_first_run_waits_for_its_jitter_whatever_is_edited_meanwhile() {
     assert_eq!(state.wake_at(), Some(due));
     assert_eq!(state.start_due(due, true, 9, || beat("a")).len(), 1);
     state.ended(&beat("a"), due);
-    assert_eq!(state.wake_at(), Some(due + jiff::SignedDuration::from_mins(30)));
+    assert_eq!(state.wake_at(), Some(due + SignedDuration::from_mins(30)));
 }
 
 #[test]
