@@ -104,12 +104,13 @@ impl Hinted for RegistrationError {
 }
 
 impl Registration {
-    /// Becomes the host of `info`, after killing anything that a dead host of that agent left running.
-    pub fn begin(dir: &DataDir, info: AgentInfo) -> Result<Self, RegistrationError> {
+    /// Becomes the host of `info`, after killing anything that a dead host of that agent left running. `task` is what the
+    /// agent works on; empty if its task is set elsewhere.
+    pub fn begin(dir: &DataDir, info: AgentInfo, task: String) -> Result<Self, RegistrationError> {
         let folder = dir.hosts();
         require_private(&folder)?;
         let agent = info.agent_id.clone();
-        let record = Record::ours(info, dir.root().to_path_buf());
+        let record = Record { task, ..Record::ours(info, dir.root().to_path_buf()) };
         let held = record.claim(&folder, reap)?;
         let first = match socket::listen(&folder, &agent.socket()) {
             Ok(listener) => listener,
