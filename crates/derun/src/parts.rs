@@ -113,6 +113,19 @@ impl Writing {
         (&*self.index).write_all(lines)
     }
 
+    /// Counts lines that were appended to the index.
+    #[cfg(unix)]
+    pub(super) fn count_index(&mut self, lines: &[u8]) {
+        self.index_bytes += lines.len() as u64;
+    }
+
+    /// Continues the first part in these files.
+    #[cfg(unix)]
+    pub(super) fn move_to(&mut self, output: File, index: File) {
+        (self.output, self.index) = (Arc::new(output), Arc::new(index));
+        self.unsynced.push([Arc::clone(&self.output), Arc::clone(&self.index)]);
+    }
+
     /// Whether the files were removed.
     pub(super) fn is_removed(&self, folder: &Folder) -> bool {
         let [name, _] = names(self.start);

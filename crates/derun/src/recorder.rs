@@ -92,7 +92,12 @@ impl Recorder {
 
     /// Creates the file `name` in the session's folder like [`Writer::beside`]; `None` if nothing is captured.
     pub fn beside(&self, name: &str) -> io::Result<Option<File>> {
-        self.inner().map(|inner| inner.writer.beside(name)).transpose()
+        self.inner().map(|mut inner| inner.writer.beside(name)).transpose()
+    }
+
+    /// Appends `bytes` to the file `name` like [`Writer::append_beside`]. Does nothing if nothing is captured.
+    pub fn append_beside(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.inner().map_or(Ok(()), |mut inner| inner.writer.append_beside(name, bytes))
     }
 
     /// Captures `bytes`, or counts them as lost.
