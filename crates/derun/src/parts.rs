@@ -76,7 +76,17 @@ impl Recent {
 impl Writing {
     /// Starts with the files of the first part.
     pub(super) fn begin(output: File, index: File) -> Self {
-        let (output, index) = (Arc::new(output), Arc::new(index));
+        Self::with(Arc::new(output), Arc::new(index))
+    }
+
+    /// Starts with one file that has everything.
+    #[cfg(unix)]
+    pub(super) fn begin_in(draft: File) -> Self {
+        let draft = Arc::new(draft);
+        Self::with(Arc::clone(&draft), draft)
+    }
+
+    fn with(output: Arc<File>, index: Arc<File>) -> Self {
         let unsynced = Recent::default();
         unsynced.push([Arc::clone(&output), Arc::clone(&index)]);
         Self { start: 0, output, index, index_bytes: 0, first_end: 0, tails: VecDeque::new(), unsynced }

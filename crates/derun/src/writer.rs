@@ -120,7 +120,7 @@ impl Writer {
         let failed = |source| StoreError::File { id: id.to_string(), file: file::META, source };
         let begin = || {
             let draft = Draft::create(&sessions, &id, &json(&meta)?)?;
-            let part = Writing::begin(draft.file().try_clone()?, draft.file().try_clone()?);
+            let part = Writing::begin_in(draft.file().try_clone()?);
             Ok((draft, part))
         };
         let (draft, part) = begin().map_err(failed)?;
@@ -320,13 +320,13 @@ impl Writer {
     ///
     /// # Errors
     /// After an error the session has no end, and counts as `failed`.
-    pub fn finish(self, end: &End, lost: Option<Lost>, at: Timestamp) -> io::Result<()> {
+    pub fn finish(mut self, end: &End, lost: Option<Lost>, at: Timestamp) -> io::Result<()> {
         self.finish_from(end, lost, at, OnDisk::Nothing)
     }
 
-    /// Like [`Self::finish`], if some of it is already synced or need not be.
+    /// Like [`Self::finish`], if some of it is already synced or need not be. Nothing may be appended afterwards.
     pub(super) fn finish_from(
-        mut self,
+        &mut self,
         end: &End,
         lost: Option<Lost>,
         at: Timestamp,
@@ -361,10 +361,10 @@ impl Writer {
                 unsynced.sync_output()?;
             }
         }
-        let InFolder { folder, mut room, .. } = match self.form {
+        let InFolder { folder, room, .. } = match &mut self.form {
             Form::Folder(folder) => folder,
             #[cfg(unix)]
-            Form::Draft(mut draft) => {
+            Form::Draft(draft) => {
                 draft.finish(&bytes)?;
                 return if on_disk == OnDisk::Unwanted { Ok(()) } else { draft.file().sync_all() };
             }

@@ -270,8 +270,13 @@ impl Presence {
 /// Creates the hosts folder if necessary and makes it private; fails if other users can write to it.
 fn require_private(path: &Path) -> Result<(), RegistrationError> {
     let failed = |source| RegistrationError::Folder { path: path.to_path_buf(), source };
-    atomic::create_private_subfolder(path).map_err(failed)?;
-    let found = path.metadata().map_err(failed)?;
+    let found = match path.metadata() {
+        Ok(found) if found.is_dir() => found,
+        _ => {
+            atomic::create_private_subfolder(path).map_err(failed)?;
+            path.metadata().map_err(failed)?
+        }
+    };
     let mode = found.mode() & 0o7777;
     // Other users may already have put files into a folder that they can write to.
     if mode & 0o022 != 0 {
