@@ -12,10 +12,13 @@
 //! If the session limits its output, this applies to each of its parts (`parts`). While a session is a draft (`draft`), its
 //! files are in one file, with the same guarantees.
 
+mod form;
+mod unsynced;
+
 #[cfg(unix)]
-use super::draft::{self, Draft};
+use super::draft::Draft;
 use super::id::SessionId;
-use super::parts::{Recent, Writing};
+use super::parts::Writing;
 use super::record::{Channel, Final, Gap, Lost, Meta, SCHEMA_VERSION, State, Stretch, file};
 use super::store::StoreError;
 use jiff::{SignedDuration, Timestamp};
@@ -23,6 +26,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use sys::folder::Folder;
 use sys::lock::Lock;
+
+use form::Form;
+pub(crate) use form::InFolder;
+pub(super) use unsynced::Unsynced;
 
 /// A stretch is recorded when it has this many bytes,
 const STRETCH: u64 = 64 * 1024;
@@ -61,27 +68,6 @@ pub struct Writer {
     uncovered: Option<Timestamp>,
     /// Whether what it has written must be on disk soon.
     is_synced: bool,
-}
-
-/// Where the session's files are.
-#[derive(Debug)]
-enum Form {
-    /// In its folder.
-    Folder(InFolder),
-    /// In one file.
-    #[cfg(unix)]
-    Draft(Draft),
-}
-
-#[derive(Debug)]
-pub(super) struct InFolder {
-    pub(super) folder: Folder,
-    /// Becomes `final.json`, so that there is room for it on a full disk.
-    pub(super) room: File,
-    /// Additional files.
-    pub(super) beside: Vec<(String, File)>,
-    /// Held while this exists; the kernel releases it if we die.
-    pub(super) _lock: Lock,
 }
 
 impl Writer {
@@ -381,62 +367,6 @@ impl Writer {
     }
 }
 
-/// Additional files of the session.
-impl Writer {
-    /// Creates the additional file `name` in the session's folder, for appending. It is removed with the session.
-    pub fn beside(&mut self, name: &str) -> io::Result<File> {
-        self.folder()?.0.folder.create_file(name)
-    }
-
-    /// Appends `bytes` to the additional file `name`, and creates it if necessary.
-    ///
-    /// # Errors
-    /// After an error nothing more may be appended.
-    pub fn append_beside(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        #[cfg(unix)]
-        {
-            self.make_room(bytes.len())?;
-            if let Form::Draft(draft) = &mut self.form {
-                return draft.append(&[(name, bytes)]).map_err(|torn| torn.source);
-            }
-        }
-        let (InFolder { folder, beside, .. }, _) = self.folder()?;
-        match beside.iter_mut().find(|(known, _)| known == name) {
-            Some((_, file)) => file.write_all(bytes),
-            None => {
-                let mut file = folder.create_file(name)?;
-                file.write_all(bytes)?;
-                beside.push((name.to_owned(), file));
-                Ok(())
-            }
-        }
-    }
-
-    /// Its folder, to which a draft moves.
-    fn folder(&mut self) -> io::Result<(&mut InFolder, &mut Writing)> {
-        #[cfg(unix)]
-        if let Form::Draft(_) = &self.form {
-            let moved = draft::into_folder(&self.sessions, &self.id, self.is_synced)?;
-            self.part.move_to(moved.output, moved.index);
-            self.form = Form::Folder(moved.rest);
-        }
-        match &mut self.form {
-            Form::Folder(folder) => Ok((folder, &mut self.part)),
-            #[cfg(unix)]
-            Form::Draft(_) => Err(io::ErrorKind::Unsupported.into()),
-        }
-    }
-
-    /// Moves a draft to a folder if it would get too large with `more` bytes.
-    #[cfg(unix)]
-    fn make_room(&mut self, more: usize) -> io::Result<()> {
-        match &self.form {
-            Form::Draft(draft) if !draft.fits(more) => self.folder().map(drop),
-            _ => Ok(()),
-        }
-    }
-}
-
 /// How much of a session is already synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OnDisk {
@@ -446,37 +376,6 @@ pub(super) enum OnDisk {
     Begin,
     /// Nothing, and nothing needs to be.
     Unwanted,
-}
-
-/// Files of a session that must be synced.
-#[derive(Debug)]
-pub(super) struct Unsynced {
-    output: Recent,
-    /// `None` for a draft.
-    folder: Option<Folder>,
-    sessions: Folder,
-}
-
-impl Unsynced {
-    /// Syncs the metadata and folder entry.
-    pub(super) fn sync_begin(&self) -> io::Result<()> {
-        match &self.folder {
-            Some(folder) => sync(folder, file::META).and_then(|()| folder.sync())?,
-            // One file has everything.
-            None => self.sync_output()?,
-        }
-        self.sessions.sync()
-    }
-
-    /// Syncs the output.
-    pub(super) fn sync_output(&self) -> io::Result<()> {
-        self.output.sync()
-    }
-}
-
-/// Syncs the file `name`, unless another file has taken its place.
-fn sync(folder: &Folder, name: &str) -> io::Result<()> {
-    folder.open_to_sync(name).map_or(Ok(()), |file| file.sync_all())
 }
 
 fn json(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {
