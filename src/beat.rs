@@ -170,10 +170,14 @@ fn lock_workspace(dir: &DataDir, workspace: &Path) -> Result<lock::Lock, BeatErr
     let real = real_path(workspace);
     let path = dir.workspace_lock(real.as_deref().unwrap_or(workspace));
     let failed = |source| BeatError::Lock { path: path.clone(), source };
-    if let Some(folder) = path.parent() {
-        atomic::create_private_subfolder(folder).map_err(failed)?;
-    }
-    let held = lock::try_lock(&path).map_err(failed)?;
+    let held = lock::try_lock(&path).or_else(|error| match path.parent() {
+        Some(folder) if error.kind() == io::ErrorKind::NotFound => {
+            atomic::create_private_subfolder(folder)?;
+            lock::try_lock(&path)
+        }
+        _ => Err(error),
+    });
+    let held = held.map_err(failed)?;
     held.ok_or_else(|| BeatError::Busy { workspace: workspace.to_path_buf() })
 }
 

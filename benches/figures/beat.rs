@@ -92,8 +92,16 @@ fn calls(table: &mut Table, home: &Home, workspace: &Path) -> anyhow::Result<()>
     let trace = std::fs::read_to_string(trace)?;
     let lines = || trace.lines().filter_map(|line| line.split_once(' '));
     let ours = lines().next().map(|(pid, _)| pid);
-    let agents = lines().filter(|(pid, call)| call.trim_start().starts_with("execve(") && Some(*pid) != ours);
-    let agents: HashSet<&str> = agents.map(|(pid, _)| pid).collect();
+    let mut agents: HashSet<&str> = HashSet::new();
+    for (pid, call) in lines().filter(|(pid, _)| Some(*pid) != ours) {
+        // A thread that an agent's process started is the agent's, too.
+        let started = call.contains("clone").then(|| call.rsplit_once("= ")).flatten();
+        match started.filter(|_| agents.contains(pid)) {
+            Some((_, thread)) => _ = agents.insert(thread.trim()),
+            None if call.trim_start().starts_with("execve(") => _ = agents.insert(pid),
+            None => {}
+        }
+    }
     // Neither signals, nor the second lines of calls that others interrupted.
     let is_call = |call: &str| call.trim_start().starts_with(|first: char| first.is_ascii_lowercase());
     let calls = lines().filter(|(pid, call)| is_call(call) && !agents.contains(pid)).count();

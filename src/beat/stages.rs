@@ -155,8 +155,8 @@ impl<'a> Beat<'a> {
             }
             sink(&progress);
         };
-        let mut registration =
-            Registration::begin(dir, job.info(self.started)).map_err(|error| error.failure());
+        let mut registration = Registration::begin(dir, job.info(self.started), task::title(&job.task()))
+            .map_err(|error| error.failure());
         // A beat started by hand survives a moved data folder: its record moved along.
         let folder_gone =
             registration.as_ref().ok().map(|registration| registration.folder_gone(job.scheduled));
@@ -188,8 +188,6 @@ impl<'a> Beat<'a> {
                     observe(Progress::Untrusted(failure), Duration::ZERO);
                 }
                 untrusted = prepared.untrusted.is_some();
-                // Best effort: readers of agents can do without it.
-                let _best_effort = task::set(dir, job.agent.as_str(), &job.task());
                 let listeners = registration.as_mut().ok().and_then(Registration::listeners);
                 let note =
                     |capture: Option<CaptureId>| self.note_capture(capture, registration.as_mut().ok());

@@ -75,7 +75,6 @@ fn an_unregistered_workspace_runs_with_the_defaults() {
     ");
     // It is still not registered, and nothing else was left in the data folder.
     assert_snapshot!(env.names(&env.data()), @"
-    agents
     beats
     beats.reserve
     config.lock

@@ -89,7 +89,6 @@ fn the_conversation_is_kept_in_the_journal_and_in_its_own_file() {
     site.plays(&json!({ "fixture": fixture("denied") }));
     env.run(["beat", "site"]);
     assert_snapshot!(env.names(&env.data()), @"
-    agents
     beats
     beats.reserve
     config.lock
@@ -101,7 +100,6 @@ fn the_conversation_is_kept_in_the_journal_and_in_its_own_file() {
     ");
     env.run(["beat", "site", "--verbose"]);
     assert_snapshot!(env.names(&env.data()), @"
-    agents
     beats
     beats.reserve
     config.lock

@@ -12,6 +12,8 @@
 //! `capture` and `mcp` share; on Windows there is only derun.
 
 pub mod cli;
+#[cfg(unix)]
+mod draft;
 pub mod id;
 mod index;
 pub mod log;

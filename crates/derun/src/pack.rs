@@ -5,6 +5,7 @@
 //! anything; then come the session's files, each after a line with its name, size and modification time. Sessions that belong
 //! together share a pack, which then has a name (a hard link) for each.
 
+use crate::draft;
 use crate::id::SessionId;
 use crate::record::file;
 use crate::store::Store;
@@ -14,7 +15,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use sys::file::read_most;
-use sys::folder::Folder;
+use sys::folder::{Folder, Seen};
 use sys::lock::{self, Lock};
 
 #[cfg(test)]
@@ -57,26 +58,27 @@ pub struct Pack {
 
 /// A file in a pack.
 #[derive(Debug, Serialize, Deserialize)]
-struct Header {
-    name: String,
-    size: usize,
-    modified: i64,
+pub(crate) struct Header {
+    pub(crate) name: String,
+    pub(crate) size: usize,
+    pub(crate) modified: i64,
     /// The session, if the pack has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    session: Option<SessionId>,
+    pub(crate) session: Option<SessionId>,
 }
 
 /// An ended session that is locked, to be packed.
 struct Ended<'a> {
     id: &'a SessionId,
-    folder: Folder,
+    /// `None` if it is a draft.
+    folder: Option<Folder>,
     contents: Contents,
     _lock: Lock,
 }
 
-/// The contents of a pack.
+/// The contents of a pack or draft.
 #[derive(Debug)]
-pub(crate) struct Contents(Vec<(Header, Vec<u8>)>);
+pub(crate) struct Contents(pub(crate) Vec<(Header, Vec<u8>)>);
 
 impl Contents {
     /// Opens the file `name`, as a copy that vanishes when it is closed.
@@ -151,6 +153,11 @@ impl<'a> Ended<'a> {
         is_named: bool,
         left: &mut u64,
     ) -> io::Result<Option<Self>> {
+        match draft::open(sessions, id) {
+            Ok((file, seen)) => return Self::read_draft(id, file, seen, is_named, left),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
         let folder = sessions.open_folder(id.as_str())?;
         let Some(lock) = lock::try_take(folder.append_file(file::LOCK)?)? else { return Ok(None) };
         if folder.look(file::FINAL).is_err() {
@@ -158,15 +165,36 @@ impl<'a> Ended<'a> {
         }
         let session = is_named.then_some(id);
         let Some(contents) = read_folder(&folder, session, left)? else { return Ok(None) };
-        Ok(Some(Self { id, folder, contents, _lock: lock }))
+        Ok(Some(Self { id, folder: Some(folder), contents, _lock: lock }))
     }
 
-    /// Removes its folder.
-    fn remove(self, sessions: &Folder) -> io::Result<()> {
-        for (header, _) in &self.contents.0 {
-            self.folder.remove_file(&header.name)?;
+    fn read_draft(
+        id: &'a SessionId,
+        file: File,
+        seen: Seen,
+        is_named: bool,
+        left: &mut u64,
+    ) -> io::Result<Option<Self>> {
+        let Some(lock) = lock::try_take(file)? else { return Ok(None) };
+        let mut contents = draft::read(lock.file(), seen)?;
+        let size = contents.0.iter().map(|(header, _)| header.size as u64).sum();
+        let Some(rest) = left.checked_sub(size).filter(|_| contents.find(file::FINAL).is_some()) else {
+            return Ok(None);
+        };
+        *left = rest;
+        if is_named {
+            contents.0.iter_mut().for_each(|(header, _)| header.session = Some(id.clone()));
         }
-        self.folder.remove_file(file::LOCK)?;
+        Ok(Some(Self { id, folder: None, contents, _lock: lock }))
+    }
+
+    /// Removes its draft or folder.
+    fn remove(self, sessions: &Folder) -> io::Result<()> {
+        let Some(folder) = self.folder else { return sessions.remove_file(draft::name(self.id)) };
+        for (header, _) in &self.contents.0 {
+            folder.remove_file(&header.name)?;
+        }
+        folder.remove_file(file::LOCK)?;
         sessions.remove_folder(self.id.as_str())
     }
 }

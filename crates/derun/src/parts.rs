@@ -76,7 +76,17 @@ impl Recent {
 impl Writing {
     /// Starts with the files of the first part.
     pub(super) fn begin(output: File, index: File) -> Self {
-        let (output, index) = (Arc::new(output), Arc::new(index));
+        Self::with(Arc::new(output), Arc::new(index))
+    }
+
+    /// Starts with one file that has everything.
+    #[cfg(unix)]
+    pub(super) fn begin_in(draft: File) -> Self {
+        let draft = Arc::new(draft);
+        Self::with(Arc::clone(&draft), draft)
+    }
+
+    fn with(output: Arc<File>, index: Arc<File>) -> Self {
         let unsynced = Recent::default();
         unsynced.push([Arc::clone(&output), Arc::clone(&index)]);
         Self { start: 0, output, index, index_bytes: 0, first_end: 0, tails: VecDeque::new(), unsynced }
@@ -111,6 +121,19 @@ impl Writing {
     pub(super) fn write_index(&mut self, lines: &[u8]) -> io::Result<()> {
         self.index_bytes += lines.len() as u64;
         (&*self.index).write_all(lines)
+    }
+
+    /// Counts lines that were appended to the index.
+    #[cfg(unix)]
+    pub(super) fn count_index(&mut self, lines: &[u8]) {
+        self.index_bytes += lines.len() as u64;
+    }
+
+    /// Continues the first part in these files.
+    #[cfg(unix)]
+    pub(super) fn move_to(&mut self, output: File, index: File) {
+        (self.output, self.index) = (Arc::new(output), Arc::new(index));
+        self.unsynced.push([Arc::clone(&self.output), Arc::clone(&self.index)]);
     }
 
     /// Whether the files were removed.

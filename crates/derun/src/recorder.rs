@@ -92,7 +92,12 @@ impl Recorder {
 
     /// Creates the file `name` in the session's folder like [`Writer::beside`]; `None` if nothing is captured.
     pub fn beside(&self, name: &str) -> io::Result<Option<File>> {
-        self.inner().map(|inner| inner.writer.beside(name)).transpose()
+        self.inner().map(|mut inner| inner.writer.beside(name)).transpose()
+    }
+
+    /// Appends `bytes` to the file `name` like [`Writer::append_beside`]. Does nothing if nothing is captured.
+    pub fn append_beside(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.inner().map_or(Ok(()), |mut inner| inner.writer.append_beside(name, bytes))
     }
 
     /// Captures `bytes`, or counts them as lost.
@@ -138,7 +143,7 @@ impl Recorder {
     /// Records how the command ended. Returns what was lost, and whether the session records that.
     pub fn finish(self, end: &End) -> Result<(), UnrecordedLoss> {
         let Some(inner) = self.0 else { return Ok(()) };
-        let Inner { writer, mut log, keeping, metadata_sync, syncer } =
+        let Inner { mut writer, mut log, keeping, metadata_sync, syncer } =
             inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         let on_disk = match (syncer.is_some_and(Syncer::end), metadata_sync) {
             (true, _) => OnDisk::Begin,
@@ -147,8 +152,6 @@ impl Recorder {
         };
         note_end(&mut log, writer.meta(), end);
         log.flush();
-        // Nobody can read files that were deleted.
-        let kept = if writer.is_removed() { 0 } else { writer.end() };
         let id = writer.id().clone();
         let lost = match keeping {
             Capturing::On => None,
@@ -156,7 +159,8 @@ impl Recorder {
         };
         writer.finish_from(end, lost.clone(), clock::now(), on_disk).map_err(|source| UnrecordedLoss {
             id,
-            kept,
+            // Nobody can read files that were deleted.
+            kept: if writer.is_removed() { 0 } else { writer.end() },
             lost,
             source,
         })

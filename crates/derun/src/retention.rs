@@ -4,6 +4,8 @@
 //! after its last change. A session that is being written is never removed.
 
 #[cfg(unix)]
+#[cfg(unix)]
+use super::draft;
 use super::id::SessionId;
 use super::log::{CleanupReason, CleanupResult, Event, Log};
 use super::record::{State, file};
@@ -114,8 +116,7 @@ pub fn sweep(
 pub fn expired(store: &Store, default: Duration, now: Timestamp) -> io::Result<Vec<OsString>> {
     let mut names = store.sessions().names()?;
     names.retain(|name| {
-        store.sessions().look(name).is_ok_and(|seen| seen.is_folder)
-            && matches!(judge(store, name, default, now), Verdict::Remove(_))
+        is_unpacked(store, name) && matches!(judge(store, name, default, now), Verdict::Remove(_))
     });
     names.sort_unstable();
     Ok(names)
@@ -134,7 +135,7 @@ fn sweep_these(
         if go_on().is_break() {
             break;
         }
-        if !store.sessions().look(name).is_ok_and(|seen| seen.is_folder) {
+        if !is_unpacked(store, name) {
             continue;
         }
         let verdict = judge(store, name, default, now);
@@ -255,11 +256,29 @@ fn judge(store: &Store, name: &OsStr, default: Duration, now: Timestamp) -> Verd
 }
 
 fn session(store: &Store, name: &OsStr) -> Option<Session> {
+    #[cfg(unix)]
+    if let Some(id) = draft::id_of(name) {
+        return store.session(id.as_str()).ok();
+    }
     name.to_str().and_then(|id| store.session(id).ok())
+}
+
+/// Whether `name` is the folder or draft of a session.
+fn is_unpacked(store: &Store, name: &OsStr) -> bool {
+    let seen = store.sessions().look(name);
+    #[cfg(unix)]
+    if draft::id_of(name).is_some() {
+        return seen.is_ok_and(|seen| !seen.is_folder);
+    }
+    seen.is_ok_and(|seen| seen.is_folder)
 }
 
 /// When the folder or a file directly in it was last changed, in seconds since 1970.
 fn last_touched(store: &Store, name: &OsStr) -> io::Result<i64> {
+    #[cfg(unix)]
+    if draft::id_of(name).is_some() {
+        return Ok(store.sessions().look(name)?.modified);
+    }
     let folder = store.sessions().open_folder(name)?;
     let mut newest = folder.look_at_itself()?.modified;
     for child in folder.names()? {
@@ -271,7 +290,9 @@ fn last_touched(store: &Store, name: &OsStr) -> io::Result<i64> {
 /// Removes the session `id`, whether it has expired or not; returns `false` if it is being written.
 #[cfg(unix)]
 pub(crate) fn discard(store: &Store, id: &SessionId, now: Timestamp) -> io::Result<bool> {
-    remove(store, OsStr::new(id.as_str()), CleanupReason::Expired, now)
+    let draft = draft::name(id);
+    let name = if store.sessions().look(&draft).is_ok() { &draft } else { id.as_str() };
+    remove(store, OsStr::new(name), CleanupReason::Expired, now)
 }
 
 /// Removes a session; returns `false` if it is being written after all.
@@ -280,6 +301,12 @@ pub(crate) fn discard(store: &Store, id: &SessionId, now: Timestamp) -> io::Resu
 /// leaves an ended session, which a later sweep removes. The lock is removed last: a process that creates this
 /// session meanwhile finds it locked or gone.
 fn remove(store: &Store, name: &OsStr, why: CleanupReason, now: Timestamp) -> io::Result<bool> {
+    #[cfg(unix)]
+    if let Some(id) = draft::id_of(name) {
+        let (file, _) = draft::open(store.sessions(), &id)?;
+        let Some(_lock) = lock::try_take(file)? else { return Ok(false) };
+        return store.sessions().remove_file(name).map(|()| true);
+    }
     let folder = store.sessions().open_folder(name)?;
     let _lock = match folder.append_file(file::LOCK) {
         Ok(file) => match lock::try_take(file)? {

@@ -2,6 +2,8 @@
 //!
 //! A cursor is an offset in the output. Reading costs the same at every offset.
 
+#[cfg(unix)]
+use super::draft;
 use super::id::SessionId;
 use super::index;
 use super::parts::{self, Parts};
@@ -247,20 +249,48 @@ impl Session {
     ///
     /// Changes after this returns are reported, so read after calling it, not before.
     pub fn follow(&self) -> io::Result<Following> {
-        let Some(folder) = &self.files.folder else {
+        #[cfg(unix)]
+        if self.files.is_draft() {
+            let place = self.files.sessions.path().join(draft::name(&self.id));
+            let draft = Some(Files::open(&self.id, &self.files.sessions)?);
+            let place = WatchedFolder::of(&place).map(WatchedFolder::and_writes);
+            let following = Following { watch: watch(place)?, owner: self.owner(), draft };
+            // It may have moved before it was watched.
+            if self.files.is_draft() {
+                return Ok(following);
+            }
+        }
+        let Some(folder) = self.files.folder() else {
             // It ended before it was packed.
-            return Ok(Following { watch: None, owner: None });
+            return Ok(Following {
+                watch: None,
+                owner: None,
+                #[cfg(unix)]
+                draft: None,
+            });
         };
         // All files, if output may continue in others.
         let names: &'static [&'static str] =
             if self.is_limited() { &[] } else { &[file::OUTPUT, file::FINAL] };
         let place = WatchedFolder::new(&folder.path(), names).and_writes();
-        let owner = self.meta.owner.clone();
-        let watch = match Watch::new([&place]) {
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => None,
-            watch => Some(watch?),
-        };
-        Ok(Following { watch, owner: owner.and_then(|owner| owner.watch()) })
+        Ok(Following {
+            watch: watch(Some(place))?,
+            owner: self.owner(),
+            #[cfg(unix)]
+            draft: None,
+        })
+    }
+
+    fn owner(&self) -> Option<Ending> {
+        self.meta.owner.as_ref().and_then(Identity::watch)
+    }
+}
+
+/// Watches `place`; `None` if the system cannot report changes.
+fn watch(place: Option<WatchedFolder>) -> io::Result<Option<Watch>> {
+    match Watch::new(place) {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
+        watch => watch.map(Some),
     }
 }
 
@@ -270,6 +300,9 @@ pub struct Following {
     /// `None` if the system cannot report changes: then it is polled every [`TICK`].
     watch: Option<Watch>,
     owner: Option<Ending>,
+    /// A draft, which may move to a folder.
+    #[cfg(unix)]
+    draft: Option<Files>,
 }
 
 impl Following {
@@ -284,14 +317,32 @@ impl Following {
                 }
             }
         };
-        let Some(owner) = &self.owner else { return changed.await };
-        let dead = tokio::select! {
-            changed = changed => return changed,
-            dead = owner.ended() => dead,
+        let (is_dead, changed) = match &self.owner {
+            None => (false, changed.await),
+            Some(owner) => tokio::select! {
+                changed = changed => (false, changed),
+                dead = owner.ended() => (true, dead),
+            },
         };
-        // It dies only once.
-        self.owner = None;
-        dead
+        if is_dead {
+            // It dies only once.
+            self.owner = None;
+        }
+        #[cfg(unix)]
+        self.follow_draft()?;
+        changed
+    }
+
+    /// Watches the folder that a draft has moved to.
+    #[cfg(unix)]
+    fn follow_draft(&mut self) -> io::Result<()> {
+        if let Some(files) = self.draft.take_if(|files| !files.is_draft())
+            && let Some(folder) = files.folder()
+        {
+            let place = WatchedFolder::new(&folder.path(), &[]).and_writes();
+            self.watch = watch(Some(place))?;
+        }
+        Ok(())
     }
 }
 

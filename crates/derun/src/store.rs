@@ -100,7 +100,7 @@ pub struct NewSession {
     pub tty_attached: bool,
     /// How much of its output to keep at most, in bytes; `None` keeps everything.
     pub max_bytes: Option<u64>,
-    /// What it has in common with other sessions, whose newest one is kept longer.
+    /// What it has in common with other sessions, whose newest one is kept longer. It begins as a draft then.
     pub group: Option<String>,
 }
 
@@ -182,7 +182,7 @@ impl Store {
         new: NewSession,
         now: Timestamp,
     ) -> Result<Writer, StoreError> {
-        let given = new.id.is_some();
+        let (given, is_draft) = (new.id.is_some(), cfg!(unix) && new.id.is_none() && new.group.is_some());
         let id = match new.id {
             Some(id) => id,
             None => SessionId::new(now).map_err(|source| self.unusable(source))?,
@@ -190,14 +190,6 @@ impl Store {
         let failed = |file| {
             let id = id.to_string();
             move |source| StoreError::File { id, file, source }
-        };
-        let mut tries = 1..=TRIES;
-        let (folder, lock) = loop {
-            match self.claim(&id, given)? {
-                Some(claimed) => break claimed,
-                None if tries.next().is_some() => {}
-                None => return Err(failed(FOLDER)(io::ErrorKind::NotFound.into())),
-            }
         };
         let meta = Meta {
             schema_version: SCHEMA_VERSION.to_owned(),
@@ -215,6 +207,18 @@ impl Store {
             group: new.group,
         };
         let sessions = self.sessions.try_clone().map_err(|source| self.unusable(source))?;
+        #[cfg(unix)]
+        if is_draft {
+            return Writer::begin_draft(id, sessions, meta);
+        }
+        let mut tries = 1..=TRIES;
+        let (folder, lock) = loop {
+            match self.claim(&id, given)? {
+                Some(claimed) => break claimed,
+                None if tries.next().is_some() => {}
+                None => return Err(failed(FOLDER)(io::ErrorKind::NotFound.into())),
+            }
+        };
         Writer::begin(id, sessions, folder, lock, meta)
     }
 
@@ -275,8 +279,9 @@ impl Store {
         let mut sessions = Vec::with_capacity(names.len());
         for name in &names {
             #[cfg(unix)]
-            if let Some((id, started)) =
-                super::pack::id_of(name).and_then(|id| Some((id.clone(), id.time()?)))
+            if let Some((id, started)) = super::pack::id_of(name)
+                .or_else(|| super::draft::id_of(name))
+                .and_then(|id| Some((id.clone(), id.time()?)))
             {
                 sessions.push((started, id));
                 continue;
@@ -291,7 +296,7 @@ impl Store {
             }
         }
         sessions.sort_unstable_by(|one, other| other.cmp(one));
-        // A session that is being packed has both.
+        // A session that is being packed or moved has both.
         sessions.dedup_by(|one, other| one.1 == other.1);
         Ok(sessions.into_iter().map(|(_, id)| id).collect())
     }

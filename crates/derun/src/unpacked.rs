@@ -1,5 +1,6 @@
 //! Ended sessions of a group that were not packed: their process was killed, or they were too large.
 
+use crate::draft;
 use crate::id::SessionId;
 use crate::pack::Label;
 use crate::record::State;
@@ -24,30 +25,42 @@ pub fn list(store: &Store, now: Timestamp) -> io::Result<Vec<Unpacked>> {
     let sessions = store.sessions();
     let mut found = Vec::new();
     for name in sessions.names()? {
-        if sessions.look(&name).is_ok_and(|seen| seen.is_folder)
-            && let Some(name) = name.to_str()
-            && let Ok(Some(unpacked)) = read(store, name, now)
+        let id = match draft::id_of(&name) {
+            Some(id) => Some(id.to_string()),
+            None => sessions
+                .look(&name)
+                .is_ok_and(|seen| seen.is_folder)
+                .then(|| name.into_string().ok())
+                .flatten(),
+        };
+        if let Some(id) = id
+            && let Ok(Some(unpacked)) = read(store, &id, now)
         {
             found.push(unpacked);
         }
     }
     found.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+    // A session that was being moved to a folder has both.
+    found.dedup_by(|one, other| one.id == other.id);
     Ok(found)
 }
 
-/// The session called `name`, if it is one of them.
-fn read(store: &Store, name: &str, now: Timestamp) -> io::Result<Option<Unpacked>> {
-    let session = store.session(name).map_err(io::Error::other)?;
+/// The session `id`, if it is one of them.
+fn read(store: &Store, id: &str, now: Timestamp) -> io::Result<Option<Unpacked>> {
+    let session = store.session(id).map_err(io::Error::other)?;
     let Some(group) = session.meta().group.clone() else { return Ok(None) };
     let status = session.status(now).map_err(io::Error::other)?;
     if status.state.is_active() {
         return Ok(None);
     }
-    let folder = store.sessions().open_folder(name)?;
-    let mut size = 0;
-    for file in folder.names()? {
-        size += folder.look(&file)?.size;
-    }
+    let size = match draft::open(store.sessions(), session.id()) {
+        Ok((_, seen)) => seen.size,
+        Err(_) => {
+            let folder = store.sessions().open_folder(id)?;
+            let sizes = folder.names()?.into_iter().map(|file| Ok(folder.look(&file)?.size));
+            sizes.sum::<io::Result<u64>>()?
+        }
+    };
     let has_succeeded =
         status.last.is_some_and(|last| last.state == State::Exited && last.exit_code == Some(0));
     Ok(Some(Unpacked { id: session.id().clone(), size, label: Label { group, failed: !has_succeeded } }))

@@ -9,10 +9,16 @@
 //! ms: so one line covers many small reads, and most appends are a single `write`. Bytes without a line were written
 //! less than 50 ms after the last line's time, so that time applies to them too.
 //!
-//! If the session limits its output, this applies to each of its parts (`parts`).
+//! If the session limits its output, this applies to each of its parts (`parts`). While a session is a draft (`draft`), its
+//! files are in one file, with the same guarantees.
 
+mod form;
+mod unsynced;
+
+#[cfg(unix)]
+use super::draft::Draft;
 use super::id::SessionId;
-use super::parts::{Recent, Writing};
+use super::parts::Writing;
 use super::record::{Channel, Final, Gap, Lost, Meta, SCHEMA_VERSION, State, Stretch, file};
 use super::store::StoreError;
 use jiff::{SignedDuration, Timestamp};
@@ -21,13 +27,17 @@ use std::io::{self, Write};
 use sys::folder::Folder;
 use sys::lock::Lock;
 
+use form::Form;
+pub(crate) use form::InFolder;
+pub(super) use unsynced::Unsynced;
+
 /// A stretch is recorded when it has this many bytes,
 const STRETCH: u64 = 64 * 1024;
 /// or is this old.
 const AGE: SignedDuration = SignedDuration::from_millis(50);
 
 /// The maximum size of `final.json` in bytes, unless it contains a very long message.
-const ROOM: usize = 512;
+pub(super) const ROOM: usize = 512;
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +55,7 @@ pub enum End {
 pub struct Writer {
     id: SessionId,
     sessions: Folder,
-    folder: Folder,
+    form: Form,
     meta: Meta,
     part: Writing,
     /// The size of the output.
@@ -56,10 +66,8 @@ pub struct Writer {
     last: Option<(Channel, Timestamp)>,
     /// The time of the first byte that the index doesn't cover, if any. It is of the last stretch's channel.
     uncovered: Option<Timestamp>,
-    /// Becomes `final.json`, so that there is room for it on a full disk.
-    room: File,
-    /// Held while this exists; the kernel releases it if we die.
-    _lock: Lock,
+    /// Whether what it has written must be on disk soon.
+    is_synced: bool,
 }
 
 impl Writer {
@@ -87,20 +95,37 @@ impl Writer {
         let room = fresh(file::ROOM, |folder, name| folder.create_room(name, ROOM));
         let room = room.map_err(failed(file::FINAL))?;
         // Written last: its existence makes this a session, which is then readable and writable.
-        write(&folder, file::META, &meta, false).map_err(failed(file::META))?;
-        Ok(Self {
+        json(&meta).and_then(|meta| folder.write(file::META, &meta, false)).map_err(failed(file::META))?;
+        let form = Form::Folder(InFolder { folder, room, beside: Vec::new(), _lock: lock });
+        Ok(Self::new(id, sessions, form, meta, Writing::begin(output, index)))
+    }
+
+    /// Starts the session `id` in `sessions` as a draft.
+    #[cfg(unix)]
+    pub(super) fn begin_draft(id: SessionId, sessions: Folder, meta: Meta) -> Result<Self, StoreError> {
+        let failed = |source| StoreError::File { id: id.to_string(), file: file::META, source };
+        let begin = || {
+            let draft = Draft::create(&sessions, &id, &json(&meta)?)?;
+            let part = Writing::begin_in(draft.file().try_clone()?);
+            Ok((draft, part))
+        };
+        let (draft, part) = begin().map_err(failed)?;
+        Ok(Self::new(id, sessions, Form::Draft(draft), meta, part))
+    }
+
+    fn new(id: SessionId, sessions: Folder, form: Form, meta: Meta, part: Writing) -> Self {
+        Self {
             id,
             sessions,
-            folder,
+            form,
             meta,
-            part: Writing::begin(output, index),
+            part,
             end: 0,
             covered: 0,
             last: None,
             uncovered: None,
-            room,
-            _lock: lock,
-        })
+            is_synced: false,
+        }
     }
 
     /// The session's id.
@@ -124,13 +149,22 @@ impl Writer {
     /// Records that the command is running.
     pub fn started(&mut self, pid: u32) -> io::Result<()> {
         self.meta.pid = Some(pid);
-        write(&self.folder, file::META, &self.meta, false)
+        self.write_meta()
     }
 
     /// Records that the output is captured differently than expected.
     pub fn transport(&mut self, mode: super::record::TransportMode) -> io::Result<()> {
         self.meta.transport_mode = mode;
-        write(&self.folder, file::META, &self.meta, false)
+        self.write_meta()
+    }
+
+    fn write_meta(&mut self) -> io::Result<()> {
+        let meta = json(&self.meta)?;
+        match &mut self.form {
+            Form::Folder(InFolder { folder, .. }) => folder.write(file::META, &meta, false),
+            #[cfg(unix)]
+            Form::Draft(draft) => draft.append(&[(file::META, &meta)]).map_err(|torn| torn.source),
+        }
     }
 
     /// Appends `bytes` that arrived at `at`. Returns the stretches that were recorded.
@@ -154,8 +188,32 @@ impl Writer {
             self.uncovered.get_or_insert(at);
             Vec::new()
         } else {
-            self.cover(channel, after, at)?
+            self.cover(channel, after, at)
         };
+        self.write(&lines(&stretches)?, bytes)?;
+        before.extend(stretches);
+        Ok(before)
+    }
+
+    /// Appends lines to the index, and then `bytes` to the output.
+    fn write(&mut self, lines: &[u8], bytes: &[u8]) -> io::Result<()> {
+        #[cfg(unix)]
+        {
+            self.make_room(lines.len() + bytes.len())?;
+            if let Form::Draft(draft) = &mut self.form {
+                self.part.count_index(lines);
+                if bytes.is_empty() {
+                    return draft.append(&[(file::INDEX, lines)]).map_err(|torn| torn.source);
+                }
+                let records = [(file::INDEX, lines), (file::OUTPUT, bytes)];
+                let written = draft.append(if lines.is_empty() { &records[1..] } else { &records });
+                self.end += written.as_ref().map_or_else(|torn| torn.written, |()| bytes.len()) as u64;
+                return written.map_err(|torn| torn.source);
+            }
+        }
+        if !lines.is_empty() {
+            self.part.write_index(lines)?;
+        }
         let mut rest = bytes;
         while !rest.is_empty() {
             match (&*self.part.output).write(rest) {
@@ -168,14 +226,14 @@ impl Writer {
                 Err(error) => return Err(error),
             }
         }
-        before.extend(stretches);
-        Ok(before)
+        Ok(())
     }
 
     /// Starts another part of the output. Returns the last stretch of this one if it was not yet recorded.
     fn start_part(&mut self) -> io::Result<Vec<Stretch>> {
-        let last = self.cover_rest()?;
-        self.part.start_next(&self.folder, self.end)?;
+        let (last, end) = (self.cover_rest()?, self.end);
+        let (InFolder { folder, .. }, part) = self.folder()?;
+        part.start_next(folder, end)?;
         (self.covered, self.last) = (self.end, None);
         Ok(last.into_iter().collect())
     }
@@ -184,12 +242,13 @@ impl Writer {
     fn cover_rest(&mut self) -> io::Result<Option<Stretch>> {
         let (Some((channel, _)), Some(timestamp)) = (self.last, self.uncovered) else { return Ok(None) };
         let stretch = Stretch { offset: self.covered, length: self.end - self.covered, channel, timestamp };
-        self.write_down(&[stretch])?;
+        self.note(&[stretch]);
+        self.write(&lines(&[stretch])?, &[])?;
         Ok(Some(stretch))
     }
 
-    /// Records all bytes up to `to`; those after the end arrive at `at`.
-    fn cover(&mut self, channel: Channel, to: u64, at: Timestamp) -> io::Result<Vec<Stretch>> {
+    /// The stretches to record of all bytes up to `to`; those after the end arrive at `at`.
+    fn cover(&mut self, channel: Channel, to: u64, at: Timestamp) -> Vec<Stretch> {
         let mut stretches = Vec::with_capacity(2);
         let stretch =
             |from, to, channel, timestamp| Stretch { offset: from, length: to - from, channel, timestamp };
@@ -203,38 +262,28 @@ impl Writer {
             }
             _ => stretches.push(stretch(self.covered, to, channel, at)),
         }
-        self.write_down(&stretches)?;
-        Ok(stretches)
+        self.note(&stretches);
+        stretches
     }
 
-    /// Appends lines to the index.
-    fn write_down(&mut self, stretches: &[Stretch]) -> io::Result<()> {
-        let mut lines = Vec::with_capacity(256);
-        for stretch in stretches {
-            serde_json::to_writer(&mut lines, stretch)?;
-            lines.push(b'\n');
-        }
-        self.part.write_index(&lines)?;
+    /// Notes that the index has `stretches`.
+    fn note(&mut self, stretches: &[Stretch]) {
         if let Some(last) = stretches.last() {
             self.covered = last.end();
             self.last = Some((last.channel, last.timestamp));
             self.uncovered = None;
         }
-        Ok(())
     }
 
     /// The files to be synced while writing continues.
-    pub(super) fn unsynced(&self) -> io::Result<Unsynced> {
-        Ok(Unsynced {
-            output: self.part.unsynced(),
-            folder: self.folder.try_clone()?,
-            sessions: self.sessions.try_clone()?,
-        })
-    }
-
-    /// Creates the additional file `name` in the session's folder, for appending. It is removed with the session.
-    pub fn beside(&self, name: &str) -> io::Result<File> {
-        self.folder.create_file(name)
+    pub(super) fn unsynced(&mut self) -> io::Result<Unsynced> {
+        self.is_synced = true;
+        let folder = match &self.form {
+            Form::Folder(InFolder { folder, .. }) => Some(folder.try_clone()?),
+            #[cfg(unix)]
+            Form::Draft(_) => None,
+        };
+        Ok(Unsynced { output: self.part.unsynced(), folder, sessions: self.sessions.try_clone()? })
     }
 
     /// The output that was not kept so far.
@@ -246,20 +295,24 @@ impl Writer {
     /// Whether the files have been removed, so that nobody will read them.
     #[must_use]
     pub fn is_removed(&self) -> bool {
-        self.part.is_removed(&self.folder)
+        match &self.form {
+            Form::Folder(InFolder { folder, .. }) => self.part.is_removed(folder),
+            #[cfg(unix)]
+            Form::Draft(draft) => draft.is_removed(&self.sessions, &self.id),
+        }
     }
 
     /// Writes `final.json`, and syncs the session to disk.
     ///
     /// # Errors
     /// After an error the session has no end, and counts as `failed`.
-    pub fn finish(self, end: &End, lost: Option<Lost>, at: Timestamp) -> io::Result<()> {
+    pub fn finish(mut self, end: &End, lost: Option<Lost>, at: Timestamp) -> io::Result<()> {
         self.finish_from(end, lost, at, OnDisk::Nothing)
     }
 
-    /// Like [`Self::finish`], if some of it is already synced or need not be.
+    /// Like [`Self::finish`], if some of it is already synced or need not be. Nothing may be appended afterwards.
     pub(super) fn finish_from(
-        mut self,
+        &mut self,
         end: &End,
         lost: Option<Lost>,
         at: Timestamp,
@@ -284,8 +337,7 @@ impl Writer {
             lost,
             gap: self.gap(),
         };
-        let mut bytes = serde_json::to_vec_pretty(&last)?;
-        bytes.push(b'\n');
+        let bytes = json(&last)?;
         if on_disk != OnDisk::Unwanted {
             let unsynced = self.unsynced()?;
             if on_disk == OnDisk::Nothing {
@@ -295,15 +347,23 @@ impl Writer {
                 unsynced.sync_output()?;
             }
         }
+        let InFolder { folder, room, .. } = match &mut self.form {
+            Form::Folder(folder) => folder,
+            #[cfg(unix)]
+            Form::Draft(draft) => {
+                draft.finish(&bytes)?;
+                return if on_disk == OnDisk::Unwanted { Ok(()) } else { draft.file().sync_all() };
+            }
+        };
         // Overwriting the reserved bytes needs no space.
-        self.room.write_all(&bytes)?;
-        self.room.set_len(bytes.len() as u64)?;
+        room.write_all(&bytes)?;
+        room.set_len(bytes.len() as u64)?;
         if on_disk == OnDisk::Unwanted {
-            return self.folder.rename(file::ROOM, file::FINAL);
+            return folder.rename(file::ROOM, file::FINAL);
         }
-        self.room.sync_all()?;
-        self.folder.rename(file::ROOM, file::FINAL)?;
-        self.folder.sync()
+        room.sync_all()?;
+        folder.rename(file::ROOM, file::FINAL)?;
+        folder.sync()
     }
 }
 
@@ -318,37 +378,20 @@ pub(super) enum OnDisk {
     Unwanted,
 }
 
-/// Files of a session that must be synced.
-#[derive(Debug)]
-pub(super) struct Unsynced {
-    output: Recent,
-    folder: Folder,
-    sessions: Folder,
-}
-
-impl Unsynced {
-    /// Syncs the metadata and folder entry.
-    pub(super) fn sync_begin(&self) -> io::Result<()> {
-        sync(&self.folder, file::META)?;
-        self.folder.sync()?;
-        self.sessions.sync()
-    }
-
-    /// Syncs the output.
-    pub(super) fn sync_output(&self) -> io::Result<()> {
-        self.output.sync()
-    }
-}
-
-/// Syncs the file `name`, unless another file has taken its place.
-fn sync(folder: &Folder, name: &str) -> io::Result<()> {
-    folder.open_to_sync(name).map_or(Ok(()), |file| file.sync_all())
-}
-
-fn write(folder: &Folder, name: &str, value: &impl serde::Serialize, durable: bool) -> io::Result<()> {
+fn json(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec_pretty(value)?;
     bytes.push(b'\n');
-    folder.write(name, &bytes, durable)
+    Ok(bytes)
+}
+
+/// The lines of the index for `stretches`.
+fn lines(stretches: &[Stretch]) -> io::Result<Vec<u8>> {
+    let mut lines = Vec::new();
+    for stretch in stretches {
+        serde_json::to_writer(&mut lines, stretch)?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
 }
 
 /// Whether a stretch may contain bytes of both times. The clock may have been set back between them.

@@ -23,8 +23,6 @@ use murmur_agent::unknown::Unknown;
 use murmur_core::config::captures::Captures;
 use murmur_core::id::AgentId;
 use murmur_rpc::feed::{Feed, Older};
-use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -69,7 +67,8 @@ pub struct Capture {
     recorder: Recorder,
     store: Option<Store>,
     session: Option<CaptureId>,
-    ledger: Option<File>,
+    /// Whether it has a ledger.
+    has_ledger: bool,
     /// Events from this number on are not in the session.
     limit: Arc<AtomicU64>,
     parser: OutputParser,
@@ -117,11 +116,9 @@ impl Capture {
         };
         let limit = Arc::new(AtomicU64::new(u64::MAX));
         let begun = to.root.as_deref().map_or(Err(StoreError::NoStateRoot), |root| begin(root, new, pid));
-        let (store, session, recorder, ledger, lost) = match begun {
-            Ok(Begun { store, session, recorder, ledger }) => {
-                (Some(store), Some(session), recorder, Some(ledger), None)
-            }
-            Err(error) => (None, None, Recorder::none(), None, Some(error.line())),
+        let (store, session, recorder, lost) = match begun {
+            Ok(Begun { store, session, recorder }) => (Some(store), Some(session), recorder, None),
+            Err(error) => (None, None, Recorder::none(), Some(error.line())),
         };
         let older = store.as_ref().zip(session.clone()).map(|(store, session)| -> Box<dyn Older> {
             let (root, agent_id, limit) = (store.root().to_path_buf(), agent_id.clone(), Arc::clone(&limit));
@@ -135,8 +132,8 @@ impl Capture {
             retention: (info.kind != Kind::Beat).then_some(retention),
             recorder,
             store,
+            has_ledger: session.is_some(),
             session,
-            ledger,
             limit,
             parser,
             feed,
@@ -261,10 +258,13 @@ impl Capture {
     /// Writes a checkpoint to the ledger.
     fn note(&mut self, offset: u64, flushed: bool, own: Option<Own>) {
         self.marked = Mark { event: offset, byte: self.at };
-        let Some(file) = &self.ledger else { return };
+        if !self.has_ledger {
+            return;
+        }
         let entry =
             Entry { offset, at: self.at, line_starts: self.parser.line_starts(self.at), flushed, own };
-        if let Err(error) = ledger::write(file, &entry) {
+        let written = ledger::line(&entry).and_then(|line| self.recorder.append_beside(ledger::FILE, &line));
+        if let Err(error) = written {
             let reason = error.to_string();
             // Without the ledger, later output could not be numbered.
             self.recorder.stop(error);
@@ -275,7 +275,7 @@ impl Capture {
     /// Stops capturing: from here on only events in memory can be replayed.
     fn lose(&mut self, reason: String) {
         self.limit.fetch_min(self.feed.next(), Ordering::Relaxed);
-        self.ledger = None;
+        self.has_ledger = false;
         self.push(&Own::Lost { reason: reason.clone() });
         self.lost = Some(reason);
     }
@@ -303,17 +303,14 @@ struct Begun {
     store: Store,
     session: CaptureId,
     recorder: Recorder,
-    ledger: File,
 }
 
 fn begin(root: &Path, new: NewSession, pid: Option<u32>) -> Result<Begun, StoreError> {
     let store = Store::open(root)?;
     let writer = store.create_for(pid, new, clock::now())?;
     let session = writer.id().clone();
-    let failed = |source: io::Error| StoreError::File { id: session.to_string(), file: ledger::FILE, source };
-    let ledger = writer.beside(ledger::FILE).map_err(failed)?;
     let recorder = Recorder::with_sync_on_request(writer, Log::open(store.root()));
-    Ok(Begun { store, session, recorder, ledger })
+    Ok(Begun { store, session, recorder })
 }
 
 fn publish(

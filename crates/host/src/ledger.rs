@@ -7,7 +7,7 @@ use super::event::Own;
 use super::output_parser::LineStarts;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use sys::file::append_from;
 use sys::lines::LineBuffer;
 
@@ -32,14 +32,11 @@ pub struct Entry {
     pub own: Option<Own>,
 }
 
-/// Appends `entry` to `file`.
-///
-/// # Errors
-/// After an error the line may be torn, so nothing more may be written.
-pub fn write(mut file: &File, entry: &Entry) -> io::Result<()> {
+/// The line of `entry`.
+pub fn line(entry: &Entry) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(entry)?;
     line.push(b'\n');
-    file.write_all(&line)
+    Ok(line)
 }
 
 /// Reads entries one at a time, also while the file grows.

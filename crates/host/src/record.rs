@@ -33,6 +33,9 @@ pub struct Record {
     /// The agent.
     #[serde(flatten)]
     pub info: AgentInfo,
+    /// What a beat's agent works on, unless its task is set elsewhere; empty if unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub task: String,
     /// The capture session with its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<CaptureId>,
@@ -98,6 +101,7 @@ impl Record {
             host: Identity::ours(),
             data_dir,
             info,
+            task: String::new(),
             capture: None,
             result: None,
         }

@@ -104,12 +104,13 @@ impl Hinted for RegistrationError {
 }
 
 impl Registration {
-    /// Becomes the host of `info`, after killing anything that a dead host of that agent left running.
-    pub fn begin(dir: &DataDir, info: AgentInfo) -> Result<Self, RegistrationError> {
+    /// Becomes the host of `info`, after killing anything that a dead host of that agent left running. `task` is what the
+    /// agent works on; empty if its task is set elsewhere.
+    pub fn begin(dir: &DataDir, info: AgentInfo, task: String) -> Result<Self, RegistrationError> {
         let folder = dir.hosts();
         require_private(&folder)?;
         let agent = info.agent_id.clone();
-        let record = Record::ours(info, dir.root().to_path_buf());
+        let record = Record { task, ..Record::ours(info, dir.root().to_path_buf()) };
         let held = record.claim(&folder, reap)?;
         let first = match socket::listen(&folder, &agent.socket()) {
             Ok(listener) => listener,
@@ -269,8 +270,13 @@ impl Presence {
 /// Creates the hosts folder if necessary and makes it private; fails if other users can write to it.
 fn require_private(path: &Path) -> Result<(), RegistrationError> {
     let failed = |source| RegistrationError::Folder { path: path.to_path_buf(), source };
-    atomic::create_private_subfolder(path).map_err(failed)?;
-    let found = path.metadata().map_err(failed)?;
+    let found = match path.metadata() {
+        Ok(found) if found.is_dir() => found,
+        _ => {
+            atomic::create_private_subfolder(path).map_err(failed)?;
+            path.metadata().map_err(failed)?
+        }
+    };
     let mode = found.mode() & 0o7777;
     // Other users may already have put files into a folder that they can write to.
     if mode & 0o022 != 0 {

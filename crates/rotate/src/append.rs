@@ -37,15 +37,15 @@ pub fn append(
     repair: impl Fn(&mut File) -> io::Result<()>,
 ) -> io::Result<()> {
     let open_repaired = || {
-        let mut file = open_locked(path, &open)?;
+        let (mut file, length) = open_and_lock(path, &open)?;
         repair(&mut file)?;
-        io::Result::Ok(file)
+        io::Result::Ok((file, length))
     };
-    let mut file = open_repaired()?;
-    let is_rotated = rotate_if_full(path, &file, limit).unwrap_or(false);
+    let (mut file, length) = open_repaired()?;
+    let is_rotated = length >= limit && rotate_if_full(path, &file, limit).unwrap_or(false);
     if is_rotated {
         drop(file);
-        file = open_repaired()?;
+        (file, _) = open_repaired()?;
     }
     let written = write(&mut file, lines);
     drop(file);
@@ -69,24 +69,35 @@ fn write(file: &mut File, lines: &[u8]) -> io::Result<()> {
 
 /// Opens the live file at `path` with `open` and locks it, so that no other process appends to it or rotates it.
 pub fn open_locked(path: &Path, open: impl Fn(&Path) -> io::Result<File>) -> io::Result<File> {
+    open_and_lock(path, open).map(|(file, _)| file)
+}
+
+/// The same; also returns the file's length.
+fn open_and_lock(path: &Path, open: impl Fn(&Path) -> io::Result<File>) -> io::Result<(File, u64)> {
     loop {
         let file = open(path)?;
         file.lock()?;
-        if is_named(path, &file)? {
-            return Ok(file);
+        if let Some(length) = length_if_named(path, &file)? {
+            return Ok((file, length));
         }
     }
 }
 
 /// Whether `path` leads to `file`, and not to another one or none.
 pub(crate) fn is_named(path: &Path, file: &File) -> io::Result<bool> {
+    length_if_named(path, file).map(|length| length.is_some())
+}
+
+/// The length of `file`, if `path` leads to it.
+fn length_if_named(path: &Path, file: &File) -> io::Result<Option<u64>> {
     let found = match path.metadata() {
         Ok(found) => found,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     let held = file.metadata()?;
-    Ok((found.dev(), found.ino()) == (held.dev(), held.ino()))
+    let is_named = (found.dev(), found.ino()) == (held.dev(), held.ino());
+    Ok(is_named.then_some(held.len()))
 }
 
 /// Makes the live file at `path` a part if it has at least `limit` bytes. `locked` is from [`open_locked`]. Returns

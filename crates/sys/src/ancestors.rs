@@ -28,17 +28,44 @@ pub struct Ancestor {
 /// not provide parents (only Linux does).
 #[must_use]
 pub fn lineage(pid: u32) -> Option<Vec<Ancestor>> {
-    // A parent may exit between two reads and the child be reparented. Two identical walks in a row are
-    // consistent.
-    let mut before = walk(pid);
-    for _ in 0..16 {
-        let now = walk(pid);
-        if now.is_some() && now == before {
-            return now;
-        }
-        before = now;
+    // A parent may exit between two reads and the child be reparented. A walk is consistent if nothing has changed when
+    // every process is looked at again.
+    (0..16)
+        .find_map(|_| walk(pid).filter(|walk| walk.iter().all(Step::is_unchanged)))
+        .map(|walk| walk.into_iter().map(|step| step.ancestor).collect())
+}
+
+/// A process on the walk.
+#[derive(Debug)]
+struct Step {
+    ancestor: Ancestor,
+    #[cfg(target_os = "linux")]
+    parent: String,
+    /// Its state, to look again.
+    #[cfg(target_os = "linux")]
+    stat: File,
+}
+
+#[cfg(target_os = "linux")]
+impl Step {
+    fn of(pid: u32) -> Option<Self> {
+        let stat = super::identity::open_stat(pid)?;
+        let Stat { name, fields } = super::identity::stat_of(&stat)?;
+        let (parent, began) = (fields.get(1)?.clone(), fields.get(19)?.clone());
+        Some(Self { ancestor: Ancestor { pid, name, began }, parent, stat })
     }
-    None
+
+    fn is_unchanged(&self) -> bool {
+        let now = super::identity::stat_of(&self.stat);
+        now.is_some_and(|now| now.name == self.ancestor.name && now.fields.get(1) == Some(&self.parent))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Step {
+    fn is_unchanged(&self) -> bool {
+        true
+    }
 }
 
 /// Whether `pid` exists but belongs to another user and is hidden (`hidepid` in proc(5)). Our own children are
@@ -50,24 +77,24 @@ fn is_hidden(pid: u32) -> bool {
 }
 
 #[cfg(target_os = "linux")]
-fn walk(pid: u32) -> Option<Vec<Ancestor>> {
+fn walk(pid: u32) -> Option<Vec<Step>> {
     let mut found = Vec::new();
     let mut next = pid;
     while next > 0 {
         if found.len() == MOST {
             return None;
         }
-        let Some(Stat { name, fields }) = super::identity::stat(next) else {
+        let Some(step) = Step::of(next) else {
             return (is_hidden(next) && !found.is_empty()).then_some(found);
         };
-        found.push(Ancestor { pid: next, name, began: fields.get(19)?.clone() });
-        next = if next == 1 { 0 } else { fields.get(1)?.parse().ok()? };
+        next = if next == 1 { 0 } else { step.parent.parse().ok()? };
+        found.push(step);
     }
     (pid > 0).then_some(found)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn walk(_pid: u32) -> Option<Vec<Ancestor>> {
+fn walk(_pid: u32) -> Option<Vec<Step>> {
     None
 }
 

@@ -91,8 +91,10 @@ impl Folder {
         use std::io::Seek;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let mut file = self.file(name, flags, PRIVATE_FILE)?;
-        file.write_all(&vec![b' '; size])?;
-        file.rewind()?;
+        if size > 0 {
+            file.write_all(&vec![b' '; size])?;
+            file.rewind()?;
+        }
         Ok(file)
     }
 

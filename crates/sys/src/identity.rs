@@ -22,8 +22,12 @@ impl Identity {
     /// This process.
     #[must_use]
     pub fn ours() -> Self {
+        /// Kept with its PID: a child after a fork is another process.
+        static OURS: std::sync::OnceLock<Identity> = std::sync::OnceLock::new();
         let pid = std::process::id();
-        Self { pid, started: began(pid).unwrap_or_default(), boot: boot() }
+        let read = || Self { pid, started: began(pid).unwrap_or_default(), boot: boot() };
+        let ours = OURS.get_or_init(read);
+        if ours.pid == pid { ours.clone() } else { read() }
     }
 
     /// Whether this process still runs. A zombie does not count.
@@ -187,7 +191,19 @@ pub(super) struct Stat {
 /// The state of the process `pid`.
 #[cfg(target_os = "linux")]
 pub(super) fn stat(pid: u32) -> Option<Stat> {
-    let stat = read_proc(&format!("/proc/{pid}/stat"))?;
+    stat_of(&open_stat(pid)?)
+}
+
+/// Opens the state of the process `pid`. What is read from it is about this process, never about another with its PID.
+#[cfg(target_os = "linux")]
+pub(super) fn open_stat(pid: u32) -> Option<std::fs::File> {
+    std::fs::File::open(format!("/proc/{pid}/stat")).ok()
+}
+
+/// The state in `file` from [`open_stat`]; `None` if the process has ended.
+#[cfg(target_os = "linux")]
+pub(super) fn stat_of(file: &std::fs::File) -> Option<Stat> {
+    let stat = read_short(file)?;
     // The name may contain spaces and parentheses.
     let name =
         stat.iter().position(|byte| *byte == b'(')? + 1..stat.iter().rposition(|byte| *byte == b')')?;
@@ -205,8 +221,13 @@ pub(super) fn stat_fields(pid: u32) -> Option<Vec<String>> {
 /// Returns a file of /proc that is shorter than 4 KiB, which one call reads.
 #[cfg(target_os = "linux")]
 fn read_proc(path: &str) -> Option<Vec<u8>> {
+    read_short(&std::fs::File::open(path).ok()?)
+}
+
+#[cfg(target_os = "linux")]
+fn read_short(file: &std::fs::File) -> Option<Vec<u8>> {
     let mut bytes = vec![0; 4 << 10];
-    let length = std::io::Read::read(&mut std::fs::File::open(path).ok()?, &mut bytes).ok()?;
+    let length = std::os::unix::fs::FileExt::read_at(file, &mut bytes, 0).ok()?;
     bytes.truncate(length);
     Some(bytes)
 }

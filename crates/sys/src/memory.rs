@@ -9,10 +9,15 @@
 //!
 //! A daemon that was asked for its status has free memory, too. Both release both.
 
-/// Releases the allocator's free memory, and drops the resident pages of the program's files. Pages that are needed again are
-/// reloaded from the page cache, so an idle process keeps a few dozen pages instead of everything that it has used.
+/// Releases the allocator's free memory and the unused part of the stack, and drops the resident pages of the program's files.
+/// Pages that are needed again are reloaded from the page cache, so an idle process keeps a few dozen pages instead of
+/// everything that it has used.
 pub fn release() {
-    release_file_pages();
+    #[cfg(target_os = "linux")]
+    let (files, stack) = {
+        let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap_or_default();
+        (file_mappings(&smaps), stack(&smaps))
+    };
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         // SAFETY: releases only memory that is not allocated, so nothing points there.
@@ -21,12 +26,40 @@ pub fn release() {
             libc::malloc_trim(0);
         }
     }
+    #[cfg(target_os = "linux")]
+    {
+        release_stack(stack);
+        release_file_pages(&files);
+    }
 }
 
-/// Does nothing except on Linux.
-fn release_file_pages() {
-    #[cfg(target_os = "linux")]
-    for (start, end) in file_mappings(&std::fs::read_to_string("/proc/self/smaps").unwrap_or_default()) {
+/// Drops the pages of the main thread's stack below the current frame, which earlier calls have used.
+#[cfg(target_os = "linux")]
+fn release_stack(stack: Option<(usize, usize)>) {
+    /// What this call and signal handlers may use, in bytes.
+    const MARGIN: usize = 16 << 10;
+    let here = std::ptr::from_ref(&stack).addr();
+    // Other threads have their stacks elsewhere.
+    let Some((start, _)) = stack.filter(|(start, end)| (*start..*end).contains(&here)) else { return };
+    let end = here.saturating_sub(MARGIN) & !(rustix::param::page_size() - 1);
+    if end <= start {
+        return;
+    }
+    // SAFETY: the stack grows down, so everything that is live is above `end`. The range is part of the mapping that the
+    // kernel has just listed, and pages that are needed again are zero, like those of a stack that grows.
+    #[expect(unsafe_code, reason = "dropping pages is only safe below the current frame")]
+    let _advice = unsafe {
+        rustix::mm::madvise(
+            std::ptr::with_exposed_provenance_mut(start),
+            end - start,
+            rustix::mm::Advice::LinuxDontNeed,
+        )
+    };
+}
+
+#[cfg(target_os = "linux")]
+fn release_file_pages(files: &[(usize, usize)]) {
+    for &(start, end) in files {
         // SAFETY: the range is a whole mapping of this process that the kernel has just listed: private, backed by
         // a file, read-only, and without modified pages (`Anonymous: 0 kB` excludes what the loader has
         // relocated). Its pages equal the file, so dropping them loses nothing: the next access reads them again.
@@ -57,14 +90,25 @@ fn file_mappings(smaps: &str) -> Vec<(usize, usize)> {
     found
 }
 
+/// The range of the main thread's stack in `/proc/PID/smaps`.
+#[cfg(target_os = "linux")]
+fn stack(smaps: &str) -> Option<(usize, usize)> {
+    range(smaps.lines().find(|line| line.ends_with(" [stack]"))?.split_ascii_whitespace().next()?)
+}
+
+#[cfg(target_os = "linux")]
+fn range(text: &str) -> Option<(usize, usize)> {
+    let (start, end) = text.split_once('-')?;
+    let address = |text| usize::from_str_radix(text, 16).ok();
+    Some((address(start)?, address(end)?))
+}
+
 /// The range in a mapping's first line, if it is a read-only file mapping.
 #[cfg(target_os = "linux")]
 fn read_only_file(line: &str) -> Option<(usize, usize)> {
     let mut fields = line.split_ascii_whitespace();
-    let (range, mode, file) = (fields.next()?, fields.next()?, fields.nth(3)?);
-    let (start, end) = range.split_once('-')?;
-    let address = |text| usize::from_str_radix(text, 16).ok();
-    (matches!(mode, "r-xp" | "r--p") && file.starts_with('/')).then_some((address(start)?, address(end)?))
+    let (place, mode, file) = (fields.next()?, fields.next()?, fields.nth(3)?);
+    if matches!(mode, "r-xp" | "r--p") && file.starts_with('/') { range(place) } else { None }
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -94,7 +138,11 @@ Anonymous:             0 kB
 
     #[test]
     fn the_program_still_runs_afterwards() {
-        release_file_pages();
-        assert_eq!(file_mappings(""), []);
+        release();
+        assert_eq!((file_mappings(""), stack("")), (vec![], None));
+        assert_eq!(
+            stack("7ffd0000-7ffe0000 rw-p 00000000 00:00 0          [stack]\n"),
+            Some((0x7ffd_0000, 0x7ffe_0000))
+        );
     }
 }

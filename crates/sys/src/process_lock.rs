@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The size of a lock file, in bytes.
 pub const SIZE: usize = 16 << 10;
@@ -23,6 +24,8 @@ pub const SPARE_SIZE: usize = 4 << 10;
 pub struct ProcessLock {
     path: PathBuf,
     lock: Lock,
+    /// The size of the file, in bytes.
+    size: AtomicUsize,
 }
 
 /// Whether the contents must survive a power failure.
@@ -57,7 +60,7 @@ impl ProcessLock {
         text: Vec<u8>,
         durability: Durability,
     ) -> io::Result<Option<Self>> {
-        let path = folder.join(name);
+        let (path, size) = (folder.join(name), AtomicUsize::new(text.len()));
         // Lock and fill it before it gets its name, so that it is never mistaken for a dead process's file.
         let fill = |file: File| {
             let lock = lock::try_take(file)?.ok_or(io::ErrorKind::ResourceBusy)?;
@@ -75,7 +78,7 @@ impl ProcessLock {
         if let Some(file) = nameless {
             let lock = fill(file)?;
             match nameless::name(lock.file(), &path) {
-                Ok(()) => return Ok(Some(Self { path, lock })),
+                Ok(()) => return Ok(Some(Self { path, lock, size })),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
                 Err(_) => {}
             }
@@ -84,7 +87,7 @@ impl ProcessLock {
         let temporary = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
         let lock = fill(temporary.as_file().try_clone()?)?;
         match temporary.persist_noclobber(&path) {
-            Ok(_) => Ok(Some(Self { path, lock })),
+            Ok(_) => Ok(Some(Self { path, lock, size })),
             Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
             Err(failed) => Err(failed.error),
         }
@@ -103,7 +106,7 @@ impl ProcessLock {
     /// Whether it was created from a spare file.
     #[must_use]
     pub fn is_spare(&self) -> bool {
-        self.lock.file().metadata().is_ok_and(|found| found.len() <= SPARE_SIZE as u64)
+        self.size.load(Ordering::Relaxed) <= SPARE_SIZE
     }
 
     /// Renames it to the spare file at `spare`.
@@ -118,8 +121,9 @@ impl ProcessLock {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        let held = lock::try_take(file)?.map(|lock| Self { path: path.to_path_buf(), lock });
-        Ok(held.filter(Self::is_there))
+        let Some(lock) = lock::try_take(file)? else { return Ok(None) };
+        let size = AtomicUsize::new(usize::try_from(lock.file().metadata()?.len()).unwrap_or(SIZE));
+        Ok(Some(Self { path: path.to_path_buf(), lock, size }).filter(Self::is_there))
     }
 
     /// Whether the file was deleted. False if it was moved.
@@ -140,11 +144,12 @@ impl ProcessLock {
     /// # Errors
     /// [`io::ErrorKind::FileTooLarge`] if `text` is too long.
     pub fn rewrite(&self, text: &[u8]) -> io::Result<()> {
-        let mut size = usize::try_from(self.lock.file().metadata()?.len()).unwrap_or(SIZE);
+        let mut size = self.size.load(Ordering::Relaxed);
         if text.len() >= size && size < SIZE {
             // A spare file that is too small. Extend it first, so that the old contents survive a full disk.
             self.lock.file().write_all_at(&vec![b' '; SIZE - size], size as u64)?;
             size = SIZE;
+            self.size.store(size, Ordering::Relaxed);
         }
         self.lock.file().write_all_at(&padded(text.to_vec(), size)?, 0)
     }
@@ -156,7 +161,7 @@ impl ProcessLock {
 
     /// Returns the contents.
     pub fn read(&self) -> io::Result<Vec<u8>> {
-        let mut text = vec![0; usize::try_from(self.lock.file().metadata()?.len()).unwrap_or(SIZE)];
+        let mut text = vec![0; self.size.load(Ordering::Relaxed)];
         self.lock.file().read_exact_at(&mut text, 0)?;
         Ok(text)
     }

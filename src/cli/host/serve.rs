@@ -93,7 +93,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let folder = folder.map(|folder| folder.create()).transpose()?;
     runtime()?.block_on(async {
         let mut signals = Signals::take()?;
-        let mut registration = Registration::begin(&dir, spec.info.clone())?;
+        let mut registration = Registration::begin(&dir, spec.info.clone(), String::new())?;
         // Best effort: readers can do without it. The task of an earlier agent with this id is cleared.
         let message = String::from_utf8_lossy(&spec.invocation.stdin);
         let _untold = task::set(&dir, spec.info.agent_id.as_str(), &message);

@@ -40,18 +40,10 @@ fn a_beat_creates_only_these_files() {
         ["agent", "capture"].iter().fold(names, |names, id| names.replace(line[id].as_str().unwrap(), id))
     };
     assert_snapshot!(new(sorted(std::fs::read_to_string(during).unwrap())), @r"
-    data/agents/agent
-    data/agents/agent/current-task.json
     data/beats/[BEAT].json
     data/hosts/agent.json
     data/hosts/agent.sock
-    home/.local/state/derun/sessions/capture
-    home/.local/state/derun/sessions/capture/.final.json
-    home/.local/state/derun/sessions/capture/append.lock
-    home/.local/state/derun/sessions/capture/events.jsonl
-    home/.local/state/derun/sessions/capture/index.jsonl
-    home/.local/state/derun/sessions/capture/meta.json
-    home/.local/state/derun/sessions/capture/output.bin
+    home/.local/state/derun/sessions/capture.draft
     ");
     assert_snapshot!(new(now()), @"home/.local/state/derun/sessions/capture.zst");
 }

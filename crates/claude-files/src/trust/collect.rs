@@ -137,9 +137,13 @@ pub(super) fn collect_below(
     Ok(found.files.into_values().collect())
 }
 
-/// Whether a folder has none of the files and is not the root of a repository.
+/// Whether a folder has none of the files and is not the root of a repository. False for a link.
 pub(super) fn is_bare(folder: &Path) -> bool {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    // Looking up names needs no permission to list them.
+    #[cfg(target_os = "linux")]
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    #[cfg(not(target_os = "linux"))]
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let Ok(folder) = rustix::fs::open(folder, flags, Mode::empty()) else { return false };
     let is_missing = |name: &str| {
         matches!(rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT))

@@ -154,9 +154,11 @@ impl Workspaces {
     }
 
     fn standing(&mut self, workspace: &Path) -> Standing {
-        let Some(workspace) = self.without_links(workspace) else { return Standing::Nothing };
-        let above = workspace.parent().is_none_or(|above| self.is_bare_upward(above));
-        if above && is_bare(&workspace) {
+        // Most have none of the files: checking that first takes the fewest calls.
+        let is_bare = workspace.file_name().is_some() && is_bare(workspace);
+        let real = if is_bare { self.real(workspace) } else { self.without_links(workspace) };
+        let Some(workspace) = real else { return Standing::Nothing };
+        if is_bare && workspace.parent().is_none_or(|above| self.is_bare_upward(above)) {
             return Standing::Nothing;
         }
         let found = collect_below(&workspace, &self.claude, &self.bare);
@@ -179,12 +181,16 @@ impl Workspaces {
 
     /// The folder's path without links. Resolves each parent once.
     fn without_links(&mut self, folder: &Path) -> Option<PathBuf> {
-        let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
-            return folder.canonicalize().ok();
-        };
-        if !folder.symlink_metadata().ok()?.is_dir() {
+        if folder.parent().is_none() || folder.file_name().is_none() {
             return folder.canonicalize().ok();
         }
+        let is_folder = folder.symlink_metadata().ok()?.is_dir();
+        if is_folder { self.real(folder) } else { folder.canonicalize().ok() }
+    }
+
+    /// The same of a folder that is no link itself.
+    fn real(&mut self, folder: &Path) -> Option<PathBuf> {
+        let (parent, name) = (folder.parent()?, folder.file_name()?);
         let parents = self.parents.entry(parent.to_path_buf());
         let parent = parents.or_insert_with(|| parent.canonicalize().ok()).as_ref()?;
         Some(parent.join(name))

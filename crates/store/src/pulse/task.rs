@@ -1,7 +1,8 @@
 //! An agent's current task, `agents/<agent>/current-task.json` (spec 2, Task Lookup Method). A small file, as hooks read it
-//! at every call.
+//! at every call. A beat's agent has none until its task is set: until then, its host's record has the task.
 
 use super::activity::{make, replace};
+use murmur_core::id::AgentId;
 use secrets::mask;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, FileTimes};
@@ -26,14 +27,20 @@ struct Task {
     since: String,
 }
 
+/// What a host's record says of the task.
+#[derive(Debug, Deserialize)]
+struct HostRecord {
+    #[serde(default)]
+    task: String,
+}
+
 /// Sets the task of `agent` to the first line of `title`, with secrets masked and at most [`TITLE`] characters; an empty one
 /// clears it. A link in the file's place is replaced, not followed. Notifies watchers of pulses.
 pub fn set(dir: &DataDir, agent: &str, title: &str) -> io::Result<()> {
     let folder = dir.agent(agent);
     let path = folder.join("current-task.json");
-    // Mask more than is kept, to catch a secret across the cut.
-    let title = line(&mask(&line(title, 4 * TITLE)), TITLE);
-    if title.is_empty() && path.symlink_metadata().is_err() {
+    let title = self::title(title);
+    if title.is_empty() && path.symlink_metadata().is_err() && of_host(dir, agent).is_none() {
         return Ok(());
     }
     make(&folder)?;
@@ -43,6 +50,13 @@ pub fn set(dir: &DataDir, agent: &str, title: &str) -> io::Result<()> {
     replace(&path, &text)?;
     notify_watchers(&dir.pulse(agent));
     Ok(())
+}
+
+/// The first line of `text` as a title: with secrets masked and at most [`TITLE`] characters.
+#[must_use]
+pub fn title(text: &str) -> String {
+    // Mask more than is kept, to catch a secret across the cut.
+    line(&mask(&line(text, 4 * TITLE)), TITLE)
 }
 
 /// Removes the task of the ended `agent`, and its folder if empty. Its last pulse still has the task.
@@ -77,9 +91,18 @@ pub fn get(dir: &DataDir, agent: &str) -> String {
 /// The task of `agent`: empty if cleared, `None` if never set or not readable.
 #[must_use]
 pub fn find(dir: &DataDir, agent: &str) -> Option<String> {
-    let bytes = file::read_short(&dir.agent(agent).join("current-task.json"), MOST).ok().flatten()?;
+    let Some(bytes) = file::read_short(&dir.agent(agent).join("current-task.json"), MOST).ok()? else {
+        return of_host(dir, agent);
+    };
     let task: Task = serde_json::from_slice(&bytes).ok()?;
     Some(line(&task.title, TITLE))
+}
+
+/// The task of `agent` in its host's record; `None` if there is none.
+fn of_host(dir: &DataDir, agent: &str) -> Option<String> {
+    let record = dir.hosts().join(AgentId::parse(agent).ok()?.record());
+    let record: HostRecord = serde_json::from_slice(&file::read_short(&record, MOST).ok()??).ok()?;
+    Some(line(&record.task, TITLE)).filter(|task| !task.is_empty())
 }
 
 /// The first nonblank line of `text`, up to `most` characters.
@@ -117,6 +140,23 @@ mod tests {
         let long = format!("{{\"title\":\"x\"}}{}", " ".repeat(64 << 10));
         std::fs::write(dir.agent("b").join("current-task.json"), long).unwrap();
         assert_eq!(get(&dir, "b"), "");
+    }
+
+    #[test]
+    fn the_record_of_a_host_has_the_task_until_it_is_set() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        std::fs::create_dir(dir.hosts()).unwrap();
+        let record = dir.hosts().join("a.json");
+        std::fs::write(&record, format!("{{\"task\":\"tests\",\"pid\":1}}{}", " ".repeat(100))).unwrap();
+        assert_eq!(get(&dir, "a"), "tests");
+        set(&dir, "a", "").unwrap();
+        assert_eq!(find(&dir, "a").as_deref(), Some(""));
+        set(&dir, "a", "Mend it").unwrap();
+        assert_eq!(get(&dir, "a"), "Mend it");
+        forget(&dir, "a");
+        std::fs::write(&record, "{}").unwrap();
+        assert_eq!(find(&dir, "a"), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A HEARTBEAT.md on disk: whether it exists, whether it is readable, and its frontmatter.
 
+use rustix::fs::OFlags;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -43,8 +44,7 @@ impl HeartbeatFile {
         match found {
             Err(error) if is_absent(error) => Self::Missing,
             Err(error) => Self::Invalid(unreadable(path, error)),
-            Ok(metadata) => within(workspace, path)
-                .and_then(|()| bytes(path, metadata))
+            Ok(metadata) => bytes_within(workspace, path, metadata)
                 .and_then(|bytes| {
                     let (front, body) =
                         frontmatter::split(&bytes, crons).map_err(|error| wrong(path, &error))?;
@@ -66,8 +66,7 @@ pub fn load_body(workspace: &Path, path: &Path) -> Result<String, Problem> {
         error if is_absent(&error) => missing(path),
         error => unreadable(path, &error),
     })?;
-    within(workspace, path)?;
-    let bytes = bytes(path, &found)?;
+    let bytes = bytes_within(workspace, path, &found)?;
     let body = frontmatter::body(&bytes).map_err(|error| wrong(path, &error))?;
     not_empty(path, body)?;
     Ok(body.to_owned())
@@ -147,6 +146,19 @@ fn within(workspace: &Path, path: &Path) -> Result<(), Problem> {
     Err(Problem::with(path, what))
 }
 
+/// The contents of the file, after the checks of [`within`].
+fn bytes_within(workspace: &Path, path: &Path, found: &Metadata) -> Result<Vec<u8>, Problem> {
+    // Most files are directly in the workspace and no links: opening them shows that, and saves a call.
+    if path.parent() == Some(workspace)
+        && found.is_file()
+        && let Ok(file) = open(path, OFlags::NOFOLLOW)
+    {
+        return read(path, &file, found);
+    }
+    within(workspace, path)?;
+    bytes(path, found)
+}
+
 fn bytes(path: &Path, found: &Metadata) -> Result<Vec<u8>, Problem> {
     if found.is_dir() {
         return Err(Problem::with(path, failure!("it is a folder"; "put a text file in its place")));
@@ -157,18 +169,22 @@ fn bytes(path: &Path, found: &Metadata) -> Result<Vec<u8>, Problem> {
             failure!("it is not a regular file"; "put a text file in its place"),
         ));
     }
+    let file = open(path, OFlags::empty()).map_err(|error| unreadable(path, &error))?;
+    read(path, &file, found)
+}
+
+fn read(path: &Path, file: &File, found: &Metadata) -> Result<Vec<u8>, Problem> {
     if found.len() > MAX_BYTES {
         return Err(too_large(path));
     }
-    let bytes = open(path)
-        .and_then(|file| read_most(&file, found.len(), MAX_BYTES + 1))
-        .map_err(|error| unreadable(path, &error))?;
+    let bytes = read_most(file, found.len(), MAX_BYTES + 1).map_err(|error| unreadable(path, &error))?;
     if bytes.len() as u64 > MAX_BYTES { Err(too_large(path)) } else { Ok(bytes) }
 }
 
 /// Never blocks, even if a pipe has replaced the file since it was checked.
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed()).open(path)
+fn open(path: &Path, more: OFlags) -> io::Result<File> {
+    let flags = (OFlags::NONBLOCK | more).bits().cast_signed();
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 fn too_large(path: &Path) -> Problem {
