@@ -105,18 +105,15 @@ pub fn sweep(
     log: &mut Log,
     go_on: impl FnMut() -> ControlFlow<()>,
 ) -> io::Result<Swept> {
-    let mut names = store.sessions().names()?;
+    let mut names = store.sessions().folders()?;
     names.sort_unstable();
     Ok(sweep_these(&names, store, default, now, log, go_on))
 }
 
 /// The sessions that [`sweep`] would remove.
 pub fn expired(store: &Store, default: Duration, now: Timestamp) -> io::Result<Vec<OsString>> {
-    let mut names = store.sessions().names()?;
-    names.retain(|name| {
-        store.sessions().look(name).is_ok_and(|seen| seen.is_folder)
-            && matches!(judge(store, name, default, now), Verdict::Remove(_))
-    });
+    let mut names = store.sessions().folders()?;
+    names.retain(|name| matches!(judge(store, name, default, now), Verdict::Remove(_)));
     names.sort_unstable();
     Ok(names)
 }
@@ -134,6 +131,7 @@ fn sweep_these(
         if go_on().is_break() {
             break;
         }
+        // It may be gone by now.
         if !store.sessions().look(name).is_ok_and(|seen| seen.is_folder) {
             continue;
         }
@@ -164,7 +162,7 @@ fn sweep_these(
 /// `is_long` is called first if many sessions remain, so that the caller needn't wait.
 pub fn sweep_all(store: &Store, turn: &Turn, is_long: impl FnOnce()) {
     let now = clock::now();
-    let Ok(mut names) = store.sessions().names() else { return };
+    let Ok(mut names) = store.sessions().folders() else { return };
     names.sort_unstable();
     let (mut reached, mut next) = turn.reached();
     let begin = names.partition_point(|name| *name <= reached);

@@ -23,9 +23,8 @@ pub struct Unpacked {
 pub fn list(store: &Store, now: Timestamp) -> io::Result<Vec<Unpacked>> {
     let sessions = store.sessions();
     let mut found = Vec::new();
-    for name in sessions.names()? {
-        if sessions.look(&name).is_ok_and(|seen| seen.is_folder)
-            && let Some(name) = name.to_str()
+    for name in sessions.folders()? {
+        if let Some(name) = name.to_str()
             && let Ok(Some(unpacked)) = read(store, name, now)
         {
             found.push(unpacked);

@@ -302,6 +302,13 @@ impl Folder {
         names::names(&self.handle)
     }
 
+    /// Lists the names of the folders in this folder, in no particular order.
+    pub fn folders(&self) -> io::Result<Vec<OsString>> {
+        let mut names = self.names()?;
+        names.retain(|name| self.look(name).is_ok_and(|seen| seen.is_folder));
+        Ok(names)
+    }
+
     /// The path of this folder, valid until it or a parent is moved.
     #[must_use]
     pub fn path(&self) -> PathBuf {
