@@ -357,7 +357,7 @@ mod tests {
         let folder = Folder::open(place.path()).unwrap();
         folder.create_folder("a").unwrap();
         folder.create_file("b").unwrap();
-        std::os::unix::fs::symlink("a", place.path().join("c")).unwrap();
+        symlink("a", place.path().join("c")).unwrap();
         assert_eq!(folder.folders().unwrap(), ["a"]);
         assert_eq!(folder.names().unwrap().len(), 3);
     }
