@@ -7,6 +7,7 @@ mod capture;
 mod gates;
 mod job;
 mod preflight;
+mod required;
 mod session;
 pub mod sources;
 mod stages;
@@ -115,7 +116,11 @@ pub async fn run(
     let to = capture::destination(job, captures.clone());
     let gates = capture::of_gates(job, &to);
     let stages = async {
-        let concluded = match beat.ask_gates(captures.as_deref(), &gates, &should_stop).await {
+        let asked = match beat.ask_gates(captures.as_deref(), &gates, &should_stop).await {
+            Ok(outputs) => required::start(job, dir, &should_stop).await.map(|()| outputs),
+            Err(outcome) => Err(outcome),
+        };
+        let concluded = match asked {
             Ok(outputs) => {
                 let hosted = beat.host(&outputs, to, should_stop.clone(), sink).await;
                 let concluded = beat.conclude(hosted);
@@ -124,6 +129,7 @@ pub async fn run(
             }
             Err(outcome) => beat.conclude_without_agent(outcome),
         };
+        required::forget_after(&beat.entry, job, dir);
         beat.keep_gate_capture(gates);
         if let Some(captures) = captures {
             capture::pack(&captures, job, &beat.entry);

@@ -4,7 +4,6 @@
 
 mod acp;
 mod agent;
-mod ask;
 mod codex;
 mod config;
 mod credentials;

@@ -1,13 +1,17 @@
 //! Runs what decides whether a beat starts its agent (`when`) and whether its success counts (`verify`).
 //!
+//! [`mcp_server`] starts a required MCP server, and [`ask`] asks programs about themselves.
+//!
 //! Programs are started without a shell, under this process, and none of their processes is left running. Their output is
 //! data: it can get into the prompt and the journal, and never decides anything else. Built-in conditions compare what they
 //! see with what they saw before the last beat that was `ok` or `attention` ([`seen`]).
 
 mod apart;
+pub mod ask;
 pub mod capture;
 mod changed;
 mod commits;
+pub mod mcp_server;
 mod output;
 mod page;
 mod program;

@@ -2,8 +2,8 @@
 //! A program may create its own files when it is started.
 
 use super::agent::{both_paths, first_line};
-use super::ask::{self, Question};
 use super::{Check, Environment, Finding, Hint, Level, named_backends};
+use crate::gate::ask::{self, Question};
 use murmur_agent::acp::{self, Introduction};
 use murmur_agent::find;
 use murmur_core::config::backend::{Backend, Command, built_in_names};
@@ -84,7 +84,11 @@ async fn one(backend: &Backend, command: Command, home: &Path, path: &OsStr, lim
     };
     let mut start = tokio::process::Command::new(&program);
     start.args(&command.args).env("PATH", path).envs(env).current_dir("/");
-    let question = Question { text: &acp::hello(), is_answer: |line| Introduction::read(line).is_some() };
+    let question = Question {
+        text: &acp::hello(),
+        is_answer: |line| Introduction::read(line).is_some(),
+        grace: Duration::ZERO,
+    };
     let answer = ask::question(start, &question, limit).await;
     let program = program.display();
     match answer {

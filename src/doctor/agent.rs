@@ -3,8 +3,8 @@
 mod lacks;
 mod root;
 
-use super::ask;
 use super::{Check, Environment, Finding, Hint};
+use crate::gate::ask;
 use lacks::Versions;
 use murmur_agent::find::{self, CLAUDE};
 pub use root::VARIABLES as SANDBOX_VARIABLES;

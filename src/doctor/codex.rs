@@ -2,8 +2,8 @@
 //! the login is not shown. It may create its own files when it is started.
 
 use super::agent::{both_paths, first_line};
-use super::ask::{self, Answer};
 use super::{Check, Environment, Finding, Hint, named_backends};
+use crate::gate::ask::{self, Answer};
 use murmur_agent::find;
 use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::Resolved;

@@ -183,7 +183,8 @@ pub(crate) fn budget(claude: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A required MCP server without a program costs nothing; one that dies makes the beat an error.
+/// A required MCP server that can't start costs nothing; one that only the agent can start, and that dies, makes the beat an
+/// error.
 pub(crate) fn dead_mcp_server(claude: &Path) -> Result<()> {
     let place = Place::new(claude, &json!([[{ "type": "text", "text": "HEARTBEAT_OK" }]]))?;
     std::fs::create_dir_all(place.folder.path().join("data"))?;
@@ -205,6 +206,12 @@ pub(crate) fn dead_mcp_server(claude: &Path) -> Result<()> {
     ensure!(missing["exit"] == Value::Null && requests(&place)?.is_empty(), "{missing}");
 
     serve_with("false")?;
+    let died = beat(&place)?;
+    let why = "the required MCP server \"mail\" cannot start: it ended with exit status: 1";
+    ensure!(died["error"].as_str().is_some_and(|error| error.starts_with(why)), "{died}");
+    ensure!(died["exit"] == Value::Null && requests(&place)?.is_empty(), "{died}");
+    // murmur doesn't start what only the agent can expand.
+    serve_with("${MAIL_SERVER:-false}")?;
     let died = beat(&place)?;
     let why = "a required MCP server is not available: \"mail\" did not start";
     ensure!(died["error"] == why, "{died}");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::env::{Env, fake_claude};
+use crate::env::{Env, Workspace, fake_claude, result};
 
 /// The error of a beat, which started no agent.
 fn error(env: &Env) -> String {
@@ -49,6 +49,87 @@ fn a_required_mcp_server_without_a_program_is_an_error() {
     let before = env.agents().len();
     env.run(["beat", "site"]);
     assert_eq!(env.agents().len(), before + 1);
+}
+
+/// The journal line of a beat.
+fn line(env: &Env) -> Value {
+    env.run(["beat", "site"]);
+    env.journal().pop().unwrap()
+}
+
+/// A site that requires the server `mail`, a script, and whose agent lists it as connected.
+fn with_mail(script: &str) -> (Env, Workspace) {
+    let env = Env::new();
+    let site = env.workspace("site", "---\nrequires: [mail]\n---\nDo it.");
+    let init = json!({ "type": "system", "subtype": "init", "session_id": "s", "model": "claude-model",
+        "mcp_servers": [{ "name": "mail", "status": "connected" }] });
+    site.plays(&json!({ "stdout": format!("{init}\n{}", result("HEARTBEAT_OK")) }));
+    let mail = json!({ "command": "sh", "args": ["-c", script], "env": { "KEY": "k" } });
+    std::fs::write(env.home().join(".claude.json"), json!({ "mcpServers": { "mail": mail } }).to_string())
+        .unwrap();
+    (env, site)
+}
+
+/// Reads the request and answers it.
+const ANSWERS: &str = r#"read request; echo Ready; echo '{"jsonrpc":"2.0","id":"murmur-initialize","result":{}}'; cat >/dev/null"#;
+
+#[test]
+fn a_required_mcp_server_that_does_not_start_is_an_error_and_nothing_of_it_is_left() {
+    let refusal =
+        r#"read request; echo '{"id":"murmur-initialize","error":{"code":-1,"message":"no account"}}'; cat"#;
+    for (script, why) in [
+        (
+            "echo 'no mail here' >&2; exit 3",
+            "it ended with exit status: 3 instead of answering `initialize`: no mail here",
+        ),
+        (refusal, "it answered with an error: no account"),
+        ("setsid sleep 1000 & sleep 1000", "it did not answer within 300ms"),
+    ] {
+        let (env, _site) = with_mail(script);
+        let shown = env.murmur(["beat", "site"]).set("MCP_TIMEOUT", "300").run();
+        assert!(shown.starts_with("error") && env.agents().is_empty(), "{shown}");
+        let expected = format!(
+            "the required MCP server \"mail\" cannot start: {why}; check it with claude mcp list, or remove it from \"requires\""
+        );
+        let line = env.journal().pop().unwrap();
+        assert_eq!((&line["error"], &line["exit"]), (&json!(expected), &Value::Null));
+        assert_eq!(env.alive(), [0; 0]);
+    }
+}
+
+#[test]
+fn a_required_mcp_server_is_started_once_a_day_and_after_an_error() {
+    let (env, site) = with_mail(&format!(r#"echo "$KEY $PWD" >>starts; {ANSWERS}"#));
+    let starts = || std::fs::read_to_string(site.0.join("starts")).unwrap();
+    let once = format!("k {}\n", site.path());
+    for _ in 0..2 {
+        assert_eq!(line(&env)["outcome"], "ok");
+        assert_eq!(starts(), once);
+    }
+    // A day later, and after the clock was set back.
+    let file = env.data().join("mcp-servers.json");
+    let known: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let key = known["started"].as_object().unwrap().keys().next().unwrap();
+    for (at, count) in [("2020-01-01T00:00:00Z", 2), ("2100-01-01T00:00:00Z", 3)] {
+        std::fs::write(&file, json!({ "version": 1, "started": { key: at } }).to_string()).unwrap();
+        line(&env);
+        assert_eq!(starts(), once.repeat(count), "{at}");
+    }
+    site.plays(&json!({ "stdout": result("HEARTBEAT_OK"), "faults": ["exit:1"] }));
+    for count in [3, 4] {
+        assert_eq!(line(&env)["outcome"], "error");
+        assert_eq!(starts(), once.repeat(count));
+    }
+}
+
+#[test]
+fn an_untrusted_repositorys_mcp_server_is_not_started() {
+    let (env, site) = with_mail(ANSWERS);
+    std::fs::remove_file(env.home().join(".claude.json")).unwrap();
+    let server = json!({ "mcpServers": { "mail": { "command": "touch", "args": ["started"] } } });
+    std::fs::write(site.0.join(".mcp.json"), server.to_string()).unwrap();
+    line(&env);
+    assert!(!site.0.join("started").exists() && env.agents().len() == 1);
 }
 
 #[test]

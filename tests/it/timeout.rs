@@ -2,6 +2,7 @@
 
 mod doing;
 mod stream;
+mod suspend;
 mod watchdogs;
 
 use insta::assert_snapshot;

@@ -107,17 +107,15 @@ pub fn sweep(
     log: &mut Log,
     go_on: impl FnMut() -> ControlFlow<()>,
 ) -> io::Result<Swept> {
-    let mut names = store.sessions().names()?;
+    let mut names = names(store)?;
     names.sort_unstable();
     Ok(sweep_these(&names, store, default, now, log, go_on))
 }
 
 /// The sessions that [`sweep`] would remove.
 pub fn expired(store: &Store, default: Duration, now: Timestamp) -> io::Result<Vec<OsString>> {
-    let mut names = store.sessions().names()?;
-    names.retain(|name| {
-        is_unpacked(store, name) && matches!(judge(store, name, default, now), Verdict::Remove(_))
-    });
+    let mut names = names(store)?;
+    names.retain(|name| matches!(judge(store, name, default, now), Verdict::Remove(_)));
     names.sort_unstable();
     Ok(names)
 }
@@ -135,6 +133,7 @@ fn sweep_these(
         if go_on().is_break() {
             break;
         }
+        // It may be gone by now.
         if !is_unpacked(store, name) {
             continue;
         }
@@ -165,7 +164,7 @@ fn sweep_these(
 /// `is_long` is called first if many sessions remain, so that the caller needn't wait.
 pub fn sweep_all(store: &Store, turn: &Turn, is_long: impl FnOnce()) {
     let now = clock::now();
-    let Ok(mut names) = store.sessions().names() else { return };
+    let Ok(mut names) = names(store) else { return };
     names.sort_unstable();
     let (mut reached, mut next) = turn.reached();
     let begin = names.partition_point(|name| *name <= reached);
@@ -261,6 +260,16 @@ fn session(store: &Store, name: &OsStr) -> Option<Session> {
         return store.session(id.as_str()).ok();
     }
     name.to_str().and_then(|id| store.session(id).ok())
+}
+
+/// The names of folders and drafts, in no particular order.
+fn names(store: &Store) -> io::Result<Vec<OsString>> {
+    store.sessions().folders_and_files(|name| {
+        #[cfg(unix)]
+        return draft::id_of(name).is_some();
+        #[cfg(windows)]
+        false
+    })
 }
 
 /// Whether `name` is the folder or draft of a session.

@@ -24,15 +24,8 @@ pub struct Unpacked {
 pub fn list(store: &Store, now: Timestamp) -> io::Result<Vec<Unpacked>> {
     let sessions = store.sessions();
     let mut found = Vec::new();
-    for name in sessions.names()? {
-        let id = match draft::id_of(&name) {
-            Some(id) => Some(id.to_string()),
-            None => sessions
-                .look(&name)
-                .is_ok_and(|seen| seen.is_folder)
-                .then(|| name.into_string().ok())
-                .flatten(),
-        };
+    for name in sessions.folders_and_files(|name| draft::id_of(name).is_some())? {
+        let id = draft::id_of(&name).map(|id| id.to_string()).or_else(|| name.into_string().ok());
         if let Some(id) = id
             && let Ok(Some(unpacked)) = read(store, &id, now)
         {

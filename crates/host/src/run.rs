@@ -125,6 +125,7 @@ pub async fn run(
         stdin,
         control_requests,
         stopped: None,
+        is_signaled: false,
         allowance: spec.bounds.map(|bounds| Allowance::new(bounds.time, begun)),
         watchdogs: spec.bounds.map(|bounds| Watchdogs::new(bounds.watchdogs)),
         waiting: JoinSet::new(),
@@ -163,6 +164,8 @@ struct Host<'a, S> {
     control_requests: ControlRequests,
     /// Why it was ended, unless it ended by itself.
     stopped: Option<Ending>,
+    /// Whether it was sent a signal.
+    is_signaled: bool,
     /// The time left to it.
     allowance: Option<Allowance>,
     /// Notices that it seems to hang.
@@ -327,7 +330,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         }
     }
 
-    fn signal(&self, signal: Signal) {
+    fn signal(&mut self, signal: Signal) {
+        self.is_signaled = true;
         // It is our unreaped child, so its PID has not been reused.
         if let Some(pid) = self.pid {
             system::signal(pid, signal);
@@ -360,10 +364,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         };
         let unanswered = self.unanswered(at);
         let unsaid = self.capture.finish(&end).err().map(|unsaid| Failure::of(&unsaid).to_string());
-        let ending = self.stopped.unwrap_or(match exit {
-            Exit::Code(code) => Ending::Exited(code),
-            Exit::Signal(number) => Ending::Signaled(number),
-        });
+        let ending = stopping::ending(self.stopped, self.is_signaled, exit);
         let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
         let lost = lost.or(unsaid);
         let refusals = if self.spec.is_audited { self.audit.refusals() } else { Refusals::default() };

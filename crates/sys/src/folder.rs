@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -214,12 +214,27 @@ impl Folder {
 
     /// Lists all names in this folder, in no particular order.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
+        self.names_of(|_, _| true)
+    }
+
+    /// Lists the names of the folders in this folder, and of the files whose names `is_wanted`, in no particular order. Doesn't look
+    /// at each entry if the disk tells their types.
+    pub fn folders_and_files(&self, is_wanted: impl Fn(&OsStr) -> bool) -> io::Result<Vec<OsString>> {
+        self.names_of(|kind, name| match kind {
+            FileType::Directory => true,
+            FileType::RegularFile => is_wanted(name),
+            FileType::Unknown => self.look(name).is_ok_and(|seen| seen.is_folder || is_wanted(name)),
+            _ => false,
+        })
+    }
+
+    fn names_of(&self, is_wanted: impl Fn(FileType, &OsStr) -> bool) -> io::Result<Vec<OsString>> {
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.0)? {
             let entry = entry?;
-            let name = entry.file_name().to_bytes();
-            if name != b"." && name != b".." {
-                names.push(OsString::from_vec(name.to_vec()));
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name != "." && name != ".." && is_wanted(entry.file_type(), name) {
+                names.push(name.to_owned());
             }
         }
         Ok(names)
@@ -338,6 +353,20 @@ mod tests {
         folder.write("dangling", b"ours", false).unwrap();
         assert_eq!(std::fs::read(outside.path().join("secret")).unwrap(), b"secret");
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn links_and_files_are_no_folders() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::open(place.path()).unwrap();
+        folder.create_folder("a").unwrap();
+        folder.create_file("b").unwrap();
+        symlink("a", place.path().join("c")).unwrap();
+        assert_eq!(folder.folders_and_files(|_| false).unwrap(), ["a"]);
+        let mut all = folder.folders_and_files(|_| true).unwrap();
+        all.sort_unstable();
+        assert_eq!(all, ["a", "b"]);
+        assert_eq!(folder.names().unwrap().len(), 3);
     }
 
     #[test]

@@ -7,13 +7,15 @@ use super::{said, site};
 use crate::env::Env;
 
 /// Each comes with the end of the first turn, or before the first line.
-const FAULTS: [&[&str]; 12] = [
+const FAULTS: [&[&str]; 14] = [
     &["garbage"],
     &["invalid-utf8"],
     &["huge-line:20000000"],
     &["half-line"],
     &["half-line", "exit:0"],
     &["die-at:300"],
+    &["die:KILL"],
+    &["exit:3"],
     &["stderr-flood:1000000"],
     &["setsid-child"],
     &["hold-output"],
@@ -56,6 +58,8 @@ fn faults_of_codex_have_an_outcome() {
     half-line: error no output from the model for 1s (idleTimeout)
     half-line, exit:0: error ended without a result
     die-at:300: error killed by signal 9
+    die:KILL: error killed by signal 9: ATTENTION: the disk is full
+    exit:3: error exited with code 3: ATTENTION: the disk is full
     stderr-flood:1000000: attention ATTENTION: the disk is full
     setsid-child: attention ATTENTION: the disk is full
     hold-output: attention ATTENTION: the disk is full
@@ -74,6 +78,8 @@ fn faults_of_an_acp_agent_have_an_outcome() {
     half-line: error no output from the model for 1s (idleTimeout)
     half-line, exit:0: error ended without a result
     die-at:300: error killed by signal 9
+    die:KILL: error killed by signal 9: ATTENTION: the disk is full
+    exit:3: error exited with code 3: ATTENTION: the disk is full
     stderr-flood:1000000: attention ATTENTION: the disk is full
     setsid-child: attention ATTENTION: the disk is full
     hold-output: attention ATTENTION: the disk is full

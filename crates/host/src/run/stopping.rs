@@ -9,7 +9,21 @@ use crate::state::Input;
 use crate::watchdogs::Watchdogs;
 use murmur_core::config::watchdogs::Watchdog;
 use std::time::Duration;
+use sys::process::Exit;
 use tokio::time::Instant;
+
+/// How an agent's process ended, from its `exit`, why murmur ended it, and whether that took a signal.
+///
+/// An agent whose stdin was closed after its answer still ends by itself. If it fails then, it may already have failed when the
+/// answer was read; the outcome must not depend on which the host noticed first.
+pub(super) fn ending(stopped: Option<Ending>, is_signaled: bool, exit: Exit) -> Ending {
+    match (stopped, exit) {
+        (Some(Ending::Answered), Exit::Code(0)) => Ending::Answered,
+        (Some(reason), _) if is_signaled || reason != Ending::Answered => reason,
+        (_, Exit::Code(code)) => Ending::Exited(code),
+        (_, Exit::Signal(number)) => Ending::Signaled(number),
+    }
+}
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     /// When the time limit is reached; `None` while it is paused.
@@ -110,5 +124,31 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             waited: host.allowance.as_ref().map(Allowance::waited).unwrap_or_default(),
             doing: host.activity.doing(host.begun.elapsed()),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_that_fails_after_its_answer_fails_whenever_that_is_noticed() {
+        let answered = || Some(Ending::Answered);
+        for (stopped, is_signaled, exit, expected) in [
+            (None, false, Exit::Code(0), Ending::Exited(0)),
+            (None, false, Exit::Signal(9), Ending::Signaled(9)),
+            (answered(), false, Exit::Signal(9), Ending::Signaled(9)),
+            (None, false, Exit::Code(3), Ending::Exited(3)),
+            (answered(), false, Exit::Code(3), Ending::Exited(3)),
+            (answered(), false, Exit::Code(0), Ending::Answered),
+            // It didn't end when its stdin was closed.
+            (answered(), true, Exit::Signal(9), Ending::Answered),
+            (answered(), true, Exit::Code(143), Ending::Answered),
+            (Some(Ending::OutOfTurns { limit: 1 }), true, Exit::Signal(15), Ending::OutOfTurns { limit: 1 }),
+            (Some(Ending::OutOfTurns { limit: 1 }), false, Exit::Code(1), Ending::OutOfTurns { limit: 1 }),
+        ] {
+            let found = ending(stopped.clone(), is_signaled, exit);
+            assert_eq!(found, expected, "{stopped:?}, {is_signaled}, {exit:?}");
+        }
     }
 }

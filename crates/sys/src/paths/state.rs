@@ -28,6 +28,18 @@ impl DataDir {
         self.root.join("failures.lock")
     }
 
+    /// The MCP servers that started.
+    #[must_use]
+    pub fn mcp_servers(&self) -> PathBuf {
+        self.root.join("mcp-servers.json")
+    }
+
+    /// The lock for changes to [`Self::mcp_servers`].
+    #[must_use]
+    pub fn mcp_servers_lock(&self) -> PathBuf {
+        self.root.join("mcp-servers.lock")
+    }
+
     /// The heartbeats that the user has paused.
     #[must_use]
     pub fn paused(&self) -> PathBuf {

@@ -302,6 +302,13 @@ impl Folder {
         names::names(&self.handle)
     }
 
+    /// Lists the names of the folders in this folder, and of the files whose names `is_wanted`, in no particular order.
+    pub fn folders_and_files(&self, is_wanted: impl Fn(&OsStr) -> bool) -> io::Result<Vec<OsString>> {
+        let mut names = self.names()?;
+        names.retain(|name| is_wanted(name) || self.look(name).is_ok_and(|seen| seen.is_folder));
+        Ok(names)
+    }
+
     /// The path of this folder, valid until it or a parent is moved.
     #[must_use]
     pub fn path(&self) -> PathBuf {

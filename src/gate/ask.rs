@@ -19,48 +19,46 @@ const MOST: usize = 4 << 10;
 const MOST_LINES: usize = 256 << 10;
 
 /// Marks all started processes, so that they can be killed.
-const MARK: &str = "MURMUR_DOCTOR_ASKS";
+const MARK: &str = "MURMUR_ASKS";
 
 /// What a program answered.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub struct Answer {
     /// Its exit status; `None` if it was killed because it had answered or printed more than is read.
-    pub(super) status: Option<ExitStatus>,
+    pub status: Option<ExitStatus>,
     /// The beginning of its stdout.
-    pub(super) stdout: Vec<u8>,
+    pub stdout: Vec<u8>,
     /// The beginning of its stderr.
-    pub(super) stderr: Vec<u8>,
+    pub stderr: Vec<u8>,
 }
 
 /// Runs `program --version` with this PATH until it exits, even if its children keep the pipes open. Returns
 /// [`io::ErrorKind::TimedOut`] if it does not exit within `limit`.
-pub(super) async fn version(program: &Path, path: &OsStr, limit: Duration) -> io::Result<Answer> {
+pub async fn version(program: &Path, path: &OsStr, limit: Duration) -> io::Result<Answer> {
     let mut command = Command::new(program);
     command.arg("--version").env("PATH", path).stdin(Stdio::null());
     exit(command, limit).await
 }
 
 /// Runs `command` until it exits, like [`version`].
-pub(super) async fn exit(command: Command, limit: Duration) -> io::Result<Answer> {
+pub async fn exit(command: Command, limit: Duration) -> io::Result<Answer> {
     run(command, None, limit).await
 }
 
 /// What to ask a program on its stdin.
 #[derive(Debug)]
-pub(super) struct Question<'a> {
+pub struct Question<'a> {
     /// What to write.
-    pub(super) text: &'a [u8],
+    pub text: &'a [u8],
     /// Whether a line of its stdout is the answer.
-    pub(super) is_answer: fn(&[u8]) -> bool,
+    pub is_answer: fn(&[u8]) -> bool,
+    /// How long it may take to end by itself after its answer, once its stdin is closed.
+    pub grace: Duration,
 }
 
 /// Runs `command` and asks it `question`, until it answers or exits. Returns [`io::ErrorKind::TimedOut`] if it does neither
 /// within `limit`.
-pub(super) async fn question(
-    mut command: Command,
-    question: &Question<'_>,
-    limit: Duration,
-) -> io::Result<Answer> {
+pub async fn question(mut command: Command, question: &Question<'_>, limit: Duration) -> io::Result<Answer> {
     command.stdin(Stdio::piped());
     run(command, Some(question), limit).await
 }
@@ -91,6 +89,10 @@ async fn run(mut command: Command, question: Option<&Question<'_>>, limit: Durat
         }
     });
     let ended = ended.await;
+    drop(stdin);
+    if let (Ok(Ok(None)), Some(question)) = (&ended, question) {
+        let _killed_otherwise = timeout(question.grace, child.wait()).await;
+    }
     if let Some(group) = group {
         process::signal_group(group, Signal::KILL);
     }
@@ -165,7 +167,7 @@ mod tests {
     async fn asked(folder: &Path, script: &str, limit: Duration) -> io::Result<Answer> {
         let mut command = Command::new(program(folder, script));
         command.env("PATH", std::env::var_os("PATH").unwrap());
-        let asked = Question { text: b"hello\n", is_answer: |line| line == b"yes" };
+        let asked = Question { text: b"hello\n", is_answer: |line| line == b"yes", grace: Duration::ZERO };
         question(command, &asked, limit).await
     }
 

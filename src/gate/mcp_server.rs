@@ -1,0 +1,93 @@
+//! Starts an MCP server to see whether it can start: it has to answer `initialize`. Then it is ended, with all its processes.
+
+use super::ask::{self, Answer, Question};
+use crate::outcome::{SUMMARY, first_characters};
+use murmur_host::run::REAPING;
+use secrets::mask;
+use serde_json::{Value, json};
+use std::io;
+use std::time::Duration;
+use sys::error::{Failure, one_line};
+use sys::{failure, process};
+use tokio::process::Command;
+
+/// The id of the request.
+const ID: &str = "murmur-initialize";
+
+/// The version of the protocol that is asked for. A server may answer with another one.
+const VERSION: &str = "2025-06-18";
+
+/// How long a server may take to end by itself, once its stdin is closed.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Starts the server that `command` runs, and waits for its answer for at most `limit`. This process must have no other children.
+///
+/// # Errors
+/// Why it can't start.
+pub async fn start(command: Command, limit: Duration) -> Result<(), Failure> {
+    let question = Question { text: &hello(), is_answer: |line| answer(line).is_some(), grace: GRACE };
+    let asked = ask::question(command, &question, limit).await;
+    let _zombies_at_most = process::end_all_children(REAPING).await;
+    match asked {
+        Ok(Answer { status, stdout, stderr }) => match stdout.split(|byte| *byte == b'\n').find_map(answer) {
+            Some(Ok(())) => Ok(()),
+            Some(Err(why)) => Err(failure!("it answered with an error{}", quoted(&why))),
+            None => {
+                let ended = status.map_or_else(
+                    || "it printed something else".to_owned(),
+                    |status| format!("it ended with {status}"),
+                );
+                let why = first_line(&stderr).or_else(|| first_line(&stdout)).unwrap_or_default();
+                Err(failure!("{ended} instead of answering `initialize`{}", quoted(&why)))
+            }
+        },
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+            Err(failure!("it did not answer within {limit:?}"))
+        }
+        Err(error) => Err(Failure::of(&error)),
+    }
+}
+
+/// The request that it introduce itself.
+fn hello() -> Vec<u8> {
+    let client = json!({ "name": "murmur", "version": env!("CARGO_PKG_VERSION") });
+    let params = json!({ "protocolVersion": VERSION, "capabilities": {}, "clientInfo": client });
+    let request = json!({ "jsonrpc": "2.0", "id": ID, "method": "initialize", "params": params });
+    format!("{request}\n").into_bytes()
+}
+
+/// What a line of a server's output answers; `None` if it is something else.
+fn answer(line: &[u8]) -> Option<Result<(), String>> {
+    let message: Value = serde_json::from_slice(line).ok()?;
+    if message.get("id")? != ID {
+        return None;
+    }
+    let error = message.get("error").map(|error| error["message"].as_str().unwrap_or_default().to_owned());
+    error.map(Err).or_else(|| message.get("result").map(|_| Ok(())))
+}
+
+fn first_line(text: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(text);
+    text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+}
+
+/// The program's own words, as the end of a sentence.
+fn quoted(text: &str) -> String {
+    let text = first_characters(&mask(&one_line(text)), SUMMARY);
+    if text.is_empty() { text } else { format!(": {text}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_response_to_the_request_is_an_answer() {
+        assert_eq!(answer(br#"{"jsonrpc":"2.0","id":"murmur-initialize","result":{}}"#), Some(Ok(())));
+        let refusal = br#"{"id":"murmur-initialize","error":{"code":-1,"message":"no key"}}"#;
+        assert_eq!(answer(refusal), Some(Err("no key".to_owned())));
+        for other in [&br#"{"id":1,"result":{}}"#[..], br#"{"method":"log"}"#, b"Listening", b"1", b""] {
+            assert_eq!(answer(other), None);
+        }
+    }
+}
