@@ -30,18 +30,10 @@ in
   clippy = check "clippy" "cargo clippy --locked --offline --all-targets -- --deny warnings";
   # Without tests that run the documentation, or compare recipes, workflow and modules with the code: README.md,
   # CONTRIBUTING.md, justfile and the Nix files are not among the sources, so that editing them rebuilds nothing.
-  # Overriding `only` runs the tests with these names instead, and compiles the others.
-  tests = pkgs.callPackage (
-    {
-      only ? [ ],
-    }:
-    check "tests" ''
-      export MURMUR_TEST_PATH=${import ./programs.nix { inherit pkgs; }}
-      ${lib.optionalString (only != [ ]) "cargo test --locked --offline --no-run"}
-      cargo test --locked --offline ${lib.optionalString (only != [ ]) "--test it"} -- ${lib.escapeShellArgs only} \
-        --skip book:: --skip packaging::modules:: --skip packaging::workflow::
-    ''
-  ) { };
+  tests = check "tests" ''
+    export MURMUR_TEST_PATH=${import ./programs.nix { inherit pkgs; }}
+    cargo test --locked --offline -- --skip book:: --skip packaging::modules:: --skip packaging::workflow::
+  '';
   docs = check "docs" ''
     RUSTDOCFLAGS="--deny warnings" cargo doc --locked --offline --no-deps --document-private-items
   '';
