@@ -53,7 +53,9 @@ fn values_beyond_config_json_are_limited_and_reported() {
         "permissionsChecker": "deny", "requires": ["a"], "permissions": { "deny": ["A"] },
     });
     configured(&env, heartbeat, entry);
-    let servers = json!({ "mcpServers": { "a": { "command": "true" }, "b": { "command": "true" } } });
+    // Not started before a beat, as they are somewhere else.
+    let server = json!({ "type": "http", "url": "http://localhost:1/" });
+    let servers = json!({ "mcpServers": { "a": server, "b": server } });
     std::fs::write(env.home().join(".claude.json"), servers.to_string()).unwrap();
     env.setting("config.toml", "questions = \"deny\"\n");
     assert_snapshot!(settings(&env), @"
