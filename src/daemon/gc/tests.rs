@@ -190,7 +190,7 @@ fn killed(root: &Path, group: &str, bytes: usize, now: Timestamp) -> derun::id::
     // A small one is a single file.
     let draft = root.join("sessions").join(format!("{id}.draft"));
     let path = if draft.exists() { draft } else { root.join("sessions").join(id.as_str()).join("meta.json") };
-    let ours = sys::identity::Identity::ours().started.to_string();
+    let ours = identity::Identity::ours().started.to_string();
     let others = format!("{}{}", &ours[..ours.len() - 1], if ours.ends_with('1') { '2' } else { '1' });
     let bytes = std::fs::read(&path).unwrap();
     let key = memchr::memmem::find(&bytes, b"\"started\"").unwrap();
