@@ -34,7 +34,7 @@ impl Heartbeats {
         std::mem::take(&mut self.dropped)
     }
 
-    /// The running beats to end because their heartbeats are due again. Each is returned again after [`TELL_AGAIN`].
+    /// The running beats to end because their heartbeats are due again. Each is returned again after 5 s.
     pub fn replace(&mut self, now: Timestamp) -> Vec<BeatId> {
         self.settle(now);
         let due = self.overlapping().filter(|(at, overlap, _)| *overlap == Overlap::Replace && *at <= now);
