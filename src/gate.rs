@@ -1,6 +1,6 @@
 //! Runs what decides whether a beat starts its agent (`when`) and whether its success counts (`verify`).
 //!
-//! [`mcp_server`] starts a required MCP server, and [`mod@ask`] asks programs about themselves.
+//! [`mcp_server`] checks that a required MCP server starts, and [`mod@ask`] runs a program until it has answered something.
 //!
 //! Programs are started without a shell, under this process, and none of their processes is left running. Their output is
 //! data: it can get into the prompt and the journal, and never decides anything else. Built-in conditions compare what they

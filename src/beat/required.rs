@@ -1,4 +1,4 @@
-//! Starts the MCP servers that a heartbeat requires before its agent, which would do its work in vain without them.
+//! Starts the MCP servers that a heartbeat requires before its agent, so that a server that can't start costs no tokens.
 //!
 //! A server that started is not started again for a day, unless a beat that requires it ends as an error.
 
@@ -24,7 +24,7 @@ use sys::{clock, failure, lock, process, versioned};
 use tokio::process::Command;
 use tokio::sync::watch;
 
-/// How long a server that started is not started again.
+/// A server that started is not started again for this long.
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
 /// How long Claude Code waits for a server by default, and the variable with another limit, in milliseconds.
@@ -47,8 +47,8 @@ struct Server<'a> {
     env: Vec<(&'a str, &'a str)>,
 }
 
-/// Starts the servers that `job` requires, if that is not long known to work. Servers that aren't programs, have variables in their
-/// definition or aren't given to the agent are left to the agent.
+/// Starts the servers that `job` requires, except those that have started within a day. Only the agent can start servers that
+/// aren't programs, or whose definitions have variables; servers that the agent doesn't get are not started either.
 ///
 /// # Errors
 /// The outcome, if one can't start.
@@ -102,7 +102,7 @@ fn definitions(job: &Job) -> Map<String, Value> {
     trust::servers(&job.user.home, &job.workspace)
 }
 
-/// The required servers that are programs, and whose definitions say all about them.
+/// The required servers that are programs and that murmur can start as the agent would.
 fn programs<'a>(job: &'a Job, definitions: &'a Map<String, Value>) -> Vec<Server<'a>> {
     let named = job.requires.iter().filter_map(|name| Some((name, definitions.get(name)?)));
     named.filter_map(|(name, definition)| Server::of(name, definition, job)).collect()
@@ -112,7 +112,7 @@ impl<'a> Server<'a> {
     fn of(name: &'a str, definition: &'a Value, job: &Job) -> Option<Self> {
         let program = definition.get("command")?.as_str().filter(|program| !program.is_empty())?;
         let text = definition.to_string();
-        // The agent expands variables, and a PATH of its own may lead elsewhere.
+        // The agent expands variables, and might find another program on a PATH in the definition.
         let is_plain = !text.contains("${") && definition.pointer("/env/PATH").is_none();
         let is_stdio = definition.get("type").is_none_or(|kind| kind == "stdio");
         if !is_plain || !is_stdio {
@@ -171,7 +171,7 @@ fn is_recent(at: Timestamp, now: Timestamp) -> bool {
     now.duration_since(at).abs() < DAY
 }
 
-/// The servers that started. A file that isn't readable has none.
+/// The servers that started; none if the file isn't readable.
 fn read(dir: &DataDir) -> Started {
     versioned::read(&dir.mcp_servers()).ok().flatten().unwrap_or_default()
 }

@@ -1,9 +1,9 @@
 //! Agents that speak the Agent Client Protocol: whether those that are configured or installed start and answer `initialize`.
 //! A program may create its own files when it is started.
 
-use super::agent::{both_paths, first_line};
+use super::agent::both_paths;
 use super::{Check, Environment, Finding, Hint, Level, named_backends};
-use crate::gate::ask::{self, Question};
+use crate::gate::ask::{self, Question, first_line};
 use murmur_agent::acp::{self, Introduction};
 use murmur_agent::find;
 use murmur_core::config::backend::{Backend, Command, built_in_names};

@@ -4,11 +4,10 @@ mod lacks;
 mod root;
 
 use super::{Check, Environment, Finding, Hint};
-use crate::gate::ask;
+use crate::gate::ask::{self, first_line};
 use lacks::Versions;
 use murmur_agent::find::{self, CLAUDE};
 pub use root::VARIABLES as SANDBOX_VARIABLES;
-use secrets::mask;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
@@ -16,9 +15,6 @@ use std::time::Duration;
 
 /// How long `claude --version` may take.
 const VERSION: Duration = Duration::from_secs(20);
-
-/// How many characters of a printed line are shown.
-const SHOWN: usize = 200;
 
 /// Examines Claude Code, which the daemon starts with the PATH `login`.
 pub(super) async fn examine(environment: &Environment, login: &OsStr) -> Vec<Finding> {
@@ -93,13 +89,6 @@ async fn version(program: &Path, path: &OsStr) -> Finding {
         }
         Err(error) => check.fail(format!("cannot run {program}: {error}"), Hint::INSTALL_CLAUDE),
     }
-}
-
-/// The first nonblank line, shortened and without secrets and control characters.
-pub(super) fn first_line(said: &[u8]) -> Option<String> {
-    let said = mask(&String::from_utf8_lossy(said));
-    let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
-    Some(line.chars().filter(|character| !character.is_control()).take(SHOWN).collect())
 }
 
 /// The finding if `program` reports its version as `said`.

@@ -1,9 +1,9 @@
 //! Codex, if a heartbeat or config.toml names it: where it is, its version, and whether it is logged in. What it prints about
 //! the login is not shown. It may create its own files when it is started.
 
-use super::agent::{both_paths, first_line};
+use super::agent::both_paths;
 use super::{Check, Environment, Finding, Hint, named_backends};
-use crate::gate::ask::{self, Answer};
+use crate::gate::ask::{self, Answer, first_line};
 use murmur_agent::find;
 use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::Resolved;

@@ -1,5 +1,6 @@
 //! Asks a program something: reads the beginning of its output, and leaves no process behind.
 
+use secrets::mask;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::AsFd;
@@ -18,6 +19,9 @@ const MOST: usize = 4 << 10;
 /// How much of stdout is read for an answer in lines.
 const MOST_LINES: usize = 256 << 10;
 
+/// How many characters of a printed line are shown.
+const SHOWN: usize = 200;
+
 /// Marks all started processes, so that they can be killed.
 const MARK: &str = "MURMUR_ASKS";
 
@@ -30,6 +34,13 @@ pub struct Answer {
     pub stdout: Vec<u8>,
     /// The beginning of its stderr.
     pub stderr: Vec<u8>,
+}
+
+/// The first nonblank line, shortened and without secrets and control characters.
+pub fn first_line(said: &[u8]) -> Option<String> {
+    let said = mask(&String::from_utf8_lossy(said));
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
+    Some(line.chars().filter(|character| !character.is_control()).take(SHOWN).collect())
 }
 
 /// Runs `program --version` with this PATH until it exits, even if its children keep the pipes open. Returns
@@ -52,7 +63,7 @@ pub struct Question<'a> {
     pub text: &'a [u8],
     /// Whether a line of its stdout is the answer.
     pub is_answer: fn(&[u8]) -> bool,
-    /// How long it may take to end by itself after its answer, once its stdin is closed.
+    /// How long it may take to exit by itself after its answer, once its stdin is closed. Then it is killed.
     pub grace: Duration,
 }
 

@@ -1,13 +1,11 @@
-//! Starts an MCP server to see whether it can start: it has to answer `initialize`. Then it is ended, with all its processes.
+//! Checks that an MCP server can start: starts it, waits until it answers `initialize`, and ends it with all its processes.
 
-use super::ask::{self, Answer, Question};
-use crate::outcome::{SUMMARY, first_characters};
+use super::ask::{self, Answer, Question, first_line};
 use murmur_host::run::REAPING;
-use secrets::mask;
 use serde_json::{Value, json};
 use std::io;
 use std::time::Duration;
-use sys::error::{Failure, one_line};
+use sys::error::Failure;
 use sys::{failure, process};
 use tokio::process::Command;
 
@@ -31,14 +29,17 @@ pub async fn start(command: Command, limit: Duration) -> Result<(), Failure> {
     match asked {
         Ok(Answer { status, stdout, stderr }) => match stdout.split(|byte| *byte == b'\n').find_map(answer) {
             Some(Ok(())) => Ok(()),
-            Some(Err(why)) => Err(failure!("it answered with an error{}", quoted(&why))),
+            Some(Err(message)) => {
+                let why = quoted(message.as_bytes()).unwrap_or_default();
+                Err(failure!("it answered with an error{why}"))
+            }
             None => {
                 let ended = status.map_or_else(
                     || "it printed something else".to_owned(),
                     |status| format!("it ended with {status}"),
                 );
-                let why = first_line(&stderr).or_else(|| first_line(&stdout)).unwrap_or_default();
-                Err(failure!("{ended} instead of answering `initialize`{}", quoted(&why)))
+                let why = quoted(&stderr).or_else(|| quoted(&stdout)).unwrap_or_default();
+                Err(failure!("{ended} instead of answering `initialize`{why}"))
             }
         },
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
@@ -48,7 +49,7 @@ pub async fn start(command: Command, limit: Duration) -> Result<(), Failure> {
     }
 }
 
-/// The request that it introduce itself.
+/// The `initialize` request.
 fn hello() -> Vec<u8> {
     let client = json!({ "name": "murmur", "version": env!("CARGO_PKG_VERSION") });
     let params = json!({ "protocolVersion": VERSION, "capabilities": {}, "clientInfo": client });
@@ -56,7 +57,7 @@ fn hello() -> Vec<u8> {
     format!("{request}\n").into_bytes()
 }
 
-/// What a line of a server's output answers; `None` if it is something else.
+/// The answer in a line of a server's output: nothing, or an error's message. `None` if the line isn't one.
 fn answer(line: &[u8]) -> Option<Result<(), String>> {
     let message: Value = serde_json::from_slice(line).ok()?;
     if message.get("id")? != ID {
@@ -66,15 +67,9 @@ fn answer(line: &[u8]) -> Option<Result<(), String>> {
     error.map(Err).or_else(|| message.get("result").map(|_| Ok(())))
 }
 
-fn first_line(text: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(text);
-    text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
-}
-
-/// The program's own words, as the end of a sentence.
-fn quoted(text: &str) -> String {
-    let text = first_characters(&mask(&one_line(text)), SUMMARY);
-    if text.is_empty() { text } else { format!(": {text}") }
+/// The beginning of the program's own message, as the end of a sentence.
+fn quoted(message: &[u8]) -> Option<String> {
+    first_line(message).map(|line| format!(": {line}"))
 }
 
 #[cfg(test)]

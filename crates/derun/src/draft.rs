@@ -20,7 +20,7 @@ use sys::lock::{self, Lock};
 /// The largest draft, in bytes: readers read all of it each time.
 pub(crate) const MAX: u64 = 256 << 10;
 
-/// What is added to an id.
+/// The end of a draft's name, after the id.
 const ENDING: &str = ".draft";
 
 /// The size of the room for `final.json`, in bytes.

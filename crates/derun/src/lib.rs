@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! child bytes ─┬─> terminal, unchanged                                  (transport)
-//!              └─> Recorder ─> Writer ─> sessions/<id>/ ─> Session ─> page, follow    (store)
+//!              └─> Recorder ─> Writer ─> sessions/ ─> Session ─> page, follow    (store)
 //! ```
 //!
 //! The store doesn't depend on transports: anything that has bytes and a [`writer::Writer`] can capture them, in any

@@ -4,8 +4,8 @@
 //! after its last change. A session that is being written is never removed.
 
 #[cfg(unix)]
-#[cfg(unix)]
 use super::draft;
+#[cfg(unix)]
 use super::id::SessionId;
 use super::log::{CleanupReason, CleanupResult, Event, Log};
 use super::record::{State, file};

@@ -182,7 +182,7 @@ impl Store {
         new: NewSession,
         now: Timestamp,
     ) -> Result<Writer, StoreError> {
-        let (given, is_draft) = (new.id.is_some(), cfg!(unix) && new.id.is_none() && new.group.is_some());
+        let given = new.id.is_some();
         let id = match new.id {
             Some(id) => id,
             None => SessionId::new(now).map_err(|source| self.unusable(source))?,
@@ -208,7 +208,7 @@ impl Store {
         };
         let sessions = self.sessions.try_clone().map_err(|source| self.unusable(source))?;
         #[cfg(unix)]
-        if is_draft {
+        if !given && meta.group.is_some() {
             return Writer::begin_draft(id, sessions, meta);
         }
         let mut tries = 1..=TRIES;

@@ -3,6 +3,7 @@
 mod limited;
 mod times;
 
+use super::id::SessionId;
 use super::record::{Channel, Lost, State, TransportMode};
 use super::retention;
 use super::store::{DEFAULT_RETENTION, NewSession, Store, StoreError};
@@ -11,6 +12,20 @@ use jiff::{SignedDuration, Timestamp};
 use std::ops::ControlFlow;
 use std::time::Duration;
 use sys::clock;
+
+/// A session to create.
+pub(crate) fn new_session(id: Option<SessionId>, group: Option<&str>, max_bytes: Option<u64>) -> NewSession {
+    NewSession {
+        id,
+        command: vec!["make".to_owned(), "test".to_owned()],
+        working_directory: "/work".to_owned(),
+        retention: Duration::from_secs(60),
+        transport: TransportMode::Pipe,
+        tty_attached: false,
+        max_bytes,
+        group: group.map(str::to_owned),
+    }
+}
 
 struct Scratch {
     store: Store,
@@ -37,16 +52,7 @@ impl Scratch {
     }
 
     fn begin(&self, id: &str, max_bytes: Option<u64>) -> Result<Writer, StoreError> {
-        let new = NewSession {
-            id: Some(super::id::SessionId::parse(id)?),
-            command: vec!["make".to_owned(), "test".to_owned()],
-            working_directory: "/work".to_owned(),
-            retention: Duration::from_secs(60),
-            transport: TransportMode::Pipe,
-            tty_attached: false,
-            max_bytes,
-            group: None,
-        };
+        let new = new_session(Some(SessionId::parse(id)?), None, max_bytes);
         self.store.create(new, clock::now())
     }
 

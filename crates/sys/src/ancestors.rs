@@ -28,8 +28,8 @@ pub struct Ancestor {
 /// not provide parents (only Linux does).
 #[must_use]
 pub fn lineage(pid: u32) -> Option<Vec<Ancestor>> {
-    // A parent may exit between two reads and the child be reparented. A walk is consistent if nothing has changed when
-    // every process is looked at again.
+    // A parent may exit between two reads and the child be reparented. A walk is consistent if no
+    // process has changed when all are read again.
     (0..16)
         .find_map(|_| walk(pid).filter(|walk| walk.iter().all(Step::is_unchanged)))
         .map(|walk| walk.into_iter().map(|step| step.ancestor).collect())
@@ -41,7 +41,7 @@ struct Step {
     ancestor: Ancestor,
     #[cfg(target_os = "linux")]
     parent: String,
-    /// Its state, to look again.
+    /// Its state, to be read again.
     #[cfg(target_os = "linux")]
     stat: File,
 }

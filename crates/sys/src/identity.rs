@@ -158,7 +158,7 @@ pub fn was_alive_at(pid: u32, at: jiff::Timestamp) -> bool {
     }
 }
 
-/// The boot time in seconds since 1970, as in `/proc/stat`, whose counters would take the kernel much longer to write.
+/// The boot time in seconds since 1970: `btime` of `/proc/stat`, a file that takes the kernel much longer to write.
 #[cfg(target_os = "linux")]
 fn booted() -> i64 {
     let up = rustix::time::clock_gettime(rustix::time::ClockId::Boottime).tv_sec;
@@ -194,7 +194,7 @@ pub(super) fn stat(pid: u32) -> Option<Stat> {
     stat_of(&open_stat(pid)?)
 }
 
-/// Opens the state of the process `pid`. What is read from it is about this process, never about another with its PID.
+/// Opens the state of the process `pid`. The file stays with this process, even if another one gets its PID.
 #[cfg(target_os = "linux")]
 pub(super) fn open_stat(pid: u32) -> Option<std::fs::File> {
     std::fs::File::open(format!("/proc/{pid}/stat")).ok()

@@ -48,13 +48,9 @@ fn release_stack(stack: Option<(usize, usize)>) {
     // SAFETY: the stack grows down, so everything that is live is above `end`. The range is part of the mapping that the
     // kernel has just listed, and pages that are needed again are zero, like those of a stack that grows.
     #[expect(unsafe_code, reason = "dropping pages is only safe below the current frame")]
-    let _advice = unsafe {
-        rustix::mm::madvise(
-            std::ptr::with_exposed_provenance_mut(start),
-            end - start,
-            rustix::mm::Advice::LinuxDontNeed,
-        )
-    };
+    unsafe {
+        drop_pages(start, end);
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -65,14 +61,22 @@ fn release_file_pages(files: &[(usize, usize)]) {
         // relocated). Its pages equal the file, so dropping them loses nothing: the next access reads them again.
         // The mapping stays, since the program loads and unloads no libraries.
         #[expect(unsafe_code, reason = "dropping pages is only safe for unmodified file mappings")]
-        let _advice = unsafe {
-            rustix::mm::madvise(
-                std::ptr::with_exposed_provenance_mut(start),
-                end - start,
-                rustix::mm::Advice::LinuxDontNeed,
-            )
-        };
+        unsafe {
+            drop_pages(start, end);
+        }
     }
+}
+
+/// Drops the resident pages of a range of addresses. Best effort.
+///
+/// # Safety
+/// Nothing in the range may be lost: its pages equal those of a file, or nobody reads them again.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "madvise may change what addresses hold")]
+unsafe fn drop_pages(start: usize, end: usize) {
+    let pages = std::ptr::with_exposed_provenance_mut(start);
+    // SAFETY: the caller's promise.
+    let _advice = unsafe { rustix::mm::madvise(pages, end - start, rustix::mm::Advice::LinuxDontNeed) };
 }
 
 /// The ranges in `/proc/PID/smaps` that only contain a file's unmodified bytes.

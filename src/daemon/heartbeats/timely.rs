@@ -7,7 +7,7 @@ use murmur_core::id::BeatId;
 use murmur_core::schedule::timely::{self, StartDecision};
 use sys::clock::rfc3339;
 
-/// How long after a beat was told to end for the next run it is told again: its process may have been starting, and missed it.
+/// How long to wait until a beat is told again to end for the next run: a process that was still starting has missed the signal.
 const TELL_AGAIN: SignedDuration = SignedDuration::from_secs(5);
 
 impl Heartbeats {

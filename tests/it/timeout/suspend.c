@@ -1,5 +1,5 @@
-// Moves the clocks of the programs that load this: the file $CLOCKS has the seconds by which the clock on the wall is ahead, and
-// by which the one that stands still while the computer sleeps is. Ahead of only the former is what a program finds after a sleep.
+// Sets the clocks of the program that loads this forward. The file $CLOCKS has two numbers of seconds: for the wall clock and
+// the clock since boot, and for the monotonic clock, which stands still while the computer sleeps.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

@@ -188,7 +188,7 @@ impl Workspaces {
         if is_folder { self.real(folder) } else { folder.canonicalize().ok() }
     }
 
-    /// The same of a folder that is no link itself.
+    /// The same for a folder that isn't a link itself.
     fn real(&mut self, folder: &Path) -> Option<PathBuf> {
         let (parent, name) = (folder.parent()?, folder.file_name()?);
         let parents = self.parents.entry(parent.to_path_buf());

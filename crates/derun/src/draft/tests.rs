@@ -1,9 +1,10 @@
 use super::*;
 use crate::pack::{self, Label};
-use crate::record::{Channel, State, TransportMode};
+use crate::record::{Channel, State};
 use crate::retention;
 use crate::session::Session;
-use crate::store::{DEFAULT_RETENTION, NewSession, Store};
+use crate::store::{DEFAULT_RETENTION, Store};
+use crate::tests::new_session;
 use crate::unpacked;
 use crate::writer::{End, Writer};
 use jiff::{SignedDuration, Timestamp};
@@ -12,17 +13,7 @@ use std::path::Path;
 use sys::clock;
 
 fn begin(store: &Store, group: Option<&str>, max_bytes: Option<u64>) -> Writer {
-    let new = NewSession {
-        id: None,
-        command: vec!["claude".to_owned()],
-        working_directory: "/work".to_owned(),
-        retention: DEFAULT_RETENTION,
-        transport: TransportMode::Pipe,
-        tty_attached: false,
-        max_bytes,
-        group: group.map(str::to_owned),
-    };
-    store.create(new, clock::now()).unwrap()
+    store.create(new_session(None, group, max_bytes), clock::now()).unwrap()
 }
 
 fn names(root: &Path) -> Vec<String> {

@@ -1,21 +1,11 @@
 use super::*;
-use crate::record::{Channel, State, TransportMode};
-use crate::store::{DEFAULT_RETENTION, NewSession};
+use crate::record::{Channel, State};
+use crate::tests::new_session;
 use crate::writer::{End, Writer};
 use sys::clock;
 
 fn begin(store: &Store) -> Writer {
-    let new = NewSession {
-        id: None,
-        command: vec!["claude".to_owned()],
-        working_directory: "/work".to_owned(),
-        retention: DEFAULT_RETENTION,
-        transport: TransportMode::Pipe,
-        tty_attached: false,
-        max_bytes: None,
-        group: None,
-    };
-    store.create(new, clock::now()).unwrap()
+    store.create(new_session(None, None, None), clock::now()).unwrap()
 }
 
 fn label(failed: bool) -> Label {

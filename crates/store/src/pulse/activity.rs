@@ -111,7 +111,7 @@ impl Activity {
             if last == *b"\n" {
                 return Ok((size, false));
             }
-            // Waits for the inode's lock, which a writer holds. File systems that refuse this know no writes in parts.
+            // Waits for the inode's lock, which a writer holds. Best effort: not every file system has this call.
             let _hole = rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Hole(0));
             let before = std::mem::replace(&mut size, self.file.metadata()?.len());
             if before == size {

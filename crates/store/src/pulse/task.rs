@@ -27,7 +27,7 @@ struct Task {
     since: String,
 }
 
-/// What a host's record says of the task.
+/// The part of a host's record that is read here.
 #[derive(Debug, Deserialize)]
 struct HostRecord {
     #[serde(default)]
@@ -152,8 +152,8 @@ mod tests {
         assert_eq!(get(&dir, "a"), "tests");
         set(&dir, "a", "").unwrap();
         assert_eq!(find(&dir, "a").as_deref(), Some(""));
-        set(&dir, "a", "Mend it").unwrap();
-        assert_eq!(get(&dir, "a"), "Mend it");
+        set(&dir, "a", "Fix it").unwrap();
+        assert_eq!(get(&dir, "a"), "Fix it");
         forget(&dir, "a");
         std::fs::write(&record, "{}").unwrap();
         assert_eq!(find(&dir, "a"), None);
@@ -170,9 +170,9 @@ mod tests {
         std::fs::write(&other, "other").unwrap();
         std::os::unix::fs::symlink(&other, &path).unwrap();
         sys::fifo::make(&dir.pulse("a")).unwrap();
-        set(&dir, "a", "Mend it").unwrap();
+        set(&dir, "a", "Fix it").unwrap();
         assert!(!path.is_symlink());
-        assert_eq!(get(&dir, "a"), "Mend it");
+        assert_eq!(get(&dir, "a"), "Fix it");
         assert_eq!(std::fs::read_to_string(&other).unwrap(), "other");
         std::fs::remove_file(&path).unwrap();
         sys::fifo::make(&path).unwrap();
