@@ -264,12 +264,11 @@ fn session(store: &Store, name: &OsStr) -> Option<Session> {
 
 /// The names of folders and drafts, in no particular order.
 fn names(store: &Store) -> io::Result<Vec<OsString>> {
-    store.sessions().folders_and_files(|name| {
-        #[cfg(unix)]
-        return draft::id_of(name).is_some();
-        #[cfg(windows)]
-        false
-    })
+    #[cfg(unix)]
+    let is_draft = |name: &OsStr| draft::id_of(name).is_some();
+    #[cfg(windows)]
+    let is_draft = |_: &OsStr| false;
+    store.sessions().folders_and_files(is_draft)
 }
 
 /// Whether `name` is the folder or draft of a session.
