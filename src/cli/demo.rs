@@ -179,12 +179,12 @@ impl StopSignals {
 
 fn show(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
     let name = Path::new(&entry.workspace).file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let text = text_of(entry.text().as_deref(), entry.stopped);
+    let text = text_of(entry);
     let seconds = entry.duration_ms as f64 / 1000.0;
     writeln!(
         out,
         "{}",
-        format!("  {} {name:<8} {seconds:.1}s  {text}", style.outcome_of(entry.outcome, entry.stopped))
+        format!("  {} {name:<8} {seconds:.1}s  {text}", style.outcome_of(entry.outcome, entry.is_stopped()))
             .trim_end()
     )?;
     out.flush()

@@ -307,9 +307,10 @@ fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result
             heartbeat.learn_run(entry.started());
             heartbeat.last = Some(Last {
                 outcome: entry.outcome,
-                stopped: entry.stopped,
+                stopped: entry.is_stopped(),
                 ended_at,
                 text: entry.text().map(Into::into),
+                text_after_outcome: entry.text_after_outcome().map(Into::into),
             });
         }
         if heartbeats.is_empty() {

@@ -1,6 +1,7 @@
 //! The error of a run that murmur stopped: why, and what it interrupted.
 
 use murmur_core::config::watchdogs::Watchdog;
+use murmur_core::outcome::StopReason;
 use murmur_host::process::Doing;
 use std::time::Duration;
 
@@ -32,9 +33,14 @@ pub(super) fn hung(watchdog: Watchdog, limit: Duration, doing: &Doing) -> String
     }
 }
 
-/// The error of a run that somebody stopped.
-pub(super) fn stopped(after: Duration, doing: &Doing) -> String {
-    format!("stopped after {}, {}", span(after), during(doing))
+/// The error of a run that was stopped for `reason`.
+pub(super) fn stopped(reason: StopReason, after: Duration, doing: &Doing) -> String {
+    format!("{reason} after {}, {}", span(after), during(doing))
+}
+
+/// The error of a beat that was stopped for `reason` while a gate or verifier ran.
+pub(super) fn stopped_in_gate(reason: StopReason, after: Duration, gate: &str) -> String {
+    format!("{reason} after {}s, in {gate}", after.as_secs())
 }
 
 /// The error of a run that exceeded `limit` turns.

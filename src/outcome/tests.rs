@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// Decides on a run with no deferred call.
 fn decide(ending: &Ending, results: &[RunResult], stderr: &str) -> Outcome {
-    super::decide(ending, results, stderr, None)
+    super::decide(ending, StopReason::Asked, results, stderr, None)
 }
 
 fn said(text: &str) -> RunResult {
@@ -138,8 +138,15 @@ fn a_later_turn_that_waits_for_an_answer_waits() {
     let deferred = RunResult { stop_reason: Some("tool_deferred".to_owned()), ..said("") };
     let request = RequestId::parse("7ggs733k").unwrap();
     let call = Deferred { request, text: "waits for an answer".to_owned() };
-    let waits =
-        |first: &str| super::decide(&Ending::Exited(0), &[said(first), deferred.clone()], "", Some(&call));
+    let waits = |first: &str| {
+        super::decide(
+            &Ending::Exited(0),
+            StopReason::Asked,
+            &[said(first), deferred.clone()],
+            "",
+            Some(&call),
+        )
+    };
     assert_eq!(waits("HEARTBEAT_OK"), Outcome::Waiting(call.clone()));
     assert_eq!(waits("2 tests fail"), Outcome::Waiting(call.clone()));
 }
@@ -162,4 +169,16 @@ fn a_deferred_tool_is_not_a_success() {
         outcome,
         Outcome::Error("a hook deferred Bash, but there is nobody to decide on it".to_owned())
     );
+}
+
+#[test]
+fn a_replaced_run_says_so_and_was_not_stopped() {
+    let ending = Ending::Stopped { after: Duration::from_secs(3), doing: Doing::Nothing };
+    let of = |reason| (super::decide(&ending, reason, &[], "", None), early_end(&ending, reason));
+    let error = |text: &str| Outcome::Error(text.to_owned());
+    let stopped = error("stopped after 3s, after answering");
+    assert_eq!(of(StopReason::Asked), (stopped.clone(), Some(EarlyEnd::Stopped)));
+    assert_eq!(of(StopReason::FolderGone), (stopped, None));
+    let replaced = error("replaced by the next run after 3s, after answering");
+    assert_eq!(of(StopReason::Replaced), (replaced, None));
 }

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use fake_claude::replay::{End, Fixture, lines};
-use murmur::outcome;
+use murmur::outcome::{self, StopReason};
 use murmur_agent::event::{Event, RunResult};
 use murmur_agent::parser::Parser;
 use murmur_host::process::Ending;
@@ -88,7 +88,13 @@ impl Seen {
             End::Code(code) => Ending::Exited(code),
             End::Signal(signal) => Ending::Signaled(signal),
         };
-        let outcome = outcome::decide(&ending, &results, &String::from_utf8_lossy(&run.stderr), None);
+        let outcome = outcome::decide(
+            &ending,
+            StopReason::Asked,
+            &results,
+            &String::from_utf8_lossy(&run.stderr),
+            None,
+        );
         Self { main, tasks, subagent, outcome: estimated(&format!("{outcome:?}")) }
     }
 }

@@ -10,9 +10,9 @@ use super::super::user_env::UserEnv;
 use super::super::verbose::{self, PATIENCE, Verbose};
 use super::super::waits::{Change, Requests, Waits, is_drawable};
 use super::progress::Progress;
-use crate::beat::{self, Job, Report, StopReason};
+use crate::beat::{self, Job, Report};
 use crate::daemon::instance;
-use crate::outcome::Kind;
+use crate::outcome::{Kind, StopReason};
 use anyhow::Context;
 use derun::cli::captures;
 use derun::cli::stdout::{is_quiet, warn};
@@ -289,9 +289,9 @@ fn print_text(
     part: impl FnOnce(&str) -> String,
 ) -> io::Result<()> {
     let seconds = entry.duration_ms as f64 / 1000.0;
-    let text = part(&text_of(entry.text().as_deref(), entry.stopped));
+    let text = part(&text_of(entry));
     let (outcome, took) =
-        (style.outcome_of(entry.outcome, entry.stopped), style.dim(format_args!("{seconds:.1}s")));
+        (style.outcome_of(entry.outcome, entry.is_stopped()), style.dim(format_args!("{seconds:.1}s")));
     let line = format!("{outcome} {took} {}{text}", remarks(entry));
     writeln!(out, "{}", line.trim_end())
 }

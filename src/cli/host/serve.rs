@@ -4,14 +4,13 @@ use super::super::args::HostServe;
 use super::super::permission::heartbeat_at;
 use super::super::user_env::UserEnv;
 use super::super::{runtime, verbose};
-use crate::beat::{self, BeatError, Job, StopReason};
+use crate::beat::{self, BeatError, Job};
 use crate::daemon::launch::BeatReport;
-use crate::outcome::{self, SUMMARY, first_characters};
+use crate::outcome::{StopReason, notice};
 use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
 use derun::id::SessionId as CaptureId;
-use jiff::Timestamp;
 use murmur_agent::invocation::{check_extra_args, own_env};
 use murmur_agent::rule_files::{self, Project};
 use murmur_agent::settings::{GuardedAgent, HookProgram};
@@ -35,7 +34,6 @@ use murmur_host::run::holds::Watched;
 use murmur_host::run::{self as host, Spec};
 use murmur_host::state::Kind;
 use murmur_rpc::caller::{HOST, MANAGER};
-use murmur_store::journal::entry::{Entry, LineKind};
 use murmur_store::journal::unfinished::{Kept, Unwritten};
 use murmur_store::journal::{append, decisions, unknown};
 use murmur_store::limits::{self, Reports};
@@ -148,7 +146,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
             let _untold = unknown::record(&dir, &backend, &run.version, &run.unknown, clock::now());
         }
         if let Ok((run, _)) = &ran
-            && let Some(line) = unguarded(&spec.info, &run.refusals.unguarded, started)
+            && let Some(line) = notice::unguarded(&spec.info, &run.refusals.unguarded, started, clock::now())
             && let Err(error) = append::append(&dir.journal(), &line)
         {
             let _full = writeln!(io::stderr(), "{ended_at} {}", unwritable(&dir.journal(), &error).line());
@@ -168,30 +166,6 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
         }
         closed.context("cannot write the record")?;
         Ok(ExitCode::SUCCESS)
-    })
-}
-
-/// The journal line about the `calls` that an agent, which `started` then, ran without asking; `None` if there are none.
-fn unguarded(info: &AgentInfo, calls: &[String], started: Timestamp) -> Option<Entry> {
-    let first = calls.first()?;
-    let more = match calls.len() - 1 {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let summary = format!("agent {} ran calls without asking: {first}{more}", info.agent_id);
-    let lasted = clock::now().duration_since(started).as_millis();
-    Some(Entry {
-        summary: Some(first_characters(&summary, SUMMARY)),
-        kind: LineKind::Unguarded,
-        agent: info.agent_id.to_string(),
-        backend: info.backend.clone(),
-        unguarded: calls.to_vec(),
-        ..Entry::new(
-            clock::rfc3339(started),
-            info.worktree.display().to_string(),
-            outcome::Kind::Attention,
-            u64::try_from(lasted).unwrap_or_default(),
-        )
     })
 }
 

@@ -182,7 +182,7 @@ pub(super) fn line(entry: &Entry) -> rows::LogLine {
         None => folder.into_owned(),
     };
     let outcome = match entry.outcome {
-        _ if entry.stopped => rows::Outcome::Stopped,
+        _ if entry.is_stopped() => rows::Outcome::Stopped,
         outcome::Kind::Attention if entry.waiting.is_some() => rows::Outcome::Waiting,
         outcome::Kind::Ok => rows::Outcome::Ok,
         outcome::Kind::Attention => rows::Outcome::Attention,
@@ -190,7 +190,7 @@ pub(super) fn line(entry: &Entry) -> rows::LogLine {
         outcome::Kind::Limited => rows::Outcome::Limited,
         outcome::Kind::Skipped => rows::Outcome::Skipped,
     };
-    let text = format!("{}{}", remarks(entry), text_of(entry.text().as_deref(), entry.stopped));
+    let text = format!("{}{}", remarks(entry), text_of(entry));
     rows::LogLine {
         at: entry.ended().or_else(|| entry.started()).unwrap_or(Timestamp::UNIX_EPOCH),
         heartbeat: id.as_str().into(),

@@ -181,8 +181,8 @@ pub enum Ended {
 impl Ended {
     fn matches(self, entry: &Entry) -> bool {
         match self {
-            Self::As(outcome) => outcome == entry.outcome && !entry.stopped,
-            Self::Stopped => entry.stopped,
+            Self::As(outcome) => outcome == entry.outcome && !entry.is_stopped(),
+            Self::Stopped => entry.is_stopped(),
         }
     }
 }
