@@ -29,7 +29,7 @@ use context::HookContext;
 use event::{Event, EventError, Input};
 use murmur_agent::backend;
 use murmur_agent::settings::{DECIDING, PULSE_EVENTS};
-use murmur_core::permit::decision::Verdict;
+use murmur_core::permit::decision::DecisionKind;
 use pulse_event::PulseEvent;
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
@@ -130,7 +130,7 @@ fn answer(name: Option<&OsStr>, stdin: &mut impl Read) -> Result<Answer, Denied>
     let denied = |error: EventError| Denied::new(Failure::of(&error).to_string(), CONSEQUENCE);
     let input = Input::read(stdin).map_err(denied)?;
     let decided = decide::decide(input, &context, event == Event::PermissionRequest)?;
-    if decided.decision.verdict == Verdict::Allow && backend::allows_by_silence(&context.backend) {
+    if decided.decision.kind == DecisionKind::Allow && backend::allows_by_silence(&context.backend) {
         return Ok(Answer::silent());
     }
     Ok(Answer::of(event, decided))

@@ -17,7 +17,7 @@ use super::heartbeats::DeferredBeat;
 use body::Body;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::id::AgentId;
-use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::decision::{By, DecisionKind};
 use murmur_core::permit::request::{Answer, Answerer, Request, RequestId, Whom};
 use murmur_core::permit::rules::Action;
 use murmur_store::journal::decisions;
@@ -131,7 +131,7 @@ impl Broker {
                 let id = request.id(0);
                 let _heard = to.send(id.clone());
                 let _heard = sender.send(Answer {
-                    verdict: Verdict::Deny,
+                    decision: DecisionKind::Deny,
                     reason: Some(reason),
                     answers: None,
                     by: By::Failure,
@@ -156,7 +156,7 @@ impl Broker {
                 let answer = match kept {
                     true => answer,
                     false => Answer {
-                        verdict: Verdict::Deny,
+                        decision: DecisionKind::Deny,
                         reason: Some("the answer could not be marked as given".to_owned()),
                         answers: None,
                         by: By::Failure,
@@ -213,8 +213,8 @@ impl Broker {
         }
         let answerer = answerer.map(|answerer| Answerer { channel, ..answerer });
         let rule = match reply {
-            Reply::Verdict { verdict: Verdict::Allow, always: true, .. } => Some(Action::Allow),
-            Reply::Verdict { verdict: Verdict::Deny, always: true, .. } => Some(Action::Deny),
+            Reply::Decision { decision: DecisionKind::Allow, always: true, .. } => Some(Action::Allow),
+            Reply::Decision { decision: DecisionKind::Deny, always: true, .. } => Some(Action::Deny),
             _ => None,
         };
         let answer = Answer { answered_by: answerer, ..answer(&id, &request, reply)? };
@@ -230,7 +230,7 @@ impl Broker {
     /// Answers `id` with `answer`.
     fn answer_request(&mut self, id: &RequestId, answer: Answer) -> Result<(), Failure> {
         let row = self.row(id);
-        let word = if answer.verdict == Verdict::Allow { "allowed" } else { "denied" };
+        let word = if answer.decision == DecisionKind::Allow { "allowed" } else { "denied" };
         let kept = self.requests.get(id).map(Open::deferred_call);
         if let Some(mut call) = kept.transpose().map_err(|error| unreadable(id, &error))?.flatten() {
             // On disk first, so that an accepted answer is not lost.
@@ -255,7 +255,7 @@ impl Broker {
             let reason =
                 "nobody answered in time; continue without it, or say what you need and why".to_owned();
             let answer = Answer {
-                verdict: Verdict::Deny,
+                decision: DecisionKind::Deny,
                 reason: Some(reason),
                 answers: None,
                 by: By::Nobody,

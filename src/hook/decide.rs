@@ -12,7 +12,7 @@ use super::transcript;
 use murmur_agent::backend::{self, Translated, Unreadable};
 use murmur_agent::rule_files::{self, Project};
 use murmur_core::id::SessionId;
-use murmur_core::permit::decision::{By, Decision, Verdict};
+use murmur_core::permit::decision::{By, Decision, DecisionKind};
 use murmur_core::permit::pipeline::Step;
 use murmur_core::permit::policy::{Approval, Checker};
 use murmur_core::permit::question::QuestionSet;
@@ -37,7 +37,7 @@ pub(super) fn decide(input: Input, context: &HookContext, again: bool) -> Result
             Ok(_) => Ok((Whom::Person, None)),
             // Nobody could answer it; the agent can ask again.
             Err(error) => Err(Decision {
-                verdict: Verdict::Deny,
+                kind: DecisionKind::Deny,
                 reason: error.line(),
                 by: By::Default("questions".to_owned()),
             }),
@@ -75,7 +75,7 @@ pub(super) fn decide(input: Input, context: &HookContext, again: bool) -> Result
     let answers = decided.input.as_ref().and_then(|input| input.get("answers"));
     let written = audit::write(context, call, ids, &decided.decision, answers);
     match written {
-        Err(error) if decided.decision.verdict != Verdict::Deny => {
+        Err(error) if decided.decision.kind != DecisionKind::Deny => {
             Err(Denied::new(Failure::of(&error), "murmur allows only calls that it can record"))
         }
         _ => Ok(decided),
@@ -130,7 +130,7 @@ impl Checked {
             let reason =
                 format!("the input of {} is not readable; write it in its usual form", self.call.tool);
             return Step::Decided(Decision {
-                verdict: Verdict::Deny,
+                kind: DecisionKind::Deny,
                 reason,
                 by: By::Guard("doubt".to_owned()),
             });
@@ -139,7 +139,7 @@ impl Checked {
         for part in parts {
             let step = step(part, &self.project, context);
             let severity = |step: &Step| match step {
-                Step::Decided(decision) if decision.verdict == Verdict::Deny => 3,
+                Step::Decided(decision) if decision.kind == DecisionKind::Deny => 3,
                 Step::Ask { doubt: Some(_) } => 2,
                 Step::Ask { doubt: None } | Step::Question => 1,
                 Step::Decided(_) => 0,
@@ -203,8 +203,8 @@ struct Asked {
 
 /// Returns the decision that follows from the request's outcome, with the request and who answered it.
 fn decision_of(asked: Result<AskOutcome, AskError>, call: &Call) -> (Decided, Option<Asked>) {
-    let failure = |verdict, reason: String| Decided::from(Decision { verdict, reason, by: By::Failure });
-    let nobody = |verdict, reason: String| Decided::from(Decision { verdict, reason, by: By::Nobody });
+    let failure = |kind, reason: String| Decided::from(Decision { kind, reason, by: By::Failure });
+    let nobody = |kind, reason: String| Decided::from(Decision { kind, reason, by: By::Nobody });
     match asked {
         Ok(AskOutcome::Answered(answer)) => {
             let asked = Asked { id: answer.id.clone(), answered_by: answer.answered_by.clone() };
@@ -213,26 +213,26 @@ fn decision_of(asked: Result<AskOutcome, AskError>, call: &Call) -> (Decided, Op
         Ok(AskOutcome::Expired(id)) => {
             let reason =
                 "nobody answered in time, so the call is denied; continue without it, or say what you need";
-            (nobody(Verdict::Deny, reason.to_owned()), Some(Asked { id, answered_by: None }))
+            (nobody(DecisionKind::Deny, reason.to_owned()), Some(Asked { id, answered_by: None }))
         }
         Ok(AskOutcome::Deferred(id)) => {
             let reason = format!("the call waits for a person's answer, as request {id}");
-            (nobody(Verdict::Defer, reason), Some(Asked { id, answered_by: None }))
+            (nobody(DecisionKind::Defer, reason), Some(Asked { id, answered_by: None }))
         }
-        Err(error) => (failure(Verdict::Deny, format!("{}; the call is denied", error.line())), None),
+        Err(error) => (failure(DecisionKind::Deny, format!("{}; the call is denied", error.line())), None),
     }
 }
 
 fn answered(answer: Answer, call: &Call) -> Decided {
-    let Answer { verdict, reason, answers, by, .. } = answer;
-    let reason = reason.unwrap_or_else(|| match (verdict, &by) {
-        (Verdict::Allow, By::Person) => "a person allowed it".to_owned(),
+    let Answer { decision: kind, reason, answers, by, .. } = answer;
+    let reason = reason.unwrap_or_else(|| match (kind, &by) {
+        (DecisionKind::Allow, By::Person) => "a person allowed it".to_owned(),
         (_, By::Person) => "a person denied it; do not try to do it another way".to_owned(),
-        (Verdict::Allow, _) => "allowed".to_owned(),
+        (DecisionKind::Allow, _) => "allowed".to_owned(),
         _ => "denied".to_owned(),
     });
     let input = answers.map(|answers| QuestionSet::answered(&call.input, answers));
-    Decided { decision: Decision { verdict, reason, by }, input }
+    Decided { decision: Decision { kind, reason, by }, input }
 }
 
 /// Applies guard, rules and deny list.

@@ -118,8 +118,8 @@ impl Notifier {
         }
         let mut response = json!({ "id": issued.request, "channel": channel, "inputSha256": issued.input });
         let answered = match reply {
-            Reply::Allow => json!({ "verdict": "allow" }),
-            Reply::Deny(reason) => json!({ "verdict": "deny", "reason": reason }),
+            Reply::Allow => json!({ "decision": "allow" }),
+            Reply::Deny(reason) => json!({ "decision": "deny", "reason": reason }),
             Reply::Choice(number) => match issued.choices.get(number.saturating_sub(1)) {
                 Some(label) => json!({ "answers": { "q1": label } }),
                 None => return Err(Refusal::NoAnswer.into()),

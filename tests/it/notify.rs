@@ -102,7 +102,7 @@ fn a_request_is_answered_by_a_button_once_and_by_nobody_else() {
     let decisions = std::fs::read_to_string(env.data().join("decisions.jsonl")).unwrap();
     let decision: Value = serde_json::from_str(decisions.lines().last().unwrap()).unwrap();
     assert_eq!(
-        (&decision["verdict"], &decision["answeredBy"]["channel"]),
+        (&decision["decision"], &decision["answeredBy"]["channel"]),
         (&json!("allow"), &json!("phone"))
     );
     assert!(!std::fs::read_to_string(env.data().join("notify.json")).unwrap().contains(token));

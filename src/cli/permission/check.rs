@@ -13,7 +13,7 @@ use murmur_agent::rule_files;
 use murmur_core::config::interval::Interval;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::settings::Settings;
-use murmur_core::permit::decision::{By, Decision, Verdict};
+use murmur_core::permit::decision::{By, Decision, DecisionKind};
 use murmur_core::permit::pipeline::Step;
 use murmur_core::permit::policy::{Approval, Checker, DEFER_AFTER, Policy, Role};
 use serde_json::json;
@@ -95,13 +95,13 @@ fn object(
     project: &str,
     heartbeat: Option<&str>,
 ) -> serde_json::Value {
-    let (verdict, reason, by) = match step {
-        Step::Decided(Decision { verdict, reason, by }) => (json!(verdict), Some(reason), Some(by)),
+    let (decision, reason, by) = match step {
+        Step::Decided(Decision { kind, reason, by }) => (json!(kind), Some(reason), Some(by)),
         Step::Ask { doubt } => (json!("ask"), doubt.as_ref(), None),
         Step::Question => (json!("question"), None, None),
     };
     json!({
-        "verdict": verdict,
+        "decision": decision,
         "reason": reason,
         "by": by,
         "tool": call.tool,
@@ -116,8 +116,8 @@ fn object(
 fn say(out: &mut impl Write, step: &Step, policy: &Policy) -> io::Result<()> {
     match step {
         Step::Decided(decision) => {
-            let verdict = if decision.verdict == Verdict::Allow { "allow" } else { "deny" };
-            writeln!(out, "{verdict}: {}", plain_line(&decision.reason))?;
+            let word = if decision.kind == DecisionKind::Allow { "allow" } else { "deny" };
+            writeln!(out, "{word}: {}", plain_line(&decision.reason))?;
             writeln!(out, "  by {}", by(&decision.by, policy))
         }
         Step::Ask { doubt } => {

@@ -15,7 +15,7 @@ pub(super) fn over(step: Step, call: &Call, permissions: &Permissions) -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use murmur_core::permit::decision::{By, Decision, Verdict};
+    use murmur_core::permit::decision::{By, Decision, DecisionKind};
     use serde_json::{Value, json};
     use shell_guard::call::{Own, Place};
 
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn a_denied_call_keeps_its_decision_and_skip_denies_nothing() {
         let allowed = Step::Decided(Decision {
-            verdict: Verdict::Allow,
+            kind: DecisionKind::Allow,
             reason: String::new(),
             by: By::Default("permissions-checker".to_owned()),
         });

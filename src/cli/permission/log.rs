@@ -7,7 +7,7 @@ use anyhow::Context;
 use derun::cli::stdout::{stdout, warn};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::decision::{By, DecisionKind};
 use murmur_store::journal::decisions::read::{Decided, Filter, Found, newest};
 use murmur_store::pulse::action;
 use std::io::{self, Write};
@@ -41,16 +41,16 @@ pub(super) fn run(args: &RulesLog, env: &UserEnv) -> anyhow::Result<ExitCode> {
 }
 
 fn print(out: &mut impl Write, decided: &Decided, style: Style, zone: &TimeZone) -> io::Result<()> {
-    let Decided { ts, agent, tool, input, verdict, by: decided_by, reason, breach, .. } = decided;
+    let Decided { ts, agent, tool, input, decision, by: decided_by, reason, breach, .. } = decided;
     let when = ts.parse::<Timestamp>().map_or_else(
         |_| plain_line(ts),
         |at| at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
     );
-    let verdict = match verdict {
+    let decision = match decision {
         _ if *breach => style.paint("31", "breach"),
-        Verdict::Allow => style.paint("32", "allow "),
-        Verdict::Deny => style.paint("31", "deny  "),
-        Verdict::Defer => style.paint("33", "defer "),
+        DecisionKind::Allow => style.paint("32", "allow "),
+        DecisionKind::Deny => style.paint("31", "deny  "),
+        DecisionKind::Defer => style.paint("33", "defer "),
     };
     let action = action::of(tool, input);
     let call = if action.is_empty() { tool.clone() } else { format!("{tool}({action})") };
@@ -58,7 +58,7 @@ fn print(out: &mut impl Write, decided: &Decided, style: Style, zone: &TimeZone)
     let by = by(decided_by);
     // The reason of a rule's decision names the rule.
     let why = if reason.starts_with(&by) { reason } else { format!("{by}: {reason}") };
-    let line = format!("{}  {verdict}  {agent}  {call}  {why}", style.dim(when));
+    let line = format!("{}  {decision}  {agent}  {call}  {why}", style.dim(when));
     writeln!(out, "{}", line.trim_end().trim_end_matches(':'))
 }
 

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::requests::{Open, Standing, Timeout};
 use jiff::Timestamp;
-use murmur_core::permit::decision::Verdict;
+use murmur_core::permit::decision::DecisionKind;
 use murmur_core::permit::request::{Answer, Answerer, Request, RequestId};
 use murmur_store::journal::deferred;
 use serde::{Deserialize, Serialize};
@@ -76,9 +76,10 @@ pub enum Reply {
         answers: Value,
     },
     /// To a call.
-    Verdict {
-        /// Whether it runs.
-        verdict: Verdict,
+    Decision {
+        /// Whether it runs. The alias is the key of older clients.
+        #[serde(alias = "verdict")]
+        decision: DecisionKind,
         /// Why, for the agent.
         #[serde(default)]
         reason: Option<String>,

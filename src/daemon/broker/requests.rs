@@ -4,7 +4,7 @@
 
 use super::body::Body;
 use jiff::{SignedDuration, Timestamp};
-use murmur_core::permit::decision::Verdict;
+use murmur_core::permit::decision::DecisionKind;
 use murmur_core::permit::request::{Answer, Request, RequestId};
 use murmur_store::journal::deferred::{self, DeferredCall};
 use serde::{Deserialize, Serialize};
@@ -286,7 +286,7 @@ impl<D> Requests<D> {
     pub fn answer(&mut self, id: &RequestId, answer: Answer) -> Result<AnswerEffect<D>, AnswerError> {
         self.unanswered(id)?;
         let Some(open) = self.open.get_mut(id) else { return Err(AnswerError::Unknown(id.clone())) };
-        if open.request.beat.is_none() && answer.verdict == Verdict::Allow && answer.answers.is_none() {
+        if open.request.beat.is_none() && answer.decision == DecisionKind::Allow && answer.answers.is_none() {
             if self.allowed.len() == ALLOWED {
                 self.allowed.pop_front();
             }

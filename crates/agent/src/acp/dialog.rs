@@ -9,7 +9,7 @@ use super::line;
 use super::message::{Message, Own, encode, object, text_at};
 use super::outcome::{VERSION, model, model_option};
 use super::program::Program;
-use crate::dialog::{Conversation, Dialog, Verdict};
+use crate::dialog::{CallDecision, Conversation, Dialog};
 use crate::event::MAX_LINE;
 use crate::event::PermissionRequest;
 use serde_json::{Value, json};
@@ -297,13 +297,13 @@ impl Dialog for AcpDialog {
         Call::read(&[known]).is_shown
     }
 
-    fn answer(&mut self, request: &PermissionRequest, verdict: &Verdict) -> Vec<u8> {
+    fn answer(&mut self, request: &PermissionRequest, decision: &CallDecision) -> Vec<u8> {
         let Some(asked) = self.asked.remove(&request.request_id) else { return Vec::new() };
-        asked.answer(match verdict {
+        asked.answer(match decision {
             // Another input can't be passed on, and the call was not approved as it is.
-            Verdict::Allow { input: Some(input) } if *input != request.input => "reject_once",
-            Verdict::Allow { .. } => "allow_once",
-            Verdict::Deny { .. } => "reject_once",
+            CallDecision::Allow { input: Some(input) } if *input != request.input => "reject_once",
+            CallDecision::Allow { .. } => "allow_once",
+            CallDecision::Deny { .. } => "reject_once",
         })
     }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// What happens to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum DecisionKind {
     /// It runs.
     Allow,
     /// It does not run.
@@ -43,7 +43,7 @@ pub enum By {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     /// What happens to the call.
-    pub verdict: Verdict,
+    pub kind: DecisionKind,
     /// Why.
     pub reason: String,
     /// Who decided.

@@ -1,6 +1,6 @@
 //! Requests to a person or a model, and their answers: the messages between hook and broker.
 
-use super::decision::Verdict;
+use super::decision::DecisionKind;
 use super::pipeline::ASK;
 use crate::id::{BeatId, SessionId, empty_if_unknown};
 use jiff::{SignedDuration, Timestamp};
@@ -247,12 +247,13 @@ impl Request {
     }
 }
 
-/// The answer to a request. The alias is the key of earlier versions.
+/// The answer to a request. The aliases are the keys of earlier versions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {
     /// Whether the call runs.
-    pub verdict: Verdict,
+    #[serde(alias = "verdict")]
+    pub decision: DecisionKind,
     /// Why, for the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

@@ -4,7 +4,7 @@ use super::Host;
 use crate::control_requests::Answer;
 use crate::event::{Own, Progress, Role};
 use crate::state::{Kind, State};
-use murmur_agent::dialog::Verdict;
+use murmur_agent::dialog::CallDecision;
 use std::time::Duration;
 use sys::error::{Failure, Hinted};
 
@@ -40,16 +40,16 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         self.send_bytes(bytes);
     }
 
-    /// Answers a call that the agent asks about. Without a verdict, it is denied.
-    pub(super) fn answer(&mut self, Answer { request, verdict }: Answer) {
-        let verdict = verdict.unwrap_or_else(|why| {
+    /// Answers a call that the agent asks about. Without a decision, it is denied.
+    pub(super) fn answer(&mut self, Answer { request, decision }: Answer) {
+        let decision = decision.unwrap_or_else(|why| {
             // A hook that fails because murmur stops the agent is not a failure.
             if self.stopped.is_none() {
                 self.audit.hook_failed(&request, &why.to_string());
             }
-            Verdict::Deny { reason: "murmur could not decide on the call".to_owned() }
+            CallDecision::Deny { reason: "murmur could not decide on the call".to_owned() }
         });
-        let bytes = self.dialog.answer(&request, &verdict);
+        let bytes = self.dialog.answer(&request, &decision);
         self.send_bytes(bytes);
     }
 

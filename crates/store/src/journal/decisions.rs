@@ -4,7 +4,7 @@
 pub mod read;
 
 use murmur_core::id::{BeatId, SessionId};
-use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::decision::{By, DecisionKind};
 use murmur_core::permit::request::{Answerer, Request, RequestId};
 use secrets::mask;
 use serde::Serialize;
@@ -60,7 +60,7 @@ pub struct DecisionLine<'a> {
     /// The backend's id of the call.
     pub tool_use_id: &'a str,
     /// What was decided.
-    pub verdict: Verdict,
+    pub decision: DecisionKind,
     /// Who decided.
     pub by: &'a By,
     /// Why.
@@ -111,7 +111,7 @@ pub fn record_undecided(
         cwd: &request.cwd,
         session: request.session.as_ref().map_or("", SessionId::as_str),
         tool_use_id: &request.tool_use_id,
-        verdict: Verdict::Deny,
+        decision: DecisionKind::Deny,
         by: &By::Nobody,
         reason: reason.to_owned(),
         request: Some(id.as_str()),

@@ -177,7 +177,7 @@ fn read(path: &Path) -> io::Result<DeferredCall> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use murmur_core::permit::decision::{By, Verdict};
+    use murmur_core::permit::decision::{By, DecisionKind};
     use murmur_core::permit::request::Whom;
 
     const NOW: Timestamp = Timestamp::constant(1_767_225_600, 0);
@@ -207,7 +207,7 @@ mod tests {
         };
         let id = request.id(0);
         let answer = Answer {
-            verdict: Verdict::Allow,
+            decision: DecisionKind::Allow,
             reason: None,
             answers: None,
             by: By::Person,

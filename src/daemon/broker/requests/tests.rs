@@ -1,6 +1,6 @@
 use super::*;
 use murmur_core::id::SessionId;
-use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::decision::{By, DecisionKind};
 use murmur_core::permit::request::Whom;
 use serde_json::json;
 
@@ -30,7 +30,7 @@ fn request(tool_use_id: &str) -> Request {
 
 fn allowed(id: &RequestId) -> Answer {
     Answer {
-        verdict: Verdict::Allow,
+        decision: DecisionKind::Allow,
         reason: None,
         answers: None,
         by: By::Person,
@@ -189,7 +189,7 @@ fn an_allowed_call_is_not_asked_about_again_by_claude_code() {
     requests.answer(&id, allowed(&id)).unwrap();
     for named in ["t1", ""] {
         let Sent::Answered(given, answer, 3) = ask(&mut requests, again(named), 3) else { panic!("{named}") };
-        assert_eq!((given, answer.verdict), (id.clone(), Verdict::Allow));
+        assert_eq!((given, answer.decision), (id.clone(), DecisionKind::Allow));
     }
     // A different call or conversation, or the same call made again, is asked about.
     for other in [
@@ -204,7 +204,7 @@ fn an_allowed_call_is_not_asked_about_again_by_claude_code() {
     // A denied call, and a call of a beat, is asked about each time.
     let mut requests = Requests::default();
     let id = waiting(&mut requests, live("t1"), 1);
-    requests.answer(&id, Answer { verdict: Verdict::Deny, ..allowed(&id) }).unwrap();
+    requests.answer(&id, Answer { decision: DecisionKind::Deny, ..allowed(&id) }).unwrap();
     waiting(&mut requests, again("t1"), 2);
     let beat = Some(murmur_core::permit::request::BeatOf {
         beat: murmur_core::id::BeatId::new("b"),

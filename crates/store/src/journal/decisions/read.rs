@@ -2,7 +2,7 @@
 
 use crate::journal::read::Backward;
 use jiff::Timestamp;
-use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::decision::{By, DecisionKind};
 use rotate::PartError;
 use serde::Deserialize;
 use std::io;
@@ -28,8 +28,9 @@ pub struct Decided {
     /// The backend's id of the call.
     #[serde(default)]
     pub tool_use_id: String,
-    /// What was decided.
-    pub verdict: Verdict,
+    /// What was decided. The alias is the key of older versions.
+    #[serde(alias = "verdict")]
+    pub decision: DecisionKind,
     /// Who decided.
     pub by: By,
     /// Why.
@@ -113,7 +114,7 @@ mod tests {
     fn decided(agent: &str, project: &str) -> Decided {
         let by = serde_json::json!({ "kind": "person" });
         let line = serde_json::json!({ "ts": "2026-02-03T10:00:00Z", "agent": agent, "project": project, "tool": "Bash",
-            "verdict": "allow", "by": by });
+            "decision": "allow", "by": by });
         serde_json::from_value(line).unwrap()
     }
 
