@@ -16,7 +16,7 @@ pub mod retryable;
 pub mod servers;
 
 use murmur_agent::event::RunResult;
-use murmur_host::process::{Ending, Run, undecided};
+use murmur_host::process::{Run, RunEnd, undecided};
 use secrets::mask;
 use servers::Servers;
 
@@ -53,7 +53,7 @@ pub fn conclude(
     {
         return Outcome::Limited(limit.to_owned());
     }
-    if run.unfinished && matches!(run.ending, Ending::Exited(0)) && !matches!(outcome, Outcome::Error(_)) {
+    if run.unfinished && matches!(run.ending, RunEnd::Exited(0)) && !matches!(outcome, Outcome::Error(_)) {
         outcome = unfinished(outcome);
     }
     // The beat that resumes this one has refusals and servers of its own.
@@ -70,18 +70,18 @@ pub fn conclude(
 /// Returns how murmur ended a run early; `stop` is why it was stopped, if it was. A beat that was replaced, or lost its data
 /// folder, was not stopped by anybody.
 #[must_use]
-pub fn early_end(ending: &Ending, stop: StopReason) -> Option<EarlyEnd> {
+pub fn early_end(ending: &RunEnd, stop: StopReason) -> Option<EarlyEnd> {
     match ending {
-        Ending::TimedOut { .. } => Some(EarlyEnd::TimedOut),
-        Ending::Hung { watchdog, .. } => Some(EarlyEnd::Hung(*watchdog)),
-        Ending::OutOfTurns { .. } | Ending::Settled { out_of_turns: true, .. } => Some(EarlyEnd::OutOfTurns),
-        Ending::Stopped { .. } => (stop == StopReason::Asked).then_some(EarlyEnd::Stopped),
-        Ending::Exited(_)
-        | Ending::Signaled(_)
-        | Ending::Undecided { .. }
-        | Ending::Breach { .. }
-        | Ending::Answered
-        | Ending::Settled { out_of_turns: false, .. } => None,
+        RunEnd::TimedOut { .. } => Some(EarlyEnd::TimedOut),
+        RunEnd::Hung { watchdog, .. } => Some(EarlyEnd::Hung(*watchdog)),
+        RunEnd::OutOfTurns { .. } | RunEnd::Settled { out_of_turns: true, .. } => Some(EarlyEnd::OutOfTurns),
+        RunEnd::Stopped { .. } => (stop == StopReason::Asked).then_some(EarlyEnd::Stopped),
+        RunEnd::Exited(_)
+        | RunEnd::Signaled(_)
+        | RunEnd::Undecided { .. }
+        | RunEnd::Breach { .. }
+        | RunEnd::Answered
+        | RunEnd::Settled { out_of_turns: false, .. } => None,
     }
 }
 
@@ -89,26 +89,26 @@ pub fn early_end(ending: &Ending, stop: StopReason) -> Option<EarlyEnd> {
 pub const UNKNOWN: &str = "murmur was killed during this beat; its outcome is unknown";
 
 /// Whether the agent ended the run because of a usage limit. An earlier alert still counts.
-fn is_limited(ending: &Ending, results: &[RunResult]) -> bool {
+fn is_limited(ending: &RunEnd, results: &[RunResult]) -> bool {
     let alert =
         |result: &RunResult| answer::is_alert(answer::trim(result.text.as_deref().unwrap_or_default()));
     gave_up(ending, results) && !results.iter().any(|result| !result.is_error && alert(result))
 }
 
 /// Whether the agent ended by itself, without doing its work.
-fn gave_up(ending: &Ending, results: &[RunResult]) -> bool {
+fn gave_up(ending: &RunEnd, results: &[RunResult]) -> bool {
     match ending {
-        Ending::Exited(0) | Ending::Answered | Ending::Settled { .. } => {
+        RunEnd::Exited(0) | RunEnd::Answered | RunEnd::Settled { .. } => {
             results.iter().any(|result| result.is_error)
         }
-        Ending::Exited(_) => true,
-        Ending::Signaled(_)
-        | Ending::TimedOut { .. }
-        | Ending::Hung { .. }
-        | Ending::Stopped { .. }
-        | Ending::OutOfTurns { .. }
-        | Ending::Undecided { .. }
-        | Ending::Breach { .. } => false,
+        RunEnd::Exited(_) => true,
+        RunEnd::Signaled(_)
+        | RunEnd::TimedOut { .. }
+        | RunEnd::Hung { .. }
+        | RunEnd::Stopped { .. }
+        | RunEnd::OutOfTurns { .. }
+        | RunEnd::Undecided { .. }
+        | RunEnd::Breach { .. } => false,
     }
 }
 
@@ -140,7 +140,7 @@ const QUOTE: usize = 2000;
 /// outcome worse. An error that would hide an alert quotes it.
 #[must_use]
 pub fn decide(
-    ending: &Ending,
+    ending: &RunEnd,
     stop: StopReason,
     results: &[RunResult],
     stderr: &str,
@@ -158,26 +158,26 @@ pub fn decide(
 }
 
 fn by_precedence(
-    ending: &Ending,
+    ending: &RunEnd,
     stop: StopReason,
     results: &[RunResult],
     stderr: &str,
     deferred: Option<&Deferred>,
 ) -> Outcome {
     let died = match ending {
-        Ending::TimedOut { limit, waited, doing } => {
+        RunEnd::TimedOut { limit, waited, doing } => {
             return Outcome::Error(interrupted::timed_out(*limit, *waited, doing));
         }
-        Ending::Hung { watchdog, limit, doing } => {
+        RunEnd::Hung { watchdog, limit, doing } => {
             return Outcome::Error(interrupted::hung(*watchdog, *limit, doing));
         }
-        Ending::Stopped { after, doing } => return Outcome::Error(interrupted::stopped(stop, *after, doing)),
-        Ending::OutOfTurns { limit } => return Outcome::Error(interrupted::out_of_turns(*limit)),
-        Ending::Undecided { call } => return Outcome::Error(undecided(call)),
-        Ending::Breach { said } => return Outcome::Error(said.clone()),
-        Ending::Signaled(signal) => Some(format!("killed by signal {signal}")),
-        Ending::Exited(code) if *code != 0 => Some(format!("exited with code {code}")),
-        Ending::Exited(_) | Ending::Answered | Ending::Settled { .. } => None,
+        RunEnd::Stopped { after, doing } => return Outcome::Error(interrupted::stopped(stop, *after, doing)),
+        RunEnd::OutOfTurns { limit } => return Outcome::Error(interrupted::out_of_turns(*limit)),
+        RunEnd::Undecided { call } => return Outcome::Error(undecided(call)),
+        RunEnd::Breach { said } => return Outcome::Error(said.clone()),
+        RunEnd::Signaled(signal) => Some(format!("killed by signal {signal}")),
+        RunEnd::Exited(code) if *code != 0 => Some(format!("exited with code {code}")),
+        RunEnd::Exited(_) | RunEnd::Answered | RunEnd::Settled { .. } => None,
     };
     if let Some(result) = results.iter().find(|result| result.subtype == RunResult::OUT_OF_BUDGET) {
         return Outcome::Error(with_cause("exceeded maxBudgetUsd".to_owned(), Some(result), stderr));

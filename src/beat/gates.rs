@@ -3,8 +3,8 @@
 use super::job::{Job, check};
 use super::preflight;
 use super::stages::Beat;
-use crate::gate::capture::{GateCapture, Kept};
-use crate::gate::seen::Seen;
+use crate::gate::capture::{GateCapture, GateRecording};
+use crate::gate::seen::GateMemory;
 use crate::gate::{self, GateAnswer, GateContext, GateOutput, Problem};
 use crate::outcome::Kind;
 use crate::outcome::gate::Obstacle;
@@ -41,7 +41,7 @@ impl Beat<'_> {
         let _best_effort = record.as_ref().map(Record::sync);
         let note = |gates: &CaptureId| note(record, begun, None, gates);
         let context = context(job, dir, (capture, &note), stop).map_err(failed)?;
-        let before = Seen::read(&dir.gates(&job.workspace, job.name.as_deref()));
+        let before = GateMemory::read(&dir.gates(&job.workspace, job.name.as_deref()));
         let mut outputs = Vec::new();
         for gate in &job.when {
             match gate::ask(gate, &context, &before, &mut self.seen).await {
@@ -71,7 +71,7 @@ impl Beat<'_> {
         let path = self.dir.gates(&self.job.workspace, self.job.name.as_deref());
         let continues = self.job.continues.is_some();
         if (continues || !self.job.when.is_empty())
-            && let Some(seen) = Seen::read(&path).after(self.entry.outcome, continues, &self.seen)
+            && let Some(seen) = GateMemory::read(&path).after(self.entry.outcome, continues, &self.seen)
         {
             // On a full disk, the next beat sees the same again.
             let _best_effort = seen.write(&path);
@@ -99,7 +99,7 @@ impl Beat<'_> {
 
     /// Ends the capture of the gates and verifiers, and names it in the journal line.
     pub(super) fn keep_gate_capture(&mut self, capture: GateCapture) {
-        let Kept { session, lost } = capture.finish();
+        let GateRecording { session, lost } = capture.finish();
         self.entry.gate_capture = session;
         if let Some(lost) = lost {
             self.entry.capture_lost.get_or_insert_with(|| format!("gates: {lost}"));

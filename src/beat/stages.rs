@@ -3,7 +3,7 @@
 use super::session::Session;
 use super::usage_limit;
 use super::{BeatError, Job, Report, cannot_start, deferred, forever, lock_workspace, prepare, until};
-use crate::gate::seen::Seen;
+use crate::gate::seen::GateMemory;
 use crate::gate::{GateOutput, stopped};
 use crate::outcome::gate::Obstacle;
 use crate::outcome::retryable::is_worth_a_retry;
@@ -17,12 +17,12 @@ use murmur_core::config::heartbeat::Content;
 use murmur_host::capture::Destination;
 use murmur_host::drain::Drain;
 use murmur_host::event::Progress;
-use murmur_host::process::{Ending, Run};
+use murmur_host::process::{Run, RunEnd};
 use murmur_host::pulses::Pulses;
 use murmur_host::registration::Registration;
 use murmur_host::run::{self as host, Spec};
 use murmur_store::journal::entry::Entry;
-use murmur_store::journal::unfinished::{Begun, Kept, Phase, Record, Unwritten};
+use murmur_store::journal::unfinished::{Begun, LineKept, Phase, Record, Unwritten};
 use murmur_store::journal::{append, decisions, last_beat, unknown};
 use murmur_store::pulse::task;
 use murmur_store::pulse::write::put_over;
@@ -53,7 +53,7 @@ pub(super) struct Beat<'a> {
     /// Its journal line, as far as it is known.
     pub(super) entry: Entry,
     /// What its gates saw.
-    pub(super) seen: Seen,
+    pub(super) seen: GateMemory,
     /// Why it should end early, once that is known.
     stop_reason: Rc<Cell<Option<StopReason>>>,
 }
@@ -111,7 +111,7 @@ impl<'a> Beat<'a> {
             let source = io::Error::new(source.kind(), source.to_string());
             return Err(BeatError::Full { path: dir.beats(), source });
         }
-        let (clock, seen) = (Instant::now(), Seen::default());
+        let (clock, seen) = (Instant::now(), GateMemory::default());
         Ok(Self {
             job,
             dir,
@@ -234,7 +234,7 @@ impl<'a> Beat<'a> {
             is_audited: self.job.policy.guard,
             watched: None,
         };
-        let untrusted = start.standing.failure(&self.job.workspace);
+        let untrusted = start.trust_state.failure(&self.job.workspace);
         let file = start.file.map(|file| file.write()).transpose()?;
         let folder = agent.folder.map(|folder| folder.create()).transpose()?;
         Ok(Prepared { spec, untrusted, left_out: start.left_out, _file: file, _folder: folder })
@@ -335,12 +335,12 @@ impl<'a> Beat<'a> {
             _ if is_deleted => {
                 let deleted = format!("the data folder {} was deleted", dir.root().display());
                 let error = io::Error::new(io::ErrorKind::NotFound, deleted);
-                Some(Unwritten { error, kept: Kept::Nowhere })
+                Some(Unwritten { error, kept: LineKept::Nowhere })
             }
             Ok(record) => record.finish(dir, &entry).err(),
             Err(_) => append::append(&dir.journal(), &entry)
                 .err()
-                .map(|error| Unwritten { error, kept: Kept::Nowhere }),
+                .map(|error| Unwritten { error, kept: LineKept::Nowhere }),
         };
         // After the line is written, so that the beat is known as running until then.
         let unreachable = match registration {
@@ -371,7 +371,7 @@ struct Prepared {
 fn fill_in(entry: &mut Entry, run: Run) {
     entry.exit = Some(run.exit);
     entry.unguarded = run.refusals.unguarded;
-    if let Ending::Settled { background, .. } = run.ending {
+    if let RunEnd::Settled { background, .. } = run.ending {
         entry.background_ended = Some(background);
     }
     entry.session_id = run.session_id;

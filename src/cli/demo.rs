@@ -127,7 +127,7 @@ async fn watch_beats(
     data: &Path,
     told: &mut StopSignals,
     out: &mut impl Write,
-) -> anyhow::Result<Vec<read::Found>> {
+) -> anyhow::Result<Vec<read::FoundEntry>> {
     let style = Style::of_stdout();
     let journal = data.join("heartbeats.jsonl");
     let place = WatchedFolder::new(data, &["heartbeats.jsonl"]);

@@ -9,7 +9,7 @@ use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_core::spending::{Ledger, UsedUp};
 use murmur_core::usage::line::BeatUsage;
 use murmur_core::usage::scan::scan;
-use murmur_store::journal::read::{Backward, Entries, Found, readers};
+use murmur_store::journal::read::{Backward, Entries, FoundEntry, readers};
 use murmur_store::journal::tail::{Position, Tail};
 use std::collections::HashMap;
 use std::io;
@@ -121,7 +121,7 @@ impl Budgets {
         let lines = Backward::open(journal)?.containing("\"kind\":\"budget\"");
         let mut entries = Entries::new(lines, self.ledger.since());
         while !found.is_empty()
-            && let Some(Found { entry, .. }) = entries.next_entry(|_| true)?
+            && let Some(FoundEntry { entry, .. }) = entries.next_entry(|_| true)?
         {
             found.retain(|newly| entry.summary.as_deref() != Some(&notice::budget_summary(&newly.used_up)));
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// An answer: one JSON object.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Answer(Value);
+pub(super) struct HookOutput(Value);
 
 /// A decision, and an input to replace the call's own.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +23,7 @@ impl From<Decision> for Decided {
     }
 }
 
-impl Answer {
+impl HookOutput {
     /// `decided`, in the form for `event`.
     pub(super) fn of(event: Event, decided: Decided) -> Self {
         let Decided { decision: Decision { kind, reason, .. }, input } = decided;
@@ -68,11 +68,11 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use murmur_core::permit::decision::By;
+    use murmur_core::permit::decision::DecidedBy;
 
     fn line(event: Event, kind: DecisionKind, input: Option<Value>) -> String {
-        let decision = Decision { kind, reason: "why".to_owned(), by: By::Person };
-        String::from_utf8(Answer::of(event, Decided { decision, input }).line()).unwrap()
+        let decision = Decision { kind, reason: "why".to_owned(), by: DecidedBy::Person };
+        String::from_utf8(HookOutput::of(event, Decided { decision, input }).line()).unwrap()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use murmur_agent::rule_files::RulesFile;
 use murmur_core::config::problem::Problem;
-use murmur_core::permit::decision::{By, Decision, DecisionKind};
+use murmur_core::permit::decision::{DecidedBy, Decision, DecisionKind};
 use murmur_core::permit::deny_list;
 use murmur_core::permit::pipeline::{self, Step};
 use murmur_core::permit::policy::Policy;
@@ -46,7 +46,7 @@ pub fn over<'a>(step: Step, call: &Call, patterns: impl IntoIterator<Item = &'a 
     Step::Decided(Decision {
         kind: DecisionKind::Deny,
         reason: format!("{pattern:?} in the deny list forbids it; continue without it"),
-        by: By::Default(deny_list::SETTING.to_owned()),
+        by: DecidedBy::Default(deny_list::SETTING.to_owned()),
     })
 }
 
@@ -57,5 +57,5 @@ fn link(path: &Path) -> Option<PathBuf> {
 /// The decision if the rules are not readable: deny.
 #[must_use]
 pub fn unreadable(error: &(impl Hinted + 'static)) -> Step {
-    Step::Decided(Decision { kind: DecisionKind::Deny, reason: error.line(), by: By::Failure })
+    Step::Decided(Decision { kind: DecisionKind::Deny, reason: error.line(), by: DecidedBy::Failure })
 }

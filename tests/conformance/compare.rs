@@ -9,7 +9,7 @@ use fake_claude::replay::{End, Fixture, lines};
 use murmur::outcome::{self, StopReason};
 use murmur_agent::event::{Event, RunResult};
 use murmur_agent::parser::Parser;
-use murmur_host::process::Ending;
+use murmur_host::process::RunEnd;
 use serde_json::Value;
 
 /// One difference between the two runs.
@@ -85,8 +85,8 @@ impl Seen {
             sort_results(events);
         }
         let ending = match run.run.end {
-            End::Code(code) => Ending::Exited(code),
-            End::Signal(signal) => Ending::Signaled(signal),
+            End::Code(code) => RunEnd::Exited(code),
+            End::Signal(signal) => RunEnd::Signaled(signal),
         };
         let outcome = outcome::decide(
             &ending,

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::time::Duration;
 use sys::folder::Folder;
-use sys::identity::{Ending, Identity};
+use sys::identity::{ExitWatch, Identity};
 use sys::lock;
 use sys::watch::{Watch, WatchedFolder};
 
@@ -269,7 +269,7 @@ impl Session {
 pub struct Following {
     /// `None` if the system cannot report changes: then it is polled every [`TICK`].
     watch: Option<Watch>,
-    owner: Option<Ending>,
+    owner: Option<ExitWatch>,
 }
 
 impl Following {

@@ -40,7 +40,7 @@ const COMPLAINT: u64 = 4 << 10;
 #[derive(Debug)]
 pub(super) struct ControlRequests {
     hook: Option<Arc<Hook>>,
-    answers: mpsc::Sender<Answer>,
+    answers: mpsc::Sender<HookAnswer>,
     /// Requests in progress.
     asked: HashMap<String, AbortHandle>,
     /// Requests that may not be complete, and until when to wait for that.
@@ -51,7 +51,7 @@ pub(super) struct ControlRequests {
 
 /// A request, and the hook's decision on it.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct HookAnswer {
     pub(super) request: PermissionRequest,
     pub(super) decision: Result<CallDecision, NoDecision>,
 }
@@ -82,7 +82,7 @@ impl ControlRequests {
         program: Option<HookProgram>,
         backend: &Backend,
         invocation: &Invocation,
-    ) -> (Self, mpsc::Receiver<Answer>) {
+    ) -> (Self, mpsc::Receiver<HookAnswer>) {
         let (answers, lines) = mpsc::channel(ANSWERS);
         let Invocation { env, cwd, .. } = invocation;
         let event = if backend.has(Capability::Hooks) { "PermissionRequest" } else { "PreToolUse" };
@@ -133,7 +133,7 @@ impl ControlRequests {
         let answering = tokio::spawn(async move {
             let decision = hook.ask(&asks, session.as_ref()).await;
             // An agent that has ended needs no response.
-            let _gone = answers.send(Answer { request: asks, decision }).await;
+            let _gone = answers.send(HookAnswer { request: asks, decision }).await;
         });
         self.asked.insert(id, answering.abort_handle());
     }

@@ -2,7 +2,7 @@
 //! journal line. The agent's output goes in; what it calls for goes to its stdin, which is closed after the first turn.
 
 use super::audit::{Audit, Coverage};
-use super::control_requests::{Answer, ControlRequests, NoDecision};
+use super::control_requests::{ControlRequests, HookAnswer, NoDecision};
 use murmur_agent::backend;
 use murmur_agent::dialog::CallDecision;
 use murmur_agent::event::Event;
@@ -71,7 +71,7 @@ pub async fn converse(partner: Partner<'_>, mut output: mpsc::Receiver<Vec<u8>>,
                 next.extend(dialog.repeat_decisions(&mut |call| audit.is_allowed(call)));
                 next
             }
-            Some(Answer { request, decision }) = answers.recv() => {
+            Some(HookAnswer { request, decision }) = answers.recv() => {
                 let denial = |error: NoDecision| CallDecision::Deny { reason: error.to_string() };
                 dialog.answer(&request, &decision.unwrap_or_else(denial))
             }

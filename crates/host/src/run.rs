@@ -15,11 +15,11 @@ use super::activity::Activity;
 use super::audit::{Audit, Coverage, Refusals};
 use super::bounds::{Allowance, Bounds};
 use super::capture::{Capture, Destination};
-use super::control_requests::{Answer, ControlRequests};
+use super::control_requests::{ControlRequests, HookAnswer};
 use super::drain::Drain;
-use super::event::{Own, Progress, Role};
+use super::event::{MurmurEvent, Progress, Role};
 use super::pipes::{self, Pipes};
-use super::process::{self, Ending, Run};
+use super::process::{self, Run, RunEnd};
 use super::protocol::{AgentInfo, GRACE};
 use super::registration::Listeners;
 use super::serve::{Command, Handlers};
@@ -140,9 +140,9 @@ pub async fn run(
         hold: None,
         sink,
     };
-    host.capture.own(Own::State(State::Starting));
+    host.capture.own(MurmurEvent::State(State::Starting));
     if spec.info.kind == Kind::Beat {
-        host.capture.own(Own::Chat { role: Role::User, text: first.clone() });
+        host.capture.own(MurmurEvent::Chat { role: Role::User, text: first.clone() });
     }
     host.open_dialog(&first);
     host.take(Input::Started);
@@ -162,7 +162,7 @@ struct Host<'a, S> {
     stdin: Option<mpsc::Sender<Vec<u8>>>,
     control_requests: ControlRequests,
     /// Why it was ended, unless it ended by itself.
-    stopped: Option<Ending>,
+    stopped: Option<RunEnd>,
     /// The time left to it.
     allowance: Option<Allowance>,
     /// Notices that it seems to hang.
@@ -196,7 +196,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         pipes: &mut Pipes,
         stop: impl Future<Output = ()>,
         mut asked: mpsc::Receiver<Command>,
-        answers: &mut mpsc::Receiver<Answer>,
+        answers: &mut mpsc::Receiver<HookAnswer>,
     ) -> io::Result<Exit> {
         let mut stop = pin!(stop);
         let mut is_told = false;
@@ -311,7 +311,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 Effect::Announce => {
                     let state = self.machine.state().clone();
                     self.rest_at = matches!(state, State::Idle { .. }).then(|| Instant::now() + REST);
-                    self.capture.own(Own::State(state));
+                    self.capture.own(MurmurEvent::State(state));
                 }
                 Effect::Send(text) => {
                     self.send_message(text);
@@ -347,7 +347,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         self.machine.take(Input::Ended(exit));
         let state = self.machine.state().clone();
         let Self { capture, activity, sink, .. } = &mut self;
-        capture.last(Own::State(state.clone()), |event| {
+        capture.last(MurmurEvent::State(state.clone()), |event| {
             let _nothing_to_do = activity.see(event, at);
             sink(Progress::Agent(event), at);
         });
@@ -361,8 +361,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let unanswered = self.unanswered(at);
         let unsaid = self.capture.finish(&end).err().map(|unsaid| Failure::of(&unsaid).to_string());
         let ending = self.stopped.unwrap_or(match exit {
-            Exit::Code(code) => Ending::Exited(code),
-            Exit::Signal(number) => Ending::Signaled(number),
+            Exit::Code(code) => RunEnd::Exited(code),
+            Exit::Signal(number) => RunEnd::Signaled(number),
         });
         let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
         let lost = lost.or(unsaid);

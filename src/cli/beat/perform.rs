@@ -24,7 +24,7 @@ use murmur_core::config::limit::Source;
 use murmur_host::event::Progress as BeatProgress;
 use murmur_rpc::caller::BEAT;
 use murmur_store::journal::entry::Entry;
-use murmur_store::journal::unfinished::{self, Kept, Unwritten};
+use murmur_store::journal::unfinished::{self, LineKept, Unwritten};
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -245,13 +245,15 @@ fn warn_of(dir: &DataDir, report: &Report) -> anyhow::Result<bool> {
     let failure = unwritable(&dir.journal(), error);
     let hint = failure.to_do().unwrap_or_default();
     let _full = match kept {
-        Kept::OnDisk => warn(format_args!("{failure}; the line was kept and will be written later; {hint}")),
-        Kept::Nowhere => {
+        LineKept::OnDisk => {
+            warn(format_args!("{failure}; the line was kept and will be written later; {hint}"))
+        }
+        LineKept::Nowhere => {
             let line = report.entry.line()?;
             writeln!(io::stderr(), "error: {failure}; the line is: {}\nhint: {hint}", line.trim_end())
         }
     };
-    Ok(*kept == Kept::Nowhere)
+    Ok(*kept == LineKept::Nowhere)
 }
 
 /// Writes `lastRun` if the workspace is registered, unless a daemon runs, which does so, or it was written less than a minute

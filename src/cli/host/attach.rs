@@ -28,7 +28,7 @@ use murmur_host::replay::{Replay, StoredEvents};
 use murmur_rpc::client::{AskError, Client};
 use murmur_rpc::envelope::{Event, GAP, LAGGED, ServerMessage};
 use murmur_rpc::feed::{Past, gap_line};
-use murmur_store::journal::read::{Backward, Entries, Found};
+use murmur_store::journal::read::{Backward, Entries, FoundEntry};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -381,7 +381,7 @@ fn is_last(event: &Event) -> bool {
 fn journaled(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Option<(CaptureId, Backend)>> {
     let needle = format!("\"agent\":\"{agent}\"");
     let mut entries = Entries::new(Backward::open(&dir.journal())?.containing(&needle), None);
-    while let Some(Found { entry, .. }) = entries.next_entry(|_| true)? {
+    while let Some(FoundEntry { entry, .. }) = entries.next_entry(|_| true)? {
         if entry.kind.is_beat() && entry.agent == agent.as_str() {
             return Ok(entry.capture.map(|capture| (capture, entry.backend)));
         }

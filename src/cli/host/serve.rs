@@ -25,16 +25,16 @@ use murmur_core::permit::rules::Rules;
 use murmur_host::capture::Destination;
 use murmur_host::event::Progress;
 use murmur_host::launch::StartReport;
-use murmur_host::process::{Ending, undecided};
+use murmur_host::process::{RunEnd, undecided};
 use murmur_host::protocol::AgentInfo;
 use murmur_host::pulses::Pulses;
-use murmur_host::record::Ended;
+use murmur_host::record::AgentEnd;
 use murmur_host::registration::Registration;
 use murmur_host::run::holds::Watched;
 use murmur_host::run::{self as host, Spec};
 use murmur_host::state::Kind;
 use murmur_rpc::caller::{HOST, MANAGER};
-use murmur_store::journal::unfinished::{Kept, Unwritten};
+use murmur_store::journal::unfinished::{LineKept, Unwritten};
 use murmur_store::journal::{append, decisions, unknown};
 use murmur_store::limits::{self, Reports};
 use murmur_store::pulse::task;
@@ -157,7 +157,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
         {
             let _full = writeln!(io::stderr(), "{ended_at} output is incomplete: {lost}");
         }
-        let closed = registration.close(Ended { ended_at, exit, error });
+        let closed = registration.close(AgentEnd { ended_at, exit, error });
         let (run, drain) =
             ran.with_context(|| format!("cannot start {}", spec.invocation.program.display()))?;
         drain.finish().await;
@@ -170,10 +170,10 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
 }
 
 /// The error, if the agent ended badly.
-fn wrong(ending: &Ending) -> Option<String> {
+fn wrong(ending: &RunEnd) -> Option<String> {
     match ending {
-        Ending::Undecided { call } => Some(undecided(call)),
-        Ending::Breach { said } => Some(said.clone()),
+        RunEnd::Undecided { call } => Some(undecided(call)),
+        RunEnd::Breach { said } => Some(said.clone()),
         _ => None,
     }
 }
@@ -231,7 +231,7 @@ fn spec(
     check_extra_args(&args.args)?;
     let mcp = heartbeat_at(&worktree, env)?.map(|heartbeat| heartbeat.mcp).unwrap_or_default();
     let start = trust::start(dir, &user.home, &agent_id, &worktree, &mcp)?;
-    if let Some(untrusted) = start.standing.failure(&worktree) {
+    if let Some(untrusted) = start.trust_state.failure(&worktree) {
         let _full = writeln!(io::stderr(), "{} warning: {}", clock::rfc3339(clock::now()), untrusted.line());
     }
     let plan = Plan {
@@ -323,8 +323,8 @@ fn run_beat(env: &UserEnv) -> anyhow::Result<ExitCode> {
                     }
                     match report.unwritten {
                         None => BeatReport::Journaled,
-                        Some(Unwritten { kept: Kept::OnDisk, .. }) => BeatReport::Waiting,
-                        Some(Unwritten { kept: Kept::Nowhere, .. }) => {
+                        Some(Unwritten { kept: LineKept::OnDisk, .. }) => BeatReport::Waiting,
+                        Some(Unwritten { kept: LineKept::Nowhere, .. }) => {
                             BeatReport::Unsaved { line: report.entry.line()? }
                         }
                     }

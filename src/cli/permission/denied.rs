@@ -15,13 +15,17 @@ pub(super) fn over(step: Step, call: &Call, permissions: &Permissions) -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use murmur_core::permit::decision::{By, Decision, DecisionKind};
+    use murmur_core::permit::decision::{DecidedBy, Decision, DecisionKind};
     use serde_json::{Value, json};
-    use shell_guard::call::{Own, Place};
+    use shell_guard::call::{Place, ProtectedPaths};
 
     fn call(tool: &str, input: Value) -> Call {
-        let place =
-            Place { cwd: "/w".into(), workspace: "/w".into(), home: "/home/u".into(), own: Own::default() };
+        let place = Place {
+            cwd: "/w".into(),
+            workspace: "/w".into(),
+            home: "/home/u".into(),
+            own: ProtectedPaths::default(),
+        };
         Call { tool: tool.to_owned(), input, place }
     }
 
@@ -54,7 +58,7 @@ mod tests {
         let allowed = Step::Decided(Decision {
             kind: DecisionKind::Allow,
             reason: String::new(),
-            by: By::Default("permissions-checker".to_owned()),
+            by: DecidedBy::Default("permissions-checker".to_owned()),
         });
         let sudo = call("Bash", json!({ "command": "sudo ls" }));
         assert_eq!(over(allowed.clone(), &sudo, &Permissions::Skip), allowed);

@@ -7,8 +7,8 @@ use anyhow::Context;
 use derun::cli::stdout::{stdout, warn};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use murmur_core::permit::decision::{By, DecisionKind};
-use murmur_store::journal::decisions::read::{Decided, Filter, Found, newest};
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
+use murmur_store::journal::decisions::read::{Decided, Filter, FoundDecision, newest};
 use murmur_store::pulse::action;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ pub(super) fn run(args: &RulesLog, env: &UserEnv) -> anyhow::Result<ExitCode> {
         writeln!(out, "no decisions to show")?;
     }
     let (style, zone) = (Style::of_stdout(), sys::clock::local_zone());
-    for Found { decided, line } in &found {
+    for FoundDecision { decided, line } in &found {
         if args.json {
             out.write_all(line)?;
             writeln!(out)?;
@@ -63,14 +63,14 @@ fn print(out: &mut impl Write, decided: &Decided, style: Style, zone: &TimeZone)
 }
 
 /// Who decided, in short.
-fn by(by: &By) -> String {
+fn by(by: &DecidedBy) -> String {
     match by {
-        By::Guard(entry) => format!("guard ({})", plain_line(entry)),
-        By::Rule { file, number } => format!("rule {number} of {}", plain_line(file)),
-        By::Person => "person".to_owned(),
-        By::Model(model) => format!("model {}", plain_line(model)),
-        By::Default(setting) => plain_line(setting),
-        By::Nobody => "nobody".to_owned(),
-        By::Failure => "failure".to_owned(),
+        DecidedBy::Guard(entry) => format!("guard ({})", plain_line(entry)),
+        DecidedBy::Rule { file, number } => format!("rule {number} of {}", plain_line(file)),
+        DecidedBy::Person => "person".to_owned(),
+        DecidedBy::Model(model) => format!("model {}", plain_line(model)),
+        DecidedBy::Default(setting) => plain_line(setting),
+        DecidedBy::Nobody => "nobody".to_owned(),
+        DecidedBy::Failure => "failure".to_owned(),
     }
 }

@@ -5,7 +5,7 @@ use super::choose::Run;
 use crate::cli::inbox::name_of;
 use jiff::Timestamp;
 use murmur_agent::transcript::Call;
-use murmur_core::permit::decision::{By, DecisionKind};
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_core::permit::request::Request;
 use murmur_host::discover;
 use murmur_store::journal::decisions::read::{Decided, Filter, newest};
@@ -131,7 +131,7 @@ impl Denials {
         let (found, _unreadable) = newest(&self.path, &self.filter, usize::MAX)?;
         let decision = |Decided { tool, input, decision, by, reason, .. }: &Decided| {
             let why = match by {
-                By::Guard(_) => format!("by the guard: {reason}"),
+                DecidedBy::Guard(_) => format!("by the guard: {reason}"),
                 _ => reason.clone(),
             };
             let subject = action::of(tool, input);

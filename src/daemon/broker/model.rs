@@ -16,7 +16,7 @@ use access::{Access, AccessError};
 use decision::{Decision, DecisionError};
 use http::HttpError;
 use murmur_core::config::settings::{Provider, Secret};
-use murmur_core::permit::decision::{By, DecisionKind};
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_core::permit::request::{Answer, Request};
 use murmur_rpc::envelope::{Request as RpcRequest, payload, response_line};
 use prompt::PromptError;
@@ -149,9 +149,11 @@ impl Models {
                         (DecisionKind::Deny, format!("{model} is not sure, so the call is denied: {reason}"))
                     }
                 };
-                (kind, reason, By::Model(model))
+                (kind, reason, DecidedBy::Model(model))
             }
-            Err(error) => (DecisionKind::Deny, format!("{}; the call is denied", error.line()), By::Failure),
+            Err(error) => {
+                (DecisionKind::Deny, format!("{}; the call is denied", error.line()), DecidedBy::Failure)
+            }
         };
         Answer { decision: kind, reason: Some(reason), answers: None, by, id, answered_by: None }
     }

@@ -1,7 +1,7 @@
 //! Turns a person's reply into the answer to a request.
 
 use super::Reply;
-use murmur_core::permit::decision::{By, DecisionKind};
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::{Answer, Request, RequestId};
 use std::io;
@@ -20,9 +20,14 @@ pub(super) fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<
         (Reply::Decision { decision: DecisionKind::Allow, .. }, true) => Err(failure!(
             "request {id} is a question"; "answer it: murmur answer {id} ANSWER, or deny it: murmur deny {id}"
         )),
-        (Reply::Decision { decision, reason, always: _ }, _) => {
-            Ok(Answer { decision, reason, answers: None, by: By::Person, id: id.clone(), answered_by: None })
-        }
+        (Reply::Decision { decision, reason, always: _ }, _) => Ok(Answer {
+            decision,
+            reason,
+            answers: None,
+            by: DecidedBy::Person,
+            id: id.clone(),
+            answered_by: None,
+        }),
         (Reply::Answers { .. }, false) => Err(failure!(
             "request {id} is not a question"; "answer it: murmur allow {id}, or: murmur deny {id}"
         )),
@@ -36,7 +41,7 @@ pub(super) fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<
                 decision: DecisionKind::Allow,
                 reason: None,
                 answers: Some(answers),
-                by: By::Person,
+                by: DecidedBy::Person,
                 id: id.clone(),
                 answered_by: None,
             })

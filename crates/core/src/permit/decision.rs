@@ -17,7 +17,7 @@ pub enum DecisionKind {
 /// Who decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind", content = "which")]
-pub enum By {
+pub enum DecidedBy {
     /// The guard, with the entry of its table.
     Guard(String),
     /// A rule of a permissions.toml.
@@ -47,5 +47,5 @@ pub struct Decision {
     /// Why.
     pub reason: String,
     /// Who decided.
-    pub by: By,
+    pub by: DecidedBy,
 }

@@ -1,6 +1,6 @@
 //! The pipeline: guard, rules, policy. The first that decides wins.
 
-use super::decision::{By, Decision, DecisionKind};
+use super::decision::{DecidedBy, Decision, DecisionKind};
 use super::manager;
 use super::policy::{Checker, Policy, Questions};
 use super::rules::{self, Action, Matched, Reading, Rules};
@@ -40,7 +40,7 @@ pub fn decide(
 ) -> Step {
     let doubt = match if policy.guard { guard(call) } else { Finding::Clear } {
         Finding::Refused { entry, why } => {
-            return decided(DecisionKind::Deny, why, By::Guard(entry.to_owned()));
+            return decided(DecisionKind::Deny, why, DecidedBy::Guard(entry.to_owned()));
         }
         Finding::Controlled { entry, why } => return controlled(call, policy, files, reading, entry, why),
         Finding::Doubt { why } => Some(why),
@@ -80,7 +80,7 @@ fn controlled(
         {
             by_rule(matched, DecisionKind::Allow)
         }
-        _ => decided(DecisionKind::Deny, why, By::Guard("control".to_owned())),
+        _ => decided(DecisionKind::Deny, why, DecidedBy::Guard("control".to_owned())),
     }
 }
 
@@ -90,14 +90,14 @@ fn question(policy: &Policy) -> Step {
         Questions::Deny => {
             let why =
                 "nobody can answer questions here; decide yourself, or stop and say what you need to know";
-            decided(DecisionKind::Deny, why.to_owned(), By::Default("questions".to_owned()))
+            decided(DecisionKind::Deny, why.to_owned(), DecidedBy::Default("questions".to_owned()))
         }
     }
 }
 
 /// Plan mode grants nothing, since each call is decided as usual; so nobody needs to be asked.
 fn plan_mode(policy: &Policy) -> Step {
-    let by = By::Default("plan-mode".to_owned());
+    let by = DecidedBy::Default("plan-mode".to_owned());
     if policy.plan_mode {
         return decided(DecisionKind::Allow, "a hosted agent may enter and leave plan mode".to_owned(), by);
     }
@@ -108,7 +108,7 @@ fn plan_mode(policy: &Policy) -> Step {
 
 fn manager_call(call: &Call, files: &[&Rules], reading: Reading<'_>, doubt: Option<String>) -> Step {
     let patterns = manager::patterns(files);
-    let by = By::Default("manager".to_owned());
+    let by = DecidedBy::Default("manager".to_owned());
     if manager::is_allowed(&patterns, call, reading) {
         return decided(DecisionKind::Allow, "the manager's patterns allow it".to_owned(), by);
     }
@@ -119,13 +119,13 @@ fn manager_call(call: &Call, files: &[&Rules], reading: Reading<'_>, doubt: Opti
 }
 
 fn check(checker: Checker, doubt: Option<String>) -> Step {
-    let by = By::Default("permissions-checker".to_owned());
+    let by = DecidedBy::Default("permissions-checker".to_owned());
     match (checker, doubt) {
         (Checker::Manual, doubt) => Step::Ask { doubt },
         (_, Some(why)) => {
             let why =
                 format!("{why}; nobody can be asked to approve it; rewrite it in a form that can be checked");
-            decided(DecisionKind::Deny, why, By::Guard("doubt".to_owned()))
+            decided(DecisionKind::Deny, why, DecidedBy::Guard("doubt".to_owned()))
         }
         (Checker::Off, None) => decided(DecisionKind::Allow, "nothing forbids it".to_owned(), by),
         (Checker::Llm, None) => Step::Ask { doubt: None },
@@ -145,10 +145,10 @@ fn by_rule(matched: Matched, kind: DecisionKind) -> Step {
         DecisionKind::Deny => format!("rule {number} of {file} {word} it{pattern}; continue without it"),
         DecisionKind::Allow | DecisionKind::Defer => format!("rule {number} of {file} {word} it{pattern}"),
     };
-    decided(kind, reason, By::Rule { file, number })
+    decided(kind, reason, DecidedBy::Rule { file, number })
 }
 
-fn decided(kind: DecisionKind, reason: String, by: By) -> Step {
+fn decided(kind: DecisionKind, reason: String, by: DecidedBy) -> Step {
     Step::Decided(Decision { kind, reason, by })
 }
 

@@ -92,7 +92,7 @@ impl Hinted for InvalidRequestId {
 /// Who is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Whom {
+pub enum Approver {
     /// A person.
     Person,
     /// A model.
@@ -123,7 +123,7 @@ pub struct Request {
     /// The project whose rules apply.
     pub project: String,
     /// Who is asked.
-    pub whom: Whom,
+    pub whom: Approver,
     /// Why the guard could not determine the call's effects, if it could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
@@ -261,7 +261,7 @@ pub struct Answer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Map<String, Value>>,
     /// Who decided.
-    pub by: super::decision::By,
+    pub by: super::decision::DecidedBy,
     /// The request.
     pub id: RequestId,
     /// The process that sent a person's answer.
@@ -300,7 +300,7 @@ mod tests {
             cwd: "/w".into(),
             workspace: "/w".into(),
             project: "site".to_owned(),
-            whom: Whom::Person,
+            whom: Approver::Person,
             doubt: None,
             wait: Some(120),
             defer: false,

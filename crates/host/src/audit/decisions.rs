@@ -2,7 +2,7 @@
 
 use super::{GuardRefusals, describe};
 use murmur_core::id::AgentId;
-use murmur_core::permit::decision::{By, DecisionKind};
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_store::journal::decisions::read::Decided;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -165,11 +165,11 @@ impl Decisions {
             return;
         }
         match (line.decision, line.by) {
-            (DecisionKind::Deny, By::Guard(_)) => {
+            (DecisionKind::Deny, DecidedBy::Guard(_)) => {
                 let none = || GuardRefusals { first: describe(&line.tool, &line.input), count: 0 };
                 self.by_guard.get_or_insert_with(none).count += 1;
             }
-            (_, By::Failure) => {
+            (_, DecidedBy::Failure) => {
                 self.failure
                     .get_or_insert_with(|| format!("{}: {}", describe(&line.tool, &line.input), line.reason));
             }

@@ -2,8 +2,8 @@
 
 use super::Host;
 use crate::bounds::{Allowance, Turns};
-use crate::event::{Own, Progress};
-use crate::process::{Ending, undecided};
+use crate::event::{MurmurEvent, Progress};
+use crate::process::{RunEnd, undecided};
 use crate::protocol::GRACE;
 use crate::state::Input;
 use crate::watchdogs::Watchdogs;
@@ -48,12 +48,12 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let at = self.begun.elapsed();
         self.end_as(|host| {
             let oldest = host.activity.oldest_call(at).filter(|_| watchdog == Watchdog::ToolTimeout);
-            Ending::Hung { watchdog, limit, doing: oldest.unwrap_or_else(|| host.activity.doing(at)) }
+            RunEnd::Hung { watchdog, limit, doing: oldest.unwrap_or_else(|| host.activity.doing(at)) }
         });
     }
 
     /// Ends the agent; the first reason counts.
-    pub(super) fn end_as(&mut self, reason: impl FnOnce(&Self) -> Ending) {
+    pub(super) fn end_as(&mut self, reason: impl FnOnce(&Self) -> RunEnd) {
         if self.stopped.is_none() {
             self.stopped = Some(reason(self));
         }
@@ -63,38 +63,38 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     pub(super) fn stop(&mut self, force: bool, grace: Duration) {
         let after = self.begun.elapsed();
         if self.stopped.is_none() {
-            self.stopped = Some(Ending::Stopped { after, doing: self.activity.doing(after) });
+            self.stopped = Some(RunEnd::Stopped { after, doing: self.activity.doing(after) });
         }
         self.take(Input::Stop { force, grace });
     }
 
     /// Kills the agent because a call ran without a decision.
     pub(super) fn end_undecided(&mut self, call: String) {
-        self.capture.own(Own::Problem { text: undecided(&call) });
-        self.stopped.get_or_insert(Ending::Undecided { call });
+        self.capture.own(MurmurEvent::Problem { text: undecided(&call) });
+        self.stopped.get_or_insert(RunEnd::Undecided { call });
         self.take(Input::Stop { force: true, grace: Duration::ZERO });
     }
 
     /// Kills the agent because a call ran against a decision.
     pub(super) fn end_breached(&mut self, said: String) {
-        self.capture.own(Own::Problem { text: said.clone() });
-        self.stopped.get_or_insert(Ending::Breach { said });
+        self.capture.own(MurmurEvent::Problem { text: said.clone() });
+        self.stopped.get_or_insert(RunEnd::Breach { said });
         self.take(Input::Stop { force: true, grace: Duration::ZERO });
     }
 
     /// Ends the agent after its turn; its answer decides the outcome.
     pub(super) fn settle(&mut self, out_of_turns: bool) {
         if self.dialog.outlives_turn() && self.activity.background() == 0 {
-            self.stopped.get_or_insert(Ending::Answered);
+            self.stopped.get_or_insert(RunEnd::Answered);
             return self.take(Input::Finish { grace: GRACE });
         }
-        self.end_as(|host| Ending::Settled { background: host.activity.background(), out_of_turns });
+        self.end_as(|host| RunEnd::Settled { background: host.activity.background(), out_of_turns });
     }
 
     /// Ends an agent that exceeded its turn limit without being asked.
     pub(super) fn overrun(&mut self, turns: Turns) {
         if turns.is_set {
-            self.end_as(|_| Ending::OutOfTurns { limit: turns.most });
+            self.end_as(|_| RunEnd::OutOfTurns { limit: turns.most });
         } else {
             self.settle(true);
         }
@@ -105,7 +105,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         if self.activity.has_only_background() {
             return self.settle(false);
         }
-        self.end_as(|host| Ending::TimedOut {
+        self.end_as(|host| RunEnd::TimedOut {
             limit: host.spec.bounds.map(|bounds| bounds.time).unwrap_or_default(),
             waited: host.allowance.as_ref().map(Allowance::waited).unwrap_or_default(),
             doing: host.activity.doing(host.begun.elapsed()),

@@ -4,7 +4,7 @@
 pub mod read;
 
 use murmur_core::id::{BeatId, SessionId};
-use murmur_core::permit::decision::{By, DecisionKind};
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_core::permit::request::{Answerer, Request, RequestId};
 use secrets::mask;
 use serde::Serialize;
@@ -62,7 +62,7 @@ pub struct DecisionLine<'a> {
     /// What was decided.
     pub decision: DecisionKind,
     /// Who decided.
-    pub by: &'a By,
+    pub by: &'a DecidedBy,
     /// Why.
     pub reason: String,
     /// The request, if somebody was asked.
@@ -112,7 +112,7 @@ pub fn record_undecided(
         session: request.session.as_ref().map_or("", SessionId::as_str),
         tool_use_id: &request.tool_use_id,
         decision: DecisionKind::Deny,
-        by: &By::Nobody,
+        by: &DecidedBy::Nobody,
         reason: reason.to_owned(),
         request: Some(id.as_str()),
         answered_by: None,

@@ -4,7 +4,7 @@ use super::*;
 use crate::permit::policy::{Approval, Role};
 use crate::permit::rules::tests::commands;
 use serde_json::{Value, json};
-use shell_guard::call::{Own, Place};
+use shell_guard::call::{Place, ProtectedPaths};
 use std::path::Path;
 
 const POLICY: Policy = Policy {
@@ -34,8 +34,12 @@ fn guard(call: &Call) -> Finding {
 }
 
 fn call(tool: &str, input: Value) -> Call {
-    let place =
-        Place { cwd: "/w".into(), workspace: "/w".into(), home: "/home/me".into(), own: Own::default() };
+    let place = Place {
+        cwd: "/w".into(),
+        workspace: "/w".into(),
+        home: "/home/me".into(),
+        own: ProtectedPaths::default(),
+    };
     Call { tool: tool.to_owned(), input, place }
 }
 
@@ -50,9 +54,9 @@ fn step(policy: &Policy, rules: &str, call: &Call) -> String {
         Step::Decided(decision) => {
             let kind = if decision.kind == DecisionKind::Allow { "allow" } else { "deny" };
             match decision.by {
-                By::Guard(entry) => format!("{kind} guard {entry}"),
-                By::Rule { number, .. } => format!("{kind} rule {number}"),
-                By::Default(setting) => format!("{kind} {setting}"),
+                DecidedBy::Guard(entry) => format!("{kind} guard {entry}"),
+                DecidedBy::Rule { number, .. } => format!("{kind} rule {number}"),
+                DecidedBy::Default(setting) => format!("{kind} {setting}"),
                 other => format!("{kind} {other:?}"),
             }
         }
@@ -198,8 +202,12 @@ fn what_controls_the_next_run_is_allowed_by_a_rule_that_names_it_alone() {
             step => panic!("{step:?}"),
         }
     };
-    let place =
-        || Place { cwd: "/w".into(), workspace: "/w".into(), home: "/home/me".into(), own: Own::default() };
+    let place = || Place {
+        cwd: "/w".into(),
+        workspace: "/w".into(),
+        home: "/home/me".into(),
+        own: ProtectedPaths::default(),
+    };
     let call = |tool: &str, key: &str, value: &str| Call {
         tool: tool.to_owned(),
         input: serde_json::json!({ key: value }),
@@ -210,7 +218,7 @@ fn what_controls_the_next_run_is_allowed_by_a_rule_that_names_it_alone() {
     };
     let (edit, shell) =
         (call("Edit", "file_path", "/home/me/.bashrc"), call("Bash", "command", "echo x >> ~/.bashrc"));
-    let guard = (DecisionKind::Deny, By::Guard("control".to_owned()));
+    let guard = (DecisionKind::Deny, DecidedBy::Guard("control".to_owned()));
     for (call, rules) in [
         (&edit, String::new()),
         (&edit, rule("Edit", "allow", "")),
