@@ -140,14 +140,14 @@ impl<'a, W: Write> Follower<'a, W> {
                         self.replay(ran(record))?;
                     }
                     bail!(
-                        failure!("the host of {} was killed", self.agent; "clean up with: murmur host discover")
+                        failure!("the host of {} was killed", self.agent; "clean up with: murmur agent stop {}", self.agent)
                     )
                 }
                 // A beat's host removes its record; the journal names the session.
                 None => {
                     let ran = self.ran.take().or(journaled(self.dir, self.agent)?);
                     if ran.is_none() && !was_there {
-                        bail!(failure!("no hosted agent {}", self.agent; "see: murmur host list --all"));
+                        bail!(failure!("no hosted agent {}", self.agent; "see: murmur agent list --all"));
                     }
                     return self.replay(ran);
                 }
