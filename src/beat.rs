@@ -13,7 +13,9 @@ pub mod sources;
 mod stages;
 mod usage_limit;
 
-use crate::outcome::{self, Deferred};
+use crate::outcome::{self, Deferred, StopReason};
+use jiff::Timestamp;
+use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
 use murmur_host::event::Progress;
 use murmur_store::journal::deferred::{self, DeferredCall};
@@ -32,7 +34,7 @@ use tokio::sync::watch;
 
 use stages::Beat;
 
-pub use job::{Job, Resumes, new_id, prepare};
+pub use job::{Job, Resumes, prepare};
 
 /// The result of a beat and whether it was recorded.
 #[derive(Debug)]
@@ -85,15 +87,6 @@ impl Hinted for BeatError {
     }
 }
 
-/// Why a beat should end early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StopReason {
-    /// Somebody stops it.
-    Asked,
-    /// Its heartbeat is due again, and `overlap` is `replace`.
-    Replaced,
-}
-
 /// Tells a beat's process that it is replaced. Processes ignore it by default, and nothing else sends it to one without a
 /// terminal.
 pub const REPLACE: Signal = Signal::WINCH;
@@ -112,13 +105,13 @@ pub async fn run(
 ) -> Result<Report, BeatError> {
     let mut beat = Beat::begin(job, dir)?;
     let (tell, should_stop) = watch::channel(false);
-    let stop_reason = beat.stop_reason();
+    let stop_reason = beat.stop_reason_cell();
     let to = capture::destination(job, captures.clone());
     let gates = capture::of_gates(job, &to);
     let stages = async {
         let asked = match beat.ask_gates(captures.as_deref(), &gates, &should_stop).await {
             Ok(outputs) => required::start(job, dir, &should_stop).await.map(|()| outputs),
-            Err(outcome) => Err(outcome),
+            Err(obstacle) => Err(obstacle),
         };
         let concluded = match asked {
             Ok(outputs) => {
@@ -127,7 +120,7 @@ pub async fn run(
                 beat.verify(&gates, &should_stop).await;
                 concluded
             }
-            Err(outcome) => beat.conclude_without_agent(outcome),
+            Err(obstacle) => beat.conclude_without_agent(&obstacle),
         };
         required::forget_after(&beat.entry, job, dir);
         beat.keep_gate_capture(gates);
@@ -145,6 +138,15 @@ pub async fn run(
             Ok(stages.await)
         }
     }
+}
+
+/// Returns a new beat id, which sorts by `at`.
+#[must_use]
+pub fn new_id(at: Timestamp) -> BeatId {
+    let seconds = u64::try_from(at.as_second()).unwrap_or_default();
+    let nanoseconds = u32::try_from(at.subsec_nanosecond()).unwrap_or_default();
+    let id = uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanoseconds));
+    BeatId::new(id.to_string())
 }
 
 /// Waits for `event`; `None` if there is nothing to wait for.

@@ -22,9 +22,9 @@ use capture::GateCapture;
 use derun::id::SessionId as CaptureId;
 use murmur_core::config::gate::{Argv, Condition, Gate, Verifier};
 use murmur_core::config::interval::Interval;
-use program::{Ending, Finished};
+use program::{Finished, ProgramEnd};
 use secrets::mask;
-use seen::Seen;
+use seen::GateMemory;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -106,8 +106,8 @@ impl From<Failure> for Problem {
 pub async fn ask(
     gate: &Gate,
     context: &GateContext<'_>,
-    seen: &Seen,
-    now: &mut Seen,
+    seen: &GateMemory,
+    now: &mut GateMemory,
 ) -> Result<GateAnswer, Problem> {
     let limit = gate.timeout;
     let name = one_line(&gate.condition.to_string());
@@ -152,14 +152,14 @@ impl Problem {
 /// The answer of a gate's program.
 fn answered(finished: Finished, name: &str, limit: Interval) -> Result<GateAnswer, Problem> {
     match finished.ending {
-        Ending::Exited(Exit::Code(0)) => Ok(GateAnswer::Pass(finished.output.text())),
-        Ending::Exited(Exit::Code(NOTHING_TO_DO)) => {
+        ProgramEnd::Exited(Exit::Code(0)) => Ok(GateAnswer::Pass(finished.output.text())),
+        ProgramEnd::Exited(Exit::Code(NOTHING_TO_DO)) => {
             Ok(GateAnswer::Skip(match finished.output.last_line() {
                 line if line.is_empty() => format!("{name} exited with code {NOTHING_TO_DO}"),
                 line => line,
             }))
         }
-        Ending::Stopped(after) => Err(Problem::Stopped(after)),
+        ProgramEnd::Stopped(after) => Err(Problem::Stopped(after)),
         ending => {
             let how = described(&ending, limit);
             let end = finished.output.end(QUOTE);
@@ -177,14 +177,14 @@ pub async fn verify(verifier: &Verifier, context: &GateContext<'_>) -> Result<Op
     let name = one_line(&verifier.to_string());
     let finished = run("verify", &verifier.argv, context, limit).await?;
     match finished.ending {
-        Ending::Exited(Exit::Code(0)) => Ok(None),
-        Ending::Exited(_) => {
+        ProgramEnd::Exited(Exit::Code(0)) => Ok(None),
+        ProgramEnd::Exited(_) => {
             let what = format!("verify: {name} {}", described(&finished.ending, limit));
             let what = mask(&what);
             let room = SUMMARY.saturating_sub(what.chars().count() + 2);
             Ok(Some(first_characters(&joined(&what, &finished.output.end(room)), SUMMARY)))
         }
-        Ending::Stopped(after) => Err(Problem::Stopped(after)),
+        ProgramEnd::Stopped(after) => Err(Problem::Stopped(after)),
         ending => {
             let what = format!("verify: {name} {}", described(&ending, limit));
             Err(Problem::Failed(joined(&what, &finished.output.end(QUOTE))))
@@ -199,19 +199,19 @@ fn joined(what: &str, end: &str) -> String {
 }
 
 /// How a program ended, as the end of a sentence.
-fn described(ending: &Ending, limit: Interval) -> String {
+fn described(ending: &ProgramEnd, limit: Interval) -> String {
     let processes =
         |count: usize| if count == 1 { "1 process".to_owned() } else { format!("{count} processes") };
     match ending {
-        Ending::Exited(Exit::Code(code)) => format!("exited with code {code}"),
-        Ending::Exited(Exit::Signal(signal)) => format!("was killed by {}", signals::name(*signal)),
-        Ending::TimedOut => format!("timed out after {limit}"),
-        Ending::LeftRunning(count) => {
+        ProgramEnd::Exited(Exit::Code(code)) => format!("exited with code {code}"),
+        ProgramEnd::Exited(Exit::Signal(signal)) => format!("was killed by {}", signals::name(*signal)),
+        ProgramEnd::TimedOut => format!("timed out after {limit}"),
+        ProgramEnd::LeftRunning(count) => {
             format!("exited, but left {} running, killed after {limit}", processes(*count))
         }
-        Ending::Unkillable(count) => format!("left {} that could not be killed", processes(*count)),
-        Ending::Stopped(after) => format!("was stopped after {}s", after.as_secs()),
-        Ending::NotStarted(failure) => format!("cannot be started: {}", failure.line()),
+        ProgramEnd::Unkillable(count) => format!("left {} that could not be killed", processes(*count)),
+        ProgramEnd::Stopped(after) => format!("was stopped after {}s", after.as_secs()),
+        ProgramEnd::NotStarted(failure) => format!("cannot be started: {}", failure.line()),
     }
 }
 

@@ -24,12 +24,12 @@ mod pulse_event;
 mod transcript;
 mod without_daemon;
 
-use answer::Answer;
+use answer::HookOutput;
 use context::HookContext;
 use event::{Event, EventError, Input};
 use murmur_agent::backend;
 use murmur_agent::settings::{DECIDING, PULSE_EVENTS};
-use murmur_core::permit::decision::Verdict;
+use murmur_core::permit::decision::DecisionKind;
 use pulse_event::PulseEvent;
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
@@ -117,7 +117,7 @@ impl From<Failure> for Denied {
 }
 
 /// Decides on the event called `name`.
-fn answer(name: Option<&OsStr>, stdin: &mut impl Read) -> Result<Answer, Denied> {
+fn answer(name: Option<&OsStr>, stdin: &mut impl Read) -> Result<HookOutput, Denied> {
     const CONSEQUENCE: &str = "murmur denies the call";
     let Some(name) = name else {
         return Err(failure!("no event given"; "pass its name, for example: murmur-hook PreToolUse").into());
@@ -130,14 +130,14 @@ fn answer(name: Option<&OsStr>, stdin: &mut impl Read) -> Result<Answer, Denied>
     let denied = |error: EventError| Denied::new(Failure::of(&error).to_string(), CONSEQUENCE);
     let input = Input::read(stdin).map_err(denied)?;
     let decided = decide::decide(input, &context, event == Event::PermissionRequest)?;
-    if decided.decision.verdict == Verdict::Allow && backend::allows_by_silence(&context.backend) {
-        return Ok(Answer::silent());
+    if decided.decision.kind == DecisionKind::Allow && backend::allows_by_silence(&context.backend) {
+        return Ok(HookOutput::silent());
     }
-    Ok(Answer::of(event, decided))
+    Ok(HookOutput::of(event, decided))
 }
 
 /// Prints the answer as one object, in one write, as Claude Code requires.
-fn print(answer: &Answer) -> io::Result<()> {
+fn print(answer: &HookOutput) -> io::Result<()> {
     let line = answer.line();
     match io::stdout().lock().write(&line) {
         Ok(written) if written == line.len() => Ok(()),
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_panic_denies_the_call() {
-        let denied = catch_panic(|| -> Result<Answer, Denied> { panic!("oh") });
+        let denied = catch_panic(|| -> Result<HookOutput, Denied> { panic!("oh") });
         assert_eq!(denied.unwrap_err().line(), "murmur's hook failed; the call is denied");
     }
 }

@@ -18,7 +18,7 @@ use ::notify::changes;
 use ::notify::listen::Report;
 use ::notify::log::{self, LogEntry};
 use ::notify::outbox::{self, Batch};
-use ::notify::state::State;
+use ::notify::state::{Journal, State};
 use anyhow::Context;
 use deliver::Delivery;
 use jiff::Timestamp;
@@ -111,7 +111,7 @@ impl Notifier {
         });
         let zone = clock::local_zone();
         let tail = match state.journal {
-            Some(::notify::state::Journal { inode, end, number: Some(number) }) => {
+            Some(Journal { inode, end, number: Some(number) }) => {
                 Tail::after(dir.journal(), number, Position { inode, end })?
             }
             Some(_) => Tail::from_start(dir.journal()),
@@ -196,9 +196,7 @@ impl Notifier {
 
     /// Writes the state. If that fails, messages are still sent, but perhaps twice after a restart.
     fn save(&mut self) {
-        let position = self.tail.position();
-        let (inode, end, number) = (position.inode, position.end, self.tail.number());
-        self.state.journal = Some(::notify::state::Journal { inode, end, number });
+        self.state.journal = Some(read_up_to(&self.tail));
         if let Err(error) = self.state.write(&self.dir.notify()) {
             complain(&format!("cannot write {}: {error}", self.dir.notify().display()));
         }
@@ -222,6 +220,13 @@ impl Notifier {
             complain(&format!("cannot write {}: {error}", path.display()));
         }
     }
+}
+
+/// Up to where `tail` has read the journal.
+#[must_use]
+pub fn read_up_to(tail: &Tail) -> Journal {
+    let position = tail.position();
+    Journal { inode: position.inode, end: position.end, number: tail.number() }
 }
 
 /// A line in the daemon's log.

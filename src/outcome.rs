@@ -1,24 +1,26 @@
-//! Decides whether a beat is `ok`, `attention`, `error` or `limited`, from how the run ended and what the agent answered.
-//! Pure.
+//! Decides whether a beat is `ok`, `attention`, `error`, `limited` or `skipped`, from facts that others collect: how the run
+//! ended, what the agent answered, and what gates and verifiers said. Pure.
 //!
-//! [`conclude`] is the entry. `answer` finds alerts in the agent's text; [`refusals`] and [`servers`] can make an
-//! outcome worse. A call that still waits for an answer makes it [`Outcome::Waiting`], which is shown as `attention`. Gates
-//! decide on `skipped`, and verifiers turn `ok` into `attention` (`beat::gates`). The journal also gets `attention` lines
-//! that aren't of runs: about stuck agents (`daemon::stuck`), used-up budgets (`daemon::budgets`), heartbeats that keep
-//! failing (`daemon::heartbeats::failing`) and hosted agents that didn't ask (`cli::host::serve`).
+//! [`conclude`] decides on a run. `answer` finds alerts in the agent's text; [`refusals`] and [`servers`] can make an
+//! outcome worse. A call that still waits for an answer makes it [`Outcome::Waiting`], which is shown as `attention`.
+//! [`early_end`] says which runs murmur ended early, and [`retryable`] which are worth a retry. [`gate`] decides on beats
+//! that start no agent, which may be `skipped`, and on those whose success doesn't count. [`notice`] writes the journal's
+//! `attention` lines that aren't of beats. Until a beat has an outcome, its line is an `error` with [`UNKNOWN`].
 
 mod answer;
+pub mod gate;
 mod interrupted;
+pub mod notice;
 pub mod refusals;
 pub mod retryable;
 pub mod servers;
 
 use murmur_agent::event::RunResult;
-use murmur_host::process::{Ending, Run, undecided};
+use murmur_host::process::{Run, RunEnd, undecided};
 use secrets::mask;
 use servers::Servers;
 
-pub use murmur_core::outcome::{Deferred, Kind, Outcome};
+pub use murmur_core::outcome::{Deferred, EarlyEnd, Kind, Outcome, StopReason};
 
 /// The agent's MCP servers and those that the heartbeat requires.
 pub struct Required<'a> {
@@ -32,11 +34,12 @@ pub struct Required<'a> {
 
 /// Returns the outcome of a beat from its finished `run`, with refusals and MCP servers taken into account.
 ///
-/// `deferred` is the agent's call that waits for an answer. `required` is `None` if the agent never listed its servers
+/// `stop` is why the run was stopped, if it was. `deferred` is the agent's call that waits for an answer. `required` is `None` if the agent never listed its servers
 /// and none is required. `limit` describes the usage limit that the agent's last report says is reached.
 #[must_use]
 pub fn conclude(
     run: &Run,
+    stop: StopReason,
     deferred: Option<&Deferred>,
     required: Option<&Required<'_>>,
     limit: Option<&str>,
@@ -44,13 +47,13 @@ pub fn conclude(
     if run.survivors > 0 {
         return Outcome::Error(format!("could not stop {} of the agent's processes", run.survivors));
     }
-    let mut outcome = decide(&run.ending, &run.results, &run.stderr, deferred);
+    let mut outcome = decide(&run.ending, stop, &run.results, &run.stderr, deferred);
     if let Some(limit) = limit
         && is_limited(&run.ending, &run.results)
     {
         return Outcome::Limited(limit.to_owned());
     }
-    if run.unfinished && matches!(run.ending, Ending::Exited(0)) && !matches!(outcome, Outcome::Error(_)) {
+    if run.unfinished && matches!(run.ending, RunEnd::Exited(0)) && !matches!(outcome, Outcome::Error(_)) {
         outcome = unfinished(outcome);
     }
     // The beat that resumes this one has refusals and servers of its own.
@@ -64,27 +67,48 @@ pub fn conclude(
     )
 }
 
+/// Returns how murmur ended a run early; `stop` is why it was stopped, if it was. A beat that was replaced, or lost its data
+/// folder, was not stopped by anybody.
+#[must_use]
+pub fn early_end(ending: &RunEnd, stop: StopReason) -> Option<EarlyEnd> {
+    match ending {
+        RunEnd::TimedOut { .. } => Some(EarlyEnd::TimedOut),
+        RunEnd::Hung { watchdog, .. } => Some(EarlyEnd::Hung(*watchdog)),
+        RunEnd::OutOfTurns { .. } | RunEnd::Settled { out_of_turns: true, .. } => Some(EarlyEnd::OutOfTurns),
+        RunEnd::Stopped { .. } => (stop == StopReason::Asked).then_some(EarlyEnd::Stopped),
+        RunEnd::Exited(_)
+        | RunEnd::Signaled(_)
+        | RunEnd::Undecided { .. }
+        | RunEnd::Breach { .. }
+        | RunEnd::Answered
+        | RunEnd::Settled { out_of_turns: false, .. } => None,
+    }
+}
+
+/// The error of a beat whose process dies before it can record its outcome.
+pub const UNKNOWN: &str = "murmur was killed during this beat; its outcome is unknown";
+
 /// Whether the agent ended the run because of a usage limit. An earlier alert still counts.
-fn is_limited(ending: &Ending, results: &[RunResult]) -> bool {
+fn is_limited(ending: &RunEnd, results: &[RunResult]) -> bool {
     let alert =
         |result: &RunResult| answer::is_alert(answer::trim(result.text.as_deref().unwrap_or_default()));
     gave_up(ending, results) && !results.iter().any(|result| !result.is_error && alert(result))
 }
 
 /// Whether the agent ended by itself, without doing its work.
-fn gave_up(ending: &Ending, results: &[RunResult]) -> bool {
+fn gave_up(ending: &RunEnd, results: &[RunResult]) -> bool {
     match ending {
-        Ending::Exited(0) | Ending::Answered | Ending::Settled { .. } => {
+        RunEnd::Exited(0) | RunEnd::Answered | RunEnd::Settled { .. } => {
             results.iter().any(|result| result.is_error)
         }
-        Ending::Exited(_) => true,
-        Ending::Signaled(_)
-        | Ending::TimedOut { .. }
-        | Ending::Hung { .. }
-        | Ending::Stopped { .. }
-        | Ending::OutOfTurns { .. }
-        | Ending::Undecided { .. }
-        | Ending::Breach { .. } => false,
+        RunEnd::Exited(_) => true,
+        RunEnd::Signaled(_)
+        | RunEnd::TimedOut { .. }
+        | RunEnd::Hung { .. }
+        | RunEnd::Stopped { .. }
+        | RunEnd::OutOfTurns { .. }
+        | RunEnd::Undecided { .. }
+        | RunEnd::Breach { .. } => false,
     }
 }
 
@@ -107,19 +131,25 @@ const NO_ANSWER: &str = "the agent said nothing";
 /// Maximum length of an error that quotes the agent's output, in characters.
 const QUOTE: usize = 2000;
 
-/// Returns the outcome of a run, without the refusals and MCP servers that [`conclude`] adds. `results` are the agent's
-/// result messages in order, `stderr` is the end of its stderr, and `deferred` its call that waits for a person's
+/// Returns the outcome of a run, without the refusals and MCP servers that [`conclude`] adds. `stop` is why it was stopped,
+/// if it was, `results` are the agent's result messages in order, `stderr` is the end of its stderr, and `deferred` its call that waits for a person's
 /// answer.
 ///
 /// What murmur did comes first, then how the process died, then what the agent said. The first result belongs to the
 /// turn that the prompt asked for and decides; results of turns that the agent started by itself can only make the
 /// outcome worse. An error that would hide an alert quotes it.
 #[must_use]
-pub fn decide(ending: &Ending, results: &[RunResult], stderr: &str, deferred: Option<&Deferred>) -> Outcome {
+pub fn decide(
+    ending: &RunEnd,
+    stop: StopReason,
+    results: &[RunResult],
+    stderr: &str,
+    deferred: Option<&Deferred>,
+) -> Outcome {
     let text = |result: &RunResult| answer::trim(result.text.as_deref().unwrap_or_default()).to_owned();
     let alert =
         results.iter().filter(|result| !result.is_error).map(text).find(|text| answer::is_alert(text));
-    match (by_precedence(ending, results, stderr, deferred), alert) {
+    match (by_precedence(ending, stop, results, stderr, deferred), alert) {
         (Outcome::Error(why), Some(alert)) if !why.contains(&alert) => {
             Outcome::Error(format!("{why}; the agent had said: {}", first_characters(&alert, SUMMARY)))
         }
@@ -128,25 +158,26 @@ pub fn decide(ending: &Ending, results: &[RunResult], stderr: &str, deferred: Op
 }
 
 fn by_precedence(
-    ending: &Ending,
+    ending: &RunEnd,
+    stop: StopReason,
     results: &[RunResult],
     stderr: &str,
     deferred: Option<&Deferred>,
 ) -> Outcome {
     let died = match ending {
-        Ending::TimedOut { limit, waited, doing } => {
+        RunEnd::TimedOut { limit, waited, doing } => {
             return Outcome::Error(interrupted::timed_out(*limit, *waited, doing));
         }
-        Ending::Hung { watchdog, limit, doing } => {
+        RunEnd::Hung { watchdog, limit, doing } => {
             return Outcome::Error(interrupted::hung(*watchdog, *limit, doing));
         }
-        Ending::Stopped { after, doing } => return Outcome::Error(interrupted::stopped(*after, doing)),
-        Ending::OutOfTurns { limit } => return Outcome::Error(interrupted::out_of_turns(*limit)),
-        Ending::Undecided { call } => return Outcome::Error(undecided(call)),
-        Ending::Breach { said } => return Outcome::Error(said.clone()),
-        Ending::Signaled(signal) => Some(format!("killed by signal {signal}")),
-        Ending::Exited(code) if *code != 0 => Some(format!("exited with code {code}")),
-        Ending::Exited(_) | Ending::Answered | Ending::Settled { .. } => None,
+        RunEnd::Stopped { after, doing } => return Outcome::Error(interrupted::stopped(stop, *after, doing)),
+        RunEnd::OutOfTurns { limit } => return Outcome::Error(interrupted::out_of_turns(*limit)),
+        RunEnd::Undecided { call } => return Outcome::Error(undecided(call)),
+        RunEnd::Breach { said } => return Outcome::Error(said.clone()),
+        RunEnd::Signaled(signal) => Some(format!("killed by signal {signal}")),
+        RunEnd::Exited(code) if *code != 0 => Some(format!("exited with code {code}")),
+        RunEnd::Exited(_) | RunEnd::Answered | RunEnd::Settled { .. } => None,
     };
     if let Some(result) = results.iter().find(|result| result.subtype == RunResult::OUT_OF_BUDGET) {
         return Outcome::Error(with_cause("exceeded maxBudgetUsd".to_owned(), Some(result), stderr));

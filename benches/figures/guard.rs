@@ -55,7 +55,7 @@ fn place() -> Place {
         cwd: "/home/user/project".into(),
         workspace: "/home/user/project".into(),
         home: "/home/user".into(),
-        own: shell_guard::call::Own::default(),
+        own: shell_guard::call::ProtectedPaths::default(),
     }
 }
 

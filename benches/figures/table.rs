@@ -181,7 +181,7 @@ impl Table {
     /// Prints the rows; on a busy machine, without results.
     pub(crate) fn print(&self, out: &mut impl Write, is_busy: bool) -> io::Result<()> {
         for row in &self.0 {
-            let verdict = match row.met {
+            let decision = match row.met {
                 Some(_) if is_busy => "not judged",
                 Some(true) => "met",
                 Some(false) => "**missed**",
@@ -189,7 +189,7 @@ impl Table {
             };
             let (figure, baseline, ours) = (&row.figure, row.shown_baseline(), row.shown());
             let (ratio, target) = (row.shown_ratio(), row.shown_target());
-            writeln!(out, "| {figure} | {baseline} | {ours} | {ratio} | {target} | {verdict} |")?;
+            writeln!(out, "| {figure} | {baseline} | {ours} | {ratio} | {target} | {decision} |")?;
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ mod api;
 mod approval;
 pub(crate) mod background;
 mod calls;
+mod decision;
 mod failure;
 pub(crate) mod hooks;
 mod lines;
@@ -20,7 +21,6 @@ mod settings;
 mod subagent;
 pub(crate) mod tools;
 mod turn;
-mod verdict;
 mod version;
 
 use std::path::PathBuf;

@@ -5,7 +5,7 @@
 
 mod hosts;
 
-use super::hosted::{Hosted, Standing};
+use super::hosted::{HostStatus, Hosted};
 use super::known::Known;
 use super::{Agent, Sources, join, session};
 use hosts::{HostChange, Hosts};
@@ -127,7 +127,7 @@ impl Follower {
     /// Live hosts that do not report their agents' state.
     fn closed(&self) -> impl Iterator<Item = AgentId> {
         let hosts = self.known.hosts.iter();
-        let closed = hosts.filter(|(_, host)| matches!(host.standing, Standing::Closed { .. }));
+        let closed = hosts.filter(|(_, host)| matches!(host.status, HostStatus::Closed { .. }));
         closed.map(|(id, _)| id.clone())
     }
 

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 /// An agent, according to its host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hosted {
-    /// Its standing.
-    pub standing: Standing,
+    /// Its status.
+    pub status: HostStatus,
     /// The program that runs it, if known.
     pub backend: Option<Backend>,
     /// The folder it works in; empty if unknown.
@@ -31,9 +31,9 @@ pub struct Hosted {
     pub task: Option<String>,
 }
 
-/// The standing of an agent, according to its host.
+/// The status of an agent, according to its host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum HostStatus {
     /// Its host reports its state.
     Up {
         /// Its state.
@@ -74,7 +74,7 @@ impl Hosted {
         let backend = info.map(|info| info.backend.clone());
         let worktree = info.map(|info| info.worktree.clone()).unwrap_or_default();
         let time = |text: &str| text.parse::<Timestamp>().ok();
-        let (standing, session_id, at) = match &seen.condition {
+        let (status, session_id, at) = match &seen.condition {
             Condition::Up(status) => {
                 let at = status.last_event_at.as_deref().and_then(time);
                 let at =
@@ -83,25 +83,25 @@ impl Hosted {
                 let pid = status.agent_pid;
                 let (call, background) = (status.call.clone(), status.state.background());
                 let hold = status.hold.as_deref().and_then(time);
-                (Standing::Up { state, word, pid, call, background, hold }, status.session_id.clone(), at)
+                (HostStatus::Up { state, word, pid, call, background, hold }, status.session_id.clone(), at)
             }
             Condition::Incompatible(_) | Condition::Silent => {
-                (Standing::Closed { word: seen.condition.word() }, None, None)
+                (HostStatus::Closed { word: seen.condition.word() }, None, None)
             }
             Condition::Ended(ended) => {
-                (Standing::Ended { killed: ended.exit.is_none() }, None, time(&ended.ended_at))
+                (HostStatus::Ended { killed: ended.exit.is_none() }, None, time(&ended.ended_at))
             }
-            Condition::Dead => (Standing::Dead, None, None),
+            Condition::Dead => (HostStatus::Dead, None, None),
         };
         let started_at = info.and_then(|info| time(&info.started_at));
         let beat = info.and_then(|info| info.beat.clone());
-        Self { standing, backend, worktree, session_id, beat, started_at, at, task: None }
+        Self { status, backend, worktree, session_id, beat, started_at, at, task: None }
     }
 
     /// Whether its host is alive.
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        matches!(self.standing, Standing::Up { .. } | Standing::Closed { .. })
+        matches!(self.status, HostStatus::Up { .. } | HostStatus::Closed { .. })
     }
 }
 

@@ -3,7 +3,7 @@
 //! They are matched by agent id, then by conversation id, then, for sessions, by process. A live host takes precedence,
 //! then whatever is newest.
 
-use super::hosted::{Hosted, Standing};
+use super::hosted::{HostStatus, Hosted};
 use super::known::{Known, KnownPulse, KnownSession};
 use super::{Agent, Source, session_agent};
 use jiff::Timestamp;
@@ -72,7 +72,7 @@ pub fn agents(known: &Known, quiet: &Quiet, now: Timestamp) -> Vec<Agent> {
         let lives =
             row.heard.filter(|heard| heard.is_alive == Some(true) && heard.pulse.state != State::Exited);
         by_pid.extend(lives.and_then(|heard| heard.pulse.pid).map(|pid| (pid, id.clone())));
-        if let Some(Standing::Up { pid: Some(pid), .. }) = row.host.map(|host| &host.standing) {
+        if let Some(HostStatus::Up { pid: Some(pid), .. }) = row.host.map(|host| &host.status) {
             by_pid.insert(*pid, id.clone());
         }
     }
@@ -113,7 +113,7 @@ impl Row<'_> {
         if let Some(host) = self.host {
             let began = host.started_at.unwrap_or(Timestamp::MIN);
             // Older data is of an earlier run, unless the host has ended: the agent may continue without one.
-            let is_over = matches!(host.standing, Standing::Ended { .. });
+            let is_over = matches!(host.status, HostStatus::Ended { .. });
             self.heard = self.heard.filter(|heard| is_over || heard.at >= began);
         }
         let Activity { word: state, state: doing, is_alive: alive, pid } = self.activity()?;
@@ -121,8 +121,8 @@ impl Row<'_> {
         let age = age(at, now);
         let pulse = self.heard.map(|heard| &heard.pulse);
         let session = self.session.map(|known| &known.session);
-        let (call, background, hold) = match self.host.map(|host| &host.standing) {
-            Some(Standing::Up { call, background, hold, .. }) => (call.as_ref(), *background, *hold),
+        let (call, background, hold) = match self.host.map(|host| &host.status) {
+            Some(HostStatus::Up { call, background, hold, .. }) => (call.as_ref(), *background, *hold),
             _ => (None, 0, None),
         };
         let text = |of_call: Option<&String>, of_pulse: Option<&String>| of_call.or(of_pulse).cloned();
@@ -175,18 +175,18 @@ impl Row<'_> {
     /// `None` for an ended host without other data.
     fn activity(&self) -> Option<Activity> {
         let other = self.without_host();
-        Some(match self.host.map(|host| (&host.standing, host.at)) {
-            Some((Standing::Up { state, word, pid, .. }, _)) => {
+        Some(match self.host.map(|host| (&host.status, host.at)) {
+            Some((HostStatus::Up { state, word, pid, .. }, _)) => {
                 Activity { word, state: *state, is_alive: Some(true), pid: *pid }
             }
-            Some((Standing::Closed { word }, _)) => {
+            Some((HostStatus::Closed { word }, _)) => {
                 let state = other.map_or(State::Unknown, |other| other.state);
                 // Its pulse says running, but its unreachable host may know better.
                 let state = if state == State::Running { State::Unknown } else { state };
                 Activity { word, state, is_alive: Some(true), pid: other.and_then(|other| other.pid) }
             }
-            Some((Standing::Dead, _)) => Activity::gone("dead", State::Running, None),
-            Some((Standing::Ended { killed }, ended)) => {
+            Some((HostStatus::Dead, _)) => Activity::gone("dead", State::Running, None),
+            Some((HostStatus::Ended { killed }, ended)) => {
                 let other = other?;
                 // The id continues without a host.
                 if other.is_alive == Some(true)

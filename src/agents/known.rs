@@ -6,7 +6,7 @@ use super::session::{self, Session};
 use jiff::Timestamp;
 use murmur_core::id::{AgentId, SessionId};
 use murmur_host::discover::{self, HostInfo, PATIENCE};
-use murmur_store::pulse::folder::{self, Found};
+use murmur_store::pulse::folder::{self, FoundPulse};
 use murmur_store::pulse::{Pulse, State, task};
 use std::collections::BTreeMap;
 use std::io;
@@ -136,7 +136,7 @@ impl Known {
     }
 }
 
-fn heard(sources: &Sources, found: Found) -> Option<(PathBuf, KnownPulse)> {
+fn heard(sources: &Sources, found: FoundPulse) -> Option<(PathBuf, KnownPulse)> {
     let at = found.pulse.at()?;
     let task = task::find(&sources.dir, &found.pulse.agent_id);
     let is_alive = is_alive(&found.pulse, at);

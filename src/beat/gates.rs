@@ -3,10 +3,11 @@
 use super::job::{Job, check};
 use super::preflight;
 use super::stages::Beat;
-use crate::gate::capture::{GateCapture, Kept};
-use crate::gate::seen::Seen;
+use crate::gate::capture::{GateCapture, GateRecording};
+use crate::gate::seen::GateMemory;
 use crate::gate::{self, GateAnswer, GateContext, GateOutput, Problem};
-use crate::outcome::{Kind, Outcome, SUMMARY, first_characters};
+use crate::outcome::Kind;
+use crate::outcome::gate::Obstacle;
 use derun::id::SessionId as CaptureId;
 use murmur_store::journal::unfinished::{Begun, Record};
 use secrets::mask;
@@ -20,15 +21,15 @@ impl Beat<'_> {
     /// Asks the gates, in order, until one says that there is nothing to do. Returns what they tell the agent.
     ///
     /// # Errors
-    /// The outcome, if no agent starts.
+    /// Why no agent starts.
     pub(super) async fn ask_gates(
         &mut self,
         captures: Option<&Path>,
         capture: &GateCapture,
         stop: &watch::Receiver<bool>,
-    ) -> Result<Vec<GateOutput>, Outcome> {
+    ) -> Result<Vec<GateOutput>, Obstacle> {
         let (job, dir) = (self.job, self.dir);
-        let failed = |failure: Failure| Outcome::Error(failure.line());
+        let failed = |failure: Failure| Obstacle::Failed(failure.line());
         preflight::check(job, dir, captures).map_err(failed)?;
         // A beat that resumes or continues another one, which has passed them.
         if job.when.is_empty() || job.resumes.is_some() || job.continues.is_some() {
@@ -40,7 +41,7 @@ impl Beat<'_> {
         let _best_effort = record.as_ref().map(Record::sync);
         let note = |gates: &CaptureId| note(record, begun, None, gates);
         let context = context(job, dir, (capture, &note), stop).map_err(failed)?;
-        let before = Seen::read(&dir.gates(&job.workspace, job.name.as_deref()));
+        let before = GateMemory::read(&dir.gates(&job.workspace, job.name.as_deref()));
         let mut outputs = Vec::new();
         for gate in &job.when {
             match gate::ask(gate, &context, &before, &mut self.seen).await {
@@ -48,10 +49,8 @@ impl Beat<'_> {
                     let gate = mask(&one_line(&gate.condition.to_string()));
                     outputs.push(GateOutput { gate, text });
                 }
-                Ok(GateAnswer::Skip(why)) => {
-                    return Err(Outcome::Skipped(first_characters(&mask(&why), SUMMARY)));
-                }
-                Err(problem) => return Err(self.outcome_of(problem, &gate.condition.to_string())),
+                Ok(GateAnswer::Skip(why)) => return Err(Obstacle::NothingToDo(why)),
+                Err(problem) => return Err(self.obstacle(problem, &gate.condition.to_string())),
             }
         }
         // Recorded with the agent's capture, for use after a crash.
@@ -64,34 +63,34 @@ impl Beat<'_> {
     pub(super) async fn verify(&mut self, capture: &GateCapture, stop: &watch::Receiver<bool>) {
         if self.entry.outcome == Kind::Ok
             && !self.job.verify.is_empty()
-            && let Some(outcome) = self.unverified(capture, stop).await
+            && let Some(obstacle) = self.unverified(capture, stop).await
         {
-            self.entry.set_outcome(outcome);
+            self.set_outcome_of(&obstacle);
             self.time();
         }
         let path = self.dir.gates(&self.job.workspace, self.job.name.as_deref());
         let continues = self.job.continues.is_some();
         if (continues || !self.job.when.is_empty())
-            && let Some(seen) = Seen::read(&path).after(self.entry.outcome, continues, &self.seen)
+            && let Some(seen) = GateMemory::read(&path).after(self.entry.outcome, continues, &self.seen)
         {
             // On a full disk, the next beat sees the same again.
             let _best_effort = seen.write(&path);
         }
     }
 
-    /// The outcome, if it isn't a success after all.
-    async fn unverified(&mut self, capture: &GateCapture, stop: &watch::Receiver<bool>) -> Option<Outcome> {
+    /// Why the success doesn't count; `None` if it does.
+    async fn unverified(&mut self, capture: &GateCapture, stop: &watch::Receiver<bool>) -> Option<Obstacle> {
         let (record, begun, agent) = (&self.record, &self.begun, &self.entry.capture);
         let note = |gates: &CaptureId| note(record, begun, agent.as_ref(), gates);
         let context = match context(self.job, self.dir, (capture, &note), stop) {
             Ok(context) => context,
-            Err(failure) => return Some(Outcome::Error(failure.line())),
+            Err(failure) => return Some(Obstacle::Failed(failure.line())),
         };
         for verifier in &self.job.verify {
             match gate::verify(verifier, &context).await {
                 Ok(None) => {}
-                Ok(Some(why)) => return Some(Outcome::Attention(why)),
-                Err(problem) => return Some(self.outcome_of(problem, &verifier.to_string())),
+                Ok(Some(why)) => return Some(Obstacle::Unverified(why)),
+                Err(problem) => return Some(self.obstacle(problem, &verifier.to_string())),
             }
         }
         self.time();
@@ -100,19 +99,18 @@ impl Beat<'_> {
 
     /// Ends the capture of the gates and verifiers, and names it in the journal line.
     pub(super) fn keep_gate_capture(&mut self, capture: GateCapture) {
-        let Kept { session, lost } = capture.finish();
+        let GateRecording { session, lost } = capture.finish();
         self.entry.gate_capture = session;
         if let Some(lost) = lost {
             self.entry.capture_lost.get_or_insert_with(|| format!("gates: {lost}"));
         }
     }
 
-    fn outcome_of(&mut self, problem: Problem, name: &str) -> Outcome {
+    fn obstacle(&self, problem: Problem, gate: &str) -> Obstacle {
         match problem {
-            Problem::Failed(what) => Outcome::Error(what),
+            Problem::Failed(what) => Obstacle::Failed(what),
             Problem::Stopped(after) => {
-                self.entry.stopped = true;
-                Outcome::Error(mask(&format!("stopped after {}s, in {name}", after.as_secs())))
+                Obstacle::Stopped { reason: self.stop_reason(), after, gate: gate.to_owned() }
             }
         }
     }

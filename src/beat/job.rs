@@ -1,7 +1,7 @@
 //! The job of a beat: the resolved heartbeat, how to start its agent, and its journal line before the outcome is known.
 
 use crate::gate::GateOutput;
-use crate::outcome::Kind;
+use crate::outcome::{self, Kind};
 use jiff::Timestamp;
 use murmur_agent::invocation::own_env;
 use murmur_agent::prompt;
@@ -22,8 +22,10 @@ use murmur_core::id::{AgentId, BeatId, SessionId, empty_if_unknown};
 use murmur_core::permit::policy::{Policy, Role};
 use murmur_core::permit::request::BeatOf;
 use murmur_core::usage_limit::Account;
+use murmur_host::bounds::{Bounds, Turns};
 use murmur_host::protocol::AgentInfo;
 use murmur_host::state;
+use murmur_host::watchdogs::WatchdogTimeouts;
 use murmur_store::journal::entry::Entry;
 use murmur_store::journal::unfinished::{Begun, Phase};
 use serde::{Deserialize, Serialize};
@@ -208,7 +210,7 @@ impl Job {
     /// The journal line of a beat whose process dies before it can write a better one.
     pub(super) fn entry(&self, started: Timestamp) -> Entry {
         Entry {
-            error: Some("murmur was killed during this beat; its outcome is unknown".to_owned()),
+            error: Some(outcome::UNKNOWN.to_owned()),
             beat: Some(self.beat.clone()),
             heartbeat: self.name.clone(),
             agent: self.agent.to_string(),
@@ -268,15 +270,16 @@ impl Job {
     }
 
     /// Its bounds on time and turns.
-    pub(super) fn bounds(&self) -> murmur_host::bounds::Bounds {
-        murmur_host::bounds::Bounds {
-            time: Duration::from_secs(self.timeout.into()),
-            turns: murmur_host::bounds::Turns { most: self.max_turns.into(), is_set: !self.default_turns },
-            background_wait: Duration::from_secs(self.background_wait.into()),
-            watchdogs: murmur_host::watchdogs::WatchdogTimeouts {
-                start: Duration::from_secs(self.start_timeout.into()),
-                idle: self.idle_timeout.map(|limit| Duration::from_secs(limit.into())),
-                tool: self.tool_timeout.map(|limit| Duration::from_secs(limit.into())),
+    pub(super) fn bounds(&self) -> Bounds {
+        let seconds = |limit: u32| Duration::from_secs(limit.into());
+        Bounds {
+            time: seconds(self.timeout),
+            turns: Turns { most: self.max_turns.into(), is_set: !self.default_turns },
+            background_wait: seconds(self.background_wait),
+            watchdogs: WatchdogTimeouts {
+                start: seconds(self.start_timeout),
+                idle: self.idle_timeout.map(seconds),
+                tool: self.tool_timeout.map(seconds),
             },
         }
     }
@@ -372,15 +375,6 @@ fn background_wait() -> u32 {
 /// The default for jobs that an older version wrote.
 fn start_timeout() -> u32 {
     DEFAULT_START_TIMEOUT.as_secs()
-}
-
-/// Returns a new beat id, which sorts by `at`.
-#[must_use]
-pub fn new_id(at: Timestamp) -> BeatId {
-    let seconds = u64::try_from(at.as_second()).unwrap_or_default();
-    let nanoseconds = u32::try_from(at.subsec_nanosecond()).unwrap_or_default();
-    let id = uuid::Uuid::new_v7(uuid::Timestamp::from_unix(uuid::NoContext, seconds, nanoseconds));
-    BeatId::new(id.to_string())
 }
 
 /// The agent's id: the names of workspace and heartbeat, for people, and the random end of the beat's id.

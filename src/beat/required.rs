@@ -4,7 +4,8 @@
 
 use super::job::Job;
 use crate::gate::{mcp_server, stopped};
-use crate::outcome::{Kind, Outcome};
+use crate::outcome::Kind;
+use crate::outcome::gate::Obstacle;
 use jiff::{SignedDuration, Timestamp};
 use murmur_agent::find;
 use murmur_agent::invocation::own_env;
@@ -51,9 +52,9 @@ struct Server<'a> {
 /// aren't programs, or whose definitions have variables; servers that the agent doesn't get are not started either.
 ///
 /// # Errors
-/// The outcome, if one can't start.
-pub(super) async fn start(job: &Job, dir: &DataDir, stop: &watch::Receiver<bool>) -> Result<(), Outcome> {
-    let failed = |failure: Failure| Outcome::Error(failure.line());
+/// One can't start.
+pub(super) async fn start(job: &Job, dir: &DataDir, stop: &watch::Receiver<bool>) -> Result<(), Obstacle> {
+    let failed = |failure: Failure| Obstacle::Failed(failure.line());
     let definitions = definitions(job);
     let mut servers = programs(job, &definitions);
     if servers.is_empty() {

@@ -2,13 +2,12 @@
 
 use super::session::Session;
 use super::usage_limit;
-use super::{
-    BeatError, Job, Report, StopReason, cannot_start, deferred, forever, lock_workspace, prepare, until,
-};
-use crate::gate::seen::Seen;
+use super::{BeatError, Job, Report, cannot_start, deferred, forever, lock_workspace, prepare, until};
+use crate::gate::seen::GateMemory;
 use crate::gate::{GateOutput, stopped};
+use crate::outcome::gate::Obstacle;
 use crate::outcome::retryable::is_worth_a_retry;
-use crate::outcome::{self, Kind, Outcome};
+use crate::outcome::{self, Kind, StopReason};
 use derun::id::SessionId as CaptureId;
 use derun::syncer::DURABLE_AFTER;
 use murmur_agent::conversation::Conversation;
@@ -18,12 +17,12 @@ use murmur_core::config::heartbeat::Content;
 use murmur_host::capture::Destination;
 use murmur_host::drain::Drain;
 use murmur_host::event::Progress;
-use murmur_host::process::{Ending, Run};
+use murmur_host::process::{Run, RunEnd};
 use murmur_host::pulses::Pulses;
 use murmur_host::registration::Registration;
 use murmur_host::run::{self as host, Spec};
 use murmur_store::journal::entry::Entry;
-use murmur_store::journal::unfinished::{Begun, Kept, Phase, Record, Unwritten};
+use murmur_store::journal::unfinished::{Begun, LineKept, Phase, Record, Unwritten};
 use murmur_store::journal::{append, decisions, last_beat, unknown};
 use murmur_store::pulse::task;
 use murmur_store::pulse::write::put_over;
@@ -54,13 +53,13 @@ pub(super) struct Beat<'a> {
     /// Its journal line, as far as it is known.
     pub(super) entry: Entry,
     /// What its gates saw.
-    pub(super) seen: Seen,
+    pub(super) seen: GateMemory,
     /// Why it should end early, once that is known.
     stop_reason: Rc<Cell<Option<StopReason>>>,
 }
 
 /// How the agent's process ended, or why it never ran.
-type Ended = Result<Run, Outcome>;
+type Ended = Result<Run, Obstacle>;
 
 /// A beat whose agent has ended.
 pub(super) struct Hosted {
@@ -112,7 +111,7 @@ impl<'a> Beat<'a> {
             let source = io::Error::new(source.kind(), source.to_string());
             return Err(BeatError::Full { path: dir.beats(), source });
         }
-        let (clock, seen) = (Instant::now(), Seen::default());
+        let (clock, seen) = (Instant::now(), GateMemory::default());
         Ok(Self {
             job,
             dir,
@@ -128,9 +127,14 @@ impl<'a> Beat<'a> {
         })
     }
 
-    /// Why the beat should end early, once that is known.
-    pub(super) fn stop_reason(&self) -> Rc<Cell<Option<StopReason>>> {
+    /// Where to tell why the beat should end early.
+    pub(super) fn stop_reason_cell(&self) -> Rc<Cell<Option<StopReason>>> {
         Rc::clone(&self.stop_reason)
+    }
+
+    /// Why the beat was stopped, if it was.
+    pub(super) fn stop_reason(&self) -> StopReason {
+        self.stop_reason.get().unwrap_or(StopReason::Asked)
     }
 
     /// Runs the agent until it ends, with the `outputs` of its gates, and serves its clients meanwhile.
@@ -181,7 +185,7 @@ impl<'a> Beat<'a> {
         let mut clients = None;
         let (mut left_out, mut untrusted) = (Vec::new(), false);
         let ended = match self.prepare(captures, outputs) {
-            Err(problem) => Err(Outcome::Error(problem.line())),
+            Err(problem) => Err(Obstacle::Failed(problem.line())),
             Ok(prepared) => {
                 left_out = prepared.left_out;
                 if let Some(failure) = &prepared.untrusted {
@@ -197,7 +201,7 @@ impl<'a> Beat<'a> {
                         Ok(run)
                     }
                     Err(error) => {
-                        Err(Outcome::Error(cannot_start(&prepared.spec.invocation.program, &error)))
+                        Err(Obstacle::Failed(cannot_start(&prepared.spec.invocation.program, &error)))
                     }
                 }
             }
@@ -228,7 +232,7 @@ impl<'a> Beat<'a> {
             is_audited: self.job.policy.guard,
             watched: None,
         };
-        let untrusted = start.standing.failure(&self.job.workspace);
+        let untrusted = start.trust_state.failure(&self.job.workspace);
         let file = start.file.map(|file| file.write()).transpose()?;
         let folder = agent.folder.map(|folder| folder.create()).transpose()?;
         Ok(Prepared { spec, untrusted, left_out: start.left_out, _file: file, _folder: folder })
@@ -249,11 +253,13 @@ impl<'a> Beat<'a> {
 
     /// Decides the outcome and completes the journal line.
     pub(super) fn conclude(&mut self, hosted: Hosted) -> Concluded {
-        let (job, dir, entry) = (self.job, self.dir, &mut self.entry);
+        let (job, dir) = (self.job, self.dir);
+        let stop = if hosted.lost_folder { StopReason::FolderGone } else { self.stop_reason() };
+        let entry = &mut self.entry;
         let Hosted { ended, session, conversation, registration, clients, left_out, .. } = hosted;
         let reached = usage_limit::reached(job, session.limits(), clock::now());
         match ended {
-            Err(outcome) => entry.set_outcome(outcome),
+            Err(obstacle) => entry.set_outcome(obstacle.outcome()),
             Ok(run) => {
                 // Best effort: the beat's own line names the request, too.
                 let _best_effort = decisions::record_unanswered(dir, &run.unanswered);
@@ -267,16 +273,16 @@ impl<'a> Beat<'a> {
                 let required = session.required(&job.requires, &why);
                 entry.set_outcome(outcome::conclude(
                     &run,
+                    stop,
                     deferred(job, dir).as_ref(),
                     required.as_ref(),
                     reached.as_ref().map(|reached| &*reached.summary),
                 ));
                 entry.retryable =
                     entry.outcome == Kind::Error && is_worth_a_retry(&run, session.failed_call());
+                entry.early_end = outcome::early_end(&run.ending, stop);
                 fill_in(entry, run);
                 entry.cost_unknown = job.counts_cost && entry.cost_usd.is_none();
-                // If the data folder is gone, the beat ended with it, or with its daemon; nobody stopped it.
-                entry.stopped &= !hosted.lost_folder;
                 entry.heartbeat_changed = hosted.heartbeat_changed;
             }
         }
@@ -287,10 +293,16 @@ impl<'a> Beat<'a> {
     }
 
     /// Completes the journal line of a beat that starts no agent.
-    pub(super) fn conclude_without_agent(&mut self, outcome: Outcome) -> Concluded {
-        self.entry.set_outcome(outcome);
+    pub(super) fn conclude_without_agent(&mut self, obstacle: &Obstacle) -> Concluded {
+        self.set_outcome_of(obstacle);
         self.time();
         Concluded { conversation: None, registration: None, clients: None }
+    }
+
+    /// Sets the outcome that `obstacle` causes.
+    pub(super) fn set_outcome_of(&mut self, obstacle: &Obstacle) {
+        self.entry.set_outcome(obstacle.outcome());
+        self.entry.early_end = obstacle.early_end().or(self.entry.early_end);
     }
 
     /// Sets how long the beat has taken so far.
@@ -301,9 +313,6 @@ impl<'a> Beat<'a> {
     /// Writes the journal line, unlocks the workspace and disconnects clients.
     pub(super) async fn journal(self, concluded: Concluded) -> Report {
         let Self { job, dir, workspace_lock, folder, record, mut entry, .. } = self;
-        if entry.stopped && self.stop_reason.get() == Some(StopReason::Replaced) {
-            note_replaced(&mut entry);
-        }
         let Concluded { conversation, registration, clients } = concluded;
         let is_deleted = folder.is_some_and(|folder| folder.state() == FolderState::Deleted);
         if !is_deleted {
@@ -324,12 +333,12 @@ impl<'a> Beat<'a> {
             _ if is_deleted => {
                 let deleted = format!("the data folder {} was deleted", dir.root().display());
                 let error = io::Error::new(io::ErrorKind::NotFound, deleted);
-                Some(Unwritten { error, kept: Kept::Nowhere })
+                Some(Unwritten { error, kept: LineKept::Nowhere })
             }
             Ok(record) => record.finish(dir, &entry).err(),
             Err(_) => append::append(&dir.journal(), &entry)
                 .err()
-                .map(|error| Unwritten { error, kept: Kept::Nowhere }),
+                .map(|error| Unwritten { error, kept: LineKept::Nowhere }),
         };
         // After the line is written, so that the beat is known as running until then.
         let unreachable = match registration {
@@ -356,27 +365,13 @@ struct Prepared {
     _folder: Option<RunFolder>,
 }
 
-/// Nobody stopped the beat: its heartbeat was due again.
-fn note_replaced(entry: &mut Entry) {
-    entry.stopped = false;
-    let how = entry.error.as_deref().and_then(|error| error.strip_prefix("stopped "));
-    entry.error = how.map(|how| format!("replaced by the next run {how}")).or_else(|| entry.error.take());
-}
-
-/// Fills in everything about `run` except the outcome.
+/// Fills in everything about `run` except the outcome and how murmur ended it early.
 fn fill_in(entry: &mut Entry, run: Run) {
     entry.exit = Some(run.exit);
     entry.unguarded = run.refusals.unguarded;
-    entry.timed_out = matches!(run.ending, Ending::TimedOut { .. });
-    entry.out_of_turns = matches!(run.ending, Ending::OutOfTurns { .. });
-    if let Ending::Hung { watchdog, .. } = run.ending {
-        entry.watchdog = Some(watchdog);
-    }
-    if let Ending::Settled { background, out_of_turns } = run.ending {
+    if let RunEnd::Settled { background, .. } = run.ending {
         entry.background_ended = Some(background);
-        entry.out_of_turns = out_of_turns;
     }
-    entry.stopped = matches!(run.ending, Ending::Stopped { .. });
     entry.session_id = run.session_id;
     entry.capture = run.capture;
     entry.capture_lost = run.lost;

@@ -53,7 +53,7 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
         job.verbose = args.verbose;
         if args.dry_run {
             let (agent, start) = beat::prepare(&job, &dir, clock::now(), &[])?;
-            if let Some(untrusted) = start.standing.failure(&job.workspace) {
+            if let Some(untrusted) = start.trust_state.failure(&job.workspace) {
                 writeln!(stdout(), "{}", untrusted.line())?;
             }
             show(&agent.invocation, &heartbeat, &settings(&job.user))

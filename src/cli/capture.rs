@@ -8,7 +8,7 @@ use derun::cli::args::{Run, Sessions, Show};
 use derun::cli::stdout::note;
 use derun::cli::{self, captures, sessions};
 use murmur_core::naming::{self, Candidate};
-use murmur_store::journal::read::{self, Filter, Found};
+use murmur_store::journal::read::{self, Filter, FoundEntry};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -37,7 +37,7 @@ fn beats(ids: &[&str], env: &UserEnv) -> anyhow::Result<HashMap<String, String>>
     let mut names = HashMap::new();
     let mut left = SEARCHED;
     while let (false, 1..) = (wanted.is_empty(), left)
-        && let Some(Found { entry, .. }) = entries.next_entry(|_| true)?
+        && let Some(FoundEntry { entry, .. }) = entries.next_entry(|_| true)?
     {
         left -= 1;
         for (capture, what) in [(&entry.capture, ""), (&entry.gate_capture, " (gates)")] {

@@ -127,7 +127,7 @@ async fn watch_beats(
     data: &Path,
     told: &mut StopSignals,
     out: &mut impl Write,
-) -> anyhow::Result<Vec<read::Found>> {
+) -> anyhow::Result<Vec<read::FoundEntry>> {
     let style = Style::of_stdout();
     let journal = data.join("heartbeats.jsonl");
     let place = WatchedFolder::new(data, &["heartbeats.jsonl"]);
@@ -179,12 +179,12 @@ impl StopSignals {
 
 fn show(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
     let name = Path::new(&entry.workspace).file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let text = text_of(entry.text().as_deref(), entry.stopped);
+    let text = text_of(entry);
     let seconds = entry.duration_ms as f64 / 1000.0;
     writeln!(
         out,
         "{}",
-        format!("  {} {name:<8} {seconds:.1}s  {text}", style.outcome_of(entry.outcome, entry.stopped))
+        format!("  {} {name:<8} {seconds:.1}s  {text}", style.outcome_of(entry.outcome, entry.is_stopped()))
             .trim_end()
     )?;
     out.flush()

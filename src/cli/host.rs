@@ -62,9 +62,9 @@ async fn find(dir: &DataDir, agent: &AgentId) -> anyhow::Result<HostInfo> {
         let known: Vec<&str> = known.iter().map(AgentId::as_str).collect();
         match spelling::nearest(agent.as_str(), &known) {
             Some(meant) => {
-                failure!("no hosted agent {agent}"; "did you mean {meant}? See: murmur host list --all")
+                failure!("no hosted agent {agent}"; "did you mean {meant}? See: murmur agent list --all")
             }
-            None => failure!("no hosted agent {agent}"; "see: murmur host list --all"),
+            None => failure!("no hosted agent {agent}"; "see: murmur agent list --all"),
         }
     })?)
 }
@@ -79,9 +79,9 @@ async fn connect(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Client> {
         Condition::Silent => bail!(
             failure!("the host of {agent} does not answer"; "if it stays unresponsive, run: murmur agent stop --force {agent}")
         ),
-        Condition::Ended(_) => bail!(failure!("agent {agent} has ended"; "see: murmur host status {agent}")),
+        Condition::Ended(_) => bail!(failure!("agent {agent} has ended"; "see: murmur show {agent}")),
         Condition::Dead => {
-            bail!(failure!("the host of {agent} was killed"; "clean up with: murmur host discover"))
+            bail!(failure!("the host of {agent} was killed"; "clean up with: murmur agent stop {agent}"))
         }
     }
     Client::connect(&dir.hosts(), &agent.socket(), PATIENCE)

@@ -90,7 +90,7 @@ pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
         writeln!(out, "no beats to show; see: murmur status")?;
     }
     printer.fit(found.iter().map(|found| &found.entry));
-    for read::Found { entry, line } in &found {
+    for read::FoundEntry { entry, line } in &found {
         printer.print(&mut out, entry, line)?;
     }
     out.flush()?;

@@ -4,7 +4,7 @@ use super::log::{count, pattern, since, until};
 use crate::outcome::Kind;
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 use jiff::Timestamp;
-use murmur_store::journal::read::Ended;
+use murmur_store::journal::read::OutcomeFilter;
 use regex::Regex;
 use std::path::PathBuf;
 
@@ -66,7 +66,7 @@ pub(super) enum OutcomeArg {
     Stopped,
 }
 
-impl From<OutcomeArg> for Ended {
+impl From<OutcomeArg> for OutcomeFilter {
     fn from(outcome: OutcomeArg) -> Self {
         match outcome {
             OutcomeArg::Ok => Self::As(Kind::Ok),

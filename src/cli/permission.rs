@@ -27,10 +27,10 @@ pub(super) fn run(args: &Permission, env: &UserEnv) -> anyhow::Result<ExitCode> 
         PermissionCommand::List(args) => requests::list(Kind::Permission, args.json, args.watch, env),
         PermissionCommand::Respond(PermissionRespond {
             id: Some(id),
-            verdict: Some(verdict),
+            decision: Some(decision),
             reason,
             always,
-        }) => requests::respond(id, *verdict, reason.as_deref(), *always, env),
+        }) => requests::respond(id, *decision, reason.as_deref(), *always, env),
         PermissionCommand::Respond(_) => requests::one_by_one(Kind::Permission, env),
         PermissionCommand::Check(args) => check::run(args, env),
         PermissionCommand::Rules(args) => rules::run(args, env),

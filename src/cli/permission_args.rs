@@ -83,16 +83,16 @@ pub(crate) struct RequestList {
 #[command(after_help = "Without arguments, asks about each request in turn, on a terminal.")]
 pub(crate) struct PermissionRespond {
     /// Request ID, from `murmur permission list`
-    #[arg(requires = "verdict")]
+    #[arg(requires = "decision")]
     pub(crate) id: Option<String>,
     /// Answer to the request
     #[arg(value_name = "ANSWER")]
-    pub(crate) verdict: Option<Answer>,
+    pub(crate) decision: Option<Answer>,
     /// Reason to tell the agent
-    #[arg(long, requires = "verdict")]
+    #[arg(long, requires = "decision")]
     pub(crate) reason: Option<String>,
     /// Also add a rule for this call to the project's permissions.toml
-    #[arg(long, requires = "verdict")]
+    #[arg(long, requires = "decision")]
     pub(crate) always: bool,
 }
 

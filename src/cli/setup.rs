@@ -7,8 +7,8 @@ use super::user_env::UserEnv;
 use anyhow::bail;
 use derun::cli::stdout::{stdout, warn};
 use murmur_agent::settings::HookProgram;
-use murmur_claude_files::setup::change::Outcome;
-use murmur_claude_files::setup::file::{self, Backup, Changed, Found};
+use murmur_claude_files::setup::change::SetupOutcome;
+use murmur_claude_files::setup::file::{self, Backup, Changed, SettingsFile};
 use murmur_claude_files::setup::flaw::flaws;
 use murmur_claude_files::setup::plan::{self, Decision};
 use murmur_claude_files::setup::wanted::Wanted;
@@ -32,7 +32,7 @@ pub(super) fn run(args: &Setup, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     let sets_up = !args.remove && !args.fix_flat;
     let wanted = if sets_up { Some(wanted()?) } else { None };
-    let decide = |found: Found<'_>| match &wanted {
+    let decide = |found: SettingsFile<'_>| match &wanted {
         Some(wanted) => plan::set_up(found, wanted, &path),
         None if args.fix_flat => plan::rewrite_flat(found, &path),
         None => plan::remove(found, &path),
@@ -74,21 +74,21 @@ fn report(out: &mut impl Write, changed: &Changed<Decision>, is_dry: bool) -> io
     let (configured, updated) = (verb("Configured", "Would configure"), verb("Updated", "Would update"));
     let (removed, fixed) = (verb("Removed", "Would remove"), verb("Fixed", "Would fix"));
     match said.outcome {
-        Outcome::Configured => writeln!(out, "{configured} murmur's hooks in {path}")?,
-        Outcome::Updated => writeln!(out, "{updated} murmur's hooks in {path}")?,
-        Outcome::AlreadyConfigured => writeln!(out, "Already configured in {path}")?,
-        Outcome::NotConfigured => writeln!(out, "Not configured in {path}")?,
-        Outcome::Untouched if said.rewritten.is_empty() => {
+        SetupOutcome::Configured => writeln!(out, "{configured} murmur's hooks in {path}")?,
+        SetupOutcome::Updated => writeln!(out, "{updated} murmur's hooks in {path}")?,
+        SetupOutcome::AlreadyConfigured => writeln!(out, "Already configured in {path}")?,
+        SetupOutcome::NotConfigured => writeln!(out, "Not configured in {path}")?,
+        SetupOutcome::Untouched if said.rewritten.is_empty() => {
             writeln!(out, "No entry in {path} is in the flat form")?;
         }
-        Outcome::Untouched => writeln!(out, "{fixed} {path}")?,
-        Outcome::Removed if changed.plan.next.is_none() => {
+        SetupOutcome::Untouched => writeln!(out, "{fixed} {path}")?,
+        SetupOutcome::Removed if changed.plan.next.is_none() => {
             writeln!(out, "{removed} {path}, which {} only murmur's hooks", verb("contained", "contains"))?;
         }
-        Outcome::Removed if said.is_as_before => {
+        SetupOutcome::Removed if said.is_as_before => {
             writeln!(out, "{removed} murmur's hooks from {path}, restoring its previous content")?;
         }
-        Outcome::Removed => writeln!(out, "{removed} murmur's hooks from {path}")?,
+        SetupOutcome::Removed => writeln!(out, "{removed} murmur's hooks from {path}")?,
     }
     for entry in &said.rewritten {
         writeln!(out, "{} {} in the nested form", verb("Rewrote", "Would rewrite"), plain_line(entry))?;
@@ -137,7 +137,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, env: &UserEnv) -> anyhow::
         ScopeArg::Local => "murmur setup hooks --scope local",
     };
     let mut text = String::new();
-    let found = file::preview(path, |found: Found<'_>| {
+    let found = file::preview(path, |found: SettingsFile<'_>| {
         text = String::from_utf8_lossy(found.file.unwrap_or_default()).into_owned();
         plan::set_up(found, &wanted, path)
     })?;
@@ -170,7 +170,7 @@ fn try_out(path: &Path, scope: ScopeArg, here: &Path, env: &UserEnv) -> anyhow::
     let dir = pulses_dir(env)?;
     let took = super::runtime()?.block_on(check::check(&command, &dir, here))?;
     writeln!(stdout(), "A pulse arrived: the hook in {} took {} ms", shown(real), took.as_millis())?;
-    if found.plan.decision.outcome != Outcome::AlreadyConfigured {
+    if found.plan.decision.outcome != SetupOutcome::AlreadyConfigured {
         let path = shown(real);
         warn(format_args!("{path} has hooks of another murmur version; `{again}` updates them"))?;
     }

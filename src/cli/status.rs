@@ -28,7 +28,7 @@ use murmur_host::discover;
 use murmur_rpc::client::AskError;
 use murmur_store::failures;
 use murmur_store::journal::append;
-use murmur_store::journal::read::{Backward, Entries, Found, raw_workspace};
+use murmur_store::journal::read::{Backward, Entries, FoundEntry, raw_workspace};
 use murmur_store::journal::unfinished;
 use murmur_store::limits;
 use std::collections::HashMap;
@@ -294,7 +294,7 @@ fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result
     let mut entries = Entries::new(lines, None);
     while !wanted.is_empty() {
         let wants = |line: &[u8]| raw_workspace(line).is_some_and(|workspace| wanted.contains_key(workspace));
-        let Some(Found { entry, line }) = entries.next_entry(wants)? else { break };
+        let Some(FoundEntry { entry, line }) = entries.next_entry(wants)? else { break };
         let Some(workspace) = raw_workspace(&line) else { continue };
         let Some(heartbeats) = wanted.get_mut(workspace) else { continue };
         // A stuck agent's line may not belong to a heartbeat.
@@ -307,9 +307,10 @@ fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result
             heartbeat.learn_run(entry.started());
             heartbeat.last = Some(Last {
                 outcome: entry.outcome,
-                stopped: entry.stopped,
+                stopped: entry.is_stopped(),
                 ended_at,
                 text: entry.text().map(Into::into),
+                text_after_outcome: entry.text_after_outcome().map(Into::into),
             });
         }
         if heartbeats.is_empty() {

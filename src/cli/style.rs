@@ -1,7 +1,7 @@
 //! Outcomes, findings and health in color; and text from agents, made safe for a terminal.
 
 use crate::doctor::Level;
-use crate::outcome::Kind;
+use crate::outcome::{EarlyEnd, Kind};
 pub(super) use derun::cli::style::{Style, plain_line};
 use murmur_core::config::backend::Backend;
 use murmur_store::journal::entry::Entry;
@@ -32,7 +32,7 @@ impl Colors for Style {
     }
 
     fn painted_as(self, entry: &Entry, text: &str) -> String {
-        self.paint(if entry.stopped { STOPPED } else { code(entry.outcome) }, text)
+        self.paint(if entry.is_stopped() { STOPPED } else { code(entry.outcome) }, text)
     }
 
     fn level(self, level: Level) -> String {
@@ -70,16 +70,12 @@ fn code(kind: Kind) -> &'static str {
 
 /// The outcome of `entry` in a word.
 pub(super) fn word(entry: &Entry) -> &'static str {
-    if entry.stopped { "stopped" } else { entry.outcome.word() }
+    if entry.is_stopped() { "stopped" } else { entry.outcome.word() }
 }
 
-/// The text of a beat. The outcome already says that it was stopped.
-pub(super) fn text_of(text: Option<&str>, stopped: bool) -> String {
-    let text = plain_line(text.unwrap_or_default());
-    match text.strip_prefix("stopped ").filter(|_| stopped) {
-        Some(rest) => rest.to_owned(),
-        None => text,
-    }
+/// The text of a journal line, to print after its outcome.
+pub(super) fn text_of(entry: &Entry) -> String {
+    plain_line(&entry.text_after_outcome().unwrap_or_default())
 }
 
 /// A text from an agent on one line, of at most `most` characters.
@@ -104,7 +100,7 @@ pub(super) fn in_parentheses(backend: &Backend) -> String {
 /// Whether a beat reached its turn limit, which murmur or the agent itself watches.
 pub(super) fn ran_out_of_turns(entry: &Entry) -> bool {
     let is_said = |error: &String| error.contains("Reached maximum number of turns");
-    entry.out_of_turns || entry.error.as_ref().is_some_and(is_said)
+    entry.early_end == Some(EarlyEnd::OutOfTurns) || entry.error.as_ref().is_some_and(is_said)
 }
 
 /// Remarks before a beat's text: calls that ran without being checked, denied calls, ended background tasks, the turn limit, and a changed HEARTBEAT.md.
@@ -126,7 +122,7 @@ pub(super) fn remarks(entry: &Entry) -> String {
         Some(1) => "1 background task ended  ".to_owned(),
         Some(many) => format!("{many} background tasks ended  "),
     };
-    let cut =
-        if entry.out_of_turns && entry.outcome != Kind::Error { "stopped at its turn limit  " } else { "" };
+    let is_cut = entry.early_end == Some(EarlyEnd::OutOfTurns) && entry.outcome != Kind::Error;
+    let cut = if is_cut { "stopped at its turn limit  " } else { "" };
     unguarded + &denied + &ended + cost + cut + changed
 }

@@ -10,7 +10,7 @@ use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use murmur_claude_files::trust::effects;
 use murmur_claude_files::trust::{
-    Change, Claude, Found, Kind, Standing, Store, Trusted, Why, collect, compare,
+    Change, Claude, ClaudeFile, Kind, Store, TrustState, Trusted, WhyUntrusted, collect, compare,
 };
 use serde_json::json;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -43,8 +43,8 @@ pub(super) fn run(args: &Trust, env: &UserEnv) -> anyhow::Result<ExitCode> {
         if args.yes {
             trust()?;
         }
-        let standing = Standing::of(&Store::read(&dir), &workspace, Ok(&found));
-        print_json(&mut stdout(), "trust/1", &object(name, &standing, &changes, &found))?;
+        let state = TrustState::of(&Store::read(&dir), &workspace, Ok(&found));
+        print_json(&mut stdout(), "trust/1", &object(name, &state, &changes, &found))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = stdout().lock();
@@ -97,7 +97,7 @@ fn remove(args: &Trust, env: &UserEnv) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(out: &mut impl Write, workspace: &Path, changes: &[Change], found: &[Found]) -> io::Result<()> {
+fn show(out: &mut impl Write, workspace: &Path, changes: &[Change], found: &[ClaudeFile]) -> io::Result<()> {
     let (style, name) = (Style::of_stdout(), visible(&workspace.display().to_string()));
     if found.is_empty() {
         return writeln!(out, "{name} has no files for Claude Code");
@@ -120,13 +120,18 @@ fn show(out: &mut impl Write, workspace: &Path, changes: &[Change], found: &[Fou
     writeln!(out, "Not shown: what those programs run in turn, and files loaded from subfolders.")
 }
 
-fn object(workspace: &str, standing: &Standing, changes: &[Change], found: &[Found]) -> serde_json::Value {
-    let (word, problem) = match standing {
-        Standing::Nothing => ("nothing", None),
-        Standing::Trusted => ("trusted", None),
-        Standing::Untrusted(Why::Never) => ("untrusted", None),
-        Standing::Untrusted(Why::Changed(_)) => ("changed", None),
-        Standing::Untrusted(Why::Unknown(failure)) => ("unknown", Some(failure.line())),
+fn object(
+    workspace: &str,
+    state: &TrustState,
+    changes: &[Change],
+    found: &[ClaudeFile],
+) -> serde_json::Value {
+    let (word, problem) = match state {
+        TrustState::Nothing => ("nothing", None),
+        TrustState::Trusted => ("trusted", None),
+        TrustState::Untrusted(WhyUntrusted::Never) => ("untrusted", None),
+        TrustState::Untrusted(WhyUntrusted::Changed(_)) => ("changed", None),
+        TrustState::Untrusted(WhyUntrusted::Unknown(failure)) => ("unknown", Some(failure.line())),
     };
     let changes: Vec<_> = changes
         .iter()

@@ -6,7 +6,7 @@ use super::user_env::UserEnv;
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::{stdout, warn};
 use murmur_core::usage::scan::scan;
-use murmur_core::usage::{By, Counter, Group, Sums, Tokens, total};
+use murmur_core::usage::{Counter, Group, GroupBy, Sums, Tokens, total};
 use murmur_store::journal::read::readers;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -61,7 +61,7 @@ impl From<&Sums> for SumsJson {
 
 pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let journal = env.read_data_dir()?.journal();
-    let (by, zone) = (By::from(args.by), sys::clock::local_zone());
+    let (by, zone) = (GroupBy::from(args.by), sys::clock::local_zone());
     let skipped = Mutex::new(Vec::new());
     let skip = |error| skipped.lock().unwrap_or_else(PoisonError::into_inner).push(error);
     let files = readers(&journal, None, args.since, &skip)?;
@@ -99,12 +99,12 @@ fn group_json(group: Group, sums: &Sums) -> GroupJson {
     }
 }
 
-fn table(out: &mut impl Write, by: By, groups: &[(Group, Sums)], total: &Sums) -> io::Result<()> {
+fn table(out: &mut impl Write, by: GroupBy, groups: &[(Group, Sums)], total: &Sums) -> io::Result<()> {
     let head = match by {
-        By::Heartbeat => "HEARTBEAT",
-        By::Workspace => "WORKSPACE",
-        By::Day => "DAY",
-        By::Model => "MODEL",
+        GroupBy::Heartbeat => "HEARTBEAT",
+        GroupBy::Workspace => "WORKSPACE",
+        GroupBy::Day => "DAY",
+        GroupBy::Model => "MODEL",
     };
     let titles = ["BEATS", "QUIET", "COST", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE"];
     let mut rows = vec![(head.to_owned(), titles.map(str::to_owned))];
@@ -156,7 +156,7 @@ fn short(count: u64) -> String {
     format!("{}.{}{letter}", count / unit, count % unit * 10 / unit)
 }
 
-impl From<ByArg> for By {
+impl From<ByArg> for GroupBy {
     fn from(by: ByArg) -> Self {
         match by {
             ByArg::Heartbeat => Self::Heartbeat,

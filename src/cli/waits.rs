@@ -65,7 +65,7 @@ impl Requests {
 
     /// Sends an answer to the daemon, and says what became of it.
     pub(super) async fn answer(&self, response: Value) {
-        let word = match response.get("verdict").and_then(Value::as_str) {
+        let word = match response.get("decision").and_then(Value::as_str) {
             Some("allow") => "allowed",
             Some(_) => "denied",
             None => "answered",

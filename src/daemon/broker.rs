@@ -17,13 +17,13 @@ use super::heartbeats::DeferredBeat;
 use body::Body;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::id::AgentId;
-use murmur_core::permit::decision::{By, Verdict};
-use murmur_core::permit::request::{Answer, Answerer, Request, RequestId, Whom};
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
+use murmur_core::permit::request::{Answer, Answerer, Approver, Request, RequestId};
 use murmur_core::permit::rules::Action;
 use murmur_store::journal::decisions;
 use murmur_store::journal::deferred::{self, DeferredCall, Folder};
 use reply::{answer, unreadable};
-use requests::{AnswerEffect, AnswerError, Ended, Open, Requests, Sent, Standing, Timeout};
+use requests::{AnswerEffect, AnswerError, Open, OpenState, RequestEnd, Requests, Sent, Timeout};
 use std::path::PathBuf;
 use sys::error::{Failure, Hinted};
 use sys::paths::DataDir;
@@ -73,7 +73,7 @@ impl Broker {
         };
         let mut events = Vec::new();
         for (id, call) in broker.folder.all(|error| events.push(BrokerEvent::Error(Failure::of(&error)))) {
-            let answered = !matches!(call.standing, deferred::Standing::Deferred { .. });
+            let answered = !matches!(call.state, deferred::DeferredState::Deferred { .. });
             if answered && is_over(&id) {
                 let error = broker.folder.remove(&id).err();
                 events.extend(error.map(|error| BrokerEvent::Error(Failure::of(&error))));
@@ -113,7 +113,7 @@ impl Broker {
     }
 
     fn ask(&mut self, request: Request, sender: AnswerTo, to: oneshot::Sender<RequestId>, now: Timestamp) {
-        let is_shown = request.whom == Whom::Person;
+        let is_shown = request.whom == Approver::Person;
         // A known request already counts toward the limits.
         let is_known = self.requests.is_known(&request);
         let refusal = if is_known { None } else { capacity::over_count(&self.requests, &request) };
@@ -131,10 +131,10 @@ impl Broker {
                 let id = request.id(0);
                 let _heard = to.send(id.clone());
                 let _heard = sender.send(Answer {
-                    verdict: Verdict::Deny,
+                    decision: DecisionKind::Deny,
                     reason: Some(reason),
                     answers: None,
-                    by: By::Failure,
+                    by: DecidedBy::Failure,
                     id,
                     answered_by: None,
                 });
@@ -156,10 +156,10 @@ impl Broker {
                 let answer = match kept {
                     true => answer,
                     false => Answer {
-                        verdict: Verdict::Deny,
+                        decision: DecisionKind::Deny,
                         reason: Some("the answer could not be marked as given".to_owned()),
                         answers: None,
-                        by: By::Failure,
+                        by: DecidedBy::Failure,
                         id,
                         answered_by: None,
                     },
@@ -176,10 +176,10 @@ impl Broker {
             && let Some(open) = self.requests.get(id)
         {
             // On disk first: a call that cannot be stored cannot be deferred.
-            let standing = deferred::Standing::Deferred { until };
+            let state = deferred::DeferredState::Deferred { until };
             let kept = match open.whole() {
                 Ok(request) => {
-                    let call = DeferredCall { request, asked: open.asked, standing };
+                    let call = DeferredCall { request, asked: open.asked, state };
                     self.folder.put(id, &call).map_err(|error| Failure::of(&error))
                 }
                 Err(error) => Err(unreadable(id, &error)),
@@ -199,7 +199,7 @@ impl Broker {
     fn respond(&mut self, response: Response) -> Result<Row, Failure> {
         let Response { id, reply, channel, input_sha256, answerer } = response;
         let request = self.requests.unanswered(&id).map_err(|error| error.failure())?;
-        if request.whom == Whom::Model {
+        if request.whom == Approver::Model {
             return Err(AnswerError::Unknown(id).failure());
         }
         // A request that cannot be shown cannot be answered.
@@ -213,8 +213,8 @@ impl Broker {
         }
         let answerer = answerer.map(|answerer| Answerer { channel, ..answerer });
         let rule = match reply {
-            Reply::Verdict { verdict: Verdict::Allow, always: true, .. } => Some(Action::Allow),
-            Reply::Verdict { verdict: Verdict::Deny, always: true, .. } => Some(Action::Deny),
+            Reply::Decision { decision: DecisionKind::Allow, always: true, .. } => Some(Action::Allow),
+            Reply::Decision { decision: DecisionKind::Deny, always: true, .. } => Some(Action::Deny),
             _ => None,
         };
         let answer = Answer { answered_by: answerer, ..answer(&id, &request, reply)? };
@@ -230,11 +230,11 @@ impl Broker {
     /// Answers `id` with `answer`.
     fn answer_request(&mut self, id: &RequestId, answer: Answer) -> Result<(), Failure> {
         let row = self.row(id);
-        let word = if answer.verdict == Verdict::Allow { "allowed" } else { "denied" };
+        let word = if answer.decision == DecisionKind::Allow { "allowed" } else { "denied" };
         let kept = self.requests.get(id).map(Open::deferred_call);
         if let Some(mut call) = kept.transpose().map_err(|error| unreadable(id, &error))?.flatten() {
             // On disk first, so that an accepted answer is not lost.
-            call.standing = deferred::Standing::Answered(answer.clone());
+            call.state = deferred::DeferredState::Answered(answer.clone());
             self.folder.put(id, &call).map_err(|error| Failure::of(&error))?;
         }
         match self.requests.answer(id, answer.clone()).map_err(|error| error.failure())? {
@@ -255,10 +255,10 @@ impl Broker {
             let reason =
                 "nobody answered in time; continue without it, or say what you need and why".to_owned();
             let answer = Answer {
-                verdict: Verdict::Deny,
+                decision: DecisionKind::Deny,
                 reason: Some(reason),
                 answers: None,
-                by: By::Nobody,
+                by: DecidedBy::Nobody,
                 id: id.clone(),
                 answered_by: None,
             };
@@ -299,10 +299,10 @@ impl Broker {
     #[must_use]
     pub fn beats(&self) -> Vec<DeferredBeat> {
         let beat = |(id, open): (&RequestId, &Open<AnswerTo>)| {
-            let is_answered = match &open.standing {
-                Standing::Deferred(deferred::Standing::Deferred { .. }) => false,
-                Standing::Deferred(_) => true,
-                Standing::Waiting { .. } => return None,
+            let is_answered = match &open.state {
+                OpenState::Deferred(deferred::DeferredState::Deferred { .. }) => false,
+                OpenState::Deferred(_) => true,
+                OpenState::Waiting { .. } => return None,
             };
             let Request { agent, session, workspace, beat, .. } = open.request.clone();
             // Beats have valid ids; another agent cannot be resumed.
@@ -321,7 +321,7 @@ impl Broker {
 
     /// The beat that was resumed with the answer to `id` ended.
     pub fn beat_ended(&mut self, id: &RequestId) {
-        self.requests.end(id, Ended::Answered);
+        self.requests.end(id, RequestEnd::Answered);
         if let Err(error) = self.folder.remove(id) {
             self.events.push(BrokerEvent::Error(Failure::of(&error)));
         }
@@ -330,13 +330,13 @@ impl Broker {
     /// All requests that wait for a person.
     #[must_use]
     pub fn rows(&self) -> Vec<Row> {
-        let rows = self.requests.all().into_iter().filter(|(_, open)| open.request.whom == Whom::Person);
+        let rows = self.requests.all().into_iter().filter(|(_, open)| open.request.whom == Approver::Person);
         rows.map(|(id, open)| Row::of(id, open)).collect()
     }
 
     /// The page of requests after the cursor.
     fn page(&self, after: Option<Cursor>) -> Page {
-        let all = self.requests.all().into_iter().filter(|(_, open)| open.request.whom == Whom::Person);
+        let all = self.requests.all().into_iter().filter(|(_, open)| open.request.whom == Approver::Person);
         let mut rest = all.filter(|(id, open)| {
             let at = (open.asked, *id);
             after.as_ref().is_none_or(|Cursor(asked, last)| at > (*asked, last))
@@ -365,7 +365,10 @@ impl Broker {
     }
 
     fn row(&self, id: &RequestId) -> Option<Row> {
-        self.requests.get(id).filter(|open| open.request.whom == Whom::Person).map(|open| Row::of(id, open))
+        self.requests
+            .get(id)
+            .filter(|open| open.request.whom == Approver::Person)
+            .map(|open| Row::of(id, open))
     }
 
     /// Syncs the state of `id` to disk; returns whether that worked.

@@ -3,19 +3,17 @@
 //! Takes the heartbeats; returns which budgets the new lines use up. `murmur_core::spending` decides.
 
 use super::heartbeats::Held;
+use crate::outcome::notice;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
-use murmur_core::outcome::Kind;
 use murmur_core::spending::{Ledger, UsedUp};
 use murmur_core::usage::line::BeatUsage;
 use murmur_core::usage::scan::scan;
-use murmur_store::journal::entry::{Entry, LineKind};
-use murmur_store::journal::read::{Backward, Entries, Found, readers};
+use murmur_store::journal::read::{Backward, Entries, FoundEntry, readers};
 use murmur_store::journal::tail::{Position, Tail};
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
-use sys::clock::rfc3339;
 
 /// A budget that a beat has used up.
 #[derive(Debug)]
@@ -123,9 +121,9 @@ impl Budgets {
         let lines = Backward::open(journal)?.containing("\"kind\":\"budget\"");
         let mut entries = Entries::new(lines, self.ledger.since());
         while !found.is_empty()
-            && let Some(Found { entry, .. }) = entries.next_entry(|_| true)?
+            && let Some(FoundEntry { entry, .. }) = entries.next_entry(|_| true)?
         {
-            found.retain(|newly| entry.summary.as_deref() != Some(&summary(&newly.used_up)));
+            found.retain(|newly| entry.summary.as_deref() != Some(&notice::budget_summary(&newly.used_up)));
         }
         Ok(found)
     }
@@ -135,22 +133,6 @@ impl Budgets {
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
-}
-
-/// The journal line about a budget that is used up, which a person should see.
-#[must_use]
-pub fn budget_line(newly: &NewlyUsedUp, now: Timestamp) -> Entry {
-    let NewlyUsedUp { workspace, heartbeat, used_up } = newly;
-    Entry {
-        summary: Some(summary(used_up)),
-        kind: LineKind::Budget,
-        heartbeat: heartbeat.clone(),
-        ..Entry::new(rfc3339(now), workspace.clone(), Kind::Attention, 0)
-    }
-}
-
-fn summary(used_up: &UsedUp) -> String {
-    format!("{used_up}; on hold until {}", rfc3339(used_up.until))
 }
 
 /// The budgets of `heartbeats`, with all that the journal says about them.

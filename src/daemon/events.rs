@@ -7,6 +7,8 @@ use super::broker::BrokerEvent;
 use super::client::Attached;
 use super::heartbeats::HoldChange;
 use super::hosts::HostChange;
+use crate::notifier::read_up_to;
+use ::notify::state::Journal;
 use jiff::Timestamp;
 use murmur_core::id::{AgentId, BeatId};
 use murmur_host::protocol::AgentInfo;
@@ -91,6 +93,12 @@ impl Events {
         // An unreadable journal is read from its start once it is readable.
         let tail = Tail::from_end(dir.journal()).unwrap_or_else(|_| Tail::from_start(dir.journal()));
         Self { feed: Feed::new(None, None), tail, running: HashSet::new(), ended: HashSet::new() }
+    }
+
+    /// Up to where the journal was read.
+    #[must_use]
+    pub fn journal(&self) -> Journal {
+        read_up_to(&self.tail)
     }
 
     /// Reports beats that started since the last call.

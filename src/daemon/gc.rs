@@ -9,7 +9,7 @@ mod captures;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::captures::Captures;
 use murmur_host::discover;
-use murmur_store::pulse::folder::{self, Found};
+use murmur_store::pulse::folder::{self, FoundPulse};
 use murmur_store::pulse::{Pulse, State};
 use serde::Serialize;
 use std::collections::HashSet;
@@ -124,7 +124,7 @@ impl Collector<'_> {
         }
     }
 
-    fn remove_if_ended(&mut self, found: &Found) {
+    fn remove_if_ended(&mut self, found: &FoundPulse) {
         let Some(folder) = found.path.file_stem().map(|stem| self.dir.agents().join(stem)) else { return };
         if self.hosted.contains(&folder) || !self.is_due(found.pulse.at(), RETENTION) {
             return;

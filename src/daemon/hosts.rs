@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
 use sys::identity::Identity;
-use sys::process_lock::{self, Found, look};
+use sys::process_lock::{self, LockFile, look};
 use sys::watch::{Changes, Watch, WatchedFolder};
 use sys::{atomic, clock};
 use tokio::sync::oneshot;
@@ -139,7 +139,7 @@ impl Hosts {
         });
         let agents: BTreeSet<&str> = agents.collect();
         let unknown = agents.iter().filter(|agent| !self.is_watched(agent));
-        let found: Vec<Found> =
+        let found: Vec<LockFile> =
             unknown.filter_map(|agent| look(&self.folder.join(format!("{agent}.json")))).collect();
         let news = self.take(found);
         agents.into_iter().filter_map(|agent| self.known.get_key_value(agent)).for_each(|(agent, known)| {
@@ -170,7 +170,7 @@ impl Hosts {
     }
 
     /// Takes over the records of hosts; returns the new hosts.
-    fn take(&mut self, found: Vec<Found>) -> Vec<HostChange> {
+    fn take(&mut self, found: Vec<LockFile>) -> Vec<HostChange> {
         let mut changes = Vec::new();
         let mut any_dead = false;
         for found in found {
@@ -223,7 +223,7 @@ impl Hosts {
     /// Whether the ended host of `agent` left its record unfinished or its socket behind.
     fn has_leftovers(&self, agent: &AgentId) -> bool {
         let record = look(&self.folder.join(agent.record()));
-        let has_ended = |found: Found| Record::parse(&found.text).is_some_and(|it| it.result.is_some());
+        let has_ended = |found: LockFile| Record::parse(&found.text).is_some_and(|it| it.result.is_some());
         record.is_some_and(|found| !has_ended(found)) || self.folder.join(agent.socket()).exists()
     }
 

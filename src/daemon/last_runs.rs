@@ -5,7 +5,7 @@
 use super::heartbeats::{Heartbeats, LastRuns};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::HeartbeatId;
-use murmur_store::journal::read::{Backward, Entries, Found, raw_workspace};
+use murmur_store::journal::read::{Backward, Entries, FoundEntry, raw_workspace};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -75,7 +75,7 @@ pub fn since(dir: &DataDir, as_of: Option<Timestamp>, state: &Heartbeats) -> io:
     let mut entries = Entries::new(Backward::open(&dir.journal())?, since);
     let mut runs = LastRuns::new();
     while !wanted.is_empty()
-        && let Some(Found { entry, .. }) = entries.next_entry(wants)?
+        && let Some(FoundEntry { entry, .. }) = entries.next_entry(wants)?
     {
         let Some(began) = entry.started().filter(|_| entry.kind.is_beat()) else { continue };
         let id = HeartbeatId::new(Path::new(&entry.workspace), entry.heartbeat.as_deref());

@@ -1,7 +1,10 @@
 //! The notifier's process: runs while config.toml's `notify` has something to do, restarted when that changes or it ends.
 
+use crate::notifier::read_up_to;
+use ::notify::state::{Journal, State};
 use murmur_core::config::settings::Settings;
 use murmur_rpc::caller::Caller;
+use murmur_store::journal::tail::Tail;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use sys::file::Stamp;
+use sys::paths::DataDir;
 use sys::{notify, process};
 use tokio::process::{Child, Command};
 use tokio::time::Instant;
@@ -22,11 +26,13 @@ const RESTART: Duration = Duration::from_secs(10);
 /// The process, if there is one.
 #[derive(Debug)]
 pub struct NotifierProcess {
-    data_dir: PathBuf,
+    dir: DataDir,
     /// config.toml.
     settings: PathBuf,
     /// The file as last read.
     stamp: Option<Stamp>,
+    /// Where the journal ended when the daemon started; `None` after config.toml was read for the first time.
+    started_at: Option<Journal>,
     is_wanted: bool,
     child: Option<Child>,
     restart_at: Option<Instant>,
@@ -51,11 +57,11 @@ impl NotifierPid {
 }
 
 impl NotifierProcess {
-    /// Starts nothing yet.
+    /// Starts nothing yet. The journal ends at `end`.
     #[must_use]
-    pub fn new(data_dir: &Path, settings: PathBuf, pid: NotifierPid) -> Self {
-        let data_dir = data_dir.to_owned();
-        Self { data_dir, settings, stamp: None, is_wanted: false, child: None, restart_at: None, pid }
+    pub fn new(dir: DataDir, settings: PathBuf, end: Journal, pid: NotifierPid) -> Self {
+        let (stamp, started_at) = (None, Some(end));
+        Self { dir, settings, stamp, started_at, is_wanted: false, child: None, restart_at: None, pid }
     }
 
     /// Reads config.toml, if it changed, and starts, restarts or stops the process. A file that isn't readable changes
@@ -68,7 +74,25 @@ impl NotifierProcess {
         let Ok(settings) = Settings::read(&self.settings) else { return Ok(()) };
         self.stamp = stamp;
         self.is_wanted = settings.notify.is_used();
+        let started_at = self.started_at.take();
+        if self.is_wanted {
+            // The notifier reports it if it can't write the file either.
+            let _best_effort = self.begin_at(started_at);
+        }
         self.start()
+    }
+
+    /// Makes the first notifier begin at `end`, or else at the journal's end: what happens before it is ready is news too.
+    fn begin_at(&self, end: Option<Journal>) -> io::Result<()> {
+        let path = self.dir.notify();
+        if path.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        let end = match end {
+            Some(end) => end,
+            None => read_up_to(&Tail::from_end(self.dir.journal())?),
+        };
+        State { journal: Some(end), ..State::default() }.write(&path)
     }
 
     /// Waits until the process has ended and should be restarted.
@@ -97,7 +121,7 @@ impl NotifierProcess {
         if !self.is_wanted {
             return Ok(());
         }
-        let child = spawn(&self.data_dir);
+        let child = spawn(self.dir.root());
         if child.is_err() {
             self.restart_at = Some(Instant::now() + RESTART);
         }

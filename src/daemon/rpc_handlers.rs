@@ -11,7 +11,7 @@ use super::heartbeats::HeartbeatRef;
 use super::notifier_process::NotifierPid;
 use super::status::{Status, StatusRequest};
 use murmur_core::id::{AgentId, BeatId};
-use murmur_core::permit::request::{self, RequestId, Whom};
+use murmur_core::permit::request::{self, Approver, RequestId};
 use murmur_rpc::caller::Caller;
 use murmur_rpc::envelope::{Request, payload, unknown};
 use murmur_rpc::feed::Reader;
@@ -149,10 +149,10 @@ impl RpcHandlers {
                 let (ours, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
                 let line = Request { payload: Value::Null, ..request.clone() };
                 match asked.whom {
-                    Whom::Person => {
+                    Approver::Person => {
                         tokio::spawn(hook_connection::serve(theirs, line, asked, self.commands.clone()))
                     }
-                    Whom::Model => tokio::spawn(model::serve(theirs, line, asked, self.models.clone())),
+                    Approver::Model => tokio::spawn(model::serve(theirs, line, asked, self.models.clone())),
                 };
                 Ok(Answer::HandOver(ours))
             }

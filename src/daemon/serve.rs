@@ -189,7 +189,7 @@ impl<L: FnMut(&str)> Runner<L> {
         let sources = Sources {
             folder,
             config: ConfigWatcher::new(dir.clone(), user.settings.settings(), time_zone, tick),
-            notifier: NotifierProcess::new(dir.root(), user.settings.settings(), notifier),
+            notifier: NotifierProcess::new(dir.clone(), user.settings.settings(), events.journal(), notifier),
             beats: Watch::new(watch_paths::beats(&dir)).ok(),
             alarm: Alarm::new()?,
             release_at: None,

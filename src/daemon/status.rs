@@ -227,6 +227,9 @@ pub struct Last {
     pub ended_at: String,
     /// Its summary or its error.
     pub text: Option<String>,
+    /// The text to print after its outcome.
+    #[serde(skip)]
+    pub text_after_outcome: Option<String>,
 }
 
 /// A running beat.

@@ -15,7 +15,7 @@ use std::time::Duration;
 use sys::error::{Failure, Hinted};
 use sys::file::{is_full, room_hint};
 use sys::paths::DataDir;
-use sys::replace::{self, OpenWriters, Outcome, Replaced};
+use sys::replace::{self, OpenWriters, Replaced, Replacement};
 use sys::swap::write_beside;
 use sys::{clock, failure};
 use tokio::time::{Instant, sleep_until};
@@ -246,7 +246,7 @@ impl WriteBehind {
         };
         // Its last runs are older, and are corrected on reload.
         match replace::replace(&config, Some(replaced.next()), &late, OpenWriters::Ignore) {
-            Ok(Outcome::Done(_)) => Ok(()),
+            Ok(Replacement::Done(_)) => Ok(()),
             outcome => {
                 let beside = config.with_extension("json.other");
                 let kept = write_beside(&beside, &late, 0o600);

@@ -3,7 +3,7 @@
 
 use super::agent::both_paths;
 use super::{Check, Environment, Finding, Hint, named_backends};
-use crate::gate::ask::{self, Answer, first_line};
+use crate::gate::ask::{self, ProgramOutput, first_line};
 use murmur_agent::find;
 use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::Resolved;
@@ -58,7 +58,7 @@ async fn one(program: &Path, path: &OsStr, has_key: bool, limit: Duration) -> Fi
             .ok(format!("{found}; its key is set in the environment, which a service does not have"));
     }
     match ask(program, path, &["login", "status"], limit).await {
-        Ok(Answer { status: Some(status), .. }) if status.success() => {
+        Ok(ProgramOutput { status: Some(status), .. }) if status.success() => {
             check.ok(format!("{found}, logged in"))
         }
         Ok(_) => check.warn(format!("{found}, not logged in"), Hint::LOG_IN_TO_CODEX),
@@ -66,7 +66,7 @@ async fn one(program: &Path, path: &OsStr, has_key: bool, limit: Duration) -> Fi
     }
 }
 
-async fn ask(program: &Path, path: &OsStr, args: &[&str], limit: Duration) -> Result<Answer, Finding> {
+async fn ask(program: &Path, path: &OsStr, args: &[&str], limit: Duration) -> Result<ProgramOutput, Finding> {
     let mut command = tokio::process::Command::new(program);
     command.args(args).env("PATH", path).current_dir("/").stdin(Stdio::null());
     ask::exit(command, limit).await.map_err(|error| {

@@ -69,7 +69,7 @@ hints! {
     RESTART_BY_FORCE: "run: murmur restart --force; agents keep running",
     CHECK_THE_FOLDER: "check the data folder",
     STOP_BY_FORCE: "run: murmur agent stop --force AGENT, or check its log",
-    DISCOVER: "run: murmur host discover, which cleans up after them",
+    DISCOVER: "run: murmur agent stop AGENT, which cleans up after it",
     SPAWN_AGAIN: "stop them with their version of murmur, then start them again",
     INSTALL_MURMUR: "reinstall murmur",
     RUN_NO_AGENTS: "don't run agents until you reinstall murmur",

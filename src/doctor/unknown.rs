@@ -1,7 +1,7 @@
 //! What agents wrote in the last week that this murmur doesn't know.
 
 use super::{Check, Environment, Finding, Hint};
-use murmur_store::journal::unknown::{self, Seen};
+use murmur_store::journal::unknown::{self, UnknownOutput};
 use std::collections::BTreeMap;
 use sys::clock;
 
@@ -27,14 +27,14 @@ pub(super) fn examine(environment: &Environment) -> Option<Finding> {
 }
 
 /// `claude 2.1.340: system/new (3 times), assistant.new; codex …`: types first, the most frequent at the beginning.
-fn list(seen: &BTreeMap<Seen, u64>) -> String {
-    let mut versions: BTreeMap<(&str, &str), Vec<(&Seen, u64)>> = BTreeMap::new();
+fn list(seen: &BTreeMap<UnknownOutput, u64>) -> String {
+    let mut versions: BTreeMap<(&str, &str), Vec<(&UnknownOutput, u64)>> = BTreeMap::new();
     for (one, count) in seen {
         versions.entry((&one.backend, &one.version)).or_default().push((one, *count));
     }
-    let version = |((backend, version), mut names): ((&str, &str), Vec<(&Seen, u64)>)| {
+    let version = |((backend, version), mut names): ((&str, &str), Vec<(&UnknownOutput, u64)>)| {
         names.sort_by_key(|(one, count)| (one.is_field(), std::cmp::Reverse(*count)));
-        let name = |(one, count): &(&Seen, u64)| match count {
+        let name = |(one, count): &(&UnknownOutput, u64)| match count {
             1 => one.name.clone(),
             count => format!("{} ({count} times)", one.name),
         };
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn types_come_first_and_long_lists_are_cut() {
-        let one = |backend: &str, version: &str, name: &str| Seen {
+        let one = |backend: &str, version: &str, name: &str| UnknownOutput {
             backend: backend.into(),
             version: version.into(),
             name: name.into(),

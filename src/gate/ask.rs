@@ -27,7 +27,7 @@ const MARK: &str = "MURMUR_ASKS";
 
 /// What a program answered.
 #[derive(Debug)]
-pub struct Answer {
+pub struct ProgramOutput {
     /// Its exit status; `None` if it was killed because it had answered or printed more than is read.
     pub status: Option<ExitStatus>,
     /// The beginning of its stdout.
@@ -45,14 +45,14 @@ pub fn first_line(said: &[u8]) -> Option<String> {
 
 /// Runs `program --version` with this PATH until it exits, even if its children keep the pipes open. Returns
 /// [`io::ErrorKind::TimedOut`] if it does not exit within `limit`.
-pub async fn version(program: &Path, path: &OsStr, limit: Duration) -> io::Result<Answer> {
+pub async fn version(program: &Path, path: &OsStr, limit: Duration) -> io::Result<ProgramOutput> {
     let mut command = Command::new(program);
     command.arg("--version").env("PATH", path).stdin(Stdio::null());
     exit(command, limit).await
 }
 
 /// Runs `command` until it exits, like [`version`].
-pub async fn exit(command: Command, limit: Duration) -> io::Result<Answer> {
+pub async fn exit(command: Command, limit: Duration) -> io::Result<ProgramOutput> {
     run(command, None, limit).await
 }
 
@@ -69,12 +69,20 @@ pub struct Question<'a> {
 
 /// Runs `command` and asks it `question`, until it answers or exits. Returns [`io::ErrorKind::TimedOut`] if it does neither
 /// within `limit`.
-pub async fn question(mut command: Command, question: &Question<'_>, limit: Duration) -> io::Result<Answer> {
+pub async fn question(
+    mut command: Command,
+    question: &Question<'_>,
+    limit: Duration,
+) -> io::Result<ProgramOutput> {
     command.stdin(Stdio::piped());
     run(command, Some(question), limit).await
 }
 
-async fn run(mut command: Command, question: Option<&Question<'_>>, limit: Duration) -> io::Result<Answer> {
+async fn run(
+    mut command: Command,
+    question: Option<&Question<'_>>,
+    limit: Duration,
+) -> io::Result<ProgramOutput> {
     let number = u64::from_be_bytes(random::bytes()?);
     command.env(MARK, format!("{number:016x}"));
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
@@ -115,7 +123,7 @@ async fn run(mut command: Command, question: Option<&Question<'_>>, limit: Durat
     }
     rest(&stdout, &mut said, most);
     rest(&stderr, &mut complained, MOST);
-    Ok(Answer { status, stdout: said, stderr: complained })
+    Ok(ProgramOutput { status, stdout: said, stderr: complained })
 }
 
 /// Reads up to `most` bytes, or to a line that `is_answer`. A closed pipe does not mean that the program exited.
@@ -169,13 +177,13 @@ mod tests {
     }
 
     /// Runs a script as the program, in `folder`.
-    async fn of(folder: &Path, script: &str, limit: Duration) -> io::Result<Answer> {
+    async fn of(folder: &Path, script: &str, limit: Duration) -> io::Result<ProgramOutput> {
         version(&program(folder, script), &std::env::var_os("PATH").unwrap(), limit).await
     }
 
     /// Asks a script for a line of `yes`.
     #[cfg(target_os = "linux")]
-    async fn asked(folder: &Path, script: &str, limit: Duration) -> io::Result<Answer> {
+    async fn asked(folder: &Path, script: &str, limit: Duration) -> io::Result<ProgramOutput> {
         let mut command = Command::new(program(folder, script));
         command.env("PATH", std::env::var_os("PATH").unwrap());
         let asked = Question { text: b"hello\n", is_answer: |line| line == b"yes", grace: Duration::ZERO };

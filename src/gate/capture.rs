@@ -48,7 +48,7 @@ pub(super) struct Captured<'a> {
 
 /// What is left of the capture.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct GateRecording {
     /// The session, if anything was printed.
     pub session: Option<CaptureId>,
     /// Why it is incomplete.
@@ -82,12 +82,12 @@ impl GateCapture {
 
     /// Ends the session.
     #[must_use]
-    pub fn finish(self) -> Kept {
+    pub fn finish(self) -> GateRecording {
         let State { session, unusable, end, .. } = self.state.into_inner();
-        let Some((id, recorder)) = session else { return Kept { session: None, lost: unusable } };
+        let Some((id, recorder)) = session else { return GateRecording { session: None, lost: unusable } };
         let lost = recorder.lost().map(|lost| lost.reason);
         let unsaid = recorder.finish(&end).err().map(|unsaid| Failure::of(&unsaid).line());
-        Kept { session: Some(id), lost: lost.or(unsaid) }
+        GateRecording { session: Some(id), lost: lost.or(unsaid) }
     }
 
     fn begin(&self, command: Vec<String>) -> Result<(CaptureId, Recorder), StoreError> {

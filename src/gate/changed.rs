@@ -3,7 +3,7 @@
 //! Compares sizes and times, not contents. Follows no links, and looks into no `.git`.
 
 use super::apart::{self, Cancel};
-use super::seen::Seen;
+use super::seen::GateMemory;
 use super::{GateAnswer, GateContext, Problem};
 use murmur_core::config::gate::Patterns;
 use murmur_core::config::interval::Interval;
@@ -29,8 +29,8 @@ pub(super) async fn ask(
     name: &str,
     context: &GateContext<'_>,
     limit: Interval,
-    seen: &Seen,
-    now: &mut Seen,
+    seen: &GateMemory,
+    now: &mut GateMemory,
 ) -> Result<GateAnswer, Problem> {
     let (patterns, workspace) = (Patterns::new(paths)?, context.workspace.to_path_buf());
     let files = apart::run(context, limit, move |cancel| look(&workspace, &patterns, cancel)).await??;

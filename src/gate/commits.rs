@@ -2,8 +2,8 @@
 //!
 //! git only resolves a reference here, which runs no program that a repository could name.
 
-use super::program::{self, Ending};
-use super::seen::Seen;
+use super::program::{self, ProgramEnd};
+use super::seen::GateMemory;
 use super::{GateAnswer, GateContext, Problem, QUOTE, described};
 use murmur_core::config::interval::Interval;
 use sys::process::Exit;
@@ -12,15 +12,15 @@ pub(super) async fn ask(
     name: &str,
     context: &GateContext<'_>,
     limit: Interval,
-    seen: &Seen,
-    now: &mut Seen,
+    seen: &GateMemory,
+    now: &mut GateMemory,
 ) -> Result<GateAnswer, Problem> {
     let git = program::find("git", context)?;
     let args = ["rev-parse", "--verify", "HEAD"];
     let finished = program::run(&git, &args, context, limit, None).await;
     match finished.ending {
-        Ending::Exited(Exit::Code(0)) => {}
-        Ending::Stopped(after) => return Err(Problem::Stopped(after)),
+        ProgramEnd::Exited(Exit::Code(0)) => {}
+        ProgramEnd::Stopped(after) => return Err(Problem::Stopped(after)),
         ending => {
             let (how, end) = (described(&ending, limit), finished.output.end(QUOTE));
             return Err(Problem::Failed(format!("git {how}: {end}").trim_end_matches(": ").to_owned()));

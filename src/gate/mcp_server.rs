@@ -1,6 +1,6 @@
 //! Checks that an MCP server can start: starts it, waits until it answers `initialize`, and ends it with all its processes.
 
-use super::ask::{self, Answer, Question, first_line};
+use super::ask::{self, ProgramOutput, Question, first_line};
 use murmur_host::run::REAPING;
 use serde_json::{Value, json};
 use std::io;
@@ -27,21 +27,23 @@ pub async fn start(command: Command, limit: Duration) -> Result<(), Failure> {
     let asked = ask::question(command, &question, limit).await;
     let _zombies_at_most = process::end_all_children(REAPING).await;
     match asked {
-        Ok(Answer { status, stdout, stderr }) => match stdout.split(|byte| *byte == b'\n').find_map(answer) {
-            Some(Ok(())) => Ok(()),
-            Some(Err(message)) => {
-                let why = quoted(message.as_bytes()).unwrap_or_default();
-                Err(failure!("it answered with an error{why}"))
+        Ok(ProgramOutput { status, stdout, stderr }) => {
+            match stdout.split(|byte| *byte == b'\n').find_map(answer) {
+                Some(Ok(())) => Ok(()),
+                Some(Err(message)) => {
+                    let why = quoted(message.as_bytes()).unwrap_or_default();
+                    Err(failure!("it answered with an error{why}"))
+                }
+                None => {
+                    let ended = status.map_or_else(
+                        || "it printed something else".to_owned(),
+                        |status| format!("it ended with {status}"),
+                    );
+                    let why = quoted(&stderr).or_else(|| quoted(&stdout)).unwrap_or_default();
+                    Err(failure!("{ended} instead of answering `initialize`{why}"))
+                }
             }
-            None => {
-                let ended = status.map_or_else(
-                    || "it printed something else".to_owned(),
-                    |status| format!("it ended with {status}"),
-                );
-                let why = quoted(&stderr).or_else(|| quoted(&stdout)).unwrap_or_default();
-                Err(failure!("{ended} instead of answering `initialize`{why}"))
-            }
-        },
+        }
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {
             Err(failure!("it did not answer within {limit:?}"))
         }

@@ -1,7 +1,7 @@
 //! `{url: URL}`: whether a page changed, by `ETag`, `Last-Modified`, or else its contents. The agent doesn't get the page.
 
 use super::apart;
-use super::seen::{Page, Seen};
+use super::seen::{GateMemory, Page};
 use super::{GateAnswer, GateContext, Problem};
 use murmur_core::config::interval::Interval;
 use sha2::{Digest, Sha256};
@@ -18,8 +18,8 @@ pub(super) async fn ask(
     name: &str,
     context: &GateContext<'_>,
     limit: Interval,
-    seen: &Seen,
-    now: &mut Seen,
+    seen: &GateMemory,
+    now: &mut GateMemory,
 ) -> Result<GateAnswer, Problem> {
     let before = seen.pages.get(name).cloned();
     let (asked, known) = (url.to_owned(), before.clone());

@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 /// How a program ended.
 #[derive(Debug)]
-pub(super) enum Ending {
+pub(super) enum ProgramEnd {
     /// It exited, and so did everything that it had started.
     Exited(Exit),
     /// It ran longer than its limit, and was killed.
@@ -42,7 +42,7 @@ pub(super) enum Ending {
 /// A program that has ended.
 #[derive(Debug)]
 pub(super) struct Finished {
-    pub(super) ending: Ending,
+    pub(super) ending: ProgramEnd,
     pub(super) output: Output,
 }
 
@@ -88,8 +88,8 @@ pub(super) async fn run(
     let finished = run_to_end(program, args, context, limit, captured.as_mut()).await;
     if let Some(captured) = captured {
         captured.ended(match &finished.ending {
-            Ending::Exited(Exit::Code(code)) => End::Exited(*code),
-            Ending::Exited(Exit::Signal(signal)) => End::Signaled(signals::name(*signal)),
+            ProgramEnd::Exited(Exit::Code(code)) => End::Exited(*code),
+            ProgramEnd::Exited(Exit::Signal(signal)) => End::Signaled(signals::name(*signal)),
             ending => End::Failed(described(ending, limit)),
         });
     }
@@ -116,7 +116,7 @@ async fn run_to_end(
         // The file was found, so its interpreter is missing.
         let is_missing = error.kind() == io::ErrorKind::NotFound;
         let hint = is_missing.then(|| "correct the interpreter in its first line".to_owned());
-        Ending::NotStarted(failure.or_hint(hint))
+        ProgramEnd::NotStarted(failure.or_hint(hint))
     };
     let (mut child, mut pipes) = match Pipes::spawn(command) {
         Ok(started) => started,
@@ -137,17 +137,17 @@ async fn run_to_end(
             status = child.wait(), if exit.is_none() => {
                 exit = Some(status.map_or(Exit::Signal(0), Exit::from));
             }
-            () = all_ended.as_mut(), if exit.is_some() => break Ending::Exited(exit.unwrap_or(Exit::Signal(0))),
+            () = all_ended.as_mut(), if exit.is_some() => break ProgramEnd::Exited(exit.unwrap_or(Exit::Signal(0))),
             (channel, bytes) = pipes.next(), if pipes.is_open() => take(&mut output, channel, bytes),
             () = sleep_until(begun + limit.duration()) => break match exit {
-                None => Ending::TimedOut,
-                Some(_) => Ending::LeftRunning(process::descendants(std::process::id()).len()),
+                None => ProgramEnd::TimedOut,
+                Some(_) => ProgramEnd::LeftRunning(process::descendants(std::process::id()).len()),
             },
-            () = stopped.as_mut() => break Ending::Stopped(begun.elapsed()),
+            () = stopped.as_mut() => break ProgramEnd::Stopped(begun.elapsed()),
         }
     };
     if let Err(left) = process::end_all_children(REAPING).await {
-        ending = Ending::Unkillable(left);
+        ending = ProgramEnd::Unkillable(left);
     }
     let drain = async {
         while pipes.is_open() {

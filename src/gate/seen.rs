@@ -34,7 +34,7 @@ pub struct Page {
 
 /// What the conditions of a heartbeat saw, each under its name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct GateMemory {
     version: u32,
     /// Files by their path in the workspace, each with what tells two versions apart.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -47,10 +47,10 @@ pub struct Seen {
     pub pages: BTreeMap<String, Page>,
     /// What they saw before the last beat, which a usage limit stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    limited: Option<Box<Seen>>,
+    limited: Option<Box<GateMemory>>,
 }
 
-impl Seen {
+impl GateMemory {
     /// Reads the file at `path`.
     #[must_use]
     pub fn read(path: &Path) -> Self {
@@ -88,23 +88,23 @@ impl Seen {
 mod tests {
     use super::*;
 
-    fn seen(commit: &str) -> Seen {
+    fn seen(commit: &str) -> GateMemory {
         let commits = BTreeMap::from([("main".to_owned(), commit.to_owned())]);
-        Seen { version: VERSION, commits, ..Seen::default() }
+        GateMemory { version: VERSION, commits, ..GateMemory::default() }
     }
 
     #[test]
     fn what_a_limited_beat_saw_counts_once_it_was_continued() {
-        let after = |before: Seen, outcome, continues, now: &Seen| {
+        let after = |before: GateMemory, outcome, continues, now: &GateMemory| {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("gates.json");
             before.write(&path).unwrap();
-            if let Some(next) = Seen::read(&path).after(outcome, continues, now) {
+            if let Some(next) = GateMemory::read(&path).after(outcome, continues, now) {
                 next.write(&path).unwrap();
             }
-            Seen::read(&path)
+            GateMemory::read(&path)
         };
-        let (old, none) = (seen("old"), Seen::default());
+        let (old, none) = (seen("old"), GateMemory::default());
         let limited = after(old.clone(), Kind::Limited, false, &seen("new"));
         assert_eq!(limited.commits, old.commits);
         for (before, outcome, continues, now, expected) in [

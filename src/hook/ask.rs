@@ -4,11 +4,11 @@
 
 use super::context::{HookContext, SocketPath};
 use super::keys::Keys;
-use super::without_daemon::{Outcome, WithoutDaemon};
+use super::without_daemon::{Unattended, WithoutDaemon};
 use murmur_core::id::AgentId;
 use murmur_core::permit::policy::DEFER_AFTER;
 use murmur_core::permit::request::{
-    Answer, DEFERRED, EXPIRED, LATE, NO_DAEMON, REQUEST, Request, RequestId, WAITING, Whom,
+    Answer, Approver, DEFERRED, EXPIRED, LATE, NO_DAEMON, REQUEST, Request, RequestId, WAITING,
 };
 use murmur_host::protocol::WAIT;
 use murmur_rpc::caller;
@@ -22,7 +22,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use sys::error::{Failure, Hinted};
-use sys::lines::{Found, LineBuffer};
+use sys::lines::{LineBuffer, LineRead};
 use sys::socket;
 
 /// How long to look for a daemon that was never reached: it may be restarting.
@@ -151,7 +151,7 @@ pub(super) fn ask(
             Ok(stream) if caller::is_agents_listener(&stream) => Broken::Over(AskError::AgentListens),
             Ok(stream) => {
                 (was_reached, pause) = (true, MIN_PAUSE);
-                if request.whom == Whom::Person && host.is_none() {
+                if request.whom == Approver::Person && host.is_none() {
                     host = pause_timeout(request, context);
                 }
                 match converse(stream, &line, keys, patience, &may_defer) {
@@ -172,11 +172,11 @@ pub(super) fn ask(
         };
         let until = match (was_reached, request.whom) {
             // The daemon was there, so it will come back. Meanwhile, the hook does what the daemon would do.
-            (true, Whom::Person) => match without_daemon.check(patience, &may_defer) {
-                Outcome::Decided(outcome) => return Ok(outcome),
-                Outcome::Waits(until) => until,
+            (true, Approver::Person) => match without_daemon.check(patience, &may_defer) {
+                Unattended::Decided(outcome) => return Ok(outcome),
+                Unattended::Waits(until) => until,
             },
-            (true, Whom::Model) if Instant::now() < last => last,
+            (true, Approver::Model) if Instant::now() < last => last,
             (false, _) if Instant::now() < give_up => give_up,
             _ if matches!(error.kind(), NotFound | ConnectionRefused) => return Err(AskError::NotRunning),
             _ => return Err(AskError::Unreachable(error)),
@@ -281,7 +281,7 @@ fn receive(
 ) -> Result<Option<Reply>, Broken> {
     loop {
         let found = received.find();
-        if found == Some(Found::TooLong) {
+        if found == Some(LineRead::TooLong) {
             return Err(Broken::Over(AskError::Refused("the answer is too long".into())));
         }
         if found.is_some() {

@@ -63,7 +63,7 @@ fn record(
         cwd: &call.place.cwd,
         session: ids.session.map_or("", SessionId::as_str),
         tool_use_id: ids.tool_use_id,
-        verdict: decision.verdict,
+        decision: decision.kind,
         by: &decision.by,
         reason: mask(&decision.reason),
         request: ids.request,

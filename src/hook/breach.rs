@@ -9,7 +9,7 @@ use super::context::HookContext;
 use super::decide::Checked;
 use super::event::Input;
 use murmur_agent::settings::POLICY_VARIABLE;
-use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_core::permit::deny_list;
 use murmur_core::permit::pipeline::Step;
 use murmur_store::journal::decisions::DecisionError;
@@ -30,7 +30,7 @@ pub(super) fn check(text: &[u8]) -> Result<(), DecisionError> {
         return Ok(());
     }
     match checked.step(&context) {
-        Step::Decided(decision) if decision.verdict == Verdict::Deny && is_about_files(&decision.by) => {
+        Step::Decided(decision) if decision.kind == DecisionKind::Deny && is_about_files(&decision.by) => {
             let ids = CallIds {
                 session: session.as_ref(),
                 tool_use_id: &tool_use_id,
@@ -44,10 +44,10 @@ pub(super) fn check(text: &[u8]) -> Result<(), DecisionError> {
 }
 
 /// Whether a denial by `by` depends on the files that a call writes.
-fn is_about_files(by: &By) -> bool {
+fn is_about_files(by: &DecidedBy) -> bool {
     match by {
-        By::Guard(_) | By::Rule { .. } => true,
-        By::Default(setting) => setting == deny_list::SETTING,
+        DecidedBy::Guard(_) | DecidedBy::Rule { .. } => true,
+        DecidedBy::Default(setting) => setting == deny_list::SETTING,
         _ => false,
     }
 }

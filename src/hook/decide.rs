@@ -12,13 +12,13 @@ use super::transcript;
 use murmur_agent::backend::{self, Translated, Unreadable};
 use murmur_agent::rule_files::{self, Project};
 use murmur_core::id::SessionId;
-use murmur_core::permit::decision::{By, Decision, Verdict};
+use murmur_core::permit::decision::{DecidedBy, Decision, DecisionKind};
 use murmur_core::permit::pipeline::Step;
 use murmur_core::permit::policy::{Approval, Checker};
 use murmur_core::permit::question::QuestionSet;
-use murmur_core::permit::request::{Answer, Answerer, Request, RequestId, Whom};
+use murmur_core::permit::request::{Answer, Answerer, Approver, Request, RequestId};
 use serde_json::Value;
-use shell_guard::call::{Call, Own, Place};
+use shell_guard::call::{Call, Place, ProtectedPaths};
 use std::path::PathBuf;
 use sys::error::{Failure, Hinted};
 use sys::{clock, random};
@@ -31,15 +31,15 @@ pub(super) fn decide(input: Input, context: &HookContext, again: bool) -> Result
     let Checked { call, project, .. } = &checked;
     let asked = match checked.step(context) {
         Step::Decided(decision) => Err(decision),
-        Step::Ask { doubt } if context.policy.checker == Checker::Llm => Ok((Whom::Model, doubt)),
-        Step::Ask { doubt } => Ok((Whom::Person, doubt)),
+        Step::Ask { doubt } if context.policy.checker == Checker::Llm => Ok((Approver::Model, doubt)),
+        Step::Ask { doubt } => Ok((Approver::Person, doubt)),
         Step::Question => match QuestionSet::parse(&call.input) {
-            Ok(_) => Ok((Whom::Person, None)),
+            Ok(_) => Ok((Approver::Person, None)),
             // Nobody could answer it; the agent can ask again.
             Err(error) => Err(Decision {
-                verdict: Verdict::Deny,
+                kind: DecisionKind::Deny,
                 reason: error.line(),
-                by: By::Default("questions".to_owned()),
+                by: DecidedBy::Default("questions".to_owned()),
             }),
         },
     };
@@ -75,7 +75,7 @@ pub(super) fn decide(input: Input, context: &HookContext, again: bool) -> Result
     let answers = decided.input.as_ref().and_then(|input| input.get("answers"));
     let written = audit::write(context, call, ids, &decided.decision, answers);
     match written {
-        Err(error) if decided.decision.verdict != Verdict::Deny => {
+        Err(error) if decided.decision.kind != DecisionKind::Deny => {
             Err(Denied::new(Failure::of(&error), "murmur allows only calls that it can record"))
         }
         _ => Ok(decided),
@@ -106,7 +106,7 @@ impl Checked {
         let HookContext { dir, user, policy, .. } = context;
         let call = |(tool, input): (String, Value)| {
             let (workspace, cwd) = (workspace.clone(), cwd.clone());
-            let place = Place { workspace, cwd, home: user.home.clone(), own: Own::default() };
+            let place = Place { workspace, cwd, home: user.home.clone(), own: ProtectedPaths::default() };
             let mut call = Call { tool, input, place };
             call.place.own = own::find(dir, user, policy, call.command());
             call
@@ -130,16 +130,16 @@ impl Checked {
             let reason =
                 format!("the input of {} is not readable; write it in its usual form", self.call.tool);
             return Step::Decided(Decision {
-                verdict: Verdict::Deny,
+                kind: DecisionKind::Deny,
                 reason,
-                by: By::Guard("doubt".to_owned()),
+                by: DecidedBy::Guard("doubt".to_owned()),
             });
         };
         let mut result = None::<Step>;
         for part in parts {
             let step = step(part, &self.project, context);
             let severity = |step: &Step| match step {
-                Step::Decided(decision) if decision.verdict == Verdict::Deny => 3,
+                Step::Decided(decision) if decision.kind == DecisionKind::Deny => 3,
                 Step::Ask { doubt: Some(_) } => 2,
                 Step::Ask { doubt: None } | Step::Question => 1,
                 Step::Decided(_) => 0,
@@ -158,7 +158,7 @@ struct RequestDraft<'a> {
     project: &'a Project,
     session: Option<&'a SessionId>,
     tool_use_id: &'a str,
-    whom: Whom,
+    whom: Approver,
     doubt: Option<String>,
     /// Whether Claude Code itself asks, after the hook has decided.
     again: bool,
@@ -171,7 +171,7 @@ impl RequestDraft<'_> {
             random::bytes().map_err(|error| Failure::new("cannot get random bytes").because(&error))?;
         // Only a beat can end and be resumed, and only people take that long.
         let may_defer =
-            policy.approval == Approval::Defer && context.beat.is_some() && self.whom == Whom::Person;
+            policy.approval == Approval::Defer && context.beat.is_some() && self.whom == Approver::Person;
         Ok(Request {
             agent: context.agent.clone(),
             session: self.session.cloned(),
@@ -184,7 +184,11 @@ impl RequestDraft<'_> {
             whom: self.whom,
             doubt: self.doubt,
             // The daemon limits how long a model takes.
-            wait: if self.whom == Whom::Person { policy.approval_wait } else { Some(policy.model_wait()) },
+            wait: if self.whom == Approver::Person {
+                policy.approval_wait
+            } else {
+                Some(policy.model_wait())
+            },
             defer: may_defer,
             expiry: policy.approval_expiry.filter(|_| may_defer),
             beat: context.beat.clone(),
@@ -203,8 +207,8 @@ struct Asked {
 
 /// Returns the decision that follows from the request's outcome, with the request and who answered it.
 fn decision_of(asked: Result<AskOutcome, AskError>, call: &Call) -> (Decided, Option<Asked>) {
-    let failure = |verdict, reason: String| Decided::from(Decision { verdict, reason, by: By::Failure });
-    let nobody = |verdict, reason: String| Decided::from(Decision { verdict, reason, by: By::Nobody });
+    let failure = |kind, reason: String| Decided::from(Decision { kind, reason, by: DecidedBy::Failure });
+    let nobody = |kind, reason: String| Decided::from(Decision { kind, reason, by: DecidedBy::Nobody });
     match asked {
         Ok(AskOutcome::Answered(answer)) => {
             let asked = Asked { id: answer.id.clone(), answered_by: answer.answered_by.clone() };
@@ -213,26 +217,26 @@ fn decision_of(asked: Result<AskOutcome, AskError>, call: &Call) -> (Decided, Op
         Ok(AskOutcome::Expired(id)) => {
             let reason =
                 "nobody answered in time, so the call is denied; continue without it, or say what you need";
-            (nobody(Verdict::Deny, reason.to_owned()), Some(Asked { id, answered_by: None }))
+            (nobody(DecisionKind::Deny, reason.to_owned()), Some(Asked { id, answered_by: None }))
         }
         Ok(AskOutcome::Deferred(id)) => {
             let reason = format!("the call waits for a person's answer, as request {id}");
-            (nobody(Verdict::Defer, reason), Some(Asked { id, answered_by: None }))
+            (nobody(DecisionKind::Defer, reason), Some(Asked { id, answered_by: None }))
         }
-        Err(error) => (failure(Verdict::Deny, format!("{}; the call is denied", error.line())), None),
+        Err(error) => (failure(DecisionKind::Deny, format!("{}; the call is denied", error.line())), None),
     }
 }
 
 fn answered(answer: Answer, call: &Call) -> Decided {
-    let Answer { verdict, reason, answers, by, .. } = answer;
-    let reason = reason.unwrap_or_else(|| match (verdict, &by) {
-        (Verdict::Allow, By::Person) => "a person allowed it".to_owned(),
-        (_, By::Person) => "a person denied it; do not try to do it another way".to_owned(),
-        (Verdict::Allow, _) => "allowed".to_owned(),
+    let Answer { decision: kind, reason, answers, by, .. } = answer;
+    let reason = reason.unwrap_or_else(|| match (kind, &by) {
+        (DecisionKind::Allow, DecidedBy::Person) => "a person allowed it".to_owned(),
+        (_, DecidedBy::Person) => "a person denied it; do not try to do it another way".to_owned(),
+        (DecisionKind::Allow, _) => "allowed".to_owned(),
         _ => "denied".to_owned(),
     });
     let input = answers.map(|answers| QuestionSet::answered(&call.input, answers));
-    Decided { decision: Decision { verdict, reason, by }, input }
+    Decided { decision: Decision { kind, reason, by }, input }
 }
 
 /// Applies guard, rules and deny list.

@@ -3,7 +3,7 @@
 
 use murmur_agent::rule_files::RulesFile;
 use murmur_core::config::problem::Problem;
-use murmur_core::permit::decision::{By, Decision, Verdict};
+use murmur_core::permit::decision::{DecidedBy, Decision, DecisionKind};
 use murmur_core::permit::deny_list;
 use murmur_core::permit::pipeline::{self, Step};
 use murmur_core::permit::policy::Policy;
@@ -38,15 +38,15 @@ pub fn matched(call: &Call, rules: &[&Rules], doubted: bool) -> Option<Matched> 
 /// as much.
 #[must_use]
 pub fn over<'a>(step: Step, call: &Call, patterns: impl IntoIterator<Item = &'a str>) -> Step {
-    if matches!(&step, Step::Decided(Decision { verdict: Verdict::Deny, .. })) {
+    if matches!(&step, Step::Decided(Decision { kind: DecisionKind::Deny, .. })) {
         return step;
     }
     let denies = |pattern: &&str| matched(call, &[&Rules::denying([*pattern])], false).is_some();
     let Some(pattern) = patterns.into_iter().find(denies) else { return step };
     Step::Decided(Decision {
-        verdict: Verdict::Deny,
+        kind: DecisionKind::Deny,
         reason: format!("{pattern:?} in the deny list forbids it; continue without it"),
-        by: By::Default(deny_list::SETTING.to_owned()),
+        by: DecidedBy::Default(deny_list::SETTING.to_owned()),
     })
 }
 
@@ -57,5 +57,5 @@ fn link(path: &Path) -> Option<PathBuf> {
 /// The decision if the rules are not readable: deny.
 #[must_use]
 pub fn unreadable(error: &(impl Hinted + 'static)) -> Step {
-    Step::Decided(Decision { verdict: Verdict::Deny, reason: error.line(), by: By::Failure })
+    Step::Decided(Decision { kind: DecisionKind::Deny, reason: error.line(), by: DecidedBy::Failure })
 }

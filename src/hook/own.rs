@@ -5,7 +5,7 @@ use murmur_agent::find::{self, CLAUDE};
 use murmur_agent::invocation::DIR_VARIABLE;
 use murmur_agent::settings::{GATES_VARIABLE, HOME_VARIABLE, SETTINGS_VARIABLE};
 use murmur_core::permit::policy::Policy;
-use shell_guard::call::Own;
+use shell_guard::call::ProtectedPaths;
 use std::path::{Path, PathBuf};
 use sys::ancestors;
 use sys::paths::{DataDir, User};
@@ -15,7 +15,7 @@ const PROGRAMS: [&str; 4] = ["murmur", "murmur-hook", "murmur-host", "mm"];
 
 /// Returns all of it, for a call whose shell command is `command`.
 #[must_use]
-pub fn find(dir: &DataDir, user: &User, policy: &Policy, command: Option<&str>) -> Own {
+pub fn find(dir: &DataDir, user: &User, policy: &Policy, command: Option<&str>) -> ProtectedPaths {
     let mut paths = vec![dir.root().to_path_buf(), user.home.join(".murmur")];
     // Only the files: the settings may be in a folder that is not murmur's.
     paths.extend([user.settings.settings(), user.settings.rules(), user.home.join(".config/murmur")]);
@@ -47,7 +47,7 @@ pub fn find(dir: &DataDir, user: &User, policy: &Policy, command: Option<&str>) 
     let gates: Vec<PathBuf> = gates.lines().map(PathBuf::from).collect();
     let real = gates.iter().filter_map(|path| path.canonicalize().ok());
     let gates = real.chain(gates.iter().cloned()).collect();
-    Own { paths, processes, is_manager: policy.manager, gates, variables }
+    ProtectedPaths { paths, processes, is_manager: policy.manager, gates, variables }
 }
 
 /// The folder that the agent's program is installed in.

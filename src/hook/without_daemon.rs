@@ -9,7 +9,7 @@ use murmur_core::config::cron::Crons;
 use murmur_core::config::file::File;
 use murmur_core::config::heartbeat;
 use murmur_core::permit::request::{Request, RequestId};
-use murmur_store::journal::deferred::{DeferredCall, Folder, Standing};
+use murmur_store::journal::deferred::{DeferredCall, DeferredState, Folder};
 use std::fs;
 use std::time::Instant;
 use sys::file::open_regular;
@@ -37,7 +37,7 @@ struct Deferred {
 
 /// The outcome so far.
 #[derive(Debug)]
-pub(super) enum Outcome {
+pub(super) enum Unattended {
     /// The request is decided.
     Decided(AskOutcome),
     /// Nothing to do before then.
@@ -50,7 +50,7 @@ impl<'a> WithoutDaemon<'a> {
     }
 
     /// Returns the outcome so far; `may_defer` tells whether the call may be deferred.
-    pub(super) fn check(&mut self, patience: Patience, may_defer: &impl Fn() -> bool) -> Outcome {
+    pub(super) fn check(&mut self, patience: Patience, may_defer: &impl Fn() -> bool) -> Unattended {
         let now = Instant::now();
         if self.deferred.is_none() && now >= patience.hold && (now >= patience.last || !self.was_held) {
             self.was_held = true;
@@ -62,12 +62,12 @@ impl<'a> WithoutDaemon<'a> {
         match &self.deferred {
             // A daemon that is starting may have read the deferred calls before this one was written; ask it once it listens.
             Some(Deferred { until, .. }) if now < *until && is_daemon_there(&self.context.dir) => {
-                Outcome::Waits(*until)
+                Unattended::Waits(*until)
             }
-            Some(Deferred { id, .. }) => Outcome::Decided(AskOutcome::Deferred(id.clone())),
-            None if now >= patience.last => Outcome::Decided(AskOutcome::Expired(self.request.id(0))),
-            None if self.was_held => Outcome::Waits(patience.last),
-            None => Outcome::Waits(patience.hold),
+            Some(Deferred { id, .. }) => Unattended::Decided(AskOutcome::Deferred(id.clone())),
+            None if now >= patience.last => Unattended::Decided(AskOutcome::Expired(self.request.id(0))),
+            None if self.was_held => Unattended::Waits(patience.last),
+            None => Unattended::Waits(patience.hold),
         }
     }
 }
@@ -83,7 +83,7 @@ fn defer(request: &Request, context: &HookContext) -> Option<RequestId> {
     let call = DeferredCall {
         request: request.clone(),
         asked: request.asked(now),
-        standing: Standing::Deferred { until },
+        state: DeferredState::Deferred { until },
     };
     Folder::new(context.dir.approvals()).put(&id, &call).ok()?;
     Some(id)

@@ -4,7 +4,7 @@ use super::news::DaemonError;
 use super::{Input, Notifier, complain, connect};
 use crate::daemon::client;
 use ::notify::channel;
-use ::notify::listen::{self, Answer, Report};
+use ::notify::listen::{self, ChannelAnswer, Report};
 use ::notify::log::LogEntry;
 use ::notify::tokens::{self, Issued, Refusal, Reply};
 use murmur_core::config::notify::Destination;
@@ -52,7 +52,7 @@ impl Notifier {
         }
     }
 
-    async fn on_answer(&mut self, channel: &str, answer: &Answer) {
+    async fn on_answer(&mut self, channel: &str, answer: &ChannelAnswer) {
         let found = self.redeem(channel, answer);
         let (reply, issued) = match found {
             Some(Ok(found)) => found,
@@ -81,7 +81,7 @@ impl Notifier {
     }
 
     /// The reply and its token; `None` if `answer` isn't meant as one.
-    fn redeem(&mut self, channel: &str, answer: &Answer) -> Option<Result<(Reply, Issued), Refusal>> {
+    fn redeem(&mut self, channel: &str, answer: &ChannelAnswer) -> Option<Result<(Reply, Issued), Refusal>> {
         let destination = &self.notify.channels.get(channel)?.destination;
         let button = tokens::parse_button(&answer.text);
         if let Destination::Telegram { senders, .. } = destination {
@@ -118,8 +118,8 @@ impl Notifier {
         }
         let mut response = json!({ "id": issued.request, "channel": channel, "inputSha256": issued.input });
         let answered = match reply {
-            Reply::Allow => json!({ "verdict": "allow" }),
-            Reply::Deny(reason) => json!({ "verdict": "deny", "reason": reason }),
+            Reply::Allow => json!({ "decision": "allow" }),
+            Reply::Deny(reason) => json!({ "decision": "deny", "reason": reason }),
             Reply::Choice(number) => match issued.choices.get(number.saturating_sub(1)) {
                 Some(label) => json!({ "answers": { "q1": label } }),
                 None => return Err(Refusal::NoAnswer.into()),
@@ -134,7 +134,7 @@ impl Notifier {
         Ok(answering.await.map(drop).map_err(DaemonError::from)?)
     }
 
-    fn refused(&self, channel: &str, answer: &Answer, request: Option<String>, why: &AnswerError) {
+    fn refused(&self, channel: &str, answer: &ChannelAnswer, request: Option<String>, why: &AnswerError) {
         self.note_line(LogEntry {
             channel: channel.to_owned(),
             result: "refused".to_owned(),
@@ -150,7 +150,7 @@ impl Notifier {
         }
     }
 
-    fn acknowledge(&self, channel: &str, answer: &Answer, text: &str) {
+    fn acknowledge(&self, channel: &str, answer: &ChannelAnswer, text: &str) {
         let Some(channel) = self.notify.channels.get(channel).cloned() else { return };
         let (settings, text, button) = (self.settings.clone(), text.to_owned(), answer.button.clone());
         let spawned = std::thread::Builder::new().spawn(move || {

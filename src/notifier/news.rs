@@ -143,7 +143,7 @@ impl Notifier {
                     id: id.as_str(),
                     outcome: entry.outcome,
                     is_waiting: entry.waiting.is_some(),
-                    was_stopped: entry.stopped,
+                    was_stopped: entry.is_stopped(),
                     cost_usd: entry.cost_usd,
                     // The outcome decides its kind.
                     event: event(EventKind::Recovered),

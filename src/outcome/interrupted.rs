@@ -1,11 +1,12 @@
 //! The error of a run that murmur stopped: why, and what it interrupted.
 
 use murmur_core::config::watchdogs::Watchdog;
-use murmur_host::process::Doing;
+use murmur_core::outcome::StopReason;
+use murmur_host::process::LastActivity;
 use std::time::Duration;
 
 /// The error of a run that took longer than `limit`, not counting the time `waited` for people.
-pub(super) fn timed_out(limit: Duration, waited: Duration, doing: &Doing) -> String {
+pub(super) fn timed_out(limit: Duration, waited: Duration, doing: &LastActivity) -> String {
     let waiting = match waited.as_secs() {
         0 => String::new(),
         _ => format!(" (plus {} waiting for answers)", span(waited)),
@@ -14,17 +15,17 @@ pub(super) fn timed_out(limit: Duration, waited: Duration, doing: &Doing) -> Str
 }
 
 /// The error of a run that seemed to hang for `limit`.
-pub(super) fn hung(watchdog: Watchdog, limit: Duration, doing: &Doing) -> String {
+pub(super) fn hung(watchdog: Watchdog, limit: Duration, doing: &LastActivity) -> String {
     let limit = humantime::format_duration(limit);
     match (watchdog, doing) {
         (Watchdog::StartTimeout, _) => {
             format!("no output from the agent within {limit} of its start ({watchdog})")
         }
-        (Watchdog::IdleTimeout, Doing::Retries { .. }) => {
+        (Watchdog::IdleTimeout, LastActivity::Retries { .. }) => {
             format!("no output from the model for {limit} ({watchdog}), {}", during(doing))
         }
         (Watchdog::IdleTimeout, _) => format!("no output from the model for {limit} ({watchdog})"),
-        (Watchdog::ToolTimeout, Doing::Tool { tool, action, .. }) => {
+        (Watchdog::ToolTimeout, LastActivity::Tool { tool, action, .. }) => {
             let action = if action.is_empty() { String::new() } else { format!(": {action}") };
             format!("{tool} ran for longer than {limit} ({watchdog}){action}")
         }
@@ -32,9 +33,14 @@ pub(super) fn hung(watchdog: Watchdog, limit: Duration, doing: &Doing) -> String
     }
 }
 
-/// The error of a run that somebody stopped.
-pub(super) fn stopped(after: Duration, doing: &Doing) -> String {
-    format!("stopped after {}, {}", span(after), during(doing))
+/// The error of a run that was stopped for `reason`.
+pub(super) fn stopped(reason: StopReason, after: Duration, doing: &LastActivity) -> String {
+    format!("{reason} after {}, {}", span(after), during(doing))
+}
+
+/// The error of a beat that was stopped for `reason` while a gate or verifier ran.
+pub(super) fn stopped_in_gate(reason: StopReason, after: Duration, gate: &str) -> String {
+    format!("{reason} after {}s, in {gate}", after.as_secs())
 }
 
 /// The error of a run that exceeded `limit` turns.
@@ -43,29 +49,29 @@ pub(super) fn out_of_turns(limit: u64) -> String {
     format!("exceeded its limit of {limit} {turns} and was stopped")
 }
 
-fn during(doing: &Doing) -> String {
+fn during(doing: &LastActivity) -> String {
     match doing {
-        Doing::Waits { request, time } => {
+        LastActivity::Waits { request, time } => {
             format!("while request {request} was waiting for an answer ({})", span(*time))
         }
-        Doing::Retries { retries, status } => {
+        LastActivity::Retries { retries, status } => {
             let word = if *retries == 1 { "retry" } else { "retries" };
             let last = status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
             format!("while retrying the API: {retries} {word}, the last with {last}")
         }
-        Doing::Tool { tool, action, time } => {
+        LastActivity::Tool { tool, action, time } => {
             let action = if action.is_empty() { String::new() } else { format!(": {action}") };
             format!("while {tool} was running ({}){action}", span(*time))
         }
-        Doing::Model { time } => format!("while waiting for the model ({})", span(*time)),
-        Doing::Background { tasks } => {
+        LastActivity::Model { time } => format!("while waiting for the model ({})", span(*time)),
+        LastActivity::Background { tasks } => {
             let count = match tasks.len() {
                 1 => "1 background task was".to_owned(),
                 count => format!("{count} background tasks were"),
             };
             format!("after answering, while {count} still running: {}", tasks.join(", "))
         }
-        Doing::Nothing => "after answering".to_owned(),
+        LastActivity::Nothing => "after answering".to_owned(),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::gave_up;
 use murmur_core::config::watchdogs::Watchdog;
 use murmur_core::failures::is_retryable;
-use murmur_host::process::{Doing, Ending, Run};
+use murmur_host::process::{LastActivity, Run, RunEnd};
 
 /// A call of the API that failed: its HTTP status, if there was an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,9 +16,9 @@ pub fn is_worth_a_retry(run: &Run, failed: Option<FailedCall>) -> bool {
         return false;
     }
     match &run.ending {
-        Ending::TimedOut { doing: Doing::Retries { status, .. }, .. }
-        | Ending::Hung { doing: Doing::Retries { status, .. }, .. } => is_retryable(*status),
-        Ending::Hung { watchdog, .. } => *watchdog == Watchdog::IdleTimeout,
+        RunEnd::TimedOut { doing: LastActivity::Retries { status, .. }, .. }
+        | RunEnd::Hung { doing: LastActivity::Retries { status, .. }, .. } => is_retryable(*status),
+        RunEnd::Hung { watchdog, .. } => *watchdog == Watchdog::IdleTimeout,
         ending => {
             gave_up(ending, &run.results) && failed.is_some_and(|FailedCall(status)| is_retryable(status))
         }

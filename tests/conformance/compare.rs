@@ -6,10 +6,10 @@
 use std::fmt;
 
 use fake_claude::replay::{End, Fixture, lines};
-use murmur::outcome;
+use murmur::outcome::{self, StopReason};
 use murmur_agent::event::{Event, RunResult};
 use murmur_agent::parser::Parser;
-use murmur_host::process::Ending;
+use murmur_host::process::RunEnd;
 use serde_json::Value;
 
 /// One difference between the two runs.
@@ -85,10 +85,16 @@ impl Seen {
             sort_results(events);
         }
         let ending = match run.run.end {
-            End::Code(code) => Ending::Exited(code),
-            End::Signal(signal) => Ending::Signaled(signal),
+            End::Code(code) => RunEnd::Exited(code),
+            End::Signal(signal) => RunEnd::Signaled(signal),
         };
-        let outcome = outcome::decide(&ending, &results, &String::from_utf8_lossy(&run.stderr), None);
+        let outcome = outcome::decide(
+            &ending,
+            StopReason::Asked,
+            &results,
+            &String::from_utf8_lossy(&run.stderr),
+            None,
+        );
         Self { main, tasks, subagent, outcome: estimated(&format!("{outcome:?}")) }
     }
 }

@@ -9,6 +9,7 @@
 
 mod acted;
 mod agents;
+mod agreement;
 mod attacks;
 #[path = "../built.rs"]
 mod built;
@@ -34,7 +35,6 @@ mod run;
 mod scenario;
 mod trust;
 mod unattended;
-mod verdict;
 mod versions;
 
 use std::io::{self, Write};

@@ -10,13 +10,13 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use fake_claude::replay::ask_version;
 
+use crate::agreement::Agreement;
 use crate::checks::{self, Claude};
 use crate::choice::is_exact;
 use crate::known::{self, Known, Version};
 use crate::learn;
 use crate::pool::{self, Part};
 use crate::report::Report;
-use crate::verdict::Verdict;
 use crate::{UNAVAILABLE, build, code, real, say};
 
 /// How many characters of a difference are shown.
@@ -27,7 +27,7 @@ struct Judged {
     version: Version,
     /// The version that fake-claude imitates exactly.
     is_recorded: bool,
-    verdicts: BTreeMap<String, Verdict>,
+    agreements: BTreeMap<String, Agreement>,
     /// The differences, one per line.
     differences: Vec<String>,
     /// Checks whose facts are the same, but whose shapes differ.
@@ -102,7 +102,7 @@ fn installed(named: &[String]) -> (Vec<Claude>, Vec<String>) {
     (claudes, missing)
 }
 
-/// The verdicts on one version; `known` learns what it can do.
+/// The agreements on one version; `known` learns what it can do.
 fn judged(parts: &[(&Part, Report)], known: &mut Known) -> Result<Judged> {
     let said = parts.first().map_or("", |(part, _)| &part.version);
     let version = Version::parse(said).with_context(|| format!("{said:?} is no version"))?;
@@ -113,7 +113,7 @@ fn judged(parts: &[(&Part, Report)], known: &mut Known) -> Result<Judged> {
     let mut judged = Judged {
         version,
         is_recorded,
-        verdicts: BTreeMap::new(),
+        agreements: BTreeMap::new(),
         differences: Vec::new(),
         shapes: BTreeSet::new(),
         unknown: BTreeMap::new(),
@@ -125,8 +125,8 @@ fn judged(parts: &[(&Part, Report)], known: &mut Known) -> Result<Judged> {
         }
         let is_same = report.shapes.is_empty() && report.unknown.is_empty();
         let differs = !report.facts.is_empty() || is_recorded && !is_same;
-        let verdict = Verdict::of(differs, &report.needs, lacks);
-        if verdict == Verdict::Differs {
+        let agreement = Agreement::of(differs, &report.needs, lacks);
+        if agreement == Agreement::Differs {
             let name = format!("{version}: {}: {}", part.check, part.case);
             let all = if is_recorded { report.differences().collect() } else { report.facts.clone() };
             let shown = |what: &String| format!("{name}: {}", what.chars().take(SHOWN).collect::<String>());
@@ -134,8 +134,8 @@ fn judged(parts: &[(&Part, Report)], known: &mut Known) -> Result<Judged> {
         } else if report.facts.is_empty() && !report.shapes.is_empty() {
             judged.shapes.insert(part.check.clone());
         }
-        let so_far = judged.verdicts.remove(&part.check).unwrap_or(Verdict::Ok);
-        judged.verdicts.insert(part.check.clone(), so_far.and(verdict));
+        let so_far = judged.agreements.remove(&part.check).unwrap_or(Agreement::Ok);
+        judged.agreements.insert(part.check.clone(), so_far.and(agreement));
     }
     Ok(judged)
 }
@@ -143,7 +143,7 @@ fn judged(parts: &[(&Part, Report)], known: &mut Known) -> Result<Judged> {
 /// The table: a row per check, a column per version.
 fn table(checks: &[String], all: &[Judged]) {
     let cell = |judged: &Judged, check: &String| {
-        judged.verdicts.get(check).map_or(String::new(), Verdict::to_string)
+        judged.agreements.get(check).map_or(String::new(), Agreement::to_string)
     };
     let first = checks.iter().map(String::len).max().unwrap_or_default();
     let widths: Vec<usize> = all
@@ -171,7 +171,8 @@ fn advise(all: &[Judged]) -> bool {
         let names: Vec<String> = names.collect();
         say(&format!("{}: murmur doesn't know {}", judged.version, names.join(", ")));
     }
-    let differs = |judged: &&Judged| judged.verdicts.values().any(|verdict| *verdict == Verdict::Differs);
+    let differs =
+        |judged: &&Judged| judged.agreements.values().any(|agreement| *agreement == Agreement::Differs);
     let (bad, good): (Vec<&Judged>, Vec<&Judged>) = all.iter().partition(differs);
     let list = |all: &[&Judged]| all.iter().map(|one| one.version.to_string()).collect::<Vec<_>>().join(", ");
     if !good.is_empty() {

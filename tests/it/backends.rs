@@ -69,7 +69,9 @@ fn the_guard_refuses_calls_of_every_agent() {
         let (env, line) = beat(agent, &json!([call("sudo ls"), said("HEARTBEAT_OK")]));
         assert_eq!(line["summary"], "HEARTBEAT_OK, but the guard refused Bash(sudo ls)", "{line}");
         let decisions = std::fs::read_to_string(env.data().join("decisions.jsonl")).unwrap();
-        assert!(decisions.contains("\"verdict\":\"deny\"") && decisions.contains("\"toolUseId\":\"call_1\""));
+        assert!(
+            decisions.contains("\"decision\":\"deny\"") && decisions.contains("\"toolUseId\":\"call_1\"")
+        );
         assert_eq!((&line["denials"], &line["numTurns"]), (&json!(["Bash"]), &json!(2)), "{line}");
         assert!(env.run(["log"]).contains("1 call denied"), "{}", env.run(["log"]));
         // Codex says nothing of a call that a hook blocked, except that it did.
@@ -89,12 +91,12 @@ fn patch(files: &[&str]) -> Value {
     json!([{ "type": "tool_use", "id": "call_1", "name": "apply_patch", "input": input }])
 }
 
-/// The decisions on calls: tool, verdict and reason.
+/// The decisions on calls: tool, decision and reason.
 fn decisions(env: &Env) -> Vec<[String; 3]> {
     let lines = std::fs::read_to_string(env.data().join("decisions.jsonl")).unwrap();
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines
-        .map(|line| ["tool", "verdict", "reason"].map(|key| line[key].as_str().unwrap().to_owned()))
+        .map(|line| ["tool", "decision", "reason"].map(|key| line[key].as_str().unwrap().to_owned()))
         .collect()
 }
 
@@ -110,8 +112,8 @@ fn a_patch_is_refused_as_a_whole_for_one_file_that_is() {
             line["summary"].as_str().unwrap().starts_with("HEARTBEAT_OK, but the guard refused "),
             "{line}"
         );
-        let [[tool, verdict, reason]] = &decisions(&env)[..] else { panic!("{line}") };
-        assert_eq!((tool.as_str(), verdict.as_str()), ("apply_patch", "deny"));
+        let [[tool, decision, reason]] = &decisions(&env)[..] else { panic!("{line}") };
+        assert_eq!((tool.as_str(), decision.as_str()), ("apply_patch", "deny"));
         assert!(reason.contains("/etc/cron.d/evil") && !reason.contains("a.txt"), "{reason}");
     }
 }

@@ -1,23 +1,23 @@
 //! How `just conformance` compares two recordings, and which Claude Code it chooses; without the real one.
 
+#[path = "../conformance/agreement.rs"]
+mod agreement;
 #[path = "../conformance/choice.rs"]
 mod choice;
 #[path = "../conformance/compare.rs"]
 mod compare;
 #[path = "../conformance/known.rs"]
 mod known;
-#[path = "../conformance/verdict.rs"]
-mod verdict;
 
 use std::path::{Path, PathBuf};
 
+use agreement::Agreement;
 use choice::Choice;
 use compare::compare;
 use fake_claude::replay::Fixture;
 use known::{Known, Version};
 use murmur_agent::parser::{Dialect, Parser};
 use serde_json::Value;
-use verdict::Verdict;
 
 use crate::fake_claude::fixture;
 
@@ -142,12 +142,12 @@ fn what_a_scenario_needs_is_a_capability_and_what_proves_one_is_a_scenario() {
 fn a_version_agrees_or_lacks_something_or_differs() {
     let needs = ["defer".to_owned()];
     let lacks = |need: &str| need == "defer";
-    let (agrees, lacking) = (Verdict::of(false, &needs, lacks), Verdict::of(true, &needs, lacks));
-    assert_eq!(agrees, Verdict::Ok);
+    let (agrees, lacking) = (Agreement::of(false, &needs, lacks), Agreement::of(true, &needs, lacks));
+    assert_eq!(agrees, Agreement::Ok);
     assert_eq!(lacking.to_string(), "can't: defer");
     // It has what is needed, and differs all the same.
-    let differs = Verdict::of(true, &needs, |_| false);
-    assert_eq!(differs, Verdict::Differs);
+    let differs = Agreement::of(true, &needs, |_| false);
+    assert_eq!(differs, Agreement::Differs);
     assert_eq!(agrees.and(lacking.clone()), lacking);
     assert_eq!(lacking.and(differs).to_string(), "differs");
 }

@@ -58,10 +58,10 @@ fn the_deploy_rules_allow_only_the_curl_of_the_template() {
     let text = std::fs::read_to_string(env.root().join("made/HEARTBEAT.md")).unwrap();
     let named = text.split('`').find(|words| words.starts_with("curl ")).unwrap();
     let other = "curl https://example.com";
-    for (command, verdict) in [(named, "allow"), (other, "deny"), ("gh run list", "allow")] {
+    for (command, decision) in [(named, "allow"), (other, "deny"), ("gh run list", "allow")] {
         let call = format!("Bash({command})");
         let check = env.murmur(["permission", "check", "--project", "site", "--json", &call]).at(&site.0);
-        assert_eq!(check.json()["verdict"], json!(verdict), "{call}");
+        assert_eq!(check.json()["decision"], json!(decision), "{call}");
     }
 }
 
@@ -73,9 +73,9 @@ fn the_rules_of_an_example_allow_all_it_needs() {
     with_the_rules_of("Read a log", &env);
     std::fs::create_dir_all(env.data().join("config")).unwrap();
     std::fs::write(env.data().join("config/config.toml"), "permissions-checker = \"deny\"\n").unwrap();
-    let verdict = |call: &str| {
+    let decision = |call: &str| {
         let check = env.murmur(["permission", "check", "--project", "site", "--json", call]).at(&site.0);
-        check.json()["verdict"].clone()
+        check.json()["decision"].clone()
     };
     let asked = [
         "Read(/var/log/site/error.log)",
@@ -88,9 +88,9 @@ fn the_rules_of_an_example_allow_all_it_needs() {
         "Bash(wc -l /var/log/site/error.log; curl x)",
     ];
     let shown: Vec<String> =
-        asked.iter().map(|call| format!("{} {call}", verdict(call).as_str().unwrap())).collect();
+        asked.iter().map(|call| format!("{} {call}", decision(call).as_str().unwrap())).collect();
     let note = format!("Write({}/.murmur-log)", site.path());
-    assert_eq!(verdict(&note), json!("allow"));
+    assert_eq!(decision(&note), json!("allow"));
     assert_snapshot!(shown.join("\n"), @r#"
     allow Read(/var/log/site/error.log)
     allow Bash(wc -l /var/log/site/error.log)

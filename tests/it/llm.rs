@@ -42,14 +42,14 @@ fn request(wait: u32, input: &Value) -> Value {
     })
 }
 
-/// The daemon's response to a hook that has `wait` seconds: verdict, by whom, reason.
+/// The daemon's response to a hook that has `wait` seconds: decision, by whom, reason.
 fn answer(env: &Env, wait: u32, input: &Value) -> String {
     let answer = env.ask("permission.request", &request(wait, input));
     let by = match &answer["by"]["which"] {
         Value::String(model) => model.clone(),
         _ => answer["by"]["kind"].as_str().unwrap().to_owned(),
     };
-    format!("{} ({by}): {}", answer["verdict"].as_str().unwrap(), answer["reason"].as_str().unwrap())
+    format!("{} ({by}): {}", answer["decision"].as_str().unwrap(), answer["reason"].as_str().unwrap())
 }
 
 /// The daemon's response if a provider answers `bytes`.
@@ -211,7 +211,7 @@ fn oversized_calls_and_questions_are_denied_without_asking_the_model() {
         request[key] = json!(value);
         let answer = env.ask("permission.request", &request);
         assert_eq!(
-            (&answer["verdict"], &answer["by"]["kind"]),
+            (&answer["decision"], &answer["by"]["kind"]),
             (&json!("deny"), &json!("failure")),
             "{answer}"
         );

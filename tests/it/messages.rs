@@ -321,7 +321,7 @@ fn a_misspelled_agent_workspace_or_command_gets_a_suggestion() {
     env.run(["host", "spawn", "--agent-id", "fixer", "--worktree", "site"]);
     assert_snapshot!(env.run(["host", "status", "fixr"]), @"
     | error: no hosted agent fixr
-    | hint: did you mean fixer? See: murmur host list --all
+    | hint: did you mean fixer? See: murmur agent list --all
     [exit 1]
     ");
     env.run(["host", "stop", "fixer"]);

@@ -62,6 +62,26 @@ fn trouble_is_told_once_and_its_end_too() {
 }
 
 #[test]
+fn what_happens_before_the_first_notifier_is_ready_is_told() {
+    let (env, server) = (Env::new(), Ntfy::start());
+    env.setting("config.toml", &ntfy(&server, ""));
+    let site = env.workspace("site", "Look.");
+    env.register(&[&site]);
+    // The daemon reads config.toml once the login shell has answered.
+    let (profile, gate) = (env.home().join(".profile"), env.home().join("gate"));
+    sys::fifo::make(&gate).unwrap();
+    let text = std::fs::read_to_string(&profile).unwrap();
+    std::fs::write(&profile, format!("read -r line < {}\n{text}", gate.display())).unwrap();
+    let daemon = env.daemon();
+    says(&site, "ATTENTION: look at this");
+    env.run(["beat", site.path()]);
+    std::fs::write(&gate, "go on\n").unwrap();
+    assert_eq!(server.next()["title"], "site needs attention");
+    log(&env, 1);
+    daemon.stop();
+}
+
+#[test]
 fn a_request_is_answered_by_a_button_once_and_by_nobody_else() {
     let (env, server) = (Env::new(), Ntfy::start());
     let text = format!("permissions-checker = \"manual\"\n{}", ntfy(&server, "answers = \"back\""));
@@ -102,7 +122,7 @@ fn a_request_is_answered_by_a_button_once_and_by_nobody_else() {
     let decisions = std::fs::read_to_string(env.data().join("decisions.jsonl")).unwrap();
     let decision: Value = serde_json::from_str(decisions.lines().last().unwrap()).unwrap();
     assert_eq!(
-        (&decision["verdict"], &decision["answeredBy"]["channel"]),
+        (&decision["decision"], &decision["answeredBy"]["channel"]),
         (&json!("allow"), &json!("phone"))
     );
     assert!(!std::fs::read_to_string(env.data().join("notify.json")).unwrap().contains(token));

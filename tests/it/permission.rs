@@ -209,7 +209,7 @@ fn settings_and_the_workspace_decide_after_the_rules() {
     [exit 0]
     "#);
     assert_snapshot!(env.run(["permission", "check", "Task", "--json", "--cwd", "site/sub"]), @r#"
-    {"schema":"decision/1","by":null,"cwd":"[ENV]/site/sub","heartbeat":"[ENV]/site","policy":{"approval":"defer","approvalExpiry":null,"approvalWait":300,"checker":"manual","guard":true,"manager":false,"planMode":false,"questions":"deny"},"project":"site","reason":null,"tool":"Task","verdict":"ask","workspace":"[ENV]/site"}
+    {"schema":"decision/1","by":null,"cwd":"[ENV]/site/sub","decision":"ask","heartbeat":"[ENV]/site","policy":{"approval":"defer","approvalExpiry":null,"approvalWait":300,"checker":"manual","guard":true,"manager":false,"planMode":false,"questions":"deny"},"project":"site","reason":null,"tool":"Task","workspace":"[ENV]/site"}
     [exit 0]
     "#);
 }
@@ -285,10 +285,10 @@ fn the_log_shows_decisions_newest_last_and_reads_archives() {
     no decisions to show
     [exit 0]
     ");
-    let line = |second: u32, agent: &str, verdict: &str, by: serde_json::Value, breach: bool| {
+    let line = |second: u32, agent: &str, decision: &str, by: serde_json::Value, breach: bool| {
         let mut line = json!({ "ts": format!("2026-02-03T10:00:{second:02}.000Z"), "agent": agent, "project": "site",
             "tool": "Bash", "input": "{\"command\":\"git push\"}", "cwd": "/", "session": "s", "toolUseId": "t",
-            "verdict": verdict, "by": by, "reason": "because\u{1b}", "durationMs": 1 });
+            "decision": decision, "by": by, "reason": "because\u{1b}", "durationMs": 1 });
         if breach {
             line["breach"] = json!(true);
         }

@@ -21,7 +21,7 @@ pub struct Conversation {
 
 /// A decision on a call that the agent asks about.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Verdict {
+pub enum CallDecision {
     /// It may run.
     Allow {
         /// The input to run it with instead, if a person changed it; not every backend can.
@@ -65,7 +65,7 @@ pub trait Dialog: Debug + Send {
     }
 
     /// Answers a call that the agent asks about.
-    fn answer(&mut self, request: &PermissionRequest, verdict: &Verdict) -> Vec<u8>;
+    fn answer(&mut self, request: &PermissionRequest, decision: &CallDecision) -> Vec<u8>;
 
     /// Interrupts the current turn.
     fn interrupt(&mut self) -> Vec<u8>;

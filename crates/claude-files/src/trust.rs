@@ -9,16 +9,16 @@ pub mod effects;
 mod git;
 mod named;
 mod servers;
-mod standing;
 mod start;
+mod state;
 mod store;
 
 use std::path::{Path, PathBuf};
 
-pub use collect::{CollectError, Found, Kind, collect};
+pub use collect::{ClaudeFile, CollectError, Kind, collect};
 pub use servers::of as servers;
-pub use standing::{Change, Standing, Why, Workspaces, compare};
 pub use start::{OmittedServer, PrivateFile, Start, WrittenFile, start};
+pub use state::{Change, TrustState, WhyUntrusted, Workspaces, compare};
 pub use store::{Store, StoreError, Trusted};
 
 /// The locations of Claude Code's own files.

@@ -1,5 +1,6 @@
 //! How a beat ended: the words of the journal and their texts. murmur's `outcome` decides.
 
+use crate::config::watchdogs::Watchdog;
 use crate::permit::request::RequestId;
 use serde::{Deserialize, Serialize};
 
@@ -78,4 +79,38 @@ impl Outcome {
             Self::Skipped(_) => Kind::Skipped,
         }
     }
+}
+
+/// Why murmur stops a beat that did nothing wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopReason {
+    /// Somebody stops it.
+    Asked,
+    /// Its heartbeat is due again, and `overlap` is `replace`.
+    Replaced,
+    /// Its data folder was moved or deleted, so that it ends with it, or with its daemon.
+    FolderGone,
+}
+
+/// The beginning of the error; how long the beat had run follows.
+impl std::fmt::Display for StopReason {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Asked | Self::FolderGone => "stopped",
+            Self::Replaced => "replaced by the next run",
+        })
+    }
+}
+
+/// How murmur ended a beat before it was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EarlyEnd {
+    /// Its time ran out.
+    TimedOut,
+    /// It seemed to hang, and what noticed that.
+    Hung(Watchdog),
+    /// It exceeded its limit of turns, or was about to.
+    OutOfTurns,
+    /// Somebody stopped it, which is not a failure.
+    Stopped,
 }

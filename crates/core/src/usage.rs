@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 /// What to group beats by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum GroupBy {
     /// Their heartbeat.
     Heartbeat,
     /// Their workspace.
@@ -135,7 +135,7 @@ pub enum Group {
 /// Adds up beats by group.
 #[derive(Debug)]
 pub struct Counter<'a> {
-    by: By,
+    by: GroupBy,
     since: Option<Timestamp>,
     zone: &'a TimeZone,
     /// By workspace, and name after a NUL, or by model.
@@ -152,7 +152,7 @@ pub struct Counter<'a> {
 impl<'a> Counter<'a> {
     /// Counts beats that ended at `since` or later. Days are those of `zone`.
     #[must_use]
-    pub fn new(by: By, since: Option<Timestamp>, zone: &'a TimeZone) -> Self {
+    pub fn new(by: GroupBy, since: Option<Timestamp>, zone: &'a TimeZone) -> Self {
         Self {
             by,
             since,
@@ -174,19 +174,19 @@ impl<'a> Counter<'a> {
         }
         self.key.clear();
         match self.by {
-            By::Heartbeat => {
+            GroupBy::Heartbeat => {
                 self.key.push_str(&line.workspace);
                 if let Some(name) = &line.heartbeat {
                     self.key.push('\0');
                     self.key.push_str(name);
                 }
             }
-            By::Workspace => self.key.push_str(&line.workspace),
-            By::Day => {
+            GroupBy::Workspace => self.key.push_str(&line.workspace),
+            GroupBy::Day => {
                 let day = line.ended().and_then(|at| self.day_of(at));
                 return self.days.entry(day).or_default().add(line);
             }
-            By::Model => match &line.model {
+            GroupBy::Model => match &line.model {
                 Some(model) => self.key.push_str(model),
                 None => return self.without.add(line),
             },
@@ -230,11 +230,11 @@ impl<'a> Counter<'a> {
     pub fn groups(self) -> Vec<(Group, Sums)> {
         let by = self.by;
         let group = |key: Box<str>| match (by, key.split_once('\0')) {
-            (By::Heartbeat, Some((workspace, name))) => {
+            (GroupBy::Heartbeat, Some((workspace, name))) => {
                 Group::Heartbeat(workspace.to_owned(), Some(name.to_owned()))
             }
-            (By::Heartbeat, None) => Group::Heartbeat(key.into(), None),
-            (By::Model, _) => Group::Model(Some(key.into())),
+            (GroupBy::Heartbeat, None) => Group::Heartbeat(key.into(), None),
+            (GroupBy::Model, _) => Group::Model(Some(key.into())),
             _ => Group::Workspace(key.into()),
         };
         let mut groups: Vec<(Group, Sums)> =
@@ -244,7 +244,7 @@ impl<'a> Counter<'a> {
         groups.sort_by(|(one, first), (other, second)| {
             let cost = |sums: &Sums| (sums.cost, sums.tokens.total(), sums.beats);
             let order =
-                if by == By::Day { std::cmp::Ordering::Equal } else { cost(second).cmp(&cost(first)) };
+                if by == GroupBy::Day { std::cmp::Ordering::Equal } else { cost(second).cmp(&cost(first)) };
             order.then_with(|| one.cmp(other))
         });
         groups

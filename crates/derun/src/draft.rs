@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use sys::file::read_most;
-use sys::folder::{Folder, Seen};
+use sys::folder::{FileInfo, Folder};
 use sys::lock::{self, Lock};
 
 /// The largest draft, in bytes: readers read all of it each time.
@@ -146,12 +146,12 @@ fn room(name: &str) -> String {
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`] if there is none.
-pub(crate) fn open(sessions: &Folder, id: &SessionId) -> io::Result<(File, Seen)> {
+pub(crate) fn open(sessions: &Folder, id: &SessionId) -> io::Result<(File, FileInfo)> {
     sessions.open_seen(&name(id))
 }
 
 /// The session's files in the draft `file`, `meta.json` last.
-pub(crate) fn read(file: &File, seen: Seen) -> io::Result<Contents> {
+pub(crate) fn read(file: &File, seen: FileInfo) -> io::Result<Contents> {
     // A long message in `final.json` may exceed the limit.
     let bytes = read_most(file, seen.size, 2 * MAX)?;
     Ok(Contents(parse(&bytes, seen.modified)))

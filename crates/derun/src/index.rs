@@ -4,7 +4,7 @@ use super::record::Stretch;
 use std::fs::File;
 use std::io;
 use sys::file;
-use sys::lines::{Found, LineBuffer};
+use sys::lines::{LineBuffer, LineRead};
 
 /// How much is read at once. A line has about 100 bytes.
 const BLOCK: usize = 4096;
@@ -108,7 +108,7 @@ impl<'a> Lines<'a> {
     fn next(&mut self) -> io::Result<Option<Stretch>> {
         loop {
             while let Some(found) = self.buffer.find() {
-                if found == Found::Line
+                if found == LineRead::Line
                     && let Some(stretch) = parse(self.buffer.line())
                 {
                     return Ok(Some(stretch));

@@ -15,7 +15,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use sys::file::read_most;
-use sys::folder::{Folder, Seen};
+use sys::folder::{FileInfo, Folder};
 use sys::lock::{self, Lock};
 
 #[cfg(test)]
@@ -171,7 +171,7 @@ impl<'a> Ended<'a> {
     fn read_draft(
         id: &'a SessionId,
         file: File,
-        seen: Seen,
+        seen: FileInfo,
         is_named: bool,
         left: &mut u64,
     ) -> io::Result<Option<Self>> {

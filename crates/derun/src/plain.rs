@@ -29,7 +29,7 @@ pub fn plain(bytes: &[u8]) -> String {
 #[derive(Default)]
 pub struct Plain {
     parser: Parser,
-    seen: Seen,
+    seen: ParserState,
     /// An incomplete character at the end of the input: the parser loses text after one.
     torn: Vec<u8>,
     line: TerminalLine,
@@ -40,7 +40,7 @@ pub struct Plain {
 /// The parser's state, as far as it matters here: it buffers operating system commands (window titles, links) without
 /// limit, so their text is filtered out first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Seen {
+enum ParserState {
     #[default]
     Other,
     Escape,
@@ -71,16 +71,16 @@ impl Plain {
         rest = whole;
         while let Some(first) = rest.first() {
             let (passed, next) = match self.seen {
-                Seen::Other => match memchr::memchr(ESCAPE, rest) {
-                    Some(at) => (0..at + 1, Seen::Escape),
-                    None => (0..rest.len(), Seen::Other),
+                ParserState::Other => match memchr::memchr(ESCAPE, rest) {
+                    Some(at) => (0..at + 1, ParserState::Escape),
+                    None => (0..rest.len(), ParserState::Other),
                 },
-                Seen::Escape => (0..1, after_escape(*first)),
-                Seen::Command => {
+                ParserState::Escape => (0..1, after_escape(*first)),
+                ParserState::Command => {
                     match rest.iter().position(|byte| matches!(*byte, 7 | 0x18 | 0x1a | ESCAPE)) {
-                        Some(at) if rest[at] == ESCAPE => (at..at + 1, Seen::Escape),
-                        Some(at) => (at..at + 1, Seen::Other),
-                        None => (rest.len()..rest.len(), Seen::Command),
+                        Some(at) if rest[at] == ESCAPE => (at..at + 1, ParserState::Escape),
+                        Some(at) => (at..at + 1, ParserState::Other),
+                        None => (rest.len()..rest.len(), ParserState::Command),
                     }
                 }
             };
@@ -115,11 +115,11 @@ fn torn(bytes: &[u8]) -> usize {
 }
 
 /// The parser's state after an escape followed by `byte`.
-fn after_escape(byte: u8) -> Seen {
+fn after_escape(byte: u8) -> ParserState {
     match byte {
-        b']' => Seen::Command,
-        0x18 | 0x1a | 0x20..=0x7e => Seen::Other,
-        _ => Seen::Escape,
+        b']' => ParserState::Command,
+        0x18 | 0x1a | 0x20..=0x7e => ParserState::Other,
+        _ => ParserState::Escape,
     }
 }
 

@@ -115,7 +115,7 @@ pub fn sweep(
 /// The sessions that [`sweep`] would remove.
 pub fn expired(store: &Store, default: Duration, now: Timestamp) -> io::Result<Vec<OsString>> {
     let mut names = names(store)?;
-    names.retain(|name| matches!(judge(store, name, default, now), Verdict::Remove(_)));
+    names.retain(|name| matches!(judge(store, name, default, now), SweepDecision::Remove(_)));
     names.sort_unstable();
     Ok(names)
 }
@@ -137,16 +137,16 @@ fn sweep_these(
         if !is_unpacked(store, name) {
             continue;
         }
-        let verdict = judge(store, name, default, now);
-        let (cleanup_result, cleanup_reason, error) = match verdict {
-            Verdict::Keep(reason, until) => {
+        let decision = judge(store, name, default, now);
+        let (cleanup_result, cleanup_reason, error) = match decision {
+            SweepDecision::Keep(reason, until) => {
                 swept.next = [swept.next, until].into_iter().flatten().min();
                 (CleanupResult::Skipped, reason, None)
             }
-            Verdict::Unknown(error) => {
+            SweepDecision::Unknown(error) => {
                 (CleanupResult::Error, CleanupReason::UnreadableStatError, Some(error.to_string()))
             }
-            Verdict::Remove(reason) => match remove(store, name, reason, now) {
+            SweepDecision::Remove(reason) => match remove(store, name, reason, now) {
                 Ok(true) => (CleanupResult::Removed, reason, None),
                 Ok(false) => (CleanupResult::Skipped, CleanupReason::ActiveSession, None),
                 Err(error) => (CleanupResult::Error, CleanupReason::RemoveError, Some(error.to_string())),
@@ -222,31 +222,33 @@ pub fn sweep_if_due(store: &Store) {
     }
 }
 
-enum Verdict {
+enum SweepDecision {
     /// It stays, until this time in seconds, if known.
     Keep(CleanupReason, Option<i64>),
     Remove(CleanupReason),
     Unknown(io::Error),
 }
 
-fn judge(store: &Store, name: &OsStr, default: Duration, now: Timestamp) -> Verdict {
+fn judge(store: &Store, name: &OsStr, default: Duration, now: Timestamp) -> SweepDecision {
     match session(store, name).map(|session| session.status(now)) {
-        Some(Ok(status)) if status.state.is_active() => Verdict::Keep(CleanupReason::ActiveSession, None),
-        Some(Ok(status)) if status.state == State::Expired => Verdict::Remove(CleanupReason::Expired),
+        Some(Ok(status)) if status.state.is_active() => {
+            SweepDecision::Keep(CleanupReason::ActiveSession, None)
+        }
+        Some(Ok(status)) if status.state == State::Expired => SweepDecision::Remove(CleanupReason::Expired),
         Some(Ok(status)) => {
             let until = status.expires_at.map(Timestamp::as_second);
-            Verdict::Keep(CleanupReason::NotExpired, until)
+            SweepDecision::Keep(CleanupReason::NotExpired, until)
         }
         Some(Err(_)) | None => match last_touched(store, name) {
-            Err(error) => Verdict::Unknown(error),
+            Err(error) => SweepDecision::Unknown(error),
             Ok(touched) => {
                 let kept = SignedDuration::try_from(default).unwrap_or(SignedDuration::MAX);
                 let expires = Timestamp::from_second(touched).and_then(|touched| touched.checked_add(kept));
                 match expires {
-                    Ok(expires) if expires <= now => Verdict::Remove(CleanupReason::UnreadableExpired),
+                    Ok(expires) if expires <= now => SweepDecision::Remove(CleanupReason::UnreadableExpired),
                     expires => {
                         let until = expires.ok().map(Timestamp::as_second);
-                        Verdict::Keep(CleanupReason::UnreadableNotExpired, until)
+                        SweepDecision::Keep(CleanupReason::UnreadableNotExpired, until)
                     }
                 }
             }

@@ -36,7 +36,7 @@ pub struct Query {
 /// A matching line. The first of a search may be shortened; others are complete, except lines that are too long to be
 /// searched at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct SearchMatch {
     /// The cursor of its first byte, or of the matching part.
     pub cursor: u64,
     /// The line number, counted from 1 at the start of the search.
@@ -96,7 +96,7 @@ pub struct Search<'q> {
     misses_before: bool,
     /// The unfinished line, if there is one.
     begun: Option<Begun>,
-    found: Vec<Found>,
+    found: Vec<SearchMatch>,
     is_full: bool,
 }
 
@@ -187,7 +187,7 @@ impl<'q> Search<'q> {
 
     /// The matches.
     #[must_use]
-    pub fn found(self) -> Vec<Found> {
+    pub fn found(self) -> Vec<SearchMatch> {
         self.found
     }
 
@@ -265,14 +265,14 @@ impl<'q> Search<'q> {
         }
         before.reverse();
         let (cursor, line) = (self.next, self.line);
-        self.found.push(Found { cursor, line, text, before, after: Vec::new(), cut });
+        self.found.push(SearchMatch { cursor, line, text, before, after: Vec::new(), cut });
     }
 
     /// Adds a line to the context of previous matches. If it doesn't fit, it is omitted from the first match, and any
     /// other match is left for the next search, which has more room.
     fn add_after(&mut self, line: &[u8], is_part: bool) {
         let (context, number) = (self.query.context as u64, self.line);
-        let is_near = |found: &Found| number - found.line <= context;
+        let is_near = |found: &SearchMatch| number - found.line <= context;
         let first = self.found.iter().rposition(|found| !is_near(found)).map_or(0, |far| far + 1);
         let mut text = None;
         for index in first..self.found.len() {

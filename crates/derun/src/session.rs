@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::time::Duration;
 use sys::folder::Folder;
-use sys::identity::{Ending, Identity};
+use sys::identity::{ExitWatch, Identity};
 use sys::lock;
 use sys::watch::{Watch, WatchedFolder};
 
@@ -281,7 +281,7 @@ impl Session {
         })
     }
 
-    fn owner(&self) -> Option<Ending> {
+    fn owner(&self) -> Option<ExitWatch> {
         self.meta.owner.as_ref().and_then(Identity::watch)
     }
 }
@@ -299,7 +299,7 @@ fn watch(place: Option<WatchedFolder>) -> io::Result<Option<Watch>> {
 pub struct Following {
     /// `None` if the system cannot report changes: then it is polled every [`TICK`].
     watch: Option<Watch>,
-    owner: Option<Ending>,
+    owner: Option<ExitWatch>,
     /// A draft, which may move to a folder.
     #[cfg(unix)]
     draft: Option<Files>,

@@ -25,7 +25,7 @@ use sys::terminal;
 
 /// How a command ended.
 #[derive(Debug)]
-pub enum Ended {
+pub enum CommandEnd {
     /// It exited with this code.
     Exited(i32),
     /// This signal killed it.
@@ -35,7 +35,7 @@ pub enum Ended {
     NotStarted(NotStarted),
 }
 
-impl Ended {
+impl CommandEnd {
     /// Whether it died of writing to a closed pipe.
     #[must_use]
     pub fn is_broken_pipe(&self) -> bool {
@@ -50,7 +50,7 @@ impl Ended {
 #[derive(Debug)]
 pub struct Finished {
     /// How it ended.
-    pub ended: Ended,
+    pub ended: CommandEnd,
     /// Why its output could not be passed on completely, unless its reader exited.
     pub trouble: Option<Trouble>,
 }

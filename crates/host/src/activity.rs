@@ -3,7 +3,7 @@
 
 use super::bounds::Turns;
 use super::calls::Calls;
-use super::process::Doing;
+use super::process::LastActivity;
 use super::protocol::Wait;
 use super::state::{Input, Kind};
 use murmur_agent::background::Background;
@@ -247,28 +247,30 @@ impl Activity {
     }
 
     /// The call that has run for longest at `at`.
-    pub(super) fn oldest_call(&self, at: Duration) -> Option<Doing> {
+    pub(super) fn oldest_call(&self, at: Duration) -> Option<LastActivity> {
         self.calls.oldest_open().map(|call| call.doing(at))
     }
 
     /// What the agent is doing at `at`.
-    pub(super) fn doing(&self, at: Duration) -> Doing {
+    pub(super) fn doing(&self, at: Duration) -> LastActivity {
         let since = |then: Duration| at.saturating_sub(then);
         if let Some(waiting) = self.waits.first() {
-            return Doing::Waits { request: waiting.wait.request.clone(), time: since(waiting.since) };
+            return LastActivity::Waits { request: waiting.wait.request.clone(), time: since(waiting.since) };
         }
         if let Some(Retries { count: retries, status }) = self.retries {
-            return Doing::Retries { retries, status };
+            return LastActivity::Retries { retries, status };
         }
         if let Some(call) = self.calls.newest_open() {
             return call.doing(at);
         }
         match self.turn {
-            Turn::Runs { .. } => Doing::Model { time: since(self.newest) },
-            Turn::Ended(_) if self.background() == 0 => Doing::Nothing,
+            Turn::Runs { .. } => LastActivity::Model { time: since(self.newest) },
+            Turn::Ended(_) if self.background() == 0 => LastActivity::Nothing,
             Turn::Ended(_) => {
                 let tasks = self.background.tasks();
-                Doing::Background { tasks: tasks.map(|task| words(&task.description, &task.id)).collect() }
+                LastActivity::Background {
+                    tasks: tasks.map(|task| words(&task.description, &task.id)).collect(),
+                }
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::process::{breached, ran_denied};
 use decisions::Decisions;
 use murmur_agent::event::{Event, PermissionRequest};
 use murmur_core::id::AgentId;
-use murmur_core::permit::decision::Verdict;
+use murmur_core::permit::decision::DecisionKind;
 use murmur_store::pulse::action;
 use secrets::mask;
 use std::collections::HashSet;
@@ -213,7 +213,8 @@ impl Audit {
 
     /// Whether the recorded decision on this call allows it.
     pub(super) fn is_allowed(&mut self, tool_use_id: &str) -> bool {
-        self.decisions.has(tool_use_id) && self.decisions.verdicts.get(tool_use_id) == Some(&Verdict::Allow)
+        self.decisions.has(tool_use_id)
+            && self.decisions.by_call.get(tool_use_id) == Some(&DecisionKind::Allow)
     }
 
     /// The tools whose calls were denied, in order, one entry per call. Unlike the agent, decisions.jsonl knows all of them.
@@ -246,7 +247,7 @@ impl Audit {
         }
         if self.decisions.has(id) {
             // A decision is valid for one call only.
-            if self.decisions.verdicts.remove(id) == Some(Verdict::Deny) && !is_error {
+            if self.decisions.by_call.remove(id) == Some(DecisionKind::Deny) && !is_error {
                 self.ran_denied.get_or_insert(words);
             }
             return None;

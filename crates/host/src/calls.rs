@@ -1,6 +1,6 @@
 //! Tool calls that an agent has started and not finished.
 
-use super::process::Doing;
+use super::process::LastActivity;
 use murmur_agent::event::Event;
 use murmur_store::pulse::action;
 use serde::{Deserialize, Serialize};
@@ -30,9 +30,9 @@ pub(super) struct OpenCall {
 
 impl OpenCall {
     /// That it runs, at `at`.
-    pub(super) fn doing(&self, at: Duration) -> Doing {
+    pub(super) fn doing(&self, at: Duration) -> LastActivity {
         let Call { tool_name, last_action } = self.call.clone();
-        Doing::Tool { tool: tool_name, action: last_action, time: at.saturating_sub(self.begun) }
+        LastActivity::Tool { tool: tool_name, action: last_action, time: at.saturating_sub(self.begun) }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! If the store fails, capturing stops but the agent keeps running: events continue, and a `lost` event reports it.
 
-use super::event::{Derived, Own};
+use super::event::{Derived, MurmurEvent};
 use super::ledger::{self, Entry};
 use super::output_parser::OutputParser;
 use super::protocol::AgentInfo;
@@ -231,32 +231,32 @@ impl Capture {
     }
 
     /// Adds one of murmur's own events.
-    pub fn own(&mut self, own: Own) {
+    pub fn own(&mut self, own: MurmurEvent) {
         self.own_event(own, false);
     }
 
     /// Ends the input: unfinished lines become events, and `last` is the last event.
-    pub fn last(&mut self, last: Own, mut observe: impl FnMut(&Event<'_>)) {
+    pub fn last(&mut self, last: MurmurEvent, mut observe: impl FnMut(&Event<'_>)) {
         let Self { parser, feed, agent_id, line, .. } = self;
         let mut next = feed.next();
         parser.finish(&mut |event| publish(feed, agent_id, line, &mut next, &event, &mut observe));
         self.own_event(last, true);
     }
 
-    fn own_event(&mut self, own: Own, flushed: bool) {
+    fn own_event(&mut self, own: MurmurEvent, flushed: bool) {
         let offset = self.feed.next();
         self.note(offset, flushed, Some(own.clone()));
         self.push(&own);
     }
 
-    fn push(&mut self, own: &Own) {
+    fn push(&mut self, own: &MurmurEvent) {
         self.last_at = clock::now();
         self.feed.push(own.line(self.agent_id.as_str(), self.feed.next()).into());
         self.feed.notify();
     }
 
     /// Writes a checkpoint to the ledger.
-    fn note(&mut self, offset: u64, flushed: bool, own: Option<Own>) {
+    fn note(&mut self, offset: u64, flushed: bool, own: Option<MurmurEvent>) {
         self.marked = Mark { event: offset, byte: self.at };
         if !self.has_ledger {
             return;
@@ -276,7 +276,7 @@ impl Capture {
     fn lose(&mut self, reason: String) {
         self.limit.fetch_min(self.feed.next(), Ordering::Relaxed);
         self.has_ledger = false;
-        self.push(&Own::Lost { reason: reason.clone() });
+        self.push(&MurmurEvent::Lost { reason: reason.clone() });
         self.lost = Some(reason);
     }
 

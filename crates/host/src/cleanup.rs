@@ -1,7 +1,7 @@
 //! Cleans up after hosts that died: kills leftover processes, closes records, and removes stale sockets.
 
 use super::discover::sockets;
-use super::record::{Ended, Record};
+use super::record::{AgentEnd, Record};
 use super::state::Kind;
 use jiff::{SignedDuration, Timestamp};
 use murmur_agent::invocation::marks;
@@ -52,7 +52,7 @@ pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
                     dead.remove()?;
                 } else {
                     let error = Some("its host was killed".to_owned());
-                    record.close(&dead, Ended { ended_at: clock::rfc3339(now), exit: None, error })?;
+                    record.close(&dead, AgentEnd { ended_at: clock::rfc3339(now), exit: None, error })?;
                 }
                 cleaned.reaped.push(agent_id);
             }
@@ -68,7 +68,7 @@ pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
     Ok(cleaned)
 }
 
-fn is_old(result: &Ended, now: Timestamp) -> bool {
+fn is_old(result: &AgentEnd, now: Timestamp) -> bool {
     result.ended_at.parse::<Timestamp>().is_ok_and(|ended| now.duration_since(ended) > KEPT)
 }
 

@@ -1,10 +1,10 @@
 //! Answers the agent's control requests (`can_use_tool`) on its stdout: a hook process decides, as for any other
 //! call.
 //!
-//! Requests go in, and verdicts come out. A backend with hooks asks here what no hook has decided; one without asks about
+//! Requests go in, and decisions come out. A backend with hooks asks here what no hook has decided; one without asks about
 //! every call that it doesn't allow by itself. It waits for the answer.
 
-use murmur_agent::dialog::{Dialog, Verdict};
+use murmur_agent::dialog::{CallDecision, Dialog};
 use murmur_agent::event::{Event, PermissionRequest};
 use murmur_agent::invocation::Invocation;
 use murmur_agent::settings::HookProgram;
@@ -40,7 +40,7 @@ const COMPLAINT: u64 = 4 << 10;
 #[derive(Debug)]
 pub(super) struct ControlRequests {
     hook: Option<Arc<Hook>>,
-    answers: mpsc::Sender<Answer>,
+    answers: mpsc::Sender<HookAnswer>,
     /// Requests in progress.
     asked: HashMap<String, AbortHandle>,
     /// Requests that may not be complete, and until when to wait for that.
@@ -49,16 +49,16 @@ pub(super) struct ControlRequests {
     session: Option<SessionId>,
 }
 
-/// A request, and the hook's verdict on it.
+/// A request, and the hook's decision on it.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct HookAnswer {
     pub(super) request: PermissionRequest,
-    pub(super) verdict: Result<Verdict, NoVerdict>,
+    pub(super) decision: Result<CallDecision, NoDecision>,
 }
 
-/// The hook gave no verdict.
+/// The hook gave no decision.
 #[derive(Debug, Error)]
-pub(super) enum NoVerdict {
+pub(super) enum NoDecision {
     /// It wrote this to stderr.
     #[error("{0}")]
     Complaint(String),
@@ -77,12 +77,12 @@ struct Hook {
 
 impl ControlRequests {
     /// Has `program` answer requests of the agent of `invocation`; without a program, requests stay unanswered. The
-    /// receiver yields verdicts.
+    /// receiver yields decisions.
     pub(super) fn new(
         program: Option<HookProgram>,
         backend: &Backend,
         invocation: &Invocation,
-    ) -> (Self, mpsc::Receiver<Answer>) {
+    ) -> (Self, mpsc::Receiver<HookAnswer>) {
         let (answers, lines) = mpsc::channel(ANSWERS);
         let Invocation { env, cwd, .. } = invocation;
         let event = if backend.has(Capability::Hooks) { "PermissionRequest" } else { "PreToolUse" };
@@ -131,17 +131,21 @@ impl ControlRequests {
         let (answers, session) = (self.answers.clone(), self.session.clone());
         let id = asks.request_id.clone();
         let answering = tokio::spawn(async move {
-            let verdict = hook.ask(&asks, session.as_ref()).await;
+            let decision = hook.ask(&asks, session.as_ref()).await;
             // An agent that has ended needs no response.
-            let _gone = answers.send(Answer { request: asks, verdict }).await;
+            let _gone = answers.send(HookAnswer { request: asks, decision }).await;
         });
         self.asked.insert(id, answering.abort_handle());
     }
 }
 
 impl Hook {
-    /// Runs the hook. Without a verdict, the call must be denied.
-    async fn ask(&self, asks: &PermissionRequest, session: Option<&SessionId>) -> Result<Verdict, NoVerdict> {
+    /// Runs the hook. Without a decision, the call must be denied.
+    async fn ask(
+        &self,
+        asks: &PermissionRequest,
+        session: Option<&SessionId>,
+    ) -> Result<CallDecision, NoDecision> {
         let input = json!({
             "hook_event_name": self.event,
             "session_id": session.map_or("", SessionId::as_str),
@@ -168,23 +172,23 @@ impl Hook {
             let (read, _) = tokio::join!(stdout.read_to_end(&mut said), stderr.read_to_end(&mut complaint));
             read.ok()?;
             let answer: Value = serde_json::from_slice(&said).ok()?;
-            verdict(answer.get("hookSpecificOutput")?)
+            decision(answer.get("hookSpecificOutput")?)
         };
-        let verdict = said.await;
-        verdict.ok_or_else(|| match String::from_utf8_lossy(&complaint).trim() {
-            "" => NoVerdict::Silence,
-            complaint => NoVerdict::Complaint(complaint.to_owned()),
+        let decision = said.await;
+        decision.ok_or_else(|| match String::from_utf8_lossy(&complaint).trim() {
+            "" => NoDecision::Silence,
+            complaint => NoDecision::Complaint(complaint.to_owned()),
         })
     }
 }
 
-/// The verdict in a hook's answer, in the form of either event; `None` if it has none.
-fn verdict(answer: &Value) -> Option<Verdict> {
+/// The decision in a hook's answer, in the form of either event; `None` if it has none.
+fn decision(answer: &Value) -> Option<CallDecision> {
     let decision = answer.get("decision").unwrap_or(answer);
     let word = decision.get("behavior").or_else(|| decision.get("permissionDecision"))?.as_str()?;
     let reason = decision.get("message").or_else(|| decision.get("permissionDecisionReason"));
     Some(match word {
-        "allow" => Verdict::Allow { input: decision.get("updatedInput").cloned() },
-        _ => Verdict::Deny { reason: reason.and_then(Value::as_str).unwrap_or_default().to_owned() },
+        "allow" => CallDecision::Allow { input: decision.get("updatedInput").cloned() },
+        _ => CallDecision::Deny { reason: reason.and_then(Value::as_str).unwrap_or_default().to_owned() },
     })
 }

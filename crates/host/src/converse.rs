@@ -2,9 +2,9 @@
 //! journal line. The agent's output goes in; what it calls for goes to its stdin, which is closed after the first turn.
 
 use super::audit::{Audit, Coverage};
-use super::control_requests::{Answer, ControlRequests, NoVerdict};
+use super::control_requests::{ControlRequests, HookAnswer, NoDecision};
 use murmur_agent::backend;
-use murmur_agent::dialog::Verdict;
+use murmur_agent::dialog::CallDecision;
 use murmur_agent::event::Event;
 use murmur_agent::parser::Parser;
 use murmur_agent::start::Prepared;
@@ -71,9 +71,9 @@ pub async fn converse(partner: Partner<'_>, mut output: mpsc::Receiver<Vec<u8>>,
                 next.extend(dialog.repeat_decisions(&mut |call| audit.is_allowed(call)));
                 next
             }
-            Some(Answer { request, verdict }) = answers.recv() => {
-                let denial = |error: NoVerdict| Verdict::Deny { reason: error.to_string() };
-                dialog.answer(&request, &verdict.unwrap_or_else(denial))
+            Some(HookAnswer { request, decision }) = answers.recv() => {
+                let denial = |error: NoDecision| CallDecision::Deny { reason: error.to_string() };
+                dialog.answer(&request, &decision.unwrap_or_else(denial))
             }
             () = sleep_until(incomplete.unwrap_or_else(Instant::now)), if incomplete.is_some() => {
                 requests.complete(&*dialog, Instant::now());

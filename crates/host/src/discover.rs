@@ -1,7 +1,7 @@
 //! Finds hosts and their state.
 
 use super::protocol::{EARLIER_PROTOCOL_VERSION, HOST_PROTOCOL_VERSION, Pong, REQUESTS, Status, Wait, Waits};
-use super::record::{Ended, Record};
+use super::record::{AgentEnd, Record};
 use super::state::Kind;
 use murmur_core::id::AgentId;
 use murmur_rpc::client::{AskError, Client};
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
-use sys::process_lock::{self, Found};
+use sys::process_lock::{self, LockFile};
 use sys::unreadable::unreadable;
 use tokio::task::JoinSet;
 
@@ -41,7 +41,7 @@ pub enum Condition {
     /// It is alive but doesn't answer.
     Silent,
     /// Its agent has ended.
-    Ended(Ended),
+    Ended(AgentEnd),
     /// It died and has not been cleaned up.
     Dead,
 }
@@ -135,7 +135,7 @@ pub async fn find(folder: &Path, agent_id: &AgentId, patience: Duration) -> Opti
     look(folder, found, record, patience).await
 }
 
-async fn look(folder: &Path, found: Found, record: Record, patience: Duration) -> Option<HostInfo> {
+async fn look(folder: &Path, found: LockFile, record: Record, patience: Duration) -> Option<HostInfo> {
     let agent_id = record.info.agent_id.clone();
     let condition = match of_record(&record, found.is_held) {
         Some(condition) => condition,

@@ -15,7 +15,7 @@ use sys::error::Failure;
 /// An event that murmur itself generates rather than deriving it from the agent's output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event_type", content = "payload", rename_all = "snake_case")]
-pub enum Own {
+pub enum MurmurEvent {
     /// The agent's state changed.
     State(State),
     /// A message to the agent; it starts a turn.
@@ -66,7 +66,7 @@ pub enum Role {
     User,
 }
 
-impl Own {
+impl MurmurEvent {
     /// Its line, as event `offset` of `agent_id`.
     #[must_use]
     pub fn line(&self, agent_id: &str, offset: u64) -> Vec<u8> {

@@ -3,7 +3,7 @@
 //!
 //! Each line is written at once, after the bytes that it refers to. A torn last line is ignored.
 
-use super::event::Own;
+use super::event::MurmurEvent;
 use super::output_parser::LineStarts;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -29,7 +29,7 @@ pub struct Entry {
     pub flushed: bool,
     /// The event `offset`, if it is murmur's own; otherwise the line is only a checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub own: Option<Own>,
+    pub own: Option<MurmurEvent>,
 }
 
 /// The line of `entry`.

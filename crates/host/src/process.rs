@@ -17,7 +17,7 @@ use tokio::process::{Child, Command};
 
 /// How an agent's process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
+pub enum RunEnd {
     /// It exited by itself.
     Exited(i32),
     /// It was killed by a signal that murmur did not send.
@@ -29,7 +29,7 @@ pub enum Ending {
         /// How long it had waited for people, which doesn't count.
         waited: Duration,
         /// What was interrupted.
-        doing: Doing,
+        doing: LastActivity,
     },
     /// It seemed to hang and was stopped.
     Hung {
@@ -38,14 +38,14 @@ pub enum Ending {
         /// The limit.
         limit: Duration,
         /// What was interrupted; of tools, the one that ran for longest.
-        doing: Doing,
+        doing: LastActivity,
     },
     /// A user stopped it, or murmur shut down.
     Stopped {
         /// How long it had run.
         after: Duration,
         /// What was interrupted.
-        doing: Doing,
+        doing: LastActivity,
     },
     /// It exceeded its turn limit without being asked and was stopped.
     OutOfTurns {
@@ -76,7 +76,7 @@ pub enum Ending {
 
 /// What an agent was doing when it was stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Doing {
+pub enum LastActivity {
     /// It waited for a person.
     Waits {
         /// The request's id.
@@ -139,7 +139,7 @@ const STDERR_KEPT: usize = 16 << 10;
 #[derive(Debug)]
 pub struct Run {
     /// How it ended.
-    pub ending: Ending,
+    pub ending: RunEnd,
     /// The exit of the process itself.
     pub exit: Exit,
     /// Its results. A beat usually has one: none if it died early, more if background tasks ended later. A hosted agent

@@ -41,13 +41,13 @@ pub struct Record {
     pub capture: Option<CaptureId>,
     /// Its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result: Option<Ended>,
+    pub result: Option<AgentEnd>,
 }
 
 /// How an agent ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Ended {
+pub struct AgentEnd {
     /// When, RFC 3339.
     #[serde(alias = "ended_at")]
     pub ended_at: String,
@@ -153,7 +153,7 @@ impl Record {
     }
 
     /// Records the agent's result.
-    pub fn close(&mut self, held: &ProcessLock, result: Ended) -> io::Result<()> {
+    pub fn close(&mut self, held: &ProcessLock, result: AgentEnd) -> io::Result<()> {
         self.result = Some(result);
         held.rewrite(&serde_json::to_vec(self)?)
     }

@@ -2,7 +2,7 @@
 
 use super::cleanup::reap;
 use super::protocol::AgentInfo;
-use super::record::{ClaimError, Ended, Record};
+use super::record::{AgentEnd, ClaimError, Record};
 use derun::id::SessionId as CaptureId;
 use murmur_core::id::AgentId;
 use std::io;
@@ -168,7 +168,7 @@ impl Registration {
     }
 
     /// Records the agent's result.
-    pub fn close(self, result: Ended) -> io::Result<()> {
+    pub fn close(self, result: AgentEnd) -> io::Result<()> {
         let Some((held, _)) = self.end() else { return Ok(()) };
         let mut presence = self.presence();
         let log = presence.dir.hosts().join(presence.record.info.agent_id.log());

@@ -15,11 +15,11 @@ use super::activity::Activity;
 use super::audit::{Audit, Coverage, Refusals};
 use super::bounds::{Allowance, Bounds};
 use super::capture::{Capture, Destination};
-use super::control_requests::{Answer, ControlRequests};
+use super::control_requests::{ControlRequests, HookAnswer};
 use super::drain::Drain;
-use super::event::{Own, Progress, Role};
+use super::event::{MurmurEvent, Progress, Role};
 use super::pipes::{self, Pipes};
-use super::process::{self, Ending, Run};
+use super::process::{self, Run, RunEnd};
 use super::protocol::{AgentInfo, GRACE};
 use super::registration::Listeners;
 use super::serve::{Command, Handlers};
@@ -141,9 +141,9 @@ pub async fn run(
         hold: None,
         sink,
     };
-    host.capture.own(Own::State(State::Starting));
+    host.capture.own(MurmurEvent::State(State::Starting));
     if spec.info.kind == Kind::Beat {
-        host.capture.own(Own::Chat { role: Role::User, text: first.clone() });
+        host.capture.own(MurmurEvent::Chat { role: Role::User, text: first.clone() });
     }
     host.open_dialog(&first);
     host.take(Input::Started);
@@ -163,7 +163,7 @@ struct Host<'a, S> {
     stdin: Option<mpsc::Sender<Vec<u8>>>,
     control_requests: ControlRequests,
     /// Why it was ended, unless it ended by itself.
-    stopped: Option<Ending>,
+    stopped: Option<RunEnd>,
     /// Whether it was sent a signal.
     is_signaled: bool,
     /// The time left to it.
@@ -199,7 +199,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         pipes: &mut Pipes,
         stop: impl Future<Output = ()>,
         mut asked: mpsc::Receiver<Command>,
-        answers: &mut mpsc::Receiver<Answer>,
+        answers: &mut mpsc::Receiver<HookAnswer>,
     ) -> io::Result<Exit> {
         let mut stop = pin!(stop);
         let mut is_told = false;
@@ -314,7 +314,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 Effect::Announce => {
                     let state = self.machine.state().clone();
                     self.rest_at = matches!(state, State::Idle { .. }).then(|| Instant::now() + REST);
-                    self.capture.own(Own::State(state));
+                    self.capture.own(MurmurEvent::State(state));
                 }
                 Effect::Send(text) => {
                     self.send_message(text);
@@ -351,7 +351,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         self.machine.take(Input::Ended(exit));
         let state = self.machine.state().clone();
         let Self { capture, activity, sink, .. } = &mut self;
-        capture.last(Own::State(state.clone()), |event| {
+        capture.last(MurmurEvent::State(state.clone()), |event| {
             let _nothing_to_do = activity.see(event, at);
             sink(Progress::Agent(event), at);
         });

@@ -26,12 +26,12 @@ pub struct Incoming {
     /// The channel's position from which to continue reading.
     pub read: String,
     /// The answer, if it may be one.
-    pub answer: Option<Answer>,
+    pub answer: Option<ChannelAnswer>,
 }
 
 /// Something that may be an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct ChannelAnswer {
     /// What was sent.
     pub text: String,
     /// Who sent it, if the channel says so.
@@ -125,10 +125,10 @@ fn telegram(
     Ok(())
 }
 
-fn telegram_answer(update: &Value) -> Option<Answer> {
+fn telegram_answer(update: &Value) -> Option<ChannelAnswer> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     if let Some(pressed) = update.get("callback_query") {
-        return Some(Answer {
+        return Some(ChannelAnswer {
             text: text(pressed.get("data")?)?,
             sender: pressed.pointer("/from/id").and_then(Value::as_i64),
             reply_to: None,
@@ -136,7 +136,7 @@ fn telegram_answer(update: &Value) -> Option<Answer> {
         });
     }
     let message = update.get("message")?;
-    Some(Answer {
+    Some(ChannelAnswer {
         text: text(message.get("text")?)?,
         sender: message.pointer("/from/id").and_then(Value::as_i64),
         reply_to: message.pointer("/reply_to_message/message_id").and_then(Value::as_i64),
@@ -182,7 +182,7 @@ fn ntfy(
         if line.event != "message" {
             continue;
         }
-        let answer = Answer { text: line.message, sender: None, reply_to: None, button: None };
+        let answer = ChannelAnswer { text: line.message, sender: None, reply_to: None, button: None };
         if !take(Incoming { read: line.id, answer: Some(answer) }) {
             return Ok(());
         }

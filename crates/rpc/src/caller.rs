@@ -90,11 +90,11 @@ impl Caller {
 
     /// What the process may act as now. On systems other than Linux, everyone counts as a person.
     #[must_use]
-    pub fn standing(&self) -> CallerRole {
+    pub fn role(&self) -> CallerRole {
         let Some(peer) = &self.peer else { return CallerRole::Unknown };
-        let standing = standing(peer.pid());
+        let role = role(peer.pid());
         // If it has ended, its PID may have belonged to another process.
-        if peer.is_there() { standing } else { CallerRole::Unknown }
+        if peer.is_there() { role } else { CallerRole::Unknown }
     }
 
     /// Whether it is the process `pid`.
@@ -131,12 +131,12 @@ impl Caller {
 
     /// Fails unless a person is asking. `what` completes "agents cannot …".
     pub fn require_person(&self, what: &str) -> Result<(), Failure> {
-        require_person(self.standing(), what)
+        require_person(self.role(), what)
     }
 
     /// Fails unless a person or an agent that directs others is asking. `what` completes "agents cannot …".
     pub fn require_manager(&self, what: &str) -> Result<(), Failure> {
-        match self.standing() {
+        match self.role() {
             CallerRole::Manager => Ok(()),
             other => require_person(other, what),
         }
@@ -152,25 +152,25 @@ pub fn is_agents_listener(stream: &std::os::unix::net::UnixStream) -> bool {
 
 /// Fails unless a person runs this process. `what` completes "agents cannot …".
 pub fn require_person_here(what: &str) -> Result<(), Failure> {
-    require_person(standing(std::process::id()), what)
+    require_person(role(std::process::id()), what)
 }
 
 /// Fails if an agent runs this process. If the system doesn't report processes, the environment decides. `what`
 /// completes "agents cannot …".
 pub fn require_no_agent_here(what: &str) -> Result<(), Failure> {
-    require_person(standing_here(), what)
+    require_person(role_here(), what)
 }
 
 /// Fails if an agent runs this process, unless it directs others. `what` completes "agents cannot …".
 pub fn require_manager_here(what: &str) -> Result<(), Failure> {
-    match standing_here() {
+    match role_here() {
         CallerRole::Manager => Ok(()),
         other => require_person(other, what),
     }
 }
 
-fn standing_here() -> CallerRole {
-    match standing(std::process::id()) {
+fn role_here() -> CallerRole {
+    match role(std::process::id()) {
         // For example in a container without /proc.
         CallerRole::Unknown if ancestors::name(std::process::id()).is_none() => by_environment(),
         found => found,
@@ -186,8 +186,8 @@ fn by_environment() -> CallerRole {
     }
 }
 
-fn require_person(standing: CallerRole, what: &str) -> Result<(), Failure> {
-    match standing {
+fn require_person(role: CallerRole, what: &str) -> Result<(), Failure> {
+    match role {
         CallerRole::Person => Ok(()),
         CallerRole::Manager | CallerRole::Agent => {
             Err(failure!("an agent started this, and agents cannot {what}"; "do it yourself, in a terminal"))
@@ -227,7 +227,7 @@ fn owner(pid: u32) -> Owner {
 }
 
 #[cfg(target_os = "linux")]
-fn standing(pid: u32) -> CallerRole {
+fn role(pid: u32) -> CallerRole {
     let Some(lineage) = ancestors::lineage(pid) else { return CallerRole::Unknown };
     let hosts = hosts_among(&lineage);
     if !hosts.is_empty() {
@@ -239,15 +239,15 @@ fn standing(pid: u32) -> CallerRole {
     if lineage[1..].iter().any(|ancestor| ancestor.pid == us) {
         return CallerRole::Agent;
     }
-    let mut standing = CallerRole::Person;
+    let mut role = CallerRole::Person;
     for process in lineage {
         match ancestors::is_any_set(process.pid, &[AGENT_VARIABLE, HOST_VARIABLE]) {
             Some(true) => return CallerRole::Agent,
             Some(false) => {}
-            None => standing = CallerRole::Unknown,
+            None => role = CallerRole::Unknown,
         }
     }
-    standing
+    role
 }
 
 /// Whether these are the arguments of a manager's host. Arguments after `--` are its agent's.
@@ -266,7 +266,7 @@ fn is_manager(arguments: &[Vec<u8>]) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn standing(pid: u32) -> CallerRole {
+fn role(pid: u32) -> CallerRole {
     if pid == std::process::id() { by_environment() } else { CallerRole::Person }
 }
 
@@ -292,12 +292,12 @@ mod tests {
     #[test]
     fn descendants_of_the_daemon_belong_to_agents() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
-        let found = standing(child.id());
+        let found = role(child.id());
         child.kill().unwrap();
         child.wait().unwrap();
         // In this test, this process is the daemon.
         assert_eq!(found, CallerRole::Agent);
-        assert_eq!(standing(std::process::id()), CallerRole::Person);
-        assert_eq!(standing(u32::MAX), CallerRole::Unknown);
+        assert_eq!(role(std::process::id()), CallerRole::Person);
+        assert_eq!(role(u32::MAX), CallerRole::Unknown);
     }
 }

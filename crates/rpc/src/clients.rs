@@ -67,11 +67,11 @@ impl Clients {
         Self { tasks: JoinSet::new(), staying: HashMap::new(), limit, clock }
     }
 
-    /// The maximum for a process with this limit on open files: a quarter of it, since beats and watches need some as
-    /// well.
+    /// The maximum for a process with this limit on open files. Clients may open half of them, less 16 for the server
+    /// itself; beats and watches need the rest. Each client needs two: its connection and its process.
     pub(super) fn limit(files: Option<u64>) -> usize {
-        let quarter = files.and_then(|files| usize::try_from(files / 4).ok());
-        quarter.unwrap_or(CLIENTS).clamp(1, CLIENTS)
+        let limit = files.and_then(|files| usize::try_from((files / 2).saturating_sub(16) / 2).ok());
+        limit.unwrap_or(CLIENTS).clamp(1, CLIENTS)
     }
 
     /// Makes room for `newest` by dropping the client that has been idle longest, among all or among those in its
@@ -173,8 +173,8 @@ mod tests {
     }
 
     #[test]
-    fn clients_get_a_quarter_of_the_open_files_limit() {
-        assert_eq!([None, Some(1024), Some(64), Some(1)].map(Clients::limit), [256, 256, 16, 1]);
+    fn clients_may_open_half_of_the_files_but_for_the_servers_own() {
+        assert_eq!([None, Some(1024), Some(64), Some(1)].map(Clients::limit), [256, 248, 8, 1]);
     }
 
     #[tokio::test(flavor = "current_thread")]

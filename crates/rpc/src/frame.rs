@@ -2,7 +2,7 @@
 
 use std::io;
 use std::time::Duration;
-use sys::lines::{Found, LineBuffer};
+use sys::lines::{LineBuffer, LineRead};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, timeout_at};
 
@@ -52,11 +52,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     pub async fn next(&mut self) -> Result<Option<&[u8]>, LineError> {
         loop {
             match self.buffer.find() {
-                Some(Found::Line) => {
+                Some(LineRead::Line) => {
                     self.begun = None;
                     return Ok(Some(self.buffer.line()));
                 }
-                Some(Found::TooLong) => return Err(LineError::Long(self.longest)),
+                Some(LineRead::TooLong) => return Err(LineError::Long(self.longest)),
                 None => {}
             }
             if !self.more().await? {

@@ -3,7 +3,7 @@
 //! It reads the hook's JSON from stdin. Exit code 2 blocks the call and shows stderr to the model. Failures exit with 2 too.
 
 use serde_json::Value;
-use shell_guard::call::{Call, Own, Place};
+use shell_guard::call::{Call, Place, ProtectedPaths};
 use shell_guard::guard::{Finding, inspect_call};
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
@@ -27,6 +27,6 @@ fn decide() -> io::Result<Finding> {
     Ok(inspect_call(&Call {
         tool: event["tool_name"].as_str().unwrap_or_default().to_owned(),
         input: event["tool_input"].clone(),
-        place: Place { cwd: cwd.into(), workspace: cwd.into(), home, own: Own::default() },
+        place: Place { cwd: cwd.into(), workspace: cwd.into(), home, own: ProtectedPaths::default() },
     }))
 }

@@ -24,12 +24,12 @@ pub struct Place {
     /// The user's home folder, absolute.
     pub home: PathBuf,
     /// What belongs to murmur here.
-    pub own: Own,
+    pub own: ProtectedPaths,
 }
 
 /// What no agent may change and no rule can allow: murmur, its data, and the agent's program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Own {
+pub struct ProtectedPaths {
     /// Absolute paths of programs and folders, both as written and with symbolic links resolved.
     pub paths: Vec<PathBuf>,
     /// The agent's process and the processes that supervise it.

@@ -25,7 +25,7 @@ mod unpack;
 pub use control::pattern_names_entry;
 pub use table::{Danger, TABLE};
 
-use super::call::{Call, Own, Place};
+use super::call::{Call, Place, ProtectedPaths};
 use super::line::Doubt;
 use super::links::LinkReader;
 use super::shell::{self, Field, Run, Scope, Visitor};
@@ -135,7 +135,7 @@ pub fn written_paths(call: &Call) -> Vec<String> {
 /// Keeps the first refusal, or else the first doubt.
 struct Guard<'a> {
     finding: Finding,
-    own: &'a Own,
+    own: &'a ProtectedPaths,
 }
 
 impl Guard<'_> {

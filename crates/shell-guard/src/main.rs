@@ -1,6 +1,6 @@
 //! `shell-guard check` prints the guard's finding on a command.
 
-use shell_guard::call::{Own, Place};
+use shell_guard::call::{Place, ProtectedPaths};
 use shell_guard::guard::{Finding, inspect};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -78,7 +78,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<(String, Place
         None => std::env::current_dir().map_err(UsageError::NoCwd)?,
     };
     let home = home.or_else(std::env::home_dir).ok_or(UsageError::NoHome)?;
-    Ok(Some((command, Place { workspace: cwd.clone(), cwd, home, own: Own::default() })))
+    Ok(Some((command, Place { workspace: cwd.clone(), cwd, home, own: ProtectedPaths::default() })))
 }
 
 fn say(finding: &Finding) -> io::Result<ExitCode> {

@@ -8,6 +8,7 @@
 pub mod append;
 pub mod decisions;
 pub mod deferred;
+mod early_end;
 pub mod entry;
 pub mod last_beat;
 pub mod read;

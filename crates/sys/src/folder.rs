@@ -22,7 +22,7 @@ pub struct Folder(OwnedFd);
 
 /// The type, modification time, size and number of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct FileInfo {
     /// Whether it is a folder. False for a symlink to a folder.
     pub is_folder: bool,
     /// Modification time in seconds since 1970.
@@ -62,7 +62,7 @@ impl Folder {
     ///
     /// # Errors
     /// Same as [`Self::open_file`].
-    pub fn open_seen(&self, name: &str) -> io::Result<(File, Seen)> {
+    pub fn open_seen(&self, name: &str) -> io::Result<(File, FileInfo)> {
         let (file, found) = self.checked(name, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty())?;
         Ok((file, seen(&found)))
     }
@@ -191,7 +191,7 @@ impl Folder {
     }
 
     /// Returns the metadata of the entry `name` without following symlinks.
-    pub fn look(&self, name: impl AsRef<OsStr>) -> io::Result<Seen> {
+    pub fn look(&self, name: impl AsRef<OsStr>) -> io::Result<FileInfo> {
         let found = rustix::fs::statat(&self.0, component(name.as_ref())?, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(seen(&found))
     }
@@ -208,7 +208,7 @@ impl Folder {
     }
 
     /// Returns the metadata of this folder.
-    pub fn look_at_itself(&self) -> io::Result<Seen> {
+    pub fn look_at_itself(&self) -> io::Result<FileInfo> {
         Ok(seen(&rustix::fs::fstat(&self.0)?))
     }
 
@@ -282,8 +282,8 @@ fn refused(errno: Errno) -> io::Error {
     }
 }
 
-fn seen(found: &rustix::fs::Stat) -> Seen {
-    Seen {
+fn seen(found: &rustix::fs::Stat) -> FileInfo {
+    FileInfo {
         is_folder: FileType::from_raw_mode(found.st_mode) == FileType::Directory,
         #[expect(clippy::useless_conversion, reason = "not i64 on every system")]
         modified: i64::from(found.st_mtime),

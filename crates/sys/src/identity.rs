@@ -58,13 +58,13 @@ impl Identity {
     /// Returns a handle to wait for the end of this process; `None` if it has ended or the system has no such
     /// handles.
     #[must_use]
-    pub fn watch(&self) -> Option<Ending> {
+    pub fn watch(&self) -> Option<ExitWatch> {
         #[cfg(target_os = "linux")]
         {
             let process = super::process::hold(self.pid)?;
             // Checked after opening the process: from here on the PID cannot be reused.
             let is_it = self.is_alive();
-            is_it.then(|| super::descriptor::readable(process).ok().map(Ending)).flatten()
+            is_it.then(|| super::descriptor::readable(process).ok().map(ExitWatch)).flatten()
         }
         #[cfg(not(target_os = "linux"))]
         None
@@ -75,11 +75,11 @@ impl Identity {
 /// process it is. `None` if there is none or the system has no such handles.
 #[cfg(unix)]
 #[must_use]
-pub fn watch(pid: u32) -> Option<Ending> {
+pub fn watch(pid: u32) -> Option<ExitWatch> {
     #[cfg(target_os = "linux")]
     {
         let process = super::process::hold(pid)?;
-        super::descriptor::readable(process).ok().map(Ending)
+        super::descriptor::readable(process).ok().map(ExitWatch)
     }
     #[cfg(not(target_os = "linux"))]
     {
@@ -90,12 +90,12 @@ pub fn watch(pid: u32) -> Option<Ending> {
 
 /// A handle to wait for the end of a process; see [`Identity::watch`].
 #[derive(Debug)]
-pub struct Ending(
+pub struct ExitWatch(
     #[cfg(target_os = "linux")] tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>,
     #[cfg(not(target_os = "linux"))] std::convert::Infallible,
 );
 
-impl Ending {
+impl ExitWatch {
     /// Waits until the process has ended.
     pub async fn ended(&self) -> std::io::Result<()> {
         #[cfg(target_os = "linux")]

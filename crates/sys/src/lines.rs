@@ -22,7 +22,7 @@ pub struct LineBuffer {
 
 /// What [`LineBuffer::find`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum LineRead {
     /// A line; [`LineBuffer::line`] returns it.
     Line,
     /// A line that is too long. The rest of it is skipped.
@@ -37,7 +37,7 @@ impl LineBuffer {
     }
 
     /// Finds the next line. Returns `None` if more bytes are needed.
-    pub fn find(&mut self) -> Option<Found> {
+    pub fn find(&mut self) -> Option<LineRead> {
         loop {
             let newline = memchr::memchr(b'\n', &self.bytes[self.searched..]);
             let end = newline.map_or(self.bytes.len(), |at| self.searched + at);
@@ -50,12 +50,12 @@ impl LineBuffer {
             } else if line.len() > self.longest {
                 self.is_skipping = newline.is_none();
                 self.used = self.searched;
-                return Some(Found::TooLong);
+                return Some(LineRead::TooLong);
             } else {
                 newline?;
                 self.used = self.searched;
                 self.found = line;
-                return Some(Found::Line);
+                return Some(LineRead::Line);
             }
         }
     }
@@ -95,8 +95,8 @@ mod tests {
             buffer.space().extend_from_slice(piece);
             while let Some(found) = buffer.find() {
                 lines.push(match found {
-                    Found::Line => String::from_utf8(buffer.line().to_vec()).unwrap(),
-                    Found::TooLong => "!".to_owned(),
+                    LineRead::Line => String::from_utf8(buffer.line().to_vec()).unwrap(),
+                    LineRead::TooLong => "!".to_owned(),
                 });
             }
         }

@@ -174,7 +174,7 @@ impl ProcessLock {
 
 /// A lock file of any process.
 #[derive(Debug)]
-pub struct Found {
+pub struct LockFile {
     /// Its path.
     pub path: PathBuf,
     /// Whether its process lives.
@@ -185,12 +185,12 @@ pub struct Found {
 
 /// Returns the lock files in `folder` (`*.json`), sorted by name. Files that are not readable are skipped, because
 /// they are just being removed. A missing folder counts as empty.
-pub fn all(folder: &Path) -> io::Result<Vec<Found>> {
+pub fn all(folder: &Path) -> io::Result<Vec<LockFile>> {
     all_but(folder, |_| false)
 }
 
 /// Like [`all`], but skips files whose name without `.json` is `known`, without opening them.
-pub fn all_but(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<Vec<Found>> {
+pub fn all_but(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<Vec<LockFile>> {
     let mut found = Vec::new();
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -212,13 +212,13 @@ pub fn all_but(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<Vec<Fo
 
 /// Returns the lock file at `path`, or `None` if it is not readable.
 #[must_use]
-pub fn look(path: &Path) -> Option<Found> {
+pub fn look(path: &Path) -> Option<LockFile> {
     let file = open_regular(path, File::options().read(true)).ok()?;
     let is_held = lock::is_held(&file).ok()?;
     let mut text = Vec::new();
     // Read after checking the lock: a dead process has written all it ever will.
     (&file).read_to_end(&mut text).ok()?;
-    Some(Found { path: path.to_path_buf(), is_held, text })
+    Some(LockFile { path: path.to_path_buf(), is_held, text })
 }
 
 /// Files that get a name once they are complete (`O_TMPFILE`). Not supported by every file system, and naming

@@ -25,7 +25,7 @@ pub enum OpenWriters {
 
 /// The result of a replacement.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum Replacement {
     /// The file was replaced. Contains the old file, if there was one.
     Done(Option<Replaced>),
     /// Nothing was replaced, because the contents are not the expected ones.
@@ -94,25 +94,25 @@ pub fn replace(
     expected: Option<&[u8]>,
     next: &[u8],
     open_writers: OpenWriters,
-) -> io::Result<Outcome> {
+) -> io::Result<Replacement> {
     let path = &real(path)?;
     let staged = stage(path, next)?;
     let Some(expected) = expected else {
         return match staged.persist_noclobber(path) {
             Ok(_) => done(path, None),
-            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(Outcome::Changed),
+            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => Ok(Replacement::Changed),
             Err(failed) => Err(failed.error),
         };
     };
-    let Some(old) = open(path)? else { return Ok(Outcome::Changed) };
+    let Some(old) = open(path)? else { return Ok(Replacement::Changed) };
     let lease = lease(&old, open_writers)?;
     if all(&old)? != expected || !is_at(&old, path) {
-        return Ok(Outcome::Changed);
+        return Ok(Replacement::Changed);
     }
     let replaced = |old| Some(Replaced { old, expected: expected.to_vec(), next: next.to_vec() });
     match change_places(staged.path(), path) {
         Ok(()) => {}
-        Err(Errno::NOENT) => return Ok(Outcome::Changed),
+        Err(Errno::NOENT) => return Ok(Replacement::Changed),
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
             staged.persist(path).map_err(|failed| failed.error)?;
             drop(lease);
@@ -134,13 +134,13 @@ pub fn replace(
     if is_wanted && open_writers == OpenWriters::Refuse {
         Err(io::ErrorKind::ResourceBusy.into())
     } else {
-        Ok(Outcome::Changed)
+        Ok(Replacement::Changed)
     }
 }
 
-fn done(path: &Path, replaced: Option<Replaced>) -> io::Result<Outcome> {
+fn done(path: &Path, replaced: Option<Replaced>) -> io::Result<Replacement> {
     File::open(folder(path))?.sync_all()?;
-    Ok(Outcome::Done(replaced))
+    Ok(Replacement::Done(replaced))
 }
 
 fn real(path: &Path) -> io::Result<PathBuf> {
@@ -212,7 +212,7 @@ mod tests {
         open_writers: OpenWriters,
     ) -> Result<bool, io::ErrorKind> {
         match replace(path, Some(expected.as_bytes()), next.as_bytes(), open_writers) {
-            Ok(outcome) => Ok(matches!(outcome, Outcome::Done(Some(_)))),
+            Ok(outcome) => Ok(matches!(outcome, Replacement::Done(Some(_)))),
             Err(error) => Err(error.kind()),
         }
     }
@@ -225,8 +225,8 @@ mod tests {
         assert_eq!(replaced(&path, "a", "c", OpenWriters::Refuse), Ok(false));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "b");
         let (new, link) = (folder.path().join("new"), folder.path().join("link"));
-        assert!(matches!(replace(&new, None, b"n", OpenWriters::Refuse), Ok(Outcome::Done(None))));
-        assert!(matches!(replace(&new, None, b"o", OpenWriters::Refuse), Ok(Outcome::Changed)));
+        assert!(matches!(replace(&new, None, b"n", OpenWriters::Refuse), Ok(Replacement::Done(None))));
+        assert!(matches!(replace(&new, None, b"o", OpenWriters::Refuse), Ok(Replacement::Changed)));
         std::os::unix::fs::symlink(&path, &link).unwrap();
         assert_eq!(replaced(&link, "b", "c", OpenWriters::Refuse), Ok(true));
         assert!(link.is_symlink());
@@ -251,7 +251,8 @@ mod tests {
         let _guard = none_starts();
         let (_folder, path) = place("a");
         let mut writer = File::options().write(true).open(&path).unwrap();
-        let Ok(Outcome::Done(Some(replaced))) = replace(&path, Some(b"a"), b"b", OpenWriters::Ignore) else {
+        let Ok(Replacement::Done(Some(replaced))) = replace(&path, Some(b"a"), b"b", OpenWriters::Ignore)
+        else {
             panic!("not replaced")
         };
         assert_eq!(replaced.late_edit().unwrap(), None);

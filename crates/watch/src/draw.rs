@@ -8,7 +8,7 @@ pub(crate) mod tests;
 mod time;
 
 use crate::model::Model;
-use crate::rows::{Daemon, Health, Standing};
+use crate::rows::{Daemon, Health, HeartbeatState};
 use crate::text::{cut, width};
 use crate::view::{Pane, Prompt, Purpose, Screen};
 use jiff::{SignedDuration, Timestamp};
@@ -222,10 +222,10 @@ fn colored(health: Health) -> Style {
 /// After how long time alone changes what is shown; `None` if it doesn't.
 #[must_use]
 pub fn changes_in(model: &Model, now: Timestamp) -> Option<SignedDuration> {
-    let heartbeats = model.heartbeats.iter().filter_map(|row| match row.standing {
-        Standing::Running(at) | Standing::Next(at) | Standing::Held(at) => Some(at),
-        Standing::Paused(until) => until,
-        Standing::Waits | Standing::Due | Standing::Off(_) => None,
+    let heartbeats = model.heartbeats.iter().filter_map(|row| match row.state {
+        HeartbeatState::Running(at) | HeartbeatState::Next(at) | HeartbeatState::Held(at) => Some(at),
+        HeartbeatState::Paused(until) => until,
+        HeartbeatState::Waits | HeartbeatState::Due | HeartbeatState::Off(_) => None,
     });
     let live = model.agents.iter().filter(|agent| agent.health.is_live());
     let agents = live.map(|agent| model.waits_since(agent).unwrap_or(agent.since));

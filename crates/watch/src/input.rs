@@ -7,7 +7,7 @@ mod prompt;
 
 use crate::keys::Key;
 use crate::model::Model;
-use crate::rows::{LineKind, Standing, TranscriptLine};
+use crate::rows::{HeartbeatState, LineKind, TranscriptLine};
 use crate::text::Text;
 use crate::view::{Pager, Pane, Prompt, Purpose, Screen};
 use std::sync::Arc;
@@ -201,7 +201,9 @@ impl Model {
                         None => Some(Action::ShowHeartbeat(id)),
                     },
                     Key::Char('r') => Some(Action::Run(id)),
-                    Key::Char('p') if matches!(row.standing, Standing::Paused(_)) => Some(Action::Resume(id)),
+                    Key::Char('p') if matches!(row.state, HeartbeatState::Paused(_)) => {
+                        Some(Action::Resume(id))
+                    }
                     Key::Char('p') => Some(Action::Pause(id)),
                     Key::Char('e') => Some(Action::Edit(id)),
                     Key::Char('s') => self.stop_heartbeat(index),

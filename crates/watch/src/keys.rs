@@ -60,7 +60,7 @@ pub struct Keys {
 }
 
 /// What the input begins with.
-enum Found {
+enum ParsedInput {
     /// A key (`None` if unknown), and its length in bytes.
     Key(Option<Key>, usize),
     /// The beginning of a paste (`true`) or its end, and its length in bytes.
@@ -83,16 +83,16 @@ impl Keys {
         let mut keys = Vec::new();
         while !self.left.is_empty() {
             let used = match first(&self.left) {
-                Found::Key(key, used) => {
+                ParsedInput::Key(key, used) => {
                     keys.extend(if self.is_pasting { self.pasted(key) } else { key });
                     used
                 }
-                Found::Paste(begins, used) => {
+                ParsedInput::Paste(begins, used) => {
                     self.is_pasting = begins;
                     used
                 }
-                Found::Part if self.left.len() > LONGEST => 1,
-                Found::Part => break,
+                ParsedInput::Part if self.left.len() > LONGEST => 1,
+                ParsedInput::Part => break,
             };
             self.left.drain(..used);
         }
@@ -123,52 +123,52 @@ impl Keys {
     }
 }
 
-fn first(bytes: &[u8]) -> Found {
+fn first(bytes: &[u8]) -> ParsedInput {
     match bytes[0] {
         0x1b => escape(bytes),
-        b'\r' | b'\n' => Found::Key(Some(Key::Enter), 1),
-        b'\t' => Found::Key(Some(Key::Tab), 1),
-        0x08 | 0x7f => Found::Key(Some(Key::Backspace), 1),
-        byte @ 1..=26 => Found::Key(Some(Key::Ctrl(char::from(byte + b'a' - 1))), 1),
-        0..0x20 => Found::Key(None, 1),
-        byte @ 0x20..0x7f => Found::Key(Some(Key::Char(char::from(byte))), 1),
+        b'\r' | b'\n' => ParsedInput::Key(Some(Key::Enter), 1),
+        b'\t' => ParsedInput::Key(Some(Key::Tab), 1),
+        0x08 | 0x7f => ParsedInput::Key(Some(Key::Backspace), 1),
+        byte @ 1..=26 => ParsedInput::Key(Some(Key::Ctrl(char::from(byte + b'a' - 1))), 1),
+        0..0x20 => ParsedInput::Key(None, 1),
+        byte @ 0x20..0x7f => ParsedInput::Key(Some(Key::Char(char::from(byte))), 1),
         byte => {
             let length = match byte {
                 0xc2..=0xdf => 2,
                 0xe0..=0xef => 3,
                 0xf0..=0xf4 => 4,
-                _ => return Found::Key(None, 1),
+                _ => return ParsedInput::Key(None, 1),
             };
-            let Some(letter) = bytes.get(..length) else { return Found::Part };
+            let Some(letter) = bytes.get(..length) else { return ParsedInput::Part };
             match std::str::from_utf8(letter) {
-                Ok(letter) => Found::Key(letter.chars().next().map(Key::Char), length),
-                Err(_) => Found::Key(None, 1),
+                Ok(letter) => ParsedInput::Key(letter.chars().next().map(Key::Char), length),
+                Err(_) => ParsedInput::Key(None, 1),
             }
         }
     }
 }
 
 /// A sequence that begins with Esc.
-fn escape(bytes: &[u8]) -> Found {
+fn escape(bytes: &[u8]) -> ParsedInput {
     match bytes.get(1) {
-        None => Found::Part,
+        None => ParsedInput::Part,
         Some(b'[') => {
             let end = bytes.iter().skip(2).position(|byte| matches!(byte, 0x40..=0x7e));
-            let Some(end) = end else { return Found::Part };
+            let Some(end) = end else { return ParsedInput::Part };
             let (inner, last, used) = (&bytes[2..end + 2], bytes[end + 2], end + 3);
             match (inner, last) {
-                (b"200", b'~') => Found::Paste(true, used),
-                (b"201", b'~') => Found::Paste(false, used),
-                _ => Found::Key(control(inner, last), used),
+                (b"200", b'~') => ParsedInput::Paste(true, used),
+                (b"201", b'~') => ParsedInput::Paste(false, used),
+                _ => ParsedInput::Key(control(inner, last), used),
             }
         }
         Some(b'O') => match bytes.get(2) {
-            None => Found::Part,
-            Some(last) => Found::Key(control(b"", *last), 3),
+            None => ParsedInput::Part,
+            Some(last) => ParsedInput::Key(control(b"", *last), 3),
         },
         // Alt with a key, which nothing uses.
-        Some(0x1b) => Found::Key(Some(Key::Esc), 1),
-        Some(_) => Found::Key(None, 2),
+        Some(0x1b) => ParsedInput::Key(Some(Key::Esc), 1),
+        Some(_) => ParsedInput::Key(None, 2),
     }
 }
 

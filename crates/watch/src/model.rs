@@ -2,7 +2,7 @@
 
 use crate::history::{Activity, History};
 use crate::rows::{
-    Agent, Daemon, Health, Heartbeat, Limit, LineKind, LogLine, Request, Standing, TranscriptLine,
+    Agent, Daemon, Health, Heartbeat, HeartbeatState, Limit, LineKind, LogLine, Request, TranscriptLine,
 };
 use crate::text::Text;
 use crate::view::{Pager, Pane, Screen, View};
@@ -320,8 +320,10 @@ impl Model {
     /// Whether a heartbeat is due that was not due when it was last reported.
     #[must_use]
     pub fn has_due(&self, now: Timestamp) -> bool {
-        self.heartbeats.iter().any(|row| match row.standing {
-            Standing::Next(at) | Standing::Held(at) | Standing::Paused(Some(at)) => at <= now,
+        self.heartbeats.iter().any(|row| match row.state {
+            HeartbeatState::Next(at) | HeartbeatState::Held(at) | HeartbeatState::Paused(Some(at)) => {
+                at <= now
+            }
             _ => false,
         })
     }

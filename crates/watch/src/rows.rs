@@ -56,7 +56,7 @@ impl Outcome {
 
 /// The state of a heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum HeartbeatState {
     /// A beat runs since this time.
     Running(Timestamp),
     /// Its last beat waits for a person.
@@ -83,7 +83,7 @@ pub struct Heartbeat {
     /// Its schedule.
     pub schedule: Text,
     /// Its state.
-    pub standing: Standing,
+    pub state: HeartbeatState,
     /// Why it can't run, is held, or what else to know; may be empty.
     pub note: Text,
     /// The running beat.

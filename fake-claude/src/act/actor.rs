@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use sys::error::Failure;
 
 use super::background::Task;
+use super::decision::{HookExit, Ran};
 use super::hooks::{self, Job, Outcome};
 use super::lines;
 use super::session::{Session, unique};
 use super::settings::Settings;
-use super::verdict::{HookExit, Ran};
 use crate::argv::Asked;
 use crate::live::inbox::{Halt, Inbox};
 use crate::player::Player;

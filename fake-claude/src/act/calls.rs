@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 
 use super::actor::Actor;
 use super::approval::Approval;
+use super::decision::{CombinedDecision, Decision, HookExit, Ran};
 use super::hooks::{self, Outcome};
 use super::settings::Hook;
 use super::subagent::is_subagent;
 use super::tools;
 use super::turn::Turn;
-use super::verdict::{Decision, HookExit, Ran, Verdict};
 use super::{background, lines, plan, turn::Performed};
 use crate::live::inbox::Halt;
 
@@ -41,13 +41,13 @@ impl Actor<'_> {
             let batch;
             (batch, rest) = rest.split_at(beside.max(1));
             debug_assert_eq!(batch.first(), Some(first), "the first call is part of the batch");
-            let Some(verdicts) = self.judge(batch)? else {
+            let Some(decisions) = self.judge(batch)? else {
                 self.reject(batch.iter().chain(rest), turn)?;
                 return Ok(Performed::Interrupted);
             };
-            for (at, (call, verdict)) in batch.iter().zip(verdicts).enumerate() {
-                stop |= verdict.as_ref().is_some_and(|verdict| verdict.stop);
-                match self.fate(call, verdict)? {
+            for (at, (call, decision)) in batch.iter().zip(decisions).enumerate() {
+                stop |= decision.as_ref().is_some_and(|decision| decision.stop);
+                match self.fate(call, decision)? {
                     CallResult::Runs(input) => self.run(call, &input, turn)?,
                     CallResult::Refused { text, denied } => self.refuse(call, &text, denied, turn)?,
                     CallResult::Deferred => deferred = Some(call.clone()),
@@ -66,9 +66,9 @@ impl Actor<'_> {
         })
     }
 
-    /// Runs the hooks of calls that are made in parallel. The verdict is `None` for an invalid call, and the
+    /// Runs the hooks of calls that are made in parallel. The decision is `None` for an invalid call, and the
     /// result is `None` if they were interrupted.
-    fn judge(&mut self, batch: &[Value]) -> Result<Option<Vec<Option<Verdict>>>, Halt> {
+    fn judge(&mut self, batch: &[Value]) -> Result<Option<Vec<Option<CombinedDecision>>>, Halt> {
         let mut jobs = Vec::new();
         let mut counts = Vec::new();
         for call in batch {
@@ -85,23 +85,23 @@ impl Actor<'_> {
             Outcome::Interrupted => return Ok(None),
         };
         let mut ran = ran.into_iter();
-        let (mut verdicts, mut shown) = (Vec::new(), Vec::new());
+        let (mut decisions, mut shown) = (Vec::new(), Vec::new());
         for (call, count) in batch.iter().zip(counts) {
             let Some(count) = count else {
-                verdicts.push(None);
+                decisions.push(None);
                 continue;
             };
             let own: Vec<(Hook, Ran)> = ran.by_ref().take(count).collect();
-            let verdict = Verdict::of(&own, EVENT, &name(call), &self.session.version);
-            if self.session.resumes && !matches!(verdict.decision, Decision::Deny(_)) {
+            let decision = CombinedDecision::of(&own, EVENT, &name(call), &self.session.version);
+            if self.session.resumes && !matches!(decision.decision, Decision::Deny(_)) {
                 shown.extend(own.iter().filter_map(|ran| self.shown(EVENT, call, ran)));
             }
-            verdicts.push(Some(verdict));
+            decisions.push(Some(decision));
         }
         for line in &shown {
             self.print(line)?;
         }
-        Ok(Some(verdicts))
+        Ok(Some(decisions))
     }
 
     /// Older versions print when the hooks of a resumed call start.
@@ -127,23 +127,23 @@ impl Actor<'_> {
         tools::refusal(&name(call), &call["input"], self.asks, &self.session.version)
     }
 
-    fn fate(&mut self, call: &Value, verdict: Option<Verdict>) -> Result<CallResult, Halt> {
-        let Some(verdict) = verdict else {
+    fn fate(&mut self, call: &Value, decision: Option<CombinedDecision>) -> Result<CallResult, Halt> {
+        let Some(decision) = decision else {
             let text = self.refusal(call).unwrap_or_default();
             return Ok(CallResult::Refused { text, denied: false });
         };
-        for timed_out in &verdict.failed {
+        for timed_out in &decision.failed {
             self.print_failed(call, *timed_out)?;
         }
-        let allows = verdict.decision == Decision::Allow;
-        let reason = match verdict.decision {
+        let allows = decision.decision == Decision::Allow;
+        let reason = match decision.decision {
             Decision::Deny(text) => return Ok(CallResult::Refused { text, denied: true }),
             Decision::Defer => return Ok(CallResult::Deferred),
             Decision::Ask(reason) => Some(reason),
             Decision::Allow | Decision::Nothing => None,
         };
         let mut call = call.clone();
-        if let Some(input) = verdict.input {
+        if let Some(input) = decision.input {
             if let Some(issue) = tools::invalid(&name(&call), &input) {
                 return Ok(CallResult::Refused {
                     text: self.unfit(&call, &issue),

@@ -13,8 +13,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sys::error::Failure;
 use sys::process::{Signal, signal_group};
 
+use super::decision::{HookExit, Ran};
 use super::settings::Hook;
-use super::verdict::{HookExit, Ran};
 use crate::live::inbox::{Halt, Inbox};
 
 /// The process groups to kill when this process ends.

@@ -10,11 +10,11 @@ use sys::error::Failure;
 
 use super::actor::Actor;
 use super::background::Task;
+use super::decision::HookExit;
 use super::failure::Answer;
 use super::hooks::Outcome;
 use super::lines;
 use super::session::unique;
-use super::verdict::HookExit;
 use crate::live::inbox::Halt;
 
 /// The message after a deferred call was made.

@@ -137,7 +137,7 @@ impl Hook {
 }
 
 /// The decision of a hook that ended.
-fn verdict(end: Option<&HookEnd>, timeout: u64) -> (&'static str, Value, Option<String>) {
+fn decide(end: Option<&HookEnd>, timeout: u64) -> (&'static str, Value, Option<String>) {
     let blocked =
         |reason: &str| ("blocked", json!([{"kind": "feedback", "text": reason}]), Some(reason.to_owned()));
     let failed = |text: String| ("failed", json!([{"kind": "error", "text": text}]), None);
@@ -196,7 +196,7 @@ impl Codex<'_> {
             "startedAt": begun, "completedAt": null, "durationMs": null, "entries": []});
         self.notify("hook/started", json!({"run": run}))?;
         let end = self.execute(hook, input)?;
-        let (status, entries, denied) = verdict(end.as_ref(), hook.timeout);
+        let (status, entries, denied) = decide(end.as_ref(), hook.timeout);
         run["status"] = status.into();
         run["entries"] = entries;
         run["completedAt"] = begun.into();
@@ -269,7 +269,7 @@ mod tests {
     fn only_a_denial_denies() {
         let end = |code, stdout: &str, stderr: &str| {
             let end = HookEnd { code, stdout: stdout.into(), stderr: stderr.into() };
-            let (status, _, denied) = verdict(Some(&end), 2);
+            let (status, _, denied) = decide(Some(&end), 2);
             (status, denied)
         };
         let deny = r#"{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"no"}}"#;
@@ -280,6 +280,6 @@ mod tests {
             assert_eq!(end(code, stdout, ""), ("failed", None));
         }
         assert_eq!(end(Some(0), "garbage", ""), ("completed", None));
-        assert_eq!(verdict(None, 2).1[0]["text"], "hook timed out after 2s");
+        assert_eq!(decide(None, 2).1[0]["text"], "hook timed out after 2s");
     }
 }

@@ -21,11 +21,11 @@ struct Case {
 
 impl Case {
     /// A host that started at minute 10 and reported at `at`.
-    fn host(mut self, id: &str, session: &str, standing: Standing, at: Option<i64>) -> Self {
+    fn host(mut self, id: &str, session: &str, status: HostStatus, at: Option<i64>) -> Self {
         let session_id = Some(session).filter(|id| !id.is_empty()).map(SessionId::new);
         let (started_at, at) = (Some(minute(10)), at.map(minute));
         let host = Hosted {
-            standing,
+            status,
             backend: None,
             worktree: "/host".into(),
             session_id,
@@ -44,7 +44,7 @@ impl Case {
         self.host(
             id,
             session,
-            Standing::Up { state, word: state.word(), pid: Some(1), call, background: 0, hold: None },
+            HostStatus::Up { state, word: state.word(), pid: Some(1), call, background: 0, hold: None },
             at,
         )
     }
@@ -105,11 +105,11 @@ fn each_source_alone_is_an_agent() {
         (case().up("a", "s", State::Idle, Some(20)), "a idle idle Host 80"),
         (case().up("a", "s", State::Running, None), "a running stuck Host 90 Grep"),
         (
-            case().host("a", "", Standing::Closed { word: "unresponsive" }, None),
+            case().host("a", "", HostStatus::Closed { word: "unresponsive" }, None),
             "a unresponsive warning Host 90",
         ),
-        (case().host("a", "", Standing::Dead, None), "a dead dead Host 90"),
-        (case().host("a", "", Standing::Ended { killed: false }, Some(99)), ""),
+        (case().host("a", "", HostStatus::Dead, None), "a dead dead Host 90"),
+        (case().host("a", "", HostStatus::Ended { killed: false }, Some(99)), ""),
         (case().pulse("a", "s", State::Running, ALIVE, 90), "a running stale Pulse 10 Bash"),
         (case().pulse("a", "s", State::Running, None, 80), "a running warning Pulse 20 Bash"),
         (case().pulse("a", "s", State::Running, DEAD, 99), "a running dead Pulse 1 Bash"),
@@ -134,13 +134,13 @@ fn a_live_host_takes_precedence_over_an_old_pulse_and_the_newest_time_counts() {
     // A running call is newer than an ended one.
     let running = case().up("a", "s", State::Running, Some(60)).pulse("a", "s", State::Idle, ALIVE, 65);
     assert_eq!(running.agents(), "a running stuck Pulse 35 Grep");
-    let silent = case().host("a", "", Standing::Closed { word: "unresponsive" }, None);
+    let silent = case().host("a", "", HostStatus::Closed { word: "unresponsive" }, None);
     assert_eq!(silent.pulse("a", "s", State::Idle, ALIVE, 30).agents(), "a unresponsive idle Pulse 70 Bash");
 }
 
 #[test]
 fn an_agent_whose_host_does_not_answer_is_never_stuck() {
-    let silent = || case().host("a", "", Standing::Closed { word: "unresponsive" }, None);
+    let silent = || case().host("a", "", HostStatus::Closed { word: "unresponsive" }, None);
     let at_work = silent().pulse("a", "s", State::Running, ALIVE, 30);
     assert_eq!(at_work.agents(), "a unresponsive warning Pulse 70 Bash");
     assert_eq!(at_work.session("s", 2, Some(true), 40).agents(), "a unresponsive warning Session 60 Bash");
@@ -152,7 +152,7 @@ fn an_agent_whose_host_does_not_answer_is_never_stuck() {
 
 #[test]
 fn a_host_that_has_ended_is_listed_by_its_pulse_only_and_a_killed_one_is_dead() {
-    let ended = |killed| case().host("a", "", Standing::Ended { killed }, Some(90));
+    let ended = |killed| case().host("a", "", HostStatus::Ended { killed }, Some(90));
     assert_eq!(
         ended(false).pulse("a", "s", State::Running, DEAD, 80).agents(),
         "a exited exited Host 10 Bash"

@@ -10,9 +10,9 @@ use super::super::user_env::UserEnv;
 use super::super::verbose::{self, PATIENCE, Verbose};
 use super::super::waits::{Change, Requests, Waits, is_drawable};
 use super::progress::Progress;
-use crate::beat::{self, Job, Report, StopReason};
+use crate::beat::{self, Job, Report};
 use crate::daemon::instance;
-use crate::outcome::Kind;
+use crate::outcome::{Kind, StopReason};
 use anyhow::Context;
 use derun::cli::captures;
 use derun::cli::stdout::{is_quiet, warn};
@@ -24,7 +24,7 @@ use murmur_core::config::limit::Source;
 use murmur_host::event::Progress as BeatProgress;
 use murmur_rpc::caller::BEAT;
 use murmur_store::journal::entry::Entry;
-use murmur_store::journal::unfinished::{self, Kept, Unwritten};
+use murmur_store::journal::unfinished::{self, LineKept, Unwritten};
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -245,13 +245,15 @@ fn warn_of(dir: &DataDir, report: &Report) -> anyhow::Result<bool> {
     let failure = unwritable(&dir.journal(), error);
     let hint = failure.to_do().unwrap_or_default();
     let _full = match kept {
-        Kept::OnDisk => warn(format_args!("{failure}; the line was kept and will be written later; {hint}")),
-        Kept::Nowhere => {
+        LineKept::OnDisk => {
+            warn(format_args!("{failure}; the line was kept and will be written later; {hint}"))
+        }
+        LineKept::Nowhere => {
             let line = report.entry.line()?;
             writeln!(io::stderr(), "error: {failure}; the line is: {}\nhint: {hint}", line.trim_end())
         }
     };
-    Ok(*kept == Kept::Nowhere)
+    Ok(*kept == LineKept::Nowhere)
 }
 
 /// Writes `lastRun` if the workspace is registered, unless a daemon runs, which does so, or it was written less than a minute
@@ -289,9 +291,9 @@ fn print_text(
     part: impl FnOnce(&str) -> String,
 ) -> io::Result<()> {
     let seconds = entry.duration_ms as f64 / 1000.0;
-    let text = part(&text_of(entry.text().as_deref(), entry.stopped));
+    let text = part(&text_of(entry));
     let (outcome, took) =
-        (style.outcome_of(entry.outcome, entry.stopped), style.dim(format_args!("{seconds:.1}s")));
+        (style.outcome_of(entry.outcome, entry.is_stopped()), style.dim(format_args!("{seconds:.1}s")));
     let line = format!("{outcome} {took} {}{text}", remarks(entry));
     writeln!(out, "{}", line.trim_end())
 }

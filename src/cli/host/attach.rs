@@ -28,7 +28,7 @@ use murmur_host::replay::{Replay, StoredEvents};
 use murmur_rpc::client::{AskError, Client};
 use murmur_rpc::envelope::{Event, GAP, LAGGED, ServerMessage};
 use murmur_rpc::feed::{Past, gap_line};
-use murmur_store::journal::read::{Backward, Entries, Found};
+use murmur_store::journal::read::{Backward, Entries, FoundEntry};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -140,14 +140,14 @@ impl<'a, W: Write> Follower<'a, W> {
                         self.replay(ran(record))?;
                     }
                     bail!(
-                        failure!("the host of {} was killed", self.agent; "clean up with: murmur host discover")
+                        failure!("the host of {} was killed", self.agent; "clean up with: murmur agent stop {}", self.agent)
                     )
                 }
                 // A beat's host removes its record; the journal names the session.
                 None => {
                     let ran = self.ran.take().or(journaled(self.dir, self.agent)?);
                     if ran.is_none() && !was_there {
-                        bail!(failure!("no hosted agent {}", self.agent; "see: murmur host list --all"));
+                        bail!(failure!("no hosted agent {}", self.agent; "see: murmur agent list --all"));
                     }
                     return self.replay(ran);
                 }
@@ -381,7 +381,7 @@ fn is_last(event: &Event) -> bool {
 fn journaled(dir: &DataDir, agent: &AgentId) -> anyhow::Result<Option<(CaptureId, Backend)>> {
     let needle = format!("\"agent\":\"{agent}\"");
     let mut entries = Entries::new(Backward::open(&dir.journal())?.containing(&needle), None);
-    while let Some(Found { entry, .. }) = entries.next_entry(|_| true)? {
+    while let Some(FoundEntry { entry, .. }) = entries.next_entry(|_| true)? {
         if entry.kind.is_beat() && entry.agent == agent.as_str() {
             return Ok(entry.capture.map(|capture| (capture, entry.backend)));
         }

@@ -182,7 +182,7 @@ async fn kill(dir: &DataDir, seen: &HostInfo) -> anyhow::Result<serde_json::Valu
     match discover::find(&dir.hosts(), agent, PATIENCE).await {
         Some(seen) if seen.is_alive() => {
             bail!(
-                failure!("the host of {agent} (PID {}) is still running", record.host.pid; "see: murmur host list")
+                failure!("the host of {agent} (PID {}) is still running", record.host.pid; "see: murmur agent list")
             )
         }
         _ => Ok(serde_json::Value::Null),

@@ -4,14 +4,13 @@ use super::super::args::HostServe;
 use super::super::permission::heartbeat_at;
 use super::super::user_env::UserEnv;
 use super::super::{runtime, verbose};
-use crate::beat::{self, BeatError, Job, StopReason};
+use crate::beat::{self, BeatError, Job};
 use crate::daemon::launch::BeatReport;
-use crate::outcome::{self, SUMMARY, first_characters};
+use crate::outcome::{StopReason, notice};
 use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
 use derun::id::SessionId as CaptureId;
-use jiff::Timestamp;
 use murmur_agent::invocation::{check_extra_args, own_env};
 use murmur_agent::rule_files::{self, Project};
 use murmur_agent::settings::{GuardedAgent, HookProgram};
@@ -26,17 +25,16 @@ use murmur_core::permit::rules::Rules;
 use murmur_host::capture::Destination;
 use murmur_host::event::Progress;
 use murmur_host::launch::StartReport;
-use murmur_host::process::{Ending, undecided};
+use murmur_host::process::{RunEnd, undecided};
 use murmur_host::protocol::AgentInfo;
 use murmur_host::pulses::Pulses;
-use murmur_host::record::Ended;
+use murmur_host::record::AgentEnd;
 use murmur_host::registration::Registration;
 use murmur_host::run::holds::Watched;
 use murmur_host::run::{self as host, Spec};
 use murmur_host::state::Kind;
 use murmur_rpc::caller::{HOST, MANAGER};
-use murmur_store::journal::entry::{Entry, LineKind};
-use murmur_store::journal::unfinished::{Kept, Unwritten};
+use murmur_store::journal::unfinished::{LineKept, Unwritten};
 use murmur_store::journal::{append, decisions, unknown};
 use murmur_store::limits::{self, Reports};
 use murmur_store::pulse::task;
@@ -148,7 +146,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
             let _untold = unknown::record(&dir, &backend, &run.version, &run.unknown, clock::now());
         }
         if let Ok((run, _)) = &ran
-            && let Some(line) = unguarded(&spec.info, &run.refusals.unguarded, started)
+            && let Some(line) = notice::unguarded(&spec.info, &run.refusals.unguarded, started, clock::now())
             && let Err(error) = append::append(&dir.journal(), &line)
         {
             let _full = writeln!(io::stderr(), "{ended_at} {}", unwritable(&dir.journal(), &error).line());
@@ -159,7 +157,7 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
         {
             let _full = writeln!(io::stderr(), "{ended_at} output is incomplete: {lost}");
         }
-        let closed = registration.close(Ended { ended_at, exit, error });
+        let closed = registration.close(AgentEnd { ended_at, exit, error });
         let (run, drain) =
             ran.with_context(|| format!("cannot start {}", spec.invocation.program.display()))?;
         drain.finish().await;
@@ -171,35 +169,11 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// The journal line about the `calls` that an agent, which `started` then, ran without asking; `None` if there are none.
-fn unguarded(info: &AgentInfo, calls: &[String], started: Timestamp) -> Option<Entry> {
-    let first = calls.first()?;
-    let more = match calls.len() - 1 {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let summary = format!("agent {} ran calls without asking: {first}{more}", info.agent_id);
-    let lasted = clock::now().duration_since(started).as_millis();
-    Some(Entry {
-        summary: Some(first_characters(&summary, SUMMARY)),
-        kind: LineKind::Unguarded,
-        agent: info.agent_id.to_string(),
-        backend: info.backend.clone(),
-        unguarded: calls.to_vec(),
-        ..Entry::new(
-            clock::rfc3339(started),
-            info.worktree.display().to_string(),
-            outcome::Kind::Attention,
-            u64::try_from(lasted).unwrap_or_default(),
-        )
-    })
-}
-
 /// The error, if the agent ended badly.
-fn wrong(ending: &Ending) -> Option<String> {
+fn wrong(ending: &RunEnd) -> Option<String> {
     match ending {
-        Ending::Undecided { call } => Some(undecided(call)),
-        Ending::Breach { said } => Some(said.clone()),
+        RunEnd::Undecided { call } => Some(undecided(call)),
+        RunEnd::Breach { said } => Some(said.clone()),
         _ => None,
     }
 }
@@ -257,7 +231,7 @@ fn spec(
     check_extra_args(&args.args)?;
     let mcp = heartbeat_at(&worktree, env)?.map(|heartbeat| heartbeat.mcp).unwrap_or_default();
     let start = trust::start(dir, &user.home, &agent_id, &worktree, &mcp)?;
-    if let Some(untrusted) = start.standing.failure(&worktree) {
+    if let Some(untrusted) = start.trust_state.failure(&worktree) {
         let _full = writeln!(io::stderr(), "{} warning: {}", clock::rfc3339(clock::now()), untrusted.line());
     }
     let plan = Plan {
@@ -349,8 +323,8 @@ fn run_beat(env: &UserEnv) -> anyhow::Result<ExitCode> {
                     }
                     match report.unwritten {
                         None => BeatReport::Journaled,
-                        Some(Unwritten { kept: Kept::OnDisk, .. }) => BeatReport::Waiting,
-                        Some(Unwritten { kept: Kept::Nowhere, .. }) => {
+                        Some(Unwritten { kept: LineKept::OnDisk, .. }) => BeatReport::Waiting,
+                        Some(Unwritten { kept: LineKept::Nowhere, .. }) => {
                             BeatReport::Unsaved { line: report.entry.line()? }
                         }
                     }

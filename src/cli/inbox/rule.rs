@@ -7,7 +7,7 @@ use crate::daemon::broker::Row;
 use anyhow::bail;
 use derun::cli::stdout::stdout;
 use murmur_core::permit::rules::{Action, append_rule};
-use shell_guard::call::{Call, Own, Place};
+use shell_guard::call::{Call, Place, ProtectedPaths};
 use std::fmt::Write as _;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ impl Rules {
     /// The rule, which matches exactly this call, and the file that it would be added to.
     pub(in crate::cli) fn shown(&self, row: &Row, answer: Answer) -> Result<String, Failure> {
         let (cwd, workspace) = (row.cwd.clone(), row.workspace.clone());
-        let place = Place { cwd, workspace, home: self.home.clone(), own: Own::default() };
+        let place = Place { cwd, workspace, home: self.home.clone(), own: ProtectedPaths::default() };
         let call = Call { tool: row.tool.clone(), input: row.input.clone(), place };
         let action = if answer == Answer::Allow { Action::Allow } else { Action::Deny };
         let file = self.file(row);

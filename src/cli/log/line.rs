@@ -145,7 +145,7 @@ impl Printer {
             true => format!("{:.1}s", took.as_secs_f64()),
             false => span(SignedDuration::from_mins(i64::try_from(took.as_secs() / 60).unwrap_or_default())),
         };
-        let text = text_of(entry.text().as_deref(), entry.stopped);
+        let text = text_of(entry);
         let kind = entry.kind.label().map(|label| format!("{label}: ")).unwrap_or_default();
         let (style, workspace, backend) =
             (self.style, plain_line(&entry.workspace), in_parentheses(&entry.backend));
@@ -153,7 +153,7 @@ impl Printer {
         let line = format!(
             "{}  {} {:>7}  {workspace}{name}{backend}  {kind}{remarks}{text}",
             style.dim(when),
-            style.outcome_of(entry.outcome, entry.stopped),
+            style.outcome_of(entry.outcome, entry.is_stopped()),
             seconds
         );
         writeln!(out, "{}", line.trim_end())
@@ -166,14 +166,14 @@ impl Printer {
 
     /// What happened, shortened to what a terminal could show.
     fn text(&self, entry: &Entry) -> String {
-        let text = entry.text();
+        let text = entry.text_after_outcome();
         let text = match self.width {
             // Don't go through megabytes of text to show a line of it.
             Some(_) => text.map(|text| shortened(&text.chars().take(4000).collect::<String>(), 1000)),
             None => text.map(|text| plain_line(&text)),
         };
         let kind = entry.kind.label().map(|label| format!("{label}: ")).unwrap_or_default();
-        format!("{kind}{}{}", remarks(entry), text_of(text.as_deref(), entry.stopped))
+        format!("{kind}{}{}", remarks(entry), text.unwrap_or_default())
     }
 }
 

@@ -13,11 +13,11 @@ use murmur_agent::rule_files;
 use murmur_core::config::interval::Interval;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::settings::Settings;
-use murmur_core::permit::decision::{By, Decision, Verdict};
+use murmur_core::permit::decision::{DecidedBy, Decision, DecisionKind};
 use murmur_core::permit::pipeline::Step;
 use murmur_core::permit::policy::{Approval, Checker, DEFER_AFTER, Policy, Role};
 use serde_json::json;
-use shell_guard::call::{Call, Own, Place as CallPlace};
+use shell_guard::call::{Call, Place as CallPlace, ProtectedPaths};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -53,8 +53,11 @@ pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitC
         ProjectSelection { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder: &workspace };
     let project = selection.project(env)?;
     let files = rule_files::read(super::files(&project, env)?);
-    let mut call =
-        Call { tool, input, place: CallPlace { cwd, workspace, home: env.home(), own: Own::default() } };
+    let mut call = Call {
+        tool,
+        input,
+        place: CallPlace { cwd, workspace, home: env.home(), own: ProtectedPaths::default() },
+    };
     call.place.own = own::find(&env.data_dir()?, &env.user()?, &policy, call.command());
     let step = match &settings {
         Err(error) => evaluate::unreadable(error),
@@ -95,13 +98,13 @@ fn object(
     project: &str,
     heartbeat: Option<&str>,
 ) -> serde_json::Value {
-    let (verdict, reason, by) = match step {
-        Step::Decided(Decision { verdict, reason, by }) => (json!(verdict), Some(reason), Some(by)),
+    let (decision, reason, by) = match step {
+        Step::Decided(Decision { kind, reason, by }) => (json!(kind), Some(reason), Some(by)),
         Step::Ask { doubt } => (json!("ask"), doubt.as_ref(), None),
         Step::Question => (json!("question"), None, None),
     };
     json!({
-        "verdict": verdict,
+        "decision": decision,
         "reason": reason,
         "by": by,
         "tool": call.tool,
@@ -116,8 +119,8 @@ fn object(
 fn say(out: &mut impl Write, step: &Step, policy: &Policy) -> io::Result<()> {
     match step {
         Step::Decided(decision) => {
-            let verdict = if decision.verdict == Verdict::Allow { "allow" } else { "deny" };
-            writeln!(out, "{verdict}: {}", plain_line(&decision.reason))?;
+            let word = if decision.kind == DecisionKind::Allow { "allow" } else { "deny" };
+            writeln!(out, "{word}: {}", plain_line(&decision.reason))?;
             writeln!(out, "  by {}", by(&decision.by, policy))
         }
         Step::Ask { doubt } => {
@@ -153,27 +156,29 @@ fn patience(policy: &Policy) -> String {
     }
 }
 
-fn by(by: &By, policy: &Policy) -> String {
+fn by(by: &DecidedBy, policy: &Policy) -> String {
     match by {
-        By::Guard(entry) => format!("the guard: {}", plain_line(entry)),
-        By::Rule { file, number } => format!("rule {number} of {}", plain_line(file)),
-        By::Default(setting) if setting == "permissions-checker" => {
+        DecidedBy::Guard(entry) => format!("the guard: {}", plain_line(entry)),
+        DecidedBy::Rule { file, number } => format!("rule {number} of {}", plain_line(file)),
+        DecidedBy::Default(setting) if setting == "permissions-checker" => {
             format!("permissions-checker = {:?}", word(&policy.checker))
         }
-        By::Default(setting) if setting == "questions" => {
+        DecidedBy::Default(setting) if setting == "questions" => {
             format!("questions = {:?}", word(&policy.questions))
         }
-        By::Default(setting) if setting == "plan-mode" => {
+        DecidedBy::Default(setting) if setting == "plan-mode" => {
             "plan mode, which only hosted agents have".to_owned()
         }
-        By::Default(setting) if setting == murmur_core::permit::deny_list::SETTING => {
+        DecidedBy::Default(setting) if setting == murmur_core::permit::deny_list::SETTING => {
             "permissions: murmur's deny list".to_owned()
         }
-        By::Default(setting) => format!("[{setting}] in permissions.toml"),
-        By::Person => "a person".to_owned(),
-        By::Model(model) => format!("the model {}", plain_line(model)),
-        By::Nobody => "nobody".to_owned(),
-        By::Failure => "an unreadable configuration: every call is denied until it is fixed".to_owned(),
+        DecidedBy::Default(setting) => format!("[{setting}] in permissions.toml"),
+        DecidedBy::Person => "a person".to_owned(),
+        DecidedBy::Model(model) => format!("the model {}", plain_line(model)),
+        DecidedBy::Nobody => "nobody".to_owned(),
+        DecidedBy::Failure => {
+            "an unreadable configuration: every call is denied until it is fixed".to_owned()
+        }
     }
 }
 

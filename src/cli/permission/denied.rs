@@ -15,13 +15,17 @@ pub(super) fn over(step: Step, call: &Call, permissions: &Permissions) -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use murmur_core::permit::decision::{By, Decision, Verdict};
+    use murmur_core::permit::decision::{DecidedBy, Decision, DecisionKind};
     use serde_json::{Value, json};
-    use shell_guard::call::{Own, Place};
+    use shell_guard::call::{Place, ProtectedPaths};
 
     fn call(tool: &str, input: Value) -> Call {
-        let place =
-            Place { cwd: "/w".into(), workspace: "/w".into(), home: "/home/u".into(), own: Own::default() };
+        let place = Place {
+            cwd: "/w".into(),
+            workspace: "/w".into(),
+            home: "/home/u".into(),
+            own: ProtectedPaths::default(),
+        };
         Call { tool: tool.to_owned(), input, place }
     }
 
@@ -52,9 +56,9 @@ mod tests {
     #[test]
     fn a_denied_call_keeps_its_decision_and_skip_denies_nothing() {
         let allowed = Step::Decided(Decision {
-            verdict: Verdict::Allow,
+            kind: DecisionKind::Allow,
             reason: String::new(),
-            by: By::Default("permissions-checker".to_owned()),
+            by: DecidedBy::Default("permissions-checker".to_owned()),
         });
         let sudo = call("Bash", json!({ "command": "sudo ls" }));
         assert_eq!(over(allowed.clone(), &sudo, &Permissions::Skip), allowed);

@@ -7,8 +7,8 @@ use anyhow::Context;
 use derun::cli::stdout::{stdout, warn};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use murmur_core::permit::decision::{By, Verdict};
-use murmur_store::journal::decisions::read::{Decided, Filter, Found, newest};
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
+use murmur_store::journal::decisions::read::{Decided, Filter, FoundDecision, newest};
 use murmur_store::pulse::action;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ pub(super) fn run(args: &RulesLog, env: &UserEnv) -> anyhow::Result<ExitCode> {
         writeln!(out, "no decisions to show")?;
     }
     let (style, zone) = (Style::of_stdout(), sys::clock::local_zone());
-    for Found { decided, line } in &found {
+    for FoundDecision { decided, line } in &found {
         if args.json {
             out.write_all(line)?;
             writeln!(out)?;
@@ -41,16 +41,16 @@ pub(super) fn run(args: &RulesLog, env: &UserEnv) -> anyhow::Result<ExitCode> {
 }
 
 fn print(out: &mut impl Write, decided: &Decided, style: Style, zone: &TimeZone) -> io::Result<()> {
-    let Decided { ts, agent, tool, input, verdict, by: decided_by, reason, breach, .. } = decided;
+    let Decided { ts, agent, tool, input, decision, by: decided_by, reason, breach, .. } = decided;
     let when = ts.parse::<Timestamp>().map_or_else(
         |_| plain_line(ts),
         |at| at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
     );
-    let verdict = match verdict {
+    let decision = match decision {
         _ if *breach => style.paint("31", "breach"),
-        Verdict::Allow => style.paint("32", "allow "),
-        Verdict::Deny => style.paint("31", "deny  "),
-        Verdict::Defer => style.paint("33", "defer "),
+        DecisionKind::Allow => style.paint("32", "allow "),
+        DecisionKind::Deny => style.paint("31", "deny  "),
+        DecisionKind::Defer => style.paint("33", "defer "),
     };
     let action = action::of(tool, input);
     let call = if action.is_empty() { tool.clone() } else { format!("{tool}({action})") };
@@ -58,19 +58,19 @@ fn print(out: &mut impl Write, decided: &Decided, style: Style, zone: &TimeZone)
     let by = by(decided_by);
     // The reason of a rule's decision names the rule.
     let why = if reason.starts_with(&by) { reason } else { format!("{by}: {reason}") };
-    let line = format!("{}  {verdict}  {agent}  {call}  {why}", style.dim(when));
+    let line = format!("{}  {decision}  {agent}  {call}  {why}", style.dim(when));
     writeln!(out, "{}", line.trim_end().trim_end_matches(':'))
 }
 
 /// Who decided, in short.
-fn by(by: &By) -> String {
+fn by(by: &DecidedBy) -> String {
     match by {
-        By::Guard(entry) => format!("guard ({})", plain_line(entry)),
-        By::Rule { file, number } => format!("rule {number} of {}", plain_line(file)),
-        By::Person => "person".to_owned(),
-        By::Model(model) => format!("model {}", plain_line(model)),
-        By::Default(setting) => plain_line(setting),
-        By::Nobody => "nobody".to_owned(),
-        By::Failure => "failure".to_owned(),
+        DecidedBy::Guard(entry) => format!("guard ({})", plain_line(entry)),
+        DecidedBy::Rule { file, number } => format!("rule {number} of {}", plain_line(file)),
+        DecidedBy::Person => "person".to_owned(),
+        DecidedBy::Model(model) => format!("model {}", plain_line(model)),
+        DecidedBy::Default(setting) => plain_line(setting),
+        DecidedBy::Nobody => "nobody".to_owned(),
+        DecidedBy::Failure => "failure".to_owned(),
     }
 }

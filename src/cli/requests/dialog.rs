@@ -142,7 +142,7 @@ impl Dialog {
     }
 
     fn decision(&self, answer: Answer, always: bool, reason: &str) -> Value {
-        let mut response = json!({ "id": self.row.id.as_str(), "verdict": answer.word(), "always": always });
+        let mut response = json!({ "id": self.row.id.as_str(), "decision": answer.word(), "always": always });
         if !reason.is_empty() {
             response["reason"] = reason.into();
         }
@@ -184,13 +184,13 @@ mod tests {
 
     #[test]
     fn a_call_is_allowed_or_denied_with_a_reason() {
-        let allowed = json!({ "id": "7ggs733k", "verdict": "allow", "always": false });
+        let allowed = json!({ "id": "7ggs733k", "decision": "allow", "always": false });
         assert_eq!(dialog(None).typed(" Y "), Next::Respond(allowed));
         let mut denied = dialog(None);
         assert_eq!(denied.typed("n"), Next::Ask(String::new()));
         assert_eq!(denied.prompt(), "reason for the agent, or Enter for none: ");
         let response =
-            json!({ "id": "7ggs733k", "verdict": "deny", "always": false, "reason": "not on a Friday" });
+            json!({ "id": "7ggs733k", "decision": "deny", "always": false, "reason": "not on a Friday" });
         assert_eq!(denied.typed("not on a Friday"), Next::Respond(response));
         assert_eq!(dialog(None).typed(""), Next::Skip);
         assert_eq!(dialog(None).typed("q"), Next::Quit);
@@ -205,7 +205,7 @@ mod tests {
         for key in ["y", "a"] {
             assert!(matches!(doubted.typed(key), Next::Ask(text) if text.contains("in full")), "{key}");
         }
-        assert!(matches!(doubted.typed("yes"), Next::Respond(response) if response["verdict"] == "allow"));
+        assert!(matches!(doubted.typed("yes"), Next::Respond(response) if response["decision"] == "allow"));
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(always.prompt(), "add it? [y]es, [n]o: ");
         assert_eq!(always.typed("n"), Next::Ask("no rule was added".to_owned()));
         always.typed("always");
-        let response = json!({ "id": "7ggs733k", "verdict": "allow", "always": true });
+        let response = json!({ "id": "7ggs733k", "decision": "allow", "always": true });
         assert_eq!(always.typed("yes"), Next::Respond(response));
     }
 

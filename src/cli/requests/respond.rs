@@ -33,7 +33,7 @@ impl Answer {
 /// `murmur permission respond ID allow|deny`.
 pub(in crate::cli) fn respond(
     id: &str,
-    verdict: Answer,
+    decision: Answer,
     reason: Option<&str>,
     always: bool,
     env: &UserEnv,
@@ -41,11 +41,11 @@ pub(in crate::cli) fn respond(
     only_people("answer")?;
     let id = RequestId::parse(id)?;
     let response =
-        json!({ "id": id.as_str(), "verdict": verdict.word(), "reason": reason, "always": always });
+        json!({ "id": id.as_str(), "decision": decision.word(), "reason": reason, "always": always });
     let row = runtime()?.block_on(answer(&data_dir(env)?, response))?;
     report(
         &row,
-        match verdict {
+        match decision {
             Answer::Allow => "allowed",
             Answer::Deny => "denied",
         },

@@ -71,7 +71,7 @@ fn command_output(program: &'static str, words: &[&str]) -> Result<String, Manag
 
 /// The state of the service.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct ManagerAnswer {
     /// The manager's word; empty if there is none.
     pub(super) word: String,
     /// Why there is none.
@@ -79,15 +79,17 @@ pub(super) struct Answer {
 }
 
 /// Asks the manager for one property of the service, such as `is-active`.
-pub(super) fn ask(what: &str) -> Answer {
+pub(super) fn ask(what: &str) -> ManagerAnswer {
     let output = match run("systemctl", &["--user", what, UNIT]) {
         Ok(output) => output,
-        Err(error) => return Answer { word: String::new(), problem: Some(error.failure().to_string()) },
+        Err(error) => {
+            return ManagerAnswer { word: String::new(), problem: Some(error.failure().to_string()) };
+        }
     };
     let word = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', ", ");
     let problem = (word.is_empty() && !said.is_empty()).then_some(said);
-    Answer { word, problem }
+    ManagerAnswer { word, problem }
 }
 
 /// The PID of the service; `None` if it is not running.
@@ -120,10 +122,12 @@ pub(super) fn start_again(was_killed: bool) -> Result<(), ManagerError> {
 }
 
 /// launchd's state of the service.
-pub(super) fn ask_launchd() -> Answer {
+pub(super) fn ask_launchd() -> ManagerAnswer {
     match is_loaded() {
-        Ok(loaded) => Answer { word: if loaded { "loaded" } else { "not loaded" }.to_owned(), problem: None },
-        Err(error) => Answer { word: String::new(), problem: Some(error.failure().to_string()) },
+        Ok(loaded) => {
+            ManagerAnswer { word: if loaded { "loaded" } else { "not loaded" }.to_owned(), problem: None }
+        }
+        Err(error) => ManagerAnswer { word: String::new(), problem: Some(error.failure().to_string()) },
     }
 }
 

@@ -1,7 +1,7 @@
 //! `murmur service status`: the installed file, and the manager's state of the service.
 
 use super::file;
-use super::manager::{self, Answer, IS_LAUNCHD};
+use super::manager::{self, IS_LAUNCHD, ManagerAnswer};
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use serde_json::json;
@@ -14,7 +14,7 @@ pub(super) fn run(path: &Path, text: &str, json: bool) -> anyhow::Result<ExitCod
     let found = file::read(path)?;
     let is_current = found.as_deref().map(|found| found == text.as_bytes());
     let (active, enabled) = match (is_current, IS_LAUNCHD) {
-        (None, _) => (Answer::default(), None),
+        (None, _) => (ManagerAnswer::default(), None),
         (Some(_), true) => (manager::ask_launchd(), None),
         (Some(_), false) => (manager::ask("is-active"), Some(manager::ask("is-enabled"))),
     };

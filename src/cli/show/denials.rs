@@ -5,7 +5,7 @@ use super::choose::Run;
 use crate::cli::inbox::name_of;
 use jiff::Timestamp;
 use murmur_agent::transcript::Call;
-use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_core::permit::request::Request;
 use murmur_host::discover;
 use murmur_store::journal::decisions::read::{Decided, Filter, newest};
@@ -50,12 +50,12 @@ pub(in crate::cli) struct Denials {
     /// The requests of calls that wait for a person, by call.
     waiting: HashMap<String, Wait>,
     /// The last decision on each call.
-    decided: Option<HashMap<String, Decision>>,
+    decided: Option<HashMap<String, RecordedDecision>>,
 }
 
 /// A decision on a call.
 #[derive(Debug, Clone)]
-struct Decision {
+struct RecordedDecision {
     tool: String,
     /// What the tool was called with, in one line.
     subject: String,
@@ -112,11 +112,11 @@ impl Denials {
             return Ok(None);
         }
         let decision = self.decision(&call.id)?;
-        Ok(decision.map(|Decision { tool, subject, .. }| Call { tool, subject, ..call.clone() }))
+        Ok(decision.map(|RecordedDecision { tool, subject, .. }| Call { tool, subject, ..call.clone() }))
     }
 
     /// The last decision on the call `id`.
-    fn decision(&mut self, id: &str) -> io::Result<Option<Decision>> {
+    fn decision(&mut self, id: &str) -> io::Result<Option<RecordedDecision>> {
         let decided = match self.decided.take().filter(|decided| !self.is_running || decided.contains_key(id))
         {
             Some(decided) => decided,
@@ -127,15 +127,19 @@ impl Denials {
         Ok(decision)
     }
 
-    fn read(&self) -> io::Result<HashMap<String, Decision>> {
+    fn read(&self) -> io::Result<HashMap<String, RecordedDecision>> {
         let (found, _unreadable) = newest(&self.path, &self.filter, usize::MAX)?;
-        let decision = |Decided { tool, input, verdict, by, reason, .. }: &Decided| {
+        let decision = |Decided { tool, input, decision, by, reason, .. }: &Decided| {
             let why = match by {
-                By::Guard(_) => format!("by the guard: {reason}"),
+                DecidedBy::Guard(_) => format!("by the guard: {reason}"),
                 _ => reason.clone(),
             };
             let subject = action::of(tool, input);
-            Decision { tool: plain_line(tool), subject, denied: (*verdict == Verdict::Deny).then_some(why) }
+            RecordedDecision {
+                tool: plain_line(tool),
+                subject,
+                denied: (*decision == DecisionKind::Deny).then_some(why),
+            }
         };
         Ok(found
             .into_iter()

@@ -7,6 +7,7 @@ use super::super::style::{
 };
 use super::choose::{Run, linked};
 use super::denials::Denials;
+use crate::outcome::EarlyEnd;
 use derun::cli::span::span;
 use jiff::SignedDuration;
 use murmur_agent::event::Tokens;
@@ -69,10 +70,10 @@ impl Lines {
         if run.is_hosted {
             return row("ended", entry.error.as_deref().map_or_else(|| ended(entry), plain_line));
         }
-        let text = text_of(entry.text().as_deref(), entry.stopped);
+        let text = text_of(entry);
         let open = entry.waiting.as_deref().filter(|_| after.is_none());
         let text = named_in(&text, dir, open);
-        let outcome = self.style.outcome_of(entry.outcome, entry.stopped);
+        let outcome = self.style.outcome_of(entry.outcome, entry.is_stopped());
         row("outcome", format!("{outcome} {}{text}", remarks(entry)))?;
         row("cost", cost(entry))?;
         row("model", entry.model.as_deref().map(plain_line).unwrap_or_default())?;
@@ -207,18 +208,14 @@ pub(in crate::cli) fn cost(entry: &Entry) -> String {
 
 /// Why the run ended.
 fn ended(entry: &Entry) -> String {
-    if entry.timed_out {
-        return "at its time limit".to_owned();
-    }
-    if let Some(watchdog) = &entry.watchdog {
-        return format!("by {watchdog}");
-    }
-    match entry.exit {
+    match (entry.early_end, entry.exit) {
+        (Some(EarlyEnd::TimedOut), _) => "at its time limit".to_owned(),
+        (Some(EarlyEnd::Hung(watchdog)), _) => format!("by {watchdog}"),
         _ if ran_out_of_turns(entry) => "at its turn limit; to allow more turns, set maxTurns".to_owned(),
-        _ if entry.stopped => "stopped".to_owned(),
-        Some(Exit::Code(code)) => format!("exit code {code}"),
-        Some(Exit::Signal(signal)) => format!("signal {signal}"),
-        None => String::new(),
+        (Some(EarlyEnd::Stopped), _) => "stopped".to_owned(),
+        (_, Some(Exit::Code(code))) => format!("exit code {code}"),
+        (_, Some(Exit::Signal(signal))) => format!("signal {signal}"),
+        (_, None) => String::new(),
     }
 }
 

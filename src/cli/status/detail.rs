@@ -1,7 +1,7 @@
 //! One heartbeat, as `murmur status` shows it.
 
 use crate::cli::inbox::{name_of, named_in};
-use crate::cli::style::{Colors, Style, plain_line, text_of};
+use crate::cli::style::{Colors, Style, plain_line};
 use crate::daemon::heartbeats::approve_hint;
 use crate::daemon::status::{HeartbeatStatus, HeldStatus, Setting};
 use derun::cli::span::span;
@@ -31,7 +31,7 @@ pub(super) fn print(
             writeln!(out, "  last      {}; the journal has no line for it", ago(began, now))?;
         }
         (Some(last), later) => {
-            let text = text_of(last.text.as_deref(), last.stopped);
+            let text = plain_line(last.text_after_outcome.as_deref().unwrap_or_default());
             let text = named_in(&text, dir, heartbeat.waits_for.as_deref());
             let line = format!(
                 "  last      {} {} {text}",

@@ -57,12 +57,12 @@ async fn done(action: &Action, dir: &DataDir) -> anyhow::Result<String> {
         Action::Resume(id) => resume(id, dir),
         Action::Stop(agent) => stop(agent, dir).await,
         Action::Allow(id) => {
-            let response = json!({ "id": id, "verdict": "allow", "always": false });
+            let response = json!({ "id": id, "decision": "allow", "always": false });
             let row = requests::answer(dir, response).await?;
             Ok(format!("allowed {} for {}", row.tool, row.agent))
         }
         Action::Deny(id, reason) => {
-            let response = json!({ "id": id, "verdict": "deny", "reason": reason, "always": false });
+            let response = json!({ "id": id, "decision": "deny", "reason": reason, "always": false });
             let row = requests::answer(dir, response).await?;
             Ok(format!("denied {} for {}", row.tool, row.agent))
         }

@@ -2,7 +2,7 @@
 
 use super::super::style::{remarks, text_of};
 use crate::agents::Agent;
-use crate::agents::hosted::{Hosted, Standing as HostStanding};
+use crate::agents::hosted::{HostStatus, Hosted};
 use crate::daemon::broker::{Kind, Row};
 use crate::daemon::status::{HeartbeatStatus, Status};
 use crate::outcome;
@@ -43,30 +43,30 @@ fn heartbeat(row: &HeartbeatStatus, now: Timestamp) -> rows::Heartbeat {
     let held = row.held.as_ref();
     let running = row.running.as_ref();
     let waits_for = running.and_then(|running| running.waits_for.as_ref()).or(row.waits_for.as_ref());
-    let standing = if running.is_some_and(|running| running.waits_for.is_some()) {
-        rows::Standing::Waits
+    let state = if running.is_some_and(|running| running.waits_for.is_some()) {
+        rows::HeartbeatState::Waits
     } else if let Some(since) = running.and_then(|running| time(&running.since)) {
-        rows::Standing::Running(since)
+        rows::HeartbeatState::Running(since)
     } else if row.waits_for.is_some() {
-        rows::Standing::Waits
+        rows::HeartbeatState::Waits
     } else if row.problem.is_some() {
-        rows::Standing::Off("problem")
+        rows::HeartbeatState::Off("problem")
     } else if let Some(pause) = &row.paused {
-        rows::Standing::Paused(pause.until)
+        rows::HeartbeatState::Paused(pause.until)
     } else if !row.enabled {
-        rows::Standing::Off("disabled")
+        rows::HeartbeatState::Off("disabled")
     } else if row.unedited || !row.approved {
-        rows::Standing::Off("new")
+        rows::HeartbeatState::Off("new")
     } else if let Some(until) = held.and_then(|held| time(&held.until)) {
-        rows::Standing::Held(until)
+        rows::HeartbeatState::Held(until)
     } else if row.waiting {
-        rows::Standing::Due
+        rows::HeartbeatState::Due
     } else {
         match row.next_run.as_deref().and_then(time) {
-            Some(next) if next <= now => rows::Standing::Due,
-            Some(next) => rows::Standing::Next(next),
-            None if row.schedule.is_some() => rows::Standing::Off("no daemon"),
-            None => rows::Standing::Off("manual"),
+            Some(next) if next <= now => rows::HeartbeatState::Due,
+            Some(next) => rows::HeartbeatState::Next(next),
+            None if row.schedule.is_some() => rows::HeartbeatState::Off("no daemon"),
+            None => rows::HeartbeatState::Off("manual"),
         }
     };
     let why = row.problem.as_deref().or(held.map(|held| &*held.why));
@@ -83,7 +83,7 @@ fn heartbeat(row: &HeartbeatStatus, now: Timestamp) -> rows::Heartbeat {
         id: row.id.as_str().into(),
         title: Text::new(&row.title),
         schedule: Text::new(row.schedule.as_deref().unwrap_or("no schedule")),
-        standing,
+        state,
         note: Text::new(&note),
         beat: running.map(|running| running.beat.to_string()),
     }
@@ -111,7 +111,7 @@ pub(super) fn agent(agent: &Agent, host: Option<&Hosted>, extras: Extras) -> row
         Some(error) if agent.state == "idle" => format!("failed: {error}"),
         _ => doing,
     };
-    let beat = host.filter(|host| matches!(host.standing, HostStanding::Up { .. }));
+    let beat = host.filter(|host| matches!(host.status, HostStatus::Up { .. }));
     rows::Agent {
         id: agent.agent_id.as_str().into(),
         name: Text::new(&agent.agent_id),
@@ -182,7 +182,7 @@ pub(super) fn line(entry: &Entry) -> rows::LogLine {
         None => folder.into_owned(),
     };
     let outcome = match entry.outcome {
-        _ if entry.stopped => rows::Outcome::Stopped,
+        _ if entry.is_stopped() => rows::Outcome::Stopped,
         outcome::Kind::Attention if entry.waiting.is_some() => rows::Outcome::Waiting,
         outcome::Kind::Ok => rows::Outcome::Ok,
         outcome::Kind::Attention => rows::Outcome::Attention,
@@ -190,7 +190,7 @@ pub(super) fn line(entry: &Entry) -> rows::LogLine {
         outcome::Kind::Limited => rows::Outcome::Limited,
         outcome::Kind::Skipped => rows::Outcome::Skipped,
     };
-    let text = format!("{}{}", remarks(entry), text_of(entry.text().as_deref(), entry.stopped));
+    let text = format!("{}{}", remarks(entry), text_of(entry));
     rows::LogLine {
         at: entry.ended().or_else(|| entry.started()).unwrap_or(Timestamp::UNIX_EPOCH),
         heartbeat: id.as_str().into(),

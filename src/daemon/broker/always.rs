@@ -4,7 +4,7 @@ use crate::hook::evaluate;
 use murmur_agent::rule_files::{self, Project};
 use murmur_core::permit::request::Request;
 use murmur_core::permit::rules::{self, Action, Rules, append_rule};
-use shell_guard::call::{Call, Own, Place};
+use shell_guard::call::{Call, Place, ProtectedPaths};
 use std::io;
 use std::path::Path;
 use sys::error::{Failure, Hinted};
@@ -27,7 +27,7 @@ pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action)
         cwd: request.cwd.clone(),
         workspace: request.workspace.clone(),
         home: home.to_path_buf(),
-        own: Own::default(),
+        own: ProtectedPaths::default(),
     };
     let call = Call { tool: request.tool.clone(), input: request.input.clone(), place };
     let failed = |error: io::Error| failure!("cannot add a rule to {}", path.display()).because(&error);

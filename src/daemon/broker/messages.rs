@@ -1,9 +1,9 @@
 //! The broker's commands, answers, and requests as people see them.
 
 use super::body::Body;
-use super::requests::{Open, Standing, Timeout};
+use super::requests::{Open, OpenState, Timeout};
 use jiff::Timestamp;
-use murmur_core::permit::decision::Verdict;
+use murmur_core::permit::decision::DecisionKind;
 use murmur_core::permit::request::{Answer, Answerer, Request, RequestId};
 use murmur_store::journal::deferred;
 use serde::{Deserialize, Serialize};
@@ -76,9 +76,10 @@ pub enum Reply {
         answers: Value,
     },
     /// To a call.
-    Verdict {
-        /// Whether it runs.
-        verdict: Verdict,
+    Decision {
+        /// Whether it runs. The alias is the key of older clients.
+        #[serde(alias = "verdict")]
+        decision: DecisionKind,
         /// Why, for the agent.
         #[serde(default)]
         reason: Option<String>,
@@ -178,18 +179,18 @@ impl Row {
     #[must_use]
     pub fn waiting(id: &RequestId, request: &Request) -> Self {
         let asked = request.asked(clock::now());
-        let standing = Standing::<()>::Waiting { until: request.until(asked), hooks: Vec::new() };
-        Self::of(id, &Open::new(request.clone(), Body::new(request.input.clone()), asked, standing))
+        let state = OpenState::<()>::Waiting { until: request.until(asked), hooks: Vec::new() };
+        Self::of(id, &Open::new(request.clone(), Body::new(request.input.clone()), asked, state))
     }
 
     /// The row for `open`. An unreadable input is replaced by the error.
     pub(super) fn of<D>(id: &RequestId, open: &Open<D>) -> Self {
-        let Open { request, input, asked, standing } = open;
+        let Open { request, input, asked, state } = open;
         let input = input.read().unwrap_or_else(|error| format!("not readable: {error}").into());
-        let (state, until) = match standing {
-            Standing::Waiting { until, .. } => ("waiting", *until),
-            Standing::Deferred(deferred::Standing::Deferred { until }) => ("deferred", *until),
-            Standing::Deferred(_) => ("answered", None),
+        let (state, until) = match state {
+            OpenState::Waiting { until, .. } => ("waiting", *until),
+            OpenState::Deferred(deferred::DeferredState::Deferred { until }) => ("deferred", *until),
+            OpenState::Deferred(_) => ("answered", None),
         };
         Self {
             id: id.clone(),

@@ -16,7 +16,7 @@ use access::{Access, AccessError};
 use decision::{Decision, DecisionError};
 use http::HttpError;
 use murmur_core::config::settings::{Provider, Secret};
-use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_core::permit::request::{Answer, Request};
 use murmur_rpc::envelope::{Request as RpcRequest, payload, response_line};
 use prompt::PromptError;
@@ -140,20 +140,22 @@ impl Models {
 
     async fn answer(&self, request: Request) -> Answer {
         let id = request.id(0);
-        let (verdict, reason, by) = match self.decision(request).await {
+        let (kind, reason, by) = match self.decision(request).await {
             Ok(ModelDecision { model, decision, reason }) => {
-                let (verdict, reason) = match decision {
-                    Decision::Allow => (Verdict::Allow, format!("{model} allows it: {reason}")),
-                    Decision::Deny => (Verdict::Deny, format!("{model} denies it: {reason}")),
+                let (kind, reason) = match decision {
+                    Decision::Allow => (DecisionKind::Allow, format!("{model} allows it: {reason}")),
+                    Decision::Deny => (DecisionKind::Deny, format!("{model} denies it: {reason}")),
                     Decision::Unsure => {
-                        (Verdict::Deny, format!("{model} is not sure, so the call is denied: {reason}"))
+                        (DecisionKind::Deny, format!("{model} is not sure, so the call is denied: {reason}"))
                     }
                 };
-                (verdict, reason, By::Model(model))
+                (kind, reason, DecidedBy::Model(model))
             }
-            Err(error) => (Verdict::Deny, format!("{}; the call is denied", error.line()), By::Failure),
+            Err(error) => {
+                (DecisionKind::Deny, format!("{}; the call is denied", error.line()), DecidedBy::Failure)
+            }
         };
-        Answer { verdict, reason: Some(reason), answers: None, by, id, answered_by: None }
+        Answer { decision: kind, reason: Some(reason), answers: None, by, id, answered_by: None }
     }
 
     async fn decision(&self, request: Request) -> Result<ModelDecision, ModelError> {

@@ -1,7 +1,7 @@
 //! Turns a person's reply into the answer to a request.
 
 use super::Reply;
-use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::{Answer, Request, RequestId};
 use std::io;
@@ -16,13 +16,18 @@ pub(super) fn unreadable(id: &RequestId, error: &io::Error) -> Failure {
 /// Returns the answer that `reply` gives to `request`.
 pub(super) fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<Answer, Failure> {
     match (reply, request.is_question()) {
-        (Reply::Verdict { verdict: Verdict::Defer, .. }, _) => Err("answer allow or deny".into()),
-        (Reply::Verdict { verdict: Verdict::Allow, .. }, true) => Err(failure!(
+        (Reply::Decision { decision: DecisionKind::Defer, .. }, _) => Err("answer allow or deny".into()),
+        (Reply::Decision { decision: DecisionKind::Allow, .. }, true) => Err(failure!(
             "request {id} is a question"; "answer it: murmur answer {id} ANSWER, or deny it: murmur deny {id}"
         )),
-        (Reply::Verdict { verdict, reason, always: _ }, _) => {
-            Ok(Answer { verdict, reason, answers: None, by: By::Person, id: id.clone(), answered_by: None })
-        }
+        (Reply::Decision { decision, reason, always: _ }, _) => Ok(Answer {
+            decision,
+            reason,
+            answers: None,
+            by: DecidedBy::Person,
+            id: id.clone(),
+            answered_by: None,
+        }),
         (Reply::Answers { .. }, false) => Err(failure!(
             "request {id} is not a question"; "answer it: murmur allow {id}, or: murmur deny {id}"
         )),
@@ -33,10 +38,10 @@ pub(super) fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<
             let answers = asked.answers(&answers).map_err(|error| error.failure())?;
             let answers = answers.into_iter().map(|(question, answer)| (question, answer.into())).collect();
             Ok(Answer {
-                verdict: Verdict::Allow,
+                decision: DecisionKind::Allow,
                 reason: None,
                 answers: Some(answers),
-                by: By::Person,
+                by: DecidedBy::Person,
                 id: id.clone(),
                 answered_by: None,
             })

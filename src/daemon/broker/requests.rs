@@ -4,7 +4,7 @@
 
 use super::body::Body;
 use jiff::{SignedDuration, Timestamp};
-use murmur_core::permit::decision::Verdict;
+use murmur_core::permit::decision::DecisionKind;
 use murmur_core::permit::request::{Answer, Request, RequestId};
 use murmur_store::journal::deferred::{self, DeferredCall};
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ const ALLOWED: usize = 64;
 pub struct Requests<D> {
     open: BTreeMap<RequestId, Open<D>>,
     /// The last requests that ended, and how.
-    ended: VecDeque<(RequestId, Ended)>,
+    ended: VecDeque<(RequestId, RequestEnd)>,
     /// The last allowed calls of hosted agents: Claude Code may ask about them again before it runs them.
     allowed: VecDeque<Allowed>,
 }
@@ -48,7 +48,7 @@ pub struct Open<D> {
     /// When it was sent.
     pub asked: Timestamp,
     /// Its state.
-    pub standing: Standing<D>,
+    pub state: OpenState<D>,
 }
 
 /// A hook that waits for an answer.
@@ -62,7 +62,7 @@ pub struct WaitingHook<D> {
 
 /// The state of a request.
 #[derive(Debug)]
-pub enum Standing<D> {
+pub enum OpenState<D> {
     /// Hooks wait for the answer.
     Waiting {
         /// When they stop waiting, if ever.
@@ -71,13 +71,13 @@ pub enum Standing<D> {
         hooks: Vec<WaitingHook<D>>,
     },
     /// The call is deferred: no process waits.
-    Deferred(deferred::Standing),
+    Deferred(deferred::DeferredState),
 }
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "lowercase")]
-pub enum Ended {
+pub enum RequestEnd {
     /// It was answered.
     #[error("was already answered")]
     Answered,
@@ -129,7 +129,7 @@ pub enum AnswerError {
         /// The request.
         id: RequestId,
         /// How it ended.
-        how: Ended,
+        how: RequestEnd,
     },
     /// There is no request with that id.
     #[error("no request {0}")]
@@ -162,31 +162,31 @@ impl<D> Requests<D> {
         let until = request.until(asked);
         let (id, same) = self.find(&request);
         let Some(open) = self.open.get_mut(&id).filter(|_| same) else {
-            let standing = Standing::Waiting { until, hooks: vec![WaitingHook { hook, sender }] };
+            let state = OpenState::Waiting { until, hooks: vec![WaitingHook { hook, sender }] };
             self.ended.retain(|(ended, _)| *ended != id);
-            self.open.insert(id.clone(), Open::new(request, input, asked, standing));
+            self.open.insert(id.clone(), Open::new(request, input, asked, state));
             return Sent::Waiting(id);
         };
-        match &mut open.standing {
-            Standing::Deferred(deferred::Standing::Answered(answer)) => {
+        match &mut open.state {
+            OpenState::Deferred(deferred::DeferredState::Answered(answer)) => {
                 let answer = answer.clone();
-                let given = deferred::Standing::Given { answer: answer.clone(), hook };
-                open.standing = Standing::Deferred(given);
+                let given = deferred::DeferredState::Given { answer: answer.clone(), hook };
+                open.state = OpenState::Deferred(given);
                 Sent::Answered(id, answer, sender)
             }
-            Standing::Deferred(deferred::Standing::Given { answer, hook: given }) if *given == hook => {
+            OpenState::Deferred(deferred::DeferredState::Given { answer, hook: given }) if *given == hook => {
                 Sent::Answered(id, answer.clone(), sender)
             }
-            Standing::Waiting { hooks, .. } => {
+            OpenState::Waiting { hooks, .. } => {
                 // A hook that lost its connection takes the place of its old one.
                 hooks.retain(|other| other.hook != hook);
                 hooks.push(WaitingHook { hook, sender });
                 Sent::Waiting(id)
             }
             // An answer is valid for one call: a repeated one is a new request.
-            Standing::Deferred(_) => {
-                let standing = Standing::Waiting { until, hooks: vec![WaitingHook { hook, sender }] };
-                *open = Open::new(request, input, asked, standing);
+            OpenState::Deferred(_) => {
+                let state = OpenState::Waiting { until, hooks: vec![WaitingHook { hook, sender }] };
+                *open = Open::new(request, input, asked, state);
                 Sent::Waiting(id)
             }
         }
@@ -221,13 +221,13 @@ impl<D> Requests<D> {
 
     /// Removes a hook that left with its agent; returns whether that closes the request.
     pub fn disconnect(&mut self, id: &RequestId, hook: &str) -> bool {
-        let Some(Open { standing: Standing::Waiting { hooks, .. }, .. }) = self.open.get_mut(id) else {
+        let Some(Open { state: OpenState::Waiting { hooks, .. }, .. }) = self.open.get_mut(id) else {
             return false;
         };
         hooks.retain(|other| other.hook != hook);
         let is_last = hooks.is_empty();
         if is_last {
-            self.end(id, Ended::Gone);
+            self.end(id, RequestEnd::Gone);
         }
         is_last
     }
@@ -237,7 +237,7 @@ impl<D> Requests<D> {
     #[must_use]
     pub fn timeout_outcome(&self, id: &RequestId, may_defer: bool, waits: bool, now: Timestamp) -> Timeout {
         match self.open.get(id) {
-            Some(Open { standing: Standing::Waiting { hooks, .. }, request, .. }) => {
+            Some(Open { state: OpenState::Waiting { hooks, .. }, request, .. }) => {
                 match (may_defer && request.may_defer() && hooks.len() == 1, waits) {
                     (true, _) => Timeout::Deferred(request.expiry.map(|expiry| after(now, expiry))),
                     (false, true) => Timeout::Waits,
@@ -246,7 +246,7 @@ impl<D> Requests<D> {
             }
             Some(_) => Timeout::Answered,
             None => match self.ended.iter().rev().find(|(ended, _)| ended == id) {
-                Some((_, Ended::Answered)) => Timeout::Answered,
+                Some((_, RequestEnd::Answered)) => Timeout::Answered,
                 _ => Timeout::Expired,
             },
         }
@@ -258,13 +258,13 @@ impl<D> Requests<D> {
             return;
         }
         let Some(open) = self.open.get_mut(id) else { return };
-        let Standing::Waiting { hooks, .. } = &mut open.standing else { return };
+        let OpenState::Waiting { hooks, .. } = &mut open.state else { return };
         hooks.retain(|other| other.hook != hook);
         match late {
             Timeout::Deferred(until) => {
-                open.standing = Standing::Deferred(deferred::Standing::Deferred { until: *until });
+                open.state = OpenState::Deferred(deferred::DeferredState::Deferred { until: *until });
             }
-            Timeout::Expired if hooks.is_empty() => self.end(id, Ended::Expired),
+            Timeout::Expired if hooks.is_empty() => self.end(id, RequestEnd::Expired),
             Timeout::Expired | Timeout::Answered | Timeout::Waits => {}
         }
     }
@@ -273,7 +273,7 @@ impl<D> Requests<D> {
     pub fn unanswered(&self, id: &RequestId) -> Result<&Request, AnswerError> {
         let over = |how| AnswerError::Over { id: id.clone(), how };
         match self.open.get(id) {
-            Some(open) if open.is_answered() => Err(over(Ended::Answered)),
+            Some(open) if open.is_answered() => Err(over(RequestEnd::Answered)),
             Some(open) => Ok(&open.request),
             None => match self.ended.iter().rev().find(|(ended, _)| ended == id) {
                 Some((_, how)) => Err(over(*how)),
@@ -286,17 +286,17 @@ impl<D> Requests<D> {
     pub fn answer(&mut self, id: &RequestId, answer: Answer) -> Result<AnswerEffect<D>, AnswerError> {
         self.unanswered(id)?;
         let Some(open) = self.open.get_mut(id) else { return Err(AnswerError::Unknown(id.clone())) };
-        if open.request.beat.is_none() && answer.verdict == Verdict::Allow && answer.answers.is_none() {
+        if open.request.beat.is_none() && answer.decision == DecisionKind::Allow && answer.answers.is_none() {
             if self.allowed.len() == ALLOWED {
                 self.allowed.pop_front();
             }
             let (request, input) = (open.request.clone(), open.input.hash());
             self.allowed.push_back(Allowed { request, input, answer: answer.clone() });
         }
-        let answered = Standing::Deferred(deferred::Standing::Answered(answer));
-        match std::mem::replace(&mut open.standing, answered) {
-            Standing::Waiting { hooks, .. } => {
-                self.end(id, Ended::Answered);
+        let answered = OpenState::Deferred(deferred::DeferredState::Answered(answer));
+        match std::mem::replace(&mut open.state, answered) {
+            OpenState::Waiting { hooks, .. } => {
+                self.end(id, RequestEnd::Answered);
                 Ok(AnswerEffect::Notify(hooks.into_iter().map(|waiting| waiting.sender).collect()))
             }
             _ => Ok(AnswerEffect::Resume),
@@ -317,7 +317,7 @@ impl<D> Requests<D> {
     }
 
     /// Ends a request.
-    pub fn end(&mut self, id: &RequestId, how: Ended) {
+    pub fn end(&mut self, id: &RequestId, how: RequestEnd) {
         if self.open.remove(id).is_some() {
             if self.ended.len() == REMEMBERED {
                 self.ended.pop_front();
@@ -328,8 +328,8 @@ impl<D> Requests<D> {
 
     /// Restores a call that an earlier daemon deferred; `input` is its request's.
     pub fn restore(&mut self, id: RequestId, call: DeferredCall, input: Body) {
-        let DeferredCall { request, asked, standing } = call;
-        self.open.insert(id, Open::new(request, input, asked, Standing::Deferred(standing)));
+        let DeferredCall { request, asked, state } = call;
+        self.open.insert(id, Open::new(request, input, asked, OpenState::Deferred(state)));
     }
 
     /// All open requests, oldest first.
@@ -348,8 +348,8 @@ impl<D> Requests<D> {
 }
 
 impl<D> Open<D> {
-    pub(super) fn new(request: Request, input: Body, asked: Timestamp, standing: Standing<D>) -> Self {
-        Self { request: Request { input: Value::Null, ..request }, input, asked, standing }
+    pub(super) fn new(request: Request, input: Body, asked: Timestamp, state: OpenState<D>) -> Self {
+        Self { request: Request { input: Value::Null, ..request }, input, asked, state }
     }
 
     /// Whether it is the same call as `request`.
@@ -365,25 +365,24 @@ impl<D> Open<D> {
     /// Whether it was answered.
     #[must_use]
     pub fn is_answered(&self) -> bool {
-        use deferred::Standing::{Answered, Given};
-        matches!(self.standing, Standing::Deferred(Answered(_) | Given { .. }))
+        use deferred::DeferredState::{Answered, Given};
+        matches!(self.state, OpenState::Deferred(Answered(_) | Given { .. }))
     }
 
     /// What to store on disk, if the call is deferred.
     pub fn deferred_call(&self) -> io::Result<Option<DeferredCall>> {
-        match &self.standing {
-            Standing::Waiting { .. } => Ok(None),
-            Standing::Deferred(standing) => {
-                let call =
-                    DeferredCall { request: self.whole()?, asked: self.asked, standing: standing.clone() };
+        match &self.state {
+            OpenState::Waiting { .. } => Ok(None),
+            OpenState::Deferred(state) => {
+                let call = DeferredCall { request: self.whole()?, asked: self.asked, state: state.clone() };
                 Ok(Some(call))
             }
         }
     }
 
     fn expires(&self) -> Option<Timestamp> {
-        match self.standing {
-            Standing::Deferred(deferred::Standing::Deferred { until }) => until,
+        match self.state {
+            OpenState::Deferred(deferred::DeferredState::Deferred { until }) => until,
             _ => None,
         }
     }

@@ -1,17 +1,18 @@
 //! What waits for a person.
 
-use super::requests::{Open, Standing};
+use super::requests::{Open, OpenState};
 use super::{AnswerTo, Broker};
 use murmur_core::id::BeatId;
-use murmur_core::permit::request::{RequestId, Whom};
+use murmur_core::permit::request::{Approver, RequestId};
 use std::collections::{BTreeSet, HashMap};
 
 impl Broker {
     /// How many requests wait for a person.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        let unanswered =
-            |id: &RequestId| self.requests.unanswered(id).is_ok_and(|request| request.whom == Whom::Person);
+        let unanswered = |id: &RequestId| {
+            self.requests.unanswered(id).is_ok_and(|request| request.whom == Approver::Person)
+        };
         self.requests.all().into_iter().filter(|(id, _)| unanswered(id)).count()
     }
 
@@ -19,7 +20,7 @@ impl Broker {
     #[must_use]
     pub fn agents(&self) -> BTreeSet<String> {
         let all = self.requests.all().into_iter().map(|(_, open)| open);
-        let waiting = all.filter(|open| !open.is_answered() && open.request.whom == Whom::Person);
+        let waiting = all.filter(|open| !open.is_answered() && open.request.whom == Approver::Person);
         waiting.map(|open| open.request.agent.clone()).collect()
     }
 
@@ -38,6 +39,6 @@ impl Broker {
 
 /// The beat whose agent waits for a person to answer this request.
 fn running_beat(open: &Open<AnswerTo>) -> Option<&BeatId> {
-    let is_waiting = matches!(open.standing, Standing::Waiting { .. }) && open.request.whom == Whom::Person;
+    let is_waiting = matches!(open.state, OpenState::Waiting { .. }) && open.request.whom == Approver::Person;
     open.request.beat.as_ref().filter(|_| is_waiting).map(|beat| &beat.beat)
 }

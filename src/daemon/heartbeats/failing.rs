@@ -2,13 +2,12 @@
 
 use super::{Entry, Heartbeats, Held};
 use crate::daemon::state::JournalLine;
+use crate::outcome::notice::{self, Failing};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_core::failures::{self, Streak};
-use murmur_core::outcome::Kind;
 use murmur_store::failures::Streaks;
-use murmur_store::journal::entry::{Entry as JournalEntry, LineKind};
-use sys::clock::rfc3339;
+use murmur_store::journal::entry::Entry as JournalEntry;
 
 /// How the failures of a heartbeat changed.
 #[derive(Debug)]
@@ -83,7 +82,7 @@ impl Entry {
         let heartbeat = &self.heartbeat;
         let (breaker, schedule) = (heartbeat.on_failure.breaker.value, heartbeat.schedule.as_ref());
         let until = failures::slowed_until(streak, breaker, schedule, self.is_triggered())?;
-        Some(Held { until, why: in_a_row(streak) })
+        Some(Held { until, why: notice::in_a_row(streak) })
     }
 
     /// When to retry its last beat.
@@ -106,30 +105,15 @@ impl Entry {
     }
 
     fn report(&self, line: &JournalLine, streak: &Streak, now: Timestamp) -> JournalEntry {
-        let why = in_a_row(streak);
-        let summary = match (self.slowed_by(streak), &self.heartbeat.schedule) {
-            (Some(Held { until, .. }), _) => format!(
-                "{why}: the next run is at {} at the earliest; each further failure doubles the time to the next run, until a success or `murmur resume`",
-                rfc3339(until)
-            ),
-            (None, Some(_)) => format!("{why}; it runs too rarely to be slowed down"),
-            (None, None) => why,
+        let failing = Failing {
+            workspace: &line.workspace,
+            heartbeat: line.name.as_deref(),
+            agent: &line.agent,
+            streak,
+            slowed_until: self.slowed_by(streak).map(|held| held.until),
+            has_schedule: self.heartbeat.schedule.is_some(),
         };
-        let workspace = line.workspace.to_string_lossy().into_owned();
-        JournalEntry {
-            summary: Some(summary),
-            kind: LineKind::Failing,
-            heartbeat: line.name.clone(),
-            agent: line.agent.clone(),
-            ..JournalEntry::new(rfc3339(now), workspace, Kind::Attention, 0)
-        }
-    }
-}
-
-fn in_a_row(streak: &Streak) -> String {
-    match streak.failures {
-        1 => "the last beat failed".to_owned(),
-        many => format!("{many} failures in a row"),
+        notice::failing(failing, now)
     }
 }
 

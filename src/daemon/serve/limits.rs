@@ -1,9 +1,10 @@
 //! Reads what keeps heartbeats from starting: what agents reported of usage limits, and what the journal says of budgets.
 
 use super::Runner;
-use crate::daemon::budgets::{self, NewlyUsedUp, budget_line};
+use crate::daemon::budgets::{self, NewlyUsedUp};
 use crate::daemon::heartbeats::Held;
 use crate::daemon::state::Event;
+use crate::outcome::notice;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_store::limits;
@@ -65,7 +66,8 @@ impl<L: FnMut(&str)> Runner<L> {
     }
 
     fn report_budget(&mut self, newly: &NewlyUsedUp, now: Timestamp) {
-        let line = budget_line(newly, now);
+        let NewlyUsedUp { workspace, heartbeat, used_up } = newly;
+        let line = notice::budget(workspace, heartbeat.as_deref(), used_up, now);
         (self.log)(line.summary.as_deref().unwrap_or_default());
         let kept = self.write_behind.keep(line);
         self.log_error(kept);

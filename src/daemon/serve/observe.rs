@@ -18,7 +18,7 @@ fn end_of(entry: &Entry) -> BeatEnd {
     use outcome::Kind::{Attention, Error, Limited, Ok, Skipped};
     match entry.outcome {
         Ok | Attention => BeatEnd::Success,
-        Error if !entry.stopped => BeatEnd::Failure { retryable: entry.retryable },
+        Error if !entry.is_stopped() => BeatEnd::Failure { retryable: entry.retryable },
         Error | Limited | Skipped => BeatEnd::Neither,
     }
 }

@@ -34,10 +34,10 @@ fn a_person_allows_or_denies_the_call_of_a_beat() {
             daemon.stop();
             assert_eq!(line["backend"], agent, "{line}");
             assert_eq!(line["outcome"], "ok", "{line}");
-            let [[tool, verdict, reason]] = &decisions(&env)[..] else { panic!("{agent}: {line}") };
+            let [[tool, decision, reason]] = &decisions(&env)[..] else { panic!("{agent}: {line}") };
             let (expected, why) =
                 if is_allowed { ("allow", "a person allowed it") } else { ("deny", "not today") };
-            assert_eq!([tool, verdict, reason], ["Bash", expected, why], "{agent}");
+            assert_eq!([tool, decision, reason], ["Bash", expected, why], "{agent}");
             assert_eq!(line["denials"] == json!(["Bash"]), !is_allowed, "{line}");
             assert!(line["unguarded"].is_null(), "{line}");
         }
@@ -54,7 +54,7 @@ fn without_an_answer_the_call_of_a_beat_is_denied_and_not_deferred() {
         daemon.stop();
         assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(["Bash"])), "{line}");
         assert!(line["waiting"].is_null(), "{line}");
-        let [[_, verdict, reason]] = &decisions(&env)[..] else { panic!("{agent}: {line}") };
-        assert!(verdict == "deny" && reason.starts_with("nobody answered in time"), "{agent}: {reason}");
+        let [[_, decision, reason]] = &decisions(&env)[..] else { panic!("{agent}: {line}") };
+        assert!(decision == "deny" && reason.starts_with("nobody answered in time"), "{agent}: {reason}");
     }
 }

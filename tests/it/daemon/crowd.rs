@@ -70,9 +70,9 @@ fn a_client_that_waits_for_events_or_a_response_is_not_idle() {
     asking.say(format!("{request}\n"));
     let id = follower.event("request_opened")["payload"]["id"].clone();
     let _clients = idle(&env, 300);
-    let respond = json!({ "id": id, "verdict": "allow" });
+    let respond = json!({ "id": id, "decision": "allow" });
     env.ask("permission.respond", &respond);
-    assert_eq!(asking.receive().unwrap()["payload"]["verdict"], "allow");
+    assert_eq!(asking.receive().unwrap()["payload"]["decision"], "allow");
     follower.event("request_closed");
     env.connect().ask("beat", &json!({ "workspace": site.0 }));
     follower.event("beat_started");

@@ -46,15 +46,16 @@ fn discover_kills_leftovers_and_events_can_still_be_replayed() {
     ");
     assert_snapshot!(env.run(["host", "send", ID, "two"]), @"
     | error: the host of site-1 was killed
-    | hint: clean up with: murmur host discover
+    | hint: clean up with: murmur agent stop site-1
     [exit 1]
     ");
     let before = env.murmur(["attach", ID, "--from", "0", "--json"]).output();
     assert!(!before.status.success());
-    assert_snapshot!(env.run(["host", "discover"]), @"
-    Discovered 0 running hosts
-    Cleaned up after site-1, whose host was killed
-    [exit 0]
+    // What the hint says cleans up.
+    assert_snapshot!(env.run(["agent", "stop", ID]), @"
+    | error: the host of site-1 was already dead
+    | hint: any remaining processes of the agent were killed
+    [exit 1]
     ");
     wait_for_end(child);
     assert_eq!(env.alive(), Vec::<i64>::new());
@@ -165,7 +166,7 @@ fn ended_agents_are_removed_after_a_day() {
     }
     assert_snapshot!(env.run(["attach", ID, "--from", "0"]), @"
     | error: no hosted agent site-1
-    | hint: see: murmur host list --all
+    | hint: see: murmur agent list --all
     [exit 1]
     ");
 }

@@ -229,10 +229,10 @@ fn reports() -> Vec<Value> {
 #[test]
 fn rare_events_match_the_page() {
     use murmur_agent::event::{Event as Agent, PermissionRequest, Tokens};
-    use murmur_host::event::{Derived, Own};
-    let own = |own: Own| serde_json::from_slice(&own.line("a", 0)).unwrap();
-    assert_shape_of_example(&own(Own::Lost { reason: "full".to_owned() }));
-    assert_shape_of_example(&own(Own::Problem { text: "deaf".to_owned() }));
+    use murmur_host::event::{Derived, MurmurEvent};
+    let own = |own: MurmurEvent| serde_json::from_slice(&own.line("a", 0)).unwrap();
+    assert_shape_of_example(&own(MurmurEvent::Lost { reason: "full".to_owned() }));
+    assert_shape_of_example(&own(MurmurEvent::Problem { text: "deaf".to_owned() }));
     let tokens = Tokens { input: 60, output: 20, cache_read: 40, cache_write: 0 };
     for event in [
         Agent::Usage(tokens),

@@ -42,12 +42,12 @@ fn without_agents_the_list_is_empty() {
     "#);
     assert_snapshot!(env.run(["host", "status", ID]), @"
     | error: no hosted agent site-1
-    | hint: see: murmur host list --all
+    | hint: see: murmur agent list --all
     [exit 1]
     ");
     assert_snapshot!(env.run(["attach", ID]), @"
     | error: no hosted agent site-1
-    | hint: see: murmur host list --all
+    | hint: see: murmur agent list --all
     [exit 1]
     ");
 }
@@ -168,12 +168,14 @@ fn send_and_stop_report_the_result() {
     ");
     assert_snapshot!(env.run(["host", "stop", ID]), @"
     | error: agent site-1 has ended
-    | hint: see: murmur host status site-1
+    | hint: see: murmur show site-1
     [exit 1]
     ");
+    let shown = env.run(["show", ID]);
+    assert!(shown.contains("site-1") && shown.contains("[exit 0]"), "{shown}");
     assert_snapshot!(env.run(["host", "send", ID, "six"]), @"
     | error: agent site-1 has ended
-    | hint: see: murmur host status site-1
+    | hint: see: murmur show site-1
     [exit 1]
     ");
     assert_snapshot!(env.run(["host", "list"]), @"

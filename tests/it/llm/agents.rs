@@ -97,7 +97,7 @@ fn the_model_in_config_toml_decides_on_a_beats_calls() {
     let decided: Vec<String> = decisions
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap())
-        .map(|line| format!("{} {} {}", line["toolUseId"], line["verdict"], line["by"]["which"]))
+        .map(|line| format!("{} {} {}", line["toolUseId"], line["decision"], line["by"]["which"]))
         .collect();
     assert_eq!(decided, [r#""t1" "allow" "anthropic/small""#, r#""t2" "deny" "anthropic/small""#]);
     let workspace =

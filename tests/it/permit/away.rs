@@ -21,7 +21,7 @@ fn leave(env: &Env, daemon: Daemon) {
 fn decided(env: &Env, request: &str) -> Vec<(String, Value)> {
     let decisions = env.decisions();
     assert!(decisions.iter().all(|line| line["request"] == request), "{decisions:#?}");
-    decisions.iter().map(|line| (text(line, "verdict").to_owned(), line["by"]["kind"].clone())).collect()
+    decisions.iter().map(|line| (text(line, "decision").to_owned(), line["by"]["kind"].clone())).collect()
 }
 
 #[test]

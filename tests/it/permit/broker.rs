@@ -38,7 +38,7 @@ fn a_call_that_a_person_allows_runs() {
     assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(null)));
     assert!(told.ran());
     let decision = env.decisions().remove(0);
-    assert_eq!((text(&decision, "verdict"), &decision["by"]), ("allow", &json!({ "kind": "person" })));
+    assert_eq!((text(&decision, "decision"), &decision["by"]), ("allow", &json!({ "kind": "person" })));
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_call_that_a_person_denies_does_not_run_and_the_agent_is_told_why() {
     assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(["Bash"])));
     assert_eq!(told.text, "PreToolUse:Bash hook error: not on a Friday");
     let decision = env.decisions().remove(0);
-    assert_eq!((text(&decision, "verdict"), &decision["by"]), ("deny", &json!({ "kind": "person" })));
+    assert_eq!((text(&decision, "decision"), &decision["by"]), ("deny", &json!({ "kind": "person" })));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn the_first_answer_wins_and_others_are_errors() {
     let beat = env.beat();
     let id = text(&env.opened(), "id").to_owned();
     let answers: Vec<Child> = ["allow", "deny", "allow", "deny"]
-        .map(|verdict| env.murmur(["permission", "respond", &id, verdict]).start())
+        .map(|decision| env.murmur(["permission", "respond", &id, decision]).start())
         .into();
     let outputs: Vec<_> = answers.into_iter().map(|answer| answer.wait_with_output().unwrap()).collect();
     let taken = outputs.iter().position(|output| output.status.success()).unwrap();

@@ -80,7 +80,7 @@ fn a_beat_with_a_deferred_call_has_ended_and_waits() {
     let heartbeat = put_off.heartbeat();
     assert_eq!((&heartbeat["running"], &heartbeat["waiting"]), (&Value::Null, &json!(false)));
     let decision = &env.decisions()[0];
-    assert_eq!((text(decision, "verdict"), text(decision, "request")), ("defer", put_off.id.as_str()));
+    assert_eq!((text(decision, "decision"), text(decision, "request")), ("defer", put_off.id.as_str()));
     daemon.stop();
     // It is listed without a daemon, too.
     let listed = env.murmur(["permission", "list", "--json"]).json();

@@ -56,7 +56,7 @@ fn a_link_that_changes_during_the_call_is_recorded_as_a_breach() {
     assert_eq!(hook(&env, "PostToolUse", &path, &site.0), "", "a hook that is not asked says nothing");
     let breach = env.decisions().remove(1);
     assert_eq!(
-        (&breach["breach"], &breach["verdict"], &breach["toolUseId"]),
+        (&breach["breach"], &breach["decision"], &breach["toolUseId"]),
         (&json!(true), &json!("deny"), &json!("t1"))
     );
     assert_eq!(breach["by"]["kind"], "rule", "{breach}");

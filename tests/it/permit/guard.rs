@@ -33,7 +33,7 @@ fn skip_turns_off_guard_and_deny_list() {
     assert!(env.only_tool_result().ran());
     assert!(!env.agents()[0]["argv"].to_string().contains("--disallowedTools"));
     // Everything else applies: allowed calls are recorded, and a rule denies.
-    assert_eq!(env.decisions()[0]["verdict"], "allow");
+    assert_eq!(env.decisions()[0]["decision"], "allow");
     env.setting("permissions.toml", "[[rules]]\ntool = \"Bash\"\naction = \"deny\"\npattern = \"sudo:*\"\n");
     assert_eq!(env.run_beat()["denials"], json!(["Bash"]));
 }

@@ -77,7 +77,7 @@ fn attacks(env: &Env, id: &str, host: &str) -> Vec<String> {
     vec![
         env.command(&format!("permission respond {id} allow --always")),
         env.command(&format!("question respond {id} '{{}}'")),
-        socket("permission.respond", json!({ "id": id, "verdict": "allow", "always": true })),
+        socket("permission.respond", json!({ "id": id, "decision": "allow", "always": true })),
         socket("question.respond", json!({ "id": id, "answers": {} })),
         socket("beat", json!({ "workspace": site })),
         socket("stop", json!({ "beats": "wait" })),
@@ -170,7 +170,7 @@ fn a_hosted_agent_cannot_answer_requests_and_a_manager_only_controls_agents() {
         env.run(["host", "spawn", "--agent-id", agent, "--role", role, "--worktree", site.path(), "Go."]);
         let _folder = fs::remove_dir_all(env.root().join("orphan"));
         fs::create_dir(env.root().join("orphan")).unwrap();
-        let respond = json!({ "id": "00000000", "verdict": "allow" });
+        let respond = json!({ "id": "00000000", "decision": "allow" });
         let said = env.has_run(&[
             asks(&env, "murmur.sock", "permission.respond", &respond),
             asks(&env, "murmur.sock", "beat", &json!({ "workspace": site.path() })),
@@ -237,7 +237,7 @@ fn an_answer_from_an_agent_posing_as_the_daemon_is_ignored() {
     let row = env.opened();
     let id = text(&row, "id").to_owned();
     let answer = json!({ "msg_type": "permission.request", "id": "1", "success": true,
-        "payload": { "verdict": "allow", "by": { "kind": "person" }, "id": id } });
+        "payload": { "decision": "allow", "by": { "kind": "person" }, "id": id } });
     let socket = env.data().join("murmur.sock");
     let squat = format!(
         "{} --fake-claude-listen {socket}.mine <<'END' &\n{answer}\nEND\n\
@@ -251,11 +251,11 @@ fn an_answer_from_an_agent_posing_as_the_daemon_is_ignored() {
     fs::rename(env.data().join("murmur.sock.mine"), &socket).unwrap();
     // A person's answer reaches the place where the request was sent.
     let stream = UnixStream::connect(env.data().join("murmur.sock.daemon")).unwrap();
-    Socket::new(stream).ask("permission.respond", &json!({ "id": id, "verdict": "deny" }));
+    Socket::new(stream).ask("permission.respond", &json!({ "id": id, "decision": "deny" }));
     let line = env.wait_for_journal(1).remove(0);
     assert_eq!(line["outcome"], "error", "{line}");
     let second = env.decisions().remove(1);
-    assert_eq!((&second["verdict"], &second["by"]["kind"]), (&json!("deny"), &json!("failure")), "{second}");
+    assert_eq!((&second["decision"], &second["by"]["kind"]), (&json!("deny"), &json!("failure")), "{second}");
     let why = "a process of the agent is listening on the daemon's socket";
     assert!(text(&second, "reason").contains(why), "{second}");
     fs::rename(env.data().join("murmur.sock.daemon"), &socket).unwrap();

@@ -77,7 +77,7 @@ fn a_stop_names_the_open_request_and_records_it_as_unanswered() {
     let decisions = env.decisions();
     assert_eq!(decisions.len(), 1, "{decisions:#?}");
     let decision = &decisions[0];
-    assert_eq!((text(decision, "verdict"), &decision["by"]), ("deny", &json!({ "kind": "nobody" })));
+    assert_eq!((text(decision, "decision"), &decision["by"]), ("deny", &json!({ "kind": "nobody" })));
     assert_eq!((text(decision, "request"), text(decision, "tool")), (id.as_str(), "Bash"));
 }
 
@@ -93,7 +93,7 @@ fn a_request_that_expires_after_its_beat_is_recorded() {
     assert_eq!(text(&events.until("request_closed"), "how"), "denied");
     env.wait_for_journal(2);
     let decisions = env.decisions();
-    let told: Vec<_> = decisions.iter().map(|line| (text(line, "verdict"), text(line, "request"))).collect();
+    let told: Vec<_> = decisions.iter().map(|line| (text(line, "decision"), text(line, "request"))).collect();
     assert_eq!(told, [("defer", id.as_str()), ("deny", &id), ("deny", &id)], "{decisions:#?}");
     assert!(decisions.iter().all(|line| line["by"] == json!({ "kind": "nobody" })));
     daemon.stop();

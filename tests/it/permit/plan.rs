@@ -58,7 +58,7 @@ fn a_live_agent_enters_and_leaves_plan_mode_without_asking_anybody() {
     assert!(told.iter().all(ToolResult::ran), "{told:#?}");
     let decided = env.decisions();
     let planning = decided.iter().filter(|line| line["by"]["which"] == "plan-mode");
-    assert!(planning.clone().all(|line| line["verdict"] == "allow"), "{decided:#?}");
+    assert!(planning.clone().all(|line| line["decision"] == "allow"), "{decided:#?}");
     assert!(planning.count() >= 2, "{decided:#?}");
 }
 

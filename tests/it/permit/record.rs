@@ -23,7 +23,7 @@ fn every_decision_is_one_private_line_that_names_who_decided() {
     daemon.stop();
     let decisions = env.decisions();
     let who: Vec<String> =
-        decisions.iter().map(|line| format!("{} {}", line["verdict"], line["by"])).collect();
+        decisions.iter().map(|line| format!("{} {}", line["decision"], line["by"])).collect();
     assert_snapshot!(who.join("\n"), @r#"
     "allow" {"kind":"person"}
     "deny" {"kind":"guard","which":"sudo"}
@@ -78,5 +78,5 @@ fn concurrent_hooks_write_whole_lines() {
     }
     let decisions = env.decisions();
     assert_eq!(decisions.len(), 24);
-    assert!(decisions.iter().all(|line| line["verdict"] == "allow"));
+    assert!(decisions.iter().all(|line| line["decision"] == "allow"));
 }

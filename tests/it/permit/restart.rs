@@ -69,7 +69,7 @@ fn a_request_without_a_daemon_is_shown_and_recorded_when_its_beat_ends() {
     assert_eq!(decisions.len(), 1, "{decisions:#?}");
     let decision = &decisions[0];
     assert_eq!(
-        (text(decision, "verdict"), text(decision, "request"), text(decision, "tool")),
+        (text(decision, "decision"), text(decision, "request"), text(decision, "tool")),
         ("deny", id, "Bash")
     );
     assert_eq!(text(decision, "input"), request["input"].to_string());

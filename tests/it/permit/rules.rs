@@ -48,7 +48,7 @@ fn permission_check_agrees_with_a_beat() {
     for (line, runs) in lines.into_iter().zip(ran) {
         let checked =
             env.murmur(["permission", "check", "--json", &format!("Bash({line})")]).at(&site.0).json();
-        assert_eq!(checked["verdict"], if runs { "allow" } else { "deny" }, "{line}: {checked}");
+        assert_eq!(checked["decision"], if runs { "allow" } else { "deny" }, "{line}: {checked}");
         assert_eq!((&checked["project"], &checked["heartbeat"]), (&json!("site"), &json!(site.0)), "{line}");
     }
     let at = |words: &[&str]| env.murmur(["permission"].iter().chain(words)).at(&site.0).run();
@@ -61,7 +61,7 @@ fn permission_check_agrees_with_a_beat() {
     // Only beats have the deny list.
     let hosted =
         env.murmur(["permission", "check", "--json", "Bash(curl x)", "--as", "hosted"]).at(&site.0).json();
-    assert_eq!(hosted["verdict"], "ask", "{hosted}");
+    assert_eq!(hosted["decision"], "ask", "{hosted}");
     assert_snapshot!(at(&["rules"]), @"
     [ENV]/data/projects/site/permissions.toml:1  1. deny   Bash  git push:*
     note: that file applies to every project named site; move its rules to [ENV]/data/projects/site@[DIGITS]/permissions.toml
@@ -92,20 +92,20 @@ fn deny_needs_one_command_of_a_line_and_allow_needs_all() {
 
 #[test]
 fn an_always_answer_adds_a_rule_that_decides_from_then_on() {
-    for (verdict, runs) in [("allow", true), ("deny", false)] {
+    for (decision, runs) in [("allow", true), ("deny", false)] {
         let env = Env::new();
         let site =
             env.workspace_calling("permissionsChecker: manual", &[bash("t1", "git push origin 'a b'")]);
         let daemon = env.daemon();
         let beat = env.beat();
-        env.run(["permission", "respond", text(&env.opened(), "id"), verdict, "--always"]);
+        env.run(["permission", "respond", text(&env.opened(), "id"), decision, "--always"]);
         line(beat);
         daemon.stop();
         let mut projects = std::fs::read_dir(env.data().join("projects")).unwrap().flatten();
         let own = projects.next().unwrap();
         assert!(own.file_name().to_str().unwrap().starts_with("site@"), "{own:?}");
         let rules = std::fs::read_to_string(own.path().join("permissions.toml")).unwrap();
-        assert_eq!(rules, rule(verdict, "git push origin 'a b'"));
+        assert_eq!(rules, rule(decision, "git push origin 'a b'"));
         // Without a daemon, calls that need a person would be denied.
         site.plays(&super::acts(&[bash("t2", "git push origin 'a b'"), bash("t3", "git push")]));
         env.run_beat();
@@ -174,6 +174,6 @@ fn an_always_answer_does_not_apply_to_another_project_of_that_name() {
     let other = env.root().join("other/site");
     std::fs::create_dir_all(&other).unwrap();
     let check = ["permission", "check", "--json", "Bash(git push)", "--as", "hosted"];
-    let verdict = |folder| env.murmur(check).at(folder).json()["verdict"].clone();
-    assert_eq!([verdict(&site.0), verdict(&other)], ["allow", "ask"]);
+    let decision = |folder| env.murmur(check).at(folder).json()["decision"].clone();
+    assert_eq!([decision(&site.0), decision(&other)], ["allow", "ask"]);
 }

@@ -112,7 +112,7 @@ fn a_daemon_of_an_earlier_version_is_asked_with_its_keys() {
     env.create_data();
     let daemon = std::os::unix::net::UnixListener::bind(env.data().join("murmur.sock")).unwrap();
     let asking = std::thread::spawn(move || {
-        let answer = json!({ "verdict": "allow", "by": { "kind": "person" }, "id": "00000000" });
+        let answer = json!({ "decision": "allow", "by": { "kind": "person" }, "id": "00000000" });
         let refusal = "invalid payload: missing field `tool_use_id`";
         let mut asked = Vec::new();
         for answer in

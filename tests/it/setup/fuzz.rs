@@ -1,8 +1,8 @@
 //! Random settings files through setup, setup and remove: equal to the start, everything foreign intact.
 
 use murmur_agent::settings::HookProgram;
-use murmur_claude_files::setup::change::{Outcome, remove_hooks, set_up};
-use murmur_claude_files::setup::undo::{Undone, undo};
+use murmur_claude_files::setup::change::{SetupOutcome, remove_hooks, set_up};
+use murmur_claude_files::setup::undo::{UndoOutcome, undo};
 use murmur_claude_files::setup::wanted::Wanted;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -240,22 +240,22 @@ proptest! {
     fn setup_twice_and_remove_restore_every_byte(source in settings()) {
         let path = Path::new(PATH);
         let (once, outcome) = set_up(&source, &wanted("/a b"), path).unwrap();
-        prop_assert_eq!(outcome, Outcome::Configured);
+        prop_assert_eq!(outcome, SetupOutcome::Configured);
         has_all_and_ours(&value(&source), &value(&once), "/a b")?;
         prop_assert!(is_within(&source, &once), "{}", once);
         let (twice, outcome) = set_up(&once, &wanted("/a b"), path).unwrap();
-        prop_assert_eq!((&twice, outcome), (&once, Outcome::AlreadyConfigured));
-        prop_assert_eq!(undo(&twice, Some(source.as_bytes()), path).unwrap(), Undone::Restored);
+        prop_assert_eq!((&twice, outcome), (&once, SetupOutcome::AlreadyConfigured));
+        prop_assert_eq!(undo(&twice, Some(source.as_bytes()), path).unwrap(), UndoOutcome::Restored);
         // Another version in between is undone as well.
         let (moved, outcome) = set_up(&twice, &wanted("/c"), path).unwrap();
-        prop_assert_eq!(outcome, Outcome::Updated);
+        prop_assert_eq!(outcome, SetupOutcome::Updated);
         has_all_and_ours(&value(&source), &value(&moved), "/c")?;
-        prop_assert_eq!(undo(&moved, Some(source.as_bytes()), path).unwrap(), Undone::Restored);
+        prop_assert_eq!(undo(&moved, Some(source.as_bytes()), path).unwrap(), UndoOutcome::Restored);
         // Without the backup, everything foreign is still there.
         let (out, outcome) = remove_hooks(&moved, path).unwrap();
-        prop_assert_eq!(outcome, Outcome::Removed);
+        prop_assert_eq!(outcome, SetupOutcome::Removed);
         prop_assert_eq!(pruned(value(&out)), pruned(value(&source)));
-        prop_assert_eq!(remove_hooks(&out, path).unwrap(), (out, Outcome::NotConfigured));
+        prop_assert_eq!(remove_hooks(&out, path).unwrap(), (out, SetupOutcome::NotConfigured));
     }
 
     #[test]
@@ -275,11 +275,11 @@ proptest! {
         let mut expected = value(&source);
         edit(&mut expected);
         let out = match undo(&edited, Some(source.as_bytes()), path).unwrap() {
-            Undone::TakenOut(out) => out,
+            UndoOutcome::TakenOut(out) => out,
             other => panic!("{other:?}"),
         };
         prop_assert_eq!(pruned(value(&out)), pruned(expected));
-        prop_assert_eq!(set_up(&edited, &wanted("/a"), path).unwrap(), (edited, Outcome::AlreadyConfigured));
+        prop_assert_eq!(set_up(&edited, &wanted("/a"), path).unwrap(), (edited, SetupOutcome::AlreadyConfigured));
     }
 
     #[test]
@@ -287,7 +287,7 @@ proptest! {
         match set_up(&source, &wanted("/a"), Path::new(PATH)) {
             Ok((text, _)) => {
                 has_all_and_ours(&value(&source), &value(&text), "/a")?;
-                prop_assert_eq!(undo(&text, Some(source.as_bytes()), Path::new(PATH)).unwrap(), Undone::Restored);
+                prop_assert_eq!(undo(&text, Some(source.as_bytes()), Path::new(PATH)).unwrap(), UndoOutcome::Restored);
             }
             Err(problem) => prop_assert!(problem.place.is_some(), "{}", problem),
         }

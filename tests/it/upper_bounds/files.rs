@@ -41,19 +41,19 @@ fn an_empty_config_folder_does_not_hide_rules() {
     write(&env.home().join(".config/murmur"), "permissions.toml", &rule("deny", "make:*"));
     std::fs::create_dir_all(env.home().join(".murmur/config")).unwrap();
     let check = || at_home(&env, &["permission", "check", "--json", "Bash(make)", "--cwd", "."]).json();
-    assert_eq!(check()["verdict"], "deny", "{}", check());
+    assert_eq!(check()["decision"], "deny", "{}", check());
     let rules = at_home(&env, &["permission", "rules"]).quiet();
     assert!(rules.contains("/home/.config/murmur/permissions.toml:1  1. deny"), "{rules}");
     // One of them doesn't imply the other.
     write(&env.home().join(".murmur/config"), "config.toml", "permissions-checker = \"off\"\n");
-    assert_eq!(check()["verdict"], "deny", "{}", check());
+    assert_eq!(check()["decision"], "deny", "{}", check());
     let doctor = at_home(&env, &["doctor"]).run();
     for file in [".murmur/config/config.toml", ".config/murmur/permissions.toml"] {
         assert!(doctor.contains(file), "{file}: {doctor}");
     }
     // If both have the file, the data folder's counts.
     write(&env.home().join(".murmur/config"), "permissions.toml", &rule("allow", "make:*"));
-    assert_eq!(check()["verdict"], "allow", "{}", check());
+    assert_eq!(check()["decision"], "allow", "{}", check());
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_hook_and_a_check_find_the_same_projects_rules() {
         let check = ["permission", "check", "--json", "Bash(make)", "--cwd", cwd];
         let checked = env.murmur(check).output();
         let checked: Value = serde_json::from_slice(&checked.stdout).unwrap();
-        assert_eq!(checked["verdict"], "deny", "{checked}");
+        assert_eq!(checked["decision"], "deny", "{checked}");
         let said = hook_says(&env, folder, "make");
         assert!(said.starts_with("\"deny\""), "{cwd}: {said}");
     }

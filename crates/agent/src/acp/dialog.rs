@@ -6,15 +6,15 @@
 use super::call::{Call, Fields};
 use super::handshake::{hello, version};
 use super::line;
-use super::message::{Message, Own, encode, object, text_at};
+use super::message::{Message, RequestTag, encode, object, text_at};
 use super::outcome::{VERSION, model, model_option};
 use super::program::Program;
-use crate::dialog::{Conversation, Dialog, Verdict};
+use crate::dialog::{CallDecision, Conversation, Dialog};
 use crate::event::MAX_LINE;
 use crate::event::PermissionRequest;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
-use sys::lines::{Found, LineBuffer};
+use sys::lines::{LineBuffer, LineRead};
 
 /// JSON-RPC's code for a method that the receiver doesn't have.
 const NO_METHOD: i64 = -32601;
@@ -51,7 +51,7 @@ enum State {
     /// Waits for the conversation.
     Opening,
     /// Waits for the response to one request; the others follow.
-    SettingUp { session: String, next: VecDeque<(Own, &'static str, Value)> },
+    SettingUp { session: String, next: VecDeque<(RequestTag, &'static str, Value)> },
     /// Waits for messages.
     Idle { session: String },
     /// Waits for the response to the prompt with this number.
@@ -108,21 +108,21 @@ impl AcpDialog {
     }
 
     /// Takes the next step after a response. Responses that nobody waits for change nothing.
-    fn responded(&mut self, own: &Own, response: Result<Value, Value>) -> Vec<u8> {
+    fn responded(&mut self, own: &RequestTag, response: Result<Value, Value>) -> Vec<u8> {
         match (own, &mut self.state, response) {
-            (Own::Prompt { number, .. }, State::Busy { session, prompt }, _) if number == prompt => {
+            (RequestTag::Prompt { number, .. }, State::Busy { session, prompt }, _) if number == prompt => {
                 self.state = State::Idle { session: std::mem::take(session) };
                 self.asked.clear();
                 self.calls.clear();
                 self.next_prompt()
             }
-            (Own::Initialize, State::Initializing, Ok(result))
+            (RequestTag::Initialize, State::Initializing, Ok(result))
                 if result.get("protocolVersion").and_then(Value::as_u64) == Some(VERSION) =>
             {
                 self.state = State::Opening;
                 self.session_request(&result)
             }
-            (Own::Session { resumed, .. }, State::Opening, Ok(result)) => {
+            (RequestTag::Session { resumed, .. }, State::Opening, Ok(result)) => {
                 let id = text_at(Some(&result), &["sessionId"]);
                 let id = Some(id).filter(|id| !id.is_empty()).or(resumed.as_deref()).unwrap_or_default();
                 if id.is_empty() {
@@ -134,10 +134,12 @@ impl AcpDialog {
                 self.state = State::SettingUp { session: id.to_owned(), next };
                 self.next_setting()
             }
-            (Own::Mode(_) | Own::Model(_), State::SettingUp { .. }, Ok(_)) => self.next_setting(),
-            (Own::Initialize, State::Initializing, _)
-            | (Own::Session { .. }, State::Opening, _)
-            | (Own::Mode(_) | Own::Model(_), State::SettingUp { .. }, _) => self.fail(),
+            (RequestTag::Mode(_) | RequestTag::Model(_), State::SettingUp { .. }, Ok(_)) => {
+                self.next_setting()
+            }
+            (RequestTag::Initialize, State::Initializing, _)
+            | (RequestTag::Session { .. }, State::Opening, _)
+            | (RequestTag::Mode(_) | RequestTag::Model(_), State::SettingUp { .. }, _) => self.fail(),
             _ => Vec::new(),
         }
     }
@@ -169,19 +171,19 @@ impl AcpDialog {
                 if loads { "session/load" } else { "session/resume" }
             }
         };
-        Own::Session { version: version(initialized), resumed }.request(method, &params)
+        RequestTag::Session { version: version(initialized), resumed }.request(method, &params)
     }
 
     /// What to set in a conversation that the agent has described as `begun`.
-    fn settings(&self, session: &str, begun: &Value) -> VecDeque<(Own, &'static str, Value)> {
+    fn settings(&self, session: &str, begun: &Value) -> VecDeque<(RequestTag, &'static str, Value)> {
         let mut settings = VecDeque::new();
         let is_set = |mode: &&str| text_at(Some(begun), &["modes", "currentModeId"]) == *mode;
         if let Some(mode) = self.program.mode.filter(|mode| !is_set(mode)) {
             let params = json!({ "sessionId": session, "modeId": mode });
-            settings.push_back((Own::Mode(mode.to_owned()), "session/set_mode", params));
+            settings.push_back((RequestTag::Mode(mode.to_owned()), "session/set_mode", params));
         }
         if let Some(wanted) = self.conversation.model.as_deref().filter(|wanted| model(begun) != *wanted) {
-            let own = Own::Model(wanted.to_owned());
+            let own = RequestTag::Model(wanted.to_owned());
             let option = model_option(begun).map(|option| text_at(Some(option), &["id"]));
             settings.push_back(match option {
                 Some(option) => {
@@ -209,7 +211,7 @@ impl AcpDialog {
         let State::Idle { session } = &self.state else { return Vec::new() };
         let Some(text) = self.messages.pop_front() else { return Vec::new() };
         self.prompts += 1;
-        let own = Own::Prompt { number: self.prompts, is_counted: self.program.is_counted };
+        let own = RequestTag::Prompt { number: self.prompts, is_counted: self.program.is_counted };
         let params = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] });
         self.state = State::Busy { session: session.clone(), prompt: self.prompts };
         own.request("session/prompt", &params)
@@ -272,7 +274,7 @@ impl Dialog for AcpDialog {
         self.lines.space().extend_from_slice(output);
         let mut replies = Vec::new();
         while let Some(found) = self.lines.find() {
-            let message = (found == Found::Line).then(|| Message::read(self.lines.line())).flatten();
+            let message = (found == LineRead::Line).then(|| Message::read(self.lines.line())).flatten();
             replies.extend(message.map(|message| self.take(message)).unwrap_or_default());
         }
         replies
@@ -297,13 +299,13 @@ impl Dialog for AcpDialog {
         Call::read(&[known]).is_shown
     }
 
-    fn answer(&mut self, request: &PermissionRequest, verdict: &Verdict) -> Vec<u8> {
+    fn answer(&mut self, request: &PermissionRequest, decision: &CallDecision) -> Vec<u8> {
         let Some(asked) = self.asked.remove(&request.request_id) else { return Vec::new() };
-        asked.answer(match verdict {
+        asked.answer(match decision {
             // Another input can't be passed on, and the call was not approved as it is.
-            Verdict::Allow { input: Some(input) } if *input != request.input => "reject_once",
-            Verdict::Allow { .. } => "allow_once",
-            Verdict::Deny { .. } => "reject_once",
+            CallDecision::Allow { input: Some(input) } if *input != request.input => "reject_once",
+            CallDecision::Allow { .. } => "allow_once",
+            CallDecision::Deny { .. } => "reject_once",
         })
     }
 

@@ -1,7 +1,7 @@
 //! The fields that version 1 of the protocol defines for what murmur reads, stable or not, and those that a known program adds.
 //! Others are counted. Fields that begin with `_` are a program's own.
 
-use super::message::Own;
+use super::message::RequestTag;
 use crate::unknown::{Fields, Unknown};
 use serde_json::{Map, Value};
 
@@ -64,12 +64,12 @@ pub(super) fn of_request(params: &Map<String, Value>, unknown: &mut Unknown) {
 }
 
 /// Counts the unknown fields of the result of murmur's own request.
-pub(super) fn of_result(own: &Own, result: &Value, unknown: &mut Unknown) {
+pub(super) fn of_result(own: &RequestTag, result: &Value, unknown: &mut Unknown) {
     let (name, known) = match own {
-        Own::Initialize => ("initialize", &INITIALIZED),
-        Own::Session { .. } => ("session/new", &SESSION),
-        Own::Prompt { .. } => ("session/prompt", &TURN),
-        Own::Mode(_) | Own::Model(_) => return,
+        RequestTag::Initialize => ("initialize", &INITIALIZED),
+        RequestTag::Session { .. } => ("session/new", &SESSION),
+        RequestTag::Prompt { .. } => ("session/prompt", &TURN),
+        RequestTag::Mode(_) | RequestTag::Model(_) => return,
     };
     if let Value::Object(result) = result {
         unknown.add_fields(name, result, known);

@@ -1,6 +1,6 @@
 //! The handshake: what murmur says first, and what a program says about itself.
 
-use super::message::{Message, Own, text_at};
+use super::message::{Message, RequestTag, text_at};
 use super::outcome::{VERSION, explained, wrong_version};
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -27,10 +27,12 @@ impl Introduction {
     #[must_use]
     pub fn read(line: &[u8]) -> Option<Result<Self, HandshakeError>> {
         match Message::read(line)? {
-            Message::Response(Own::Initialize, Ok(result)) => Some(
+            Message::Response(RequestTag::Initialize, Ok(result)) => Some(
                 wrong_version(&result).map_or_else(|| Ok(Self::of(&result)), |why| Err(HandshakeError(why))),
             ),
-            Message::Response(Own::Initialize, Err(error)) => Some(Err(HandshakeError(explained(&error)))),
+            Message::Response(RequestTag::Initialize, Err(error)) => {
+                Some(Err(HandshakeError(explained(&error))))
+            }
             _ => None,
         }
     }
@@ -68,7 +70,7 @@ pub(super) fn version(initialized: &Value) -> String {
 pub fn hello() -> Vec<u8> {
     let client = json!({ "name": "murmur", "version": env!("CARGO_PKG_VERSION") });
     let params = json!({ "protocolVersion": VERSION, "clientCapabilities": {}, "clientInfo": client });
-    Own::Initialize.request("initialize", &params)
+    RequestTag::Initialize.request("initialize", &params)
 }
 
 #[cfg(test)]

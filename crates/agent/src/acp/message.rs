@@ -11,7 +11,7 @@ pub(super) const OWN_ID: &str = "murmur-";
 
 /// One of murmur's own requests, as its id tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Own {
+pub(super) enum RequestTag {
     /// The handshake.
     Initialize,
     /// A conversation was begun or resumed.
@@ -34,7 +34,7 @@ pub(super) enum Own {
     },
 }
 
-impl Own {
+impl RequestTag {
     /// Its id.
     pub(super) fn id(&self) -> String {
         match self {
@@ -97,7 +97,7 @@ pub(super) enum Message {
         params: Map<String, Value>,
     },
     /// The response to one of murmur's requests: a result or an error.
-    Response(Own, Result<Value, Value>),
+    Response(RequestTag, Result<Value, Value>),
     /// An object that is none of these.
     Other,
 }
@@ -117,7 +117,7 @@ impl Message {
                 Self::Update(object(params.remove("update")))
             }
             (Some(method), None) => Self::Notification { method, params },
-            (None, Some(id)) => match (id.as_str().and_then(Own::parse), line.remove("error")) {
+            (None, Some(id)) => match (id.as_str().and_then(RequestTag::parse), line.remove("error")) {
                 (Some(own), Some(error)) => Self::Response(own, Err(error)),
                 (Some(own), None) => Self::Response(own, Ok(line.remove("result").unwrap_or_default())),
                 (None, _) => Self::Other,
@@ -187,19 +187,19 @@ mod tests {
     #[test]
     fn the_id_of_a_request_identifies_it() {
         for own in [
-            Own::Initialize,
-            Own::Session { version: String::new(), resumed: None },
-            Own::Session { version: "1.18.33".to_owned(), resumed: None },
-            Own::Session { version: "1.18.33".to_owned(), resumed: Some("ses_1:x@2".to_owned()) },
-            Own::Mode("default".to_owned()),
-            Own::Model("fake/m:1".to_owned()),
-            Own::Prompt { number: 3, is_counted: true },
-            Own::Prompt { number: 3, is_counted: false },
+            RequestTag::Initialize,
+            RequestTag::Session { version: String::new(), resumed: None },
+            RequestTag::Session { version: "1.18.33".to_owned(), resumed: None },
+            RequestTag::Session { version: "1.18.33".to_owned(), resumed: Some("ses_1:x@2".to_owned()) },
+            RequestTag::Mode("default".to_owned()),
+            RequestTag::Model("fake/m:1".to_owned()),
+            RequestTag::Prompt { number: 3, is_counted: true },
+            RequestTag::Prompt { number: 3, is_counted: false },
         ] {
-            assert_eq!(Own::parse(&own.id()), Some(own));
+            assert_eq!(RequestTag::parse(&own.id()), Some(own));
         }
         for id in ["", "murmur-", "murmur-prompt", "murmur-prompt:x", "murmur-mode", "prompt:1"] {
-            assert_eq!(Own::parse(id), None, "{id}");
+            assert_eq!(RequestTag::parse(id), None, "{id}");
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! An error in the handshake ends the first turn, since no prompt will be sent.
 
-use super::message::{Own, text_at};
+use super::message::{RequestTag, text_at};
 use crate::api_error;
 use crate::event::{ApiError, Event, RunResult, Tokens};
 use serde_json::Value;
@@ -14,14 +14,14 @@ pub(super) const VERSION: u64 = 1;
 const NOT_AUTHENTICATED: i64 = -32000;
 
 /// Passes the events of the response to `own` to `sink`.
-pub(super) fn emit(own: &Own, response: &Result<Value, Value>, sink: &mut impl FnMut(Event<'_>)) {
+pub(super) fn emit(own: &RequestTag, response: &Result<Value, Value>, sink: &mut impl FnMut(Event<'_>)) {
     match (own, response) {
-        (Own::Initialize, Ok(result)) => {
+        (RequestTag::Initialize, Ok(result)) => {
             if let Some(why) = wrong_version(result) {
                 sink(failed(why, None));
             }
         }
-        (Own::Session { version, resumed }, Ok(result)) => {
+        (RequestTag::Session { version, resumed }, Ok(result)) => {
             let id = text_at(Some(result), &["sessionId"]);
             let resumed = resumed.as_deref().unwrap_or_default();
             if id.is_empty() && resumed.is_empty() {
@@ -35,9 +35,9 @@ pub(super) fn emit(own: &Own, response: &Result<Value, Value>, sink: &mut impl F
                 mcp_servers: Vec::new(),
             });
         }
-        (Own::Mode(mode), Ok(_)) => sink(Event::PermissionMode { mode: mode.as_str().into() }),
-        (Own::Model(_), Ok(_)) => {}
-        (Own::Prompt { is_counted, .. }, Ok(result)) => {
+        (RequestTag::Mode(mode), Ok(_)) => sink(Event::PermissionMode { mode: mode.as_str().into() }),
+        (RequestTag::Model(_), Ok(_)) => {}
+        (RequestTag::Prompt { is_counted, .. }, Ok(result)) => {
             sink(Event::Result(Box::new(of_turn(result, *is_counted))));
         }
         (own, Err(error)) => {
@@ -50,14 +50,16 @@ pub(super) fn emit(own: &Own, response: &Result<Value, Value>, sink: &mut impl F
             let why = explained(error);
             sink(failed(
                 match own {
-                    Own::Initialize => format!("the handshake failed: {why}"),
-                    Own::Session { resumed: None, .. } => format!("cannot begin a conversation: {why}"),
-                    Own::Session { resumed: Some(session), .. } => {
+                    RequestTag::Initialize => format!("the handshake failed: {why}"),
+                    RequestTag::Session { resumed: None, .. } => {
+                        format!("cannot begin a conversation: {why}")
+                    }
+                    RequestTag::Session { resumed: Some(session), .. } => {
                         format!("cannot resume conversation {session}: {why}")
                     }
-                    Own::Mode(mode) => format!("cannot set the permission mode {mode}: {why}"),
-                    Own::Model(model) => format!("cannot set the model {model}: {why}"),
-                    Own::Prompt { .. } => why,
+                    RequestTag::Mode(mode) => format!("cannot set the permission mode {mode}: {why}"),
+                    RequestTag::Model(model) => format!("cannot set the model {model}: {why}"),
+                    RequestTag::Prompt { .. } => why,
                 },
                 status,
             ));

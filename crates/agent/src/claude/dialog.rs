@@ -1,7 +1,7 @@
 //! What murmur writes to Claude Code's stdin: a beat's prompt as plain text, and messages, answers and interrupts to a live
 //! agent as stream-json.
 
-use crate::dialog::{Dialog, Verdict};
+use crate::dialog::{CallDecision, Dialog};
 use crate::event::PermissionRequest;
 use serde_json::{Value, json};
 
@@ -17,13 +17,13 @@ impl Dialog for ClaudeDialog {
         line(&json!({ "type": "user", "message": { "role": "user", "content": text } }))
     }
 
-    fn answer(&mut self, request: &PermissionRequest, verdict: &Verdict) -> Vec<u8> {
-        let response = match verdict {
-            Verdict::Allow { input } => {
+    fn answer(&mut self, request: &PermissionRequest, decision: &CallDecision) -> Vec<u8> {
+        let response = match decision {
+            CallDecision::Allow { input } => {
                 let input = input.as_ref().unwrap_or(&request.input);
                 json!({ "behavior": "allow", "updatedInput": input })
             }
-            Verdict::Deny { reason } => json!({ "behavior": "deny", "message": reason }),
+            CallDecision::Deny { reason } => json!({ "behavior": "deny", "message": reason }),
         };
         let response =
             json!({ "subtype": "success", "request_id": request.request_id, "response": response });

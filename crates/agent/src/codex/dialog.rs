@@ -9,7 +9,7 @@ use super::line::CodexMessage;
 use super::thread::{
     ASK_ALWAYS, ASK_TO_LEAVE, CLEAN, HOOKS, INITIALIZE, INTERRUPT, LIMITS, THREAD, TURN, Thread,
 };
-use crate::dialog::{Conversation, Dialog, Verdict};
+use crate::dialog::{CallDecision, Conversation, Dialog};
 use crate::event::MAX_LINE;
 use crate::event::PermissionRequest;
 use serde::Deserialize;
@@ -312,7 +312,7 @@ impl Dialog for CodexDialog {
         }
     }
 
-    fn answer(&mut self, _request: &PermissionRequest, _verdict: &Verdict) -> Vec<u8> {
+    fn answer(&mut self, _request: &PermissionRequest, _decision: &CallDecision) -> Vec<u8> {
         Vec::new()
     }
 

@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// What happened to a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SetupOutcome {
     /// murmur's hooks were added.
     Configured,
     /// Existing hooks of murmur were replaced or completed.
@@ -29,7 +29,7 @@ pub enum Outcome {
 
 /// Adds each wanted entry to `source` once and removes murmur's other entries; `path` is for messages. A blank text becomes
 /// a new file. Fails if `source`, `hooks` or an event has the wrong type.
-pub fn set_up(source: &str, wanted: &Wanted, path: &Path) -> Result<(String, Outcome), Problem> {
+pub fn set_up(source: &str, wanted: &Wanted, path: &Path) -> Result<(String, SetupOutcome), Problem> {
     let events = wanted.events();
     let settings = Settings::read(source, path, &events)?;
     let had = settings.has_ours();
@@ -39,19 +39,19 @@ pub fn set_up(source: &str, wanted: &Wanted, path: &Path) -> Result<(String, Out
         None => add(&settings, wanted),
     };
     let outcome = match (text == source, had) {
-        (true, _) => Outcome::AlreadyConfigured,
-        (false, true) => Outcome::Updated,
-        (false, false) => Outcome::Configured,
+        (true, _) => SetupOutcome::AlreadyConfigured,
+        (false, true) => SetupOutcome::Updated,
+        (false, false) => SetupOutcome::Configured,
     };
     Ok((text, outcome))
 }
 
 /// Removes all of murmur's entries, and the groups, events and `hooks` that become empty.
-pub fn remove_hooks(source: &str, path: &Path) -> Result<(String, Outcome), Problem> {
+pub fn remove_hooks(source: &str, path: &Path) -> Result<(String, SetupOutcome), Problem> {
     let settings = Settings::read(source, path, &[])?;
     Ok(match settle(&settings, &Wanted(Vec::new())) {
-        Some(text) => (text, Outcome::Removed),
-        None => (source.to_owned(), Outcome::NotConfigured),
+        Some(text) => (text, SetupOutcome::Removed),
+        None => (source.to_owned(), SetupOutcome::NotConfigured),
     })
 }
 

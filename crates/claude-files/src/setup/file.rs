@@ -14,7 +14,7 @@ const TRIES: u32 = 100;
 
 /// The current state, as input for a plan.
 #[derive(Debug, Clone, Copy)]
-pub struct Found<'a> {
+pub struct SettingsFile<'a> {
     /// The file's bytes, if it exists.
     pub file: Option<&'a [u8]>,
     /// The backup's bytes, if it exists.
@@ -76,7 +76,7 @@ pub fn backup_of(real: &Path) -> PathBuf {
 /// Plans a change of the file at `path` with `decide`, and writes nothing.
 pub fn preview<T>(
     path: &Path,
-    decide: impl FnOnce(Found<'_>) -> Result<Plan<T>, SetupError>,
+    decide: impl FnOnce(SettingsFile<'_>) -> Result<Plan<T>, SetupError>,
 ) -> Result<Changed<T>, SetupError> {
     let real = resolve(path)?;
     let before = read(&real)?;
@@ -89,7 +89,7 @@ pub fn preview<T>(
 pub fn change<T>(
     path: &Path,
     lock_path: &Path,
-    decide: impl FnMut(Found<'_>) -> Result<Plan<T>, SetupError>,
+    decide: impl FnMut(SettingsFile<'_>) -> Result<Plan<T>, SetupError>,
 ) -> Result<Changed<T>, SetupError> {
     change_watched(path, lock_path, decide, &mut |_, _| ())
 }
@@ -98,7 +98,7 @@ pub fn change<T>(
 pub fn change_watched<T>(
     path: &Path,
     lock_path: &Path,
-    mut decide: impl FnMut(Found<'_>) -> Result<Plan<T>, SetupError>,
+    mut decide: impl FnMut(SettingsFile<'_>) -> Result<Plan<T>, SetupError>,
     stages: &mut dyn FnMut(Stage, &Path),
 ) -> Result<Changed<T>, SetupError> {
     let _lock =
@@ -138,11 +138,11 @@ pub fn change_watched<T>(
 fn decide_on<T>(
     real: &Path,
     before: Option<&[u8]>,
-    decide: impl FnOnce(Found<'_>) -> Result<Plan<T>, SetupError>,
+    decide: impl FnOnce(SettingsFile<'_>) -> Result<Plan<T>, SetupError>,
 ) -> Result<Plan<T>, SetupError> {
     let backup = read(&backup_of(real));
     let known = backup.as_ref().ok().and_then(Option::as_deref);
-    let plan = decide(Found { file: before, backup: known })?;
+    let plan = decide(SettingsFile { file: before, backup: known })?;
     if plan.next.as_deref() != before {
         backup?;
     }
@@ -212,7 +212,7 @@ mod tests {
         std::fs::write(&path, "a").unwrap();
         let beside = backup_of(&path.canonicalize().unwrap());
         std::fs::write(&beside, "b").unwrap();
-        let decide = |found: Found<'_>| {
+        let decide = |found: SettingsFile<'_>| {
             Ok(Plan { next: found.backup.map(<[u8]>::to_vec), backup: Backup::Remove, decision: () })
         };
         let mut stages = |stage, _: &Path| {

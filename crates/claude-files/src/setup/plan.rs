@@ -1,11 +1,11 @@
 //! Plans the change of a settings file and its backup from their bytes.
 
 use super::SetupError;
-use super::change::{self, Outcome};
-use super::file::{Backup, Found, Plan};
+use super::change::{self, SetupOutcome};
+use super::file::{Backup, Plan, SettingsFile};
 use super::flat::fix_flat;
 use super::tree::{Settings, text_of};
-use super::undo::{Undone, undo};
+use super::undo::{UndoOutcome, undo};
 use super::wanted::Wanted;
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     /// What happens to murmur's hooks.
-    pub outcome: Outcome,
+    pub outcome: SetupOutcome,
     /// The rewritten flat entries, such as `hooks.PostToolUse[0]`.
     pub rewritten: Vec<String>,
     /// Whether the file is restored to its state before the first setup.
@@ -23,24 +23,24 @@ pub struct Decision {
 /// Installs murmur's hooks; `path` is for messages.
 ///
 /// The backup is the file before murmur's first hook, so a file with hooks never replaces it.
-pub fn set_up(found: Found<'_>, wanted: &Wanted, path: &Path) -> Result<Plan<Decision>, SetupError> {
+pub fn set_up(found: SettingsFile<'_>, wanted: &Wanted, path: &Path) -> Result<Plan<Decision>, SetupError> {
     let source = text_of(found.file.unwrap_or_default(), path)?;
     let (text, outcome) = change::set_up(source, wanted, path)?;
     plan(found, text, Decision { outcome, rewritten: Vec::new(), is_as_before: false }, path)
 }
 
 /// Rewrites flat entries and changes nothing else.
-pub fn rewrite_flat(found: Found<'_>, path: &Path) -> Result<Plan<Decision>, SetupError> {
+pub fn rewrite_flat(found: SettingsFile<'_>, path: &Path) -> Result<Plan<Decision>, SetupError> {
     let (text, rewritten) = match found.file {
         Some(bytes) => fix_flat(text_of(bytes, path)?, path)?,
         None => Default::default(),
     };
-    plan(found, text, Decision { outcome: Outcome::Untouched, rewritten, is_as_before: false }, path)
+    plan(found, text, Decision { outcome: SetupOutcome::Untouched, rewritten, is_as_before: false }, path)
 }
 
 /// Changes the file to `text`, and keeps a backup if it had none of murmur's hooks.
 fn plan(
-    found: Found<'_>,
+    found: SettingsFile<'_>,
     text: String,
     decision: Decision,
     path: &Path,
@@ -52,30 +52,32 @@ fn plan(
     let had_ours = Settings::read(source, path, &[])?.has_ours();
     // A file with only murmur's hooks was created by setup.
     let is_kept =
-        || found.backup.is_some() || undo(source, None, path).is_ok_and(|undone| undone == Undone::Gone);
+        || found.backup.is_some() || undo(source, None, path).is_ok_and(|undone| undone == UndoOutcome::Gone);
     let backup = if had_ours && is_kept() { Backup::Keep } else { Backup::Write };
     Ok(Plan { next: Some(text.into_bytes()), backup, decision })
 }
 
 /// Removes murmur's hooks; `path` is for messages.
-pub fn remove(found: Found<'_>, path: &Path) -> Result<Plan<Decision>, SetupError> {
+pub fn remove(found: SettingsFile<'_>, path: &Path) -> Result<Plan<Decision>, SetupError> {
     let decision = |outcome, is_as_before| Decision { outcome, rewritten: Vec::new(), is_as_before };
     let unchanged = || Plan {
         next: found.file.map(<[u8]>::to_vec),
         backup: Backup::Keep,
-        decision: decision(Outcome::NotConfigured, false),
+        decision: decision(SetupOutcome::NotConfigured, false),
     };
     let Some(bytes) = found.file else { return Ok(unchanged()) };
     Ok(match undo(text_of(bytes, path)?, found.backup, path)? {
-        Undone::NotConfigured => unchanged(),
-        Undone::Restored => {
+        UndoOutcome::NotConfigured => unchanged(),
+        UndoOutcome::Restored => {
             let next = found.backup.map(<[u8]>::to_vec);
-            Plan { next, backup: Backup::Remove, decision: decision(Outcome::Removed, true) }
+            Plan { next, backup: Backup::Remove, decision: decision(SetupOutcome::Removed, true) }
         }
-        Undone::Gone => Plan { next: None, backup: Backup::Keep, decision: decision(Outcome::Removed, true) },
-        Undone::TakenOut(text) => {
+        UndoOutcome::Gone => {
+            Plan { next: None, backup: Backup::Keep, decision: decision(SetupOutcome::Removed, true) }
+        }
+        UndoOutcome::TakenOut(text) => {
             let next = Some(text.into_bytes());
-            Plan { next, backup: Backup::Keep, decision: decision(Outcome::Removed, false) }
+            Plan { next, backup: Backup::Keep, decision: decision(SetupOutcome::Removed, false) }
         }
     })
 }

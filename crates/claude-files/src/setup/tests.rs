@@ -1,8 +1,8 @@
-use super::change::{Outcome, remove_hooks, set_up};
-use super::file::{Backup, Changed, Found, Plan, Stage, backup_of, change_watched};
+use super::change::{SetupOutcome, remove_hooks, set_up};
+use super::file::{Backup, Changed, Plan, SettingsFile, Stage, backup_of, change_watched};
 use super::flat::fix_flat;
 use super::flaw::flaws;
-use super::undo::{Undone, undo};
+use super::undo::{UndoOutcome, undo};
 use super::wanted::Wanted;
 use super::{SetupError, plan};
 use insta::assert_snapshot;
@@ -29,9 +29,12 @@ fn two() -> Wanted {
 /// The text with the two events; checks that undoing restores it.
 fn set(source: &str) -> String {
     let (text, outcome) = set_up(source, &two(), Path::new(PATH)).unwrap();
-    assert_eq!(outcome, Outcome::Configured);
-    assert_eq!(set_up(&text, &two(), Path::new(PATH)).unwrap(), (text.clone(), Outcome::AlreadyConfigured));
-    assert_eq!(undo(&text, Some(source.as_bytes()), Path::new(PATH)).unwrap(), Undone::Restored);
+    assert_eq!(outcome, SetupOutcome::Configured);
+    assert_eq!(
+        set_up(&text, &two(), Path::new(PATH)).unwrap(),
+        (text.clone(), SetupOutcome::AlreadyConfigured)
+    );
+    assert_eq!(undo(&text, Some(source.as_bytes()), Path::new(PATH)).unwrap(), UndoOutcome::Restored);
     text
 }
 
@@ -138,9 +141,9 @@ fn another_path_is_replaced_in_place_and_one_entry_remains() {
         let (new, outcome) = set_up(&old, &wanted("/b"), Path::new(PATH)).unwrap();
         assert_eq!(
             (&new, outcome),
-            (&set_up(source, &wanted("/b"), Path::new(PATH)).unwrap().0, Outcome::Updated)
+            (&set_up(source, &wanted("/b"), Path::new(PATH)).unwrap().0, SetupOutcome::Updated)
         );
-        assert_eq!(undo(&new, Some(source.as_bytes()), Path::new(PATH)).unwrap(), Undone::Restored);
+        assert_eq!(undo(&new, Some(source.as_bytes()), Path::new(PATH)).unwrap(), UndoOutcome::Restored);
     }
     let source = r#"{"hooks": {
   "PostToolUse": [
@@ -153,7 +156,7 @@ fn another_path_is_replaced_in_place_and_one_entry_remains() {
   "PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "murmur-hook PreToolUse || exit 2"}]}]
 }}"#;
     let (text, outcome) = set_up(source, &two(), Path::new(PATH)).unwrap();
-    assert_eq!(outcome, Outcome::Updated);
+    assert_eq!(outcome, SetupOutcome::Updated);
     assert_snapshot!(text, @r#"
     {"hooks": {
       "PostToolUse": [
@@ -314,7 +317,7 @@ fn raced(
             next = late.next();
         }
     };
-    let decide = |found: Found<'_>| plan::set_up(found, &two(), Path::new(PATH));
+    let decide = |found: SettingsFile<'_>| plan::set_up(found, &two(), Path::new(PATH));
     let changed = change_watched(&path, &lock, decide, &mut stages);
     assert_eq!(next, None, "every stage came");
     let left = std::fs::read_dir(folder.path()).unwrap().count();
@@ -328,7 +331,7 @@ fn a_concurrent_edit_is_never_lost() {
     for stage in [Stage::Decided, Stage::Replacing] {
         for before in [None, Some("{}\n"), Some("{\"model\":\"opus\"}")] {
             let (changed, text, left) = raced(before, &[(stage, Some(edited))]);
-            assert_eq!(changed.unwrap().plan.decision.outcome, Outcome::Configured);
+            assert_eq!(changed.unwrap().plan.decision.outcome, SetupOutcome::Configured);
             assert_eq!((text.unwrap(), left), (set(edited), 1), "{stage:?} {before:?}");
         }
         let again = "{\"edited\":2}";
@@ -340,7 +343,7 @@ fn a_concurrent_edit_is_never_lost() {
         assert_eq!(text.unwrap(), set(""));
         // Set up concurrently: nothing to do.
         let (changed, text, _) = raced(Some("{}"), &[(stage, Some(&set(edited)))]);
-        assert_eq!(changed.unwrap().plan.decision.outcome, Outcome::AlreadyConfigured);
+        assert_eq!(changed.unwrap().plan.decision.outcome, SetupOutcome::AlreadyConfigured);
         assert_eq!(text.unwrap(), set(edited));
         // Broken concurrently: that version stays.
         let (changed, text, left) = raced(Some("{}"), &[(stage, Some("{torn"))]);
@@ -352,7 +355,7 @@ fn a_concurrent_edit_is_never_lost() {
 #[test]
 fn a_backup_is_never_replaced_by_a_text_with_our_hooks() {
     let decided = |file: &str, backup: Option<&str>| {
-        let found = Found { file: Some(file.as_bytes()), backup: backup.map(str::as_bytes) };
+        let found = SettingsFile { file: Some(file.as_bytes()), backup: backup.map(str::as_bytes) };
         plan::set_up(found, &wanted("/b"), Path::new(PATH)).unwrap()
     };
     let old = set_up("{}", &wanted("/a"), Path::new(PATH)).unwrap().0;
@@ -372,13 +375,13 @@ fn a_backup_is_never_replaced_by_a_text_with_our_hooks() {
 fn without_a_matching_backup_only_our_entries_are_removed() {
     let text = set("{\"a\":1}");
     let undone = |backup: Option<&str>| undo(&text, backup.map(str::as_bytes), Path::new(PATH)).unwrap();
-    assert_eq!(undone(Some("{\"a\":1}")), Undone::Restored);
+    assert_eq!(undone(Some("{\"a\":1}")), UndoOutcome::Restored);
     for backup in [None, Some("{\"a\":2}"), Some("{torn"), Some(text.as_str())] {
-        assert_eq!(undone(backup), Undone::TakenOut("{\"a\":1}".to_owned()));
+        assert_eq!(undone(backup), UndoOutcome::TakenOut("{\"a\":1}".to_owned()));
     }
-    assert_eq!(undo(&set(""), None, Path::new(PATH)).unwrap(), Undone::Gone);
+    assert_eq!(undo(&set(""), None, Path::new(PATH)).unwrap(), UndoOutcome::Gone);
     // There was a file, whatever happened to it.
-    let kept = Undone::TakenOut("{}\n".to_owned());
+    let kept = UndoOutcome::TakenOut("{}\n".to_owned());
     assert_eq!(undo(&set(""), Some(b"{\"x\":1}"), Path::new(PATH)).unwrap(), kept);
-    assert_eq!(undo("{}", Some(b"{}"), Path::new(PATH)).unwrap(), Undone::NotConfigured);
+    assert_eq!(undo("{}", Some(b"{}"), Path::new(PATH)).unwrap(), UndoOutcome::NotConfigured);
 }

@@ -1,6 +1,6 @@
 //! Restores a file's state before setup: exactly its backup, if nobody else has changed it since.
 
-use super::change::{Outcome, remove_hooks, set_up};
+use super::change::{SetupOutcome, remove_hooks, set_up};
 use super::tree::{Settings, text_of};
 use super::wanted::Wanted;
 use murmur_core::config::problem::Problem;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// How to remove murmur's entries from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Undone {
+pub enum UndoOutcome {
     /// There are no entries.
     NotConfigured,
     /// Restore the backup.
@@ -20,10 +20,10 @@ pub enum Undone {
 }
 
 /// Returns how to undo setup in `current`, given the backup's bytes; `path` is for messages.
-pub fn undo(current: &str, backup: Option<&[u8]>, path: &Path) -> Result<Undone, Problem> {
+pub fn undo(current: &str, backup: Option<&[u8]>, path: &Path) -> Result<UndoOutcome, Problem> {
     let (text, outcome) = remove_hooks(current, path)?;
-    if outcome == Outcome::NotConfigured {
-        return Ok(Undone::NotConfigured);
+    if outcome == SetupOutcome::NotConfigured {
+        return Ok(UndoOutcome::NotConfigured);
     }
     // If adding these entries to the backup gives the current text, nobody else has changed it.
     let wanted = Wanted::found_in(&Settings::read(current, path, &[])?);
@@ -35,11 +35,11 @@ pub fn undo(current: &str, backup: Option<&[u8]>, path: &Path) -> Result<Undone,
     let had_file = backup.is_some();
     let backup = backup.and_then(|bytes| text_of(bytes, path).ok());
     Ok(if backup.and_then(becomes) == Some(true) {
-        Undone::Restored
+        UndoOutcome::Restored
     } else if !had_file && becomes("") == Some(true) {
-        Undone::Gone
+        UndoOutcome::Gone
     } else {
-        Undone::TakenOut(text)
+        UndoOutcome::TakenOut(text)
     })
 }
 
@@ -62,16 +62,19 @@ mod tests {
             let source = json!({ "hooks": { "Stop": [{ "hooks": [hook] }] } }).to_string();
             let text = set_up(&source, &wanted(), Path::new(PATH)).unwrap().0;
             assert!(text.contains(more), "{text}");
-            assert_eq!(remove_hooks(&text, Path::new(PATH)).unwrap(), (source.clone(), Outcome::Removed));
-            assert_eq!(undo(&source, None, Path::new(PATH)).unwrap(), Undone::NotConfigured);
+            assert_eq!(
+                remove_hooks(&text, Path::new(PATH)).unwrap(),
+                (source.clone(), SetupOutcome::Removed)
+            );
+            assert_eq!(undo(&source, None, Path::new(PATH)).unwrap(), UndoOutcome::NotConfigured);
         }
     }
 
     #[test]
     fn a_reformatted_file_is_not_removed() {
         let text = set_up("", &wanted(), Path::new(PATH)).unwrap().0;
-        assert_eq!(undo(&text, None, Path::new(PATH)).unwrap(), Undone::Gone);
-        let Undone::TakenOut(rest) = undo(&text, Some(b"{ }"), Path::new(PATH)).unwrap() else {
+        assert_eq!(undo(&text, None, Path::new(PATH)).unwrap(), UndoOutcome::Gone);
+        let UndoOutcome::TakenOut(rest) = undo(&text, Some(b"{ }"), Path::new(PATH)).unwrap() else {
             panic!("{text}")
         };
         assert_eq!(rest.trim(), "{}");
@@ -89,7 +92,10 @@ mod tests {
         ] {
             let edited = text.replace(written, edited);
             assert_ne!(edited, text);
-            assert_eq!(undo(&edited, None, Path::new(PATH)).unwrap(), Undone::TakenOut("{}\n".to_owned()));
+            assert_eq!(
+                undo(&edited, None, Path::new(PATH)).unwrap(),
+                UndoOutcome::TakenOut("{}\n".to_owned())
+            );
         }
     }
 }

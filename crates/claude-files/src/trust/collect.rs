@@ -40,7 +40,7 @@ pub enum Kind {
 
 /// A collected file.
 #[derive(Debug)]
-pub struct Found {
+pub struct ClaudeFile {
     /// Its path in the workspace; absolute if it is outside.
     pub name: String,
     /// What Claude Code does with it.
@@ -51,7 +51,7 @@ pub struct Found {
     pub bytes: Vec<u8>,
 }
 
-impl Found {
+impl ClaudeFile {
     /// Whether it is the file at `path`, as collected for `workspace`.
     pub(super) fn is_at(&self, path: &Path, workspace: &Path) -> bool {
         path.strip_prefix(workspace).unwrap_or(path) == Path::new(&self.name)
@@ -97,7 +97,7 @@ impl Hinted for CollectError {
 ///
 /// # Errors
 /// Trust none of the files.
-pub fn collect(workspace: &Path, claude: &Claude) -> Result<Vec<Found>, CollectError> {
+pub fn collect(workspace: &Path, claude: &Claude) -> Result<Vec<ClaudeFile>, CollectError> {
     collect_below(workspace, claude, &HashSet::new())
 }
 
@@ -106,7 +106,7 @@ pub(super) fn collect_below(
     workspace: &Path,
     claude: &Claude,
     bare: &HashSet<PathBuf>,
-) -> Result<Vec<Found>, CollectError> {
+) -> Result<Vec<ClaudeFile>, CollectError> {
     let mut found = Files { workspace, left: MAX_BYTES, files: BTreeMap::new() };
     let root = git::root(workspace, bare);
     let own = OnceCell::new();
@@ -154,7 +154,7 @@ pub(super) fn is_bare(folder: &Path) -> bool {
 struct Files<'a> {
     workspace: &'a Path,
     left: u64,
-    files: BTreeMap<String, Found>,
+    files: BTreeMap<String, ClaudeFile>,
 }
 
 impl Files<'_> {
@@ -228,7 +228,7 @@ impl Files<'_> {
         for byte in hasher.finalize() {
             let _never_fails = write!(hash, "{byte:02x}");
         }
-        self.files.entry(name.to_owned()).or_insert(Found { name: name.to_owned(), kind, hash, bytes });
+        self.files.entry(name.to_owned()).or_insert(ClaudeFile { name: name.to_owned(), kind, hash, bytes });
         if self.files.len() > MAX_FILES {
             return Err(CollectError::TooMuch { path: path.to_path_buf() });
         }

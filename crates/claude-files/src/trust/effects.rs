@@ -4,7 +4,7 @@
 
 pub mod markdown;
 
-use super::collect::{Found, Kind};
+use super::collect::{ClaudeFile, Kind};
 use serde_json::{Map, Value};
 
 /// Settings whose value is a command that Claude Code runs, or an object with one.
@@ -22,7 +22,7 @@ const COMMANDS: [&str; 9] = [
 
 /// Returns the effects of `file`, in the order of the file, with text from it unchanged.
 #[must_use]
-pub fn of(file: &Found) -> Vec<String> {
+pub fn of(file: &ClaudeFile) -> Vec<String> {
     let text = String::from_utf8_lossy(&file.bytes);
     let base = file.name.rsplit('/').next().unwrap_or_default();
     let is_settings = base.starts_with("settings") && base.ends_with(".json");
@@ -148,7 +148,7 @@ mod tests {
 
     fn effects(name: &str, text: &str) -> Vec<String> {
         let (kind, bytes) = (Kind::Configuration, text.as_bytes().to_vec());
-        of(&Found { name: name.to_owned(), kind, hash: String::new(), bytes })
+        of(&ClaudeFile { name: name.to_owned(), kind, hash: String::new(), bytes })
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The MCP servers that Claude Code knows, by owner: the user's own in `.claude.json`, and the repository's in every
 //! `.mcp.json` in and above the workspace.
 
-use super::{Claude, Found, git};
+use super::{Claude, ClaudeFile, git};
 use murmur_core::config::mcp::Mcp;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -21,7 +21,7 @@ pub(super) struct Servers {
 impl Servers {
     /// Finds the servers of `workspace`, an absolute path without links, in its collected files if they are `known`. Files
     /// that are not readable have none.
-    pub(super) fn of(workspace: &Path, claude: &Claude, known: Option<&[Found]>) -> Self {
+    pub(super) fn of(workspace: &Path, claude: &Claude, known: Option<&[ClaudeFile]>) -> Self {
         let state = read(&claude.state);
         let mut user = servers(&state);
         // In a repository, the user's settings for it are stored under its root (measured on 2.1.197 and 2.1.330).

@@ -5,7 +5,7 @@
 //! runs.
 
 use super::servers::Servers;
-use super::{Claude, Standing, Store, collect};
+use super::{Claude, Store, TrustState, collect};
 use murmur_core::config::mcp::Mcp;
 use murmur_core::id::AgentId;
 use std::fs::OpenOptions;
@@ -22,7 +22,7 @@ use sys::{atomic, shell};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Start {
     /// The workspace's trust.
-    pub standing: Standing,
+    pub trust_state: TrustState,
     /// The options for Claude Code.
     pub args: Vec<String>,
     /// The file that the options name.
@@ -65,10 +65,10 @@ pub fn start(
         failure!("cannot open workspace {}", workspace.display(); "check the path").because(&error)
     })?;
     let found = collect(&real, &claude);
-    let standing = Standing::of(&Store::read(dir), &real, found.as_deref());
-    let is_trusted = standing == Standing::Trusted;
+    let trust_state = TrustState::of(&Store::read(dir), &real, found.as_deref());
+    let is_trusted = trust_state == TrustState::Trusted;
     if is_trusted && mcp.is_all() {
-        return Ok(Start { standing, args: Vec::new(), file: None, left_out: Vec::new() });
+        return Ok(Start { trust_state, args: Vec::new(), file: None, left_out: Vec::new() });
     }
     let servers = Servers::of(&real, &claude, found.as_deref().ok());
     let wanted = servers.wanted(mcp, is_trusted);
@@ -99,7 +99,7 @@ pub fn start(
         let bytes = serde_json::json!({ "mcpServers": wanted }).to_string().into_bytes();
         file = Some(PrivateFile { path, bytes });
     }
-    Ok(Start { standing, args, file, left_out })
+    Ok(Start { trust_state, args, file, left_out })
 }
 
 impl PrivateFile {

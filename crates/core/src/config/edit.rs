@@ -22,7 +22,7 @@ use super::problem::Problem;
 use sys;
 use sys::file::{is_full, room_hint};
 use sys::pause::pause;
-use sys::replace::{self, OpenWriters, Outcome, Replaced};
+use sys::replace::{self, OpenWriters, Replaced, Replacement};
 use sys::unreadable::uncommon;
 
 pub use keys::{KeyChange, set_keys};
@@ -200,8 +200,8 @@ fn change(
         match replace::replace(path, before.as_deref(), after.as_bytes(), open_writers)
             .map_err(write_failed)?
         {
-            Outcome::Done(replaced) => return Ok(replaced),
-            Outcome::Changed => {}
+            Replacement::Done(replaced) => return Ok(replaced),
+            Replacement::Changed => {}
         }
     }
     Err(EditError::KeepsChanging { path: path.to_owned() })

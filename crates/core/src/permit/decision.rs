@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// What happens to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum DecisionKind {
     /// It runs.
     Allow,
     /// It does not run.
@@ -17,7 +17,7 @@ pub enum Verdict {
 /// Who decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "kind", content = "which")]
-pub enum By {
+pub enum DecidedBy {
     /// The guard, with the entry of its table.
     Guard(String),
     /// A rule of a permissions.toml.
@@ -43,9 +43,9 @@ pub enum By {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     /// What happens to the call.
-    pub verdict: Verdict,
+    pub kind: DecisionKind,
     /// Why.
     pub reason: String,
     /// Who decided.
-    pub by: By,
+    pub by: DecidedBy,
 }

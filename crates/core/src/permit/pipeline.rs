@@ -1,6 +1,6 @@
 //! The pipeline: guard, rules, policy. The first that decides wins.
 
-use super::decision::{By, Decision, Verdict};
+use super::decision::{DecidedBy, Decision, DecisionKind};
 use super::manager;
 use super::policy::{Checker, Policy, Questions};
 use super::rules::{self, Action, Matched, Reading, Rules};
@@ -39,7 +39,9 @@ pub fn decide(
     guard: impl FnOnce(&Call) -> Finding,
 ) -> Step {
     let doubt = match if policy.guard { guard(call) } else { Finding::Clear } {
-        Finding::Refused { entry, why } => return decided(Verdict::Deny, why, By::Guard(entry.to_owned())),
+        Finding::Refused { entry, why } => {
+            return decided(DecisionKind::Deny, why, DecidedBy::Guard(entry.to_owned()));
+        }
         Finding::Controlled { entry, why } => return controlled(call, policy, files, reading, entry, why),
         Finding::Doubt { why } => Some(why),
         Finding::Clear => None,
@@ -47,11 +49,11 @@ pub fn decide(
     let reading = Reading { doubted: doubt.is_some(), ..reading };
     let matched = rules::decide(files, call, reading);
     match matched {
-        Some(matched) if matched.action == Action::Deny => by_rule(matched, Verdict::Deny),
+        Some(matched) if matched.action == Action::Deny => by_rule(matched, DecisionKind::Deny),
         _ if call.tool == ASK => question(policy),
         _ if PLAN.contains(&call.tool.as_str()) => plan_mode(policy),
         _ if policy.manager => manager_call(call, files, reading, doubt),
-        Some(matched) if matched.action == Action::Allow => by_rule(matched, Verdict::Allow),
+        Some(matched) if matched.action == Action::Allow => by_rule(matched, DecisionKind::Allow),
         _ => check(policy.checker, doubt),
     }
 }
@@ -67,7 +69,7 @@ fn controlled(
 ) -> Step {
     let doubted = call.command().is_some();
     match rules::decide(files, call, Reading { doubted, ..reading }) {
-        Some(matched) if matched.action == Action::Deny => by_rule(matched, Verdict::Deny),
+        Some(matched) if matched.action == Action::Deny => by_rule(matched, DecisionKind::Deny),
         Some(matched)
             if matched.action == Action::Allow
                 && !policy.manager
@@ -76,9 +78,9 @@ fn controlled(
                     .as_deref()
                     .is_some_and(|named| doubted || pattern_names_entry(entry, named)) =>
         {
-            by_rule(matched, Verdict::Allow)
+            by_rule(matched, DecisionKind::Allow)
         }
-        _ => decided(Verdict::Deny, why, By::Guard("control".to_owned())),
+        _ => decided(DecisionKind::Deny, why, DecidedBy::Guard("control".to_owned())),
     }
 }
 
@@ -88,66 +90,66 @@ fn question(policy: &Policy) -> Step {
         Questions::Deny => {
             let why =
                 "nobody can answer questions here; decide yourself, or stop and say what you need to know";
-            decided(Verdict::Deny, why.to_owned(), By::Default("questions".to_owned()))
+            decided(DecisionKind::Deny, why.to_owned(), DecidedBy::Default("questions".to_owned()))
         }
     }
 }
 
 /// Plan mode grants nothing, since each call is decided as usual; so nobody needs to be asked.
 fn plan_mode(policy: &Policy) -> Step {
-    let by = By::Default("plan-mode".to_owned());
+    let by = DecidedBy::Default("plan-mode".to_owned());
     if policy.plan_mode {
-        return decided(Verdict::Allow, "a hosted agent may enter and leave plan mode".to_owned(), by);
+        return decided(DecisionKind::Allow, "a hosted agent may enter and leave plan mode".to_owned(), by);
     }
     let why = "plan mode is not available in a beat: nobody can approve a plan, and commands would fail; do the work \
                now, without EnterPlanMode or ExitPlanMode";
-    decided(Verdict::Deny, why.to_owned(), by)
+    decided(DecisionKind::Deny, why.to_owned(), by)
 }
 
 fn manager_call(call: &Call, files: &[&Rules], reading: Reading<'_>, doubt: Option<String>) -> Step {
     let patterns = manager::patterns(files);
-    let by = By::Default("manager".to_owned());
+    let by = DecidedBy::Default("manager".to_owned());
     if manager::is_allowed(&patterns, call, reading) {
-        return decided(Verdict::Allow, "the manager's patterns allow it".to_owned(), by);
+        return decided(DecisionKind::Allow, "the manager's patterns allow it".to_owned(), by);
     }
     let why = doubt.map(|why| format!("{why}; ")).unwrap_or_default();
     let may = patterns.join(", ");
     let why = format!("{why}a manager may run only {may}; delegate the rest to another agent");
-    decided(Verdict::Deny, why, by)
+    decided(DecisionKind::Deny, why, by)
 }
 
 fn check(checker: Checker, doubt: Option<String>) -> Step {
-    let by = By::Default("permissions-checker".to_owned());
+    let by = DecidedBy::Default("permissions-checker".to_owned());
     match (checker, doubt) {
         (Checker::Manual, doubt) => Step::Ask { doubt },
         (_, Some(why)) => {
             let why =
                 format!("{why}; nobody can be asked to approve it; rewrite it in a form that can be checked");
-            decided(Verdict::Deny, why, By::Guard("doubt".to_owned()))
+            decided(DecisionKind::Deny, why, DecidedBy::Guard("doubt".to_owned()))
         }
-        (Checker::Off, None) => decided(Verdict::Allow, "nothing forbids it".to_owned(), by),
+        (Checker::Off, None) => decided(DecisionKind::Allow, "nothing forbids it".to_owned(), by),
         (Checker::Llm, None) => Step::Ask { doubt: None },
         (Checker::Deny, None) => decided(
-            Verdict::Deny,
+            DecisionKind::Deny,
             "no rule allows it; continue without it, or say what you need".to_owned(),
             by,
         ),
     }
 }
 
-fn by_rule(matched: Matched, verdict: Verdict) -> Step {
-    let word = if verdict == Verdict::Deny { "denies" } else { "allows" };
+fn by_rule(matched: Matched, kind: DecisionKind) -> Step {
+    let word = if kind == DecisionKind::Deny { "denies" } else { "allows" };
     let pattern = matched.pattern.map(|pattern| format!(" ({pattern:?})")).unwrap_or_default();
     let Matched { file, number, .. } = matched;
-    let reason = match verdict {
-        Verdict::Deny => format!("rule {number} of {file} {word} it{pattern}; continue without it"),
-        Verdict::Allow | Verdict::Defer => format!("rule {number} of {file} {word} it{pattern}"),
+    let reason = match kind {
+        DecisionKind::Deny => format!("rule {number} of {file} {word} it{pattern}; continue without it"),
+        DecisionKind::Allow | DecisionKind::Defer => format!("rule {number} of {file} {word} it{pattern}"),
     };
-    decided(verdict, reason, By::Rule { file, number })
+    decided(kind, reason, DecidedBy::Rule { file, number })
 }
 
-fn decided(verdict: Verdict, reason: String, by: By) -> Step {
-    Step::Decided(Decision { verdict, reason, by })
+fn decided(kind: DecisionKind, reason: String, by: DecidedBy) -> Step {
+    Step::Decided(Decision { kind, reason, by })
 }
 
 #[cfg(test)]

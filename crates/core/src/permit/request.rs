@@ -1,6 +1,6 @@
 //! Requests to a person or a model, and their answers: the messages between hook and broker.
 
-use super::decision::Verdict;
+use super::decision::DecisionKind;
 use super::pipeline::ASK;
 use crate::id::{BeatId, SessionId, empty_if_unknown};
 use jiff::{SignedDuration, Timestamp};
@@ -92,7 +92,7 @@ impl Hinted for InvalidRequestId {
 /// Who is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Whom {
+pub enum Approver {
     /// A person.
     Person,
     /// A model.
@@ -123,7 +123,7 @@ pub struct Request {
     /// The project whose rules apply.
     pub project: String,
     /// Who is asked.
-    pub whom: Whom,
+    pub whom: Approver,
     /// Why the guard could not determine the call's effects, if it could not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
@@ -247,12 +247,13 @@ impl Request {
     }
 }
 
-/// The answer to a request. The alias is the key of earlier versions.
+/// The answer to a request. The aliases are the keys of earlier versions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Answer {
     /// Whether the call runs.
-    pub verdict: Verdict,
+    #[serde(alias = "verdict")]
+    pub decision: DecisionKind,
     /// Why, for the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -260,7 +261,7 @@ pub struct Answer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Map<String, Value>>,
     /// Who decided.
-    pub by: super::decision::By,
+    pub by: super::decision::DecidedBy,
     /// The request.
     pub id: RequestId,
     /// The process that sent a person's answer.
@@ -299,7 +300,7 @@ mod tests {
             cwd: "/w".into(),
             workspace: "/w".into(),
             project: "site".to_owned(),
-            whom: Whom::Person,
+            whom: Approver::Person,
             doubt: None,
             wait: Some(120),
             defer: false,

@@ -4,7 +4,7 @@ fn line(ts: &str, rest: &str) -> String {
     format!(r#"{{"ts":"{ts}","durationMs":60000,{rest}}}"#)
 }
 
-fn groups(by: By, since: Option<&str>, zone: &str) -> Vec<String> {
+fn groups(by: GroupBy, since: Option<&str>, zone: &str) -> Vec<String> {
     let zone = sys::clock::named_zone(zone).unwrap();
     let lines = [
         line(
@@ -39,7 +39,7 @@ fn groups(by: By, since: Option<&str>, zone: &str) -> Vec<String> {
 #[test]
 fn the_most_expensive_group_comes_first() {
     assert_eq!(
-        groups(By::Heartbeat, None, "UTC"),
+        groups(GroupBy::Heartbeat, None, "UTC"),
         [
             r#"Heartbeat("/w", None) 3 2 Some(0.5) 10"#,
             r#"Heartbeat("/w", Some("n")) 1 0 Some(0.2) 0"#,
@@ -47,11 +47,11 @@ fn the_most_expensive_group_comes_first() {
         ]
     );
     assert_eq!(
-        groups(By::Workspace, None, "UTC"),
+        groups(GroupBy::Workspace, None, "UTC"),
         [r#"Workspace("/w") 4 2 Some(0.7) 10"#, r#"Workspace("/v") 1 1 None 0"#]
     );
     assert_eq!(
-        groups(By::Model, None, "UTC"),
+        groups(GroupBy::Model, None, "UTC"),
         [r#"Model(Some("opus")) 2 1 Some(0.5) 10"#, "Model(None) 3 2 Some(0.2) 0"]
     );
 }
@@ -59,7 +59,7 @@ fn the_most_expensive_group_comes_first() {
 #[test]
 fn a_beat_belongs_to_the_day_on_which_it_ended() {
     assert_eq!(
-        groups(By::Day, None, "Europe/Berlin"),
+        groups(GroupBy::Day, None, "Europe/Berlin"),
         [
             "Day(None) 1 1 None 0",
             "Day(Some(2026-02-03)) 1 1 Some(0.1) 10",
@@ -68,7 +68,7 @@ fn a_beat_belongs_to_the_day_on_which_it_ended() {
         ]
     );
     assert_eq!(
-        groups(By::Day, Some("2026-02-03T23:00:00Z"), "UTC"),
+        groups(GroupBy::Day, Some("2026-02-03T23:00:00Z"), "UTC"),
         [
             "Day(None) 1 1 None 0",
             "Day(Some(2026-02-03)) 1 0 Some(0.2) 0",

@@ -9,7 +9,7 @@ use crate::record::TransportMode;
 use crate::recorder::Recorder;
 use crate::retention;
 use crate::store::{DEFAULT_RETENTION, NewSession, Store, StoreError};
-use crate::transport::{self, Ended, Finished};
+use crate::transport::{self, CommandEnd, Finished};
 use crate::writer::End;
 use anyhow::Context;
 use std::io::{self, ErrorKind, Write};
@@ -59,10 +59,12 @@ pub fn run(args: &Run) -> anyhow::Result<ExitCode> {
         sweeping = store.as_ref().and_then(|store| sweep(Arc::clone(store)));
     });
     let end = match &finished {
-        Ok(Finished { ended: Ended::Exited(code), .. }) => End::Exited(*code),
+        Ok(Finished { ended: CommandEnd::Exited(code), .. }) => End::Exited(*code),
         #[cfg(unix)]
-        Ok(Finished { ended: Ended::Signaled(signal), .. }) => End::Signaled(signals::name(*signal)),
-        Ok(Finished { ended: Ended::NotStarted(error), .. }) => End::Failed(Failure::of(error).to_string()),
+        Ok(Finished { ended: CommandEnd::Signaled(signal), .. }) => End::Signaled(signals::name(*signal)),
+        Ok(Finished { ended: CommandEnd::NotStarted(error), .. }) => {
+            End::Failed(Failure::of(error).to_string())
+        }
         Err(error) => End::Failed(error.to_string()),
     };
     let written = recorder.finish(&end);
@@ -108,26 +110,26 @@ fn end_like(finished: io::Result<Finished>, args: &Run) -> anyhow::Result<ExitCo
     if let Some(trouble) = trouble {
         // Without us, the command would have seen the write error and probably failed, or would not have died of
         // a pipe that only we added.
-        let is_ours = matches!(ended, Ended::Exited(0)) || ended.is_broken_pipe();
+        let is_ours = matches!(ended, CommandEnd::Exited(0)) || ended.is_broken_pipe();
         if is_ours && trouble.stream == "stdout" {
             return Err(trouble.into());
         }
         warn(&trouble.to_string());
     }
     Ok(match ended {
-        Ended::Exited(code) => exit::code(code),
+        CommandEnd::Exited(code) => exit::code(code),
         #[cfg(unix)]
-        Ended::Signaled(signal) => {
+        CommandEnd::Signaled(signal) => {
             signals::die_by(signal);
             ExitCode::from(u8::try_from(128 + signal).unwrap_or(1))
         }
-        Ended::NotStarted(NotStarted::Command(error)) => {
+        CommandEnd::NotStarted(NotStarted::Command(error)) => {
             let is_missing = error.kind() == ErrorKind::NotFound;
             complain(&anyhow::Error::new(error).context(format!("cannot run '{program}'")));
             // Like env(1).
             ExitCode::from(if is_missing { 127 } else { 126 })
         }
-        Ended::NotStarted(NotStarted::Trouble(error)) => {
+        CommandEnd::NotStarted(NotStarted::Trouble(error)) => {
             return Err(anyhow::Error::new(error).context(format!("cannot run '{program}'")));
         }
     })

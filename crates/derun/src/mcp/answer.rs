@@ -2,7 +2,7 @@
 
 use super::input::{Cursor, Encoding};
 use crate::record::{Channel, Gap, Lost, SCHEMA_VERSION, State, TransportMode};
-use crate::search::Found;
+use crate::search::SearchMatch;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -210,9 +210,9 @@ pub(super) struct Match {
     pub(super) cut: bool,
 }
 
-impl From<Found> for Match {
-    fn from(found: Found) -> Self {
-        let Found { cursor, line, text, before, after, cut } = found;
+impl From<SearchMatch> for Match {
+    fn from(found: SearchMatch) -> Self {
+        let SearchMatch { cursor, line, text, before, after, cut } = found;
         Self { cursor: Cursor(cursor), line, text, before, after, cut }
     }
 }

@@ -1,6 +1,6 @@
 //! Reads lines of bounded length.
 
-use sys::lines::{Found, LineBuffer};
+use sys::lines::{LineBuffer, LineRead};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// The maximum length of a line, in bytes. Requests need a few hundred.
@@ -37,12 +37,12 @@ impl<R: AsyncRead + Unpin> Reader<R> {
     pub(super) async fn line(&mut self) -> InputLine<'_> {
         loop {
             match self.buffer.find() {
-                Some(Found::Line) => {
+                Some(LineRead::Line) => {
                     let line = self.buffer.line();
                     let line = line.strip_suffix(b"\r").unwrap_or(line);
                     return InputLine::Whole(line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line));
                 }
-                Some(Found::TooLong) => return InputLine::TooLong,
+                Some(LineRead::TooLong) => return InputLine::TooLong,
                 None => {}
             }
             let space = self.buffer.space();

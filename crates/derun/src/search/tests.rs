@@ -7,7 +7,7 @@ fn query(pattern: &str, context: usize) -> Query {
     Query::new(pattern, false, context, None).unwrap()
 }
 
-fn fed(query: &Query, room: usize, output: &[u8]) -> (Vec<Found>, u64, bool) {
+fn fed(query: &Query, room: usize, output: &[u8]) -> (Vec<SearchMatch>, u64, bool) {
     let mut search = Search::new(query, 0, room);
     search.feed(output);
     search.finish();
@@ -15,7 +15,7 @@ fn fed(query: &Query, room: usize, output: &[u8]) -> (Vec<Found>, u64, bool) {
     (search.found(), next, is_full)
 }
 
-fn texts(found: &[Found]) -> Vec<(u64, u64, &str)> {
+fn texts(found: &[SearchMatch]) -> Vec<(u64, u64, &str)> {
     found.iter().map(|found| (found.cursor, found.line, &found.text[..])).collect()
 }
 

@@ -61,7 +61,7 @@ impl Input {
 
 /// Writes typed input to the pseudoterminal. When Ctrl-C or Ctrl-\\ signals the command there, our own job gets the
 /// signal too, as it would without us: for example, the script that runs us.
-fn pass_on(typed: &[u8], to: &OwnedFd) -> Result<(), relay::Over> {
+fn pass_on(typed: &[u8], to: &OwnedFd) -> Result<(), relay::RelayEnd> {
     for signal in terminal::signals_of(typed, to) {
         signals::send_to_group(signal);
     }

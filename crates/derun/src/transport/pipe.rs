@@ -3,8 +3,8 @@
 
 use super::super::record::Channel;
 use super::super::recorder::Recorder;
-use super::relay::{self, Over};
-use super::{Ended, Finished, Trouble, is_for_command};
+use super::relay::{self, RelayEnd};
+use super::{CommandEnd, Finished, Trouble, is_for_command};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::process::Pid;
@@ -35,7 +35,7 @@ pub(super) fn run(
     let child = match spawn::spawn(command, streams, &signals, || Ok(())) {
         Ok(child) => child,
         Err(NotStarted::Trouble(error)) => return Err(error),
-        Err(error) => return Ok(Finished { ended: Ended::NotStarted(error), trouble: None }),
+        Err(error) => return Ok(Finished { ended: CommandEnd::NotStarted(error), trouble: None }),
     };
     let alone = leave_group();
     recorder.started(child.as_raw_nonzero().get().unsigned_abs());
@@ -89,7 +89,7 @@ struct Relays<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     ended: BorrowedFd<'scope>,
     recorder: &'scope Recorder,
-    running: Vec<ScopedJoinHandle<'scope, (&'static str, Over)>>,
+    running: Vec<ScopedJoinHandle<'scope, (&'static str, RelayEnd)>>,
 }
 
 impl Relays<'_, '_> {
@@ -139,8 +139,8 @@ impl Relays<'_, '_> {
         });
         let over: Vec<_> = idle.chain(running).collect();
         over.into_iter().find_map(|(stream, over)| match over {
-            Over::Trouble(source) => Some(Trouble { stream, error: source }),
-            Over::End | Over::ReaderGone => None,
+            RelayEnd::Trouble(source) => Some(Trouble { stream, error: source }),
+            RelayEnd::End | RelayEnd::ReaderGone => None,
         })
     }
 }
@@ -152,7 +152,12 @@ fn has_bytes(pipe: &OwnedFd) -> bool {
 }
 
 /// Passes signals on to `child` until it ends. `alone` means that it is not in our process group.
-fn until_end(child: Pid, alone: bool, signals: &Signals, relays: &mut Relays<'_, '_>) -> io::Result<Ended> {
+fn until_end(
+    child: Pid,
+    alone: bool,
+    signals: &Signals,
+    relays: &mut Relays<'_, '_>,
+) -> io::Result<CommandEnd> {
     let pid = child.as_raw_nonzero().get().unsigned_abs();
     loop {
         relays.wait(signals)?;
@@ -168,8 +173,8 @@ fn until_end(child: Pid, alone: bool, signals: &Signals, relays: &mut Relays<'_,
         // One signal may stand for several changes.
         while let Some(change) = spawn::change(child, false)? {
             match change {
-                Change::Exited(code) => return Ok(Ended::Exited(code)),
-                Change::Signaled(signal) => return Ok(Ended::Signaled(signal)),
+                Change::Exited(code) => return Ok(CommandEnd::Exited(code)),
+                Change::Signaled(signal) => return Ok(CommandEnd::Signaled(signal)),
                 // Nobody would resume us.
                 Change::Stopped(_) if alone => {}
                 Change::Stopped(by) => {

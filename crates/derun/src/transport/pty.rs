@@ -4,8 +4,8 @@ use super::super::record::Channel;
 use super::super::recorder::Recorder;
 use super::input::Input;
 use super::leader::{Leader, Report};
-use super::relay::{self, BLOCK, Over};
-use super::{Ended, Finished, Trouble};
+use super::relay::{self, BLOCK, RelayEnd};
+use super::{CommandEnd, Finished, Trouble};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group};
@@ -94,7 +94,7 @@ pub(super) fn run(
         Some(Report::Started(child)) => child,
         Some(Report::NotStarted(spawn::NotStarted::Trouble(error))) => return Err(error),
         Some(Report::NotStarted(error)) => {
-            return Ok(Finished { ended: Ended::NotStarted(error), trouble: None });
+            return Ok(Finished { ended: CommandEnd::NotStarted(error), trouble: None });
         }
         _ => return Err(io::Error::other("the terminal's session leader died")),
     };
@@ -131,7 +131,7 @@ pub(super) fn run(
         drop(ends);
         let _reaped = rustix::process::waitpid(Some(leader), WaitOptions::empty());
         let trouble = match stderr.map(std::thread::ScopedJoinHandle::join) {
-            Some(Ok(Over::Trouble(source))) => Some(Trouble { stream: "stderr", error: source }),
+            Some(Ok(RelayEnd::Trouble(source))) => Some(Trouble { stream: "stderr", error: source }),
             _ => None,
         };
         Ok(Finished { ended: how?, trouble })
@@ -193,7 +193,7 @@ enum Output {
 }
 
 impl Pump<'_> {
-    fn run(&mut self) -> io::Result<Ended> {
+    fn run(&mut self) -> io::Result<CommandEnd> {
         let mut block = vec![0; BLOCK];
         let mut is_over = false;
         loop {
@@ -219,14 +219,14 @@ impl Pump<'_> {
     }
 
     /// Handles the next report. If the command has ended, passes on its last output and returns how it ended.
-    fn heed(&mut self, block: &mut [u8]) -> io::Result<Option<Ended>> {
+    fn heed(&mut self, block: &mut [u8]) -> io::Result<Option<CommandEnd>> {
         let ended = match Report::read(self.reports)? {
             Some(Report::Changed(Change::Stopped(signal))) => {
                 self.stop(signal, block)?;
                 return Ok(None);
             }
-            Some(Report::Changed(Change::Exited(code))) => Ended::Exited(code),
-            Some(Report::Changed(Change::Signaled(signal))) => Ended::Signaled(signal),
+            Some(Report::Changed(Change::Exited(code))) => CommandEnd::Exited(code),
+            Some(Report::Changed(Change::Signaled(signal))) => CommandEnd::Signaled(signal),
             Some(_) => return Ok(None),
             None => return Err(io::Error::other("the terminal's session leader was killed")),
         };

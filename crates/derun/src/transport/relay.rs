@@ -16,7 +16,7 @@ const DRAIN: Duration = Duration::from_millis(250);
 
 /// Why a relay ended.
 #[derive(Debug)]
-pub(super) enum Over {
+pub(super) enum RelayEnd {
     /// The pipe was closed by all writers.
     End,
     /// The reader of our output has gone.
@@ -35,14 +35,14 @@ pub(super) fn pass_on(
     ended: BorrowedFd<'_>,
     channel: Channel,
     recorder: &Recorder,
-) -> Over {
+) -> RelayEnd {
     let mut block = vec![0; BLOCK];
     loop {
         match wait(&from, to, ended) {
             Ok(Next::Bytes) => {}
             Ok(Next::Ended) => return drain(&from, to, channel, recorder, &mut block),
-            Ok(Next::ReaderGone) => return Over::ReaderGone,
-            Err(error) => return Over::Trouble(error.into()),
+            Ok(Next::ReaderGone) => return RelayEnd::ReaderGone,
+            Err(error) => return RelayEnd::Trouble(error.into()),
         }
         match step(&from, to, channel, recorder, &mut block) {
             Ok(_) => {}
@@ -58,18 +58,18 @@ fn step(
     channel: Channel,
     recorder: &Recorder,
     block: &mut [u8],
-) -> Result<usize, Over> {
+) -> Result<usize, RelayEnd> {
     let read = match rustix::io::retry_on_intr(|| rustix::io::read(from, &mut *block)) {
-        Ok(0) | Err(Errno::IO) => return Err(Over::End),
+        Ok(0) | Err(Errno::IO) => return Err(RelayEnd::End),
         Ok(read) => read,
-        Err(error) => return Err(Over::Trouble(error.into())),
+        Err(error) => return Err(RelayEnd::Trouble(error.into())),
     };
     recorder.capture(channel, &block[..read]);
     write(to, &block[..read]).map(|()| read)
 }
 
 /// Writes all of `bytes`, however long that takes.
-pub(super) fn write(to: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Over> {
+pub(super) fn write(to: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), RelayEnd> {
     while !bytes.is_empty() {
         match rustix::io::write(to, bytes) {
             Ok(written) => bytes = &bytes[written..],
@@ -78,8 +78,8 @@ pub(super) fn write(to: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<(), Over> {
             Err(Errno::AGAIN) => {
                 let _again = rustix::event::poll(&mut [PollFd::from_borrowed_fd(to, PollFlags::OUT)], None);
             }
-            Err(Errno::PIPE) => return Err(Over::ReaderGone),
-            Err(error) => return Err(Over::Trouble(error.into())),
+            Err(Errno::PIPE) => return Err(RelayEnd::ReaderGone),
+            Err(error) => return Err(RelayEnd::Trouble(error.into())),
         }
     }
     Ok(())
@@ -124,7 +124,7 @@ fn drain(
     channel: Channel,
     recorder: &Recorder,
     block: &mut [u8],
-) -> Over {
+) -> RelayEnd {
     let mut left = rustix::io::ioctl_fionread(from).unwrap_or_default();
     let until = Instant::now() + DRAIN;
     loop {
@@ -137,7 +137,7 @@ fn drain(
         ) {
             Err(Errno::INTR) => continue,
             Ok(1..) if left > 0 || !rest.is_zero() => {}
-            _ => return Over::End,
+            _ => return RelayEnd::End,
         }
         match step(from, to, channel, recorder, block) {
             Ok(read) => left = left.saturating_sub(read as u64),

@@ -18,7 +18,7 @@ fn seen(lines: &[Value]) -> (Activity, Duration) {
     (activity, at)
 }
 
-fn doing(lines: &[Value]) -> Doing {
+fn doing(lines: &[Value]) -> LastActivity {
     let (activity, at) = seen(lines);
     activity.doing(at + SECOND * 9)
 }
@@ -55,25 +55,25 @@ fn wait(request: &str) -> Wait {
 #[test]
 fn current_activity_is_tracked() {
     let time = SECOND * 9;
-    assert_eq!(doing(&[]), Doing::Model { time });
-    assert_eq!(doing(&[init(), says("m1")]), Doing::Model { time });
-    let retries = |retries, status| Doing::Retries { retries, status };
+    assert_eq!(doing(&[]), LastActivity::Model { time });
+    assert_eq!(doing(&[init(), says("m1")]), LastActivity::Model { time });
+    let retries = |retries, status| LastActivity::Retries { retries, status };
     assert_eq!(doing(&[init(), retry(1, None), retry(2, Some(529))]), retries(2, Some(529)));
     assert_eq!(doing(&[init(), retry(1, None)]), retries(1, None));
-    assert_eq!(doing(&[init(), retry(1, Some(529)), says("m1")]), Doing::Model { time });
-    let tool = Doing::Tool { tool: "Bash".to_owned(), action: "sleep 100".to_owned(), time };
+    assert_eq!(doing(&[init(), retry(1, Some(529)), says("m1")]), LastActivity::Model { time });
+    let tool = LastActivity::Tool { tool: "Bash".to_owned(), action: "sleep 100".to_owned(), time };
     assert_eq!(doing(&[init(), calls("m1", "t1", "sleep 100")]), tool);
-    assert_eq!(doing(&[init(), calls("m1", "t1", "sleep 100"), answers("t1")]), Doing::Model { time });
-    assert_eq!(doing(&[init(), says("m1"), result()]), Doing::Nothing);
-    assert_eq!(doing(&[init(), says("m1"), result(), init()]), Doing::Model { time });
+    assert_eq!(doing(&[init(), calls("m1", "t1", "sleep 100"), answers("t1")]), LastActivity::Model { time });
+    assert_eq!(doing(&[init(), says("m1"), result()]), LastActivity::Nothing);
+    assert_eq!(doing(&[init(), says("m1"), result(), init()]), LastActivity::Model { time });
     let background =
         |tasks: &Value| json!({ "type": "system", "subtype": "background_tasks_changed", "tasks": tasks });
     let task = json!([{ "task_id": "b1", "task_type": "local_bash", "description": "sleep 100" }]);
     let begun = [init(), calls("m1", "t1", "sleep 100"), background(&task), answers("t1"), says("m2")];
-    assert_eq!(doing(&begun), Doing::Model { time });
+    assert_eq!(doing(&begun), LastActivity::Model { time });
     let ended = [&begun[..], &[result()]].concat();
-    assert_eq!(doing(&ended), Doing::Background { tasks: vec!["sleep 100".to_owned()] });
-    assert_eq!(doing(&[&ended[..], &[background(&json!([]))]].concat()), Doing::Nothing);
+    assert_eq!(doing(&ended), LastActivity::Background { tasks: vec!["sleep 100".to_owned()] });
+    assert_eq!(doing(&[&ended[..], &[background(&json!([]))]].concat()), LastActivity::Nothing);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn an_agent_waits_for_the_person_it_asked() {
     activity.waits(2, wait("39kvtd0y"), at);
     assert!(activity.waits_no_more(1, false).is_some());
     let request = "39kvtd0y".to_owned();
-    assert_eq!(activity.doing(at + SECOND), Doing::Waits { request, time: SECOND });
+    assert_eq!(activity.doing(at + SECOND), LastActivity::Waits { request, time: SECOND });
     assert!(activity.is_waiting());
     assert!(activity.waits_no_more(2, false).is_some());
     assert!(!activity.is_waiting());

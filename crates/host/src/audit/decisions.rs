@@ -2,7 +2,7 @@
 
 use super::{GuardRefusals, describe};
 use murmur_core::id::AgentId;
-use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_store::journal::decisions::read::Decided;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -21,7 +21,7 @@ pub(super) struct Decisions {
     /// The number of the first part of the rotated file that was not followed.
     unread: u64,
     /// The latest decision on each call without a result.
-    pub(super) verdicts: HashMap<String, Verdict>,
+    pub(super) by_call: HashMap<String, DecisionKind>,
     /// The calls that were denied, in order: id and tool.
     denied: Vec<(String, String)>,
     pub(super) by_guard: Option<GuardRefusals>,
@@ -50,7 +50,7 @@ impl Decisions {
             agent,
             source: None,
             unread: 0,
-            verdicts: HashMap::new(),
+            by_call: HashMap::new(),
             denied: Vec::new(),
             by_guard: None,
             breach: None,
@@ -65,21 +65,21 @@ impl Decisions {
     pub(super) fn has(&mut self, id: &str) -> bool {
         // Read every time: a later line may override an earlier one.
         self.read();
-        self.verdicts.contains_key(id)
+        self.by_call.contains_key(id)
     }
 
     /// Records a decision that has no line.
     pub(super) fn deny(&mut self, id: &str, tool: &str) {
-        self.decide(id.to_owned(), tool, Verdict::Deny);
+        self.decide(id.to_owned(), tool, DecisionKind::Deny);
     }
 
-    fn decide(&mut self, id: String, tool: &str, verdict: Verdict) {
+    fn decide(&mut self, id: String, tool: &str, decision: DecisionKind) {
         // A later decision on a call replaces an earlier one.
         self.denied.retain(|(known, _)| id.is_empty() || *known != id);
-        if verdict == Verdict::Deny {
+        if decision == DecisionKind::Deny {
             self.denied.push((id.clone(), tool.to_owned()));
         }
-        self.verdicts.insert(id, verdict);
+        self.by_call.insert(id, decision);
     }
 
     /// The tools whose calls were denied, in order, one entry per call.
@@ -164,18 +164,18 @@ impl Decisions {
             self.breach.get_or_insert(said);
             return;
         }
-        match (line.verdict, line.by) {
-            (Verdict::Deny, By::Guard(_)) => {
+        match (line.decision, line.by) {
+            (DecisionKind::Deny, DecidedBy::Guard(_)) => {
                 let none = || GuardRefusals { first: describe(&line.tool, &line.input), count: 0 };
                 self.by_guard.get_or_insert_with(none).count += 1;
             }
-            (_, By::Failure) => {
+            (_, DecidedBy::Failure) => {
                 self.failure
                     .get_or_insert_with(|| format!("{}: {}", describe(&line.tool, &line.input), line.reason));
             }
             _ => {}
         }
-        self.decide(line.tool_use_id, &line.tool, line.verdict);
+        self.decide(line.tool_use_id, &line.tool, line.decision);
     }
 }
 

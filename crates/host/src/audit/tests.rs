@@ -15,9 +15,9 @@ fn path(folder: &tempfile::TempDir) -> PathBuf {
     folder.path().join("decisions.jsonl")
 }
 
-fn write(path: &Path, agent: &str, id: &str, verdict: &str, by: &serde_json::Value) {
+fn write(path: &Path, agent: &str, id: &str, decision: &str, by: &serde_json::Value) {
     let line = json!({ "ts": "x", "agent": agent, "tool": "Bash", "input": "{\"command\":\"ls\"}", "cwd": "/",
-        "session": "s", "toolUseId": id, "verdict": verdict, "by": by, "reason": "why", "durationMs": 1 });
+        "session": "s", "toolUseId": id, "decision": decision, "by": by, "reason": "why", "durationMs": 1 });
     let mut file = OpenOptions::new().append(true).create(true).open(path).unwrap();
     writeln!(file, "{line}").unwrap();
 }
@@ -175,7 +175,7 @@ fn a_breach_is_reported_once() {
     watch.decide("t1");
     assert_eq!(watch.uses("m1", "t1"), None);
     let line = json!({ "ts": "x", "agent": "a", "tool": "Write", "input": "{\"file_path\":\"link/x\"}", "cwd": "/",
-        "session": "s", "toolUseId": "t1", "verdict": "deny", "by": { "kind": "guard", "which": "system-file" },
+        "session": "s", "toolUseId": "t1", "decision": "deny", "by": { "kind": "guard", "which": "system-file" },
         "reason": "writing to it is refused", "breach": true, "durationMs": 1 });
     let mut file = OpenOptions::new().append(true).open(path(&watch.folder)).unwrap();
     writeln!(file, "{line}").unwrap();
@@ -198,8 +198,8 @@ fn a_denied_call_that_ran_is_reported_and_a_decision_covers_one_call() {
     let end = Event::Text { message: "m".into(), parent: "".into(), text: "well".into(), is_chunk: false };
     assert_eq!(watch.audit.breach(&end), None);
     // The same call, asked again and allowed.
-    for verdict in ["deny", "allow"] {
-        write(&path(&watch.folder), "a", "t2", verdict, &json!({ "kind": "person" }));
+    for decision in ["deny", "allow"] {
+        write(&path(&watch.folder), "a", "t2", decision, &json!({ "kind": "person" }));
     }
     assert_eq!(watch.call("t2", "hi", false), None);
     assert_eq!(watch.audit.breach(&end), None);

@@ -57,7 +57,7 @@ fn events_that_were_not_kept_are_a_gap() {
         capture.bytes(Channel::Stdout, one, |_| ());
         capture.bytes(Channel::Stdout, other, |_| ());
         if number % 500 == 0 {
-            capture.own(Own::Problem { text: "p".to_owned() });
+            capture.own(MurmurEvent::Problem { text: "p".to_owned() });
         }
     }
     let (next, mut lines) = (capture.feed().next(), Vec::new());
@@ -66,7 +66,7 @@ fn events_that_were_not_kept_are_a_gap() {
     let (found, gaps) = numbers(&lines);
     check(&found, &gaps, next);
     let session = capture.session().unwrap().clone();
-    capture.last(Own::Problem { text: "over".to_owned() }, |_| ());
+    capture.last(MurmurEvent::Problem { text: "over".to_owned() }, |_| ());
     assert!(capture.finish(&End::Exited(0)).is_ok());
     let stored = StoredEvents {
         root: root.path().to_owned(),

@@ -1,10 +1,10 @@
 //! What the host writes to its agent's stdin, in the words of the agent's backend.
 
 use super::Host;
-use crate::control_requests::Answer;
-use crate::event::{Own, Progress, Role};
+use crate::control_requests::HookAnswer;
+use crate::event::{MurmurEvent, Progress, Role};
 use crate::state::{Kind, State};
-use murmur_agent::dialog::Verdict;
+use murmur_agent::dialog::CallDecision;
 use std::time::Duration;
 use sys::error::{Failure, Hinted};
 
@@ -36,20 +36,20 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     /// Sends a message, which starts a turn.
     pub(super) fn send_message(&mut self, text: String) {
         let bytes = self.dialog.send(&text);
-        self.capture.own(Own::Chat { role: Role::User, text });
+        self.capture.own(MurmurEvent::Chat { role: Role::User, text });
         self.send_bytes(bytes);
     }
 
-    /// Answers a call that the agent asks about. Without a verdict, it is denied.
-    pub(super) fn answer(&mut self, Answer { request, verdict }: Answer) {
-        let verdict = verdict.unwrap_or_else(|why| {
+    /// Answers a call that the agent asks about. Without a decision, it is denied.
+    pub(super) fn answer(&mut self, HookAnswer { request, decision }: HookAnswer) {
+        let decision = decision.unwrap_or_else(|why| {
             // A hook that fails because murmur stops the agent is not a failure.
             if self.stopped.is_none() {
                 self.audit.hook_failed(&request, &why.to_string());
             }
-            Verdict::Deny { reason: "murmur could not decide on the call".to_owned() }
+            CallDecision::Deny { reason: "murmur could not decide on the call".to_owned() }
         });
-        let bytes = self.dialog.answer(&request, &verdict);
+        let bytes = self.dialog.answer(&request, &decision);
         self.send_bytes(bytes);
     }
 
@@ -67,7 +67,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             && stdin.try_send(bytes).is_err()
         {
             let text = "the agent does not read its messages; stop it with: murmur agent stop".to_owned();
-            self.capture.own(Own::Problem { text });
+            self.capture.own(MurmurEvent::Problem { text });
         }
     }
 }

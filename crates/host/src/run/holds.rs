@@ -1,7 +1,7 @@
 //! Tells those who follow a hosted agent when its account is put on hold, and when the hold ends.
 
 use super::Host;
-use crate::event::{Own, Progress};
+use crate::event::{MurmurEvent, Progress};
 use murmur_core::usage_limit::{Account, Hold};
 use murmur_store::limits;
 use std::time::Duration;
@@ -87,8 +87,10 @@ fn read(watched: &Watched) -> Option<Hold> {
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     pub(super) fn note_hold(&mut self, hold: Option<Hold>) {
         self.capture.own(match &hold {
-            Some(hold) => Own::Hold { window: hold.window.clone(), until: clock::rfc3339(hold.until) },
-            None => Own::HoldOver,
+            Some(hold) => {
+                MurmurEvent::Hold { window: hold.window.clone(), until: clock::rfc3339(hold.until) }
+            }
+            None => MurmurEvent::HoldOver,
         });
         self.hold = hold;
     }

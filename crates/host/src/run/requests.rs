@@ -1,7 +1,7 @@
 //! The agent's calls that wait for a person: they pause its time limit, and unanswered ones are recorded.
 
 use super::Host;
-use crate::event::{Own, Progress};
+use crate::event::{MurmurEvent, Progress};
 use crate::protocol::Wait;
 use murmur_store::journal::decisions::Unanswered;
 use std::time::Duration;
@@ -19,7 +19,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let (hook, at) = (self.hooks, self.begun.elapsed());
         (self.sink)(Progress::Waiting(&wait), at);
         let tool = wait.call.as_ref().map(|call| call.tool.clone()).unwrap_or_default();
-        self.capture.own(Own::Waiting { request: wait.request.clone(), tool });
+        self.capture.own(MurmurEvent::Waiting { request: wait.request.clone(), tool });
         self.activity.waits(hook, wait, at);
         self.waiting.spawn(async move {
             let _hung_up = until.await;
@@ -33,7 +33,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     pub(super) fn waited(&mut self, hook: u64) {
         if let Some(request) = self.activity.waits_no_more(hook, self.stopped.is_some()) {
             (self.sink)(Progress::Waited(&request), self.begun.elapsed());
-            self.capture.own(Own::Waited { request });
+            self.capture.own(MurmurEvent::Waited { request });
         }
         self.count_time();
     }

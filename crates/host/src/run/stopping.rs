@@ -2,8 +2,8 @@
 
 use super::Host;
 use crate::bounds::{Allowance, Turns};
-use crate::event::{Own, Progress};
-use crate::process::{Ending, undecided};
+use crate::event::{MurmurEvent, Progress};
+use crate::process::{RunEnd, undecided};
 use crate::protocol::GRACE;
 use crate::state::Input;
 use crate::watchdogs::Watchdogs;
@@ -16,12 +16,12 @@ use tokio::time::Instant;
 ///
 /// An agent whose stdin was closed after its answer still ends by itself. If it fails then, it may already have failed when the
 /// answer was read; the outcome must not depend on which the host noticed first.
-pub(super) fn ending(stopped: Option<Ending>, is_signaled: bool, exit: Exit) -> Ending {
+pub(super) fn ending(stopped: Option<RunEnd>, is_signaled: bool, exit: Exit) -> RunEnd {
     match (stopped, exit) {
-        (Some(Ending::Answered), Exit::Code(0)) => Ending::Answered,
-        (Some(reason), _) if is_signaled || reason != Ending::Answered => reason,
-        (_, Exit::Code(code)) => Ending::Exited(code),
-        (_, Exit::Signal(number)) => Ending::Signaled(number),
+        (Some(RunEnd::Answered), Exit::Code(0)) => RunEnd::Answered,
+        (Some(reason), _) if is_signaled || reason != RunEnd::Answered => reason,
+        (_, Exit::Code(code)) => RunEnd::Exited(code),
+        (_, Exit::Signal(number)) => RunEnd::Signaled(number),
     }
 }
 
@@ -62,12 +62,12 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let at = self.begun.elapsed();
         self.end_as(|host| {
             let oldest = host.activity.oldest_call(at).filter(|_| watchdog == Watchdog::ToolTimeout);
-            Ending::Hung { watchdog, limit, doing: oldest.unwrap_or_else(|| host.activity.doing(at)) }
+            RunEnd::Hung { watchdog, limit, doing: oldest.unwrap_or_else(|| host.activity.doing(at)) }
         });
     }
 
     /// Ends the agent; the first reason counts.
-    pub(super) fn end_as(&mut self, reason: impl FnOnce(&Self) -> Ending) {
+    pub(super) fn end_as(&mut self, reason: impl FnOnce(&Self) -> RunEnd) {
         if self.stopped.is_none() {
             self.stopped = Some(reason(self));
         }
@@ -77,38 +77,38 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     pub(super) fn stop(&mut self, force: bool, grace: Duration) {
         let after = self.begun.elapsed();
         if self.stopped.is_none() {
-            self.stopped = Some(Ending::Stopped { after, doing: self.activity.doing(after) });
+            self.stopped = Some(RunEnd::Stopped { after, doing: self.activity.doing(after) });
         }
         self.take(Input::Stop { force, grace });
     }
 
     /// Kills the agent because a call ran without a decision.
     pub(super) fn end_undecided(&mut self, call: String) {
-        self.capture.own(Own::Problem { text: undecided(&call) });
-        self.stopped.get_or_insert(Ending::Undecided { call });
+        self.capture.own(MurmurEvent::Problem { text: undecided(&call) });
+        self.stopped.get_or_insert(RunEnd::Undecided { call });
         self.take(Input::Stop { force: true, grace: Duration::ZERO });
     }
 
     /// Kills the agent because a call ran against a decision.
     pub(super) fn end_breached(&mut self, said: String) {
-        self.capture.own(Own::Problem { text: said.clone() });
-        self.stopped.get_or_insert(Ending::Breach { said });
+        self.capture.own(MurmurEvent::Problem { text: said.clone() });
+        self.stopped.get_or_insert(RunEnd::Breach { said });
         self.take(Input::Stop { force: true, grace: Duration::ZERO });
     }
 
     /// Ends the agent after its turn; its answer decides the outcome.
     pub(super) fn settle(&mut self, out_of_turns: bool) {
         if self.dialog.outlives_turn() && self.activity.background() == 0 {
-            self.stopped.get_or_insert(Ending::Answered);
+            self.stopped.get_or_insert(RunEnd::Answered);
             return self.take(Input::Finish { grace: GRACE });
         }
-        self.end_as(|host| Ending::Settled { background: host.activity.background(), out_of_turns });
+        self.end_as(|host| RunEnd::Settled { background: host.activity.background(), out_of_turns });
     }
 
     /// Ends an agent that exceeded its turn limit without being asked.
     pub(super) fn overrun(&mut self, turns: Turns) {
         if turns.is_set {
-            self.end_as(|_| Ending::OutOfTurns { limit: turns.most });
+            self.end_as(|_| RunEnd::OutOfTurns { limit: turns.most });
         } else {
             self.settle(true);
         }
@@ -119,7 +119,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         if self.activity.has_only_background() {
             return self.settle(false);
         }
-        self.end_as(|host| Ending::TimedOut {
+        self.end_as(|host| RunEnd::TimedOut {
             limit: host.spec.bounds.map(|bounds| bounds.time).unwrap_or_default(),
             waited: host.allowance.as_ref().map(Allowance::waited).unwrap_or_default(),
             doing: host.activity.doing(host.begun.elapsed()),
@@ -133,19 +133,19 @@ mod tests {
 
     #[test]
     fn an_agent_that_fails_after_its_answer_fails_whenever_that_is_noticed() {
-        let answered = || Some(Ending::Answered);
+        let answered = || Some(RunEnd::Answered);
         for (stopped, is_signaled, exit, expected) in [
-            (None, false, Exit::Code(0), Ending::Exited(0)),
-            (None, false, Exit::Signal(9), Ending::Signaled(9)),
-            (answered(), false, Exit::Signal(9), Ending::Signaled(9)),
-            (None, false, Exit::Code(3), Ending::Exited(3)),
-            (answered(), false, Exit::Code(3), Ending::Exited(3)),
-            (answered(), false, Exit::Code(0), Ending::Answered),
+            (None, false, Exit::Code(0), RunEnd::Exited(0)),
+            (None, false, Exit::Signal(9), RunEnd::Signaled(9)),
+            (answered(), false, Exit::Signal(9), RunEnd::Signaled(9)),
+            (None, false, Exit::Code(3), RunEnd::Exited(3)),
+            (answered(), false, Exit::Code(3), RunEnd::Exited(3)),
+            (answered(), false, Exit::Code(0), RunEnd::Answered),
             // It didn't end when its stdin was closed.
-            (answered(), true, Exit::Signal(9), Ending::Answered),
-            (answered(), true, Exit::Code(143), Ending::Answered),
-            (Some(Ending::OutOfTurns { limit: 1 }), true, Exit::Signal(15), Ending::OutOfTurns { limit: 1 }),
-            (Some(Ending::OutOfTurns { limit: 1 }), false, Exit::Code(1), Ending::OutOfTurns { limit: 1 }),
+            (answered(), true, Exit::Signal(9), RunEnd::Answered),
+            (answered(), true, Exit::Code(143), RunEnd::Answered),
+            (Some(RunEnd::OutOfTurns { limit: 1 }), true, Exit::Signal(15), RunEnd::OutOfTurns { limit: 1 }),
+            (Some(RunEnd::OutOfTurns { limit: 1 }), false, Exit::Code(1), RunEnd::OutOfTurns { limit: 1 }),
         ] {
             let found = ending(stopped.clone(), is_signaled, exit);
             assert_eq!(found, expected, "{stopped:?}, {is_signaled}, {exit:?}");

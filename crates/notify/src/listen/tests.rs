@@ -62,7 +62,7 @@ fn telegrams_buttons_and_replies_are_heard_with_their_senders() {
     // What was sent before murmur listened doesn't count.
     assert_eq!(all[0], Incoming { read: "7".to_owned(), answer: None });
     let answer = |text: &str, sender, reply_to, button: Option<&str>| {
-        Some(Answer {
+        Some(ChannelAnswer {
             text: text.to_owned(),
             sender: Some(sender),
             reply_to,

@@ -1,13 +1,13 @@
 //! Changes to murmur itself, or to what controls an agent's next run: settings, hooks, startup files, units, crontabs.
 //!
-//! Changes to what belongs to murmur ([`Own`]) are always refused; a rule can allow the files in [`TABLE`] by name.
+//! Changes to what belongs to murmur ([`ProtectedPaths`]) are always refused; a rule can allow the files in [`TABLE`] by name.
 //! HEARTBEAT.md is in neither: an agent may edit its own, and its frontmatter can only make limits stricter.
 
 mod files;
 
 use super::access::{Access, AccessKind};
 use super::path;
-use crate::call::Own;
+use crate::call::ProtectedPaths;
 use crate::shell::field::matches;
 use crate::shell::{Field, Scope};
 use std::path::PathBuf;
@@ -27,11 +27,11 @@ pub(super) enum Change {
     Control(String, &'static str),
 }
 
-/// The entry of [`Own::gates`], which no allow rule names.
+/// The entry of [`ProtectedPaths::gates`], which no allow rule names.
 const GATE: &str = "a gate of a heartbeat";
 
 /// Returns the first protected file among `touched`. murmur's own files come first.
-pub(super) fn find_change(accesses: &[Access], scope: &Scope, own: &Own) -> Option<Change> {
+pub(super) fn find_change(accesses: &[Access], scope: &Scope, own: &ProtectedPaths) -> Option<Change> {
     let forms = |access: &Access| forms(&access.path, scope);
     let is_in = |access: &Access, paths: &[PathBuf]| {
         forms(access).iter().any(|names| is_among(names, access.kind, paths, scope))
@@ -51,7 +51,7 @@ pub(super) fn find_change(accesses: &[Access], scope: &Scope, own: &Own) -> Opti
 }
 
 /// Whether `path` is murmur's own or inside a folder of murmur's.
-pub(super) fn is_own_path(path: &Field, scope: &Scope, own: &Own) -> bool {
+pub(super) fn is_own_path(path: &Field, scope: &Scope, own: &ProtectedPaths) -> bool {
     forms(path, scope).iter().any(|names| is_among(names, AccessKind::Write, &own.paths, scope))
 }
 

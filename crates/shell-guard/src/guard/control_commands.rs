@@ -3,7 +3,7 @@
 
 use super::invocation::Invocation;
 use super::kill;
-use crate::call::Own;
+use crate::call::ProtectedPaths;
 use crate::shell::field::CLOSE;
 use crate::shell::{Field, git};
 
@@ -17,7 +17,7 @@ pub(super) enum ControlCommand {
 }
 
 /// Returns what `invocation` controls, if anything.
-pub(super) fn find(invocation: &Invocation<'_>, own: &Own) -> Option<ControlCommand> {
+pub(super) fn find(invocation: &Invocation<'_>, own: &ProtectedPaths) -> Option<ControlCommand> {
     match invocation.name().as_str() {
         "murmur" | "mm" | "murmur-host" => (!is_harmless(invocation, own)).then_some(ControlCommand::Murmur),
         "systemctl" | "launchctl" | "service" | "rc-service" | "pm2" | "supervisorctl" | "sv" | "s6-svc"
@@ -85,7 +85,7 @@ fn lists(invocation: &Invocation<'_>, options: &[&str]) -> bool {
 }
 
 /// murmur's read-only commands, and those that a manager uses to direct other agents.
-fn is_harmless(invocation: &Invocation<'_>, own: &Own) -> bool {
+fn is_harmless(invocation: &Invocation<'_>, own: &ProtectedPaths) -> bool {
     let before_command: Vec<&str> =
         invocation.arguments().iter().map(Field::marked).take_while(|word| *word != "--").collect();
     if before_command.iter().any(|word| ["--help", "-h", "--version"].contains(word)) {

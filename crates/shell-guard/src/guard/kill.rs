@@ -2,7 +2,7 @@
 
 use super::control;
 use super::invocation::Invocation;
-use crate::call::Own;
+use crate::call::ProtectedPaths;
 use crate::shell::Field;
 use regex::RegexBuilder;
 
@@ -13,7 +13,7 @@ const NAMES: [&str; 4] = ["murmur", "murmur-host", "murmur-hook", "claude"];
 const MAX_PIDS: usize = 200;
 
 /// Whether `invocation` kills a protected process.
-pub(super) fn kills_protected(invocation: &Invocation<'_>, own: &Own) -> bool {
+pub(super) fn kills_protected(invocation: &Invocation<'_>, own: &ProtectedPaths) -> bool {
     let words = invocation.arguments();
     match invocation.name().as_str() {
         "kill" | "skill" | "tgkill" | "fkill" | "fkill-cli" | "taskkill" | "Stop-Process"
@@ -60,7 +60,7 @@ fn only_lists(invocation: &Invocation<'_>) -> bool {
 }
 
 /// Whether the word is a protected process: by its id, or by a search that finds it.
-fn is_protected_process(word: &Field, own: &Own) -> bool {
+fn is_protected_process(word: &Field, own: &ProtectedPaths) -> bool {
     let text = word.to_string();
     let plain = text.trim_start_matches(['-', '+']);
     if plain.parse().is_ok_and(|pid: u32| own.processes.contains(&pid)) {
@@ -106,7 +106,7 @@ fn search_finds_protected(text: &str) -> bool {
 }
 
 /// `pkill mur`, `killall -r 'mur.*'`, `pkill -u $USER`, `pkill -F murmur.pid`
-fn by_name(invocation: &Invocation<'_>, own: &Own) -> bool {
+fn by_name(invocation: &Invocation<'_>, own: &ProtectedPaths) -> bool {
     let is_exact = invocation.name() == "killall";
     let letters = if is_exact { "sunoyZ" } else { "sgGuUtPFO" };
     let long = [

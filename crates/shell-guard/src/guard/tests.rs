@@ -8,7 +8,7 @@ fn place() -> Place {
         cwd: "/home/me/work".into(),
         workspace: "/home/me/work".into(),
         home: "/home/me".into(),
-        own: Own::default(),
+        own: ProtectedPaths::default(),
     }
 }
 

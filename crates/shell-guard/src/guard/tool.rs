@@ -223,7 +223,7 @@ fn words(name: &str) -> impl Iterator<Item = String> {
 mod tests {
     use super::super::{Finding, inspect_call};
     use super::*;
-    use crate::call::Own;
+    use crate::call::ProtectedPaths;
     use serde_json::json;
 
     fn call(tool: &str, input: Value) -> Call {
@@ -231,7 +231,7 @@ mod tests {
             cwd: "/home/me/work".into(),
             workspace: "/home/me/work".into(),
             home: "/home/me".into(),
-            own: Own::default(),
+            own: ProtectedPaths::default(),
         };
         Call { tool: tool.to_owned(), input, place }
     }

@@ -7,7 +7,7 @@ mod programs;
 mod targets;
 
 use serde_json::{Value, json};
-use shell_guard::call::{Call, Own, Place};
+use shell_guard::call::{Call, Place, ProtectedPaths};
 use shell_guard::guard::{Finding, inspect, inspect_call, inspect_counting_steps};
 use std::fs;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ fn place(cwd: &str) -> Place {
         cwd: cwd.into(),
         workspace: "/home/user/project".into(),
         home: "/home/user".into(),
-        own: Own::default(),
+        own: ProtectedPaths::default(),
     }
 }
 

@@ -4,7 +4,7 @@
 pub mod read;
 
 use murmur_core::id::{BeatId, SessionId};
-use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_core::permit::request::{Answerer, Request, RequestId};
 use secrets::mask;
 use serde::Serialize;
@@ -60,9 +60,9 @@ pub struct DecisionLine<'a> {
     /// The backend's id of the call.
     pub tool_use_id: &'a str,
     /// What was decided.
-    pub verdict: Verdict,
+    pub decision: DecisionKind,
     /// Who decided.
-    pub by: &'a By,
+    pub by: &'a DecidedBy,
     /// Why.
     pub reason: String,
     /// The request, if somebody was asked.
@@ -111,8 +111,8 @@ pub fn record_undecided(
         cwd: &request.cwd,
         session: request.session.as_ref().map_or("", SessionId::as_str),
         tool_use_id: &request.tool_use_id,
-        verdict: Verdict::Deny,
-        by: &By::Nobody,
+        decision: DecisionKind::Deny,
+        by: &DecidedBy::Nobody,
         reason: reason.to_owned(),
         request: Some(id.as_str()),
         answered_by: None,

@@ -18,12 +18,12 @@ pub struct DeferredCall {
     /// When it was asked.
     pub asked: Timestamp,
     /// Its state.
-    pub standing: Standing,
+    pub state: DeferredState,
 }
 
 /// The state of a deferred call.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Standing {
+pub enum DeferredState {
     /// Nobody has answered.
     Deferred {
         /// When the request expires; `None` for never.
@@ -49,12 +49,12 @@ struct Form {
     /// RFC 3339.
     asked_at: String,
     #[serde(flatten)]
-    standing: StandingForm,
+    state: StateForm,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "standing", rename_all = "lowercase", rename_all_fields = "camelCase")]
-enum StandingForm {
+enum StateForm {
     Deferred {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expires_at: Option<String>,
@@ -94,12 +94,12 @@ impl Folder {
             version: VERSION,
             request: call.request.clone(),
             asked_at: clock::rfc3339(call.asked),
-            standing: match call.standing.clone() {
-                Standing::Deferred { until } => {
-                    StandingForm::Deferred { expires_at: until.map(clock::rfc3339) }
+            state: match call.state.clone() {
+                DeferredState::Deferred { until } => {
+                    StateForm::Deferred { expires_at: until.map(clock::rfc3339) }
                 }
-                Standing::Answered(answer) => StandingForm::Answered { answer },
-                Standing::Given { answer, hook } => StandingForm::Given { answer, hook },
+                DeferredState::Answered(answer) => StateForm::Answered { answer },
+                DeferredState::Given { answer, hook } => StateForm::Given { answer, hook },
             },
         };
         let path = self.path(id);
@@ -164,21 +164,21 @@ fn read(path: &Path) -> io::Result<DeferredCall> {
         return Err(invalid(format!("unsupported version {}; expected {VERSION}", form.version)));
     }
     let time = |text: &str| text.parse::<Timestamp>().map_err(|error| invalid(error.to_string()));
-    let standing = match form.standing {
-        StandingForm::Deferred { expires_at } => {
-            Standing::Deferred { until: expires_at.as_deref().map(time).transpose()? }
+    let state = match form.state {
+        StateForm::Deferred { expires_at } => {
+            DeferredState::Deferred { until: expires_at.as_deref().map(time).transpose()? }
         }
-        StandingForm::Answered { answer } => Standing::Answered(answer),
-        StandingForm::Given { answer, hook } => Standing::Given { answer, hook },
+        StateForm::Answered { answer } => DeferredState::Answered(answer),
+        StateForm::Given { answer, hook } => DeferredState::Given { answer, hook },
     };
-    Ok(DeferredCall { request: form.request, asked: time(&form.asked_at)?, standing })
+    Ok(DeferredCall { request: form.request, asked: time(&form.asked_at)?, state })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use murmur_core::permit::decision::{By, Verdict};
-    use murmur_core::permit::request::Whom;
+    use murmur_core::permit::decision::{DecidedBy, DecisionKind};
+    use murmur_core::permit::request::Approver;
 
     const NOW: Timestamp = Timestamp::constant(1_767_225_600, 0);
 
@@ -195,7 +195,7 @@ mod tests {
             cwd: "/w".into(),
             workspace: "/w".into(),
             project: "site".to_owned(),
-            whom: Whom::Person,
+            whom: Approver::Person,
             doubt: Some("why".to_owned()),
             wait: Some(120),
             defer: true,
@@ -207,20 +207,20 @@ mod tests {
         };
         let id = request.id(0);
         let answer = Answer {
-            verdict: Verdict::Allow,
+            decision: DecisionKind::Allow,
             reason: None,
             answers: None,
-            by: By::Person,
+            by: DecidedBy::Person,
             id: id.clone(),
             answered_by: None,
         };
-        for standing in [
-            Standing::Deferred { until: Some(NOW) },
-            Standing::Deferred { until: None },
-            Standing::Answered(answer.clone()),
-            Standing::Given { answer: answer.clone(), hook: "h1".to_owned() },
+        for state in [
+            DeferredState::Deferred { until: Some(NOW) },
+            DeferredState::Deferred { until: None },
+            DeferredState::Answered(answer.clone()),
+            DeferredState::Given { answer: answer.clone(), hook: "h1".to_owned() },
         ] {
-            let call = DeferredCall { request: request.clone(), asked: NOW, standing };
+            let call = DeferredCall { request: request.clone(), asked: NOW, state };
             folder.put(&id, &call).unwrap();
             assert_eq!(folder.all(|error| panic!("{error}")), [(id.clone(), call)]);
         }
@@ -240,7 +240,7 @@ mod tests {
         std::fs::write(top.path().join("00000000.json"), text).unwrap();
         let (_, call) = folder.all(|error| panic!("{error}")).remove(0);
         assert_eq!((&*call.request.tool_use_id, call.request.asked(NOW)), ("t1", NOW));
-        let Standing::Answered(answer) = call.standing else { panic!("{:?}", call.standing) };
+        let DeferredState::Answered(answer) = call.state else { panic!("{:?}", call.state) };
         assert_eq!(answer.answered_by.map(|process| process.pid), Some(7));
     }
 

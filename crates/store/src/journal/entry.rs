@@ -1,13 +1,13 @@
 //! A line of the journal: spec 0's fields in spec 0's order, then murmur's own.
 
+use super::early_end;
 use crate::limits::LimitReached;
 use derun::id::SessionId as CaptureId;
 use murmur_agent::conversation::Turn;
 use murmur_agent::event::Tokens;
 use murmur_core::config::backend::Backend;
-use murmur_core::config::watchdogs::Watchdog;
 use murmur_core::id::{BeatId, SessionId};
-use murmur_core::outcome::{Kind, Outcome};
+use murmur_core::outcome::{EarlyEnd, Kind, Outcome, StopReason};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -123,18 +123,12 @@ pub struct Entry {
     /// How the agent's process ended; `None` if it never started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<Exit>,
-    /// Whether the beat timed out.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub timed_out: bool,
     /// How many background tasks murmur stopped after the agent's turn ended; `None` if the agent ended by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background_ended: Option<usize>,
-    /// Whether murmur stopped it because it exceeded its limit of turns.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub out_of_turns: bool,
-    /// Whether somebody stopped it, which is not a failure.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub stopped: bool,
+    /// How murmur ended it before it was done; `None` if it didn't.
+    #[serde(flatten, with = "early_end")]
+    pub early_end: Option<EarlyEnd>,
     /// Whether it ran without its repository's Claude files, because they were not trusted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repository_untrusted: bool,
@@ -174,9 +168,6 @@ pub struct Entry {
     /// Whether the API was overloaded or unreachable, so that a retry may help.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retryable: bool,
-    /// What noticed that the beat seemed to hang, so that murmur stopped it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub watchdog: Option<Watchdog>,
 }
 
 /// Reads the id of a beat; `None` if it is empty.
@@ -214,10 +205,8 @@ impl Entry {
             cost_unknown: false,
             num_turns: None,
             exit: None,
-            timed_out: false,
             background_ended: None,
-            out_of_turns: false,
-            stopped: false,
+            early_end: None,
             repository_untrusted: false,
             api_error_status: None,
             model: None,
@@ -231,22 +220,36 @@ impl Entry {
             resumes: None,
             limit: None,
             retryable: false,
-            watchdog: None,
         }
+    }
+
+    /// Whether somebody stopped it, which is not a failure.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.early_end == Some(EarlyEnd::Stopped)
     }
 
     /// Its text for people: the summary or the error, and whether somebody stopped it.
     #[must_use]
     pub fn text(&self) -> Option<Cow<'_, str>> {
+        let text = self.text_after_outcome()?;
+        Some(if self.is_stopped() { format!("{} {text}", StopReason::Asked).into() } else { text })
+    }
+
+    /// Its text for people, next to its outcome, which already says `stopped` if somebody stopped it.
+    #[must_use]
+    pub fn text_after_outcome(&self) -> Option<Cow<'_, str>> {
         let text = self.summary.as_deref().or(self.error.as_deref());
-        if !self.stopped {
+        if !self.is_stopped() {
             return text.map(Cow::Borrowed);
         }
         let text = text.unwrap_or_default();
-        Some(match text.strip_prefix("stopped ") {
-            Some(rest) => format!("stopped by you {rest}").into(),
-            None if text.is_empty() => "stopped by you".into(),
-            None => format!("stopped by you: {text}").into(),
+        // The journal has no key for how long it had run and what was interrupted: its error is a sentence.
+        let how = text.strip_prefix(&StopReason::Asked.to_string()).and_then(|text| text.strip_prefix(' '));
+        Some(match how {
+            Some(how) => format!("by you {how}").into(),
+            None if text.is_empty() => "by you".into(),
+            None => format!("by you: {text}").into(),
         })
     }
 
@@ -314,12 +317,16 @@ mod tests {
     #[test]
     fn a_stopped_beat_names_who_stopped_it() {
         let stopped = |error: &str| {
-            let entry = Entry { stopped: true, error: Some(error.to_owned()), ..read(BEAT) };
+            let entry =
+                Entry { early_end: Some(EarlyEnd::Stopped), error: Some(error.to_owned()), ..read(BEAT) };
             entry.text().unwrap().into_owned()
         };
         assert_eq!(stopped("stopped after 3s, in Bash: x"), "stopped by you after 3s, in Bash: x");
         assert_eq!(stopped("2 processes remain"), "stopped by you: 2 processes remain");
-        assert_eq!(Entry { stopped: true, ..read(BEAT) }.text().unwrap(), "stopped by you");
+        assert_eq!(
+            Entry { early_end: Some(EarlyEnd::Stopped), ..read(BEAT) }.text().unwrap(),
+            "stopped by you"
+        );
         assert_eq!(read(BEAT).text(), None);
         assert_eq!(read(STUCK).text().unwrap(), "agent a");
     }

@@ -171,18 +171,18 @@ impl Backward {
 
 /// How a beat ended, as people filter for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum OutcomeFilter {
     /// By itself, with this outcome.
     As(murmur_core::outcome::Kind),
     /// Stopped by a person.
     Stopped,
 }
 
-impl Ended {
+impl OutcomeFilter {
     fn matches(self, entry: &Entry) -> bool {
         match self {
-            Self::As(outcome) => outcome == entry.outcome && !entry.stopped,
-            Self::Stopped => entry.stopped,
+            Self::As(outcome) => outcome == entry.outcome && !entry.is_stopped(),
+            Self::Stopped => entry.is_stopped(),
         }
     }
 }
@@ -193,7 +193,7 @@ pub struct Filter {
     /// Only this workspace, by its path as the journal has it.
     pub workspace: Option<String>,
     /// Only beats that ended like this.
-    pub outcome: Option<Ended>,
+    pub outcome: Option<OutcomeFilter>,
     /// Only this heartbeat of the workspace: its name, or `None` for the workspace's own one.
     pub heartbeat: Option<Option<String>>,
     /// Only entries that ended, or were noticed, at this time or later.
@@ -221,8 +221,8 @@ impl Filter {
     fn needle(&self) -> Option<String> {
         let whole = match (&self.workspace, self.outcome) {
             (Some(workspace), _) => serde_json::to_string(workspace).ok()?,
-            (None, Some(Ended::As(outcome))) => format!("\"outcome\":\"{outcome}\""),
-            (None, Some(Ended::Stopped)) => "\"stopped\":true".to_owned(),
+            (None, Some(OutcomeFilter::As(outcome))) => format!("\"outcome\":\"{outcome}\""),
+            (None, Some(OutcomeFilter::Stopped)) => "\"stopped\":true".to_owned(),
             (None, None) => return None,
         };
         let start = whole.len().saturating_sub(NEEDLE);
@@ -235,7 +235,7 @@ const NEEDLE: usize = 16;
 
 /// An entry and the line it came from.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundEntry {
     /// The entry.
     pub entry: Entry,
     /// The line, without its newline.
@@ -268,7 +268,7 @@ impl Entries {
     }
 
     /// Returns the next older entry whose line `wants` accepts. It may be older than `since`.
-    pub fn next_entry(&mut self, mut wants: impl FnMut(&[u8]) -> bool) -> io::Result<Option<Found>> {
+    pub fn next_entry(&mut self, mut wants: impl FnMut(&[u8]) -> bool) -> io::Result<Option<FoundEntry>> {
         while self.older < OLDER_IN_A_ROW
             && let Some(line) = self.lines.next_line()?
         {
@@ -278,7 +278,7 @@ impl Entries {
             let Ok(entry) = serde_json::from_slice::<Entry>(&line) else { continue };
             let is_older = self.since.zip(entry.ended()).is_some_and(|(since, ended)| ended < since);
             self.older = if is_older { self.older + 1 } else { 0 };
-            return Ok(Some(Found { entry, line }));
+            return Ok(Some(FoundEntry { entry, line }));
         }
         Ok(None)
     }
@@ -288,7 +288,7 @@ impl Entries {
 #[derive(Debug)]
 pub struct Selected {
     /// The entries, oldest first.
-    pub found: Vec<Found>,
+    pub found: Vec<FoundEntry>,
     /// Parts that were left out because they are not readable.
     pub skipped: Vec<PartError>,
 }

@@ -128,7 +128,7 @@ impl Record {
         };
         let over = over(entry).and_then(|text| self.0.rewrite(&text));
         let reserved = keep_in_reserve(dir, entry, self.0);
-        let kept = if over.is_ok() || reserved { Kept::OnDisk } else { Kept::Nowhere };
+        let kept = if over.is_ok() || reserved { LineKept::OnDisk } else { LineKept::Nowhere };
         Err(Unwritten { error, kept })
     }
 }
@@ -158,12 +158,12 @@ pub struct Unwritten {
     /// Why.
     pub error: io::Error,
     /// Where it is kept instead.
-    pub kept: Kept,
+    pub kept: LineKept,
 }
 
 /// Where a line is kept that could not be appended to the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum LineKept {
     /// In the reserve or in the beat's record; the next recovery moves it to the journal.
     OnDisk,
     /// Not on disk; the caller must report it.

@@ -31,13 +31,13 @@ struct Row {
     /// In UTC.
     day: Date,
     #[serde(flatten)]
-    what: Seen,
+    what: UnknownOutput,
     count: u64,
 }
 
 /// Something unknown.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Seen {
+pub struct UnknownOutput {
     /// The backend that wrote it.
     pub backend: String,
     /// The backend's version; empty if it doesn't say.
@@ -47,7 +47,7 @@ pub struct Seen {
     pub name: String,
 }
 
-impl Seen {
+impl UnknownOutput {
     /// Whether it is a field of something that murmur knows or that has its own row.
     #[must_use]
     pub fn is_field(&self) -> bool {
@@ -71,7 +71,8 @@ pub fn record(
     let today = day(now);
     let mut rows = read(dir, now)?;
     for (name, count) in unknown.iter() {
-        let what = Seen { backend: backend.to_owned(), version: version.to_owned(), name: name.to_owned() };
+        let what =
+            UnknownOutput { backend: backend.to_owned(), version: version.to_owned(), name: name.to_owned() };
         let is_full = rows.len() >= ROWS;
         match rows.iter_mut().find(|row| row.day == today && row.what == what) {
             Some(row) => row.count = row.count.saturating_add(count),
@@ -86,7 +87,7 @@ pub fn record(
 ///
 /// # Errors
 /// The file can't be read. An invalid one counts as empty.
-pub fn last_week(dir: &DataDir, now: Timestamp) -> io::Result<BTreeMap<Seen, u64>> {
+pub fn last_week(dir: &DataDir, now: Timestamp) -> io::Result<BTreeMap<UnknownOutput, u64>> {
     let mut counts = BTreeMap::new();
     for row in read(dir, now)? {
         let count: &mut u64 = counts.entry(row.what).or_default();
@@ -140,7 +141,7 @@ mod tests {
         record(&dir, "codex", "", &seen("{\"type\":\"new\"}\n"), after(1)).unwrap();
         let shown = |at: Timestamp| {
             let week = last_week(&dir, at).unwrap();
-            let line = |(seen, count): (&Seen, &u64)| {
+            let line = |(seen, count): (&UnknownOutput, &u64)| {
                 format!("{} {}: {} {} {count}", seen.backend, seen.version, seen.name, seen.is_field())
             };
             week.iter().map(line).collect::<Vec<_>>().join("\n")

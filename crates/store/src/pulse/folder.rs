@@ -18,7 +18,7 @@ const AHEAD: Duration = Duration::from_secs(60);
 
 /// A pulse and its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundPulse {
     /// The file.
     pub path: PathBuf,
     /// Its content.
@@ -28,7 +28,7 @@ pub struct Found {
 /// Reads the pulse at `path`, if there is one. A time later than the file's own is replaced with that; otherwise
 /// the pulse would stay the newest forever.
 #[must_use]
-pub fn read(path: &Path) -> Option<Found> {
+pub fn read(path: &Path) -> Option<FoundPulse> {
     let stem = path.file_stem()?;
     if path.extension() != Some(OsStr::new("json")) || stem.as_encoded_bytes().starts_with(b".") {
         return None;
@@ -41,17 +41,17 @@ pub fn read(path: &Path) -> Option<Found> {
     if pulse.at()? > written.checked_add(AHEAD).ok()? {
         pulse.timestamp = clock::rfc3339(written);
     }
-    Some(Found { path: path.to_path_buf(), pulse })
+    Some(FoundPulse { path: path.to_path_buf(), pulse })
 }
 
 /// Returns every pulse, sorted by agent id. A missing folder has none.
-pub fn all(dir: &DataDir) -> io::Result<Vec<Found>> {
+pub fn all(dir: &DataDir) -> io::Result<Vec<FoundPulse>> {
     let entries = match std::fs::read_dir(dir.pulses()) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(unreadable(&dir.pulses(), error)),
     };
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<FoundPulse> = Vec::new();
     for entry in entries {
         found.extend(read(&entry?.path()));
     }

@@ -53,7 +53,7 @@ pub struct Folder {
 
 /// The type and modification time of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct FileInfo {
     /// Whether it is a folder. False for a link to a folder.
     pub is_folder: bool,
     /// Modification time in seconds since 1970.
@@ -279,7 +279,7 @@ impl Folder {
     }
 
     /// Returns the metadata of the entry `name` without following links.
-    pub fn look(&self, name: impl AsRef<OsStr>) -> io::Result<Seen> {
+    pub fn look(&self, name: impl AsRef<OsStr>) -> io::Result<FileInfo> {
         seen(&self.beneath(name.as_ref(), FILE_READ_ATTRIBUTES | SYNCHRONIZE, FILE_OPEN, 0)?)
     }
 
@@ -293,7 +293,7 @@ impl Folder {
     }
 
     /// Returns the metadata of this folder.
-    pub fn look_at_itself(&self) -> io::Result<Seen> {
+    pub fn look_at_itself(&self) -> io::Result<FileInfo> {
         seen(&self.handle)
     }
 
@@ -335,14 +335,14 @@ pub fn is_out_of_descriptors(error: &io::Error) -> bool {
     matches!(code, Some(ERROR_TOO_MANY_OPEN_FILES | ERROR_NO_SYSTEM_RESOURCES))
 }
 
-fn seen(file: &File) -> io::Result<Seen> {
+fn seen(file: &File) -> io::Result<FileInfo> {
     // Convert from 100 ns since 1601 to seconds since 1970.
     const UNIX_EPOCH: i64 = 11_644_473_600;
     let found = file.metadata()?;
     let attributes = found.file_attributes() & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT);
     let since_1601 = i64::try_from(found.last_write_time() / 10_000_000).unwrap_or(i64::MAX);
     let is_folder = attributes == FILE_ATTRIBUTE_DIRECTORY;
-    Ok(Seen { is_folder, modified: since_1601 - UNIX_EPOCH, size: found.file_size() })
+    Ok(FileInfo { is_folder, modified: since_1601 - UNIX_EPOCH, size: found.file_size() })
 }
 
 fn refuse_link(file: &File, name: &OsStr) -> io::Result<()> {

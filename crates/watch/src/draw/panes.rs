@@ -5,7 +5,7 @@ use super::time::{dollars, span};
 use super::{BOLD, DIM, SELECTED, color, colored, pieces, rule, take_first};
 use crate::history::{STRETCHES, STRIP};
 use crate::model::Model;
-use crate::rows::{Agent, Heartbeat, Limit, LogLine, Outcome, Request, Standing};
+use crate::rows::{Agent, Heartbeat, HeartbeatState, Limit, LogLine, Outcome, Request};
 use crate::view::{Pane, Screen};
 use jiff::Timestamp;
 use ratatui_core::buffer::Buffer;
@@ -142,21 +142,23 @@ fn outcome(outcome: Outcome) -> Style {
 
 fn heartbeat(model: &Model, row: &Heartbeat, now: Timestamp) -> Vec<Cell> {
     let history = model.history.get(&row.id);
-    let next = match &row.standing {
-        Standing::Running(since) => {
+    let next = match &row.state {
+        HeartbeatState::Running(since) => {
             (format!("running {}", span(now.duration_since(*since))), color(Color::Green))
         }
-        Standing::Waits => ("waits".to_owned(), color(Color::Magenta)),
-        Standing::Due => ("due".to_owned(), color(Color::Yellow)),
-        Standing::Next(at) if *at <= now => ("due".to_owned(), color(Color::Yellow)),
-        Standing::Next(at) => plain(format!("in {}", span(at.duration_since(now)))),
-        Standing::Held(until) => (format!("held {}", span(until.duration_since(now))), color(Color::Cyan)),
-        Standing::Paused(None) => ("paused".to_owned(), color(Color::Yellow)),
-        Standing::Paused(Some(until)) => {
+        HeartbeatState::Waits => ("waits".to_owned(), color(Color::Magenta)),
+        HeartbeatState::Due => ("due".to_owned(), color(Color::Yellow)),
+        HeartbeatState::Next(at) if *at <= now => ("due".to_owned(), color(Color::Yellow)),
+        HeartbeatState::Next(at) => plain(format!("in {}", span(at.duration_since(now)))),
+        HeartbeatState::Held(until) => {
+            (format!("held {}", span(until.duration_since(now))), color(Color::Cyan))
+        }
+        HeartbeatState::Paused(None) => ("paused".to_owned(), color(Color::Yellow)),
+        HeartbeatState::Paused(Some(until)) => {
             (format!("paused {}", span(until.duration_since(now))), color(Color::Yellow))
         }
-        Standing::Off("problem") => ("problem".to_owned(), color(Color::Red)),
-        Standing::Off(why) => ((*why).to_owned(), DIM),
+        HeartbeatState::Off("problem") => ("problem".to_owned(), color(Color::Red)),
+        HeartbeatState::Off(why) => ((*why).to_owned(), DIM),
     };
     let strip: String =
         history.iter().flat_map(|history| &history.strip).map(|outcome| outcome.mark()).collect();

@@ -4,7 +4,7 @@ use crate::input::Action;
 use crate::keys::Key;
 use crate::model::{Model, Update};
 use crate::rows::{
-    Agent, Daemon, Health, Heartbeat, Limit, LineKind, LogLine, Outcome, Question, Request, Standing,
+    Agent, Daemon, Health, Heartbeat, HeartbeatState, Limit, LineKind, LogLine, Outcome, Question, Request,
     TranscriptLine,
 };
 use crate::text::Text;
@@ -27,10 +27,10 @@ fn text(raw: &str) -> Text {
     Text::new(raw)
 }
 
-fn heartbeat(name: &str, standing: Standing, note: &str) -> Heartbeat {
-    let beat = matches!(standing, Standing::Running(_)).then(|| format!("beat-{name}"));
+fn heartbeat(name: &str, state: HeartbeatState, note: &str) -> Heartbeat {
+    let beat = matches!(state, HeartbeatState::Running(_)).then(|| format!("beat-{name}"));
     let id = format!("/home/you/{name}").into();
-    Heartbeat { id, title: text(name), schedule: text("every 1h"), standing, note: text(note), beat }
+    Heartbeat { id, title: text(name), schedule: text("every 1h"), state, note: text(note), beat }
 }
 
 fn agent(id: &str, health: Health, doing: &str, folder: &str) -> Agent {
@@ -96,12 +96,20 @@ pub(crate) fn model() -> Model {
     let mut model = Model::new(TimeZone::UTC);
     model.on(Update::Daemon(Daemon::Up { version: text("0.1.0"), since: ago(7_500) }));
     model.on(Update::Heartbeats(vec![
-        heartbeat("site", Standing::Running(ago(42)), ""),
-        heartbeat("backups", Standing::Next(now() + SignedDuration::from_secs(1_500)), ""),
-        heartbeat("docs", Standing::Waits, ""),
-        heartbeat("mail", Standing::Held(now() + SignedDuration::from_secs(30)), "failed 3 times in a row"),
-        heartbeat("--all", Standing::Paused(None), "release day"),
-        heartbeat("new\u{1b}[31m\u{202e}", Standing::Off("problem"), "HEARTBEAT.md:2: unknown key \"evry\""),
+        heartbeat("site", HeartbeatState::Running(ago(42)), ""),
+        heartbeat("backups", HeartbeatState::Next(now() + SignedDuration::from_secs(1_500)), ""),
+        heartbeat("docs", HeartbeatState::Waits, ""),
+        heartbeat(
+            "mail",
+            HeartbeatState::Held(now() + SignedDuration::from_secs(30)),
+            "failed 3 times in a row",
+        ),
+        heartbeat("--all", HeartbeatState::Paused(None), "release day"),
+        heartbeat(
+            "new\u{1b}[31m\u{202e}",
+            HeartbeatState::Off("problem"),
+            "HEARTBEAT.md:2: unknown key \"evry\"",
+        ),
     ]));
     model.on(Update::Agents(vec![
         agent("backups-9", Health::Exited, "", "/home/you/backups"),
@@ -272,10 +280,10 @@ fn time_changes_the_screen_only_when_something_counts() {
     assert_eq!(super::changes_in(&model, now()), None);
     model.on(Update::Heartbeats(vec![heartbeat(
         "a",
-        Standing::Next(now() + SignedDuration::from_secs(150)),
+        HeartbeatState::Next(now() + SignedDuration::from_secs(150)),
         "",
     )]));
     assert_eq!(super::changes_in(&model, now()), Some(SignedDuration::from_secs(31)));
-    model.on(Update::Heartbeats(vec![heartbeat("a", Standing::Running(ago(5)), "")]));
+    model.on(Update::Heartbeats(vec![heartbeat("a", HeartbeatState::Running(ago(5)), "")]));
     assert_eq!(super::changes_in(&model, now()), Some(SignedDuration::from_secs(1)));
 }

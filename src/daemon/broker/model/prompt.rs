@@ -66,7 +66,7 @@ pub(super) fn about(request: &Request) -> Result<String, PromptError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use murmur_core::permit::request::Whom;
+    use murmur_core::permit::request::Approver;
     use serde_json::json;
 
     fn request(input: Value) -> Request {
@@ -79,7 +79,7 @@ mod tests {
             cwd: "/w/sub".into(),
             workspace: "/w".into(),
             project: "site".to_owned(),
-            whom: Whom::Model,
+            whom: Approver::Model,
             doubt: None,
             wait: Some(120),
             defer: false,

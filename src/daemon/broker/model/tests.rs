@@ -21,7 +21,7 @@ async fn a_hook_that_times_out_at_the_same_moment_still_gets_its_answer() {
     let mut said = Vec::new();
     hook.read_to_end(&mut said).await.unwrap();
     let said: Value = serde_json::from_slice(&said).unwrap();
-    assert_eq!((&said["id"], &said["payload"]["verdict"]), (&json!("1"), &json!("deny")));
+    assert_eq!((&said["id"], &said["payload"]["decision"]), (&json!("1"), &json!("deny")));
     let late = json!({ "msg_type": LATE, "id": "2", "payload": { "mayDefer": false } });
     hook.write_all(format!("{late}\n").as_bytes()).await.unwrap();
     drop(hook);

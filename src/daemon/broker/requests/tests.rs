@@ -1,7 +1,7 @@
 use super::*;
 use murmur_core::id::SessionId;
-use murmur_core::permit::decision::{By, Verdict};
-use murmur_core::permit::request::Whom;
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
+use murmur_core::permit::request::Approver;
 use serde_json::json;
 
 const NOW: Timestamp = Timestamp::constant(1_767_225_600, 0);
@@ -16,7 +16,7 @@ fn request(tool_use_id: &str) -> Request {
         cwd: "/w".into(),
         workspace: "/w".into(),
         project: "site".to_owned(),
-        whom: Whom::Person,
+        whom: Approver::Person,
         doubt: None,
         wait: Some(120),
         defer: true,
@@ -30,10 +30,10 @@ fn request(tool_use_id: &str) -> Request {
 
 fn allowed(id: &RequestId) -> Answer {
     Answer {
-        verdict: Verdict::Allow,
+        decision: DecisionKind::Allow,
         reason: None,
         answers: None,
-        by: By::Person,
+        by: DecidedBy::Person,
         id: id.clone(),
         answered_by: None,
     }
@@ -64,7 +64,7 @@ fn the_first_answer_wins_and_every_other_is_an_error() {
     let id = waiting(&mut requests, request("t1"), 1);
     assert_eq!(told(requests.answer(&id, allowed(&id))), [1]);
     let again = requests.answer(&id, allowed(&id)).unwrap_err();
-    assert_eq!(again, AnswerError::Over { id: id.clone(), how: Ended::Answered });
+    assert_eq!(again, AnswerError::Over { id: id.clone(), how: RequestEnd::Answered });
     let other = request("t2").id(0);
     assert_eq!(requests.answer(&other, allowed(&other)).unwrap_err(), AnswerError::Unknown(other));
     assert!(requests.all().is_empty());
@@ -99,7 +99,7 @@ fn a_request_is_closed_with_its_agent() {
     let id = waiting(&mut requests, request("t1"), 1);
     assert!(requests.disconnect(&id, "h1"));
     let over = requests.answer(&id, allowed(&id)).unwrap_err();
-    assert_eq!(over, AnswerError::Over { id, how: Ended::Gone });
+    assert_eq!(over, AnswerError::Over { id, how: RequestEnd::Gone });
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn an_unanswered_request_expires_if_it_cannot_be_deferred() {
         assert_eq!(late, Timeout::Expired);
         requests.apply_timeout(&id, "h1", &late);
         let over = requests.answer(&id, allowed(&id)).unwrap_err();
-        assert_eq!(over, AnswerError::Over { id, how: Ended::Expired });
+        assert_eq!(over, AnswerError::Over { id, how: RequestEnd::Expired });
     }
 }
 
@@ -133,7 +133,7 @@ fn the_answer_to_a_deferred_call_is_given_once() {
     assert!(matches!(requests.answer(&id, allowed(&id)), Ok(AnswerEffect::Resume)));
     assert!(matches!(
         requests.answer(&id, allowed(&id)),
-        Err(AnswerError::Over { how: Ended::Answered, .. })
+        Err(AnswerError::Over { how: RequestEnd::Answered, .. })
     ));
     assert_eq!(requests.next_expiry(), None);
 
@@ -189,7 +189,7 @@ fn an_allowed_call_is_not_asked_about_again_by_claude_code() {
     requests.answer(&id, allowed(&id)).unwrap();
     for named in ["t1", ""] {
         let Sent::Answered(given, answer, 3) = ask(&mut requests, again(named), 3) else { panic!("{named}") };
-        assert_eq!((given, answer.verdict), (id.clone(), Verdict::Allow));
+        assert_eq!((given, answer.decision), (id.clone(), DecisionKind::Allow));
     }
     // A different call or conversation, or the same call made again, is asked about.
     for other in [
@@ -204,7 +204,7 @@ fn an_allowed_call_is_not_asked_about_again_by_claude_code() {
     // A denied call, and a call of a beat, is asked about each time.
     let mut requests = Requests::default();
     let id = waiting(&mut requests, live("t1"), 1);
-    requests.answer(&id, Answer { verdict: Verdict::Deny, ..allowed(&id) }).unwrap();
+    requests.answer(&id, Answer { decision: DecisionKind::Deny, ..allowed(&id) }).unwrap();
     waiting(&mut requests, again("t1"), 2);
     let beat = Some(murmur_core::permit::request::BeatOf {
         beat: murmur_core::id::BeatId::new("b"),

@@ -60,9 +60,9 @@ fn calls_are_decided_while_a_beat_is_recorded() {
         assert!(said.contains("HEARTBEAT_OK") && said.contains("sudo ls"), "{agent}: {said}");
         let decisions = std::fs::read_to_string(env.data().join("decisions.jsonl")).unwrap();
         let decisions = decisions.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let verdicts: Vec<Value> =
-            decisions.map(|line| json!([line["toolUseId"], line["verdict"]])).collect();
-        assert_eq!(verdicts, [json!(["call_1", "allow"]), json!(["call_2", "deny"])], "{agent}");
+        let decided: Vec<Value> =
+            decisions.map(|line| json!([line["toolUseId"], line["decision"]])).collect();
+        assert_eq!(decided, [json!(["call_1", "allow"]), json!(["call_2", "deny"])], "{agent}");
         assert_eq!(env.alive(), Vec::<i64>::new());
     }
 }

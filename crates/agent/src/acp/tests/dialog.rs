@@ -3,11 +3,11 @@
 use super::super::super::parser::{Dialect, Parser};
 use super::super::AcpDialog;
 use super::{asks, response, update};
-use crate::dialog::{Conversation, Dialog, Verdict};
+use crate::dialog::{CallDecision, Conversation, Dialog};
 use crate::event::{Event, PermissionRequest};
 use serde_json::{Value, json};
 
-const ALLOW: Verdict = Verdict::Allow { input: None };
+const ALLOW: CallDecision = CallDecision::Allow { input: None };
 
 fn dialog(program: &str, resume: Option<&str>, model: Option<&str>) -> AcpDialog {
     let text = |text: &str| text.to_owned();
@@ -158,15 +158,15 @@ fn a_failed_handshake_is_retried_for_the_next_message() {
 
 #[test]
 fn requests_are_answered_once_and_by_kind() {
-    let deny = Verdict::Deny { reason: "no".to_owned() };
-    let changed = Verdict::Allow { input: Some(json!({ "command": "other" })) };
+    let deny = CallDecision::Deny { reason: "no".to_owned() };
+    let changed = CallDecision::Allow { input: Some(json!({ "command": "other" })) };
     let call = json!({ "toolCallId": "c1", "kind": "execute", "rawInput": { "command": "ls" } });
-    for (verdict, expected) in [(&ALLOW, "once"), (&deny, "reject"), (&changed, "reject")] {
+    for (decision, expected) in [(&ALLOW, "once"), (&deny, "reject"), (&changed, "reject")] {
         let mut dialog = busy("opencode");
         let line = asks(&json!("a-1"), &call);
         assert_eq!(read(&mut dialog, &line), b"");
-        assert_eq!(words(&dialog.answer(&request(&line), verdict)), [format!("\"a-1\": \"{expected}\"")]);
-        assert_eq!(dialog.answer(&request(&line), verdict), b"");
+        assert_eq!(words(&dialog.answer(&request(&line), decision)), [format!("\"a-1\": \"{expected}\"")]);
+        assert_eq!(dialog.answer(&request(&line), decision), b"");
     }
     // A call that can only be allowed forever is not allowed.
     let mut dialog = busy("opencode");

@@ -4,7 +4,7 @@ use super::*;
 use crate::permit::policy::{Approval, Role};
 use crate::permit::rules::tests::commands;
 use serde_json::{Value, json};
-use shell_guard::call::{Own, Place};
+use shell_guard::call::{Place, ProtectedPaths};
 use std::path::Path;
 
 const POLICY: Policy = Policy {
@@ -34,8 +34,12 @@ fn guard(call: &Call) -> Finding {
 }
 
 fn call(tool: &str, input: Value) -> Call {
-    let place =
-        Place { cwd: "/w".into(), workspace: "/w".into(), home: "/home/me".into(), own: Own::default() };
+    let place = Place {
+        cwd: "/w".into(),
+        workspace: "/w".into(),
+        home: "/home/me".into(),
+        own: ProtectedPaths::default(),
+    };
     Call { tool: tool.to_owned(), input, place }
 }
 
@@ -48,12 +52,12 @@ fn step(policy: &Policy, rules: &str, call: &Call) -> String {
         Step::Ask { doubt: Some(doubt) } => format!("ask: {doubt}"),
         Step::Question => "question".to_owned(),
         Step::Decided(decision) => {
-            let verdict = if decision.verdict == Verdict::Allow { "allow" } else { "deny" };
+            let kind = if decision.kind == DecisionKind::Allow { "allow" } else { "deny" };
             match decision.by {
-                By::Guard(entry) => format!("{verdict} guard {entry}"),
-                By::Rule { number, .. } => format!("{verdict} rule {number}"),
-                By::Default(setting) => format!("{verdict} {setting}"),
-                other => format!("{verdict} {other:?}"),
+                DecidedBy::Guard(entry) => format!("{kind} guard {entry}"),
+                DecidedBy::Rule { number, .. } => format!("{kind} rule {number}"),
+                DecidedBy::Default(setting) => format!("{kind} {setting}"),
+                other => format!("{kind} {other:?}"),
             }
         }
     }
@@ -194,12 +198,16 @@ fn what_controls_the_next_run_is_allowed_by_a_rule_that_names_it_alone() {
         let rules = Rules::parse(rules.as_bytes(), Path::new("permissions.toml")).unwrap();
         let reading = Reading { commands: &shell_guard::shell::commands, links: &|_| None, doubted: false };
         match decide(call, &Policy::of_beat(), &[&rules], reading, shell_guard::guard::inspect_call) {
-            Step::Decided(decision) => (decision.verdict, decision.by),
+            Step::Decided(decision) => (decision.kind, decision.by),
             step => panic!("{step:?}"),
         }
     };
-    let place =
-        || Place { cwd: "/w".into(), workspace: "/w".into(), home: "/home/me".into(), own: Own::default() };
+    let place = || Place {
+        cwd: "/w".into(),
+        workspace: "/w".into(),
+        home: "/home/me".into(),
+        own: ProtectedPaths::default(),
+    };
     let call = |tool: &str, key: &str, value: &str| Call {
         tool: tool.to_owned(),
         input: serde_json::json!({ key: value }),
@@ -210,7 +218,7 @@ fn what_controls_the_next_run_is_allowed_by_a_rule_that_names_it_alone() {
     };
     let (edit, shell) =
         (call("Edit", "file_path", "/home/me/.bashrc"), call("Bash", "command", "echo x >> ~/.bashrc"));
-    let guard = (Verdict::Deny, By::Guard("control".to_owned()));
+    let guard = (DecisionKind::Deny, DecidedBy::Guard("control".to_owned()));
     for (call, rules) in [
         (&edit, String::new()),
         (&edit, rule("Edit", "allow", "")),
@@ -227,6 +235,6 @@ fn what_controls_the_next_run_is_allowed_by_a_rule_that_names_it_alone() {
         (&edit, rule("Edit", "allow", "pattern = \"~/.bashrc\"")),
         (&shell, rule("Bash", "allow", "pattern = \"echo x >> ~/.bashrc\"")),
     ] {
-        assert_eq!(decided(&rules, call).0, Verdict::Allow, "{rules}");
+        assert_eq!(decided(&rules, call).0, DecisionKind::Allow, "{rules}");
     }
 }

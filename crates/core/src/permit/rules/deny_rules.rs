@@ -40,13 +40,17 @@ mod tests {
     use super::*;
     use crate::permit::deny_list::DEFAULT;
     use serde_json::{Value, json};
-    use shell_guard::call::{Call, Own, Place};
+    use shell_guard::call::{Call, Place, ProtectedPaths};
     use shell_guard::shell;
 
     fn denies(patterns: &[&str], tool: &str, input: Value) -> Option<Matched> {
         let rules = Rules::denying(patterns.iter().copied());
-        let place =
-            Place { cwd: "/w".into(), workspace: "/w".into(), home: "/home/u".into(), own: Own::default() };
+        let place = Place {
+            cwd: "/w".into(),
+            workspace: "/w".into(),
+            home: "/home/u".into(),
+            own: ProtectedPaths::default(),
+        };
         let call = Call { tool: tool.to_owned(), input, place };
         let reading = Reading { commands: &shell::commands, links: &|_| None, doubted: false };
         decide(&[&rules], &call, reading)

@@ -2,7 +2,7 @@
 
 use super::*;
 use serde_json::{Value, json};
-use shell_guard::call::{Call, Own, Place};
+use shell_guard::call::{Call, Place, ProtectedPaths};
 use shell_guard::line::{Command, Doubt};
 use std::path::{Path, PathBuf};
 
@@ -72,8 +72,12 @@ fn links(path: &Path) -> Option<PathBuf> {
 }
 
 fn call(tool: &str, input: Value) -> Call {
-    let place =
-        Place { cwd: "/w".into(), workspace: "/w".into(), home: "/home/me".into(), own: Own::default() };
+    let place = Place {
+        cwd: "/w".into(),
+        workspace: "/w".into(),
+        home: "/home/me".into(),
+        own: ProtectedPaths::default(),
+    };
     Call { tool: tool.to_owned(), input, place }
 }
 

@@ -3,7 +3,7 @@
 use super::super::record::{Channel, TransportMode};
 use super::super::recorder::Recorder;
 use super::relay::BLOCK;
-use super::{Ended, Finished, Trouble, pipe};
+use super::{CommandEnd, Finished, Trouble, pipe};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::windows::io::{AsHandle, OwnedHandle};
@@ -79,7 +79,7 @@ fn in_console(
     let child = match pseudo.start(command) {
         Ok(child) => child,
         Err(NotStarted::Trouble(error)) => return Err(error),
-        Err(error) => return Ok(Finished { ended: Ended::NotStarted(error), trouble: None }),
+        Err(error) => return Ok(Finished { ended: CommandEnd::NotStarted(error), trouble: None }),
     };
     if control::came() {
         child.end(control::ENDED_BY_CONTROL);
@@ -106,7 +106,7 @@ fn in_console(
         close(scope, &pseudo, output, &mut take)?;
         let trouble = trouble.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
         let trouble = trouble.map(|source| Trouble { stream: "stdout", error: source });
-        Ok(Finished { ended: Ended::Exited(code(&child)?), trouble })
+        Ok(Finished { ended: CommandEnd::Exited(code(&child)?), trouble })
     })
 }
 
@@ -213,7 +213,7 @@ mod tests {
             false,
         )
         .unwrap();
-        assert!(matches!(finished.ended, Ended::Exited(7)), "{finished:?}");
+        assert!(matches!(finished.ended, CommandEnd::Exited(7)), "{finished:?}");
         assert!(started && finished.trouble.is_none());
         let mut bytes = vec![0; shown.metadata().unwrap().len() as usize];
         sys::file::read_exact_at(&shown, &mut bytes, 0).unwrap();
@@ -227,6 +227,6 @@ mod tests {
         let console = Console::open(Size { columns: 80, rows: 25 }, false).unwrap();
         let to = tempfile::tempfile().unwrap();
         let finished = in_console(&command, console, to, &Recorder::none(), || {}, false).unwrap();
-        assert!(matches!(finished.ended, Ended::NotStarted(NotStarted::Command(_))), "{finished:?}");
+        assert!(matches!(finished.ended, CommandEnd::NotStarted(NotStarted::Command(_))), "{finished:?}");
     }
 }

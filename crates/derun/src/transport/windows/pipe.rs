@@ -3,8 +3,8 @@
 
 use super::super::record::Channel;
 use super::super::recorder::Recorder;
-use super::relay::{self, BLOCK, Over};
-use super::{Ended, Finished, Trouble};
+use super::relay::{self, BLOCK, RelayEnd};
+use super::{CommandEnd, Finished, Trouble};
 use std::fs::File;
 use std::io;
 use std::os::windows::io::{AsHandle, BorrowedHandle};
@@ -44,7 +44,7 @@ pub(super) fn run(
     let mut child = match start(command, their_stdout, their_stderr) {
         Ok(child) => child,
         Err(NotStarted::Trouble(error)) => return Err(error),
-        Err(error) => return Ok(Finished { ended: Ended::NotStarted(error), trouble: None }),
+        Err(error) => return Ok(Finished { ended: CommandEnd::NotStarted(error), trouble: None }),
     };
     // An event during the start may not have reached the command.
     let is_told = control::came();
@@ -65,11 +65,11 @@ pub(super) fn run(
         let over = relays.into_iter().filter_map(|relay| relay.join().ok());
         let over: Vec<_> = over.collect();
         let trouble = over.into_iter().find_map(|(stream, over)| match over {
-            Over::Trouble(source) => Some(Trouble { stream, error: source }),
-            Over::End | Over::ReaderGone => None,
+            RelayEnd::Trouble(source) => Some(Trouble { stream, error: source }),
+            RelayEnd::End | RelayEnd::ReaderGone => None,
         });
         let code = if is_told { control::ENDED_BY_CONTROL } else { code };
-        Ok(Finished { ended: Ended::Exited(code), trouble })
+        Ok(Finished { ended: CommandEnd::Exited(code), trouble })
     })
 }
 
@@ -110,7 +110,7 @@ mod tests {
         let recorder = Recorder::new(writer, Log::open(root.path()));
         let mut started = false;
         let finished = run(&CommandLine::new(&words).unwrap(), &recorder, || started = true).unwrap();
-        assert!(matches!(finished.ended, Ended::Exited(3)) && started, "{finished:?}");
+        assert!(matches!(finished.ended, CommandEnd::Exited(3)) && started, "{finished:?}");
         recorder.finish(&End::Exited(3)).unwrap();
         let page = store.session(&id).unwrap().read(0, 1000, clock::now()).unwrap();
         let of = |channel| {
@@ -126,6 +126,6 @@ mod tests {
     fn a_file_that_is_not_a_program_is_not_started() {
         let command = CommandLine::new(&["no-such-program".into()]).unwrap();
         let finished = run(&command, &Recorder::none(), || {}).unwrap();
-        assert!(matches!(finished.ended, Ended::NotStarted(NotStarted::Command(_))), "{finished:?}");
+        assert!(matches!(finished.ended, CommandEnd::NotStarted(NotStarted::Command(_))), "{finished:?}");
     }
 }

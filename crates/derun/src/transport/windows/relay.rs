@@ -18,7 +18,7 @@ const DRAIN_BYTES: usize = 2 * BLOCK;
 
 /// Why a relay ended.
 #[derive(Debug)]
-pub(super) enum Over {
+pub(super) enum RelayEnd {
     /// The pipe was closed by all writers.
     End,
     /// The reader of our output has gone.
@@ -27,7 +27,7 @@ pub(super) enum Over {
     Trouble(io::Error),
 }
 
-impl From<io::Error> for Over {
+impl From<io::Error> for RelayEnd {
     fn from(error: io::Error) -> Self {
         if error.kind() == ErrorKind::BrokenPipe { Self::ReaderGone } else { Self::Trouble(error) }
     }
@@ -43,24 +43,24 @@ pub(super) fn pass_on(
     ended: BorrowedHandle<'_>,
     channel: Channel,
     recorder: &Recorder,
-) -> Over {
+) -> RelayEnd {
     let mut take = |bytes: &[u8]| {
         recorder.capture(channel, bytes);
-        to.write_all(bytes).map_err(Over::from)
+        to.write_all(bytes).map_err(RelayEnd::from)
     };
     let passed = until_end(&mut from, ended, &mut take).and_then(|is_over| match is_over {
         true => Ok(()),
         false => drain(&mut from, &mut take),
     });
-    passed.err().unwrap_or(Over::End)
+    passed.err().unwrap_or(RelayEnd::End)
 }
 
 /// Passes bytes on until all writers have closed the pipe (`true`) or the command has ended (`false`).
 fn until_end(
     from: &mut Reader,
     ended: BorrowedHandle<'_>,
-    take: &mut impl FnMut(&[u8]) -> Result<(), Over>,
-) -> Result<bool, Over> {
+    take: &mut impl FnMut(&[u8]) -> Result<(), RelayEnd>,
+) -> Result<bool, RelayEnd> {
     loop {
         match from.read(&[ended], None)? {
             Read::Bytes(bytes) => take(bytes)?,
@@ -71,7 +71,7 @@ fn until_end(
 }
 
 /// The command has ended: passes on what remains in the pipe, and what else arrives for a short time.
-fn drain(from: &mut Reader, take: &mut impl FnMut(&[u8]) -> Result<(), Over>) -> Result<(), Over> {
+fn drain(from: &mut Reader, take: &mut impl FnMut(&[u8]) -> Result<(), RelayEnd>) -> Result<(), RelayEnd> {
     let until = Instant::now() + DRAIN;
     let mut drained = 0;
     loop {

@@ -1,12 +1,12 @@
 //! Every way to write to murmur's files, or to what controls an agent's next run, is refused.
 
 use serde_json::json;
-use shell_guard::call::{Call, Own, Place};
+use shell_guard::call::{Call, Place, ProtectedPaths};
 use shell_guard::guard::{Finding, inspect, inspect_call};
 
 use super::targets::{TARGETS, WAYS};
 
-fn own() -> Own {
+fn own() -> ProtectedPaths {
     let paths = [
         "/home/user/.murmur",
         "/home/user/.config/murmur",
@@ -14,7 +14,7 @@ fn own() -> Own {
         "/opt/murmur/murmur-hook",
         "/opt/claude",
     ];
-    Own {
+    ProtectedPaths {
         gates: vec!["/home/user/project/check.sh".into()],
         paths: paths.map(Into::into).to_vec(),
         processes: vec![4711],
@@ -299,7 +299,7 @@ fn reads_and_writes_to_the_workspace_pass() {
 
 #[test]
 fn a_manager_may_only_direct_other_agents() {
-    let place = Place { own: Own { is_manager: true, ..own() }, ..place() };
+    let place = Place { own: ProtectedPaths { is_manager: true, ..own() }, ..place() };
     assert_eq!(
         inspect("murmur host spawn 'do it' && murmur host send x y; murmur host stop x", &place),
         Finding::Clear

@@ -1,12 +1,16 @@
 //! Programs that change murmur, or what controls the next run, through an option, a setting or code.
 
 use super::place as plain;
-use shell_guard::call::{Own, Place};
+use shell_guard::call::{Place, ProtectedPaths};
 use shell_guard::guard::{Finding, inspect};
 
 fn place() -> Place {
     let paths = ["/opt/murmur/murmur", "/opt/murmur/murmur-hook"];
-    let own = Own { paths: paths.map(Into::into).to_vec(), processes: vec![4711], ..Own::default() };
+    let own = ProtectedPaths {
+        paths: paths.map(Into::into).to_vec(),
+        processes: vec![4711],
+        ..ProtectedPaths::default()
+    };
     Place { own, ..plain("/home/user/project") }
 }
 

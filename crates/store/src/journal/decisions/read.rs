@@ -2,7 +2,7 @@
 
 use crate::journal::read::Backward;
 use jiff::Timestamp;
-use murmur_core::permit::decision::{By, Verdict};
+use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use rotate::PartError;
 use serde::Deserialize;
 use std::io;
@@ -28,10 +28,11 @@ pub struct Decided {
     /// The backend's id of the call.
     #[serde(default)]
     pub tool_use_id: String,
-    /// What was decided.
-    pub verdict: Verdict,
+    /// What was decided. The alias is the key of older versions.
+    #[serde(alias = "verdict")]
+    pub decision: DecisionKind,
     /// Who decided.
-    pub by: By,
+    pub by: DecidedBy,
     /// Why.
     #[serde(default)]
     pub reason: String,
@@ -80,7 +81,7 @@ const OLDER_IN_A_ROW: usize = 1000;
 
 /// A decision and the line it came from, without its newline.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundDecision {
     /// The decision.
     pub decided: Decided,
     /// The line.
@@ -89,7 +90,7 @@ pub struct Found {
 
 /// Returns the newest `most` decisions in the file at `path` that `filter` selects, oldest first, and the parts that are not
 /// readable. Skips lines that are not decisions.
-pub fn newest(path: &Path, filter: &Filter, most: usize) -> io::Result<(Vec<Found>, Vec<PartError>)> {
+pub fn newest(path: &Path, filter: &Filter, most: usize) -> io::Result<(Vec<FoundDecision>, Vec<PartError>)> {
     let mut lines = Backward::open(path)?;
     let (mut found, mut older) = (Vec::new(), 0);
     while found.len() < most
@@ -99,7 +100,7 @@ pub fn newest(path: &Path, filter: &Filter, most: usize) -> io::Result<(Vec<Foun
         let Ok(decided) = serde_json::from_slice::<Decided>(&line) else { continue };
         older = if filter.is_before(&decided) { older + 1 } else { 0 };
         if filter.matches(&decided) {
-            found.push(Found { decided, line });
+            found.push(FoundDecision { decided, line });
         }
     }
     found.reverse();
@@ -113,7 +114,7 @@ mod tests {
     fn decided(agent: &str, project: &str) -> Decided {
         let by = serde_json::json!({ "kind": "person" });
         let line = serde_json::json!({ "ts": "2026-02-03T10:00:00Z", "agent": agent, "project": project, "tool": "Bash",
-            "verdict": "allow", "by": by });
+            "decision": "allow", "by": by });
         serde_json::from_value(line).unwrap()
     }
 

@@ -99,7 +99,7 @@ fn archived_parts_are_read_after_the_journal() {
     (0..20).for_each(append);
     let minutes = |end, most| {
         let selected = newest(&path, end, &Filter::default(), most).unwrap();
-        let minute = |found: &Found| found.entry.ts[14..16].parse().unwrap();
+        let minute = |found: &FoundEntry| found.entry.ts[14..16].parse().unwrap();
         (selected.found.iter().map(minute).collect::<Vec<usize>>(), selected.skipped.len())
     };
     assert_eq!(minutes(None, 100), ((0..20).collect(), 0));

@@ -100,7 +100,7 @@ fn a_line_that_does_not_fit_into_the_journal_is_kept_in_the_record_or_the_reserv
         let unblock = block(&dir);
         let done = Entry { outcome: Kind::Ok, error: None, ..begun("one").entry };
         let kept = record.finish(&dir, &done).unwrap_err().kept;
-        assert_eq!((kept, waiting(&dir).unwrap()), (Kept::OnDisk, 1));
+        assert_eq!((kept, waiting(&dir).unwrap()), (LineKept::OnDisk, 1));
         let records = std::fs::read_dir(dir.beats()).unwrap().count();
         assert_eq!(records, usize::from(!has_reserve));
         unblock();

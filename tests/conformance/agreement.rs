@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// The verdict on a check.
+/// The agreement on a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Agreement {
     /// All facts are the same as those of fake-claude.
     Ok,
     /// Some differ because the version lacks these capabilities.
@@ -14,8 +14,8 @@ pub(crate) enum Verdict {
     Differs,
 }
 
-impl Verdict {
-    /// The verdict on a part whose run differs from that of fake-claude, or does not. It needs what `needs` names, of which
+impl Agreement {
+    /// The agreement on a part whose run differs from that of fake-claude, or does not. It needs what `needs` names, of which
     /// `lacks` says whether the version lacks it.
     pub(crate) fn of(differs: bool, needs: &[String], lacks: impl Fn(&str) -> bool) -> Self {
         let missing: BTreeSet<String> = needs.iter().filter(|need| lacks(need)).cloned().collect();
@@ -37,7 +37,7 @@ impl Verdict {
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for Agreement {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ok => to.write_str("ok"),

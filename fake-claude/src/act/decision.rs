@@ -36,7 +36,7 @@ pub(crate) enum Decision {
 
 /// The decision of one hook or of several combined.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Verdict {
+pub(crate) struct CombinedDecision {
     pub(crate) decision: Decision,
     pub(crate) input: Option<Value>,
     /// One entry for each hook that failed to decide; true for a timeout.
@@ -45,7 +45,7 @@ pub(crate) struct Verdict {
     pub(crate) stop: bool,
 }
 
-impl Verdict {
+impl CombinedDecision {
     fn new(decision: Decision) -> Self {
         Self { decision, input: None, failed: Vec::new(), stop: false }
     }
@@ -79,20 +79,20 @@ enum Read {
 }
 
 impl DecisionContext<'_> {
-    fn one(&self, hook: &Hook, ran: &Ran) -> Verdict {
+    fn one(&self, hook: &Hook, ran: &Ran) -> CombinedDecision {
         let code = match ran.how {
             HookExit::TimedOut => return self.failed(hook, "timed out", "", Some(true)),
             HookExit::Killed => None,
             HookExit::Exited(2) => {
                 let said = if ran.stderr.is_empty() { "No stderr output" } else { &ran.stderr };
                 let text = format!("{}[{}]: {said}", self.prefix(), hook.command);
-                return Verdict::new(Decision::Deny(text));
+                return CombinedDecision::new(Decision::Deny(text));
             }
             HookExit::Exited(code) => Some(code),
         };
         match self.read(&ran.stdout) {
             Read::Object(answer) => self.answered(&answer),
-            Read::Nothing if code == Some(0) => Verdict::new(Decision::Nothing),
+            Read::Nothing if code == Some(0) => CombinedDecision::new(Decision::Nothing),
             // Show the shell's message if it could not run the command, but not a failure of the hook itself.
             Read::Nothing => {
                 let is_told = code.is_none_or(|code| code >= 126);
@@ -134,7 +134,7 @@ impl DecisionContext<'_> {
         Read::Object(answer)
     }
 
-    fn answered(&self, answer: &Value) -> Verdict {
+    fn answered(&self, answer: &Value) -> CombinedDecision {
         let specific = &answer["hookSpecificOutput"];
         let reason = specific["permissionDecisionReason"].as_str();
         let decision = match (specific["permissionDecision"].as_str(), answer["decision"].as_str()) {
@@ -148,7 +148,7 @@ impl DecisionContext<'_> {
         };
         let input = specific.get("updatedInput").filter(|input| input.is_object()).cloned();
         let stop = answer["continue"] == false;
-        Verdict { decision, input, failed: Vec::new(), stop }
+        CombinedDecision { decision, input, failed: Vec::new(), stop }
     }
 
     fn denied(&self, reason: Option<&str>) -> String {
@@ -165,16 +165,16 @@ impl DecisionContext<'_> {
     }
 
     /// A hook that failed to decide: the tool runs unless `onFailure` blocks it and the version supports that.
-    fn failed(&self, hook: &Hook, how: &str, why: &str, told: Option<bool>) -> Verdict {
+    fn failed(&self, hook: &Hook, how: &str, why: &str, told: Option<bool>) -> CombinedDecision {
         if !hook.blocks_on_failure || !self.version.is_new() {
             let failed = told.filter(|_| self.version.is_new()).into_iter().collect();
-            return Verdict { failed, ..Verdict::new(Decision::Nothing) };
+            return CombinedDecision { failed, ..CombinedDecision::new(Decision::Nothing) };
         }
         let mut text =
             format!("{}[{}]: {how}; blocking because onFailure is \"block\"", self.prefix(), hook.command);
         if told != Some(true) {
             text += &format!("\n{}", if why.is_empty() { "No stderr output" } else { why });
         }
-        Verdict::new(Decision::Deny(text))
+        CombinedDecision::new(Decision::Deny(text))
     }
 }

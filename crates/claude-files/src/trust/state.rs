@@ -2,7 +2,7 @@
 
 use super::collect::{collect_below, is_bare};
 use super::store::{Store, StoreError, Trusted};
-use super::{Claude, CollectError, Found, Kind, collect};
+use super::{Claude, ClaudeFile, CollectError, Kind, collect};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,18 +12,18 @@ use sys::shell;
 
 /// The state of a workspace's trust.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum TrustState {
     /// The repository has no Claude files.
     Nothing,
     /// The files are unchanged since the user trusted them.
     Trusted,
     /// The files are not trusted, so agents start without them.
-    Untrusted(Why),
+    Untrusted(WhyUntrusted),
 }
 
 /// Why files are not trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum WhyUntrusted {
     /// The user never trusted them.
     Never,
     /// They have changed since.
@@ -62,7 +62,7 @@ impl fmt::Display for Change {
     }
 }
 
-impl Standing {
+impl TrustState {
     /// Checks `workspace`, an absolute path.
     #[must_use]
     pub fn check(store: &Result<Store, StoreError>, claude: &Claude, workspace: &Path) -> Self {
@@ -75,20 +75,20 @@ impl Standing {
     pub fn of(
         store: &Result<Store, StoreError>,
         workspace: &Path,
-        found: Result<&[Found], &CollectError>,
+        found: Result<&[ClaudeFile], &CollectError>,
     ) -> Self {
         let found = match found {
             Ok([]) => return Self::Nothing,
             Ok(found) => found,
-            Err(error) => return Self::Untrusted(Why::Unknown(error.failure())),
+            Err(error) => return Self::Untrusted(WhyUntrusted::Unknown(error.failure())),
         };
         match store.as_ref().map(|store| store.get(workspace)) {
             Ok(Some(trusted)) => match compare(trusted, found) {
                 changes if changes.is_empty() => Self::Trusted,
-                changes => Self::Untrusted(Why::Changed(changes)),
+                changes => Self::Untrusted(WhyUntrusted::Changed(changes)),
             },
-            Ok(None) => Self::Untrusted(Why::Never),
-            Err(error) => Self::Untrusted(Why::Unknown(error.failure())),
+            Ok(None) => Self::Untrusted(WhyUntrusted::Never),
+            Err(error) => Self::Untrusted(WhyUntrusted::Unknown(error.failure())),
         }
     }
 
@@ -103,12 +103,12 @@ impl Standing {
     pub fn failure(&self, workspace: &Path) -> Option<Failure> {
         let Self::Untrusted(why) = self else { return None };
         let what = match why {
-            Why::Never => String::new(),
-            Why::Changed(changes) => match &changes[..] {
+            WhyUntrusted::Never => String::new(),
+            WhyUntrusted::Changed(changes) => match &changes[..] {
                 [first, rest @ ..] if !rest.is_empty() => format!(": {first} and {} more", rest.len()),
                 changes => changes.iter().map(|change| format!(": {change}")).collect(),
             },
-            Why::Unknown(failure) => format!(": {failure}"),
+            WhyUntrusted::Unknown(failure) => format!(": {failure}"),
         };
         let hint = format!("review and trust them: murmur trust {}", shell::path(workspace));
         Some(sys::failure!("repository settings not trusted{what}"; "{hint}"))
@@ -148,21 +148,21 @@ impl Workspaces {
         if let Some(known) = self.seen.get(workspace) {
             return known.clone();
         }
-        let failure = self.standing(workspace).failure(workspace);
+        let failure = self.state_of(workspace).failure(workspace);
         self.seen.insert(workspace.to_path_buf(), failure.clone());
         failure
     }
 
-    fn standing(&mut self, workspace: &Path) -> Standing {
+    fn state_of(&mut self, workspace: &Path) -> TrustState {
         // Most have none of the files: checking that first takes the fewest calls.
         let is_bare = workspace.file_name().is_some() && is_bare(workspace);
         let real = if is_bare { self.real(workspace) } else { self.without_links(workspace) };
-        let Some(workspace) = real else { return Standing::Nothing };
+        let Some(workspace) = real else { return TrustState::Nothing };
         if is_bare && workspace.parent().is_none_or(|above| self.is_bare_upward(above)) {
-            return Standing::Nothing;
+            return TrustState::Nothing;
         }
         let found = collect_below(&workspace, &self.claude, &self.bare);
-        Standing::of(&self.store, &workspace, found.as_deref())
+        TrustState::of(&self.store, &workspace, found.as_deref())
     }
 
     /// Whether `folder` and all its parents have no relevant files. Checks each once.
@@ -198,14 +198,14 @@ impl Workspaces {
 }
 
 /// The hashes of the files that need trust.
-pub(super) fn hashes(found: &[Found]) -> BTreeMap<String, String> {
+pub(super) fn hashes(found: &[ClaudeFile]) -> BTreeMap<String, String> {
     let relevant = found.iter().filter(|file| file.kind != Kind::Instructions);
     relevant.map(|file| (file.name.clone(), file.hash.clone())).collect()
 }
 
 /// Returns what has changed since the files were trusted. Instructions, which agents write themselves, may change.
 #[must_use]
-pub fn compare(trusted: &Trusted, found: &[Found]) -> Vec<Change> {
+pub fn compare(trusted: &Trusted, found: &[ClaudeFile]) -> Vec<Change> {
     let now = hashes(found);
     let removed = trusted.files.keys().filter(|name| !now.contains_key(*name));
     let mut changes: Vec<Change> = removed.map(|name| Change::Removed(name.clone())).collect();
@@ -222,7 +222,7 @@ pub fn compare(trusted: &Trusted, found: &[Found]) -> Vec<Change> {
 impl Trusted {
     /// Trusts these files, since `at` (RFC 3339).
     #[must_use]
-    pub fn now(found: &[Found], at: String) -> Self {
+    pub fn now(found: &[ClaudeFile], at: String) -> Self {
         Self { trusted_at: at, files: hashes(found) }
     }
 }

@@ -1,0 +1,205 @@
+//! Journal lines that are `attention` although they aren't of beats: about stuck agents, used-up budgets, heartbeats that
+//! keep failing, and hosted agents that didn't ask. Others notice these; this module decides what a person reads.
+
+use super::{Kind, SUMMARY, first_characters};
+use crate::agents::Agent;
+use jiff::Timestamp;
+use murmur_core::failures::Streak;
+use murmur_core::spending::UsedUp;
+use murmur_host::protocol::AgentInfo;
+use murmur_store::journal::entry::{Entry, LineKind};
+use murmur_store::pulse::ACTION;
+use secrets::mask;
+use std::path::Path;
+use std::time::Duration;
+use sys::clock::rfc3339;
+
+/// The most characters of a path: a pulse may contain anything.
+const PATH: usize = 4096;
+
+/// The journal line of a stuck agent, from its last sign of life until `now`: the start identifies the incident.
+#[must_use]
+pub fn stuck(agent: &Agent, now: Timestamp) -> Entry {
+    let quiet = Duration::try_from(now.duration_since(agent.at)).unwrap_or_default();
+    Entry {
+        summary: Some(stuck_summary(agent, quiet)),
+        kind: LineKind::Stuck,
+        agent: agent.agent_id.clone(),
+        session_id: agent.session_id.clone(),
+        ..Entry::new(
+            rfc3339(agent.at),
+            first_characters(&agent.workspace.to_string_lossy(), PATH),
+            Kind::Attention,
+            u64::try_from(quiet.as_millis()).unwrap_or(u64::MAX),
+        )
+    }
+}
+
+/// What the agent was doing. Masked here too, as not every pulse is written by murmur's hook.
+fn stuck_summary(agent: &Agent, quiet: Duration) -> String {
+    let of_minutes = if quiet.as_secs() < 60 { 1 } else { 60 };
+    let quiet = humantime::format_duration(Duration::from_secs(quiet.as_secs() / of_minutes * of_minutes));
+    let mut summary = format!("agent {} has done nothing for {quiet}", agent.agent_id);
+    let action = first_characters(&mask(&agent.last_action), ACTION);
+    let last = [agent.tool_name.as_str(), action.trim()];
+    let last = last.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
+    for (what, words) in [("last", last), ("task", mask(&agent.current_task))] {
+        if !words.is_empty() {
+            summary.push_str(&format!("; {what}: {words}"));
+        }
+    }
+    let one_line: String = summary.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    first_characters(&one_line, SUMMARY)
+}
+
+/// The journal line about a budget that a beat in `workspace` has used up.
+#[must_use]
+pub fn budget(workspace: &str, heartbeat: Option<&str>, used_up: &UsedUp, now: Timestamp) -> Entry {
+    Entry {
+        summary: Some(budget_summary(used_up)),
+        kind: LineKind::Budget,
+        heartbeat: heartbeat.map(str::to_owned),
+        ..Entry::new(rfc3339(now), workspace.to_owned(), Kind::Attention, 0)
+    }
+}
+
+/// The summary of the line about a budget; it identifies the budget and its period.
+#[must_use]
+pub fn budget_summary(used_up: &UsedUp) -> String {
+    format!("{used_up}; on hold until {}", rfc3339(used_up.until))
+}
+
+/// A heartbeat that keeps failing.
+#[derive(Debug, Clone, Copy)]
+pub struct Failing<'a> {
+    /// Its workspace.
+    pub workspace: &'a Path,
+    /// Its name, if it is a named one.
+    pub heartbeat: Option<&'a str>,
+    /// The agent of the last failed beat.
+    pub agent: &'a str,
+    /// Its failures.
+    pub streak: &'a Streak,
+    /// When it runs next at the earliest, if it was slowed down.
+    pub slowed_until: Option<Timestamp>,
+    /// Whether it has a schedule.
+    pub has_schedule: bool,
+}
+
+/// The journal line about a heartbeat that keeps failing.
+#[must_use]
+pub fn failing(failing: Failing<'_>, now: Timestamp) -> Entry {
+    let why = in_a_row(failing.streak);
+    let summary = match (failing.slowed_until, failing.has_schedule) {
+        (Some(until), _) => format!(
+            "{why}: the next run is at {} at the earliest; each further failure doubles the time to the next run, until a success or `murmur resume`",
+            rfc3339(until)
+        ),
+        (None, true) => format!("{why}; it runs too rarely to be slowed down"),
+        (None, false) => why,
+    };
+    Entry {
+        summary: Some(summary),
+        kind: LineKind::Failing,
+        heartbeat: failing.heartbeat.map(str::to_owned),
+        agent: failing.agent.to_owned(),
+        ..Entry::new(rfc3339(now), failing.workspace.to_string_lossy().into_owned(), Kind::Attention, 0)
+    }
+}
+
+/// How many beats have failed in a row.
+#[must_use]
+pub fn in_a_row(streak: &Streak) -> String {
+    match streak.failures {
+        1 => "the last beat failed".to_owned(),
+        many => format!("{many} failures in a row"),
+    }
+}
+
+/// The journal line about the `calls` that an agent, which ran from `started` until `now`, made without asking; `None` if
+/// there are none.
+#[must_use]
+pub fn unguarded(info: &AgentInfo, calls: &[String], started: Timestamp, now: Timestamp) -> Option<Entry> {
+    let first = calls.first()?;
+    let more = match calls.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let summary = format!("agent {} ran calls without asking: {first}{more}", info.agent_id);
+    let lasted = now.duration_since(started).as_millis();
+    Some(Entry {
+        summary: Some(first_characters(&summary, SUMMARY)),
+        kind: LineKind::Unguarded,
+        agent: info.agent_id.to_string(),
+        backend: info.backend.clone(),
+        unguarded: calls.to_vec(),
+        ..Entry::new(
+            rfc3339(started),
+            info.worktree.display().to_string(),
+            Kind::Attention,
+            u64::try_from(lasted).unwrap_or_default(),
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::Source;
+    use jiff::SignedDuration;
+    use murmur_store::pulse::health::Health;
+
+    fn now() -> Timestamp {
+        "2026-02-03T10:00:00Z".parse().unwrap()
+    }
+
+    fn agent(quiet: SignedDuration) -> Agent {
+        Agent {
+            agent_id: "site-1".to_owned(),
+            backend: murmur_core::config::backend::Backend::default(),
+            source: Source::Pulse,
+            state: "running",
+            background: 0,
+            hold: None,
+            tool_name: "Bash".to_owned(),
+            last_action: "cargo test".to_owned(),
+            current_task: "Fix the build".to_owned(),
+            git_branch: "main".to_owned(),
+            workspace: "/w".into(),
+            pid: None,
+            session_id: Some(murmur_core::id::SessionId::new("s")),
+            error: None,
+            alive: Some(true),
+            at: now() - quiet,
+            health: Health::Stuck,
+        }
+    }
+
+    #[test]
+    fn the_line_of_a_stuck_agent_says_what_was_done() {
+        let line = stuck(&agent(SignedDuration::from_secs(31 * 60 + 7)), now()).line().unwrap();
+        insta::assert_snapshot!(line, @r#"{"ts":"2026-02-03T09:28:53Z","workspace":"/w","outcome":"attention","durationMs":1867000,"summary":"agent site-1 has done nothing for 31m; last: Bash: cargo test; task: Fix the build","kind":"stuck","agent":"site-1","sessionId":"s"}"#);
+    }
+
+    #[test]
+    fn a_summary_is_one_short_line_without_secrets() {
+        let of = |last_action: &str, tool_name: &str, current_task: &str| {
+            let agent = Agent {
+                last_action: last_action.to_owned(),
+                tool_name: tool_name.to_owned(),
+                current_task: current_task.to_owned(),
+                ..agent(SignedDuration::from_mins(30))
+            };
+            stuck_summary(&agent, Duration::from_secs(59))
+        };
+        let begin = "agent site-1 has done nothing for 59s";
+        assert_eq!(of("", "", ""), begin);
+        assert_eq!(of("Fix it.", "", ""), format!("{begin}; last: Fix it."));
+        assert_eq!(of("", "Bash", "\u{1b}[2Jtask"), format!("{begin}; last: Bash; task:  [2Jtask"));
+        let key = "sk-ant-api03-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+        let masked = of(&format!("curl -H 'x-api-key: {key}'"), "Bash", &format!("use {key}"));
+        assert!(!masked.contains("AAAA") && masked.contains("[removed]"), "{masked}");
+        let long = of(&"ü".repeat(500), "Bash", &"ß".repeat(500));
+        assert_eq!((long.chars().count(), long.matches('ü').count()), (SUMMARY, ACTION));
+    }
+}
