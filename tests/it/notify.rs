@@ -62,21 +62,23 @@ fn trouble_is_told_once_and_its_end_too() {
 }
 
 #[test]
-fn what_happens_before_the_first_notifier_is_ready_is_told() {
+fn what_happens_before_the_first_notifier_is_ready_is_news() {
     let (env, server) = (Env::new(), Ntfy::start());
     env.setting("config.toml", &ntfy(&server, ""));
     let site = env.workspace("site", "Look.");
     env.register(&[&site]);
-    // The daemon reads config.toml once the login shell has answered.
-    let (profile, gate) = (env.home().join(".profile"), env.home().join("gate"));
-    sys::fifo::make(&gate).unwrap();
-    let text = std::fs::read_to_string(&profile).unwrap();
-    std::fs::write(&profile, format!("read -r line < {}\n{text}", gate.display())).unwrap();
-    let daemon = env.daemon();
     says(&site, "ATTENTION: look at this");
     env.run(["beat", site.path()]);
-    std::fs::write(&gate, "go on\n").unwrap();
-    assert_eq!(server.next()["title"], "site needs attention");
+    let end = env.journal_text().len();
+    let daemon = env.daemon();
+    // Answered once the notifier was started, however long it takes to be ready.
+    env.run(["status"]);
+    let state: Value =
+        serde_json::from_slice(&std::fs::read(env.data().join("notify.json")).unwrap()).unwrap();
+    assert_eq!(state["journal"]["end"], end);
+    says(&site, "ATTENTION: look at that");
+    env.run(["beat", site.path()]);
+    assert_eq!(server.next()["message"], "ATTENTION: look at that");
     log(&env, 1);
     daemon.stop();
 }
