@@ -43,6 +43,19 @@
         }
       );
 
+      # The checks for a machine on which all tests have passed without Nix: all tests are compiled, and those run that depend
+      # most on programs and folders.
+      legacyPackages = perSystem (pkgs: {
+        fewTests = import ./nix/checks.nix {
+          inherit pkgs;
+          packages = self.packages.${pkgs.stdenv.hostPlatform.system};
+          only = [
+            "beat::"
+            "run::"
+          ];
+        };
+      });
+
       formatter = perSystem (pkgs: pkgs.nixfmt-tree);
 
       overlays.default = final: prev: {

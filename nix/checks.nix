@@ -1,6 +1,11 @@
 # What `nix flake check` builds: of `just check` the format, lints, tests and code documentation; and the
-# modules. Only `just check` covers scripts, dependencies and packages.
-{ pkgs, packages }:
+# modules. Only `just check` covers scripts, dependencies and packages. Of the tests in tests/it, only those run whose names
+# contain one of `only`; all if it is empty.
+{
+  pkgs,
+  packages,
+  only ? [ ],
+}:
 let
   inherit (pkgs) lib rustPlatform;
 
@@ -32,7 +37,9 @@ in
   # CONTRIBUTING.md, justfile and the Nix files are not among the sources, so that editing them rebuilds nothing.
   tests = check "tests" ''
     export MURMUR_TEST_PATH=${import ./programs.nix { inherit pkgs; }}
-    cargo test --locked --offline -- --skip book:: --skip packaging::modules:: --skip packaging::workflow::
+    ${lib.optionalString (only != [ ]) "cargo test --locked --offline --no-run"}
+    cargo test --locked --offline ${lib.optionalString (only != [ ]) "--test it"} -- ${lib.escapeShellArgs only} \
+      --skip book:: --skip packaging::modules:: --skip packaging::workflow::
   '';
   docs = check "docs" ''
     RUSTDOCFLAGS="--deny warnings" cargo doc --locked --offline --no-deps --document-private-items

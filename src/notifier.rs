@@ -14,6 +14,7 @@ mod news;
 mod ping;
 
 use crate::daemon::client;
+use crate::daemon::notifier_process::read_up_to;
 use ::notify::changes;
 use ::notify::listen::Report;
 use ::notify::log::{self, LogEntry};
@@ -220,13 +221,6 @@ impl Notifier {
             complain(&format!("cannot write {}: {error}", path.display()));
         }
     }
-}
-
-/// Up to where `tail` has read the journal.
-#[must_use]
-pub fn read_up_to(tail: &Tail) -> Journal {
-    let position = tail.position();
-    Journal { inode: position.inode, end: position.end, number: tail.number() }
 }
 
 /// A line in the daemon's log.

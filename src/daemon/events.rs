@@ -7,7 +7,7 @@ use super::broker::BrokerEvent;
 use super::client::Attached;
 use super::heartbeats::HoldChange;
 use super::hosts::HostChange;
-use crate::notifier::read_up_to;
+use super::notifier_process::read_up_to;
 use ::notify::state::Journal;
 use jiff::Timestamp;
 use murmur_core::id::{AgentId, BeatId};

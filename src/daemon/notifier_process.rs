@@ -1,6 +1,5 @@
 //! The notifier's process: runs while config.toml's `notify` has something to do, restarted when that changes or it ends.
 
-use crate::notifier::read_up_to;
 use ::notify::state::{Journal, State};
 use murmur_core::config::settings::Settings;
 use murmur_rpc::caller::Caller;
@@ -130,6 +129,13 @@ impl NotifierProcess {
         self.child = Some(child);
         Ok(())
     }
+}
+
+/// Up to where `tail` has read the journal.
+#[must_use]
+pub fn read_up_to(tail: &Tail) -> Journal {
+    let position = tail.position();
+    Journal { inode: position.inode, end: position.end, number: tail.number() }
 }
 
 fn spawn(data_dir: &Path) -> io::Result<Child> {
