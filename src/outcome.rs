@@ -131,9 +131,9 @@ const NO_ANSWER: &str = "the agent said nothing";
 /// Maximum length of an error that quotes the agent's output, in characters.
 const QUOTE: usize = 2000;
 
-/// Returns the outcome of a run, without the refusals and MCP servers that [`conclude`] adds. `stop` is why it was stopped,
-/// if it was, `results` are the agent's result messages in order, `stderr` is the end of its stderr, and `deferred` its call that waits for a person's
-/// answer.
+/// Returns the outcome of a run, without the refusals and MCP servers that [`conclude`] adds. If the run was stopped, `stop`
+/// is why. `results` are the agent's result messages in order, `stderr` is the end of its stderr, and `deferred` its call
+/// that waits for a person's answer.
 ///
 /// What murmur did comes first, then how the process died, then what the agent said. The first result belongs to the
 /// turn that the prompt asked for and decides; results of turns that the agent started by itself can only make the

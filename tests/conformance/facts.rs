@@ -9,7 +9,8 @@ use fake_claude::replay::End;
 use murmur::outcome::{self, Outcome};
 use murmur_agent::event::{Event, RunResult};
 use murmur_agent::parser::Parser;
-use murmur_host::process::Ending;
+use murmur_core::outcome::StopReason;
+use murmur_host::process::RunEnd;
 use serde_json::Value;
 
 /// How many levels of objects are shown with their keys.
@@ -36,10 +37,10 @@ impl Facts {
         // Concurrent calls are answered in any order.
         read.answers.sort();
         let ending = match end {
-            End::Code(code) => Ending::Exited(code),
-            End::Signal(signal) => Ending::Signaled(signal),
+            End::Code(code) => RunEnd::Exited(code),
+            End::Signal(signal) => RunEnd::Signaled(signal),
         };
-        let outcome = match outcome::decide(&ending, &read.outcomes, stderr, None) {
+        let outcome = match outcome::decide(&ending, StopReason::Asked, &read.outcomes, stderr, None) {
             Outcome::Ok => "ok",
             Outcome::Attention(_) => "attention",
             Outcome::Waiting(_) => "waiting",
