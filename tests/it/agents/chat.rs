@@ -39,8 +39,8 @@ fn messages_of_several_lines_are_sent_and_requests_answered() {
     chat.wait_for("  run: murmur allow 1, or: murmur deny 1 --reason '...'\r\n");
     chat.wait_for("[q]uit: ");
     chat.send("yes\r");
-    chat.wait_for("allowed Bash for fixer\r\n");
-    chat.wait_for("Done.\r\n");
+    // One comes from the daemon, the other from the host.
+    chat.wait_for_all(&["allowed Bash for fixer\r\n", "Done.\r\n"]);
     chat.wait_for("[state] idle (2 turns)\r\n");
     // The message before, from the history.
     chat.send("\u{1b}[A!\r");
@@ -75,8 +75,7 @@ fn a_request_that_already_waits_is_asked_about() {
     second.wait_for("  run: murmur allow 1, or: murmur deny 1 --reason '...'\r\n");
     second.wait_for("[q]uit: ");
     second.send("yes\r");
-    second.wait_for("allowed Bash for fixer\r\n");
-    second.wait_for("Done.\r\n");
+    second.wait_for_all(&["allowed Bash for fixer\r\n", "Done.\r\n"]);
     second.send("\u{4}");
     assert_eq!(second.ended().code(), Some(0));
     env.run(["agent", "stop", "fixer"]);

@@ -145,6 +145,18 @@ impl Terminal {
         }
     }
 
+    /// Waits until each of `texts` is shown, in any order.
+    pub(crate) fn wait_for_all(&mut self, texts: &[&str]) {
+        let start = self.seen;
+        let mut end = start;
+        for text in texts {
+            self.seen = start;
+            self.wait_for(text);
+            end = end.max(self.seen);
+        }
+        self.seen = end;
+    }
+
     /// Reads once.
     fn step(&mut self) {
         let mut block = [0; 65536];
