@@ -310,6 +310,10 @@ fn the_log_shows_decisions_newest_last_and_reads_archives() {
         line(4, "site-4d5e6f70", "deny", json!({ "kind": "person" }), true),
     ] {
         rotate::append(&path, text.as_bytes(), 1, open, |_| Ok(())).unwrap();
+    }
+    // A program that another test has just started may still hold a lock of this process; then a part is left out.
+    let is_plain = |entry: &std::fs::DirEntry| entry.path().extension() != Some("zst".as_ref());
+    while std::fs::read_dir(env.data().join("archive")).unwrap().flatten().filter(is_plain).count() > 1 {
         rotate::compress(&path).unwrap();
     }
     assert_snapshot!(env.run(["rules", "log"]), @"
