@@ -13,6 +13,11 @@ fn is_lagged(event: &Value) -> bool {
     event["event_type"] == "lagged"
 }
 
+/// Keeps all of what [`flood`] prints: a client lags only after 2 s, and a turn may take a fraction of one.
+fn keep_all(env: &Env) {
+    env.setting("config.toml", "[captures]\nmax-per-run = \"4GiB\"\n");
+}
+
 /// Makes the agent print until all clients that don't read get `lagged`, which ends their events. Returns
 /// everything that `reading` received, and the number of turns.
 fn flood(agent: &Live, reading: &mut Peer) -> (Vec<Value>, u64) {
@@ -46,6 +51,7 @@ fn catch_up(peer: &mut Peer, turns: u64) -> Vec<Value> {
 #[test]
 fn a_stalled_client_learns_its_offset_and_misses_nothing() {
     let env = Env::new();
+    keep_all(&env);
     let agent = env.live(&json!({ "burst": BURST }));
     let (mut stalled, mut reading) = (agent.follow(0), agent.follow(0));
     // A request that is not read either is answered between the events.
@@ -63,6 +69,7 @@ fn a_stalled_client_learns_its_offset_and_misses_nothing() {
 #[test]
 fn a_hundred_stalled_clients_do_not_delay_another() {
     let env = Env::new();
+    keep_all(&env);
     let agent = env.live(&json!({ "burst": BURST }));
     let mut stalled: Vec<Peer> = (0..100).map(|_| agent.follow(0)).collect();
     let mut reading = agent.follow(0);
