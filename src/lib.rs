@@ -1,8 +1,8 @@
 //! murmur runs coding agents unattended and reports honestly how each run went.
 //!
 //! A *workspace* is a folder with a `HEARTBEAT.md`. A *heartbeat* is one of its scheduled prompts, and a *beat* is
-//! one run of a heartbeat. A beat ends with an *outcome* (`ok`, `attention`,
-//! `error`, `limited` or `skipped`; `attention`, too, if a call still waits for an answer) and one line in the journal.
+//! one run of a heartbeat. A beat ends with an *outcome* (`ok`, `attention`, `error`, `limited` or `skipped`; a call that
+//! still waits for an answer makes it `attention`) and one line in the journal.
 //!
 //! # How data flows
 //!
@@ -29,8 +29,8 @@
 //! - `murmur_agent` (crates/agent): prompt, invocation, rule files, events, the stream parser, transcripts for people
 //! - `murmur_rpc` (crates/rpc): JSON lines on a Unix socket: requests, responses, and a feed of numbered events
 //! - `murmur_store` (crates/store): files in the data folder: the journal, the last action of each agent, limits.json
-//! - `murmur_host` (crates/host): the process that owns one agent: lifecycle, events and their replay, socket, and cleanup of dead
-//!   hosts
+//! - `murmur_host` (crates/host): the process that owns one agent: lifecycle, events and their `replay`, socket, and `cleanup` of
+//!   dead hosts
 //! - `notify` (crates/notify): decides what to report, delivers it through channels, and checks answers
 //! - `murmur_claude_files` (crates/claude-files): hooks in Claude Code's settings, and what a repository's files would run
 //!

@@ -16,7 +16,7 @@ pub(crate) struct Agents {
     /// Agent ID, to show one agent and its latest actions
     #[arg(hide = true)]
     pub(crate) agent: Option<String>,
-    /// List agents that have ended, too, as --json does
+    /// Include agents that have ended (--json always does)
     #[arg(long, short = 'a')]
     pub(crate) all: bool,
     /// Print output as JSON, one object per change with --watch

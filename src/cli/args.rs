@@ -268,7 +268,7 @@ fn tick(text: &str) -> Result<Duration, Failure> {
 /// Show daemon and heartbeat status
 #[derive(Debug, ClapArgs)]
 pub(super) struct Status {
-    /// Name or ID of a heartbeat, or its workspace folder, to show with its settings [default: all]
+    /// Name of a heartbeat, or its workspace folder, to show with its settings [default: all]
     #[arg(value_name = "NAME|PATH", value_hint = ValueHint::DirPath)]
     pub(super) name: Option<String>,
     /// Print output as JSON

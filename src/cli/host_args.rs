@@ -89,7 +89,7 @@ pub(crate) struct HostSpawn {
     /// Print output as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Additional arguments for Claude Code
+    /// Additional arguments for the agent's program
     #[arg(last = true)]
     pub(crate) args: Vec<String>,
 }

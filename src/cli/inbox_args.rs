@@ -5,9 +5,9 @@ use clap::Args as ClapArgs;
 /// List everything that is waiting for you
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Lists approvals, questions, reached limits, failing heartbeats, unreadable rules, untrusted \
-repositories and stuck agents, nearest deadline first. The number of a request works with allow, deny and \
-answer, and stays the same.")]
+Lists calls, questions, reached limits, failing heartbeats, unreadable rules, untrusted \
+repositories and stuck agents, nearest deadline first. A request's number works in place of its id, and isn't \
+reused for a day.")]
 pub(crate) struct Inbox {
     /// Keep running and show changes
     #[arg(long)]

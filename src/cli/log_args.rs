@@ -27,7 +27,7 @@ pub(super) struct Log {
     /// Keep running and show beats as they end
     #[arg(long, short = 'f')]
     pub(super) follow: bool,
-    /// Show only beats of this heartbeat, or of the workspace in this folder
+    /// Show only beats of this heartbeat, or of the workspace at PATH
     #[arg(long, value_name = "NAME|PATH", conflicts_with = "workspace", value_hint = ValueHint::DirPath)]
     pub(super) name: Option<PathBuf>,
     /// Show only beats of this workspace

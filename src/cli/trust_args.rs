@@ -6,8 +6,8 @@ use std::path::PathBuf;
 /// Review and trust a repository's files for Claude Code
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Agents ignore these files until you trust them. If any of them except instructions (CLAUDE.md) changes, agents ignore \
-them again.
+Agents ignore a repository's .claude and .mcp.json until you trust them, and again after any of them changes, except \
+instructions (CLAUDE.md).
 
 Examples:
   murmur trust ~/repos/site             show the files and ask
