@@ -187,7 +187,7 @@ fn resolve(dir: &DataDir, env: &UserEnv, workspace: &Path, name: Option<&str>) -
 pub(super) fn unknown_name(name: &str, known: &[&str], workspace: &Path) -> Failure {
     let failure = failure!("no heartbeat {name:?} in {}", workspace.display());
     failure.hint(match spelling::nearest(name, known) {
-        Some(meant) => format!("did you mean --name {}?", shell::word(meant)),
+        Some(meant) => format!("did you mean {}?", shell::option("--name", meant)),
         None if known.is_empty() => "leave --name out; no heartbeat there has a name".to_owned(),
         None => names(known),
     })

@@ -26,6 +26,18 @@ pub fn path(path: &Path) -> String {
     if path.as_os_str().as_bytes().starts_with(b"-") { word(Path::new(".").join(path)) } else { word(path) }
 }
 
+/// Quotes `text` as one word that no command mistakes for an option.
+#[must_use]
+pub fn argument(text: &str) -> String {
+    if text.starts_with('-') { format!("-- {}", word(text)) } else { word(text) }
+}
+
+/// The option `name` with `value`, which may look like another option.
+#[must_use]
+pub fn option(name: &str, value: &str) -> String {
+    format!("{name}{}{}", if value.starts_with('-') { '=' } else { ' ' }, word(value))
+}
+
 /// Puts `text` in single quotes.
 #[must_use]
 pub fn single_quoted(text: &str) -> String {
@@ -104,9 +116,12 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_not_mistaken_for_an_option() {
+    fn a_name_is_not_mistaken_for_an_option() {
         assert_eq!(path(Path::new("-p")), "./-p");
         assert_eq!(path(Path::new("-a b")), "'./-a b'");
         assert_eq!(path(Path::new("/-a")), "/-a");
+        assert_eq!((argument("a b"), argument("--all")), ("'a b'".to_owned(), "-- --all".to_owned()));
+        assert_eq!(option("--name", "a b"), "--name 'a b'");
+        assert_eq!(option("--name", "--all"), "--name=--all");
     }
 }

@@ -20,7 +20,7 @@ use std::path::Path;
 use sys::paths::DataDir;
 use sys::process_lock;
 use sys::watch::{Watch, WatchedFolder};
-use sys::{clock, failure};
+use sys::{clock, failure, shell};
 
 /// How many characters of an id are enough to look for it.
 const ENOUGH: usize = 4;
@@ -91,7 +91,9 @@ fn of_heartbeat(heartbeat: &Heartbeat, dir: &DataDir) -> anyhow::Result<Chosen> 
     let needle = serde_json::to_string(&folder)?;
     let is_it = |entry: &Entry| entry.workspace == folder && entry.heartbeat.as_deref() == name;
     let found = newest(dir, Some(&needle), is_it)?;
-    let none = || failure!("{} has not run yet", plain_line(heartbeat.id.as_str()); "run it: murmur beat");
+    let path = shell::path(&heartbeat.workspace);
+    let named = name.map(|name| format!(" {}", shell::option("--name", name))).unwrap_or_default();
+    let none = || failure!("{} has not run yet", plain_line(heartbeat.id.as_str()); "run it: murmur beat {path}{named}");
     Ok(found.ok_or_else(none)?.into())
 }
 

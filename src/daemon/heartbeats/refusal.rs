@@ -66,8 +66,8 @@ impl StartRefusal {
 /// The hint to approve a heartbeat.
 #[must_use]
 pub fn approve_hint(workspace: &Path, name: &str) -> String {
-    let (workspace, name) = (shell::path(workspace), shell::path(Path::new(name)));
-    format!("review it, then run: murmur approve {workspace} --name {name}")
+    let (workspace, name) = (shell::path(workspace), shell::option("--name", name));
+    format!("review it, then run: murmur approve {workspace} {name}")
 }
 
 impl Hinted for StartRefusal {

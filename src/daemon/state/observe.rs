@@ -29,7 +29,8 @@ impl State {
             return None;
         }
         let id = HeartbeatId::new(workspace, name.as_deref());
-        let named = name.as_deref().map(|name| format!(" --name {}", shell::word(name))).unwrap_or_default();
+        let named =
+            name.as_deref().map(|name| format!(" {}", shell::option("--name", name))).unwrap_or_default();
         Some(format!(
             "warning: lastRun of {id} is older than its last run and is ignored; to run it now: murmur beat {}{named}",
             shell::path(workspace)
