@@ -52,12 +52,12 @@ pub(crate) struct AgentShow {
 Agents that you start outlive the daemon. Without a daemon, calls that need your approval are denied.
 
 Examples:
-  murmur agent start \"Fix the build\" --attach      start an agent in this folder and follow it
-  murmur agent list                                list all agents, whoever started them
-  murmur agent send site-1f2e3d4c \"And the docs\"   send another message
-  murmur agent chat site-1f2e3d4c                  talk with it
-  murmur agent attach site-1f2e3d4c --from 0       show all its output
-  murmur agent stop site-1f2e3d4c                  stop it")]
+  murmur agent start \"Fix the build\" --attach   start an agent here and follow it
+  murmur agent list                             list all agents
+  murmur agent send last \"And the docs\"         send another message
+  murmur agent chat site-1f2e3d4c               talk with it
+  murmur agent attach site-1f2e3d4c --from 0    show all its output
+  murmur agent stop site-1f2e3d4c               stop it")]
 pub(crate) struct Agent {
     #[command(subcommand)]
     pub(crate) command: AgentCommand,

@@ -43,12 +43,13 @@ use sys::failure;
     after_help = "\
 Examples:
   murmur demo                   see murmur work, even without Claude Code
-  murmur init --interval 30m    create a HEARTBEAT.md here, to run every 30 minutes
+  murmur init --interval 30m    create a HEARTBEAT.md here, for every 30 minutes
   murmur beat                   run it now
   murmur start                  start the daemon, which runs what is due
-  murmur status                 show what is running, what ran, and what is next
-  murmur log --follow           show the outcomes of beats as they end
-  murmur agent list --watch     watch what every agent is doing"
+  murmur inbox                  show what is waiting for you, and how to answer
+  murmur log                    show how the last beats ended
+  murmur show                   show what the last one did
+  murmur watch                  watch and control everything live"
 )]
 pub(super) struct Args {
     /// Path to the data folder [default: $MURMUR_DIR, else ~/.murmur]
@@ -101,7 +102,9 @@ pub(super) enum Command {
     Allow(Allow),
     Deny(Deny),
     Answer(AnswerQuestions),
+    #[command(hide = true)]
     Permission(Permission),
+    #[command(hide = true)]
     Question(Question),
     Rules(Rules),
     Capture(Capture),
@@ -286,7 +289,7 @@ pub(super) struct Status {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  echo hi | murmur record hello -- claude --print --verbose --output-format stream-json
+  murmur record hello -- claude -p hi --verbose --output-format stream-json
   murmur record nightly --beat ~/repos/site")]
 pub(super) struct Record {
     /// Name of the fixture

@@ -13,9 +13,9 @@ use std::path::PathBuf;
 Never overwrites a file.
 
 Examples:
-  murmur init                                   set up this folder, to run every 30 minutes
+  murmur init                                set up this folder
   murmur init ~/repos/site --cron '0 9 * * 1-5' --tz Europe/Berlin
-  murmur init --name nightly --interval 1d      add heartbeats/nightly/HEARTBEAT.md")]
+  murmur init --name nightly --interval 1d   add a second heartbeat to it")]
 pub(super) struct Init {
     /// Workspace folder
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
@@ -114,7 +114,7 @@ A HEARTBEAT.md can make its heartbeat run less often or lower its limits, but no
 Examples:
   murmur set site --every 1h
   murmur set site --cron '0 9 * * 1-5' --tz Europe/Berlin
-  murmur set site --enabled=false       don't start it until you enable it again")]
+  murmur set site --enabled=false   don't start it until you enable it")]
 pub(super) struct Set {
     /// Name or folder of the workspace
     #[arg(value_name = "NAME|PATH", value_hint = ValueHint::DirPath)]
@@ -137,6 +137,9 @@ pub(super) struct Set {
     /// Model to use
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(super) model: Option<String>,
+    /// Who decides on calls that no rule decides: manual asks you
+    #[arg(long, value_name = "WHO", value_parser = ["off", "manual", "llm", "deny"])]
+    pub(super) permissions_checker: Option<String>,
     /// Whether the daemon starts its heartbeats
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) enabled: Option<bool>,

@@ -31,7 +31,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
     ("Daemon", &["start", "stop", "restart", "status", "limits", "service"]),
     ("Agents", &["agent"]),
-    ("Inbox", &["inbox", "allow", "deny", "answer", "permission", "question", "rules"]),
+    ("Inbox", &["inbox", "allow", "deny", "answer", "rules"]),
     ("Captures", &["capture", "mcp"]),
     (
         "Setup",
@@ -152,13 +152,26 @@ mod tests {
                        show usage
           Daemon:      start stop restart status limits service
           Agents:      agent
-          Inbox:       inbox allow deny answer permission question rules
+          Inbox:       inbox allow deny answer rules
           Captures:    capture mcp
           Setup:       doctor config notify setup completions watch gc man record demo
         ");
         assert!(names().lines().all(|line| line.len() <= WIDTH));
         let help = with_headings(&["--help".into()]).render_help().to_string();
         assert!(help.contains("  inbox        List everything that is waiting for you\n"), "{help}");
+    }
+
+    #[test]
+    fn examples_fit_a_small_terminal() {
+        fn check(command: &Command, path: &str) {
+            let path = format!("{path} {}", command.get_name());
+            let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            for line in text.split_once("Examples:\n").map_or("", |(_, examples)| examples).lines() {
+                assert!(line.chars().count() <= WIDTH, "{path}: {line}");
+            }
+            command.get_subcommands().for_each(|below| check(below, &path));
+        }
+        check(&args::full(), "");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 use derun::cli::stdout::stdout;
+use derun::cli::wrapped::{Wrapped, output_width};
 use murmur_claude_files::trust::Workspaces;
 use murmur_core::config::cron::Crons;
 use murmur_core::config::edit::NewWorkspace;
@@ -91,7 +92,7 @@ pub(super) fn run(args: &Init, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if let Some(name) = args.template.as_ref().filter(|_| file.symlink_metadata().is_ok()) {
         return Err(not_applied(name, &file).into());
     }
-    let mut out = Shown(stdout().lock());
+    let mut out = Wrapped::new(Shown(stdout().lock()), output_width());
     if is_new {
         std::fs::create_dir(&workspace).with_context(|| format!("cannot create {}", workspace.display()))?;
         writeln!(out, "created {}", workspace.display())?;

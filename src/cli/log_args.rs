@@ -17,9 +17,9 @@ With a day, --until includes the whole day.
 Examples:
   murmur log -n 5                          show the last five beats
   murmur log --outcome error --since 1d    show the errors of the last 24 hours
-  murmur log --name site --since monday    show what a heartbeat did since Monday
+  murmur log --name site --since monday    show the beats of site since Monday
   murmur log --stat                        sum up each heartbeat's last 30 days
-  murmur log --follow --json | jq .        stream beats to a program as they end")]
+  murmur log --follow --json | jq .        pass beats to a program as they end")]
 pub(super) struct Log {
     /// Maximum number of lines, or 'all' [default: 20]
     #[arg(short = 'n', value_name = "N", value_parser = count, allow_negative_numbers = true)]

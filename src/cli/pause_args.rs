@@ -37,7 +37,7 @@ slowed a heartbeat down, it returns to its schedule.
 Examples:
   murmur resume              resume the heartbeats of this folder
   murmur resume nightly      resume one heartbeat
-  murmur resume --all        resume all heartbeats, including those paused individually")]
+  murmur resume --all        resume all, including those paused individually")]
 pub(super) struct Resume {
     /// Name of a heartbeat, or a workspace folder [default: this folder]
     #[arg(value_name = "NAME|PATH", value_hint = ValueHint::DirPath)]

@@ -11,9 +11,9 @@ use std::path::PathBuf;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  murmur permission list --watch                           follow requests
-  murmur permission respond k3v9x2ab allow                 allow one call
-  murmur permission respond                                answer every request in turn")]
+  murmur permission list --watch             follow requests
+  murmur permission respond k3v9x2ab allow   allow one call
+  murmur permission respond                  answer every request in turn")]
 pub(crate) struct Permission {
     #[command(subcommand)]
     pub(crate) command: PermissionCommand,
@@ -35,9 +35,9 @@ pub(crate) enum PermissionCommand {
 #[command(after_help = "\
 Examples:
   murmur rules list                                   list the rules
-  murmur rules check 'Bash(git push -f)'              show who would decide on a call
-  murmur rules check 'Edit(/etc/hosts)' --as hosted   check a call of a hosted agent
-  murmur rules log --name site --since 1d             show decisions on calls of site's agents")]
+  murmur rules check 'Bash(git push -f)'              show who would decide
+  murmur rules check 'Edit(/etc/hosts)' --as hosted   check for hosted agents
+  murmur rules log --name site --since 1d             show decisions for site")]
 pub(crate) struct Rules {
     #[command(subcommand)]
     pub(crate) command: RulesCommand,
@@ -100,10 +100,9 @@ pub(crate) struct PermissionRespond {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  murmur question list                              list open questions
-  murmur question respond k3v9x2ab '{\"q1\":2}'       answer with the second choice
-  murmur question respond k3v9x2ab '{\"q1\":\"neither, mock it\"}'   answer in your own words
-  murmur question respond                           answer every question in turn")]
+  murmur question list                          list open questions
+  murmur question respond k3v9x2ab '{\"q1\":2}'   answer with the second choice
+  murmur question respond                       answer every question in turn")]
 pub(crate) struct Question {
     #[command(subcommand)]
     pub(crate) command: QuestionCommand,

@@ -10,8 +10,8 @@ The service starts at login and restarts if it fails.
 Examples:
   murmur service install           start the daemon now and at every login
   murmur service install --print   print the service file
-  murmur service status            show whether the service is installed and running
-  murmur service uninstall         remove the service; running agents keep running")]
+  murmur service status            show whether it is installed and running
+  murmur service uninstall         remove the service; agents keep running")]
 pub(super) struct Service {
     #[command(subcommand)]
     pub(super) command: ServiceCommand,

@@ -7,6 +7,7 @@ use super::user_env::UserEnv;
 use crate::beat::sources::{self, Row};
 use anyhow::bail;
 use derun::cli::stdout::{stdout, warn};
+use derun::cli::wrapped::{Wrapped, output_width};
 use murmur_core::config::cron::Crons;
 use murmur_core::config::edit::layout::quoted;
 use murmur_core::config::edit::{self, KeyChange};
@@ -28,8 +29,8 @@ pub(super) fn run(args: &Set, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let crons = Crons::new(env.time_zone());
     let Heartbeat { workspace, name, file, .. } = registered(&args.path, &dir, env)?;
     if let Some(name) = &name {
-        let (file, name) = (shell::path(&file), shell::word(&**name));
-        bail!(failure!("the settings of {name} are in {file}"; "run: murmur edit {name}"));
+        let (file, edit) = (shell::path(&file), shell::argument(name));
+        bail!(failure!("the settings of {} are in {file}", shell::word(&**name); "run: murmur edit {edit}"));
     }
     let changes = changes(args, &crons)?;
     if changes.is_empty() {
@@ -37,7 +38,7 @@ pub(super) fn run(args: &Set, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     let config = dir.config();
     edit::apply(&config, &dir.config_lock(), |source| edit::set_keys(source, &workspace, &changes))?;
-    let mut out = Shown(stdout().lock());
+    let mut out = Wrapped::new(Shown(stdout().lock()), output_width());
     writeln!(out, "changed {} of {} in {}", keys(&changes), workspace.display(), config.display())?;
     let file = File::read(&config, &crons)?;
     let settings = Settings::read(&env.settings_dir()?.settings()).unwrap_or_default();
@@ -74,6 +75,8 @@ fn changes(args: &Set, crons: &Crons) -> anyhow::Result<Vec<KeyChange>> {
     changes.extend(args.max_turns.map(|turns| KeyChange::Set("maxTurns", turns.to_string())));
     changes.extend(timeout.map(|timeout| KeyChange::Set("timeout", quoted(&timeout.to_string()))));
     changes.extend(args.model.as_ref().map(|model| KeyChange::Set("model", quoted(model))));
+    let checker = args.permissions_checker.as_deref();
+    changes.extend(checker.map(|who| KeyChange::Set("permissionsChecker", quoted(who))));
     changes.extend(args.enabled.map(|enabled| KeyChange::Set("enabled", enabled.to_string())));
     Ok(changes)
 }

@@ -30,7 +30,7 @@ Examples:
   murmur setup hooks --dry-run         show what would change
   murmur setup hooks --check           check that the installed hook works
   murmur setup hooks --remove          remove the hooks
-  murmur setup hooks --fix-flat        fix entries that Claude Code does not read")]
+  murmur setup hooks --fix-flat        fix entries that Claude Code can't read")]
 pub(crate) struct SetupHooks {
     /// Settings file to change
     #[arg(long, value_name = "SCOPE", default_value = "user")]

@@ -15,7 +15,7 @@ Examples:
   murmur show site                show what the newest beat of site did
   murmur show site --full         also show the full output of its tools
   murmur show site --follow       follow a running beat
-  murmur show build-42 --plain    print the text of a capture, like murmur capture show")]
+  murmur show build-42 --plain    print the text of a capture")]
 pub(super) struct ShowBeat {
     /// Name or folder of a heartbeat; ID of a beat, agent or capture, or a prefix of it; or last
     #[arg(value_name = "NAME|BEAT", default_value = "last", hide_default_value = true)]

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 Counts the beats in the journal, each by the time it ended. Quiet beats are those that ended as ok or skipped.
 
 Examples:
-  murmur usage --since 7d              show what each heartbeat cost in the last 7 days
+  murmur usage --since 7d              show what each heartbeat cost in a week
   murmur usage --by day --since 30d    show each day's cost")]
 pub(super) struct Usage {
     /// What to group beats by

@@ -43,7 +43,7 @@ fn bash_loads_and_uses_its_completions() {
     assert_eq!(offered(&env, &["murmur", "beat", "--dr"]), "--dry-run");
     assert_eq!(offered(&env, &["murmur", "init", "--template", ""]), "default tests issues deploy");
     assert_eq!(offered(&env, &["murmur", "completions", ""]), "bash elvish fish powershell zsh");
-    assert_eq!(offered(&env, &["murmur", "permission", "respond", "k3v9x2ab", ""]), "allow deny");
+    assert_eq!(offered(&env, &["murmur", "set", "--permissions-checker", ""]), "off manual llm deny");
     // No completion of ours, so bash offers files.
     assert_eq!(offered(&env, &["murmur", "beat", ""]), "");
     assert_eq!(offered(&env, &["murmur", "run", "--", "ls", "--"]), "");
@@ -124,7 +124,6 @@ fn folders_commands_and_values_are_completed_where_they_belong() {
     let fish = completions("fish", "murmur");
     let shells = "complete -c murmur -n \"__fish_murmur_using_subcommand completions\" -f -a \"bash elvish fish powershell zsh\"\n";
     assert!(fish.contains(shells), "{fish}");
-    assert!(fish.contains("__fish_seen_subcommand_from respond\" -f -a \"allow deny\"\n"));
     assert!(zsh.contains("Session ID, a prefix of it, or last:_murmur_names'"));
     assert!(fish.contains("using_subcommand beat\" -a \"(__murmur_names)\"\n"));
     assert!(fish.contains("__fish_seen_subcommand_from stop\" -f -a \"(__murmur_names)\"\n"));

@@ -90,6 +90,16 @@ fn a_setting_that_heartbeat_md_overrides_is_reported() {
     configured(&env);
     std::fs::write(env.root().join("site/HEARTBEAT.md"), "---\nmodel: opus\nmaxTurns: 2\n---\nDo it.")
         .unwrap();
+    assert_snapshot!(env.run(["set", "site", "--permissions-checker", "ask"]), @r#"
+    | error: --permissions-checker "ask" is not a known value
+    | hint: write off, manual, llm or deny; see: murmur set --help
+    [exit 2]
+    "#);
+    assert_snapshot!(env.run(["set", "site", "--permissions-checker", "manual"]), @"
+    changed permissionsChecker of [ENV]/site in [ENV]/data/config.json
+    [exit 0]
+    ");
+    assert!(env.config().contains(r#""permissionsChecker": "manual""#), "{}", env.config());
     assert_snapshot!(env.run(["set", "site", "--max-turns", "5"]), @"
     changed maxTurns of [ENV]/site in [ENV]/data/config.json
     | warning: [ENV]/site: maxTurns is 2, which its HEARTBEAT.md sets
