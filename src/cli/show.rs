@@ -24,7 +24,7 @@ use derun::record::Channel;
 use derun::session::{Following, Session};
 use derun::store::StoreError;
 use jiff::Timestamp;
-pub(super) use lines::{Lines, cost, took};
+pub(super) use lines::{Lines, cost, took, turns};
 use memchr::memchr;
 use murmur_agent::backend::dialect;
 use murmur_agent::event::Event;
@@ -170,9 +170,10 @@ fn explained(mut item: Item, denials: &mut Denials) -> io::Result<Value> {
         *call = completed;
     }
     let (denied, waiting) = match &item {
-        Item::Call(call) | Item::Result(call) => {
-            (denials.of(call)?, denials.waiting(call).map(|wait| wait.request.clone()))
-        }
+        Item::Call(call) | Item::Result(call) => (
+            denials.of(call)?.map(|denial| denial.words()),
+            denials.waiting(call).map(|wait| wait.request.clone()),
+        ),
         Item::Text { .. } | Item::Note { .. } => (None, None),
     };
     let mut object = json!(item);

@@ -35,7 +35,7 @@ fn a_run_is_shown_with_a_header_and_a_line_for_each_call() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     assert_snapshot!(played(&env, &site, "tools", &[]), @"
-    [ENV]/site
+    site  [ENV]/site
       beat     [BEAT]
       started  [TIME], took [S]
       outcome  ok
@@ -54,7 +54,7 @@ fn a_run_is_shown_with_a_header_and_a_line_for_each_call() {
     assert!(full.contains("  Bash(wc -l < notes.md)  2, [S]\n  Write"), "{full}");
     assert!(full.contains("  Read(/workspace/notes.md)  3 lines, [S]\n    "), "{full}");
     assert_snapshot!(played(&env, &site, "subagent", &["site"]), @"
-    [ENV]/site
+    site  [ENV]/site
       beat     [BEAT]
       started  [TIME], took [S]
       outcome  attention Waiting for the count.
@@ -72,7 +72,7 @@ fn a_run_is_shown_with_a_header_and_a_line_for_each_call() {
     [exit 0]
     ");
     assert_snapshot!(played(&env, &site, "api-429-retries", &["last"]), @"
-    [ENV]/site
+    site  [ENV]/site
       beat     [BEAT]
       started  [TIME], took [S]
       outcome  error     exited with code 1: API Error: Request rejected (429) · This request would exceed your account's rate limit.
@@ -93,7 +93,7 @@ fn a_denied_call_names_who_denied_it_and_why() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     assert_snapshot!(played(&env, &site, "denied", &["--full"]), @"
-    [ENV]/site
+    site  [ENV]/site
       beat     [BEAT]
       started  [TIME], took [S]
       outcome  attention 1 call denied  ATTENTION: I may not use sudo, but the guard refused Bash(sudo ls /root)
@@ -198,7 +198,7 @@ fn hostile_output_cannot_act_on_the_terminal() {
     let shown = shown(&env, &["--full"]);
     assert!(!shown.contains(['\u{1b}', '\r', '\u{7}', '\u{202e}']), "{shown:?}");
     assert_snapshot!(shown, @"
-    [ENV]/site
+    site  [ENV]/site
       beat     [BEAT]
       started  [TIME], took [S]
       outcome  ok

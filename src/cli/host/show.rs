@@ -2,6 +2,7 @@
 
 use super::super::pieces::Pieces;
 use super::super::reported;
+use super::super::show::{took, turns};
 use super::super::style::{Style, plain_line, plain_text, shortened};
 use murmur_core::usage_limit::spoken;
 use murmur_rpc::envelope::Event;
@@ -46,7 +47,7 @@ pub(super) fn event(
             if pieces.is_new(text("id"), &call) { tagged("tool", call) } else { Ok(()) }
         }
         "tool_result" => {
-            let tag = if is_set("isError") { "failed" } else { "answer" };
+            let tag = if is_set("isError") { "failed" } else { "result" };
             tagged(tag, short(text("output")))
         }
         "result" => {
@@ -58,9 +59,9 @@ pub(super) fn event(
             let told = || told.unwrap_or_else(|| errors.join("; "));
             let mut facts: Vec<String> =
                 is_error.then(|| format!("error: {}", short(&told()))).into_iter().collect();
-            facts.extend(number("numTurns").map(|turns| format!("turns {turns}")));
+            facts.extend(number("numTurns").map(turns));
             facts.extend(value("costUsd").and_then(Value::as_f64).map(|cost| format!("${cost:.4}")));
-            facts.extend(number("durationMs").map(|ms| format!("{ms} ms")));
+            facts.extend(number("durationMs").map(took));
             tagged("turn over", facts.join(", "))
         }
         "state" => tagged("state", state(payload)),
@@ -115,10 +116,7 @@ pub(super) fn state(payload: &Value) -> String {
             let queued = queued.map(|queued| format!(", {queued} queued")).unwrap_or_default();
             format!(" (turn {}{queued})", number("turn").unwrap_or(0))
         }
-        "idle" => match number("turns").unwrap_or(0) {
-            1 => " (1 turn)".to_owned(),
-            turns => format!(" ({turns} turns)"),
-        },
+        "idle" => format!(" ({})", turns(number("turns").unwrap_or(0))),
         "exited" => match payload.get("exit") {
             Some(exit) => exit
                 .get("code")

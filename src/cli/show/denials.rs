@@ -59,8 +59,30 @@ struct RecordedDecision {
     tool: String,
     /// What the tool was called with, in one line.
     subject: String,
-    /// Why it was denied, if it was.
-    denied: Option<String>,
+    denied: Option<Denial>,
+}
+
+/// Why a call was denied.
+#[derive(Debug, Clone)]
+pub(in crate::cli) struct Denial {
+    /// Who denied it, if the reason doesn't say so.
+    by: Option<&'static str>,
+    reason: String,
+}
+
+impl Denial {
+    /// Who denied the call and why: `denied by the guard: …`, `denied by you: …`, `denied: rule 1 of …`.
+    pub(super) fn sentence(&self) -> String {
+        match self.by {
+            Some(_) => format!("denied {}", self.words()),
+            None => format!("denied: {}", self.words()),
+        }
+    }
+
+    /// The same without the word.
+    pub(super) fn words(&self) -> String {
+        self.by.map_or_else(|| self.reason.clone(), |by| format!("by {by}: {}", self.reason))
+    }
 }
 
 impl Denials {
@@ -98,8 +120,8 @@ impl Denials {
         self.waiting.get(&call.id).filter(|_| call.result.is_none())
     }
 
-    /// Why the call was denied: `by the guard: …`, or the reason alone, which names a rule or a person. `None` if it was not.
-    pub(super) fn of(&mut self, call: &Call) -> io::Result<Option<String>> {
+    /// Why the call was denied; `None` if it was not.
+    pub(super) fn of(&mut self, call: &Call) -> io::Result<Option<Denial>> {
         if !call.result.as_ref().is_some_and(|result| result.is_error) {
             return Ok(None);
         }
@@ -130,15 +152,16 @@ impl Denials {
     fn read(&self) -> io::Result<HashMap<String, RecordedDecision>> {
         let (found, _unreadable) = newest(&self.path, &self.filter, usize::MAX)?;
         let decision = |Decided { tool, input, decision, by, reason, .. }: &Decided| {
-            let why = match by {
-                DecidedBy::Guard(_) => format!("by the guard: {reason}"),
-                _ => reason.clone(),
+            let by = match by {
+                DecidedBy::Guard(_) => Some("the guard"),
+                DecidedBy::Person => Some("you"),
+                _ => None,
             };
             let subject = action::of(tool, input);
             RecordedDecision {
                 tool: plain_line(tool),
                 subject,
-                denied: (*decision == DecisionKind::Deny).then_some(why),
+                denied: (*decision == DecisionKind::Deny).then(|| Denial { by, reason: reason.clone() }),
             }
         };
         Ok(found

@@ -1,5 +1,6 @@
 //! How a run is printed.
 
+use super::super::heartbeat_name::short;
 use super::super::inbox::named_in;
 use super::super::reported;
 use super::super::style::{
@@ -36,14 +37,9 @@ impl Lines {
     /// Prints what the journal has about the run.
     pub(super) fn header(&self, out: &mut impl Write, run: &Run, dir: &DataDir) -> anyhow::Result<()> {
         let entry = &run.entry;
-        let name = entry.heartbeat.as_deref().map(|name| format!("::{}", plain_line(name)));
-        let title = format!(
-            "{}{}{}",
-            plain_line(&entry.workspace),
-            name.unwrap_or_default(),
-            in_parentheses(&entry.backend)
-        );
-        writeln!(out, "{}", self.style.bold(title))?;
+        let name = plain_line(&short(&entry.workspace, entry.heartbeat.as_deref()));
+        let title = self.style.bold(format!("{name}{}", in_parentheses(&entry.backend)));
+        writeln!(out, "{title}  {}", plain_line(&entry.workspace))?;
         let mut row = |name: &str, value: String| match value.trim_end() {
             "" => anyhow::Ok(()),
             value => Ok(writeln!(out, "  {} {value}", self.style.dim(format_args!("{name:<8}")))?),
@@ -124,7 +120,7 @@ impl Lines {
         let denied = denials.of(call)?;
         let is_told = denied.is_none() && is_short(&result.output);
         let told = match denied {
-            Some(denied) => self.style.paint("31", format_args!("denied {}", plain_line(&denied))),
+            Some(denied) => self.style.paint("31", plain_line(&denied.sentence())),
             None if result.is_error => {
                 self.style.paint("31", format_args!("failed: {}", first(&result.output)))
             }
@@ -185,13 +181,16 @@ pub(in crate::cli) fn took(ms: u64) -> String {
     span(SignedDuration::from_millis(i64::try_from(ms).unwrap_or(i64::MAX)))
 }
 
+/// A number of turns: `1 turn`, `2 turns`.
+pub(in crate::cli) fn turns(count: u64) -> String {
+    if count == 1 { "1 turn".to_owned() } else { format!("{count} turns") }
+}
+
 /// What it cost: `$0.0421, 3 turns, tokens: 12345 input, 456 output`.
 pub(in crate::cli) fn cost(entry: &Entry) -> String {
     let mut facts = Vec::new();
     facts.extend(entry.cost_usd.map(|cost| format!("${cost:.4}")));
-    facts.extend(
-        entry.num_turns.map(|turns| if turns == 1 { "1 turn".to_owned() } else { format!("{turns} turns") }),
-    );
+    facts.extend(entry.num_turns.map(turns));
     if let Some(Tokens { input, output, cache_read, cache_write }) = entry.tokens {
         let counts = [
             (input, "input"),

@@ -100,7 +100,7 @@ fn a_host_of_the_earlier_version_is_used_and_cleaned_up() {
     [exit 0]
     "#);
     assert_snapshot!(env.run(["attach", ID, "--from", "0"]), @"
-    [turn over] turns 2, $0.2500
+    [turn over] 2 turns, $0.2500
     [state] exited (code 0)
     [exit 0]
     ");

@@ -218,7 +218,7 @@ fn attach_shows_a_conversation() {
     [user] one
     [session] fake 00000000-0000-4000-8000-000000000001
     turn 1: one
-    [turn over] turns 1, $0.0000, [MS] ms
+    [turn over] 1 turn, $0.0000, 1ms
     [state] idle (1 turn)
     [state] stopping
     [state] exited (code 0)
