@@ -7,6 +7,7 @@ use super::style::{Colors, Style, text_of};
 use super::user_env::UserEnv;
 use anyhow::{Context, bail};
 use derun::cli::stdout::stdout;
+use derun::cli::wrapped::{Wrapped, output_width};
 use fake_claude::replay::{Asking, AskingWriter, End, Fixture, Pace, Parts, play};
 use murmur_store::journal::entry::Entry;
 use murmur_store::journal::read::{self, Filter};
@@ -40,6 +41,9 @@ const RUNS: [(&str, &str, Parts<'static>); 3] = runs! {
     "mailbox": "api-429", "Look for urgent mail. If there is none, respond HEARTBEAT_OK.";
 };
 
+/// The workspace whose beat is shown in full.
+const TOLD: &str = "backups";
+
 /// The file in a workspace that names the run to replay.
 const FIXTURE: &str = ".recorded-run";
 
@@ -50,7 +54,7 @@ pub(super) fn run(env: &UserEnv) -> anyhow::Result<ExitCode> {
     let runtime = super::runtime()?;
     // From here on, a signal cleans up first.
     let mut told = runtime.block_on(async { StopSignals::new() })?;
-    let mut out = stdout().lock();
+    let mut out = Wrapped::new(stdout().lock(), output_width());
     let stage = scratch::folder("murmur-demo-", &env.home()).context("cannot create a temporary folder")?;
     let home = stage.path().canonicalize()?;
     let data = home.join("murmur");
@@ -59,16 +63,13 @@ pub(super) fn run(env: &UserEnv) -> anyhow::Result<ExitCode> {
     for (name, prompt, _) in RUNS {
         writeln!(out, "  {name:<8}  {prompt}")?;
     }
-    writeln!(
-        out,
-        "\nStarting the daemon. Each heartbeat is due at once; recorded runs of Claude Code answer.\n"
-    )?;
+    writeln!(out, "\nStarting the daemon. Recorded runs of Claude Code answer.\n")?;
     out.flush()?;
     let mut daemon = Daemon(start(&home, &data)?);
-    let entries = runtime.block_on(watch_beats(&data, &mut told, &mut out))?;
-    writeln!(out, "\nThe journal, {}:\n", data.join("heartbeats.jsonl").display())?;
-    for found in &entries {
-        writeln!(out, "  {}", String::from_utf8_lossy(&found.line))?;
+    runtime.block_on(watch_beats(&data, &mut told, &mut out))?;
+    writeln!(out, "\nWhat the agent did in {TOLD}, as shown by murmur show {TOLD}:\n")?;
+    for line in transcript(&home, &data)?.lines() {
+        writeln!(out, "  {line}")?;
     }
     let status = daemon.stop()?;
     if !status.success() {
@@ -79,7 +80,7 @@ pub(super) fn run(env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     stage.close().context("cannot remove the temporary folder")?;
     writeln!(out, "\nThe daemon has stopped. No files or processes are left.")?;
-    writeln!(out, "Next: murmur init PATH, murmur start, murmur log --follow")?;
+    writeln!(out, "Next: murmur init PATH, murmur start, murmur watch")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -107,6 +108,18 @@ fn set_stage(home: &Path, data: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// What `murmur show` prints about one of the beats.
+fn transcript(home: &Path, data: &Path) -> anyhow::Result<String> {
+    let mut show = Command::new(std::env::current_exe()?);
+    show.arg("--data-dir").arg(data).args(["show", TOLD]);
+    show.env("HOME", home).env("DERUN_STATE_ROOT", home.join("captures"));
+    let shown = show.stdin(Stdio::null()).output().context("cannot run murmur show")?;
+    if !shown.status.success() {
+        bail!("murmur show ended with {}: {}", shown.status, String::from_utf8_lossy(&shown.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&shown.stdout).into_owned())
+}
+
 /// Starts the daemon as a foreground child, so that it cannot outlive the demo.
 fn start(home: &Path, data: &Path) -> anyhow::Result<Child> {
     let path = std::env::join_paths(
@@ -123,11 +136,7 @@ fn start(home: &Path, data: &Path) -> anyhow::Result<Child> {
 }
 
 /// Shows each beat as it ends, until every workspace had one.
-async fn watch_beats(
-    data: &Path,
-    told: &mut StopSignals,
-    out: &mut impl Write,
-) -> anyhow::Result<Vec<read::FoundEntry>> {
+async fn watch_beats(data: &Path, told: &mut StopSignals, out: &mut impl Write) -> anyhow::Result<()> {
     let style = Style::of_stdout();
     let journal = data.join("heartbeats.jsonl");
     let place = WatchedFolder::new(data, &["heartbeats.jsonl"]);
@@ -142,7 +151,7 @@ async fn watch_beats(
             }
             shown = entries.len();
             if shown == RUNS.len() {
-                return anyhow::Ok(entries);
+                return anyhow::Ok(());
             }
             match &mut watch {
                 Some(watch) => watch.changed().await?,
