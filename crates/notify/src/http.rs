@@ -108,3 +108,30 @@ fn meaning(status: u16) -> &'static str {
         _ => "",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_server_that_hangs_is_given_up() {
+        for begun in ["", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc"] {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let host = format!("http://{}", listener.local_addr().unwrap());
+            let serving = std::thread::spawn(move || {
+                let (mut stream, _) = listener.accept().unwrap();
+                stream.write_all(begun.as_bytes()).unwrap();
+                stream
+            });
+            let body = Some(("text/plain", b"x".to_vec()));
+            let limit = Duration::from_millis(200);
+            let url = format!("{host}/secret-path");
+            let error = send(&Call { url, host: &host, body, headers: Vec::new(), limit }).unwrap_err();
+            assert_eq!(error.failure.line(), format!("{host} did not answer in time"));
+            assert!(!error.is_final);
+            serving.join().unwrap();
+        }
+    }
+}
