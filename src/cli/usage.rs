@@ -1,6 +1,9 @@
 //! `murmur usage`: shows what beats cost, from the journal.
 
+use super::agents::columns;
 use super::args::{ByArg, Usage as Args};
+use super::fitted::pad;
+use super::heartbeat_name::short as short_name;
 use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
 use derun::cli::json::print as print_json;
@@ -9,13 +12,24 @@ use murmur_core::usage::scan::scan;
 use murmur_core::usage::{Counter, Group, GroupBy, Sums, Tokens, total};
 use murmur_store::journal::read::readers;
 use serde::Serialize;
-use std::io::{self, Write};
+use std::collections::HashMap;
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 use sys::clock::rfc3339;
 use sys::error::Hinted;
 use sys::text::Shown;
 use unicode_width::UnicodeWidthStr;
+use watch::text::cut_start;
+
+/// The width of a terminal that doesn't report one.
+const WIDTH: usize = 80;
+
+/// How wide names are before columns are dropped for them.
+const NAME: usize = 18;
+
+/// How many columns are never dropped.
+const MAIN: usize = 3;
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
@@ -76,7 +90,8 @@ pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     } else if groups.is_empty() {
         writeln!(out, "no beats to count; see: murmur status")?;
     } else {
-        table(&mut out, by, &groups, &total)?;
+        let width = io::stdout().is_terminal().then(|| columns().unwrap_or(WIDTH));
+        table(&mut out, by, &groups, &total, width)?;
     }
     out.flush()?;
     let mut skipped = skipped.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -99,7 +114,15 @@ fn group_json(group: Group, sums: &Sums) -> GroupJson {
     }
 }
 
-fn table(out: &mut impl Write, by: GroupBy, groups: &[(Group, Sums)], total: &Sums) -> io::Result<()> {
+/// Prints a table, on a terminal of this width if it is given: then with short names, and without the last columns that don't
+/// fit.
+fn table(
+    out: &mut impl Write,
+    by: GroupBy,
+    groups: &[(Group, Sums)],
+    total: &Sums,
+    width: Option<usize>,
+) -> io::Result<()> {
     let head = match by {
         GroupBy::Heartbeat => "HEARTBEAT",
         GroupBy::Workspace => "WORKSPACE",
@@ -108,23 +131,45 @@ fn table(out: &mut impl Write, by: GroupBy, groups: &[(Group, Sums)], total: &Su
     };
     let titles = ["BEATS", "QUIET", "COST", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE"];
     let mut rows = vec![(head.to_owned(), titles.map(str::to_owned))];
-    rows.extend(groups.iter().map(|(group, sums)| (name(group), cells(sums))));
+    let names = names(groups, width.is_some());
+    rows.extend(names.into_iter().zip(groups).map(|(name, (_, sums))| (name, cells(sums))));
     if groups.len() > 1 {
         rows.push(("total".to_owned(), cells(total)));
     }
-    let first = rows.iter().map(|(name, _)| name.width()).max().unwrap_or_default();
+    let mut first = rows.iter().map(|(name, _)| name.width()).max().unwrap_or_default();
     let widths: [usize; 7] =
         std::array::from_fn(|column| rows.iter().map(|(_, cells)| cells[column].width()).max().unwrap_or(0));
+    let mut shown = widths.as_slice();
+    if let Some(most) = width {
+        let room = |shown: &[usize]| most.saturating_sub(shown.iter().map(|width| width + 2).sum());
+        while shown.len() > MAIN && room(shown) < first.min(NAME) {
+            shown = &shown[..shown.len() - 1];
+        }
+        first = first.min(room(shown));
+    }
     let style = Style::of_stdout();
     for (place, (name, cells)) in rows.iter().enumerate() {
-        let mut line = format!("{name}{}", " ".repeat(first - name.width()));
-        for (cell, width) in cells.iter().zip(widths) {
+        let mut line = pad(&cut_start(name, first), first);
+        for (cell, width) in cells.iter().zip(shown) {
             line.push_str(&format!("  {cell:>width$}"));
         }
         let is_outer = place == 0 || (groups.len() > 1 && place + 1 == rows.len());
         writeln!(out, "{}", if is_outer { style.bold(line) } else { line })?;
     }
     Ok(())
+}
+
+/// The names of groups; if `is_short`, without the folders above a workspace, where that tells them apart.
+fn names(groups: &[(Group, Sums)], is_short: bool) -> Vec<String> {
+    let short = |group: &Group| match group {
+        Group::Heartbeat(workspace, name) => plain_line(&short_name(workspace, name.as_deref())),
+        Group::Workspace(workspace) => plain_line(&short_name(workspace, None)),
+        Group::Day(_) | Group::Model(_) => name(group),
+    };
+    let mut known: HashMap<String, usize> = HashMap::new();
+    groups.iter().for_each(|(group, _)| *known.entry(short(group)).or_default() += 1);
+    let chosen = |group| Some(short(group)).filter(|short| is_short && known.get(short) == Some(&1));
+    groups.iter().map(|(group, _)| chosen(group).unwrap_or_else(|| name(group))).collect()
 }
 
 fn name(group: &Group) -> String {

@@ -1,9 +1,12 @@
 //! `murmur usage`: what beats cost, from the journal.
 
 use insta::assert_snapshot;
-use serde_json::Value;
+use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
 
 use crate::env::Env;
+use crate::hostile_text::on_terminal;
+use crate::log::terminal::on_a_terminal;
 
 /// Beats of two workspaces, a stuck agent, and lines that are not murmur's; the last line is still being written.
 fn journal(env: &Env) {
@@ -48,6 +51,29 @@ fn cost_and_tokens_are_shown_by_heartbeat_with_the_most_expensive_first() {
     let all = env.run(["usage", "--json"]);
     let all: Value = serde_json::from_str(all.lines().next().unwrap()).unwrap();
     assert_eq!(all["groups"][0]["heartbeat"], "nightly");
+}
+
+#[test]
+fn a_terminal_gets_short_names_and_the_columns_that_fit() {
+    let env = Env::new();
+    journal(&env);
+    let long = format!("{}/a-folder-with-a-long-name", "/deep".repeat(20));
+    let line = |workspace: &str| json!({ "ts": "2026-02-03T10:00:00Z", "workspace": workspace, "outcome": "ok", "durationMs": 1 });
+    let path = env.data().join("heartbeats.jsonl");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, format!("{text}\n{}\n{}\n", line(&long), line("/x/blog"))).unwrap();
+    assert_snapshot!(on_a_terminal(env.murmur(["usage"]).set("NO_COLOR", "1")), @"
+    HEARTBEAT            BEATS  QUIET   COST  INPUT  OUTPUT  CACHE READ  CACHE WRITE
+    site::nightly            1     0%  $1.25   1.2M   20.0k           0            0
+    site                     2   100%  $0.50   1200     340       45.6k         7890
+    /w/blog                  2    50%      -      0       0           0            0
+    …r-with-a-long-name      1   100%      -      0       0           0            0
+    /x/blog                  1   100%      -      0       0           0            0
+    total                    7    71%  $1.75   1.2M   20.3k       45.6k         7890
+    ");
+    let narrow = on_terminal(&env, (10, 30), &["usage"]);
+    assert!(narrow.lines().all(|line| line.width() <= 30), "{narrow}");
+    assert!(narrow.starts_with("HEARTBEAT"), "{narrow}");
 }
 
 #[test]

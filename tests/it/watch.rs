@@ -1,9 +1,10 @@
 //! `murmur watch` on a terminal: it starts, shows what happens, and gives the terminal back.
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use serde_json::json;
 
 use crate::env::{Env, MURMUR, kill};
+use crate::hostile_text::with_a_huge_summary;
 use crate::run::terminal::Terminal;
 
 /// Takes the terminal over.
@@ -32,6 +33,7 @@ fn until(terminal: &mut Terminal, (rows, columns): (u16, u16), text: &str) {
 
 const SMALL: (u16, u16) = (24, 80);
 const LARGE: (u16, u16) = (40, 160);
+const TINY: (u16, u16) = (5, 20);
 
 /// What a terminal shows after these bytes.
 fn screen(bytes: &[u8], rows: u16, columns: u16) -> String {
@@ -57,6 +59,52 @@ fn the_terminal_is_given_back_however_the_view_ends() {
         assert!(shown.ends_with(LEFT), "{key:?} {signal:?}: {shown:?}");
         assert_eq!(ended, signal.map(Signal::as_raw));
     }
+}
+
+#[test]
+fn a_huge_summary_and_a_tiny_terminal_are_shown() {
+    let env = Env::new();
+    with_a_huge_summary(&env);
+    let (shown, _) = watching(&env, |terminal| {
+        until(terminal, SMALL, "site");
+        terminal.send("4");
+        until(terminal, SMALL, "ATTENTION: [2Jwide");
+        terminal.resize(TINY.0, TINY.1);
+        until(terminal, TINY, "log (1)");
+        for pane in ["1", "2", "3", "5", "4", "?"] {
+            terminal.send(pane);
+        }
+        until(terminal, TINY, "help");
+        terminal.send("q");
+        terminal.send("q");
+    });
+    assert!(shown.ends_with(LEFT), "{shown:?}");
+    assert!(shown.len() < 100_000 && !shown.contains('\u{202e}'), "{}", shown.len());
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_before_it_is_reported() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.configure(&json!({ "workspaces": [{ "path": site.0, "interval": "1h" }] }).to_string());
+    let mut modes = None;
+    let (shown, _) = watching(&env, |terminal| {
+        until(terminal, SMALL, "site");
+        // There is no memory for the stack of another thread, which reads the transcript.
+        let pid = Pid::from_raw(terminal.pid().try_into().unwrap());
+        let pages = std::fs::read_to_string(format!("/proc/{}/statm", terminal.pid())).unwrap();
+        let pages: u64 = pages.split(' ').next().unwrap().parse().unwrap();
+        let bytes = Some(pages * u64::try_from(rustix::param::page_size()).unwrap() + (1 << 20));
+        prlimit(pid, Resource::As, Rlimit { current: bytes, maximum: bytes }).unwrap();
+        terminal.send("\r");
+        terminal.wait_for("panicked at");
+        modes = Some((terminal.look(), Terminal::open().look()));
+    });
+    let (after, before) = modes.unwrap();
+    assert_eq!(after, before);
+    let (view, report) = shown.split_once(LEFT).unwrap();
+    assert!(view.contains(ENTERED) && report.contains("thread 'main'"), "{shown:?}");
+    assert!(!report.contains("\u{1b}"), "{report:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::super::heartbeat_name::short;
 use super::super::show::took;
 use super::super::style::{Colors, Style, plain_line, word};
 use derun::cli::stdout::{stdout, warn};
+use derun::cli::wrapped::{output_width, wrapped};
 use jiff::SignedDuration;
 use murmur_store::journal::entry::Entry;
 use murmur_store::journal::read::{self, Filter};
@@ -23,6 +24,10 @@ const DAYS: i64 = 30;
 
 /// How many outcomes are shown.
 const STRIP: usize = 30;
+
+/// How wide a name and the strip are before other columns are dropped for them.
+const NAME: usize = 9;
+const SHORT_STRIP: usize = 5;
 
 /// The beats of a heartbeat.
 #[derive(Default)]
@@ -74,23 +79,32 @@ fn table(
         rows.iter().map(|(row, _)| row).chain([&head]).map(|row| row[column].width()).max().unwrap_or(0)
     };
     let mut widths: [usize; 4] = std::array::from_fn(widest);
+    let (mut shown, mut strip) = (widths.len(), STRIP);
     if io::stdout().is_terminal() {
-        let others = widths[1..].iter().sum::<usize>() + STRIP + 8;
-        widths[0] = widths[0].min(columns().unwrap_or(80).saturating_sub(others).max(9));
+        let most = columns().unwrap_or(80);
+        let others = |shown: usize| widths[1..shown].iter().map(|width| width + 2).sum::<usize>() + 2;
+        while shown > 1 && NAME + others(shown) + SHORT_STRIP > most {
+            shown -= 1;
+        }
+        let room = most.saturating_sub(others(shown));
+        strip = strip.min(room.saturating_sub(NAME));
+        widths[0] = widths[0].min(room.saturating_sub(strip).max(NAME));
     }
     let line = |row: &[String; 4], strip: &str| {
-        let name = pad(&cut(&row[0], widths[0]), widths[0]);
-        format!(
-            "{name}  {:>3$}  {:>4$}  {:>5$}  {strip}",
-            row[1], row[2], row[3], widths[1], widths[2], widths[3]
-        )
+        let mut line = pad(&cut(&row[0], widths[0]), widths[0]);
+        for (cell, width) in row.iter().zip(widths).take(shown).skip(1) {
+            line.push_str(&format!("  {cell:>width$}"));
+        }
+        format!("{line}  {strip}")
     };
-    writeln!(out, "{}", style.bold(line(&head, "LAST OUTCOMES")))?;
+    writeln!(out, "{}", style.bold(line(&head, &cut("LAST OUTCOMES", strip))))?;
     for (row, last) in &rows {
-        let strip: String = last.iter().map(|entry| mark(entry, style)).collect();
+        let older = last.len().saturating_sub(strip);
+        let strip: String = last.iter().skip(older).map(|entry| mark(entry, style)).collect();
         writeln!(out, "{}", line(row, &strip))?;
     }
-    writeln!(out, "\n. ok  ! attention  E error  L limited  - skipped  s stopped")
+    let legend = "\n. ok  ! attention  E error  L limited  - skipped  s stopped\n";
+    out.write_all(wrapped(legend, output_width()).as_bytes())
 }
 
 fn row((workspace, name): &(String, Option<String>), mut sum: Sum) -> ([String; 4], Vec<Entry>) {

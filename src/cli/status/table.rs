@@ -25,7 +25,8 @@ struct Row {
     state: &'static str,
     /// The color of the state.
     outcome: Option<Kind>,
-    last: String,
+    /// How long it has been running, or how long ago it ended.
+    when: String,
     next: String,
     text: String,
 }
@@ -42,15 +43,15 @@ pub(super) fn print(
     rows.sort_by_key(|row| row.urgency);
     let widest = |cell: fn(&Row) -> &str| rows.iter().map(|row| cell(row).width()).max().unwrap_or(0);
     let name = widest(|row| &row.name).min(NAME);
-    let (state, last, next) = (widest(|row| row.state), widest(|row| &row.last), widest(|row| &row.next));
+    let (state, when, next) = (widest(|row| row.state), widest(|row| &row.when), widest(|row| &row.next));
     let width = columns().unwrap_or(WIDTH);
     writeln!(out)?;
     for row in rows {
         let begin = pad(&cut(&row.name, name), name);
-        let (last, next) = (pad(&row.last, last), pad(&row.next, next));
-        let used = name + state + last.width() + next.width() + 8;
+        let (when, next) = (pad(&row.when, when), pad(&row.next, next));
+        let used = name + state + when.width() + next.width() + 8;
         if used > width {
-            writeln!(out, "{}", cut(&format!("{begin}  {}  {last}  {next}", pad(row.state, state)), width))?;
+            writeln!(out, "{}", cut(&format!("{begin}  {}  {when}  {next}", pad(row.state, state)), width))?;
             continue;
         }
         let text = cut_at_word(&row.text, width - used);
@@ -59,7 +60,7 @@ pub(super) fn print(
             // Without its padding, which is as wide as the longest outcome.
             style.outcome(outcome).replace(&format!("{outcome:<9}"), &word)
         });
-        writeln!(out, "{}", format!("{begin}  {word}  {last}  {next}  {text}").trim_end())?;
+        writeln!(out, "{}", format!("{begin}  {word}  {when}  {next}  {text}").trim_end())?;
     }
     writeln!(out, "\nfor details, run: murmur status -v")
 }
@@ -87,7 +88,10 @@ fn row(heartbeat: &HeartbeatStatus, dir: &DataDir, has_daemon: bool, now: Timest
         _ => 2,
     };
     let ended = last.and_then(|last| last.ended_at.parse::<Timestamp>().ok());
-    let ended = ended.map(|at| format!("{} ago", short(at, now))).unwrap_or_default();
+    let ended = ended.map(|at| format!("{} ago", short(at, now)));
+    let began = heartbeat.running.as_ref().map(|running| running.since.parse::<Timestamp>());
+    let lasting = began.map(|at| at.map(|at| format!("for {}", short(at, now))).unwrap_or_default());
+    let when = lasting.or(ended).unwrap_or_default();
     let next = heartbeat.next_run.as_deref();
     let held = next.and_then(|next| held_at(heartbeat, next));
     let at = held.map(|held| held.until.as_str()).or(next).filter(|_| has_daemon);
@@ -104,7 +108,7 @@ fn row(heartbeat: &HeartbeatStatus, dir: &DataDir, has_daemon: bool, now: Timest
     let text = hint.or_else(|| held.map(|held| held.why.clone())).or(told).unwrap_or_default();
     // A summary may be megabytes long.
     let text = plain_line(&text.chars().take(4000).collect::<String>());
-    Row { urgency, name: plain_line(&heartbeat.title), state, outcome, last: ended, next, text }
+    Row { urgency, name: plain_line(&heartbeat.title), state, outcome, when, next, text }
 }
 
 /// The largest unit of a time span.
