@@ -133,7 +133,7 @@ fn a_beat_is_found_by_name_folder_and_the_beginning_of_its_id() {
     env.configure(&json!({ "workspaces": [{ "path": site.path(), "interval": "1h" }] }).to_string());
     assert_snapshot!(env.run(["show", "site"]).replace(site.path(), "[SITE]"), @"
     | error: [SITE] has not run yet
-    | hint: run it: murmur beat
+    | hint: run it: murmur beat [SITE]
     [exit 1]
     ");
     env.run(["beat", "site"]);
