@@ -26,6 +26,7 @@ mod without_daemon;
 
 use answer::HookOutput;
 use context::HookContext;
+pub use decide::PERSON_DENIED;
 use event::{Event, EventError, Input};
 use murmur_agent::backend;
 use murmur_agent::settings::{DECIDING, PULSE_EVENTS};

@@ -15,8 +15,9 @@ use murmur_rpc::client::Client;
 use murmur_rpc::envelope::Event;
 use serde::Deserialize;
 use serde_json::Value;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use sys::paths::DataDir;
 use sys::terminal::{self, Input, OuterTerminal};
@@ -37,11 +38,24 @@ pub(super) struct Requests {
     sink: Sink,
     /// Whether to print to stdout; otherwise to stderr.
     is_output: bool,
+    /// The requests that were answered here.
+    answered: Arc<Mutex<HashSet<String>>>,
 }
 
 impl Requests {
     pub(super) fn new(dir: &DataDir, env: &UserEnv, sink: Sink, is_output: bool) -> Self {
-        Self { dir: dir.clone(), rules: Rules::new(dir.clone(), env.home()), sink, is_output }
+        Self {
+            dir: dir.clone(),
+            rules: Rules::new(dir.clone(), env.home()),
+            sink,
+            is_output,
+            answered: Arc::default(),
+        }
+    }
+
+    /// Whether the request `id` was answered here, which has been said.
+    pub(super) fn has_answered(&self, id: &str) -> bool {
+        self.answered.lock().unwrap_or_else(PoisonError::into_inner).contains(id)
     }
 
     /// Prints the request `id` of a call of `tool`, and returns a dialog about it if it can be answered.
@@ -71,6 +85,9 @@ impl Requests {
             None => "answered",
         };
         let adds_rule = response.get("always") == Some(&Value::Bool(true));
+        if let Some(id) = response.get("id").and_then(Value::as_str) {
+            self.answered.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned());
+        }
         match requests::answer(&self.dir, response).await {
             Ok(row) => {
                 let rule = if adds_rule {
@@ -145,6 +162,14 @@ impl Change {
             _ => None,
         }
     }
+}
+
+/// Shows requests that wait, and asks about them.
+#[derive(Clone, Copy)]
+pub(super) struct Watcher<'a> {
+    pub(super) requests: &'a Requests,
+    /// Takes what happens to requests.
+    pub(super) tell: &'a dyn Fn(Change),
 }
 
 /// Shows requests in the background.

@@ -227,11 +227,14 @@ fn decision_of(asked: Result<AskOutcome, AskError>, call: &Call) -> (Decided, Op
     }
 }
 
+/// What an agent is told if a person gives no reason.
+pub const PERSON_DENIED: &str = "a person denied it; do not try to do it another way";
+
 fn answered(answer: Answer, call: &Call) -> Decided {
     let Answer { decision: kind, reason, answers, by, .. } = answer;
     let reason = reason.unwrap_or_else(|| match (kind, &by) {
         (DecisionKind::Allow, DecidedBy::Person) => "a person allowed it".to_owned(),
-        (_, DecidedBy::Person) => "a person denied it; do not try to do it another way".to_owned(),
+        (_, DecidedBy::Person) => PERSON_DENIED.to_owned(),
         (DecisionKind::Allow, _) => "allowed".to_owned(),
         _ => "denied".to_owned(),
     });

@@ -11,7 +11,7 @@ use super::super::runtime;
 use super::super::screen::{Screen, Wraps};
 use super::super::style::Style;
 use super::super::user_env::UserEnv;
-use super::super::waits::{Change, Requests, Waits, is_asking};
+use super::super::waits::{Change, Requests, Waits, Watcher, is_asking};
 use super::context::LastTurn;
 use super::show;
 use crate::daemon::broker::Row;
@@ -61,12 +61,14 @@ pub(in super::super) fn run(args: &HostAttach, env: &UserEnv) -> anyhow::Result<
     }
     runtime()?.block_on(async {
         let screen = Screen::new(Wraps::Words);
-        let waits = Waits::begin(Requests::new(&dir, env, screen.sink(), true));
+        let requests = Requests::new(&dir, env, screen.sink(), true);
+        let waits = Waits::begin(requests.clone());
         let mut out = screen.sink();
-        let watcher = |change| waits.change(change);
+        let tell = |change| waits.change(change);
+        let watcher = Watcher { requests: &requests, tell: &tell };
         let from = (args.from, false);
-        let followed = Follower::new(&dir, &agent, from, &mut out, Some(&watcher)).follow().await;
-        drop((waits, out));
+        let followed = Follower::new(&dir, &agent, from, &mut out, Some(watcher)).follow().await;
+        drop((waits, requests, out));
         screen.finish().await?;
         followed
     })?;
@@ -91,7 +93,7 @@ pub(super) struct Follower<'a, W> {
     printer: Printer,
     out: &'a mut W,
     /// Shows requests that wait, instead of the follower.
-    watcher: Option<&'a dyn Fn(Change)>,
+    watcher: Option<Watcher<'a>>,
 }
 
 /// Why following a connection ended.
@@ -108,7 +110,7 @@ impl<'a, W: Write> Follower<'a, W> {
         agent: &'a AgentId,
         (from, json): (Option<u64>, bool),
         out: &'a mut W,
-        watcher: Option<&'a dyn Fn(Change)>,
+        watcher: Option<Watcher<'a>>,
     ) -> Self {
         let printer = Printer { json, style: Style::of_stdout(), pieces: Pieces::default() };
         Self { dir, agent, next: from, ran: None, folder: String::new(), printer, out, watcher }
@@ -206,7 +208,7 @@ impl<'a, W: Write> Follower<'a, W> {
             }
             self.show(&event, line)?;
             if let (Some(watcher), Some(change)) = (self.watcher, Change::of(&event)) {
-                watcher(change);
+                (watcher.tell)(change);
             }
             let request = || event.payload.get("request").and_then(Value::as_str).map(str::to_owned);
             match &*event.event_type {
@@ -259,7 +261,7 @@ impl<'a, W: Write> Follower<'a, W> {
         let own = rows.into_iter().filter(|row| requests::is_open(row) && row.agent == self.agent.as_str());
         for Row { id, tool, .. } in own {
             match self.watcher {
-                Some(watcher) => watcher(Change::Waits { id: id.as_str().to_owned(), tool }),
+                Some(watcher) => (watcher.tell)(Change::Waits { id: id.as_str().to_owned(), tool }),
                 None => {
                     let tag = self.printer.style.dim("[waiting]");
                     let name = inbox::name_of(self.dir, id.as_str());
@@ -291,8 +293,10 @@ impl<'a, W: Write> Follower<'a, W> {
             writeln!(self.out, "{} {}", self.printer.style.dim("[waiting]"), reported::waits_for(tool))?;
         } else if event.event_type == "waited" {
             let request = event.payload.get("request").and_then(Value::as_str).unwrap_or_default();
-            let tag = self.printer.style.dim("[waiting]");
-            writeln!(self.out, "{tag} {}", inbox::no_longer_waits(self.dir, request))?;
+            if !self.watcher.is_some_and(|watcher| watcher.requests.has_answered(request)) {
+                let tag = self.printer.style.dim("[waiting]");
+                writeln!(self.out, "{tag} {}", inbox::no_longer_waits(self.dir, request))?;
+            }
         } else {
             show::event(self.out, self.printer.style, &mut self.printer.pieces, event)?;
         }

@@ -7,7 +7,7 @@ use super::super::requests::{Dialog, Next};
 use super::super::runtime;
 use super::super::screen::{Lines, Screen, Sink, Wraps};
 use super::super::user_env::UserEnv;
-use super::super::waits::{Change, Requests, is_drawable};
+use super::super::waits::{Change, Requests, Watcher, is_drawable};
 use super::attach::Follower;
 use anyhow::bail;
 use murmur_core::id::AgentId;
@@ -69,8 +69,10 @@ async fn chat(
         writeln!(out, "{}chat with {agent}; {keys}", PASTE.0)
     });
     let (tell, news) = unbounded_channel();
-    let watcher = |change| _ = tell.send(change);
+    let tell = |change| _ = tell.send(change);
     let requests = Requests::new(dir, env, sink.clone(), true);
+    let asked = requests.clone();
+    let watcher = Watcher { requests: &asked, tell: &tell };
     let (commands, queue) = unbounded_channel();
     let mut tasks = JoinSet::new();
     tasks.spawn(carry_out(queue, dir.clone(), agent.clone(), requests.clone()));
@@ -84,7 +86,7 @@ async fn chat(
     };
     let mut out = sink.clone();
     let ended = {
-        let mut follower = Follower::new(dir, agent, (from, false), &mut out, Some(&watcher));
+        let mut follower = Follower::new(dir, agent, (from, false), &mut out, Some(watcher));
         tokio::select! {
             followed = follower.follow() => followed.map(|()| None),
             left = talk.run(&mut input, news) => left,

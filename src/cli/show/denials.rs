@@ -3,6 +3,7 @@
 use super::super::style::plain_line;
 use super::choose::Run;
 use crate::cli::inbox::name_of;
+use crate::hook::PERSON_DENIED;
 use jiff::Timestamp;
 use murmur_agent::transcript::Call;
 use murmur_core::permit::decision::{DecidedBy, DecisionKind};
@@ -62,6 +63,11 @@ struct RecordedDecision {
     denied: Option<Denial>,
 }
 
+/// The reason, unless it only tells the agent that a person denied the call.
+fn own_reason(reason: &str) -> String {
+    if reason == PERSON_DENIED { String::new() } else { reason.to_owned() }
+}
+
 /// Why a call was denied.
 #[derive(Debug, Clone)]
 pub(in crate::cli) struct Denial {
@@ -81,7 +87,11 @@ impl Denial {
 
     /// The same without the word.
     pub(super) fn words(&self) -> String {
-        self.by.map_or_else(|| self.reason.clone(), |by| format!("by {by}: {}", self.reason))
+        match self.by {
+            Some(by) if self.reason.is_empty() => format!("by {by}"),
+            Some(by) => format!("by {by}: {}", self.reason),
+            None => self.reason.clone(),
+        }
     }
 }
 
@@ -161,7 +171,7 @@ impl Denials {
             RecordedDecision {
                 tool: plain_line(tool),
                 subject,
-                denied: (*decision == DecisionKind::Deny).then(|| Denial { by, reason: reason.clone() }),
+                denied: (*decision == DecisionKind::Deny).then(|| Denial { by, reason: own_reason(reason) }),
             }
         };
         Ok(found

@@ -45,7 +45,17 @@ fn a_beat_asks_about_its_requests() {
         assert_eq!(session.code(), Some(0), "{session:?}");
         let told = env.tool_results().pop().unwrap().text;
         assert!(told.contains("not on a Friday"), "{told}");
+        let shown = env.run(["show"]);
+        assert!(shown.contains("  Bash(git tag v1)  denied by you: not on a Friday, "), "{shown}");
     }
+    let mut beat = on_terminal(&env, &["beat", "site"]);
+    reply(&mut beat, "[q]uit: ", "n");
+    reply(&mut beat, "reason for the agent, or Enter for none: ", "");
+    reply(&mut beat, "or Enter to skip: ", "1");
+    reply(&mut beat, "[q]uit: ", "y");
+    assert_eq!(beat.finish().code(), Some(0));
+    let shown = env.run(["show"]);
+    assert!(shown.contains("  Bash(git push)  denied by you, "), "{shown}");
     daemon.stop();
 }
 
@@ -77,7 +87,10 @@ fn who_follows_an_agent_is_asked_about_its_requests() {
     follower.wait_for("allowed Bash for ");
     env.wait_for_tool_results(1);
     env.run(["agent", "stop", "pusher"]);
-    assert_eq!(follower.finish().code(), Some(0));
+    let followed = follower.finish();
+    assert_eq!(followed.code(), Some(0));
+    // Who answered is not told that the request is closed.
+    assert!(!followed.text().contains("no longer open"), "{followed:?}");
     daemon.stop();
 }
 
