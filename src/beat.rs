@@ -166,7 +166,7 @@ fn deferred(job: &Job, dir: &DataDir) -> Option<Deferred> {
     // The daemon reports a file that is not readable.
     let all = deferred::Folder::new(dir.approvals()).all(|_| {});
     let (request, call) = all.into_iter().find(|(id, call)| {
-        let resumed = job.resumes.as_ref().is_some_and(|resumes| resumes.request == id.as_str());
+        let resumed = job.resumes.as_ref().is_some_and(|resumes| resumes.request == *id);
         call.request.agent == job.agent.as_str() && !resumed
     })?;
     let text = waits_for(&request, &call);

@@ -20,7 +20,7 @@ use murmur_core::config::settings::Settings;
 use murmur_core::config::watchdogs::DEFAULT_START_TIMEOUT;
 use murmur_core::id::{AgentId, BeatId, SessionId, empty_if_unknown};
 use murmur_core::permit::policy::{Policy, Role};
-use murmur_core::permit::request::BeatOf;
+use murmur_core::permit::request::{BeatOf, RequestId};
 use murmur_core::usage_limit::Account;
 use murmur_host::bounds::{Bounds, Turns};
 use murmur_host::protocol::AgentInfo;
@@ -128,7 +128,7 @@ pub struct Job {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Resumes {
     /// The request that was answered.
-    pub request: String,
+    pub request: RequestId,
     /// The session; `None` if the backend did not say.
     #[serde(with = "empty_if_unknown")]
     pub session: Option<SessionId>,
@@ -215,7 +215,7 @@ impl Job {
             heartbeat: self.name.clone(),
             agent: self.agent.to_string(),
             backend: self.backend.clone(),
-            resumes: self.resumes.as_ref().map(|resumes| resumes.request.clone()),
+            resumes: self.resumes.as_ref().map(|resumes| resumes.request.to_string()),
             ..Entry::new(clock::rfc3339(started), self.workspace.display().to_string(), Kind::Error, 0)
         }
     }

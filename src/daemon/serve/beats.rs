@@ -20,7 +20,7 @@ impl<L: FnMut(&str)> Runner<L> {
         let mut job = Job { scheduled: true, ..Job::new(&heartbeat, running.beat, path, self.user.clone()) };
         if let Some(DeferredBeat { id, agent, session, .. }) = resumes {
             job.agent = agent;
-            job.resumes = Some(Resumes { request: id.as_str().to_owned(), session });
+            job.resumes = Some(Resumes { request: id, session });
         }
         job.continues = continues;
         self.write_behind.ensure_reserve();
