@@ -23,7 +23,7 @@ const HEARTBEATS: [Column; 6] = [
 
 const AGENTS: [Column; 8] = [
     left("AGENT", 16, 2, 0),
-    left("STATE", 8, 0, 1),
+    left("HEALTH", 8, 0, 1),
     right("TIME", 6, 2),
     right("CTX", 4, 5),
     right("COST", 6, 4),

@@ -258,7 +258,7 @@ fn the_guide_shows_a_real_screen() {
         ("docs-5b90a1c3", Health::Active, 250, (38_000, 0.21), "Bash: mdbook build", "docs"),
         ("site-20444f29", Health::Active, 95, (61_000, 0.34), "Bash: git push", "site"),
         ("site-e41d7708", Health::Active, 12, (22_000, 0.09), "Edit: src/cart.rs", "site"),
-        ("tests-7fe3c0d2", Health::Stuck, 1_290, (140_000, 1.12), "Bash: npm test", "tests"),
+        ("tests-7fe3c0d2", Health::Stuck, 2_490, (140_000, 1.12), "Bash: npm test", "tests"),
         ("backups-9ab4f610", Health::Exited, 640, (12_000, 0.03), "Bash: restic check", "backups"),
     ];
     let agents = agents.map(|(id, health, seconds, (tokens, cost), doing, folder)| Agent {
