@@ -91,7 +91,7 @@ fn log(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     let mut out = Shown(stdout().lock());
     if lines.is_empty() && !args.json {
-        writeln!(out, "nothing was sent yet; try: murmur notify test")?;
+        writeln!(out, "nothing was sent yet; tests are not listed")?;
     }
     let zone = clock::local_zone();
     for line in lines.iter().rev() {

@@ -199,7 +199,7 @@ fn a_test_message_reports_each_channel() {
     [exit 1]
     "#);
     assert_snapshot!(env.run(["notify", "log"]), @r#"
-    nothing was sent yet; try: murmur notify test
+    nothing was sent yet; tests are not listed
     [exit 0]
     "#);
 }
