@@ -24,7 +24,7 @@ use derun::record::Channel;
 use derun::session::{Following, Session};
 use derun::store::StoreError;
 use jiff::Timestamp;
-pub(super) use lines::{Lines, cost, took, turns};
+pub(super) use lines::{Lines, NOTHING, cost, took, turns};
 use memchr::memchr;
 use murmur_agent::backend::dialect;
 use murmur_agent::event::Event;

@@ -2,7 +2,7 @@
 
 use super::super::pieces::Pieces;
 use super::super::reported;
-use super::super::show::{took, turns};
+use super::super::show::{NOTHING, took, turns};
 use super::super::style::{Style, plain_line, plain_text, shortened};
 use murmur_core::usage_limit::spoken;
 use murmur_rpc::envelope::Event;
@@ -48,7 +48,8 @@ pub(super) fn event(
         }
         "tool_result" => {
             let tag = if is_set("isError") { "failed" } else { "result" };
-            tagged(tag, short(text("output")))
+            let output = text("output");
+            tagged(tag, if output.trim() == NOTHING { "no output".to_owned() } else { short(output) })
         }
         "result" => {
             let is_error = is_set("isError");

@@ -20,7 +20,7 @@ use sys::paths::DataDir;
 use sys::process::Exit;
 
 /// What Claude Code says of a command that printed nothing.
-const NOTHING: &str = "(Bash completed with no output)";
+pub(in crate::cli) const NOTHING: &str = "(Bash completed with no output)";
 
 /// How many characters of a result's line to show.
 const SHORT: usize = 100;

@@ -89,6 +89,7 @@ fn who_follows_an_agent_is_asked_about_its_requests() {
     env.run(["agent", "stop", "pusher"]);
     let followed = follower.finish();
     assert_eq!(followed.code(), Some(0));
+    assert!(followed.text().contains("\r\n[result] no output\r\n"), "{followed:?}");
     // Who answered is not told that the request is closed.
     assert!(!followed.text().contains("no longer open"), "{followed:?}");
     daemon.stop();
