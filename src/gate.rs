@@ -100,9 +100,6 @@ impl From<Failure> for Problem {
 }
 
 /// Asks `gate`. What it sees is compared with `seen`, and noted in `now`.
-///
-/// # Errors
-/// It gives no answer.
 pub async fn ask(
     gate: &Gate,
     context: &GateContext<'_>,
@@ -169,9 +166,6 @@ fn answered(finished: Finished, name: &str, limit: Interval) -> Result<GateAnswe
 }
 
 /// Runs `verifier`. Returns why the beat's success doesn't count, or `None` if it does.
-///
-/// # Errors
-/// It gives no answer.
 pub async fn verify(verifier: &Verifier, context: &GateContext<'_>) -> Result<Option<String>, Problem> {
     let limit = verifier.timeout;
     let name = one_line(&verifier.to_string());

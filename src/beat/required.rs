@@ -50,9 +50,6 @@ struct Server<'a> {
 
 /// Starts the servers that `job` requires, except those that have started within a day. Only the agent can start servers that
 /// aren't programs, or whose definitions have variables; servers that the agent doesn't get are not started either.
-///
-/// # Errors
-/// One can't start.
 pub(super) async fn start(job: &Job, dir: &DataDir, stop: &watch::Receiver<bool>) -> Result<(), Obstacle> {
     let failed = |failure: Failure| Obstacle::Failed(failure.line());
     let definitions = definitions(job);

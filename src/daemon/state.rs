@@ -1,6 +1,9 @@
 //! The daemon's state machine: an [`Event`] and the time go in, and [`Effect`]s to carry out come out. Pure, except that
 //! new beats get random ids.
 //!
+//! The runner (`serve.rs`) handles some inputs without it: it answers status and attach commands, passes commands about
+//! requests to the broker, writes files behind, and keeps track of hosts, agents, the notifier and edits of config.json.
+//!
 //! The daemon goes through its `Stage`s, and each beat that it starts through its `Phase`s. Effects are carried out in
 //! their order. If the result of one is an event, that event and its own effects come before the next effect.
 //!

@@ -19,9 +19,6 @@ const VERSION: &str = "2025-06-18";
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Starts the server that `command` runs, and waits for its answer for at most `limit`. This process must have no other children.
-///
-/// # Errors
-/// Why it can't start.
 pub async fn start(command: Command, limit: Duration) -> Result<(), Failure> {
     let question = Question { text: &hello(), is_answer: |line| answer(line).is_some(), grace: GRACE };
     let asked = ask::question(command, &question, limit).await;

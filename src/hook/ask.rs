@@ -120,7 +120,7 @@ enum Reply {
 /// Asks `request`. `can_defer` is called when the time is up, and returns whether the call may be deferred.
 ///
 /// # Errors
-/// Deny the call.
+/// If nobody decided. Callers deny the call.
 pub(super) fn ask(
     request: &Request,
     context: &HookContext,

@@ -93,9 +93,6 @@ pub(super) struct Checked {
 
 impl Checked {
     /// The call that a hook of the context's backend got, with its place and the project whose rules apply.
-    ///
-    /// # Errors
-    /// The project could not be determined.
     pub(super) fn of(
         tool: String,
         input: Value,

@@ -3,6 +3,8 @@
 //!
 //! If two calls of one message are deferred, the first is silently lost. Claude Code appends all lines of a message at once
 //! when it is complete (measured on 2.1.329), so if the call's own line is there, so are those of its siblings.
+//!
+//! Not `sys::lines::LineBuffer`: it skips lines that are too long, and one of them could have a sibling.
 
 use serde::Deserialize;
 use std::fs::File;

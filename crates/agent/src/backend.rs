@@ -48,7 +48,7 @@ pub fn dialog(backend: &Backend, conversation: Conversation) -> Box<dyn Dialog> 
 /// Translates what the hook of a `backend` gets about a call.
 ///
 /// # Errors
-/// Its effects are not known: deny it.
+/// If the effects of the call are unknown. Callers deny it.
 pub fn translate(backend: &Backend, tool: String, input: Value) -> Result<Translated, Unreadable> {
     match backend {
         Backend::Codex => codex::translate(tool, input),

@@ -2,6 +2,8 @@
 //!
 //! Every backend writes lines; each line is parsed by itself, so that parsing can begin at any line, as replay does. Lines
 //! are parsed in place; only a line that a chunk boundary cuts is copied. [`MAX_LINE`] bounds memory use.
+//!
+//! Not `sys::lines::LineBuffer`: it would copy every line.
 
 use super::event::{Event, MAX_LINE};
 use super::unknown::Unknown;

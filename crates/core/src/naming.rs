@@ -72,7 +72,7 @@ impl Candidate {
 /// The index of the candidate that `typed` stands for; see [`find`].
 ///
 /// # Errors
-/// If it is none of them, or if it is ambiguous.
+/// If no candidate matches, or several do.
 pub fn choose(
     kind: Kind,
     typed: &str,

@@ -92,9 +92,6 @@ pub fn mode() -> TransportMode {
 }
 
 /// Runs `command` to its end; calls `started` once it runs. Must be called while this process has a single thread.
-///
-/// # Errors
-/// If something needed before the start could not be created.
 pub fn run(
     mode: TransportMode,
     command: &CommandLine,

@@ -1,4 +1,6 @@
 //! Starts the host of an agent, a process of its own that outlives its parent (spec 3, Spawn Flow).
+//!
+//! A host answers with a single line, so it is read with `read_until` rather than `sys::lines::LineBuffer`.
 
 use murmur_agent::invocation::HOST_VARIABLE;
 use murmur_core::config::backend::Backend;

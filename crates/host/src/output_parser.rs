@@ -2,6 +2,8 @@
 //!
 //! An event is emitted at the newline that ends its line. The parser remembers where each unfinished line starts, so
 //! parsing can resume in the middle of a session.
+//!
+//! Not `sys::lines::LineBuffer`: it skips a line that is too long, which becomes several events here.
 
 use super::event::Derived;
 use derun::record::Channel;

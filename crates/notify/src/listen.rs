@@ -1,4 +1,6 @@
 //! Waits for answers from a channel, on a thread of its own. Opens no port: it asks the channel's server.
+//!
+//! Lines are read with `read_until`, which a thread that may block can use, rather than `sys::lines::LineBuffer`.
 
 use crate::channel::{reveal, telegram_method};
 use crate::http::{Call, SendError, open};

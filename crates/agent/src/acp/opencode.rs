@@ -21,7 +21,7 @@ pub(super) fn files(home: &Path, xdg: Option<PathBuf>, named: Option<PathBuf>) -
 /// Checks that no file has a denial that would be lost, nor the settings and permissions in the environment.
 ///
 /// # Errors
-/// A denial, or a file that can't be read or may have one.
+/// If there is a denial, or a file is unreadable and could have one.
 pub(super) fn check(
     files: &[PathBuf],
     settings: Option<&str>,

@@ -14,7 +14,7 @@ use sys::error::{Failure, Hinted};
 /// and what is `configured`.
 ///
 /// # Errors
-/// The settings that make it ask would undo the user's own.
+/// If the user's settings conflict with those that make the program ask.
 pub fn environment(
     name: &str,
     configured: Vec<(String, String)>,

@@ -96,7 +96,7 @@ impl Hinted for CollectError {
 /// Collects the files in and above `workspace`, an absolute path without links, sorted by name.
 ///
 /// # Errors
-/// Trust none of the files.
+/// If a file might have been missed. Callers trust none of them.
 pub fn collect(workspace: &Path, claude: &Claude) -> Result<Vec<ClaudeFile>, CollectError> {
     collect_below(workspace, claude, &HashSet::new())
 }

@@ -63,7 +63,7 @@ impl Store {
     /// Reads the store; a missing file is an empty one.
     ///
     /// # Errors
-    /// Trust nothing.
+    /// If the file is unreadable or has another format. Callers trust nothing.
     pub fn read(dir: &DataDir) -> Result<Self, StoreError> {
         let path = dir.trust();
         match versioned::read(&path) {

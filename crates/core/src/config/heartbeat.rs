@@ -163,7 +163,7 @@ impl Heartbeat {
     /// Checks that `backend` can do everything that its files ask for.
     ///
     /// # Errors
-    /// The first key that needs more.
+    /// Names the first key that `backend` doesn't support.
     pub fn check_on(&self, backend: &Backend) -> Result<(), Problem> {
         let wants =
             |wanted: fn(&ApprovalSettings) -> bool| [&self.asking, &self.tighter].into_iter().any(wanted);

@@ -28,7 +28,7 @@ impl On {
     /// Compiles them.
     ///
     /// # Errors
-    /// Never fails for a value that was read, which is checked.
+    /// Never for patterns from a configuration, which are checked when it is read.
     pub fn patterns(&self) -> Result<Patterns, Failure> {
         Patterns::new(&self.0)
     }

@@ -109,9 +109,6 @@ impl QuestionSet {
     }
 
     /// Checks the answer to one question, by its index.
-    ///
-    /// # Errors
-    /// If it isn't valid for it.
     pub fn check(&self, index: usize, value: &Value) -> Result<(), AnswerError> {
         self.0.get(index).map_or(Ok(()), |question| answer::answer(question, index + 1, value).map(drop))
     }

@@ -25,9 +25,6 @@ pub type ReadWhole<'a> = Box<dyn FnOnce(&mut Vec<u8>) -> bool + Send + 'a>;
 
 /// Reads the lines of `files`, in any order, and returns one sum for each thread. `add` counts a beat into a sum. The last line of
 /// a file is left out if it has no newline: it is still being written.
-///
-/// # Errors
-/// The first error of reading.
 pub fn scan<'a, F: Read + Send, S: Send>(
     files: impl Iterator<Item = Input<'a, F>> + Send,
     new: impl Fn() -> S + Sync,

@@ -1,6 +1,8 @@
 //! Splits an agent's output at turn boundaries. A single read may hold the end of a turn and the start of the
 //! next one, which the agent starts by itself: its state must change in between, before the events of the new turn
 //! get their numbers.
+//!
+//! Not `sys::lines::LineBuffer`: it would copy the output, in which this only looks for boundaries.
 
 use super::Host;
 use crate::event::Progress;

@@ -3,6 +3,8 @@
 //! After a rotation, the rest of the file is read, and what was rotated since, before the new file. The user may move the
 //! journal away, truncate it, or have a program rewrite it: in a new file
 //! that is a copy of the old one, reading continues at the same place. Callers decide when to read.
+//!
+//! Not `sys::lines::LineBuffer`: this only finds where lines are in the file, so that they can have any length.
 
 use super::append::start_of_last_line;
 use super::entry::Entry;

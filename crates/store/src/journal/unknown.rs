@@ -86,7 +86,7 @@ pub fn record(
 /// How often each was seen in the week before `now`.
 ///
 /// # Errors
-/// The file can't be read. An invalid one counts as empty.
+/// If the file is unreadable. An invalid one counts as empty.
 pub fn last_week(dir: &DataDir, now: Timestamp) -> io::Result<BTreeMap<UnknownOutput, u64>> {
     let mut counts = BTreeMap::new();
     for row in read(dir, now)? {

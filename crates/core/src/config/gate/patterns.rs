@@ -15,9 +15,6 @@ pub struct Patterns {
 
 impl Patterns {
     /// Compiles `patterns`, which are relative to the workspace.
-    ///
-    /// # Errors
-    /// Says which of them is wrong.
     pub fn new(patterns: &[Box<str>]) -> Result<Self, Failure> {
         let (mut globs, mut roots) = (GlobSetBuilder::new(), Vec::new());
         for pattern in patterns {
