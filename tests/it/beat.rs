@@ -1,6 +1,7 @@
 //! `murmur beat`: how the agent is started, what is printed, and what is written.
 
 mod argv;
+mod calls;
 mod files;
 mod outcomes;
 mod terminal;
