@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 /// System calls of a beat, without those below.
-const MOST: usize = 425;
+const MOST: usize = 390;
 /// For each ancestor of the process: whether an agent started it.
 const PER_ANCESTOR: usize = 7;
 /// For each folder above the workspace: whether Claude Code would run or obey files there.
