@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use sys::file::read_most;
+use sys::file::{read_most, unnamed};
 use sys::folder::{FileInfo, Folder};
 use sys::lock::{self, Lock};
 
@@ -84,10 +84,7 @@ impl Contents {
     /// Opens the file `name`, as a copy that vanishes when it is closed.
     pub(crate) fn open(&self, name: &str) -> io::Result<File> {
         let (_, bytes) = self.find(name).ok_or(io::ErrorKind::NotFound)?;
-        let mut file = tempfile::tempfile()?;
-        file.write_all(bytes)?;
-        io::Seek::rewind(&mut file)?;
-        Ok(file)
+        unnamed(bytes)
     }
 
     /// When the file `name` was last changed, in seconds since 1970.

@@ -68,3 +68,15 @@ fn read_only_commands_work_in_a_read_only_data_folder() {
         assert!(said.ends_with("[exit 0]"), "{args:?}: {said}");
     }
 }
+
+#[test]
+fn a_packed_capture_is_read_where_no_folder_is_writable() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    site.plays(&json!({ "script": [[{ "type": "text", "text": "HEARTBEAT_OK" }]] }));
+    env.run(["beat", site.path()]);
+    let shown = env.murmur(["show", "last"]).set("TMPDIR", "/no/such/folder").run();
+    assert!(shown.contains("HEARTBEAT_OK") && shown.ends_with("[exit 0]"), "{shown}");
+    let bytes = env.murmur(["show", "last", "--raw"]).set("TMPDIR", "/no/such/folder").run();
+    assert!(bytes.contains("HEARTBEAT_OK") && bytes.ends_with("[exit 0]"), "{bytes}");
+}
