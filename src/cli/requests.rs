@@ -55,7 +55,7 @@ pub(super) async fn without_daemon(dir: &DataDir) -> Vec<Row> {
 /// Requests that hosts report, with their calls.
 pub(super) async fn of_hosts(dir: &DataDir) -> Vec<(RequestId, Box<Request>)> {
     let waits = discover::requests(&dir.hosts(), discover::LONG_PATIENCE).await.into_iter();
-    waits.filter_map(|wait| Some((RequestId::parse(&wait.request).ok()?, wait.call?))).collect()
+    waits.filter_map(|wait| Some((wait.request, wait.call?))).collect()
 }
 
 /// The requests of beats.

@@ -30,6 +30,7 @@ use murmur_agent::backend::dialect;
 use murmur_agent::event::Event;
 use murmur_agent::parser::{Dialect, Parser};
 use murmur_agent::transcript::{Call, Item, Transcript};
+use murmur_core::permit::request::RequestId;
 use murmur_host::event::Derived;
 use murmur_rpc::envelope::Event as HostEvent;
 use murmur_store::pulse::action;
@@ -172,7 +173,7 @@ fn explained(mut item: Item, denials: &mut Denials) -> io::Result<Value> {
     let (denied, waiting) = match &item {
         Item::Call(call) | Item::Result(call) => (
             denials.of(call)?.map(|denial| denial.words()),
-            denials.waiting(call).map(|wait| wait.request.clone()),
+            denials.waiting(call).map(|wait| wait.request.to_string()),
         ),
         Item::Text { .. } | Item::Note { .. } => (None, None),
     };
@@ -198,7 +199,7 @@ struct Reading {
     dir: DataDir,
     agent: String,
     /// The requests that were noted while following.
-    noted: HashSet<String>,
+    noted: HashSet<RequestId>,
 }
 
 impl Reading {

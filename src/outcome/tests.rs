@@ -27,7 +27,7 @@ fn what_murmur_stopped_is_an_error_whatever_it_printed() {
     };
     let (limit, waited, time) = (Duration::from_secs(300), Duration::ZERO, Duration::from_millis(61_900));
     let timed_out = |doing| of(RunEnd::TimedOut { limit, waited, doing });
-    let request = "7ggs733k".to_owned();
+    let request = RequestId::parse("7ggs733k").unwrap();
     assert_snapshot!(timed_out(LastActivity::Nothing), @"timed out after 5m, after answering");
     assert_snapshot!(timed_out(LastActivity::Model { time }), @"timed out after 5m, while waiting for the model (1m 1s)");
     assert_snapshot!(timed_out(LastActivity::Retries { retries: 1, status: None }), @"timed out after 5m, while retrying the API: 1 retry, the last with no answer");

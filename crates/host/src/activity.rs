@@ -10,6 +10,7 @@ use murmur_agent::background::Background;
 use murmur_agent::event::{Event, RunResult};
 use murmur_agent::turn_count::TurnCount;
 use murmur_core::id::SessionId;
+use murmur_core::permit::request::RequestId;
 use murmur_store::journal::decisions::Unanswered;
 use murmur_store::pulse::{ACTION, brief};
 use secrets::mask;
@@ -185,7 +186,7 @@ impl Activity {
 
     /// Removes a waiting hook and returns its request's id. If the agent is ending, its request stays as unanswered:
     /// the stop may have killed the hook.
-    pub(super) fn waits_no_more(&mut self, hook: u64, is_ending: bool) -> Option<String> {
+    pub(super) fn waits_no_more(&mut self, hook: u64, is_ending: bool) -> Option<RequestId> {
         let at = self.waits.iter().position(|waiting| waiting.hook == Some(hook))?;
         if is_ending {
             self.waits[at].hook = None;

@@ -6,6 +6,7 @@ use super::protocol::Wait;
 use super::state::State;
 use murmur_agent::event::{Event as Agent, McpServer, PermissionRequest, RunResult, Tokens};
 use murmur_core::id::SessionId;
+use murmur_core::permit::request::RequestId;
 use murmur_rpc::envelope::{event_line, write_event};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -28,14 +29,14 @@ pub enum MurmurEvent {
     /// A call of the agent waits for a person.
     Waiting {
         /// The request's id.
-        request: String,
+        request: RequestId,
         /// The tool, if known.
         tool: String,
     },
     /// The call no longer waits: it was answered or timed out.
     Waited {
         /// The request's id.
-        request: String,
+        request: RequestId,
     },
     /// Output is no longer captured from here on; events that leave memory are lost.
     Lost {
@@ -95,7 +96,7 @@ pub enum Progress<'a> {
     /// One of its calls waits for a person.
     Waiting(&'a Wait),
     /// The call with this request id no longer waits.
-    Waited(&'a str),
+    Waited(&'a RequestId),
 }
 
 /// An event derived from the agent's output.
@@ -115,14 +116,14 @@ struct Chat<'a> {
 
 #[derive(Serialize)]
 struct Waiting<'a> {
-    request: &'a str,
+    request: &'a RequestId,
     #[serde(skip_serializing_if = "str::is_empty")]
     tool: &'a str,
 }
 
 #[derive(Serialize)]
 struct Waited<'a> {
-    request: &'a str,
+    request: &'a RequestId,
 }
 
 #[derive(Serialize)]

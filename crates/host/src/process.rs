@@ -8,6 +8,7 @@ use murmur_agent::invocation::Invocation;
 use murmur_agent::unknown::Unknown;
 use murmur_core::config::watchdogs::Watchdog;
 use murmur_core::id::SessionId;
+use murmur_core::permit::request::RequestId;
 use murmur_store::journal::decisions::Unanswered;
 use std::io;
 use std::process::Stdio;
@@ -80,7 +81,7 @@ pub enum LastActivity {
     /// It waited for a person.
     Waits {
         /// The request's id.
-        request: String,
+        request: RequestId,
         /// For how long.
         time: Duration,
     },

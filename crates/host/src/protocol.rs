@@ -6,7 +6,7 @@ use derun::id::SessionId as CaptureId;
 use murmur_core::config::backend::Backend;
 use murmur_core::id::BeatId;
 use murmur_core::id::{AgentId, SessionId};
-use murmur_core::permit::request::Request;
+use murmur_core::permit::request::{Request, RequestId};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -158,7 +158,7 @@ pub struct Stop {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
     /// The request's id.
-    pub request: String,
+    pub request: RequestId,
     /// The request; older hooks send only its id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<Box<Request>>,

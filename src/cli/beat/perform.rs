@@ -78,19 +78,19 @@ pub(super) async fn perform(
                 let tool = wait.call.as_ref().map(|call| &*call.tool).unwrap_or_default();
                 match &waits {
                     Some(waits) => {
-                        waits.change(Change::Waits { id: wait.request.clone(), tool: tool.to_owned() })
+                        waits.change(Change::Waits { id: wait.request.to_string(), tool: tool.to_owned() })
                     }
-                    None => shown.warn(&reported::waiting(&wait.request, tool)),
+                    None => shown.warn(&reported::waiting(wait.request.as_str(), tool)),
                 }
                 shown.waits(|progress| {
-                    progress.waits(&wait.request, &inbox::name_of(dir, &wait.request), tool)
+                    progress.waits(wait.request.as_str(), &inbox::name_of(dir, wait.request.as_str()), tool)
                 });
-                daemon_ends.waits(&wait.request);
+                daemon_ends.waits(wait.request.as_str());
             }
             BeatProgress::Waited(request) => {
-                waits.iter().for_each(|waits| waits.change(Change::WaitsNoMore((*request).to_owned())));
-                shown.waits(|progress| progress.waits_no_more(request));
-                daemon_ends.waits_no_more(request);
+                waits.iter().for_each(|waits| waits.change(Change::WaitsNoMore(request.to_string())));
+                shown.waits(|progress| progress.waits_no_more(request.as_str()));
+                daemon_ends.waits_no_more(request.as_str());
             }
         });
         tokio::select! {

@@ -7,7 +7,7 @@ use crate::hook::PERSON_DENIED;
 use jiff::Timestamp;
 use murmur_agent::transcript::Call;
 use murmur_core::permit::decision::{DecidedBy, DecisionKind};
-use murmur_core::permit::request::Request;
+use murmur_core::permit::request::{Request, RequestId};
 use murmur_host::discover;
 use murmur_store::journal::decisions::read::{Decided, Filter, newest};
 use murmur_store::journal::deferred::Folder;
@@ -20,7 +20,7 @@ use sys::paths::DataDir;
 /// A call that waits for a person.
 #[derive(Debug)]
 pub(super) struct Wait {
-    pub(super) request: String,
+    pub(super) request: RequestId,
     /// What people call it.
     pub(super) name: String,
     pub(super) tool: String,
@@ -28,8 +28,8 @@ pub(super) struct Wait {
 }
 
 impl Wait {
-    fn new(dir: &DataDir, request: String, call: Request) -> Self {
-        let name = name_of(dir, &request);
+    fn new(dir: &DataDir, request: RequestId, call: Request) -> Self {
+        let name = name_of(dir, request.as_str());
         Self { request, name, tool: call.tool, tool_use_id: call.tool_use_id }
     }
 }
@@ -120,7 +120,7 @@ impl Denials {
         let deferred =
             Folder::new(dir.approvals()).all(|_| {}).into_iter().map(|(id, call)| (id, call.request));
         let deferred = deferred.filter(|(_, request)| request.agent == run.entry.agent);
-        let deferred = deferred.map(|(id, call)| Wait::new(dir, id.to_string(), call));
+        let deferred = deferred.map(|(id, call)| Wait::new(dir, id, call));
         let all = waits.into_iter().chain(deferred);
         self.waiting = all.map(|wait| (wait.tool_use_id.clone(), wait)).collect();
     }

@@ -49,7 +49,7 @@ fn retry(attempt: u64, status: Option<u64>) -> Value {
 }
 
 fn wait(request: &str) -> Wait {
-    Wait { request: request.to_owned(), call: None }
+    Wait { request: RequestId::parse(request).unwrap(), call: None }
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn an_agent_waits_for_the_person_it_asked() {
     activity.waits(1, wait("7ggs733k"), at);
     activity.waits(2, wait("39kvtd0y"), at);
     assert!(activity.waits_no_more(1, false).is_some());
-    let request = "39kvtd0y".to_owned();
+    let request = RequestId::parse("39kvtd0y").unwrap();
     assert_eq!(activity.doing(at + SECOND), LastActivity::Waits { request, time: SECOND });
     assert!(activity.is_waiting());
     assert!(activity.waits_no_more(2, false).is_some());

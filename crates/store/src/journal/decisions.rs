@@ -25,7 +25,7 @@ pub const WITHDRAWN: &str = "the agent ended or was interrupted before anybody a
 #[derive(Debug)]
 pub struct Unanswered {
     /// Its id.
-    pub id: String,
+    pub id: RequestId,
     /// The request.
     pub request: Box<Request>,
     /// How long it had waited.
@@ -138,8 +138,7 @@ pub fn record_unanswered(dir: &DataDir, unanswered: &[Unanswered]) -> Result<(),
         return Ok(());
     }
     for Unanswered { id, request, time } in unanswered {
-        let Ok(id) = RequestId::parse(id) else { continue };
-        record_undecided(dir, &id, request, WITHDRAWN, *time)?;
+        record_undecided(dir, id, request, WITHDRAWN, *time)?;
     }
     Ok(())
 }
