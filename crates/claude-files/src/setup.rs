@@ -21,7 +21,6 @@ pub mod flat;
 pub mod flaw;
 mod ours;
 pub mod plan;
-mod splice;
 mod style;
 mod tree;
 pub mod undo;

@@ -1,10 +1,10 @@
 //! Adds murmur's entries to a text and removes them, keeping every foreign byte.
 
-use super::splice::{Splices, without};
 use super::style::{Node, Slot, Style};
 use super::tree::{Event, Group, Settings};
 use super::wanted::Wanted;
 use murmur_core::config::edit::layout::{Layout, quoted};
+use murmur_core::config::edit::splice::{Splices, spans, without};
 use murmur_core::config::json::Object;
 use murmur_core::config::problem::Problem;
 use serde_json::Value;
@@ -90,13 +90,7 @@ fn settle(settings: &Settings<'_>, wanted: &Wanted) -> Option<String> {
     if !changes {
         return None;
     }
-    let spans: Vec<_> = hooks
-        .object
-        .0
-        .iter()
-        .map(|member| settings.span(member.key).start..settings.span(member.value).end)
-        .collect();
-    match without(&spans, |index| gone.get(index) == Some(&true)) {
+    match without(&spans(settings.source, &hooks.object), |index| gone.get(index) == Some(&true)) {
         Some(ranges) => splices.delete(ranges),
         None => remove_hooks_member(settings, hooks.text, &mut splices),
     }
@@ -111,11 +105,7 @@ fn remove_hooks_member(settings: &Settings<'_>, text: &str, splices: &mut Splice
         splices.replace(settings.span(text), "{}");
         return;
     }
-    let spans: Vec<_> = members
-        .iter()
-        .map(|member| settings.span(member.key).start..settings.span(member.value).end)
-        .collect();
-    match without(&spans, is_own) {
+    match without(&spans(settings.source, &settings.root), is_own) {
         Some(ranges) => splices.delete(ranges),
         None => splices.replace(settings.span(settings.body), "{}"),
     }

@@ -1,10 +1,10 @@
 //! Rewrites hooks in the flat form, `{"matcher", "command"}`, to the one that Claude Code reads.
 
 use super::flaw::known_events;
-use super::splice::Splices;
 use super::style::{Node, Slot, Style};
 use super::tree::{Group, Settings};
 use murmur_core::config::edit::layout::Layout;
+use murmur_core::config::edit::splice::Splices;
 use murmur_core::config::problem::Problem;
 use std::path::Path;
 

@@ -6,6 +6,7 @@
 mod keys;
 pub mod layout;
 mod member;
+pub mod splice;
 #[cfg(test)]
 mod tests;
 mod workspaces;
@@ -19,7 +20,7 @@ use jiff::Timestamp;
 
 use super::json::{self, Object};
 use super::problem::Problem;
-use sys;
+use splice::Splices;
 use sys::file::{is_full, room_hint};
 use sys::pause::pause;
 use sys::replace::{self, OpenWriters, Replaced, Replacement};
@@ -221,22 +222,17 @@ pub fn set_last_run(source: &str, updates: &[LastRun<'_>], now: Timestamp) -> Re
     for update in updates {
         pending.entry(update.workspace).or_default().push(update);
     }
-    let mut out = String::with_capacity(source.len() + 64 * updates.len());
-    let mut copied = 0;
+    let mut splices = Splices::default();
     for entry in entries {
         let Ok(object) = Object::parse(entry) else { continue };
         let path = object.get("path").and_then(|member| json::string(member.value));
         // Only the first entry of a path is used.
         let Some(updates) = path.and_then(|path| pending.remove(Path::new(path.as_ref()))) else { continue };
-        let span = json::span(source, entry);
         let changed =
             updates.iter().fold(entry.to_owned(), |entry, update| with_last_run(&entry, update, now));
-        out.push_str(source.get(copied..span.start).unwrap_or_default());
-        out.push_str(&changed);
-        copied = span.end;
+        splices.replace(json::span(source, entry), changed);
     }
-    out.push_str(source.get(copied..).unwrap_or_default());
-    Ok(out)
+    Ok(splices.apply(source))
 }
 
 fn with_last_run(entry: &str, update: &LastRun<'_>, now: Timestamp) -> String {

@@ -1,6 +1,7 @@
 //! Sets, replaces and removes keys of one entry of `workspaces`.
 
-use super::workspaces::{has_path, splice, text};
+use super::splice::splice;
+use super::workspaces::{has_path, text};
 use super::{EditError, member};
 use crate::config::json;
 use std::path::Path;

@@ -1,47 +1,37 @@
 //! Sets one member of an object: replaces it in place, or inserts it after the last.
 
 use super::layout::{self, Layout};
+use super::splice::{Splices, spans, splice, without};
 use crate::config::json::{Object, span};
 
 /// The object `text` with `key` set to `value` (JSON). Of duplicate keys the last is changed.
 pub(super) fn set(text: &str, key: &str, value: &str) -> String {
     let Ok(object) = Object::parse(text) else { return text.to_owned() };
-    let spliced = |range: std::ops::Range<usize>, new: &str| {
-        [text.get(..range.start), Some(new), text.get(range.end..)].into_iter().flatten().collect::<String>()
-    };
     if let Some(member) = object.get(key) {
-        return spliced(span(text, member.value), value);
+        return splice(text, span(text, member.value), value);
     }
     let key = layout::quoted(key);
     match (object.0.last(), Layout::of_object(text, &object)) {
         (Some(last), Some(Layout { before, colon, .. })) => {
             let end = span(text, last.value).end;
-            spliced(end..end, &format!(",{before}{key}{colon}{value}"))
+            splice(text, end..end, &format!(",{before}{key}{colon}{value}"))
         }
-        _ => spliced(1..1, &format!("{key}: {value}")),
+        _ => splice(text, 1..1, &format!("{key}: {value}")),
     }
 }
 
 /// The object `text` without `key`.
 pub(super) fn remove(text: &str, key: &str) -> String {
-    let mut text = text.to_owned();
-    while let Some(range) = extent(&text, key) {
-        text.replace_range(range, "");
+    let Ok(object) = Object::parse(text) else { return text.to_owned() };
+    let spans = spans(text, &object);
+    let goes = |index: usize| object.0.get(index).is_some_and(|member| member.name() == key);
+    let mut splices = Splices::default();
+    match (without(&spans, goes), spans.first(), spans.last()) {
+        (Some(ranges), _, _) => splices.delete(ranges),
+        (None, Some(first), Some(last)) => splices.delete([first.start..last.end]),
+        (None, _, _) => {}
     }
-    text
-}
-
-/// The bytes of the last member with this key, and of the comma and whitespace that separate it.
-fn extent(text: &str, key: &str) -> Option<std::ops::Range<usize>> {
-    let object = Object::parse(text).ok()?;
-    let index = object.0.iter().rposition(|member| member.name() == key)?;
-    let start = |index: usize| object.0.get(index).map(|member| span(text, member.key).start);
-    let end = |index: usize| object.0.get(index).map(|member| span(text, member.value).end);
-    match (index.checked_sub(1).and_then(end), start(index + 1)) {
-        (Some(before), _) => Some(before..end(index)?),
-        (None, Some(next)) => Some(start(index)?..next),
-        (None, None) => Some(start(index)?..end(index)?),
-    }
+    splices.apply(text)
 }
 
 /// The object `text` with `key` in the place of `old`, or added if `old` is not there.

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::EditError;
 use super::layout::{self, Layout, after_comma, quoted};
 use super::member;
+use super::splice::{Splices, splice, without};
 use crate::config::file::Text;
 use crate::config::interval::Interval;
 use crate::config::json::{self, Object};
@@ -85,33 +86,25 @@ pub fn add_workspace(source: &str, new: &NewWorkspace<'_>) -> Result<String, Edi
 
 /// Removes every entry of `path`; an error if there is none.
 pub fn remove_workspace(source: &str, path: &Path) -> Result<String, EditError> {
-    let mut out = source.to_owned();
-    while let Some(next) = without_last(&out, path)? {
-        out = next;
-    }
-    if out == source { Err(EditError::Unknown { path: path.to_owned() }) } else { Ok(out) }
-}
-
-fn without_last(source: &str, path: &Path) -> Result<Option<String>, EditError> {
+    let unknown = || EditError::Unknown { path: path.to_owned() };
     let text = text(source)?;
     if text.body().trim().is_empty() {
-        return Ok(None);
+        return Err(unknown());
     }
     let root = text.object(text.body())?;
-    let Some(found) = root.get("workspaces").filter(|member| member.value != "null") else { return Ok(None) };
+    let found = root.get("workspaces").filter(|member| member.value != "null").ok_or_else(unknown)?;
     let entries = text.entries(&found)?;
-    let Some(index) = entries.iter().rposition(|entry| has_path(entry, path)) else { return Ok(None) };
-    let at = |index: usize| entries.get(index).map(|entry| json::span(source, entry));
-    let Some(own) = at(index) else { return Ok(None) };
-    let range = match (index.checked_sub(1).and_then(at), at(index + 1)) {
-        (_, Some(next)) => own.start..next.start,
-        (Some(before), None) => before.end..own.end,
-        (None, None) => {
-            let whole = json::span(source, found.value);
-            whole.start + 1..whole.end - 1
-        }
-    };
-    Ok(Some(splice(source, range, "")))
+    let gone: Vec<bool> = entries.iter().map(|entry| has_path(entry, path)).collect();
+    if !gone.contains(&true) {
+        return Err(unknown());
+    }
+    let spans: Vec<_> = entries.iter().map(|entry| json::span(source, entry)).collect();
+    let mut splices = Splices::default();
+    match without(&spans, |index| gone.get(index) == Some(&true)) {
+        Some(ranges) => splices.delete(ranges),
+        None => splices.replace(json::span(source, found.value), "[]"),
+    }
+    Ok(splices.apply(source))
 }
 
 /// A list with one entry, as a value in an object with the layout `outer`.
@@ -148,8 +141,4 @@ pub(super) fn has_path(entry: &str, path: &Path) -> bool {
 
 pub(super) fn text(source: &str) -> Result<Text<'_>, EditError> {
     Ok(crate::config::file::text_of(source.as_bytes(), Path::new("config.json"))?)
-}
-
-pub(super) fn splice(source: &str, range: std::ops::Range<usize>, new: &str) -> String {
-    [source.get(..range.start), Some(new), source.get(range.end..)].into_iter().flatten().collect()
 }

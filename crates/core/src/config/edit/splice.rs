@@ -1,22 +1,26 @@
-//! Replaces several ranges of a text at once, and removes list elements with their commas.
+//! Replaces several ranges of a text at once, and removes parts of objects and arrays with their commas.
 
+use crate::config::json::{Object, span};
 use std::ops::Range;
 
 /// Non-overlapping replacements in a text.
 #[derive(Debug, Default)]
-pub(super) struct Splices(Vec<(Range<usize>, String)>);
+pub struct Splices(Vec<(Range<usize>, String)>);
 
 impl Splices {
-    pub(super) fn replace(&mut self, range: Range<usize>, new: impl Into<String>) {
+    /// Puts `new` in the place of `range`.
+    pub fn replace(&mut self, range: Range<usize>, new: impl Into<String>) {
         self.0.push((range, new.into()));
     }
 
-    pub(super) fn delete(&mut self, ranges: impl IntoIterator<Item = Range<usize>>) {
+    /// Removes these ranges.
+    pub fn delete(&mut self, ranges: impl IntoIterator<Item = Range<usize>>) {
         self.0.extend(ranges.into_iter().map(|range| (range, String::new())));
     }
 
     /// Applies all replacements to `source`.
-    pub(super) fn apply(mut self, source: &str) -> String {
+    #[must_use]
+    pub fn apply(mut self, source: &str) -> String {
         self.0.sort_by_key(|(range, _)| (range.start, range.end));
         let mut out =
             String::with_capacity(source.len() + self.0.iter().map(|(_, new)| new.len()).sum::<usize>());
@@ -31,12 +35,26 @@ impl Splices {
     }
 }
 
+/// `source` with `new` in the place of `range`.
+#[must_use]
+pub fn splice(source: &str, range: Range<usize>, new: &str) -> String {
+    [source.get(..range.start), Some(new), source.get(range.end..)].into_iter().flatten().collect()
+}
+
+/// The ranges of an object's members, from key to value, in the text that it was parsed from.
+#[must_use]
+pub fn spans(source: &str, object: &Object<'_>) -> Vec<Range<usize>> {
+    let members = object.0.iter();
+    members.map(|member| span(source, member.key).start..span(source, member.value).end).collect()
+}
+
 /// The ranges to delete to remove those parts of an object or array, at `spans`, for which `goes` is true; `None` if no part
 /// would remain.
 ///
 /// A part is removed with the comma and whitespace before it, so that an appended part leaves no trace; the first with those
 /// after it.
-pub(super) fn without(spans: &[Range<usize>], goes: impl Fn(usize) -> bool) -> Option<Vec<Range<usize>>> {
+#[must_use]
+pub fn without(spans: &[Range<usize>], goes: impl Fn(usize) -> bool) -> Option<Vec<Range<usize>>> {
     let mut deleted = Vec::new();
     let mut kept_end = None;
     let mut first_gone = None;
