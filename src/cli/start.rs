@@ -7,6 +7,7 @@ use super::user_env::UserEnv;
 use crate::daemon::client::Ping;
 use crate::daemon::config_watcher::{NOTHING_RUNS, ahead_message};
 use crate::daemon::data_folder::DataFolder;
+use crate::daemon::instance::Instance;
 use crate::daemon::serve::{self, ServeError, Setup};
 use crate::daemon::{client, instance};
 use anyhow::{Context, bail};
@@ -27,6 +28,7 @@ use sys::failure;
 use sys::notify::Manager;
 use sys::paths::DataDir;
 use sys::{atomic, clock, inherited, process, shell, socket, syslog};
+use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 
@@ -181,97 +183,116 @@ fn serve_here(args: &Start, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = if args.announce { env.prepared_data_dir()? } else { env.agents_data_dir()? };
     let is_open = dir.require_ours()?.is_some();
     append::check(&dir.journal())?;
-    let become_daemon =
-        || instance::become_daemon(&dir).with_context(|| format!("cannot lock {}", dir.pid().display()));
-    let instance = if args.announce {
-        // The parent checks whether the other process is a daemon, and retries if not.
-        let Some(instance) = become_daemon()? else {
-            writeln!(stdout(), "running already")?;
-            return Ok(ExitCode::SUCCESS);
-        };
-        instance
-    } else {
-        match start_or_find(&dir, become_daemon)? {
-            Started::Now(instance) => instance,
-            Started::Before(pid) => {
-                writeln!(stdout(), "murmur is already running (PID {pid})")?;
-                return Ok(ExitCode::SUCCESS);
-            }
-        }
-    };
+    let Some(instance) = become_only(args, &dir)? else { return Ok(ExitCode::SUCCESS) };
     // A folder must exist to be watched.
     atomic::create_private_folder(&dir.beats())
         .with_context(|| format!("cannot create {}", dir.beats().display()))?;
     std::env::set_current_dir("/").context("cannot change to /")?;
-    super::runtime()?.block_on(async {
-        let (name, private) = (dir.socket_name(), DataDir::PRIVATE_SOCKETS);
-        let _none = socket::remove(&dir.root().join(private), name);
-        let listener = match is_open {
-            true => socket::listen_within(dir.root(), private, name),
-            false => socket::listen(dir.root(), name),
-        };
-        let listener = listener
-            .with_context(|| format!("cannot listen on {}/{}", dir.root().display(), dir.socket_name()))?;
-        let (mut terminate, mut interrupt) =
-            (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-        let mut hang_up = signal(SignalKind::hangup())?;
-        let manager =
-            Manager::find().inspect_err(|error| say(&format!("cannot reach NOTIFY_SOCKET: {error}")));
-        let manager = Rc::new(manager.ok().flatten());
-        let told = Rc::clone(&manager);
-        let stop = async move {
-            loop {
-                tokio::select! {
-                    _ = terminate.recv() => break,
-                    _ = interrupt.recv() => break,
-                    // Closing the terminal does not end the daemon.
-                    _ = hang_up.recv() => {}
-                }
-            }
-            notify(&told, Manager::stopping);
-        };
-        say(&format!("murmur {} started (PID {})", env!("CARGO_PKG_VERSION"), std::process::id()));
-        for problem in rule_files::problems(&dir, &env.settings_dir()?) {
-            say(&format!("warning: {}", problem.line()));
-        }
-        if args.announce {
-            writeln!(stdout(), "ready {}", std::process::id())?;
-            process::close_stdout()?;
-        }
-        let setup = Setup {
-            time_zone: env.time_zone(),
-            tick: args.tick,
-            foreground: !args.announce,
-            shell: env.shell(),
-            path: env.path(),
-            user: env.user()?,
-            claude: env.claude_folder(),
-            captures: captures::root().ok(),
-            keys: env.keys(),
-            folder: DataFolder::new(dir.clone(), &instance)?,
-            dir: dir.clone(),
-        };
-        notify(&manager, Manager::ready);
-        // On the loop's own thread, so that a hanging loop stops reporting that it is alive.
-        let served = tokio::select! {
-            served = serve::serve(setup, listener, stop, say) => served,
-            never = keep_alive(&manager) => match never {},
-        };
-        notify(&manager, Manager::stopping);
-        if let Err(ServeError::Lost(lost)) = &served {
-            if args.announce {
-                // murmur.log may have been deleted with the folder.
-                let _no_log = syslog::report(Path::new(syslog::SOCKET), &format!("{lost}; murmur stopped"));
-            }
-        } else {
-            // If the folder was lost, a socket at this path belongs to another daemon.
-            let _gone = socket::remove(dir.root(), name);
-            let _none = socket::remove(&dir.root().join(private), name);
-        }
-        say("murmur stopped");
-        served.context("the daemon cannot continue")
-    })?;
+    super::runtime()?.block_on(serve_until_stopped(args, env, &dir, &instance, is_open))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Makes this process the daemon of `dir`; `None`, after a line on stdout, if there is another.
+fn become_only(args: &Start, dir: &DataDir) -> anyhow::Result<Option<Instance>> {
+    let become_daemon =
+        || instance::become_daemon(dir).with_context(|| format!("cannot lock {}", dir.pid().display()));
+    if args.announce {
+        // The parent checks whether the other process is a daemon, and retries if not.
+        let instance = become_daemon()?;
+        if instance.is_none() {
+            writeln!(stdout(), "running already")?;
+        }
+        return Ok(instance);
+    }
+    match start_or_find(dir, become_daemon)? {
+        Started::Now(instance) => Ok(Some(instance)),
+        Started::Before(pid) => {
+            writeln!(stdout(), "murmur is already running (PID {pid})")?;
+            Ok(None)
+        }
+    }
+}
+
+/// Listens, reports that the daemon is ready, and runs it until a signal stops it.
+async fn serve_until_stopped(
+    args: &Start,
+    env: &UserEnv,
+    dir: &DataDir,
+    instance: &Instance,
+    is_open: bool,
+) -> anyhow::Result<()> {
+    let listener = listen(dir, is_open)?;
+    let manager = Manager::find().inspect_err(|error| say(&format!("cannot reach NOTIFY_SOCKET: {error}")));
+    let manager = Rc::new(manager.ok().flatten());
+    let stop = stop_signal(Rc::clone(&manager))?;
+    say(&format!("murmur {} started (PID {})", env!("CARGO_PKG_VERSION"), std::process::id()));
+    for problem in rule_files::problems(dir, &env.settings_dir()?) {
+        say(&format!("warning: {}", problem.line()));
+    }
+    if args.announce {
+        writeln!(stdout(), "ready {}", std::process::id())?;
+        process::close_stdout()?;
+    }
+    let setup = Setup {
+        time_zone: env.time_zone(),
+        tick: args.tick,
+        foreground: !args.announce,
+        shell: env.shell(),
+        path: env.path(),
+        user: env.user()?,
+        claude: env.claude_folder(),
+        captures: captures::root().ok(),
+        keys: env.keys(),
+        folder: DataFolder::new(dir.clone(), instance)?,
+        dir: dir.clone(),
+    };
+    notify(&manager, Manager::ready);
+    // On the loop's own thread, so that a hanging loop stops reporting that it is alive.
+    let served = tokio::select! {
+        served = serve::serve(setup, listener, stop, say) => served,
+        never = keep_alive(&manager) => match never {},
+    };
+    notify(&manager, Manager::stopping);
+    if let Err(ServeError::Lost(lost)) = &served {
+        if args.announce {
+            // murmur.log may have been deleted with the folder.
+            let _no_log = syslog::report(Path::new(syslog::SOCKET), &format!("{lost}; murmur stopped"));
+        }
+    } else {
+        // If the folder was lost, a socket at this path belongs to another daemon.
+        let _gone = socket::remove(dir.root(), dir.socket_name());
+        let _none = socket::remove(&dir.root().join(DataDir::PRIVATE_SOCKETS), dir.socket_name());
+    }
+    say("murmur stopped");
+    served.context("the daemon cannot continue")
+}
+
+/// Listens on the daemon's socket; `is_open` says whether other users may look into the folder, which then has a private one
+/// for sockets.
+fn listen(dir: &DataDir, is_open: bool) -> anyhow::Result<UnixListener> {
+    let (name, private) = (dir.socket_name(), DataDir::PRIVATE_SOCKETS);
+    let _none = socket::remove(&dir.root().join(private), name);
+    let listener = match is_open {
+        true => socket::listen_within(dir.root(), private, name),
+        false => socket::listen(dir.root(), name),
+    };
+    listener.with_context(|| format!("cannot listen on {}/{name}", dir.root().display()))
+}
+
+/// Ends at SIGTERM and SIGINT. Closing the terminal does not end the daemon.
+fn stop_signal(manager: Rc<Option<Manager>>) -> io::Result<impl Future<Output = ()>> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let mut hang_up = signal(SignalKind::hangup())?;
+    Ok(async move {
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => break,
+                _ = interrupt.recv() => break,
+                _ = hang_up.recv() => {}
+            }
+        }
+        notify(&manager, Manager::stopping);
+    })
 }
 
 /// Notifies the service manager, if one started the daemon. Errors are ignored.

@@ -67,38 +67,23 @@ pub(super) async fn perform(
     let shown = Shown::new(&job, dir, args, style);
     let sink = shown.screen.borrow().sink();
     let has_line = shown.progress.is_some();
-    let mut daemon_ends = DaemonEnds::new(dir.clone(), has_line.then(|| sink.clone()));
     let waits = (has_line || shown.verbose.is_some())
         .then(|| Waits::begin(Requests::new(dir, env, sink.clone(), false)));
+    let mut watching = Watching {
+        job: &job,
+        dir,
+        shown: &shown,
+        daemon_ends: DaemonEnds::new(dir.clone(), has_line.then(|| sink.clone())),
+        waits,
+    };
     let report = {
-        let beat = beat::run(&job, dir, captures::root().ok(), stop, |progress| match progress {
-            BeatProgress::Untrusted(failure) => shown.warn(&format!("warning: {}", failure.line())),
-            BeatProgress::Agent(event) => shown.event(&job, event),
-            BeatProgress::Waiting(wait) => {
-                let tool = wait.call.as_ref().map(|call| &*call.tool).unwrap_or_default();
-                match &waits {
-                    Some(waits) => {
-                        waits.change(Change::Waits { id: wait.request.to_string(), tool: tool.to_owned() })
-                    }
-                    None => shown.warn(&reported::waiting(wait.request.as_str(), tool)),
-                }
-                shown.waits(|progress| {
-                    progress.waits(wait.request.as_str(), &inbox::name_of(dir, wait.request.as_str()), tool)
-                });
-                daemon_ends.waits(wait.request.as_str());
-            }
-            BeatProgress::Waited(request) => {
-                waits.iter().for_each(|waits| waits.change(Change::WaitsNoMore(request.to_string())));
-                shown.waits(|progress| progress.waits_no_more(request.as_str()));
-                daemon_ends.waits_no_more(request.as_str());
-            }
-        });
+        let beat = beat::run(&job, dir, captures::root().ok(), stop, |progress| watching.see(progress));
         tokio::select! {
             report = beat => report?,
             never = shown.release() => match never {},
         }
     };
-    drop((daemon_ends, waits, sink));
+    drop((watching, sink));
     let is_lost = warn_of(dir, &report)?;
     let (mut screen, verbose) = shown.end();
     screen.show_last(|out| {
@@ -131,6 +116,44 @@ pub(super) async fn perform(
         let _closed = writeln!(io::stderr(), "hint: {}", more_turns(heartbeat, job.max_turns));
     }
     Ok(if is_lost || report.entry.outcome == Kind::Error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Shows a beat's progress, and the requests that wait.
+struct Watching<'a> {
+    job: &'a Job,
+    dir: &'a DataDir,
+    shown: &'a Shown,
+    /// Warns when the daemon that a request waits in ends.
+    daemon_ends: DaemonEnds,
+    /// Shows waiting requests with the command that answers them, and asks for the answer.
+    waits: Option<Waits>,
+}
+
+impl Watching<'_> {
+    fn see(&mut self, progress: &BeatProgress<'_>) {
+        match progress {
+            BeatProgress::Untrusted(failure) => self.shown.warn(&format!("warning: {}", failure.line())),
+            BeatProgress::Agent(event) => self.shown.event(self.job, event),
+            BeatProgress::Waiting(wait) => {
+                let id = wait.request.as_str();
+                let tool = wait.call.as_ref().map(|call| &*call.tool).unwrap_or_default();
+                match &self.waits {
+                    Some(waits) => waits.change(Change::Waits { id: id.to_owned(), tool: tool.to_owned() }),
+                    None => self.shown.warn(&reported::waiting(id, tool)),
+                }
+                self.shown.waits(|progress| progress.waits(id, &inbox::name_of(self.dir, id), tool));
+                self.daemon_ends.waits(id);
+            }
+            BeatProgress::Waited(request) => {
+                let id = request.as_str();
+                if let Some(waits) = &self.waits {
+                    waits.change(Change::WaitsNoMore(id.to_owned()));
+                }
+                self.shown.waits(|progress| progress.waits_no_more(id));
+                self.daemon_ends.waits_no_more(id);
+            }
+        }
+    }
 }
 
 /// What is shown while the beat runs.

@@ -11,6 +11,7 @@ use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::stdout::stdout;
 use derun::id::SessionId as CaptureId;
+use jiff::Timestamp;
 use murmur_agent::invocation::{check_extra_args, own_env};
 use murmur_agent::rule_files::{self, Project};
 use murmur_agent::settings::{GuardedAgent, HookProgram};
@@ -25,7 +26,7 @@ use murmur_core::permit::rules::Rules;
 use murmur_host::capture::Destination;
 use murmur_host::event::Progress;
 use murmur_host::launch::StartReport;
-use murmur_host::process::{RunEnd, undecided};
+use murmur_host::process::{Run, RunEnd, undecided};
 use murmur_host::protocol::AgentInfo;
 use murmur_host::pulses::Pulses;
 use murmur_host::record::AgentEnd;
@@ -134,30 +135,12 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
             Ok((run, _)) => (wrong(&run.ending), Some(run.exit)),
             Err(error) => (Some(error.to_string()), None),
         };
-        let ended_at = clock::rfc3339(clock::now());
-        if let Ok((run, _)) = &ran
-            && let Err(error) = decisions::record_unanswered(&dir, &run.unanswered)
-        {
-            let _full = writeln!(io::stderr(), "{ended_at} {}", Failure::of(&error).line());
-        }
-        if let Ok((run, _)) = &ran {
-            let backend = args.backend.to_string();
-            // Best effort: it is only for the doctor.
-            let _untold = unknown::record(&dir, &backend, &run.version, &run.unknown, clock::now());
-        }
-        if let Ok((run, _)) = &ran
-            && let Some(line) = notice::unguarded(&spec.info, &run.refusals.unguarded, started, clock::now())
-            && let Err(error) = append::append(&dir.journal(), &line)
-        {
-            let _full = writeln!(io::stderr(), "{ended_at} {}", unwritable(&dir.journal(), &error).line());
-        }
+        let ended = clock::now();
         // Log this before closing the record, which removes an empty log.
-        if let Ok((run, _)) = &ran
-            && let Some(lost) = &run.lost
-        {
-            let _full = writeln!(io::stderr(), "{ended_at} output is incomplete: {lost}");
+        if let Ok((run, _)) = &ran {
+            record_run(&dir, &spec.info, run, started, ended);
         }
-        let closed = registration.close(AgentEnd { ended_at, exit, error });
+        let closed = registration.close(AgentEnd { ended_at: clock::rfc3339(ended), exit, error });
         let (run, drain) =
             ran.with_context(|| format!("cannot start {}", spec.invocation.program.display()))?;
         drain.finish().await;
@@ -167,6 +150,27 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
         closed.context("cannot write the record")?;
         Ok(ExitCode::SUCCESS)
     })
+}
+
+/// Records what the agent left: requests without an answer, unknown events, calls that nothing guarded, and lost output.
+/// Logs what can't be recorded.
+fn record_run(dir: &DataDir, info: &AgentInfo, run: &Run, started: Timestamp, ended: Timestamp) {
+    let log = |problem: &str| {
+        let _full = writeln!(io::stderr(), "{} {problem}", clock::rfc3339(ended));
+    };
+    if let Err(error) = decisions::record_unanswered(dir, &run.unanswered) {
+        log(&Failure::of(&error).line());
+    }
+    // Best effort: it is only for the doctor.
+    let _untold = unknown::record(dir, &info.backend.to_string(), &run.version, &run.unknown, ended);
+    if let Some(line) = notice::unguarded(info, &run.refusals.unguarded, started, ended)
+        && let Err(error) = append::append(&dir.journal(), &line)
+    {
+        log(&unwritable(&dir.journal(), &error).line());
+    }
+    if let Some(lost) = &run.lost {
+        log(&format!("output is incomplete: {lost}"));
+    }
 }
 
 /// The error, if the agent ended badly.

@@ -28,7 +28,7 @@ pub(super) fn remove(text: &str, key: &str) -> String {
     let mut splices = Splices::default();
     match (without(&spans, goes), spans.first(), spans.last()) {
         (Some(ranges), _, _) => splices.delete(ranges),
-        (None, Some(first), Some(last)) => splices.delete([first.start..last.end]),
+        (None, Some(first), Some(last)) => splices.replace(first.start..last.end, ""),
         (None, _, _) => {}
     }
     splices.apply(text)

@@ -136,7 +136,7 @@ fn heartbeat(
 ) -> Heartbeat {
     let none = Frontmatter::default();
     let file = file_of(&workspace.path, name);
-    let (front, unedited, problem) = match contents {
+    let (front, unedited, unread) = match contents {
         HeartbeatFile::Valid { front, unedited } => (front.as_deref().unwrap_or(&none), *unedited, None),
         HeartbeatFile::Invalid(problem) => (&none, false, Some(problem.clone())),
         HeartbeatFile::Missing => (&none, false, Some(heartbeat_file::missing(&file))),
@@ -145,97 +145,140 @@ fn heartbeat(
         None => workspace.last_run,
         Some(name) => workspace.last_runs.iter().find(|(known, _)| **known == *name).map(|(_, at)| *at),
     };
-    let mut notices = Notices::default();
-    let schedule = notices.rarer(workspace.schedule.clone(), front.schedule.as_ref());
-    let model = front.model.as_deref().map(Arc::from);
-    let max_turns =
-        notices.lower("maxTurns", workspace.max_turns.map(Sourced::user), front.max_turns, MAX_TURNS);
-    let timeout = notices.lower("timeout", workspace.timeout.map(Sourced::user), front.timeout, MAX_TIME);
-    let background_wait = notices.lower(
-        "backgroundWait",
-        workspace.background_wait.map(Sourced::user),
-        front.background_wait,
-        MAX_TIME,
-    );
-    let model = notices.own("model", workspace.model.clone().map(Sourced::user), model);
-    let reserve = notices.higher("reserve", workspace.reserve.map(Sourced::user), front.reserve);
-    let on_limit = notices.stricter("onLimit", workspace.on_limit.map(Sourced::user), front.on_limit);
-    let user_budget = workspace.max_budget.map(Sourced::user);
-    let max_budget = notices.lower("maxBudgetUsd", user_budget, front.max_budget, Usd::MOST);
-    let min_free = notices.higher("minFree", workspace.min_free.map(Sourced::user), front.min_free);
-    let budgets = Budgets {
-        total: workspace.total_budget.clone(),
-        workspace: workspace.budget.clone(),
-        own: front.budget.clone(),
-    };
-    let options = ScheduleOptions::of(workspace.options.as_deref(), front.options.as_deref(), &mut notices);
-    let on_failure = workspace.on_failure.resolve(front.on_failure, &mut notices);
-    let watchdogs = workspace.watchdogs.resolve(front.watchdogs, &mut notices);
-    let permissions = front.permissions.as_ref();
-    if permissions == Some(&Permissions::Skip) && workspace.permissions != Permissions::Skip {
-        notices
-            .add("permissions: skip in HEARTBEAT.md has no effect; only config.json can set it".to_owned());
-    }
-    let backend = backend(workspace.agents.as_ref(), front.agent.as_ref());
-    let problem = folder
-        .cloned()
-        .or(problem)
-        .or_else(|| Some(Problem::within(&file, front.agent_place, backend.clone().err()?)));
-    let backend = backend.unwrap_or_default();
-    let gates = workspace.gates.joined(&front.gates, workspace.gate_source, &mut notices);
-    let problem = problem.or_else(|| Some(Problem::within(&file, front.gates_place, gates.clone().err()?)));
     let title = front.name.as_deref().or(name).or(workspace.name.as_deref());
     let mut heartbeat = Heartbeat {
-        id: HeartbeatId::new(&workspace.path, name),
-        workspace: Arc::clone(&workspace.path),
         name: name.map(Into::into),
         title: title.map_or_else(|| folder_name(&workspace.path), Into::into),
         description: front.description.clone(),
-        scheduled_by: schedule.as_ref().map_or(Source::Default, |schedule| schedule.source),
-        schedule: schedule.map(|schedule| schedule.value),
-        max_turns,
-        timeout: timeout.unwrap_or(Sourced::default(DEFAULT_TIMEOUT)),
-        background_wait: background_wait.unwrap_or(Sourced::default(DEFAULT_BACKGROUND_WAIT)),
-        model,
-        permissions: permissions.map_or_else(
-            || workspace.permissions.clone(),
-            |narrower| workspace.permissions.tightened(narrower),
-        ),
         denied_by_user: workspace.permissions.denied().len(),
         guard: workspace.permissions != Permissions::Skip,
         asking: workspace.asking,
         tighter: front.asking,
-        backend,
-        requires: front
-            .requires
-            .as_ref()
-            .map_or_else(|| workspace.requires.clone(), |more| workspace.requires.joined(more)),
         required_by_user: workspace.requires.0.len(),
-        notices,
-        gates: gates.unwrap_or_default(),
         gates_by_user: (workspace.gates.when.0.len(), workspace.gates.verify.0.len()),
-        on_failure,
-        watchdogs,
         mcp: front.mcp.as_ref().map_or_else(|| workspace.mcp.clone(), |own| workspace.mcp.narrowed(own)),
-        reserve,
-        on_limit: on_limit.unwrap_or(Sourced::default(OnLimit::default())),
-        max_budget,
-        budgets: budgets.boxed(),
-        min_free: min_free.unwrap_or(Sourced::default(DEFAULT_MIN_FREE)),
         places: places(workspace, front),
-        problem,
         unedited,
         approved: name.is_none(),
-        options,
         last_run,
-        file,
+        ..Heartbeat::with_defaults(&workspace.path, name, file)
     };
-    if let (None, Some(chosen)) = (&heartbeat.problem, &heartbeat.backend)
-        && let Err(problem) = heartbeat.check_on(&chosen.value)
-    {
-        heartbeat.problem = Some(problem);
+    heartbeat.set_limits(workspace, front);
+    heartbeat.set_permissions(workspace, front);
+    let backend = backend(workspace.agents.as_ref(), front.agent.as_ref());
+    let gates = workspace.gates.joined(&front.gates, workspace.gate_source, &mut heartbeat.notices);
+    let within = |place, error| Some(Problem::within(&heartbeat.file, place, error));
+    heartbeat.problem = (folder.cloned().or(unread))
+        .or_else(|| within(front.agent_place, backend.clone().err()?))
+        .or_else(|| within(front.gates_place, gates.clone().err()?));
+    heartbeat.backend = backend.unwrap_or_default();
+    heartbeat.gates = gates.unwrap_or_default();
+    if let (None, Some(chosen)) = (&heartbeat.problem, &heartbeat.backend) {
+        heartbeat.problem = heartbeat.check_on(&chosen.value).err();
     }
     heartbeat
+}
+
+impl Heartbeat {
+    /// A heartbeat with the default of every key.
+    fn with_defaults(workspace: &Arc<Path>, name: Option<&str>, file: PathBuf) -> Self {
+        Self {
+            id: HeartbeatId::new(workspace, name),
+            workspace: Arc::clone(workspace),
+            name: None,
+            title: folder_name(workspace),
+            description: None,
+            file,
+            schedule: None,
+            scheduled_by: Source::Default,
+            max_turns: None,
+            timeout: Sourced::default(DEFAULT_TIMEOUT),
+            background_wait: Sourced::default(DEFAULT_BACKGROUND_WAIT),
+            model: None,
+            permissions: Permissions::default(),
+            denied_by_user: 0,
+            guard: true,
+            asking: ApprovalSettings::default(),
+            tighter: ApprovalSettings::default(),
+            backend: None,
+            requires: Requires::default(),
+            required_by_user: 0,
+            notices: Notices::default(),
+            mcp: Mcp::default(),
+            reserve: None,
+            on_limit: Sourced::default(OnLimit::default()),
+            gates: Gates::default(),
+            gates_by_user: (0, 0),
+            on_failure: OnFailure::default(),
+            max_budget: None,
+            budgets: None,
+            min_free: Sourced::default(DEFAULT_MIN_FREE),
+            watchdogs: Watchdogs::default(),
+            places: None,
+            problem: None,
+            unedited: false,
+            approved: true,
+            options: ScheduleOptions::of(None, None, &mut Notices::default()),
+            last_run: None,
+        }
+    }
+
+    /// Combines when it runs, and what it may use: HEARTBEAT.md can ask for less than config.json, never for more.
+    fn set_limits(&mut self, workspace: &Workspace, front: &Frontmatter) {
+        let notices = &mut self.notices;
+        if let Some(schedule) = notices.rarer(workspace.schedule.clone(), front.schedule.as_ref()) {
+            (self.schedule, self.scheduled_by) = (Some(schedule.value), schedule.source);
+        }
+        let of_user = workspace.max_turns.map(Sourced::user);
+        self.max_turns = notices.lower("maxTurns", of_user, front.max_turns, MAX_TURNS);
+        let of_user = workspace.timeout.map(Sourced::user);
+        if let Some(timeout) = notices.lower("timeout", of_user, front.timeout, MAX_TIME) {
+            self.timeout = timeout;
+        }
+        let of_user = workspace.background_wait.map(Sourced::user);
+        if let Some(wait) = notices.lower("backgroundWait", of_user, front.background_wait, MAX_TIME) {
+            self.background_wait = wait;
+        }
+        let of_user = workspace.model.clone().map(Sourced::user);
+        self.model = notices.own("model", of_user, front.model.as_deref().map(Arc::from));
+        self.reserve = notices.higher("reserve", workspace.reserve.map(Sourced::user), front.reserve);
+        let of_user = workspace.on_limit.map(Sourced::user);
+        if let Some(on_limit) = notices.stricter("onLimit", of_user, front.on_limit) {
+            self.on_limit = on_limit;
+        }
+        let of_user = workspace.max_budget.map(Sourced::user);
+        self.max_budget = notices.lower("maxBudgetUsd", of_user, front.max_budget, Usd::MOST);
+        let of_user = workspace.min_free.map(Sourced::user);
+        if let Some(min_free) = notices.higher("minFree", of_user, front.min_free) {
+            self.min_free = min_free;
+        }
+        let budgets = Budgets {
+            total: workspace.total_budget.clone(),
+            workspace: workspace.budget.clone(),
+            own: front.budget.clone(),
+        };
+        self.budgets = budgets.boxed();
+        self.options = ScheduleOptions::of(workspace.options.as_deref(), front.options.as_deref(), notices);
+        self.on_failure = workspace.on_failure.resolve(front.on_failure, notices);
+        self.watchdogs = workspace.watchdogs.resolve(front.watchdogs, notices);
+    }
+
+    /// Combines the deny lists and the required MCP servers: HEARTBEAT.md adds to those of config.json.
+    fn set_permissions(&mut self, workspace: &Workspace, front: &Frontmatter) {
+        let permissions = front.permissions.as_ref();
+        if permissions == Some(&Permissions::Skip) && workspace.permissions != Permissions::Skip {
+            let notice = "permissions: skip in HEARTBEAT.md has no effect; only config.json can set it";
+            self.notices.add(notice.to_owned());
+        }
+        self.permissions = match permissions {
+            Some(narrower) => workspace.permissions.tightened(narrower),
+            None => workspace.permissions.clone(),
+        };
+        self.requires = match &front.requires {
+            Some(more) => workspace.requires.joined(more),
+            None => workspace.requires.clone(),
+        };
+    }
 }
 
 /// Where keys are set that not every backend can fulfill.
@@ -268,43 +311,12 @@ fn backend(allowed: Option<&Backends>, front: Option<&Backend>) -> Result<Option
 pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
     let path = entry.path.as_ref()?;
     Some(Heartbeat {
-        id: HeartbeatId::new(path, None),
-        workspace: Arc::clone(path),
-        name: None,
-        title: folder_name(path),
-        description: None,
-        file: file_of(path, None),
         schedule: entry.schedule.clone(),
         scheduled_by: Source::ConfigJson,
-        max_turns: None,
-        timeout: Sourced::default(DEFAULT_TIMEOUT),
-        background_wait: Sourced::default(DEFAULT_BACKGROUND_WAIT),
-        model: None,
-        permissions: Permissions::default(),
-        denied_by_user: 0,
-        guard: true,
-        asking: ApprovalSettings::default(),
-        tighter: ApprovalSettings::default(),
-        backend: None,
-        requires: Requires::default(),
-        required_by_user: 0,
-        notices: Notices::default(),
-        mcp: Mcp::default(),
-        reserve: None,
-        on_limit: Sourced::default(OnLimit::default()),
-        gates: Gates::default(),
-        gates_by_user: (0, 0),
-        on_failure: OnFailure::default(),
-        max_budget: None,
-        budgets: None,
-        min_free: Sourced::default(DEFAULT_MIN_FREE),
-        watchdogs: Watchdogs::default(),
-        places: None,
-        problem: Some(entry.problem.clone()),
-        unedited: false,
-        approved: true,
         options: ScheduleOptions::of(entry.options.as_deref(), None, &mut Notices::default()),
+        problem: Some(entry.problem.clone()),
         last_run: entry.last_run,
+        ..Heartbeat::with_defaults(path, None, file_of(path, None))
     })
 }
 
