@@ -26,7 +26,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use sys::error::Hinted;
-use sys::file::{real_path, room_hint};
+use sys::file::room_hint;
 use sys::paths::DataDir;
 use sys::process::Signal;
 use sys::{atomic, lock};
@@ -34,7 +34,7 @@ use tokio::sync::watch;
 
 use stages::Beat;
 
-pub use job::{Job, Resumes, prepare};
+pub use job::{Found, Job, Resumes, prepare};
 
 /// The result of a beat and whether it was recorded.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ pub async fn run(
     let gates = capture::of_gates(job, &to);
     let stages = async {
         let asked = match beat.ask_gates(captures.as_deref(), &gates, &should_stop).await {
-            Ok(outputs) => required::start(job, dir, &should_stop).await.map(|()| outputs),
+            Ok(outputs) => required::start(job, dir, &beat.found, &should_stop).await.map(|()| outputs),
             Err(obstacle) => Err(obstacle),
         };
         let concluded = match asked {
@@ -173,10 +173,9 @@ fn deferred(job: &Job, dir: &DataDir) -> Option<Deferred> {
     Some(Deferred { request, text })
 }
 
-fn lock_workspace(dir: &DataDir, workspace: &Path) -> Result<lock::Lock, BeatError> {
+fn lock_workspace(dir: &DataDir, workspace: &Path, found: &Found) -> Result<lock::Lock, BeatError> {
     // Lock the folder itself, whatever path leads to it.
-    let real = real_path(workspace);
-    let path = dir.workspace_lock(real.as_deref().unwrap_or(workspace));
+    let path = dir.workspace_lock(found.workspace.as_deref().unwrap_or(workspace));
     let failed = |source| BeatError::Lock { path: path.clone(), source };
     let held = lock::try_lock(&path).or_else(|error| match path.parent() {
         Some(folder) if error.kind() == io::ErrorKind::NotFound => {

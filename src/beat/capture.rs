@@ -5,7 +5,6 @@ use crate::gate::capture::GateCapture;
 use derun::id::SessionId;
 use derun::pack::{self, Label};
 use derun::store::Store;
-use murmur_core::config::settings::Settings;
 use murmur_core::outcome::Kind;
 use murmur_host::capture::Destination;
 use murmur_store::journal::entry::Entry;
@@ -40,9 +39,7 @@ pub(super) fn pack(root: &Path, job: &Job, entry: &Entry) {
 
 /// Where the output of `job` is captured, if the store is at `root`.
 pub(super) fn destination(job: &Job, root: Option<PathBuf>) -> Destination {
-    // Wrong settings end the beat elsewhere.
-    let settings = Settings::read(&job.user.settings.settings()).unwrap_or_default();
-    Destination { root, limits: settings.captures, group: Some(group(job)) }
+    Destination { root, limits: job.captures, group: Some(group(job)) }
 }
 
 /// What captures the output of the gates of `job`, whose agent is captured `to`.

@@ -30,12 +30,12 @@ impl Beat<'_> {
     ) -> Result<Vec<GateOutput>, Obstacle> {
         let (job, dir) = (self.job, self.dir);
         let failed = |failure: Failure| Obstacle::Failed(failure.line());
-        preflight::check(job, dir, captures).map_err(failed)?;
+        preflight::check(job, dir, &self.found, captures).map_err(failed)?;
         // A beat that resumes or continues another one, which has passed them.
         if job.when.is_empty() || job.resumes.is_some() || job.continues.is_some() {
             return Ok(Vec::new());
         }
-        check(job, dir).map_err(failed)?;
+        check(job, dir, &self.found).map_err(failed)?;
         let (record, begun) = (&self.record, &self.begun);
         // Gates may take long. Best effort, as for the agent.
         let _best_effort = record.as_ref().map(Record::sync);

@@ -11,9 +11,10 @@ use murmur_agent::start::{Plan, Prepared, RunKind};
 use murmur_agent::{backend, find};
 use murmur_claude_files::trust::{self, Start};
 use murmur_core::config::backend::{Backend, Command};
+use murmur_core::config::captures::Captures;
 use murmur_core::config::file::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS};
 use murmur_core::config::gate::{Condition, Gate, Verifier};
-use murmur_core::config::heartbeat::{self, Heartbeat};
+use murmur_core::config::heartbeat::{Content, Heartbeat};
 use murmur_core::config::mcp::Mcp;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::settings::Settings;
@@ -29,10 +30,12 @@ use murmur_host::watchdogs::WatchdogTimeouts;
 use murmur_store::journal::entry::Entry;
 use murmur_store::journal::unfinished::{Begun, Phase};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use sys::error::{Failure, Hinted};
+use sys::file::real_path;
 use sys::paths::{DataDir, User, readable};
 use sys::{clock, failure};
 
@@ -47,6 +50,12 @@ pub struct Job {
     /// The program that runs the agent.
     #[serde(default)]
     pub backend: Backend,
+    /// How to start that program. A daemon that is too old to say so leaves it to config.toml.
+    #[serde(default)]
+    pub command: Option<Command>,
+    /// How large captures may become, and how long they are kept.
+    #[serde(default)]
+    pub captures: Captures,
     /// The workspace, absolute.
     pub workspace: PathBuf,
     /// The name of a named heartbeat.
@@ -137,18 +146,25 @@ pub struct Resumes {
 impl Job {
     /// How to start its agent.
     pub(super) fn command(&self) -> Result<Command, Failure> {
+        if let Some(command) = &self.command {
+            return Ok(command.clone());
+        }
         let settings = Settings::read(&self.user.settings.settings()).map_err(|error| error.failure())?;
         settings.command(&self.backend).map_err(|error| error.failure())
     }
 
-    /// A beat of `heartbeat` for `user`, with `path` as its PATH.
+    /// A beat of `heartbeat` for `user`, who has these `settings`, with `path` as its PATH.
     #[must_use]
-    pub fn new(heartbeat: &Heartbeat, beat: BeatId, path: PathBuf, user: User) -> Self {
+    pub fn new(
+        heartbeat: &Heartbeat,
+        beat: BeatId,
+        path: PathBuf,
+        user: User,
+        settings: &Result<Settings, Failure>,
+    ) -> Self {
         // The broken settings could be the ones that forbid something, so start nothing.
-        let (settings, wrong) = match Settings::read(&user.settings.settings()) {
-            Ok(settings) => (settings, None),
-            Err(error) => (Settings::default(), Some(error.failure())),
-        };
+        let wrong = settings.as_ref().err().cloned();
+        let settings = settings.as_ref().map_or_else(|_| Cow::Owned(Settings::default()), Cow::Borrowed);
         let Heartbeat { asking, tighter, guard, .. } = heartbeat;
         let backend = match &heartbeat.backend {
             Some(chosen) => chosen.value.clone(),
@@ -157,6 +173,9 @@ impl Job {
         // Also checked here, because config.toml may have chosen the backend.
         let lacking = heartbeat.check_on(&backend).err().map(|problem| problem.failure());
         Self {
+            // An unknown program ends the beat.
+            command: settings.command(&backend).ok(),
+            captures: settings.captures,
             account: backend::account(&backend, &user.home, &own_env),
             policy: Policy::resolve(Role::Beat, &settings.asking, asking, tighter, *guard).on(&backend),
             user,
@@ -299,30 +318,59 @@ impl Job {
     }
 }
 
+/// What a beat looks up once, when it begins.
+#[derive(Debug)]
+pub struct Found {
+    /// The workspace's path without links.
+    pub(super) workspace: Result<PathBuf, Failure>,
+    /// The program that runs the agent.
+    pub(super) program: Result<PathBuf, Failure>,
+}
+
+impl Found {
+    /// Looks up what `job` needs.
+    #[must_use]
+    pub fn of(job: &Job) -> Self {
+        let workspace = real_path(&job.workspace).map_err(|error| {
+            failure!("cannot open workspace {}", job.workspace.display(); "check the path").because(&error)
+        });
+        let found = |command: Command| find::find(&command.program, job.path.as_os_str());
+        let program = job.command().and_then(|command| found(command).map_err(|missing| missing.failure()));
+        Self { workspace, program }
+    }
+}
+
 /// Checks that an agent may do anything at all.
-pub(super) fn check(job: &Job, dir: &DataDir) -> Result<(), Failure> {
+pub(super) fn check(job: &Job, dir: &DataDir, found: &Found) -> Result<(), Failure> {
     if let Some(problem) = &job.problem {
         return Err(problem.clone());
     }
-    rule_files::check(dir, &job.user.settings, &Project::of(&job.workspace))
+    let project = match &found.workspace {
+        Ok(real) => Project::at(&job.workspace, real),
+        Err(_) => Project::of(&job.workspace),
+    };
+    rule_files::check(dir, &job.user.settings, &project)
 }
 
-/// Returns how to start `job` at `at`, with its repository's files if they are trusted. `outputs` goes into the prompt.
+/// Returns how to start `job` at `at`, with its repository's files if they are trusted. `content` is its HEARTBEAT.md, and
+/// `outputs` goes into the prompt, too.
 pub fn prepare(
     job: &Job,
     dir: &DataDir,
     at: Timestamp,
+    found: &Found,
+    content: &Content,
     outputs: &[GateOutput],
 ) -> Result<(Prepared, Start), Failure> {
     // Check the rules first: without them the agent may do nothing.
-    check(job, dir)?;
+    check(job, dir, found)?;
     let project = project(&job.workspace);
     let hook =
         HookProgram::find().map_err(|error| Failure::new("cannot find murmur's hook").because(&error))?;
     let beat = BeatOf { beat: job.beat.clone(), heartbeat: job.name.clone() };
     let gates = job.gate_files();
     let guarded = job.guarded(dir, &project, &beat, &gates);
-    let start = trust::start(dir, &job.user.home, &job.agent, &job.workspace, &job.mcp)?;
+    let start = trust::start(dir, &job.user.home, &job.agent, &found.workspace.clone()?, &job.mcp)?;
     let continues = job.continues.as_ref().filter(|session| session.is_argument());
     // A resumed session needs no prompt: it makes the deferred call again.
     let stdin = match &job.resumes {
@@ -335,9 +383,8 @@ pub fn prepare(
         }
         None if continues.is_some() => prompt::after_limit(at).into_bytes(),
         None => {
-            let instructions =
-                heartbeat::load_body(&job.workspace, &job.file).map_err(|problem| problem.failure())?;
-            let mut prompt = prompt::beat(&job.workspace, at, &instructions);
+            let instructions = content.body().map_err(|problem| problem.failure())?;
+            let mut prompt = prompt::beat(&job.workspace, at, instructions);
             for GateOutput { gate, text } in outputs.iter().filter(|outputs| !outputs.text.is_empty()) {
                 prompt::append_output(&mut prompt, gate, text);
             }
@@ -345,10 +392,9 @@ pub fn prepare(
         }
     };
     let command = job.command()?;
-    let program = find::find(&command.program, job.path.as_os_str()).map_err(|missing| missing.failure())?;
     let plan = Plan {
         kind: RunKind::Beat { max_turns: job.max_turns, max_budget: job.max_budget.as_deref() },
-        program,
+        program: found.program.clone()?,
         args: command.args,
         env: command.env,
         path: job.path.clone().into(),

@@ -1,7 +1,7 @@
 //! What must hold before a beat spends anything or asks a gate: a workspace to write to, free space, the agent's program and
 //! credentials, and programs for the MCP servers that it requires.
 
-use super::job::Job;
+use super::job::{Found, Job};
 use murmur_agent::backend::{self, Places};
 use murmur_agent::find;
 use murmur_claude_files::trust;
@@ -20,7 +20,7 @@ const MANAGED_SERVERS: [&str; 2] =
     ["/etc/claude-code/managed-mcp.json", "/Library/Application Support/ClaudeCode/managed-mcp.json"];
 
 /// Checks what can be checked in less than a millisecond. The beat's files go to `dir`, and its output to `captures`.
-pub(super) fn check(job: &Job, dir: &DataDir, captures: Option<&Path>) -> Result<(), Failure> {
+pub(super) fn check(job: &Job, dir: &DataDir, found: &Found, captures: Option<&Path>) -> Result<(), Failure> {
     // A missing workspace is already a problem of the heartbeat.
     if job.problem.is_some() {
         return Ok(());
@@ -36,11 +36,9 @@ pub(super) fn check(job: &Job, dir: &DataDir, captures: Option<&Path>) -> Result
             enough(free, job.min_free, whose)?;
         }
     }
-    let command = job.command()?;
-    let program = find::find(&command.program, job.path.as_os_str()).map_err(|missing| missing.failure())?;
+    let program = found.program.as_ref().map_err(Clone::clone)?;
     let variables: Vec<_> = std::env::vars_os().collect();
-    let places =
-        Places { program: &program, home: &job.user.home, workspace: &job.workspace, variables: &variables };
+    let places = Places { program, home: &job.user.home, workspace: &job.workspace, variables: &variables };
     if let Some(problem) = backend::login_problem(&job.backend, &places) {
         return Err(problem);
     }

@@ -2,7 +2,7 @@
 //!
 //! A server that started is not started again for a day, unless a beat that requires it ends as an error.
 
-use super::job::Job;
+use super::job::{Found, Job};
 use crate::gate::{mcp_server, stopped};
 use crate::outcome::Kind;
 use crate::outcome::gate::Obstacle;
@@ -50,7 +50,12 @@ struct Server<'a> {
 
 /// Starts the servers that `job` requires, except those that have started within a day. Only the agent can start servers that
 /// aren't programs, or whose definitions have variables; servers that the agent doesn't get are not started either.
-pub(super) async fn start(job: &Job, dir: &DataDir, stop: &watch::Receiver<bool>) -> Result<(), Obstacle> {
+pub(super) async fn start(
+    job: &Job,
+    dir: &DataDir,
+    found: &Found,
+    stop: &watch::Receiver<bool>,
+) -> Result<(), Obstacle> {
     let failed = |failure: Failure| Obstacle::Failed(failure.line());
     let definitions = definitions(job);
     let mut servers = programs(job, &definitions);
@@ -62,7 +67,8 @@ pub(super) async fn start(job: &Job, dir: &DataDir, stop: &watch::Receiver<bool>
     if servers.is_empty() {
         return Ok(());
     }
-    let start = trust::start(dir, &job.user.home, &job.agent, &job.workspace, &job.mcp).map_err(failed)?;
+    let real = found.workspace.clone().map_err(failed)?;
+    let start = trust::start(dir, &job.user.home, &job.agent, &real, &job.mcp).map_err(failed)?;
     servers.retain(|server| start.left_out.iter().all(|omitted| omitted.name != server.name));
     for server in servers {
         let command = server.command(job, dir).map_err(failed)?;

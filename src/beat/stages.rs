@@ -2,7 +2,7 @@
 
 use super::session::Session;
 use super::usage_limit;
-use super::{BeatError, Job, Report, cannot_start, deferred, forever, lock_workspace, prepare, until};
+use super::{BeatError, Found, Job, Report, cannot_start, deferred, forever, lock_workspace, prepare, until};
 use crate::gate::seen::GateMemory;
 use crate::gate::{GateOutput, stopped};
 use crate::outcome::gate::Obstacle;
@@ -42,6 +42,7 @@ use tokio::time::{Instant, sleep};
 pub(super) struct Beat<'a> {
     pub(super) job: &'a Job,
     pub(super) dir: &'a DataDir,
+    pub(super) found: Found,
     /// Held while the beat runs in the workspace.
     workspace_lock: lock::Lock,
     /// The data folder, also after it was moved.
@@ -85,7 +86,8 @@ pub(super) struct Concluded {
 impl<'a> Beat<'a> {
     /// Locks the workspace and writes the beat's record.
     pub(super) fn begin(job: &'a Job, dir: &'a DataDir) -> Result<Self, BeatError> {
-        let workspace_lock = lock_workspace(dir, &job.workspace)?;
+        let found = Found::of(job);
+        let workspace_lock = lock_workspace(dir, &job.workspace, &found)?;
         let folder = Anchor::new(dir.root()).ok();
         let started = clock::now();
         let entry = job.entry(started);
@@ -115,6 +117,7 @@ impl<'a> Beat<'a> {
         Ok(Self {
             job,
             dir,
+            found,
             workspace_lock,
             folder,
             clock,
@@ -181,10 +184,10 @@ impl<'a> Beat<'a> {
                 .set(self.folder.as_ref().is_some_and(|folder| folder.state() != FolderState::InPlace));
         };
         // Taken before the prompt is read, so that no change is missed.
-        let content = Content::of(&job.file);
+        let content = Content::of(&job.workspace, &job.file);
         let mut clients = None;
         let (mut left_out, mut untrusted) = (Vec::new(), false);
-        let ended = match self.prepare(captures, outputs) {
+        let ended = match self.prepare(captures, &content, outputs) {
             Err(problem) => Err(Obstacle::Failed(problem.line())),
             Ok(prepared) => {
                 left_out = prepared.left_out;
@@ -215,12 +218,17 @@ impl<'a> Beat<'a> {
             clients,
             left_out,
             lost_folder: lost_folder.get(),
-            heartbeat_changed: content.has_changed(&job.file),
+            heartbeat_changed: content.has_changed(&job.workspace),
         }
     }
 
-    fn prepare(&self, captures: Destination, outputs: &[GateOutput]) -> Result<Prepared, Failure> {
-        let (agent, start) = prepare(self.job, self.dir, self.started, outputs)?;
+    fn prepare(
+        &self,
+        captures: Destination,
+        content: &Content,
+        outputs: &[GateOutput],
+    ) -> Result<Prepared, Failure> {
+        let (agent, start) = prepare(self.job, self.dir, self.started, &self.found, content, outputs)?;
         let spec = Spec {
             info: self.job.info(self.started),
             invocation: agent.invocation,

@@ -9,7 +9,7 @@ use super::requests::only_people;
 use super::style::plain_line;
 use super::user_env::UserEnv;
 use crate::beat::sources::{self, Row};
-use crate::beat::{self, Job};
+use crate::beat::{self, Found, Job};
 use crate::daemon::{approved, budgets, instance};
 use anyhow::{Context, bail};
 use derun::cli::stdout::{stdout, warn};
@@ -20,7 +20,7 @@ use murmur_agent::start::Prepared;
 use murmur_claude_files::trust::Start;
 use murmur_core::config::cron::Crons;
 use murmur_core::config::file::File;
-use murmur_core::config::heartbeat::{self, Heartbeat};
+use murmur_core::config::heartbeat::{self, Content, Heartbeat};
 use murmur_core::config::settings::Settings;
 use murmur_core::permit::policy::{Checker, Policy, Questions};
 use murmur_core::usage_limit::spoken;
@@ -32,9 +32,9 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
-use sys::error::Failure;
+use sys::error::{Failure, Hinted};
 use sys::failure;
-use sys::paths::{DataDir, User};
+use sys::paths::DataDir;
 use sys::{clock, shell, spelling};
 
 /// How long the login shell may take to print its PATH.
@@ -49,44 +49,60 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let (workspace, named) = workspace_or_heartbeat(&args.path, &dir, env)?;
     let heartbeat = resolve(&dir, env, &workspace, args.name.as_deref().or(named.as_deref()))?;
     super::runtime()?.block_on(async {
-        let mut job = Job::new(&heartbeat, beat::new_id(clock::now()), path(env).await.into(), env.user()?);
+        let user = env.user()?;
+        let settings = Settings::read(&user.settings.settings()).map_err(|error| error.failure());
+        let mut job =
+            Job::new(&heartbeat, beat::new_id(clock::now()), path(env).await.into(), user, &settings);
+        // The job reports settings that are not readable.
+        let settings = settings.unwrap_or_default();
         job.verbose = args.verbose;
         if args.dry_run {
-            let (agent, start) = beat::prepare(&job, &dir, clock::now(), &[])?;
+            let (agent, start) = prepared(&job, &dir)?;
             if let Some(untrusted) = start.trust_state.failure(&job.workspace) {
                 writeln!(stdout(), "{}", untrusted.line())?;
             }
-            show(&agent.invocation, &heartbeat, &settings(&job.user))
+            show(&agent.invocation, &heartbeat, &settings)
         } else {
             see_to_approval(&dir, &heartbeat)?;
             if !args.ignore_limits {
                 refuse_on_hold(&dir, &job)?;
                 refuse_over_budget(&dir, &heartbeat)?;
             }
+            let warnings = warnings(&dir, &heartbeat, &job, &settings);
             // If every call is denied, that is the outcome; no agent starts, so other warnings don't matter.
-            let user = &job.user.settings;
-            if job.problem.is_some() || rule_files::check(&dir, user, &Project::of(&workspace)).is_err() {
+            let is_denied = || {
+                let rules = rule_files::check(&dir, &job.user.settings, &Project::of(&workspace));
+                job.problem.is_some() || rules.is_err()
+            };
+            if (open.is_some() || !warnings.is_empty()) && is_denied() {
                 let performed = perform(job, &heartbeat, &dir, args, env).await;
                 env.warn_of(open.as_ref());
                 return performed;
             }
             env.warn_of(open.as_ref());
-            let asks = [heartbeat.asking, heartbeat.tighter].map(|asking| asking.questions);
-            if heartbeat.unedited {
-                let file = plain_line(&heartbeat.file.to_string_lossy());
-                let what = "is not edited yet; the daemon won't start it until you edit it";
-                let _closed = warn(format_args!("{file} {what}"));
+            for warning in warnings {
+                let _closed = warn(warning);
             }
-            if !heartbeat.is_enabled() {
-                let _closed = warn(format_args!("\"enabled\" is false, so the daemon won't start it"));
-            }
-            for notice in sources::notices(&heartbeat, &settings(&job.user).asking) {
-                let _closed = warn(plain_line(&notice));
-            }
-            warn_if_nobody_answers(&dir, &job.policy, asks.contains(&Some(Questions::Broker)));
             perform(job, &heartbeat, &dir, args, env).await
         }
     })
+}
+
+/// What a person should know before the beat runs.
+fn warnings(dir: &DataDir, heartbeat: &Heartbeat, job: &Job, settings: &Settings) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if heartbeat.unedited {
+        let file = plain_line(&heartbeat.file.to_string_lossy());
+        warnings.push(format!("{file} is not edited yet; the daemon won't start it until you edit it"));
+    }
+    if !heartbeat.is_enabled() {
+        warnings.push("\"enabled\" is false, so the daemon won't start it".to_owned());
+    }
+    let notices = sources::notices(heartbeat, &settings.asking);
+    warnings.extend(notices.iter().map(|notice| plain_line(notice)));
+    let asks = [heartbeat.asking, heartbeat.tighter].map(|asking| asking.questions);
+    warnings.extend(nobody_answers(dir, &job.policy, asks.contains(&Some(Questions::Broker))));
+    warnings
 }
 
 /// Rejects a beat whose account is on hold.
@@ -131,20 +147,18 @@ fn see_to_approval(dir: &DataDir, heartbeat: &Heartbeat) -> anyhow::Result<()> {
         .with_context(|| format!("cannot write {}", dir.approved().display()))
 }
 
-/// Warns that calls will be denied because no daemon can ask a person or a model. `asks` is whether the configuration
+/// The warning that calls will be denied because no daemon can ask a person or a model. `asks` is whether the configuration
 /// explicitly says that a person answers questions: that is the default, and few agents ask any.
-pub(super) fn warn_if_nobody_answers(dir: &DataDir, policy: &Policy, asks: bool) {
+pub(super) fn nobody_answers(dir: &DataDir, policy: &Policy, asks: bool) -> Option<String> {
     let asks = asks && policy.questions == Questions::Broker;
     let what = match policy.checker {
         Checker::Manual => "calls that need your approval",
         Checker::Llm => "calls that need a model's approval",
         Checker::Off | Checker::Deny if asks => "questions",
-        Checker::Off | Checker::Deny => return,
+        Checker::Off | Checker::Deny => return None,
     };
-    if instance::is_running(dir).is_ok_and(|runs| !runs) {
-        let _closed =
-            warn(format_args!("the daemon is not running, so {what} are denied; run: murmur start"));
-    }
+    let is_stopped = instance::is_running(dir).is_ok_and(|runs| !runs);
+    is_stopped.then(|| format!("the daemon is not running, so {what} are denied; run: murmur start"))
 }
 
 /// The agent that [`run`] would start.
@@ -153,9 +167,17 @@ pub(super) fn plan(args: &Beat, env: &UserEnv) -> anyhow::Result<(Job, Prepared,
     let (workspace, named) = workspace_or_heartbeat(&args.path, &dir, env)?;
     let heartbeat = resolve(&dir, env, &workspace, args.name.as_deref().or(named.as_deref()))?;
     let path = super::runtime()?.block_on(path(env));
-    let job = Job::new(&heartbeat, beat::new_id(clock::now()), path.into(), env.user()?);
-    let (agent, start) = beat::prepare(&job, &dir, clock::now(), &[])?;
+    let user = env.user()?;
+    let settings = Settings::read(&user.settings.settings()).map_err(|error| error.failure());
+    let job = Job::new(&heartbeat, beat::new_id(clock::now()), path.into(), user, &settings);
+    let (agent, start) = prepared(&job, &dir)?;
     Ok((job, agent, start))
+}
+
+/// The agent of `job` if it started now, without gates.
+fn prepared(job: &Job, dir: &DataDir) -> Result<(Prepared, Start), Failure> {
+    let content = Content::of(&job.workspace, &job.file);
+    beat::prepare(job, dir, clock::now(), &Found::of(job), &content, &[])
 }
 
 /// The heartbeat to run. An unregistered workspace has the defaults; the next run doesn't matter here.
@@ -205,11 +227,6 @@ pub(super) async fn path(env: &UserEnv) -> OsString {
         Ok(_) => own,
         Err(_) => find::login_path(&env.shell(), &own, LOGIN).await,
     }
-}
-
-/// config.toml; if it is not readable, the job reports it.
-fn settings(user: &User) -> Settings {
-    Settings::read(&user.settings.settings()).unwrap_or_default()
 }
 
 /// Prints the invocation and the source of each setting.

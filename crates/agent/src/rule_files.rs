@@ -28,7 +28,7 @@ pub struct RulesFile {
 pub struct Project {
     /// Its name, for people; also used to find rules stored by name.
     pub name: String,
-    /// Its folder, used to find its rules; `None` if only the name is known.
+    /// Its folder, used to find its rules, without links; `None` if only the name is known.
     pub folder: Option<PathBuf>,
 }
 
@@ -36,8 +36,14 @@ impl Project {
     /// The project in `folder`.
     #[must_use]
     pub fn of(folder: &Path) -> Self {
+        Self::at(folder, real_path(folder).as_deref().unwrap_or(folder))
+    }
+
+    /// The project in `folder`, whose path without links is `real`.
+    #[must_use]
+    pub fn at(folder: &Path, real: &Path) -> Self {
         let name = readable(&folder.file_name().unwrap_or_default().to_string_lossy());
-        Self { name, folder: Some(folder.to_owned()) }
+        Self { name, folder: Some(real.to_owned()) }
     }
 
     /// The same project with another name, if one is given.
@@ -76,7 +82,7 @@ pub fn project_folder(dir: &DataDir, folder: &Path) -> Result<PathBuf, FileError
 /// The files in the order in which they apply: the project's, by its name and by its folder, then the user's. Files
 /// stored by name come first, so that their denials take precedence.
 pub fn files(dir: &DataDir, settings: &SettingsDir, project: &Project) -> Result<Vec<PathBuf>, PathsError> {
-    let by_folder = project.folder.as_deref().map(|folder| dir.rules_of(folder));
+    let by_folder = project.folder.as_deref().map(|folder| dir.rules_at(folder));
     Ok(project.by_name(dir)?.into_iter().chain(by_folder).chain([settings.rules()]).collect())
 }
 

@@ -216,7 +216,13 @@ impl DataDir {
     #[must_use]
     pub fn rules_of(&self, folder: &Path) -> PathBuf {
         let real = super::file::real_path(folder);
-        self.projects().join(name::of_folder(real.as_deref().unwrap_or(folder))).join("permissions.toml")
+        self.rules_at(real.as_deref().unwrap_or(folder))
+    }
+
+    /// The rules of the project in the folder at `real`, a path without links.
+    #[must_use]
+    pub fn rules_at(&self, real: &Path) -> PathBuf {
+        self.projects().join(name::of_folder(real)).join("permissions.toml")
     }
 
     /// The rules by project name, as older versions of murmur stored them.

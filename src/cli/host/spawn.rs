@@ -6,7 +6,7 @@ use super::super::{beat, runtime};
 use super::serve;
 use anyhow::Context;
 use derun::cli::json::print as print_json;
-use derun::cli::stdout::stdout;
+use derun::cli::stdout::{stdout, warn};
 use murmur_host::launch::LaunchOptions;
 use serde_json::json;
 use std::io::{self, Read, Write};
@@ -34,8 +34,10 @@ pub(in super::super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<E
         launch.start(dir.root(), &path).await
     })?;
     let policy = |user| serve::policy(serve::role(&args.role), &worktree, &user, env);
-    if let Ok(policy) = env.user().map_err(Into::into).and_then(policy) {
-        beat::warn_if_nobody_answers(&dir, &policy, false);
+    if let Ok(policy) = env.user().map_err(Into::into).and_then(policy)
+        && let Some(warning) = beat::nobody_answers(&dir, &policy, false)
+    {
+        let _closed = warn(warning);
     }
     if args.attach {
         let from = Some(0);

@@ -5,10 +5,11 @@ use crate::beat::{Job, REPLACE, Resumes};
 use crate::daemon::heartbeats::{DeferredBeat, Start};
 use crate::daemon::rpc_handlers::StartedBeat;
 use crate::daemon::state::{Event, Orphan, Recorded};
+use murmur_core::config::settings::Settings;
 use murmur_core::id::BeatId;
 use murmur_store::journal::unfinished::{self, Begun, Phase};
 use std::collections::HashSet;
-use sys::error::Failure;
+use sys::error::{Failure, Hinted};
 use sys::failure;
 use sys::process::Signal;
 
@@ -17,7 +18,9 @@ impl<L: FnMut(&str)> Runner<L> {
     pub(super) fn announce(&mut self, start: Start) -> Event {
         let Start { running, heartbeat, before, resumes, continues } = start;
         let path = self.path.clone().unwrap_or_default();
-        let mut job = Job { scheduled: true, ..Job::new(&heartbeat, running.beat, path, self.user.clone()) };
+        let settings = Settings::read(&self.user.settings.settings()).map_err(|error| error.failure());
+        let job = Job::new(&heartbeat, running.beat, path, self.user.clone(), &settings);
+        let mut job = Job { scheduled: true, ..job };
         if let Some(DeferredBeat { id, agent, session, .. }) = resumes {
             job.agent = agent;
             job.resumes = Some(Resumes { request: id, session });

@@ -14,7 +14,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use sys::error::{Failure, Hinted};
 use sys::failure;
-use sys::file::real_path;
 use sys::paths::DataDir;
 use sys::{atomic, shell};
 
@@ -51,32 +50,23 @@ pub struct PrivateFile {
 #[derive(Debug)]
 pub struct WrittenFile(PathBuf);
 
-/// Returns how `agent` starts in `workspace`, given the current files. `home` is the user's home folder. Fails if the
-/// workspace is not accessible, or if the path of the file for MCP servers is not UTF-8.
-pub fn start(
-    dir: &DataDir,
-    home: &Path,
-    agent: &AgentId,
-    workspace: &Path,
-    mcp: &Mcp,
-) -> Result<Start, Failure> {
+/// Returns how `agent` starts in the workspace at `real`, a path without links, given the current files. `home` is the user's
+/// home folder. Fails if the path of the file for MCP servers is not UTF-8.
+pub fn start(dir: &DataDir, home: &Path, agent: &AgentId, real: &Path, mcp: &Mcp) -> Result<Start, Failure> {
     let claude = Claude::find(home);
-    let real = real_path(workspace).map_err(|error| {
-        failure!("cannot open workspace {}", workspace.display(); "check the path").because(&error)
-    })?;
-    let found = collect(&real, &claude);
-    let trust_state = TrustState::of(&Store::read(dir), &real, found.as_deref());
+    let found = collect(real, &claude);
+    let trust_state = TrustState::of(&Store::read(dir), real, found.as_deref());
     let is_trusted = trust_state == TrustState::Trusted;
     if is_trusted && mcp.is_all() {
         return Ok(Start { trust_state, args: Vec::new(), file: None, left_out: Vec::new() });
     }
-    let servers = Servers::of(&real, &claude, found.as_deref().ok());
+    let servers = Servers::of(real, &claude, found.as_deref().ok());
     let wanted = servers.wanted(mcp, is_trusted);
     let why = |name: &str| {
         if !is_trusted && servers.is_of_project(name) && mcp.has_name(name) {
             format!(
                 "is left out because repository settings are not trusted; run: murmur trust {}",
-                shell::path(&real)
+                shell::path(real)
             )
         } else {
             "is left out by \"mcp\"".to_owned()

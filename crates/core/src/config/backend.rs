@@ -119,7 +119,7 @@ struct Description {
 }
 
 /// The program of a backend: how to find and start it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     /// A name to search on PATH, or an absolute path.
     pub program: String,

@@ -3,11 +3,13 @@
 use super::checked::Check;
 use super::interval::Interval;
 use super::size::Size;
+use serde::{Deserialize, Serialize};
 use sys::error::Failure;
 use sys::failure;
 
 /// Limits of the captures of beats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Captures {
     /// How long they are kept.
     pub keep: Interval,

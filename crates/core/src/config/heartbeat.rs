@@ -37,7 +37,7 @@ use super::trigger::On;
 use super::watchdogs::Watchdogs;
 
 pub use cache::Cache;
-pub use heartbeat_file::{Content, MAX_BYTES, load_body};
+pub use heartbeat_file::{Content, MAX_BYTES};
 pub use resolve::file_of;
 
 /// The file that makes a folder a workspace.

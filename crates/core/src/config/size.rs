@@ -2,7 +2,7 @@
 
 use super::checked::{Check, strictly};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -51,6 +51,12 @@ impl fmt::Display for Size {
         let fits = |(_, shift): &&(&str, u32)| self.0.is_multiple_of(1 << shift);
         let (unit, shift) = UNITS.iter().rev().find(fits).filter(|_| self.0 > 0).unwrap_or(&UNITS[0]);
         write!(out, "{}{unit}", self.0 >> shift)
+    }
+}
+
+impl Serialize for Size {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

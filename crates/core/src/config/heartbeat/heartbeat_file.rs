@@ -57,49 +57,50 @@ impl HeartbeatFile {
     }
 }
 
-/// Returns the prompt of a heartbeat: its file without the frontmatter.
-///
-/// Fails if the file is missing, outside its workspace, not a regular file, larger than [`MAX_BYTES`], not readable, not
-/// UTF-8, or empty.
-pub fn load_body(workspace: &Path, path: &Path) -> Result<String, Problem> {
-    let found = std::fs::metadata(path).map_err(|error| match error {
-        error if is_absent(&error) => missing(path),
-        error => unreadable(path, &error),
-    })?;
-    let bytes = bytes_within(workspace, path, &found)?;
-    let body = frontmatter::body(&bytes).map_err(|error| wrong(path, &error))?;
-    not_empty(path, body)?;
-    Ok(body.to_owned())
-}
-
 /// A snapshot of a HEARTBEAT.md: its resolved path and contents.
 #[derive(Debug)]
 pub struct Content {
+    path: PathBuf,
     /// What it was before it was read, unless that was so recently that a later edit may look the same.
     stamp: Option<Stamp>,
     real: Option<PathBuf>,
-    bytes: Option<Vec<u8>>,
+    bytes: Result<Vec<u8>, Problem>,
 }
 
 impl Content {
-    /// Takes a snapshot of the file at `path`.
+    /// Takes a snapshot of the file at `path` in `workspace`.
     #[must_use]
-    pub fn of(path: &Path) -> Self {
-        let found = std::fs::metadata(path).ok();
-        let stamp = found.as_ref().map(Stamp::new).filter(|stamp| stamp.is_older_than(SETTLED));
-        let found = found.filter(|found| found.len() <= MAX_BYTES);
-        let bytes = found.and_then(|found| bytes(path, &found).ok());
-        Self { stamp, real: real_path(path).ok(), bytes }
+    pub fn of(workspace: &Path, path: &Path) -> Self {
+        let found = std::fs::metadata(path);
+        let stamp = found.as_ref().ok().map(Stamp::new).filter(|stamp| stamp.is_older_than(SETTLED));
+        let bytes = match found {
+            Ok(found) => bytes_within(workspace, path, &found),
+            Err(error) if is_absent(&error) => Err(missing(path)),
+            Err(error) => Err(unreadable(path, &error)),
+        };
+        Self { path: path.to_owned(), stamp, real: real_path(path).ok(), bytes }
     }
 
-    /// Whether the file at `path`, of which this is a snapshot, has changed.
+    /// The prompt: the file without the frontmatter.
+    ///
+    /// # Errors
+    /// The file is missing, outside its workspace, not a regular file, larger than [`MAX_BYTES`], not readable, not UTF-8,
+    /// or empty.
+    pub fn body(&self) -> Result<&str, Problem> {
+        let bytes = self.bytes.as_ref().map_err(Clone::clone)?;
+        let body = frontmatter::body(bytes).map_err(|error| wrong(&self.path, &error))?;
+        not_empty(&self.path, body)?;
+        Ok(body)
+    }
+
+    /// Whether the file in `workspace` has changed since.
     #[must_use]
-    pub fn has_changed(&self, path: &Path) -> bool {
-        if self.stamp.is_some() && self.stamp == Stamp::of(path) {
+    pub fn has_changed(&self, workspace: &Path) -> bool {
+        if self.stamp.is_some() && self.stamp == Stamp::of(&self.path) {
             return false;
         }
-        let now = Self::of(path);
-        (&now.real, &now.bytes) != (&self.real, &self.bytes)
+        let now = Self::of(workspace, &self.path);
+        (&now.real, now.bytes.ok().as_ref()) != (&self.real, self.bytes.as_ref().ok())
     }
 }
 

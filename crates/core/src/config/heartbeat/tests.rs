@@ -73,7 +73,8 @@ fn a_heartbeat_that_links_out_of_its_workspace_is_refused() {
         ]
     );
     let beats = home.load().heartbeats;
-    let loaded = beats.iter().map(|beat| load_body(&beat.workspace, &beat.file).is_ok()).collect::<Vec<_>>();
+    let loaded =
+        beats.iter().map(|beat| Content::of(&beat.workspace, &beat.file).body().is_ok()).collect::<Vec<_>>();
     assert_eq!(loaded, [true, false, false]);
 }
 
@@ -222,7 +223,7 @@ fn a_heartbeat_that_cannot_run_keeps_its_schedule_and_says_why() {
         ]
     );
     for beat in home.load().heartbeats.iter().take(7) {
-        assert!(load_body(&beat.workspace, &beat.file).is_err(), "{}", beat.id);
+        assert!(Content::of(&beat.workspace, &beat.file).body().is_err(), "{}", beat.id);
     }
 }
 
@@ -332,7 +333,7 @@ fn a_folder_that_is_not_registered_resolves_without_a_schedule() {
     assert_eq!(
         (
             beats[0].max_turns.unwrap().value.get(),
-            load_body(&beats[0].workspace, &beats[0].file).unwrap().as_str()
+            Content::of(&beats[0].workspace, &beats[0].file).body().unwrap()
         ),
         (7, "hello\n")
     );
