@@ -29,6 +29,7 @@ mod figures {
     pub(crate) mod measure;
     pub(crate) mod parse;
     pub(crate) mod proc;
+    pub(crate) mod programs;
     pub(crate) mod report;
     pub(crate) mod scale;
     pub(crate) mod scan;
@@ -45,8 +46,8 @@ use figures::machine::Machine;
 use figures::report::{self, Report};
 #[cfg(target_os = "linux")]
 use figures::{
-    beat, capture, crowd, gate, guard, hook, host, idle, log, measure, parse, scale, scan, screen, sweep,
-    table, usage,
+    beat, capture, crowd, gate, guard, hook, host, idle, log, measure, parse, programs, scale, scan, screen,
+    sweep, table, usage,
 };
 #[cfg(target_os = "linux")]
 use std::io::{self, Write};
@@ -120,6 +121,7 @@ fn main() -> anyhow::Result<()> {
     } else if !is_json {
         table::print_head(&mut out, &machine.line())?;
     }
+    programs::build()?;
     let (mut failed, mut sections) = (Vec::new(), Vec::new());
     for (name, section) in SECTIONS {
         if !names.is_empty() && !names.contains(&name) {

@@ -3,6 +3,7 @@
 use super::home::{Home, a_day_before, after, fixture};
 use super::journal_watch;
 use super::measure::{Size, Spread, interleave, milliseconds, time_of};
+use super::programs;
 use super::table::{Row, Table, Target, Unit};
 use crate::built::built;
 use jiff::Timestamp;
@@ -79,12 +80,7 @@ fn by_hand(table: &mut Table, name: &str, agent: &str) -> anyhow::Result<Spread>
 fn calls(table: &mut Table, home: &Home, workspace: &Path) -> anyhow::Result<()> {
     let trace = home.path().join("trace");
     let mut command = home.command("strace");
-    command
-        .args(["-f", "-qq", "-o"])
-        .arg(&trace)
-        .arg(env!("CARGO_BIN_EXE_murmur"))
-        .arg("beat")
-        .arg(workspace);
+    command.args(["-f", "-qq", "-o"]).arg(&trace).arg(programs::murmur()).arg("beat").arg(workspace);
     match command.status() {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         status => anyhow::ensure!(status?.success(), "{command:?} failed"),

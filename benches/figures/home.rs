@@ -1,5 +1,6 @@
 //! A separate murmur in a temporary folder: data folder, workspaces, a stub agent, and a daemon.
 
+use super::programs;
 use anyhow::Context;
 use jiff::{SignedDuration, Timestamp};
 use std::fs;
@@ -97,7 +98,7 @@ impl Home {
     }
 
     pub(crate) fn murmur(&self) -> Command {
-        self.command(env!("CARGO_BIN_EXE_murmur"))
+        self.command(programs::murmur())
     }
 
     /// Starts the daemon and returns when it reports that it is running.

@@ -4,7 +4,8 @@
 //! jq are installed, also spec 2's own script, which writes a pulse as well (`peers/heartbeat-hook`, verbatim), and a hook
 //! that does far less than decide.
 
-use super::measure::{Size, interleave, milliseconds, repeat};
+use super::measure::{interleave, milliseconds, repeat};
+use super::programs;
 use super::table::{Row, Table, Target, Unit};
 use anyhow::{Context, bail, ensure};
 use serde_json::json;
@@ -37,7 +38,7 @@ const COMMAND: &str = "cd src && grep -rn \"sudo\" . | head -20 && cargo test --
 pub(crate) fn run(table: &mut Table) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let at = |name: &str| folder.path().join(name);
-    let hook = (Size { full: static_hook as fn() -> anyhow::Result<PathBuf>, tiny: built_hook }).get()()?;
+    let hook = programs::hook();
     let floor = compiled(folder.path(), "nothing", "int main(void) { return 0; }\n")?;
     let measure = compiled(folder.path(), "measure", MEASURE)?;
     std::fs::write(at("hook.sh"), PEER)?;
@@ -128,30 +129,6 @@ command=$(jq -r .tool_input.command <<< "$call")
 case "$tool:$command" in Bash:*mkfs*) exit 2 ;; esac
 echo '{}'
 "#;
-
-/// The hook, built with this program.
-fn built_hook() -> anyhow::Result<PathBuf> {
-    Ok(env!("CARGO_BIN_EXE_murmur-hook").into())
-}
-
-/// The hook, built like for packages.
-fn static_hook() -> anyhow::Result<PathBuf> {
-    let version = Command::new("rustc").arg("-vV").output().context("rustc")?;
-    let version = String::from_utf8(version.stdout)?;
-    let target = version.lines().find_map(|line| line.strip_prefix("host: ")).context("no host")?;
-    let flags = format!(
-        "target.{target}.rustflags=[\"-C\",\"target-feature=+crt-static\",\"-C\",\"relocation-model=static\"]"
-    );
-    let into = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/static");
-    let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--release", "--locked", "--quiet", "--bin", "murmur-hook", "--target", target])
-        .args(["--config", &flags, "--target-dir"])
-        .arg(&into)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .status()?;
-    ensure!(built.success(), "the hook cannot be linked statically");
-    Ok(into.join(target).join("release/murmur-hook"))
-}
 
 /// A static C program.
 fn compiled(folder: &Path, name: &str, source: &str) -> anyhow::Result<PathBuf> {

@@ -6,6 +6,7 @@
 
 use super::super::home::Home;
 use super::super::measure::{Size, Spread, interleave, milliseconds};
+use super::super::programs;
 use super::super::table::{Row, Table, Target};
 use super::floor::{Plain, peer};
 use super::usage;
@@ -145,7 +146,7 @@ pub(super) fn run(table: &mut Table, home: &Home, plain: &Plain) -> anyhow::Resu
     let own = |args: &[&str]| -> Vec<OsString> { args.iter().map(OsString::from).collect() };
     let kept_path = kept.display().to_string();
     let root = format!("DERUN_STATE_ROOT={}", sessions.display());
-    let ours = words(&[&"env", &root, &env!("CARGO_BIN_EXE_murmur"), &"capture", &"run", &"--"]);
+    let ours = words(&[&"env", &root, &programs::murmur(), &"capture", &"run", &"--"]);
     let cpu = [const { RefCell::new(Vec::new()) }; 4];
     let on_terminal = |place: usize, args: &[OsString], least: usize| {
         let _none = (fs::remove_file(&kept), fs::remove_dir_all(&sessions));
