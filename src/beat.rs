@@ -7,6 +7,7 @@ mod capture;
 mod gates;
 mod job;
 mod preflight;
+mod prepare;
 mod required;
 mod session;
 pub mod sources;
@@ -34,7 +35,8 @@ use tokio::sync::watch;
 
 use stages::Beat;
 
-pub use job::{Found, Job, Resumes, prepare};
+pub use job::{Job, Resumes};
+pub use prepare::{Found, prepare};
 
 /// The result of a beat and whether it was recorded.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! A beat's gates, before its agent starts, and its verifiers, after the agent reported success.
 
-use super::job::{Job, check};
+use super::job::Job;
 use super::preflight;
+use super::prepare::check;
 use super::stages::Beat;
 use crate::gate::capture::{GateCapture, GateRecording};
 use crate::gate::seen::GateMemory;

@@ -1,20 +1,15 @@
 //! The job of a beat: the resolved heartbeat, how to start its agent, and its journal line before the outcome is known.
 
-use crate::gate::GateOutput;
 use crate::outcome::{self, Kind};
 use jiff::Timestamp;
+use murmur_agent::backend;
 use murmur_agent::invocation::own_env;
-use murmur_agent::prompt;
-use murmur_agent::rule_files::{self, Project};
-use murmur_agent::settings::{GuardedAgent, HookProgram};
-use murmur_agent::start::{Plan, Prepared, RunKind};
-use murmur_agent::{backend, find};
-use murmur_claude_files::trust::{self, Start};
+use murmur_agent::settings::GuardedAgent;
 use murmur_core::config::backend::{Backend, Command};
 use murmur_core::config::captures::Captures;
 use murmur_core::config::file::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS};
 use murmur_core::config::gate::{Condition, Gate, Verifier};
-use murmur_core::config::heartbeat::{Content, Heartbeat};
+use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::config::mcp::Mcp;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::settings::Settings;
@@ -34,10 +29,9 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use sys::clock;
 use sys::error::{Failure, Hinted};
-use sys::file::real_path;
 use sys::paths::{DataDir, User, readable};
-use sys::{clock, failure};
 
 /// A resolved heartbeat to run. Running it needs no further configuration. The aliases are the keys of earlier daemons.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -255,7 +249,7 @@ impl Job {
     }
 
     /// The files in the workspace, or elsewhere, that its gates run: programs and arguments that are paths.
-    fn gate_files(&self) -> Vec<PathBuf> {
+    pub(super) fn gate_files(&self) -> Vec<PathBuf> {
         let gates = self.when.iter().filter_map(|gate| match &gate.condition {
             Condition::Run(argv) => Some(argv),
             Condition::Changed(_) | Condition::NewCommits | Condition::Url(_) => None,
@@ -267,7 +261,7 @@ impl Job {
         words.filter(|word| word.contains('/') || self.workspace.join(word).is_file()).map(path).collect()
     }
 
-    fn guarded<'a>(
+    pub(super) fn guarded<'a>(
         &'a self,
         dir: &'a DataDir,
         project: &'a str,
@@ -318,101 +312,6 @@ impl Job {
     }
 }
 
-/// What a beat looks up once, when it begins.
-#[derive(Debug)]
-pub struct Found {
-    /// The workspace's path without links.
-    pub(super) workspace: Result<PathBuf, Failure>,
-    /// The program that runs the agent.
-    pub(super) program: Result<PathBuf, Failure>,
-}
-
-impl Found {
-    /// Looks up what `job` needs.
-    #[must_use]
-    pub fn of(job: &Job) -> Self {
-        let workspace = real_path(&job.workspace).map_err(|error| {
-            failure!("cannot open workspace {}", job.workspace.display(); "check the path").because(&error)
-        });
-        let found = |command: Command| find::find(&command.program, job.path.as_os_str());
-        let program = job.command().and_then(|command| found(command).map_err(|missing| missing.failure()));
-        Self { workspace, program }
-    }
-}
-
-/// Checks that an agent may do anything at all.
-pub(super) fn check(job: &Job, dir: &DataDir, found: &Found) -> Result<(), Failure> {
-    if let Some(problem) = &job.problem {
-        return Err(problem.clone());
-    }
-    let project = match &found.workspace {
-        Ok(real) => Project::at(&job.workspace, real),
-        Err(_) => Project::of(&job.workspace),
-    };
-    rule_files::check(dir, &job.user.settings, &project)
-}
-
-/// Returns how to start `job` at `at`, with its repository's files if they are trusted. `content` is its HEARTBEAT.md, and
-/// `outputs` goes into the prompt, too.
-pub fn prepare(
-    job: &Job,
-    dir: &DataDir,
-    at: Timestamp,
-    found: &Found,
-    content: &Content,
-    outputs: &[GateOutput],
-) -> Result<(Prepared, Start), Failure> {
-    // Check the rules first: without them the agent may do nothing.
-    check(job, dir, found)?;
-    let project = project(&job.workspace);
-    let hook =
-        HookProgram::find().map_err(|error| Failure::new("cannot find murmur's hook").because(&error))?;
-    let beat = BeatOf { beat: job.beat.clone(), heartbeat: job.name.clone() };
-    let gates = job.gate_files();
-    let guarded = job.guarded(dir, &project, &beat, &gates);
-    let start = trust::start(dir, &job.user.home, &job.agent, &found.workspace.clone()?, &job.mcp)?;
-    let continues = job.continues.as_ref().filter(|session| session.is_argument());
-    // A resumed session needs no prompt: it makes the deferred call again.
-    let stdin = match &job.resumes {
-        Some(Resumes { session, .. }) => {
-            if !session.as_ref().is_some_and(SessionId::is_argument) {
-                let session = session.as_ref().map_or("", SessionId::as_str);
-                return Err(failure!("{session:?} is not a session id"; "deny the request"));
-            }
-            Vec::new()
-        }
-        None if continues.is_some() => prompt::after_limit(at).into_bytes(),
-        None => {
-            let instructions = content.body().map_err(|problem| problem.failure())?;
-            let mut prompt = prompt::beat(&job.workspace, at, instructions);
-            for GateOutput { gate, text } in outputs.iter().filter(|outputs| !outputs.text.is_empty()) {
-                prompt::append_output(&mut prompt, gate, text);
-            }
-            prompt.into_bytes()
-        }
-    };
-    let command = job.command()?;
-    let plan = Plan {
-        kind: RunKind::Beat { max_turns: job.max_turns, max_budget: job.max_budget.as_deref() },
-        program: found.program.clone()?,
-        args: command.args,
-        env: command.env,
-        path: job.path.clone().into(),
-        guarded,
-        hook: &hook,
-        deny: job.deny.as_deref(),
-        model: job.model.as_deref(),
-        trust: &start.args,
-        resume: job
-            .resumes
-            .as_ref()
-            .map_or(continues, |resumes| resumes.session.as_ref())
-            .map(SessionId::as_str),
-        stdin,
-    };
-    Ok((backend::prepare(&job.backend, plan)?, start))
-}
-
 /// The default for jobs of a daemon that is too old to set it.
 fn background_wait() -> u32 {
     DEFAULT_BACKGROUND_WAIT.as_secs()
@@ -434,6 +333,6 @@ fn agent(workspace: &Path, name: Option<&str>, beat: &BeatId) -> AgentId {
 }
 
 /// The workspace's name, as in `MURMUR_PROJECT` and in agent ids.
-fn project(workspace: &Path) -> String {
+pub(super) fn project(workspace: &Path) -> String {
     readable(&workspace.file_name().unwrap_or_default().to_string_lossy())
 }

@@ -1,7 +1,8 @@
 //! What must hold before a beat spends anything or asks a gate: a workspace to write to, free space, the agent's program and
 //! credentials, and programs for the MCP servers that it requires.
 
-use super::job::{Found, Job};
+use super::job::Job;
+use super::prepare::Found;
 use murmur_agent::backend::{self, Places};
 use murmur_agent::find;
 use murmur_claude_files::trust;

@@ -2,7 +2,8 @@
 //!
 //! A server that started is not started again for a day, unless a beat that requires it ends as an error.
 
-use super::job::{Found, Job};
+use super::job::Job;
+use super::prepare::Found;
 use crate::gate::{mcp_server, stopped};
 use crate::outcome::Kind;
 use crate::outcome::gate::Obstacle;
