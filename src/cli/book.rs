@@ -9,7 +9,7 @@ mod page;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use super::args::{self, Args};
+use super::args;
 use derun::cli::args::Derun;
 use page::{Page, code, documents};
 
@@ -88,7 +88,7 @@ fn lines(words: &[Vec<String>]) -> Vec<Vec<String>> {
 /// Why a command line is rejected. Missing arguments are fine in prose.
 fn refused(line: &[String]) -> Option<String> {
     let parsed = match line.first().map(String::as_str) {
-        Some("murmur" | "mm") => Args::try_parse_from(line).map(drop),
+        Some("murmur" | "mm") => args::command().try_get_matches_from(line).map(drop),
         Some("derun") => Derun::try_parse_from(line).map(drop),
         _ => return None,
     };

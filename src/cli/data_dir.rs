@@ -1,9 +1,9 @@
 //! `--data-dir`, which may come before or after a command that uses the data folder.
 
-use super::args::Args;
+use super::args::{self, Args};
 use super::{global_args, help};
 use clap::error::ErrorKind;
-use clap::{Arg, Command, CommandFactory, FromArgMatches, ValueHint, value_parser};
+use clap::{Arg, Command, FromArgMatches, ValueHint, value_parser};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use sys::error::Failure;
@@ -39,7 +39,7 @@ pub(super) fn repeated(failure: Failure, dir: &Path) -> Failure {
 
 /// Parses the command line. Of two data folders, the last one counts.
 pub(super) fn parsed(typed: Vec<OsString>) -> Result<Args, clap::Error> {
-    let mut matches = match Args::command().try_get_matches_from(&typed) {
+    let mut matches = match args::command_for(&typed).try_get_matches_from(&typed) {
         Err(error) if help::is_shown(&error) => help::with_headings(&typed).try_get_matches_from(&typed)?,
         matches => matches?,
     };
@@ -48,7 +48,7 @@ pub(super) fn parsed(typed: Vec<OsString>) -> Result<Args, clap::Error> {
     let Some((name, below)) = matches.remove_subcommand() else { return Ok(args) };
     if args.data_dir.is_some() && WITHOUT.contains(&&name[..]) {
         let problem = format!("--data-dir has no effect on 'murmur {name}'");
-        return Err(Args::command().error(ErrorKind::ArgumentConflict, problem));
+        return Err(args::command().error(ErrorKind::ArgumentConflict, problem));
     }
     if let Ok(Some(nearer)) = below.try_get_one::<PathBuf>("data_dir") {
         args.data_dir = Some(nearer.clone());

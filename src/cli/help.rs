@@ -3,11 +3,11 @@
 //! clap has no headings for subcommands, so the list is part of the template, made from the commands themselves. Its own
 //! colors would add dependencies.
 
-use super::args::{self, Args};
+use super::args;
 use super::complaint::complain;
 use super::global_args;
+use clap::Command;
 use clap::error::ErrorKind;
-use clap::{Command, CommandFactory};
 use derun::cli::stdout::stdout;
 use derun::cli::style::is_colored;
 use derun::cli::wrapped::wrapped;
@@ -91,7 +91,7 @@ pub(super) fn is_shown(error: &clap::Error) -> bool {
 pub(super) fn with_headings(typed: &[OsString]) -> Command {
     let is_long = typed.iter().any(|word| word == "--help" || word == "help");
     let template = if is_long { template(&args::full()) } else { SHORT.replace("{groups}", &names()) };
-    Args::command().help_template(template)
+    args::command().help_template(template)
 }
 
 /// The short help.

@@ -13,9 +13,8 @@ pub(super) fn describe(error: &clap::Error, root: &Command, typed: &[OsString]) 
 
 #[cfg(test)]
 mod tests {
-    use super::super::args::{self, Args};
+    use super::super::args;
     use super::*;
-    use clap::CommandFactory;
 
     /// Phrases of clap and humantime that must not reach a user.
     const STOCK: [&str; 12] = [
@@ -44,7 +43,7 @@ mod tests {
 
     fn wrong(words: &[String]) -> Option<Failure> {
         let typed: Vec<OsString> = words.iter().map(Into::into).collect();
-        let error = Args::command().try_get_matches_from(&typed).err()?;
+        let error = args::command().try_get_matches_from(&typed).err()?;
         describe(&error, &args::full(), &typed)
     }
 
