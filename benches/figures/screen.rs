@@ -60,8 +60,14 @@ fn first_screen(table: &mut Table) -> anyhow::Result<()> {
     let home = Home::new("#!/bin/sh\nexec cat \"$HOME/run\"\n")?;
     fs::write(home.path().join("run"), stream::make(RUN.get())?)?;
     home.register(1, |_| Some(clock::now()))?;
-    // The generated stream ends without a result, so the beat fails.
+    // Nothing decides about the calls in the stream, which would stop the agent.
+    let config = home.data().join("config.json");
+    let open =
+        fs::read_to_string(&config)?.replace("\"interval\"", "\"permissions\": \"skip\", \"interval\"");
+    fs::write(&config, open)?;
     home.murmur().arg("beat").arg(home.workspace(0)).status()?;
+    let kept = home.murmur().args(["show", "--raw"]).stdout(Stdio::piped()).output()?.stdout.len();
+    anyhow::ensure!(kept >= RUN.get(), "only {kept} bytes of the run are there");
     let shown = || {
         milliseconds(|| {
             let mut show = home.murmur().arg("show").stdout(Stdio::piped()).spawn()?;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use sys::file::{read_most, unnamed};
 use sys::folder::{FileInfo, Folder};
 use sys::lock::{self, Lock};
@@ -32,6 +32,12 @@ const LONGEST_LABEL: u32 = 4096;
 
 /// The largest session that is packed, in bytes: packing needs it in memory.
 const MAX: u64 = 256 << 20;
+
+/// The longest line about a file, in bytes.
+const LONGEST_HEADER: u64 = 64 << 10;
+
+/// How many bytes are unpacked at a time.
+const BLOCK: usize = 128 << 10;
 
 /// The compression level: zstd's default.
 const LEVEL: i32 = 3;
@@ -92,13 +98,40 @@ impl Contents {
         self.find(name).map(|(header, _)| header.modified)
     }
 
+    fn find(&self, name: &str) -> Option<&(Header, Vec<u8>)> {
+        self.0.iter().find(|(header, _)| header.name == name)
+    }
+}
+
+/// The contents of a pack, each as an open file.
+#[derive(Debug)]
+pub(crate) struct Unpacked(Vec<(Header, File)>);
+
+impl Unpacked {
+    /// The file `name`, to be read at offsets: all handles share one position.
+    pub(crate) fn shared(&self, name: &str) -> io::Result<File> {
+        self.find(name)?.1.try_clone()
+    }
+
+    /// Opens the file `name`, as a copy that vanishes when it is closed.
+    pub(crate) fn open(&self, name: &str) -> io::Result<File> {
+        let (header, file) = self.find(name)?;
+        unnamed(&read_most(file, header.size as u64, u64::MAX)?)
+    }
+
+    /// When the file `name` was last changed, in seconds since 1970.
+    pub(crate) fn modified(&self, name: &str) -> Option<i64> {
+        self.find(name).ok().map(|(header, _)| header.modified)
+    }
+
     /// The names of its files.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(header, _)| header.name.as_str())
     }
 
-    fn find(&self, name: &str) -> Option<&(Header, Vec<u8>)> {
-        self.0.iter().find(|(header, _)| header.name == name)
+    fn find(&self, name: &str) -> io::Result<&(Header, File)> {
+        let found = self.0.iter().find(|(header, _)| header.name == name);
+        found.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 
@@ -217,25 +250,50 @@ fn read_folder(folder: &Folder, session: Option<&SessionId>, left: &mut u64) -> 
 }
 
 /// Reads the session `id` from its pack in `sessions`.
-pub(crate) fn read(sessions: &Folder, id: &SessionId) -> io::Result<Contents> {
-    let file = sessions.open_file(&name(id))?;
-    let mut bytes = Vec::new();
+pub(crate) fn unpack(sessions: &Folder, id: &SessionId) -> io::Result<Unpacked> {
+    let decoder = zstd::stream::read::Decoder::new(sessions.open_file(&name(id))?)?;
     // Each file has a line of its own.
-    zstd::stream::read::Decoder::new(file)?.take(2 * MAX).read_to_end(&mut bytes)?;
-    let mut rest = &bytes[..];
-    let mut files = Vec::new();
+    let mut pack = BufReader::with_capacity(BLOCK, decoder.take(2 * MAX));
     let torn = || io::Error::new(io::ErrorKind::InvalidData, "the pack is damaged");
-    while !rest.is_empty() {
-        let end = memchr::memchr(b'\n', rest).ok_or_else(torn)?;
-        let header: Header = serde_json::from_slice(&rest[..end])?;
-        let content = rest.get(end + 1..).and_then(|rest| rest.split_at_checked(header.size));
-        let (content, after) = content.ok_or_else(torn)?;
-        if header.session.as_ref().is_none_or(|session| session == id) {
-            files.push((header, content.to_vec()));
+    let mut files = Vec::new();
+    loop {
+        let mut line = Vec::new();
+        if pack.by_ref().take(LONGEST_HEADER).read_until(b'\n', &mut line)? == 0 {
+            return Ok(Unpacked(files));
         }
-        rest = after;
+        if line.last() != Some(&b'\n') {
+            return Err(torn());
+        }
+        let header: Header = serde_json::from_slice(&line)?;
+        let copied = if header.session.as_ref().is_none_or(|session| session == id) {
+            let mut file = unnamed(&[])?;
+            let copied = copy(&mut pack, header.size, &mut file)?;
+            files.push((header, file));
+            copied
+        } else {
+            copy(&mut pack, header.size, &mut io::sink())?
+        };
+        if !copied {
+            return Err(torn());
+        }
     }
-    Ok(Contents(files))
+}
+
+/// Copies `size` bytes; `false` if there are fewer.
+fn copy(from: &mut impl BufRead, size: usize, to: &mut impl Write) -> io::Result<bool> {
+    let mut left = size;
+    while left > 0 {
+        let block = from.fill_buf()?;
+        let block = &block[..block.len().min(left)];
+        if block.is_empty() {
+            return Ok(false);
+        }
+        to.write_all(block)?;
+        let length = block.len();
+        from.consume(length);
+        left -= length;
+    }
+    Ok(true)
 }
 
 /// All packs, oldest session first.

@@ -167,8 +167,8 @@ pub(super) struct Part {
 impl Part {
     fn open(files: &Files, start: u64) -> Result<Self, (&'static str, io::Error)> {
         let [output, index] = names(start);
-        let output = files.open_file(&output).map_err(|error| (file::OUTPUT, error))?;
-        let index = files.open_file(&index).map_err(|error| (file::INDEX, error))?;
+        let output = files.open_part(&output).map_err(|error| (file::OUTPUT, error))?;
+        let index = files.open_part(&index).map_err(|error| (file::INDEX, error))?;
         let length = output.metadata().map_err(|error| (file::OUTPUT, error))?.len();
         // Without a line about it, output doesn't count.
         let is_known = length == 0

@@ -4,7 +4,7 @@
 use crate::draft;
 use crate::id::SessionId;
 #[cfg(unix)]
-use crate::pack::{self, Contents};
+use crate::pack::{self, Unpacked};
 use crate::parts::tail_start;
 #[cfg(unix)]
 use crate::record::file;
@@ -24,7 +24,7 @@ pub(super) struct Files {
     folder: OnceLock<Folder>,
     /// The contents of the pack, once they are needed.
     #[cfg(unix)]
-    packed: OnceLock<Contents>,
+    packed: OnceLock<Unpacked>,
 }
 
 impl Files {
@@ -53,6 +53,15 @@ impl Files {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Opens the file `name`, to be read only at offsets. This is cheap also if it is in a pack.
+    pub(super) fn open_part(&self, name: &str) -> io::Result<File> {
+        #[cfg(unix)]
+        if let Some(packed) = self.packed.get() {
+            return packed.shared(name);
+        }
+        self.open_file(name)
     }
 
     /// Opens the file `name`.
@@ -133,11 +142,47 @@ impl Files {
     /// # Errors
     /// [`io::ErrorKind::NotFound`] if there is none.
     #[cfg(unix)]
-    fn packed(&self) -> io::Result<&Contents> {
+    fn packed(&self) -> io::Result<&Unpacked> {
         if let Some(contents) = self.packed.get() {
             return Ok(contents);
         }
-        let contents = pack::read(&self.sessions, &self.id)?;
-        Ok(self.packed.get_or_init(|| contents))
+        let unpacked = pack::unpack(&self.sessions, &self.id)?;
+        Ok(self.packed.get_or_init(|| unpacked))
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::pack::Label;
+    use crate::record::Channel;
+    use crate::store::Store;
+    use crate::tests::new_session;
+    use crate::writer::End;
+    use std::os::unix::fs::MetadataExt;
+    use sys::clock;
+
+    #[test]
+    fn a_pack_is_unpacked_once() {
+        let root = tempfile::tempdir().unwrap();
+        let store = Store::open(root.path()).unwrap();
+        let mut writer = store.create(new_session(None, None, None), clock::now()).unwrap();
+        let id = writer.id().clone();
+        writer.append(Channel::Stdout, b"one\n", clock::now()).unwrap();
+        writer.finish(&End::Exited(0), None, clock::now()).unwrap();
+        let label = Label { group: "site".to_owned(), failed: false };
+        assert!(pack::pack(&store, &[&id], &label, false).unwrap());
+        let files = Files::open(&id, store.sessions()).unwrap();
+        let opened = || files.open_part(file::OUTPUT).unwrap();
+        let first = opened();
+        let inodes = [opened(), opened()].map(|file| file.metadata().unwrap().ino());
+        assert_eq!(inodes[0], inodes[1]);
+        // What reads from the beginning doesn't move the others.
+        assert_eq!(io::read_to_string(files.open_file(file::OUTPUT).unwrap()).unwrap(), "one\n");
+        for file in [first, opened()] {
+            let mut bytes = [0; 4];
+            assert_eq!(sys::file::read_at(&file, &mut bytes, 0).unwrap(), 4);
+            assert_eq!(&bytes, b"one\n");
+        }
     }
 }

@@ -93,7 +93,7 @@ fn a_crash_while_packing_loses_nothing() {
     std::fs::create_dir(&folder).unwrap();
     for left in [&[][..], &[file::META]] {
         for name in left {
-            let mut from = read(store.sessions(), &id).unwrap().open(name).unwrap();
+            let mut from = unpack(store.sessions(), &id).unwrap().open(name).unwrap();
             io::copy(&mut from, &mut File::create(folder.join(name)).unwrap()).unwrap();
         }
         let session = store.session(id.as_str()).unwrap();
