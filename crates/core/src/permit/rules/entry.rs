@@ -1,7 +1,9 @@
 //! A new rule for a call that a person has decided on permanently, as text to append to a permissions.toml.
 
+use std::fmt::Write;
 use std::path::Path;
 use sys::error::Hinted;
+use sys::text::is_hidden;
 
 use serde_json::Value;
 
@@ -43,8 +45,6 @@ pub fn append_rule(text: &str, file: &Path, call: &Call, action: Action) -> Resu
     Rules::parse(text.as_bytes(), file)?;
     let inexact = || EntryError::Inexact { tool: call.tool.clone(), file: file.display().to_string() };
     let pattern = pattern(call).ok_or_else(inexact)?;
-    // A JSON string is a TOML string, except that TOML requires this character to be escaped.
-    let string = |text: &str| Value::from(text).to_string().replace('\u{7f}', "\\u007f");
     let gap = if text.is_empty() || text.ends_with("\n\n") {
         ""
     } else if text.ends_with('\n') {
@@ -54,11 +54,25 @@ pub fn append_rule(text: &str, file: &Path, call: &Call, action: Action) -> Resu
     };
     let new = format!(
         "{text}{gap}[[rules]]\ntool = {}\naction = \"{action}\"\npattern = {}\n",
-        string(&call.tool),
-        string(&pattern)
+        toml_string(&call.tool),
+        toml_string(&pattern)
     );
     Rules::parse(new.as_bytes(), file)?;
     Ok(new)
+}
+
+/// A TOML string in which every hidden character is escaped, so that people see all of it.
+fn toml_string(text: &str) -> String {
+    let mut string = String::new();
+    // A JSON string is a TOML string, except that TOML requires more characters to be escaped.
+    for letter in Value::from(text).to_string().chars() {
+        if is_hidden(letter) {
+            let _never = write!(string, "\\U{:08x}", u32::from(letter));
+        } else {
+            string.push(letter);
+        }
+    }
+    string
 }
 
 /// The pattern that matches only this call.

@@ -115,6 +115,19 @@ fn a_rule_for_one_call_matches_only_it_and_keeps_the_rest_of_the_file() {
 }
 
 #[test]
+fn a_rule_hides_no_character_of_its_call() {
+    let hidden = "echo \u{202e}evil\u{200b} \u{7f}\u{e0041}\u{9b}hidden";
+    let call = call("Bash", json!({ "command": hidden }));
+    let text = append_rule("", Path::new(FILE), &call, Action::Allow).unwrap();
+    assert!(
+        text.contains(r#"pattern = "echo \U0000202eevil\U0000200b \U0000007f\U000e0041\U0000009bhidden""#),
+        "{text}"
+    );
+    assert_eq!(said_of(&rules(&text), hidden), "allow 1");
+    assert_eq!(said_of(&rules(&text), "echo evil hidden"), "-");
+}
+
+#[test]
 fn the_shipped_rules_deny_what_they_claim_and_no_ordinary_work() {
     let text = include_str!("../../../../../../permissions.toml.default");
     let shipped = rules(text);
