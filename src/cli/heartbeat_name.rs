@@ -12,14 +12,15 @@ use sys::error::Failure;
 use sys::failure;
 use sys::paths::DataDir;
 
-/// The workspace, and the name of the heartbeat in it, that `what` stands for: a folder, or else the name of a registered
-/// heartbeat or workspace.
+/// The workspace, and the name of the heartbeat in it, that `what` stands for: the name of a registered heartbeat or
+/// workspace, or else a folder. A path to a folder, such as `./site`, is not a name.
 pub(super) fn workspace_or_heartbeat(
     what: &Path,
     dir: &DataDir,
     env: &UserEnv,
 ) -> anyhow::Result<(PathBuf, Option<String>)> {
-    let Some(name) = what.to_str().filter(|_| !what.exists()) else {
+    let is_there = what.exists();
+    let Some(name) = what.to_str().filter(|name| !is_there || is_word(name)) else {
         return Ok((env.workspace(what)?, None));
     };
     let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now())?.heartbeats;
@@ -29,9 +30,14 @@ pub(super) fn workspace_or_heartbeat(
             Err(failure!("the workspace {workspace} does not exist"; "if you moved it, change its path in {}", config.display()).into())
         }
         Some(found) => Ok((env.workspace(&found.workspace)?, found.name.as_deref().map(str::to_owned))),
-        None if name.contains('/') => Ok((env.workspace(what)?, None)),
+        None if is_there || name.contains('/') => Ok((env.workspace(what)?, None)),
         None => Err(unknown(name, &known).into()),
     }
+}
+
+/// Whether `name` can be a name, and is no path to the folder that it may also stand for.
+fn is_word(name: &str) -> bool {
+    !name.contains('/') && !matches!(name, "." | "..")
 }
 
 /// The registered heartbeat that `what` stands for; a folder stands for its own one.

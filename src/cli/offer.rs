@@ -13,10 +13,12 @@ use murmur_core::config::heartbeat::Cache;
 use murmur_core::id::AgentId;
 use murmur_core::naming::{Kind, LAST};
 use murmur_host::discover;
+use murmur_store::journal::read::{Filter, newest};
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 use sys::clock;
+use sys::paths::DataDir;
 use sys::text::is_hidden;
 
 /// How long the daemon may take to list requests.
@@ -25,12 +27,15 @@ const PATIENCE: Duration = Duration::from_millis(15);
 /// The most captures to offer.
 const CAPTURES: usize = 50;
 
+/// The most beats to offer.
+const BEATS: usize = 50;
+
 /// Prints what may stand for the last of `words`, the words after the program's name.
 pub(super) fn run(words: &[String], env: &UserEnv) -> anyhow::Result<ExitCode> {
     let Some((typed, before)) = words.split_last() else { return Ok(ExitCode::SUCCESS) };
     let Some(place) = place(&args::full(), before) else { return Ok(ExitCode::SUCCESS) };
     // A shell shows no errors here.
-    let mut names = names(&place, env).unwrap_or_default();
+    let mut names = names(&place, env, typed).unwrap_or_default();
     if !typed.is_empty() && !names.is_empty() {
         names.push(LAST.to_owned());
     }
@@ -58,11 +63,13 @@ fn place(root: &Command, before: &[String]) -> Option<Operand> {
             return None;
         }
         if let Some(option) = word.strip_prefix('-').filter(|option| !option.is_empty()) {
-            let takes_value = !word.contains('=')
-                && option_of(command, option).or_else(|| option_of(root, option)).is_some_and(takes_value);
+            let option = option_of(command, option).or_else(|| option_of(root, option));
+            let valued = option.filter(|option| !word.contains('=') && takes_value(option));
             // The value is what is being typed.
-            if takes_value && words.next().is_none() {
-                return None;
+            if let Some(option) = valued
+                && words.next().is_none()
+            {
+                return kind_of(command, option).map(|kind| Operand { kind, is_live: false });
             }
         } else if let Some(below) = command.find_subcommand(word) {
             (command, index) = (below, 0);
@@ -88,11 +95,12 @@ fn takes_value(arg: &Arg) -> bool {
     arg.get_action().takes_values() && !arg.is_require_equals_set()
 }
 
-/// What a positional argument of `command` names.
+/// What an argument of `command` names.
 pub(super) fn kind_of(command: &Command, arg: &Arg) -> Option<Kind> {
     let value = arg.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str());
     match (value, arg.get_id().as_str(), command.get_name()) {
-        ("NAME|PATH" | "NAME|BEAT", ..) => Some(Kind::Heartbeat),
+        ("NAME|PATH", ..) => Some(Kind::Heartbeat),
+        ("NAME|BEAT", ..) => Some(Kind::Beat),
         ("REQUEST", ..) | (_, "id", "respond") => Some(Kind::Request),
         (_, "agent", _) => Some(Kind::Agent),
         (_, "id", "show") => Some(Kind::Capture),
@@ -100,20 +108,18 @@ pub(super) fn kind_of(command: &Command, arg: &Arg) -> Option<Kind> {
     }
 }
 
-/// All names in this place.
-fn names(place: &Operand, env: &UserEnv) -> anyhow::Result<Vec<String>> {
+/// All names in this place that may begin with `typed`.
+fn names(place: &Operand, env: &UserEnv, typed: &str) -> anyhow::Result<Vec<String>> {
     let dir = env.data_dir()?;
     Ok(match place.kind {
-        // The names of their heartbeats are offered instead.
-        Kind::Beat => Vec::new(),
-        Kind::Heartbeat => {
-            let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now())?.heartbeats;
-            let mut names: Vec<String> =
-                candidates(&known).into_iter().flat_map(|candidate| candidate.names).collect();
-            names.sort_unstable();
-            names.dedup();
-            names
+        // Ids that nobody has begun to type would only hide the names of heartbeats.
+        Kind::Beat if typed.is_empty() => heartbeats(&dir, env)?,
+        Kind::Beat => {
+            let newest = newest(&dir.journal(), None, &Filter::default(), BEATS)?.found;
+            let ids = newest.into_iter().rev().filter_map(|found| Some(found.entry.beat?.to_string()));
+            heartbeats(&dir, env)?.into_iter().chain(ids).collect()
         }
+        Kind::Heartbeat => heartbeats(&dir, env)?,
         Kind::Agent => {
             let known =
                 if place.is_live { discover::live(&dir.hosts()) } else { discover::known(&dir.hosts()) };
@@ -129,6 +135,16 @@ fn names(place: &Operand, env: &UserEnv) -> anyhow::Result<Vec<String>> {
             listed.iter().take(CAPTURES).map(ToString::to_string).collect()
         }
     })
+}
+
+/// The names of all heartbeats.
+fn heartbeats(dir: &DataDir, env: &UserEnv) -> anyhow::Result<Vec<String>> {
+    let known = Cache::new(env.time_zone()).load(&dir.config(), clock::now())?.heartbeats;
+    let mut names: Vec<String> =
+        candidates(&known).into_iter().flat_map(|candidate| candidate.names).collect();
+    names.sort_unstable();
+    names.dedup();
+    Ok(names)
 }
 
 #[cfg(test)]
@@ -157,6 +173,10 @@ mod tests {
             ("capture run --", None),
             ("", None),
             ("log -n", None),
+            ("log --name", Some((Kind::Heartbeat, false))),
+            ("log --since", None),
+            ("show", Some((Kind::Beat, false))),
+            ("show --full", Some((Kind::Beat, false))),
         ] {
             let words: Vec<String> = before.split_whitespace().map(str::to_owned).collect();
             let expected = expected.map(|(kind, is_live)| Operand { kind, is_live });

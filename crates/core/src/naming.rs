@@ -82,8 +82,8 @@ pub fn choose(
     find(kind, typed, candidates, last)?.ok_or_else(|| unknown(kind, typed, candidates))
 }
 
-/// The index of the candidate that `typed` stands for: by its id, one of its names, `last`, or the beginning of its id.
-/// A heartbeat's id is a path, whose beginning is another folder, so it must be whole.
+/// The index of the candidate that `typed` stands for: by its id, one of its names, `last`, or the beginning of its id,
+/// in capitals or not. A heartbeat's id is a path, whose beginning is another folder, so it must be whole.
 ///
 /// # Errors
 /// If several candidates match, or if it is `last` and there are none.
@@ -125,10 +125,9 @@ pub fn find(
         };
         return last.map(Some).ok_or_else(|| none().hint(kind.see()));
     }
-    let begins = |candidate: &Candidate| match kind {
-        Kind::Heartbeat => false,
-        Kind::Request => candidate.id.starts_with(&typed.to_ascii_lowercase()),
-        Kind::Agent | Kind::Capture | Kind::Beat => candidate.id.starts_with(typed),
+    let begins = |candidate: &Candidate| {
+        let start = candidate.id.get(..typed.len());
+        kind != Kind::Heartbeat && start.is_some_and(|start| start.eq_ignore_ascii_case(typed))
     };
     match where_is(&|candidate| !typed.is_empty() && begins(candidate)).as_slice() {
         [] => Ok(None),
@@ -204,9 +203,11 @@ mod tests {
     }
 
     #[test]
-    fn the_case_of_a_request_does_not_matter() {
+    fn the_case_of_an_id_does_not_matter() {
         let ids = [Candidate::new("k3v9x2ab"), Candidate::new("k4v9x2ab")];
-        assert_eq!(choose(Kind::Request, "K3", &ids, None), Ok(0));
-        assert!(choose(Kind::Agent, "K3", &ids, None).is_err());
+        for kind in [Kind::Request, Kind::Agent, Kind::Capture, Kind::Beat] {
+            assert_eq!(choose(kind, "K3", &ids, None), Ok(0));
+        }
+        assert!(choose(Kind::Agent, "ü", &[Candidate::new("äü")], None).is_err());
     }
 }
