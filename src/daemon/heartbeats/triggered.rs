@@ -5,6 +5,7 @@
 
 use super::{Entry, HeartbeatId, Heartbeats};
 use jiff::{SignedDuration, Timestamp};
+use murmur_core::config::limit::{MIN_INTERVAL, Source};
 use std::path::Path;
 
 /// How long files must be left alone before their heartbeat starts.
@@ -46,9 +47,13 @@ impl Entry {
         self.heartbeat.options.as_ref().is_some_and(|options| options.on.is_some())
     }
 
-    /// When it is due because files changed.
+    /// When it is due because files changed; at most once a minute if an agent could have asked for it.
     pub(super) fn trigger_due(&self) -> Option<Timestamp> {
-        self.changed.filter(|_| self.may_start() && self.is_triggered())?.checked_add(DEBOUNCE).ok()
+        let on = self.heartbeat.options.as_ref()?.on.as_ref()?;
+        let due = self.changed.filter(|_| self.may_start())?.checked_add(DEBOUNCE).ok()?;
+        let last = self.last_run.filter(|_| on.source == Source::Heartbeat);
+        let earliest = last.and_then(|last| last.checked_add(MIN_INTERVAL.signed()).ok());
+        Some(earliest.map_or(due, |earliest| due.max(earliest)))
     }
 
     /// Keeps a due trigger until the heartbeat's active hours begin.
@@ -69,7 +74,7 @@ mod tests {
     use super::super::fixture::{at, heartbeat};
     use super::*;
     use murmur_core::config::heartbeat::Heartbeat;
-    use murmur_core::config::limit::{Source, Sourced};
+    use murmur_core::config::limit::Sourced;
     use murmur_core::config::schedule_options::ScheduleOptions;
     use murmur_core::id::BeatId;
     use std::num::NonZeroU32;
@@ -77,10 +82,8 @@ mod tests {
     /// `/a`, which has no schedule but these keys, and `/a nightly`, which has only a schedule.
     fn two(keys: &str) -> Heartbeats {
         let mut keys: serde_json::Value = serde_json::from_str(keys).unwrap();
-        let on = Some(Sourced {
-            value: serde_json::from_value(keys["on"].take()).unwrap(),
-            source: Source::ConfigJson,
-        });
+        let source = if keys["front"] == true { Source::Heartbeat } else { Source::ConfigJson };
+        let on = Some(Sourced { value: serde_json::from_value(keys["on"].take()).unwrap(), source });
         let active_hours = keys.get("activeHours").cloned();
         let active_hours = active_hours.map(|hours| Sourced {
             value: serde_json::from_value(hours).unwrap(),
@@ -126,6 +129,18 @@ mod tests {
         assert!(starts(&mut state, "10:00:02").is_empty());
         assert_eq!(starts(&mut state, "10:00:03").len(), 1);
         assert_eq!(state.wake_at(), None);
+    }
+
+    #[test]
+    fn a_heartbeat_md_starts_beats_at_most_once_a_minute() {
+        let mut state = two(r#"{"on":{"path":"src"},"front":true}"#);
+        changed(&mut state, "10:00:00");
+        let beat = starts(&mut state, "10:00:02").remove(0);
+        state.ended(&beat, at("10:00:03"));
+        changed(&mut state, "10:00:07");
+        assert!(starts(&mut state, "10:00:09").is_empty());
+        assert_eq!(state.wake_at(), Some(at("10:01:02")));
+        assert_eq!(starts(&mut state, "10:01:02").len(), 1);
     }
 
     #[test]

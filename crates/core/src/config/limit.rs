@@ -31,6 +31,16 @@ pub enum Source {
     Heartbeat,
 }
 
+impl Source {
+    /// What set the value, in a sentence.
+    fn in_sentence(self) -> String {
+        match self {
+            Self::Default => "the default".to_owned(),
+            other => other.to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Source {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
@@ -100,7 +110,7 @@ impl Notices {
     ) -> Option<Sourced<T>> {
         match (user, front) {
             (Some(user), Some(asked)) if asked > user.value => {
-                let (source, value) = (user.source, user.value);
+                let (source, value) = (user.source.in_sentence(), user.value);
                 self.add(format!(
                     "{key}: {asked} in HEARTBEAT.md is more than {source} allows; {value} applies"
                 ));
@@ -125,7 +135,7 @@ impl Notices {
     ) -> Option<Sourced<T>> {
         match (user, front) {
             (Some(user), Some(asked)) if asked < user.value => {
-                let (source, value) = (user.source, user.value);
+                let (source, value) = (user.source.in_sentence(), user.value);
                 self.add(format!(
                     "{key}: {asked} in HEARTBEAT.md is less than {source} asks for; {value} applies"
                 ));

@@ -137,10 +137,12 @@ impl ScheduleKeys {
 }
 
 impl ScheduleOptions {
-    /// Combines config.json's keys with a HEARTBEAT.md's; `None` if neither sets any.
+    /// Combines config.json's keys with a HEARTBEAT.md's; `None` if neither sets any. `is_scheduled` is whether config.json
+    /// says when its heartbeats run.
     pub(crate) fn of(
         user: Option<&ScheduleKeys>,
         front: Option<&ScheduleKeys>,
+        is_scheduled: bool,
         notices: &mut Notices,
     ) -> Option<Box<Self>> {
         let none = ScheduleKeys::default();
@@ -166,7 +168,7 @@ impl ScheduleOptions {
                 Interval::MAX,
             ),
             overlap: notices.overlap(user.overlap.map(|word| word.0), front.overlap.map(|word| word.0)),
-            on: notices.on(user.on.as_ref(), front.on.as_ref()),
+            on: notices.on(user.on.as_ref(), front.on.as_ref(), is_scheduled),
         }))
     }
 
@@ -212,13 +214,21 @@ impl Notices {
         }
     }
 
-    /// A HEARTBEAT.md can't add to what config.json says.
-    fn on(&mut self, user: Option<&On>, front: Option<&On>) -> Option<Sourced<On>> {
-        if user.is_some() && front.is_some() && user != front {
-            self.add("on in HEARTBEAT.md has no effect; config.json's applies".to_owned());
+    /// A HEARTBEAT.md can't add runs to those that config.json asks for.
+    fn on(&mut self, user: Option<&On>, front: Option<&On>, is_scheduled: bool) -> Option<Sourced<On>> {
+        match (user, front) {
+            (None, Some(_)) if is_scheduled => {
+                self.add("on in HEARTBEAT.md has no effect; config.json's schedule applies".to_owned());
+                None
+            }
+            (None, front) => front.cloned().map(Sourced::front),
+            (Some(user), front) => {
+                if front.is_some_and(|front| front != user) {
+                    self.add("on in HEARTBEAT.md has no effect; config.json's applies".to_owned());
+                }
+                Some(Sourced::user(user.clone()))
+            }
         }
-        let front = || front.cloned().map(Sourced::front);
-        user.cloned().map(Sourced::user).or_else(front)
     }
 
     /// A HEARTBEAT.md can leave runs out, but not end beats, or keep its own from being ended.

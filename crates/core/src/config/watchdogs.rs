@@ -69,14 +69,14 @@ impl Default for Watchdogs {
 impl WatchdogKeys {
     /// Combines config.json's keys with a HEARTBEAT.md's.
     pub(super) fn resolve(self, front: Self, notices: &mut Notices) -> Watchdogs {
-        let mut shorter = |key: Watchdog, user: Option<Interval>, front| {
-            notices.lower(&key.to_string(), user.map(Sourced::user), front, MAX_TIME)
+        let mut shorter = |key: Watchdog, user: Option<Sourced<Interval>>, front| {
+            notices.lower(&key.to_string(), user, front, MAX_TIME)
         };
-        let start = shorter(Watchdog::StartTimeout, self.start_timeout, front.start_timeout);
+        let start = self.start_timeout.map_or(Sourced::default(DEFAULT_START_TIMEOUT), Sourced::user);
         Watchdogs {
-            start: start.unwrap_or(Sourced::default(DEFAULT_START_TIMEOUT)),
-            idle: shorter(Watchdog::IdleTimeout, self.idle_timeout, front.idle_timeout),
-            tool: shorter(Watchdog::ToolTimeout, self.tool_timeout, front.tool_timeout),
+            start: shorter(Watchdog::StartTimeout, Some(start), front.start_timeout).unwrap_or(start),
+            idle: shorter(Watchdog::IdleTimeout, self.idle_timeout.map(Sourced::user), front.idle_timeout),
+            tool: shorter(Watchdog::ToolTimeout, self.tool_timeout.map(Sourced::user), front.tool_timeout),
         }
     }
 }

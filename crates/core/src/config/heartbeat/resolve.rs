@@ -218,7 +218,7 @@ impl Heartbeat {
             problem: None,
             unedited: false,
             approved: true,
-            options: ScheduleOptions::of(None, None, &mut Notices::default()),
+            options: None,
             last_run: None,
         }
     }
@@ -248,8 +248,8 @@ impl Heartbeat {
         }
         let of_user = workspace.max_budget.map(Sourced::user);
         self.max_budget = notices.lower("maxBudgetUsd", of_user, front.max_budget, Usd::MOST);
-        let of_user = workspace.min_free.map(Sourced::user);
-        if let Some(min_free) = notices.higher("minFree", of_user, front.min_free) {
+        let of_user = workspace.min_free.map_or(self.min_free, Sourced::user);
+        if let Some(min_free) = notices.higher("minFree", Some(of_user), front.min_free) {
             self.min_free = min_free;
         }
         let budgets = Budgets {
@@ -258,7 +258,8 @@ impl Heartbeat {
             own: front.budget.clone(),
         };
         self.budgets = budgets.boxed();
-        self.options = ScheduleOptions::of(workspace.options.as_deref(), front.options.as_deref(), notices);
+        let (of_user, of_front) = (workspace.options.as_deref(), front.options.as_deref());
+        self.options = ScheduleOptions::of(of_user, of_front, workspace.schedule.is_some(), notices);
         self.on_failure = workspace.on_failure.resolve(front.on_failure, notices);
         self.watchdogs = workspace.watchdogs.resolve(front.watchdogs, notices);
     }
@@ -313,7 +314,7 @@ pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
     Some(Heartbeat {
         schedule: entry.schedule.clone(),
         scheduled_by: Source::ConfigJson,
-        options: ScheduleOptions::of(entry.options.as_deref(), None, &mut Notices::default()),
+        options: ScheduleOptions::of(entry.options.as_deref(), None, true, &mut Notices::default()),
         problem: Some(entry.problem.clone()),
         last_run: entry.last_run,
         ..Heartbeat::with_defaults(path, None, file_of(path, None))

@@ -49,7 +49,7 @@ fn a_heartbeat_md_only_makes_runs_rarer() {
             keys(if value.is_null() { serde_json::json!({}) } else { serde_json::json!({ key: value }) })
         };
         let mut told = Notices::default();
-        let options = ScheduleOptions::of(Some(&one(user)), Some(&one(front)), &mut told).unwrap();
+        let options = ScheduleOptions::of(Some(&one(user)), Some(&one(front)), true, &mut told).unwrap();
         let shown = |value: &dyn fmt::Display, source| Some((value.to_string(), source));
         let found = match key {
             "enabled" => shown(&options.enabled.value, options.enabled.source),
@@ -61,11 +61,31 @@ fn a_heartbeat_md_only_makes_runs_rarer() {
         assert_eq!(found, Some((expected.to_owned(), source)), "{key}: {user} {front}");
         assert_eq!(told.lines().len(), usize::from(is_told), "{key}: {user} {front}: {told:?}");
     }
-    assert_eq!(ScheduleOptions::of(None, None, &mut Notices::default()), None);
+    assert_eq!(ScheduleOptions::of(None, None, true, &mut Notices::default()), None);
     let mut told = Notices::default();
     let replace = keys(serde_json::json!({ "overlap": "replace" }));
-    assert_eq!(ScheduleOptions::of(None, Some(&replace), &mut told).unwrap().overlap, None);
+    assert_eq!(ScheduleOptions::of(None, Some(&replace), true, &mut told).unwrap().overlap, None);
     assert_eq!(told.lines().len(), 1);
+}
+
+#[test]
+fn a_heartbeat_md_starts_no_runs_besides_those_of_config_json() {
+    let (none, src, docs) =
+        [serde_json::json!({}), serde_json::json!({ "path": "src" }), serde_json::json!({ "path": "docs" })]
+            .map(|on| ScheduleKeys { on: serde_json::from_value(on).ok(), ..ScheduleKeys::default() })
+            .into();
+    for (user, front, is_scheduled, expected, is_told) in [
+        (&none, &src, false, Some(Source::Heartbeat), false),
+        (&none, &src, true, None, true),
+        (&src, &none, true, Some(Source::ConfigJson), false),
+        (&src, &src, true, Some(Source::ConfigJson), false),
+        (&src, &docs, false, Some(Source::ConfigJson), true),
+    ] {
+        let mut told = Notices::default();
+        let options = ScheduleOptions::of(Some(user), Some(front), is_scheduled, &mut told).unwrap();
+        assert_eq!(options.on.map(|on| on.source), expected, "{user:?} {front:?}");
+        assert_eq!(told.lines().len(), usize::from(is_told), "{told:?}");
+    }
 }
 
 #[test]
@@ -74,7 +94,7 @@ fn hours_and_dates_of_both_files_count() {
     let front = keys(
         serde_json::json!({ "activeHours": ["Mon-Fri", "Sun 09:00-10:00"], "except": ["2026-02-05..2026-02-07"] }),
     );
-    let options = ScheduleOptions::of(Some(&user), Some(&front), &mut Notices::default()).unwrap();
+    let options = ScheduleOptions::of(Some(&user), Some(&front), true, &mut Notices::default()).unwrap();
     for (at, expected) in [
         ("2026-02-02T07:00:00Z", "2026-02-02T08:00:00Z"),
         ("2026-02-02T20:00:00Z", "2026-02-04T08:00:00Z"),
@@ -85,7 +105,7 @@ fn hours_and_dates_of_both_files_count() {
     }
     // They exclude each other.
     let front = keys(serde_json::json!({ "activeHours": "20:00-08:00" }));
-    let options = ScheduleOptions::of(Some(&user), Some(&front), &mut Notices::default()).unwrap();
+    let options = ScheduleOptions::of(Some(&user), Some(&front), true, &mut Notices::default()).unwrap();
     assert_eq!(options.from("2026-02-02T07:00:00Z".parse().unwrap()), None);
 }
 
@@ -94,7 +114,7 @@ fn times_and_dates_are_in_the_zone_that_is_nearest() {
     let berlin = sys::clock::named_zone("Europe/Berlin").unwrap();
     let at = |json: serde_json::Value, at: &str| {
         let keys = keys(json).boxed(&berlin).unwrap();
-        let options = ScheduleOptions::of(Some(&keys), None, &mut Notices::default()).unwrap();
+        let options = ScheduleOptions::of(Some(&keys), None, true, &mut Notices::default()).unwrap();
         options.from(at.parse().unwrap()).unwrap().to_string()
     };
     let hours = |text: &str| serde_json::json!({ "activeHours": text });

@@ -14,7 +14,7 @@ fn read(yaml: &str) -> (Schedule, ScheduleOptions) {
     let crons = Crons::new(TimeZone::UTC);
     let text = format!("---\n{yaml}\n---\nx");
     let front = frontmatter::split(text.as_bytes(), &crons).unwrap().0.unwrap();
-    let options = ScheduleOptions::of(None, front.options.as_deref(), &mut Notices::default());
+    let options = ScheduleOptions::of(None, front.options.as_deref(), false, &mut Notices::default());
     (front.schedule.unwrap(), options.map(|options| *options).unwrap_or_default())
 }
 
