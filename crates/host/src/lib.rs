@@ -22,6 +22,7 @@ pub mod bounds;
 pub mod calls;
 pub mod capture;
 pub mod cleanup;
+mod client_files;
 mod control_requests;
 pub mod converse;
 pub mod discover;
