@@ -5,6 +5,7 @@ mod approvals;
 mod client;
 mod faults;
 mod recorded;
+mod terminals;
 mod unknown;
 
 use serde_json::{Value, json};

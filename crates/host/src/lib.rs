@@ -41,4 +41,5 @@ pub mod replay;
 pub mod run;
 pub mod serve;
 pub mod state;
+mod terminals;
 pub mod watchdogs;

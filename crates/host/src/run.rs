@@ -26,7 +26,7 @@ use super::registration::Listeners;
 use super::serve::{Command, Handlers};
 use super::state::{Effect, Input, Kind, Machine, State};
 use super::watchdogs::Watchdogs;
-use client::{ClientCalls, ClientEvent};
+use client::{ClientCalls, ClientEvents};
 use derun::id::SessionId as CaptureId;
 use derun::record::Channel;
 use derun::writer::End;
@@ -112,7 +112,7 @@ pub async fn run(
         let handlers = Handlers::new(&spec.info, capture.feed(), commands);
         tokio::spawn(murmur_rpc::serve::serve(first, next, handlers, until_over))
     });
-    let (client, mut performed) = ClientCalls::new();
+    let (client, mut client_events) = ClientCalls::new();
     let dialog = backend::dialog(&spec.info.backend, spec.conversation.clone());
     let coverage = match spec.info.backend.has(Capability::Hooks) {
         true if dialog.is_decided_at_start() => Coverage::Started,
@@ -152,7 +152,7 @@ pub async fn run(
     host.open_dialog(&first);
     host.take(Input::Started);
     started(host.capture.session().cloned());
-    let exit = host.work(&mut child, &mut pipes, stop, asked, &mut answers, &mut performed).await;
+    let exit = host.work(&mut child, &mut pipes, stop, asked, &mut answers, &mut client_events).await;
     let survivors = end_all_children(REAPING).await.err().unwrap_or(0);
     let _cut = timeout(DRAIN, host.drain(&mut pipes)).await;
     Ok(host.end(exit, survivors, serving, over))
@@ -206,7 +206,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         stop: impl Future<Output = ()>,
         mut asked: mpsc::Receiver<Command>,
         answers: &mut mpsc::Receiver<HookAnswer>,
-        performed: &mut mpsc::Receiver<ClientEvent>,
+        client_events: &mut ClientEvents,
     ) -> io::Result<Exit> {
         let mut stop = pin!(stop);
         let mut is_told = false;
@@ -224,7 +224,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 (channel, bytes) = pipes.next(), if pipes.is_open() => self.wrote(channel, bytes),
                 Some(command) = asked.recv() => self.obey(command),
                 Some(answer) = answers.recv() => self.answer(answer),
-                Some(event) = performed.recv() => self.note_client_event(event),
+                event = client_events.next() => self.note_client_event(event),
                 () = stop.as_mut(), if !is_told => {
                     is_told = true;
                     self.stop(false, GRACE);

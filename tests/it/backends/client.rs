@@ -7,7 +7,7 @@ use super::{decisions, said};
 use crate::env::{Env, Workspace};
 
 /// A workspace whose beats run an ACP agent to which `offer` is offered.
-fn offering(env: &Env, offer: &str) -> Workspace {
+pub(super) fn offering(env: &Env, offer: &str) -> Workspace {
     let site = super::site(env, "acp:opencode");
     settings(env, &format!("[acp.opencode]\noffer = {offer}\n"));
     site
@@ -19,12 +19,12 @@ fn settings(env: &Env, text: &str) {
     fs::write(folder.join("config.toml"), text).unwrap();
 }
 
-fn client(method: &str, params: &Value) -> Value {
+pub(super) fn client(method: &str, params: &Value) -> Value {
     json!([{ "type": "client", "method": method, "params": params }])
 }
 
 /// Runs a beat with these messages and a last one. Returns its journal line and the lines of the agent's texts.
-fn play(env: &Env, site: &Workspace, messages: &[Value]) -> (Value, Vec<String>) {
+pub(super) fn play(env: &Env, site: &Workspace, messages: &[Value]) -> (Value, Vec<String>) {
     let mut script = messages.to_vec();
     script.push(said("HEARTBEAT_OK"));
     site.plays(&json!({ "script": script }));
@@ -36,7 +36,7 @@ fn play(env: &Env, site: &Workspace, messages: &[Value]) -> (Value, Vec<String>)
     (env.journal().pop().unwrap(), lines.map(str::to_owned).collect())
 }
 
-fn items(env: &Env) -> Vec<Value> {
+pub(super) fn items(env: &Env) -> Vec<Value> {
     env.murmur(["show", "site", "--json"]).json()["items"].as_array().unwrap().clone()
 }
 

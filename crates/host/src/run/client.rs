@@ -3,14 +3,18 @@
 use super::Host;
 use crate::client_files;
 use crate::event::{MurmurEvent, Progress};
-use murmur_agent::client_call::{ClientCall, ClientError, ClientErrorKind, ClientReply, ClientStep};
+use crate::terminals::{self, Ending, TerminalEvent, Terminals};
+use murmur_agent::client_call::{
+    ClientCall, ClientError, ClientErrorKind, ClientReply, ClientStep, CommandLine, TerminalAction,
+};
 use murmur_agent::dialog::CallDecision;
 use murmur_agent::event::PermissionRequest;
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
-use sys::process::reap_but;
+use sys::process::{Exit, reap_but};
+use sys::signals;
 use tokio::sync::mpsc;
 
 /// How many events may be queued; who has more waits.
@@ -27,36 +31,61 @@ const WITHDRAWN: &str = "the agent no longer waits for it";
 pub(super) struct ClientCalls {
     /// By the id of the request.
     asked: HashMap<String, Asked>,
-    events: mpsc::Sender<ClientEvent>,
+    performed: mpsc::Sender<Performed>,
+    terminals: Terminals,
 }
 
 #[derive(Debug)]
 struct Asked {
     tool_use_id: String,
     call: ClientCall,
-    /// The file without links, which was decided on.
+    /// The file, or the folder of a command, without links, which was decided on.
     real_path: PathBuf,
 }
 
-/// Something that happened to a call that is being performed.
+/// A call on a file that is done.
+#[derive(Debug)]
+pub(super) struct Performed {
+    /// The request to reply to.
+    request: String,
+    tool_use_id: String,
+    result: Result<ClientReply, ClientError>,
+    /// What is shown if it succeeded.
+    shown: String,
+}
+
+/// What happens to calls that are being performed.
+#[derive(Debug)]
+pub(super) struct ClientEvents {
+    performed: mpsc::Receiver<Performed>,
+    terminals: mpsc::Receiver<TerminalEvent>,
+}
+
+/// Something that happened to a call.
 #[derive(Debug)]
 pub(super) enum ClientEvent {
-    /// It is done.
-    Performed {
-        /// The request to reply to.
-        request: String,
-        tool_use_id: String,
-        result: Result<ClientReply, ClientError>,
-        /// What is shown if it succeeded.
-        shown: String,
-    },
+    Performed(Performed),
+    Terminal(TerminalEvent),
+}
+
+impl ClientEvents {
+    /// Waits for the next event. Cancel safe.
+    pub(super) async fn next(&mut self) -> ClientEvent {
+        tokio::select! {
+            Some(performed) = self.performed.recv() => ClientEvent::Performed(performed),
+            Some(event) = self.terminals.recv() => ClientEvent::Terminal(event),
+            else => std::future::pending().await,
+        }
+    }
 }
 
 impl ClientCalls {
-    /// No calls yet. The receiver yields what happens to them.
-    pub(super) fn new() -> (Self, mpsc::Receiver<ClientEvent>) {
-        let (events, received) = mpsc::channel(EVENTS);
-        (Self { asked: HashMap::new(), events }, received)
+    /// No calls yet, and what happens to them.
+    pub(super) fn new() -> (Self, ClientEvents) {
+        let (performed, files) = mpsc::channel(EVENTS);
+        let (printed, terminals) = mpsc::channel(EVENTS);
+        let calls = Self { asked: HashMap::new(), performed, terminals: Terminals::new(printed) };
+        (calls, ClientEvents { performed: files, terminals })
     }
 }
 
@@ -77,23 +106,28 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
 
     /// Has the hook decide on a call. A file is decided on with the path that will be opened as well.
     fn ask_for_client(&mut self, mut request: PermissionRequest, call: ClientCall) {
-        let real_path = match &call {
-            ClientCall::Read { path, .. } | ClientCall::Write { path, .. } => {
-                match client_files::real_path(path) {
-                    Ok(real) => {
-                        if real != *path {
-                            request.input["file_paths"] = json!([path, real]);
-                        }
-                        real
-                    }
-                    Err(ClientError { message: reason, .. }) => {
-                        let bytes = self.dialog.answer(&request, &CallDecision::Deny { reason });
-                        return self.send_bytes(bytes);
-                    }
-                }
-            }
-            ClientCall::Run(_) | ClientCall::Terminal { .. } => PathBuf::new(),
+        let found = match &call {
+            ClientCall::Read { path, .. } | ClientCall::Write { path, .. } => client_files::real_path(path),
+            ClientCall::Run(command) => match &command.cwd {
+                Some(cwd) => terminals::real_folder(cwd),
+                None => Ok(self.spec.invocation.cwd.clone()),
+            },
+            ClientCall::Terminal { .. } => return,
         };
+        let real_path = match found {
+            Ok(real_path) => real_path,
+            Err(ClientError { message: reason, .. }) => {
+                let bytes = self.dialog.answer(&request, &CallDecision::Deny { reason });
+                return self.send_bytes(bytes);
+            }
+        };
+        match &call {
+            ClientCall::Run(_) => request.cwd = Some(real_path.to_string_lossy().into_owned()),
+            ClientCall::Read { path, .. } | ClientCall::Write { path, .. } if real_path != *path => {
+                request.input["file_paths"] = json!([path, real_path]);
+            }
+            _ => {}
+        }
         let (id, name) = (request.tool_use_id.clone(), request.tool.clone());
         self.show(MurmurEvent::ToolUse { id, name, input: shortened(&request.input) });
         let asked = Asked { tool_use_id: request.tool_use_id.clone(), call, real_path };
@@ -123,69 +157,120 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
 
     /// Performs a call that was allowed, or that needs no decision.
     fn perform(&mut self, request: String, call: ClientCall) {
+        if let ClientCall::Terminal { id, action } = call {
+            return self.act_on_terminal(request, &id, action);
+        }
         let asked = self.client.asked.remove(&request);
         let Some(Asked { tool_use_id, real_path, .. }) = asked else { return };
-        let events = self.client.events.clone();
-        let id = (request.clone(), tool_use_id.clone());
-        let work = move || {
+        if let ClientCall::Run(command) = call {
+            return self.run_command(&request, tool_use_id, &command, &real_path);
+        }
+        let performed = self.client.performed.clone();
+        let (ids, write) = ((request.clone(), tool_use_id.clone()), move || {
             let (result, shown) = match call {
-                ClientCall::Read { line, limit, .. } => {
-                    let text = client_files::read(&real_path, line, limit);
-                    let shown = text.as_ref().map(|text| cut(text).to_owned()).unwrap_or_default();
-                    (text.map(ClientReply::Text), shown)
-                }
                 ClientCall::Write { content, .. } => {
                     let shown = format!("wrote {} bytes", content.len());
                     (client_files::write(&real_path, &content).map(|()| ClientReply::Done), shown)
                 }
-                ClientCall::Run(_) | ClientCall::Terminal { .. } => {
-                    let (kind, message) = (ClientErrorKind::Failed, "murmur runs no commands".to_owned());
-                    (Err(ClientError { kind, message }), String::new())
+                ClientCall::Read { line, limit, .. } => {
+                    let text = client_files::read(&real_path, line, limit);
+                    let shown = text.as_ref().map(|text| cut(text)).unwrap_or_default();
+                    (text.map(ClientReply::Text), shown)
                 }
+                ClientCall::Run(_) | ClientCall::Terminal { .. } => return,
             };
             // A host that has ended needs no result.
-            let _gone = events.blocking_send(ClientEvent::Performed { request, tool_use_id, result, shown });
-        };
+            let _gone = performed.blocking_send(Performed { request, tool_use_id, result, shown });
+        });
         // Not one of the runtime's threads, which would have to end first: a file system may not answer.
-        if let Err(error) = std::thread::Builder::new().spawn(work) {
+        if let Err(error) = std::thread::Builder::new().spawn(write) {
             let (kind, message) = (ClientErrorKind::Failed, format!("cannot start a thread: {error}"));
-            let (request, tool_use_id) = id;
-            self.performed(&request, tool_use_id, Err(ClientError { kind, message }), String::new());
+            let (request, tool_use_id) = ids;
+            let result = Err(ClientError { kind, message });
+            self.performed(Performed { request, tool_use_id, result, shown: String::new() });
+        }
+    }
+
+    /// Runs a command in a new terminal.
+    fn run_command(&mut self, request: &str, tool_use_id: String, command: &CommandLine, cwd: &Path) {
+        let started = self.client.terminals.start(command, cwd, &self.spec.invocation, &tool_use_id);
+        if let Err(error) = &started {
+            self.show_result(tool_use_id, error.message.clone(), true);
+        }
+        self.reply(request, started.map(ClientReply::Started));
+    }
+
+    fn act_on_terminal(&mut self, request: String, id: &str, action: TerminalAction) {
+        let terminals = &mut self.client.terminals;
+        let result = match action {
+            TerminalAction::Output => terminals.output(id),
+            TerminalAction::Wait => match terminals.wait(id, &request) {
+                Some(result) => result,
+                None => return,
+            },
+            TerminalAction::Kill => terminals.kill(id),
+            TerminalAction::Release => terminals.release(id).map(|ending| {
+                ending.into_iter().for_each(|ending| self.terminal_ended(ending));
+                ClientReply::Done
+            }),
+        };
+        self.reply(&request, result);
+    }
+
+    /// Shows how a command ended, and replies to requests that waited for it.
+    fn terminal_ended(&mut self, ending: Ending) {
+        let Ending { tool_use_id, waits, exit, output } = ending;
+        let how = match exit {
+            Some(Exit::Code(0)) => String::new(),
+            Some(Exit::Code(code)) => format!("exit code {code}\n"),
+            Some(Exit::Signal(number)) => format!("killed by {}\n", signals::name(number)),
+            None => "killed\n".to_owned(),
+        };
+        self.show_result(tool_use_id, how.clone() + &cut_front(&output), !how.is_empty());
+        for request in waits {
+            let released = || ClientError {
+                kind: ClientErrorKind::Failed,
+                message: "the terminal was released".to_owned(),
+            };
+            self.reply(&request, exit.map(ClientReply::Exited).ok_or_else(released));
         }
     }
 
     pub(super) fn note_client_event(&mut self, event: ClientEvent) {
         match event {
-            ClientEvent::Performed { request, tool_use_id, result, shown } => {
-                self.performed(&request, tool_use_id, result, shown);
+            ClientEvent::Performed(performed) => self.performed(performed),
+            ClientEvent::Terminal(event) => {
+                let ending = self.client.terminals.note(event);
+                ending.into_iter().for_each(|ending| self.terminal_ended(ending));
             }
         }
     }
 
     /// Replies to a call that was performed, and shows its result.
-    fn performed(
-        &mut self,
-        request: &str,
-        tool_use_id: String,
-        result: Result<ClientReply, ClientError>,
-        shown: String,
-    ) {
+    fn performed(&mut self, performed: Performed) {
+        let Performed { request, tool_use_id, result, shown } = performed;
         match &result {
             Ok(_) => self.show_result(tool_use_id, shown, false),
             Err(error) => self.show_result(tool_use_id, error.message.clone(), true),
         }
+        self.reply(&request, result);
+    }
+
+    fn reply(&mut self, request: &str, result: Result<ClientReply, ClientError>) {
         let bytes = self.dialog.reply(request, result);
         self.send_bytes(bytes);
     }
 
-    /// Ends what the agent no longer waits for.
+    /// Ends what the agent's interrupted turn had murmur do.
     pub(super) fn interrupt_client_calls(&mut self) {
         self.take_client_steps();
+        self.client.terminals.kill_all();
     }
 
-    /// Reaps children that have ended.
+    /// Reaps children that have ended, and notices ends of commands.
     pub(super) fn reap(&mut self) {
-        reap_but(self.pid, &[]);
+        reap_but(self.pid, &self.client.terminals.pids());
+        self.client.terminals.look();
     }
 
     fn show_result(&mut self, id: String, output: String, is_error: bool) {
@@ -229,4 +314,13 @@ fn cut(text: &str) -> String {
     }
     let end = (0..=SHOWN).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
     format!("{}…", &text[..end])
+}
+
+/// The end of a text.
+fn cut_front(text: &str) -> String {
+    if text.len() <= SHOWN {
+        return text.to_owned();
+    }
+    let from = (text.len() - SHOWN..text.len()).find(|from| text.is_char_boundary(*from)).unwrap_or_default();
+    format!("…{}", &text[from..])
 }
