@@ -8,7 +8,7 @@ use sys::error::Failure;
 use sys::file::is_full;
 use sys::no_links;
 
-/// The largest file that is read, in bytes.
+/// The largest file that is read or written, in bytes.
 const MAX_SIZE: u64 = 8 << 20;
 
 /// The path without links, which may be of a file that doesn't exist. Later, it is opened without following links.
@@ -38,11 +38,7 @@ pub(super) fn read(path: &Path, line: Option<u64>, limit: Option<u64>) -> Result
     let mut bytes = Vec::new();
     file.take(MAX_SIZE + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MAX_SIZE {
-        return Err(invalid(format!(
-            "{} is larger than {} MiB, the most that murmur reads",
-            path.display(),
-            MAX_SIZE >> 20
-        )));
+        return Err(too_large(&path.display().to_string()));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -59,6 +55,9 @@ pub(super) fn read(path: &Path, line: Option<u64>, limit: Option<u64>) -> Result
 
 /// Replaces the contents of the file `path` by `text`. Creates it if it doesn't exist.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), ClientError> {
+    if text.len() as u64 > MAX_SIZE {
+        return Err(too_large("the content"));
+    }
     let written = || {
         let mut file = no_links::open_to_write(path)?;
         file.set_len(0)?;
@@ -73,6 +72,10 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), ClientError> {
         };
         ClientError { kind: ClientErrorKind::Failed, message }
     })
+}
+
+fn too_large(what: &str) -> ClientError {
+    invalid(format!("{what} is larger than {} MiB, the most that murmur reads or writes", MAX_SIZE >> 20))
 }
 
 fn invalid(message: String) -> ClientError {
@@ -113,7 +116,7 @@ mod tests {
         assert_eq!(why("binary"), (invalid, "binary is not text: byte 2 is not UTF-8".to_owned()));
         assert_eq!(
             why("large"),
-            (invalid, "large is larger than 8 MiB, the most that murmur reads".to_owned())
+            (invalid, "large is larger than 8 MiB, the most that murmur reads or writes".to_owned())
         );
         assert_eq!(why("link"), (failed, "cannot read link: a link has appeared on its path".to_owned()));
         assert_eq!(why("none").0, ClientErrorKind::NotFound);
@@ -128,6 +131,9 @@ mod tests {
             write(&top.join(name), "short").unwrap();
             assert_eq!(fs::read_to_string(top.join(name)).unwrap(), "short");
         }
+        let large = "x".repeat(1 + (8 << 20));
+        assert_eq!(write(&top.join("file"), &large).unwrap_err().kind, ClientErrorKind::Invalid);
+        assert_eq!(fs::read_to_string(top.join("file")).unwrap(), "short");
         let error = write(&top.join("none/file"), "x").unwrap_err();
         assert!(error.message.ends_with("none/file: its folder does not exist"), "{error}");
     }

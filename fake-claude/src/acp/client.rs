@@ -4,7 +4,7 @@
 //! Input: a block such as `{"type":"client","method":"fs/read_text_file","params":{"path":"/w/a"}}`. Output: the request, and
 //! the response as a line of text. `TERMINAL` in a parameter is the last terminal's id. With `"call"`, an update announces the block's
 //! calls as one of the agent's own first, and another one ends it. A list of methods and parameters in `"then"` follows, if the
-//! first is a result. With `"wait":false`, the response is not awaited.
+//! first is a result.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ impl Acp<'_> {
                 said.push(format!("{method} is not offered"));
                 continue;
             }
-            let reply = self.client_call(method, &one["params"], one["wait"] != false)?;
+            let reply = self.client_call(method, &one["params"])?;
             is_error |= reply["error"].is_object();
             let shown =
                 if reply["error"].is_object() { &reply["error"]["message"] } else { &reply["result"] };
@@ -56,7 +56,7 @@ impl Acp<'_> {
         *capability == true
     }
 
-    fn client_call(&mut self, method: &str, params: &Value, waits: bool) -> Result<Value, Halt> {
+    fn client_call(&mut self, method: &str, params: &Value) -> Result<Value, Halt> {
         let id = self.asked;
         self.asked += 1;
         let mut params = params.clone();
@@ -65,9 +65,6 @@ impl Acp<'_> {
         }
         params["sessionId"] = self.running.clone().into();
         self.line(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
-        if !waits {
-            return Ok(Value::Null);
-        }
         let reply = self.reply_to(id)?;
         if let Some(terminal) = reply["result"].get("terminalId") {
             self.terminal = terminal.clone();
