@@ -45,14 +45,14 @@ pub enum MurmurEvent {
         id: String,
         /// The tool that does the same.
         name: String,
-        /// Its input, without the rest of long texts.
+        /// Its input, without the middle of long texts.
         input: Value,
     },
     /// That was done, or refused.
     ToolResult {
         /// The call.
         id: String,
-        /// What it returned, without the rest of a long text, or why it failed.
+        /// What it returned, without the middle of a long text, or why it failed.
         output: String,
         /// Whether it failed or was denied.
         is_error: bool,

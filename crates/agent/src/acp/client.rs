@@ -33,8 +33,8 @@ const REFUSED: i64 = -32001;
 /// The protocol's code for a call that was canceled.
 const CANCELLED: i64 = -32800;
 
-/// What the agent was told if its turn is interrupted.
-const INTERRUPTED: &str = "the turn was interrupted";
+/// What the agent is told if its turn has ended or was interrupted.
+const TURN_ENDED: &str = "the turn has ended";
 
 /// The agent's calls.
 #[derive(Debug)]
@@ -116,7 +116,7 @@ impl Client {
     pub(super) fn interrupt(&mut self) -> Vec<u8> {
         let mut replies = Vec::new();
         for (key, (id, _)) in std::mem::take(&mut self.asked) {
-            replies.extend(error(&id, CANCELLED, INTERRUPTED));
+            replies.extend(error(&id, CANCELLED, TURN_ENDED));
             self.steps.push(ClientStep::Withdraw(key));
         }
         replies

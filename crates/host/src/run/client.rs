@@ -20,8 +20,10 @@ use tokio::sync::mpsc;
 /// How many events may be queued; who has more waits.
 const EVENTS: usize = 8;
 
-/// How much of a text is shown, in bytes.
-const SHOWN: usize = 16 << 10;
+/// How much of a text is shown, in bytes: until this much was shown in all, and after that. A capture's limit doesn't count it.
+const SHOWN: usize = 4 << 10;
+const SHOWN_IN_ALL: usize = 16 << 20;
+const SHOWN_AFTER: usize = 256;
 
 /// What is said of a call whose turn ended first.
 const WITHDRAWN: &str = "the agent no longer waits for it";
@@ -33,6 +35,8 @@ pub(super) struct ClientCalls {
     asked: HashMap<String, Asked>,
     performed: mpsc::Sender<Performed>,
     terminals: Terminals,
+    /// How much text was shown, in bytes.
+    shown: usize,
 }
 
 #[derive(Debug)]
@@ -84,8 +88,29 @@ impl ClientCalls {
     pub(super) fn new() -> (Self, ClientEvents) {
         let (performed, files) = mpsc::channel(EVENTS);
         let (printed, terminals) = mpsc::channel(EVENTS);
-        let calls = Self { asked: HashMap::new(), performed, terminals: Terminals::new(printed) };
+        let calls = Self { asked: HashMap::new(), performed, terminals: Terminals::new(printed), shown: 0 };
         (calls, ClientEvents { performed: files, terminals })
+    }
+
+    /// The input of a call without what only the guard needs, and without the middle of long texts.
+    fn shortened(&mut self, input: &Value) -> Value {
+        let mut input = input.clone();
+        if let Some(fields) = input.as_object_mut() {
+            fields.remove("file_paths");
+            for value in fields.values_mut() {
+                if let Value::String(text) = value {
+                    *value = self.cut(text).into();
+                }
+            }
+        }
+        input
+    }
+
+    /// A text to show.
+    fn cut(&mut self, text: &str) -> String {
+        let text = cut(text, if self.shown < SHOWN_IN_ALL { SHOWN } else { SHOWN_AFTER });
+        self.shown = self.shown.saturating_add(text.len());
+        text
     }
 }
 
@@ -129,7 +154,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             _ => {}
         }
         let (id, name) = (request.tool_use_id.clone(), request.tool.clone());
-        self.show(MurmurEvent::ToolUse { id, name, input: shortened(&request.input) });
+        let input = self.client.shortened(&request.input);
+        self.show(MurmurEvent::ToolUse { id, name, input });
         let asked = Asked { tool_use_id: request.tool_use_id.clone(), call, real_path };
         self.client.asked.insert(request.request_id.clone(), asked);
         self.control_requests.ask(request, self.activity.session_id.as_ref());
@@ -174,7 +200,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 }
                 ClientCall::Read { line, limit, .. } => {
                     let text = client_files::read(&real_path, line, limit);
-                    let shown = text.as_ref().map(|text| cut(text)).unwrap_or_default();
+                    let shown = text.as_ref().map(|text| cut(text, SHOWN)).unwrap_or_default();
                     (text.map(ClientReply::Text), shown)
                 }
                 ClientCall::Run(_) | ClientCall::Terminal { .. } => return,
@@ -226,7 +252,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             Some(Exit::Signal(number)) => format!("killed by {}\n", signals::name(number)),
             None => "killed\n".to_owned(),
         };
-        self.show_result(tool_use_id, how.clone() + &cut_front(&output), !how.is_empty());
+        self.show_result(tool_use_id, how.clone() + &output, !how.is_empty());
         for request in waits {
             let released = || ClientError {
                 kind: ClientErrorKind::Failed,
@@ -274,6 +300,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     }
 
     fn show_result(&mut self, id: String, output: String, is_error: bool) {
+        let output = self.client.cut(&output);
         self.show(MurmurEvent::ToolResult { id, output, is_error });
     }
 
@@ -296,31 +323,37 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
     }
 }
 
-/// The input of a call without the rest of long texts.
-fn shortened(input: &Value) -> Value {
-    let mut input = input.clone();
-    for value in input.as_object_mut().into_iter().flat_map(|fields| fields.values_mut()) {
-        if let Value::String(text) = value {
-            *value = cut(text).into();
-        }
-    }
-    input
-}
-
-/// The beginning of a text.
-fn cut(text: &str) -> String {
-    if text.len() <= SHOWN {
+/// A text of at most `room` bytes and a mark: its first half and its end.
+fn cut(text: &str, room: usize) -> String {
+    if text.len() <= room {
         return text.to_owned();
     }
-    let end = (0..=SHOWN).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
-    format!("{}…", &text[..end])
+    let end = (0..=room / 2).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+    let rest = text.len() - room / 2;
+    let from = (rest..text.len()).find(|from| text.is_char_boundary(*from)).unwrap_or(text.len());
+    format!("{}…{}", &text[..end], &text[from..])
 }
 
-/// The end of a text.
-fn cut_front(text: &str) -> String {
-    if text.len() <= SHOWN {
-        return text.to_owned();
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_shown_with_their_beginning_and_end() {
+        assert_eq!(cut("abcdef", 6), "abcdef");
+        assert_eq!(cut("abcdefg", 4), "ab…fg");
+        assert_eq!(cut("äöüß", 6), "ä…ß");
     }
-    let from = (text.len() - SHOWN..text.len()).find(|from| text.is_char_boundary(*from)).unwrap_or_default();
-    format!("…{}", &text[from..])
+
+    #[test]
+    fn much_text_is_shown_in_few_bytes_each() {
+        let (mut calls, _events) = ClientCalls::new();
+        let input =
+            json!({ "file_path": "/a", "file_paths": ["/a", "/b"], "content": "x".repeat(SHOWN + 9) });
+        let shown = calls.shortened(&input);
+        assert_eq!(shown["content"].as_str().unwrap().len(), SHOWN + "…".len());
+        assert_eq!(shown.as_object().unwrap().len(), 2);
+        calls.shown = SHOWN_IN_ALL;
+        assert_eq!(calls.cut(&"y".repeat(SHOWN)).len(), SHOWN_AFTER + "…".len());
+    }
 }

@@ -199,3 +199,34 @@ fn only_so_many_calls_may_wait() {
     assert_eq!(refused, "-32603 too many calls at once; wait for their results");
     assert_eq!(dialog.client_steps().len(), 64);
 }
+
+#[test]
+fn what_waits_for_a_decision_ends_with_its_turn() {
+    for ends in ["interrupt", "response"] {
+        let mut dialog = dialog(BOTH);
+        dialog.open();
+        dialog.send("go");
+        for (id, result) in [
+            ("murmur-initialize", json!({ "protocolVersion": 1 })),
+            ("murmur-session", json!({ "sessionId": "s" })),
+        ] {
+            let line = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+            dialog.read(format!("{line}\n").as_bytes());
+        }
+        ask(&mut dialog, 1, "fs/read_text_file", &json!({ "path": "/a" }));
+        let request = asked(&mut dialog);
+        let bytes = if ends == "interrupt" {
+            dialog.interrupt()
+        } else {
+            let line =
+                json!({ "jsonrpc": "2.0", "id": "murmur-prompt:1", "result": { "stopReason": "end_turn" } });
+            dialog.read(format!("{line}\n").as_bytes())
+        };
+        let reply = messages(&bytes).pop().unwrap();
+        let error = json!({ "code": -32800, "message": "the turn has ended" });
+        assert_eq!((&reply["id"], &reply["error"]), (&json!(1), &error), "{ends}");
+        assert_eq!(dialog.client_steps(), [ClientStep::Withdraw("1".to_owned())]);
+        assert!(dialog.answer(&request, &CallDecision::Allow { input: None }).is_empty());
+        assert_eq!(dialog.client_steps(), []);
+    }
+}
