@@ -4,6 +4,7 @@
 //! `fake-claude/README.md` lists the differences.
 
 mod call;
+mod client;
 mod config;
 mod permission;
 mod requests;
@@ -47,6 +48,10 @@ struct Acp<'a> {
     running: Option<String>,
     cancelled: bool,
     asked: u64,
+    /// What the client offers.
+    client: Value,
+    /// The id of the last terminal.
+    terminal: Value,
 }
 
 /// Runs with these arguments.
@@ -94,6 +99,8 @@ pub(crate) fn run(argv: &[String]) -> Result<ExitCode, Failure> {
         running: None,
         cancelled: false,
         asked: 0,
+        client: Value::Null,
+        terminal: Value::Null,
     };
     let ended = acp.serve();
     rpc::end(&instructions, ended)

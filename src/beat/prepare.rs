@@ -98,6 +98,7 @@ pub fn prepare(
         program: found.program.clone()?,
         args: command.args,
         env: command.env,
+        offers: command.offers,
         path: job.path.clone().into(),
         guarded,
         hook: &hook,

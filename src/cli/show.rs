@@ -4,10 +4,12 @@
 //! appears immediately.
 
 mod choose;
+mod client_calls;
 pub(super) mod denials;
 mod lines;
 pub(super) mod live;
 mod pager;
+mod reading;
 
 use super::runtime;
 use super::show_args::ShowBeat;
@@ -20,35 +22,18 @@ use derun::cli::captures;
 use derun::cli::json::print as print_json;
 use derun::cli::show as capture;
 use derun::cli::wrapped::{Wrapped, output_width};
-use derun::record::Channel;
-use derun::session::{Following, Session};
+use derun::session::Session;
 use derun::store::StoreError;
-use jiff::Timestamp;
 pub(super) use lines::{Lines, NOTHING, cost, took, turns};
-use memchr::memchr;
-use murmur_agent::backend::dialect;
-use murmur_agent::event::Event;
-use murmur_agent::parser::{Dialect, Parser};
-use murmur_agent::transcript::{Call, Item, Transcript};
-use murmur_core::permit::request::RequestId;
-use murmur_host::event::Derived;
-use murmur_rpc::envelope::Event as HostEvent;
-use murmur_store::pulse::action;
+use murmur_agent::transcript::Item;
 use pager::Pager;
+use reading::Reading;
+pub(super) use reading::take;
 use serde_json::{Value, json};
-use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
-use std::time::Duration;
+use sys::failure;
 use sys::paths::DataDir;
-use sys::{clock, failure};
-use tokio::time::sleep;
-
-/// How long a call has to take before its host is asked whether it waits for a person; twice as long the next time.
-const PAUSE: Duration = Duration::from_secs(1);
-
-/// How much of a capture is read at once, in bytes.
-const BLOCK: usize = 64 << 10;
 
 pub(super) fn run(args: &ShowBeat, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
@@ -184,195 +169,4 @@ fn explained(mut item: Item, denials: &mut Denials) -> io::Result<Value> {
         }
     }
     Ok(object)
-}
-
-/// Reads a run from its capture.
-struct Reading {
-    dialect: Dialect,
-    parser: Parser,
-    transcript: Transcript,
-    /// The beginning of a line of stderr.
-    stderr: Vec<u8>,
-    /// Whether the rest of a line comes first, whose beginning was not kept.
-    is_inside_line: bool,
-    at: u64,
-    dir: DataDir,
-    agent: String,
-    /// The requests that were noted while following.
-    noted: HashSet<RequestId>,
-}
-
-impl Reading {
-    fn new(run: &Run, dir: &DataDir) -> Self {
-        let dialect = dialect(&run.entry.backend);
-        let parser = Parser::new(dialect);
-        Self {
-            dialect,
-            parser,
-            transcript: Transcript::default(),
-            stderr: Vec::new(),
-            is_inside_line: false,
-            at: 0,
-            dir: dir.clone(),
-            agent: run.entry.agent.clone(),
-            noted: HashSet::new(),
-        }
-    }
-
-    /// Passes the items of the output so far to `sink`.
-    fn read(
-        &mut self,
-        session: &Session,
-        mut sink: impl FnMut(Item) -> io::Result<()>,
-    ) -> anyhow::Result<()> {
-        while self.block(session, &mut sink)?.is_some_and(|is_over| !is_over) {}
-        self.end(sink)
-    }
-
-    /// Passes items to `sink` until the run ends.
-    async fn follow(
-        &mut self,
-        session: &Session,
-        mut sink: impl FnMut(Item) -> io::Result<()>,
-    ) -> anyhow::Result<()> {
-        let mut following = session.follow()?;
-        loop {
-            match self.block(session, &mut sink)? {
-                Some(true) => return self.end(sink),
-                Some(false) => {}
-                None => {
-                    self.transcript.take_all().into_iter().try_for_each(&mut sink)?;
-                    self.idle(&mut following, &mut sink).await?;
-                }
-            }
-        }
-    }
-
-    /// Waits until there may be more to read. Notes calls that wait for a person meanwhile.
-    async fn idle(
-        &mut self,
-        following: &mut Following,
-        sink: &mut impl FnMut(Item) -> io::Result<()>,
-    ) -> anyhow::Result<()> {
-        let mut pause = PAUSE;
-        loop {
-            tokio::select! {
-                changed = following.changed() => return Ok(changed?),
-                () = sleep(pause), if self.transcript.has_open_call() => {
-                    for wait in denials::waits(&self.dir, &self.agent).await {
-                        let text = super::reported::waiting_for(&wait.name, &wait.tool);
-                        if self.noted.insert(wait.request) {
-                            sink(Item::Note { tag: "waiting".to_owned(), text })?;
-                        }
-                    }
-                    pause *= 2;
-                }
-            }
-        }
-    }
-
-    /// Reads one block. Returns whether it is the last one, `None` if there is nothing to read now.
-    fn block(
-        &mut self,
-        session: &Session,
-        sink: &mut impl FnMut(Item) -> io::Result<()>,
-    ) -> anyhow::Result<Option<bool>> {
-        let page = session.read(self.at, BLOCK, clock::now())?;
-        for stretch in &page.stretches {
-            let from = usize::try_from(stretch.offset - page.cursor)?;
-            let to = usize::try_from(stretch.end() - page.cursor)?;
-            let Some(bytes) = page.bytes.get(from..to) else { continue };
-            match stretch.channel {
-                Channel::Stderr => self.stderr(bytes),
-                Channel::Stdout | Channel::Pty => {
-                    let bytes = match (self.is_inside_line, memchr(b'\n', bytes)) {
-                        (false, _) => bytes,
-                        (true, None) => continue,
-                        (true, Some(end)) => &bytes[end..],
-                    };
-                    self.is_inside_line = false;
-                    let (parser, transcript) = (&mut self.parser, &mut self.transcript);
-                    parser.feed(bytes, &mut |event| take(transcript, &event, Some(stretch.timestamp)));
-                }
-            }
-            while let Some(item) = self.transcript.complete() {
-                sink(item)?;
-            }
-        }
-        if let Some(gap) = page.gap {
-            self.parser = Parser::new(self.dialect);
-            self.is_inside_line = true;
-            let bytes = gap.end() - page.end();
-            self.transcript.note("gap", format!("{bytes} bytes of output were not kept"));
-        }
-        let is_idle = page.next() == self.at;
-        self.at = page.next();
-        Ok(match (page.eof, is_idle) {
-            (true, _) => Some(true),
-            (false, true) => None,
-            (false, false) => Some(false),
-        })
-    }
-
-    /// Adds what the agent wrote to stderr, line by line.
-    fn stderr(&mut self, bytes: &[u8]) {
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            self.stderr.extend_from_slice(piece);
-            if piece.ends_with(b"\n") || self.stderr.len() > BLOCK {
-                self.end_stderr();
-            }
-        }
-    }
-
-    fn end_stderr(&mut self) {
-        let line = std::mem::take(&mut self.stderr);
-        let line = plain_line(&String::from_utf8_lossy(&line));
-        if !line.is_empty() {
-            self.transcript.note("stderr", line);
-        }
-    }
-
-    fn end(&mut self, mut sink: impl FnMut(Item) -> io::Result<()>) -> anyhow::Result<()> {
-        let transcript = &mut self.transcript;
-        self.parser.finish(&mut |event| take(transcript, &event, None));
-        self.end_stderr();
-        Ok(self.transcript.finish().try_for_each(&mut sink)?)
-    }
-}
-
-/// Adds an event to the transcript.
-pub(super) fn take(transcript: &mut Transcript, event: &Event<'_>, at: Option<Timestamp>) {
-    match event {
-        Event::Text { parent, text, is_chunk, .. } => transcript.text(parent, text, *is_chunk),
-        Event::ToolUse { parent, id, name, input, .. } => transcript.call(Call {
-            id: id.clone().into_owned(),
-            parent: parent.clone().into_owned(),
-            tool: plain_line(name),
-            subject: action::of(name, input.0.get()),
-            result: None,
-            at,
-        }),
-        Event::ToolResult { id, output, is_error, .. } => transcript.result(id, output, *is_error, at),
-        Event::Blocked { id, reason } => transcript.blocked(id, reason, at),
-        Event::Retry { attempt, of, delay_ms, status, .. } => {
-            let status = status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
-            transcript.note("retry", format!("{attempt} of {of} in {delay_ms} ms ({status})"));
-        }
-        Event::Oversized { bytes } => transcript.note("note", format!("skipped a line of {bytes} bytes")),
-        Event::Garbled => transcript.note("note", "skipped a line that is not JSON".to_owned()),
-        Event::Result(result) => {
-            for error in &result.errors {
-                transcript.note("error", plain_line(error));
-            }
-        }
-        Event::Session { .. } | Event::Cost { .. } | Event::Usage(_) | Event::MessageTokens { .. } => {}
-        other => {
-            let line = Derived::Agent(other).line("", 0);
-            if let Ok(told) = serde_json::from_slice::<HostEvent>(&line)
-                && let Some((tag, text)) = super::reported::words(&told)
-            {
-                transcript.note(tag, text);
-            }
-        }
-    }
 }

@@ -85,7 +85,7 @@ async fn one(backend: &Backend, command: Command, home: &Path, path: &OsStr, lim
     let mut start = tokio::process::Command::new(&program);
     start.args(&command.args).env("PATH", path).envs(env).current_dir("/");
     let question = Question {
-        text: &acp::hello(),
+        text: &acp::hello(command.offers),
         is_answer: |line| Introduction::read(line).is_some(),
         grace: Duration::ZERO,
     };
@@ -136,6 +136,7 @@ fn met(program: &str, introduction: &Introduction) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use murmur_core::config::acp_program::Offers;
     use std::os::unix::fs::PermissionsExt;
 
     /// The finding about a script.
@@ -144,7 +145,12 @@ mod tests {
         let program = folder.path().join("agent");
         std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let command = Command { program: "agent".to_owned(), args: vec!["x y".to_owned()], env: Vec::new() };
+        let command = Command {
+            program: "agent".to_owned(),
+            args: vec!["x y".to_owned()],
+            env: Vec::new(),
+            offers: Offers::default(),
+        };
         let path = both_paths(folder.path().as_os_str(), &std::env::var_os("PATH").unwrap());
         let finding = one(&Backend::Acp("mine".into()), command, folder.path(), &path, limit).await;
         (finding.level, finding.found.replace(&program.display().to_string(), "AGENT"))

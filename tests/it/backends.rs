@@ -2,8 +2,10 @@
 //! docs/reference/backends.md says about them.
 
 mod approvals;
+mod client;
 mod faults;
 mod recorded;
+mod terminals;
 mod unknown;
 
 use serde_json::{Value, json};

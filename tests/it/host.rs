@@ -2,6 +2,7 @@
 
 mod attach;
 mod backends;
+mod client;
 mod conversation;
 mod files;
 mod holds;

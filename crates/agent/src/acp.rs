@@ -4,6 +4,7 @@
 //! in what makes them ask about it (`program`), and in how a turn fails (`outcome`).
 
 mod call;
+mod client;
 mod dialog;
 mod fields;
 mod handshake;

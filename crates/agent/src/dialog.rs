@@ -3,7 +3,9 @@
 //! A dialog is pure: texts, decisions and the agent's output go in, and bytes for its stdin come out. It may have a state,
 //! such as requests without a response. Events never depend on that state, since they are replayed without a dialog.
 
+use super::client_call::{ClientError, ClientReply, ClientStep};
 use super::event::PermissionRequest;
+use murmur_core::config::acp_program::Offers;
 use serde_json::Value;
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -17,6 +19,8 @@ pub struct Conversation {
     pub model: Option<String>,
     /// The backend's id of the conversation to resume.
     pub resume: Option<String>,
+    /// What murmur does for the agent.
+    pub offers: Offers,
 }
 
 /// A decision on a call that the agent asks about.
@@ -66,6 +70,17 @@ pub trait Dialog: Debug + Send {
 
     /// Answers a call that the agent asks about.
     fn answer(&mut self, request: &PermissionRequest, decision: &CallDecision) -> Vec<u8>;
+
+    /// The next steps of what the agent has murmur do.
+    fn client_steps(&mut self) -> Vec<ClientStep> {
+        Vec::new()
+    }
+
+    /// Replies to the agent's request with this id, which was performed.
+    fn reply(&mut self, request: &str, result: Result<ClientReply, ClientError>) -> Vec<u8> {
+        let (_request, _result) = (request, result);
+        Vec::new()
+    }
 
     /// Interrupts the current turn.
     fn interrupt(&mut self) -> Vec<u8>;

@@ -10,6 +10,7 @@
 //! - `call`: a tool call of another backend, in the vocabulary that guard and rules know
 //! - `invocation`: the program, its arguments, environment and working folder
 //! - `settings`: the settings that make Claude Code call murmur's hooks
+//! - `client_call`: what an agent has murmur do for it
 //! - `dialog`: what murmur writes to an agent's stdin
 //! - `start`: what every backend needs to start an agent, and the prepared agent that it returns
 //! - `claude`: Claude Code: its stream-json → events
@@ -31,6 +32,7 @@ pub mod backend;
 pub mod background;
 pub mod call;
 pub mod claude;
+pub mod client_call;
 pub mod codex;
 pub mod conversation;
 pub mod dialog;

@@ -3,6 +3,7 @@
 use super::dialog::Conversation;
 use super::invocation::Invocation;
 use super::settings::{GuardedAgent, HookProgram};
+use murmur_core::config::acp_program::Offers;
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -39,6 +40,8 @@ pub struct Plan<'a> {
     pub args: Vec<String>,
     /// Variables for its environment, from config.toml.
     pub env: Vec<(String, String)>,
+    /// What murmur offers it.
+    pub offers: Offers,
     /// Its PATH.
     pub path: OsString,
     /// The agent and how its calls are checked. Its workspace is the working folder.

@@ -7,6 +7,7 @@
 //! - [`active_hours`], [`except`], [`schedule_options`]: the other keys about a schedule
 //! - [`permissions`], [`approval`], [`problem`]: types shared by the files
 //! - [`backend`]: the programs that run as agents, and what they can do
+//! - [`acp_program`]: programs that speak the Agent Client Protocol, from config.toml
 //! - [`limit`]: which value applies if both the user's files and a HEARTBEAT.md set one
 //! - [`settings`]: config.toml, for all of a user's agents; [`quiet`]: when a quiet agent counts as stuck; [`notify`]: what
 //!   murmur tells a person, and how; [`secret_file`]: files that hold one secret
@@ -25,6 +26,7 @@
 //! - [`edit`]: changes to config.json that leave every other byte alone
 //! - [`schema`]: the JSON Schema of config.json
 
+pub mod acp_program;
 pub mod active_hours;
 pub mod approval;
 pub mod backend;

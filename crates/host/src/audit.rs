@@ -15,6 +15,7 @@ use murmur_core::id::AgentId;
 use murmur_core::permit::decision::DecisionKind;
 use murmur_store::pulse::action;
 use secrets::mask;
+use serde_json::Value;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -93,6 +94,8 @@ struct Open {
     parent: String,
     /// A description such as `Bash(git push)`.
     words: String,
+    /// Whether murmur allowed the same, if the agent had it do that.
+    by_client: Option<bool>,
 }
 
 impl Audit {
@@ -149,6 +152,7 @@ impl Audit {
                     message: message.clone().into_owned(),
                     parent: parent.clone().into_owned(),
                     words: describe(name, input.0.get()),
+                    by_client: None,
                 });
                 lost
             }
@@ -206,6 +210,16 @@ impl Audit {
         self.decisions.deny(&asked.tool_use_id, &asked.tool);
     }
 
+    /// Notes that the agent has murmur do one of `calls`, and whether that is allowed: the agent may report it as a call of its own.
+    pub(super) fn decided_for_client(&mut self, calls: &[(&str, Value)], is_allowed: bool) {
+        for (tool, input) in calls {
+            let words = describe(tool, &input.to_string());
+            for call in self.open.iter_mut().filter(|call| call.words == words) {
+                call.by_client = Some(is_allowed);
+            }
+        }
+    }
+
     /// Whether a decision on this call was recorded.
     pub(super) fn is_decided(&mut self, tool_use_id: &str) -> bool {
         self.decisions.has(tool_use_id)
@@ -232,9 +246,12 @@ impl Audit {
 
     fn ended(&mut self, id: &str, output: &str, is_error: bool) -> Option<String> {
         let found = self.open.iter().position(|call| call.id == id);
-        let words = match found {
-            Some(at) => self.open.swap_remove(at).words,
-            None if self.has_lost_calls => "a call that could not be read".to_owned(),
+        let (words, by_client) = match found {
+            Some(at) => {
+                let call = self.open.swap_remove(at);
+                (call.words, call.by_client)
+            }
+            None if self.has_lost_calls => ("a call that could not be read".to_owned(), None),
             // Belongs to the resumed conversation.
             None => return None,
         };
@@ -243,6 +260,9 @@ impl Audit {
             return None;
         }
         if is_error && UNRUN.iter().any(|start| output.starts_with(start)) {
+            return None;
+        }
+        if by_client.is_some_and(|is_allowed| is_allowed || is_error) && !self.decisions.has(id) {
             return None;
         }
         if self.decisions.has(id) {

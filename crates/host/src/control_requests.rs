@@ -99,13 +99,22 @@ impl ControlRequests {
                 self.session = session.cloned();
                 self.incomplete.push((Instant::now() + COMPLETION, (**asks).clone()));
             }
-            Event::PermissionRequestCancelled { request_id } => {
-                self.incomplete.retain(|(_, asks)| asks.request_id != *request_id);
-                if let Some(answering) = self.asked.remove(request_id) {
-                    answering.abort();
-                }
-            }
+            Event::PermissionRequestCancelled { request_id } => self.withdraw(request_id),
             _ => {}
+        }
+    }
+
+    /// Has the hook decide on a request of the conversation `session` that is complete.
+    pub(super) fn ask(&mut self, request: PermissionRequest, session: Option<&SessionId>) {
+        self.session = session.cloned();
+        self.answer(request);
+    }
+
+    /// Forgets the request with this id.
+    pub(super) fn withdraw(&mut self, request: &str) {
+        self.incomplete.retain(|(_, asks)| asks.request_id != request);
+        if let Some(answering) = self.asked.remove(request) {
+            answering.abort();
         }
     }
 

@@ -4,10 +4,11 @@
 use super::audit::{Audit, Coverage};
 use super::control_requests::{ControlRequests, HookAnswer, NoDecision};
 use murmur_agent::backend;
-use murmur_agent::dialog::CallDecision;
+use murmur_agent::dialog::{CallDecision, Conversation};
 use murmur_agent::event::Event;
 use murmur_agent::parser::Parser;
 use murmur_agent::start::Prepared;
+use murmur_core::config::acp_program::Offers;
 use murmur_core::config::backend::{Backend, Capability};
 use murmur_core::id::{AgentId, SessionId};
 use std::io::Write;
@@ -38,7 +39,9 @@ pub fn is_needed(prepared: &Prepared, backend: &Backend) -> bool {
 /// the agent doesn't read what is written to `stdin`.
 pub async fn converse(partner: Partner<'_>, mut output: mpsc::Receiver<Vec<u8>>, mut stdin: impl Write) {
     let Partner { agent, backend, prepared, decisions } = partner;
-    let mut dialog = backend::dialog(backend, prepared.conversation.clone());
+    // A recording is of what an agent does by itself.
+    let conversation = Conversation { offers: Offers::default(), ..prepared.conversation.clone() };
+    let mut dialog = backend::dialog(backend, conversation);
     let mut parser = Parser::new(backend::dialect(backend));
     let (mut requests, mut answers) =
         ControlRequests::new(prepared.hook.clone(), backend, &prepared.invocation);

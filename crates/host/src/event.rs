@@ -1,5 +1,6 @@
 //! murmur's own event format: the events in a host's stream (docs/reference/host-events.md).
 
+mod client_call;
 mod report;
 
 use super::protocol::Wait;
@@ -9,8 +10,8 @@ use murmur_core::id::SessionId;
 use murmur_core::permit::request::RequestId;
 use murmur_rpc::envelope::{event_line, write_event};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use sys::error::Failure;
 
 /// An event that murmur itself generates rather than deriving it from the agent's output.
@@ -37,6 +38,24 @@ pub enum MurmurEvent {
     Waited {
         /// The request's id.
         request: RequestId,
+    },
+    /// The agent has murmur do something, as its client.
+    ToolUse {
+        /// Pairs the call with its result.
+        id: String,
+        /// The tool that does the same.
+        name: String,
+        /// Its input, without the middle of long texts.
+        input: Value,
+    },
+    /// That was done, or refused.
+    ToolResult {
+        /// The call.
+        id: String,
+        /// What it returned, without the middle of a long text, or why it failed.
+        output: String,
+        /// Whether it failed or was denied.
+        is_error: bool,
     },
     /// Output is no longer captured from here on; events that leave memory are lost.
     Lost {
@@ -78,6 +97,11 @@ impl MurmurEvent {
                 event_line("waiting", agent_id, offset, &Waiting { request, tool })
             }
             Self::Waited { request } => event_line("waited", agent_id, offset, &Waited { request }),
+            Self::ToolUse { .. } | Self::ToolResult { .. } => {
+                let mut line = Vec::new();
+                self.with_agent_event(|event| line = Derived::Agent(event).line(agent_id, offset));
+                line
+            }
             Self::Lost { reason } => event_line("lost", agent_id, offset, &Reason { reason }),
             Self::Hold { window, until } => event_line("hold", agent_id, offset, &Hold { window, until }),
             Self::HoldOver => event_line("hold_over", agent_id, offset, &Nothing {}),

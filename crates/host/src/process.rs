@@ -10,6 +10,7 @@ use murmur_core::config::watchdogs::Watchdog;
 use murmur_core::id::SessionId;
 use murmur_core::permit::request::RequestId;
 use murmur_store::journal::decisions::Unanswered;
+use std::ffi::OsStr;
 use std::io;
 use std::process::Stdio;
 use std::time::Duration;
@@ -172,14 +173,19 @@ pub struct Run {
 
 /// Starts `invocation` with pipes for stdin, stdout and stderr. It dies with this process.
 pub(super) fn spawn(invocation: &Invocation) -> io::Result<(Child, Pipes)> {
-    let mut command = Command::new(&invocation.program);
-    command.args(&invocation.args).current_dir(&invocation.cwd);
+    let mut command = in_environment_of(invocation, &invocation.program);
+    command.args(&invocation.args).current_dir(&invocation.cwd).stdin(Stdio::piped());
+    Pipes::spawn(command)
+}
+
+/// A command that runs `program` with the variables of the agent of `invocation`. It dies with this process.
+pub(super) fn in_environment_of(invocation: &Invocation, program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
     process::without_git_place(&mut command);
     command.envs(invocation.env.iter().map(|(name, value)| (name, value)));
     command.envs(invocation.program_env.iter().map(|(name, value)| (name, value)));
-    command.stdin(Stdio::piped());
     process::bind_to_us(&mut command);
-    Pipes::spawn(command)
+    command
 }
 
 /// Appends `bytes` to `kept`, then truncates the front to [`STDERR_KEPT`] bytes.

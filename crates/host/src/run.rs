@@ -3,6 +3,7 @@
 //! The process that calls [`run`] must have no other children: every process that remains when the agent has ended
 //! counts as the agent's and is killed.
 
+mod client;
 mod commands;
 mod dialog;
 pub mod holds;
@@ -25,6 +26,7 @@ use super::registration::Listeners;
 use super::serve::{Command, Handlers};
 use super::state::{Effect, Input, Kind, Machine, State};
 use super::watchdogs::Watchdogs;
+use client::{ClientCalls, ClientEvents};
 use derun::id::SessionId as CaptureId;
 use derun::record::Channel;
 use derun::writer::End;
@@ -40,8 +42,8 @@ use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
 use sys::error::Failure;
-use sys::process::{Exit, Signal, end_all_children, reap_but};
-use sys::{memory, process as system, signals};
+use sys::process::{Exit, Signal, end_all_children};
+use sys::{memory, signals};
 use timers::{REST, at, died};
 use tokio::process::Child;
 use tokio::signal::unix::{SignalKind, signal};
@@ -110,6 +112,7 @@ pub async fn run(
         let handlers = Handlers::new(&spec.info, capture.feed(), commands);
         tokio::spawn(murmur_rpc::serve::serve(first, next, handlers, until_over))
     });
+    let (client, mut client_events) = ClientCalls::new();
     let dialog = backend::dialog(&spec.info.backend, spec.conversation.clone());
     let coverage = match spec.info.backend.has(Capability::Hooks) {
         true if dialog.is_decided_at_start() => Coverage::Started,
@@ -135,6 +138,7 @@ pub async fn run(
         activity: Activity::new(spec.info.kind),
         turn_splitter: TurnSplitter::new(dialect),
         dialog,
+        client,
         audit: Audit::begin(spec.decisions.clone(), spec.info.agent_id.clone(), coverage),
         stderr: Vec::new(),
         stops: Vec::new(),
@@ -148,7 +152,7 @@ pub async fn run(
     host.open_dialog(&first);
     host.take(Input::Started);
     started(host.capture.session().cloned());
-    let exit = host.work(&mut child, &mut pipes, stop, asked, &mut answers).await;
+    let exit = host.work(&mut child, &mut pipes, stop, asked, &mut answers, &mut client_events).await;
     let survivors = end_all_children(REAPING).await.err().unwrap_or(0);
     let _cut = timeout(DRAIN, host.drain(&mut pipes)).await;
     Ok(host.end(exit, survivors, serving, over))
@@ -182,6 +186,8 @@ struct Host<'a, S> {
     turn_splitter: TurnSplitter,
     /// What to write to its stdin.
     dialog: Box<dyn Dialog>,
+    /// What the agent has murmur do.
+    client: ClientCalls,
     audit: Audit,
     stderr: Vec<u8>,
     /// Clients that wait for the end.
@@ -200,13 +206,14 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         stop: impl Future<Output = ()>,
         mut asked: mpsc::Receiver<Command>,
         answers: &mut mpsc::Receiver<HookAnswer>,
+        client_events: &mut ClientEvents,
     ) -> io::Result<Exit> {
         let mut stop = pin!(stop);
         let mut is_told = false;
         let mut holds = Holds::begin(self.spec.watched.as_ref());
         let mut deaths = signal(SignalKind::child()).ok();
         // Reap children that died earlier: no signal comes for them.
-        reap_but(self.pid);
+        self.reap();
         loop {
             let (grace, rest) = (self.wait_until, self.rest_at);
             let (until, settled) = (self.times_out_at(), self.settles_at());
@@ -217,6 +224,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 (channel, bytes) = pipes.next(), if pipes.is_open() => self.wrote(channel, bytes),
                 Some(command) = asked.recv() => self.obey(command),
                 Some(answer) = answers.recv() => self.answer(answer),
+                event = client_events.next() => self.note_client_event(event),
                 () = stop.as_mut(), if !is_told => {
                     is_told = true;
                     self.stop(false, GRACE);
@@ -240,7 +248,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                     memory::release();
                 }
                 // Adopted orphans that have died.
-                () = died(&mut deaths) => reap_but(self.pid),
+                () = died(&mut deaths) => self.reap(),
             }
         }
     }
@@ -266,6 +274,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 self.take_in_turns(bytes, is_turn);
                 self.control_requests.complete(&*self.dialog, Instant::now());
                 self.send_bytes(reply);
+                self.take_client_steps();
                 self.repeat_decisions();
             }
         }
@@ -327,14 +336,6 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 }
                 Effect::Wait(grace) => self.wait_until = Some(Instant::now() + grace),
             }
-        }
-    }
-
-    fn signal(&mut self, signal: Signal) {
-        self.is_signaled = true;
-        // It is our unreaped child, so its PID has not been reused.
-        if let Some(pid) = self.pid {
-            system::signal(pid, signal);
         }
     }
 

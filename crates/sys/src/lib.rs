@@ -17,6 +17,8 @@ pub mod anchor;
 pub mod arrival;
 #[cfg_attr(windows, path = "windows/atomic.rs")]
 pub mod atomic;
+#[cfg(unix)]
+pub mod child;
 pub mod clock;
 #[cfg(windows)]
 #[path = "windows/control.rs"]
@@ -47,6 +49,8 @@ pub mod lines;
 pub mod lock;
 #[cfg(unix)]
 pub mod memory;
+#[cfg(unix)]
+pub mod no_links;
 #[cfg(unix)]
 pub mod notify;
 #[cfg(unix)]

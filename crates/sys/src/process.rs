@@ -275,9 +275,9 @@ fn has_marks(pid: u32, marks: &[OsString]) -> Option<bool> {
     }
 }
 
-/// Reaps dead children except `spared`, which has a waiter of its own. Without this, adopted orphans (see
-/// [`adopt_orphans`]) stay zombies while this process lives.
-pub fn reap_but(spared: Option<u32>) {
+/// Reaps dead children except `spared`, which has a waiter of its own, and `others`, which are reaped later. Without this,
+/// adopted orphans (see [`adopt_orphans`]) stay zombies while this process lives.
+pub fn reap_but(spared: Option<u32>, others: &[u32]) {
     let is_dead = |id: WaitId<'_>| {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         matches!(rustix::process::waitid(id, options), Ok(Some(_)))
@@ -288,7 +288,7 @@ pub fn reap_but(spared: Option<u32>) {
         return;
     }
     let dead = children_that_are_dead();
-    for pid in dead.into_iter().filter(|pid| Some(*pid) != spared) {
+    for pid in dead.into_iter().filter(|pid| Some(*pid) != spared && !others.contains(pid)) {
         if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
             let _reaped = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
         }

@@ -24,12 +24,7 @@ impl Acp<'_> {
         self.line(
             &json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission", "params": params}),
         )?;
-        let reply = loop {
-            if let Some(at) = self.replies.iter().position(|reply| reply["id"] == id) {
-                break self.replies.swap_remove(at);
-            }
-            self.wait(None)?;
-        };
+        let reply = self.reply_to(id)?;
         let outcome = &reply["result"]["outcome"];
         let option = outcome["optionId"].as_str().filter(|_| outcome["outcome"] == "selected");
         if option == Some("always")
@@ -38,5 +33,14 @@ impl Acp<'_> {
             session.allowed.push(tool.to_owned());
         }
         Ok(matches!(option, Some("once" | "always")))
+    }
+    /// Waits for the response to the request with this id.
+    pub(super) fn reply_to(&mut self, id: u64) -> Result<Value, Halt> {
+        loop {
+            if let Some(at) = self.replies.iter().position(|reply| reply["id"] == id) {
+                return Ok(self.replies.swap_remove(at));
+            }
+            self.wait(None)?;
+        }
     }
 }

@@ -51,6 +51,7 @@ impl Acp<'_> {
             let data = json!({"_errors": [], "protocolVersion": {"_errors": [expected]}});
             return self.refuse(id, INVALID, "Invalid params", &data);
         }
+        self.client = params["clientCapabilities"].clone();
         let version = self.version.clone();
         self.reply(
             id,

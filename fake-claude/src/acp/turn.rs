@@ -129,6 +129,15 @@ impl Acp<'_> {
                     let (tool, input) = native::opencode(name, &block["input"]);
                     ends |= self.call(&block["id"], &tool, &input, updates)? == Next::End;
                 }
+                Some("client") => {
+                    // The model continues after each, as after a call of its own.
+                    calls = true;
+                    let text = self.ask_client(block)?;
+                    self.update(
+                        "agent_message_chunk",
+                        json!({"messageId": message, "content": {"type": "text", "text": text}}),
+                    )?;
+                }
                 Some("thinking") => self.update("agent_thought_chunk", said("thinking"))?,
                 _ => {
                     self.update("agent_message_chunk", said("text"))?;

@@ -243,6 +243,7 @@ fn spec(
         program,
         args: command.args,
         env: command.env,
+        offers: command.offers,
         path,
         guarded,
         hook: &hook,

@@ -1,14 +1,16 @@
 //! The dialog with an agent: handshake, prompts, and answers to its requests.
 //!
 //! After `initialize`, the conversation is begun or resumed, the mode and the model are set, and then prompts are sent one
-//! at a time. Nothing is offered to the agent: it reads files and runs commands itself.
+//! at a time. What is offered to the agent, `client` has; otherwise it reads files and runs commands itself.
 
 use super::call::{Call, Fields};
+use super::client::Client;
 use super::handshake::{hello, version};
 use super::line;
 use super::message::{Message, RequestTag, encode, object, text_at};
 use super::outcome::{VERSION, model, model_option};
 use super::program::Program;
+use crate::client_call::{ClientError, ClientReply, ClientStep};
 use crate::dialog::{CallDecision, Conversation, Dialog};
 use crate::event::MAX_LINE;
 use crate::event::PermissionRequest;
@@ -39,6 +41,7 @@ pub struct AcpDialog {
     pub(super) asked: BTreeMap<String, Asked>,
     /// What the agent has said about calls without a result, by id.
     pub(super) calls: BTreeMap<String, Fields>,
+    client: Client,
     lines: LineBuffer,
 }
 
@@ -73,6 +76,7 @@ impl AcpDialog {
     pub fn new(name: &str, conversation: Conversation) -> Self {
         Self {
             program: Program::named(name),
+            client: Client::new(conversation.offers),
             conversation,
             state: State::Closed,
             messages: VecDeque::new(),
@@ -89,14 +93,19 @@ impl AcpDialog {
             Message::Request { id, method, params } if method == "session/request_permission" => {
                 self.ask(id, params)
             }
-            Message::Request { id, method, .. } => {
+            Message::Request { id, method, params } => {
+                if let Some(reply) = self.client.take(&id, &method, &params) {
+                    return reply;
+                }
                 let message = format!("murmur has no {method}");
                 encode(
                     &json!({ "jsonrpc": "2.0", "id": id, "error": { "code": NO_METHOD, "message": message } }),
                 )
             }
             Message::Notification { method, params } if method == "$/cancel_request" => {
-                self.asked.remove(&params.get("requestId").unwrap_or(&Value::Null).to_string());
+                let id = params.get("requestId").unwrap_or(&Value::Null).to_string();
+                self.asked.remove(&id);
+                self.client.withdraw(&id);
                 Vec::new()
             }
             Message::Update(update) => {
@@ -114,7 +123,9 @@ impl AcpDialog {
                 self.state = State::Idle { session: std::mem::take(session) };
                 self.asked.clear();
                 self.calls.clear();
-                self.next_prompt()
+                let mut replies = self.client.interrupt();
+                replies.extend(self.next_prompt());
+                replies
             }
             (RequestTag::Initialize, State::Initializing, Ok(result))
                 if result.get("protocolVersion").and_then(Value::as_u64) == Some(VERSION) =>
@@ -267,7 +278,7 @@ impl AcpDialog {
 impl Dialog for AcpDialog {
     fn open(&mut self) -> Vec<u8> {
         self.state = State::Initializing;
-        hello()
+        hello(self.conversation.offers)
     }
 
     fn read(&mut self, output: &[u8]) -> Vec<u8> {
@@ -300,7 +311,9 @@ impl Dialog for AcpDialog {
     }
 
     fn answer(&mut self, request: &PermissionRequest, decision: &CallDecision) -> Vec<u8> {
-        let Some(asked) = self.asked.remove(&request.request_id) else { return Vec::new() };
+        let Some(asked) = self.asked.remove(&request.request_id) else {
+            return self.client.decided(request, decision).unwrap_or_default();
+        };
         asked.answer(match decision {
             // Another input can't be passed on, and the call was not approved as it is.
             CallDecision::Allow { input: Some(input) } if *input != request.input => "reject_once",
@@ -317,7 +330,16 @@ impl Dialog for AcpDialog {
         for (_, asked) in std::mem::take(&mut self.asked) {
             bytes.extend(asked.cancelled());
         }
+        bytes.extend(self.client.interrupt());
         bytes
+    }
+
+    fn client_steps(&mut self) -> Vec<ClientStep> {
+        self.client.steps()
+    }
+
+    fn reply(&mut self, request: &str, result: Result<ClientReply, ClientError>) -> Vec<u8> {
+        self.client.reply(request, result)
     }
 
     fn outlives_turn(&self) -> bool {

@@ -1,7 +1,9 @@
 //! The handshake: what murmur says first, and what a program says about itself.
 
+use super::client::capabilities;
 use super::message::{Message, RequestTag, text_at};
 use super::outcome::{VERSION, explained, wrong_version};
+use murmur_core::config::acp_program::Offers;
 use serde_json::{Value, json};
 use thiserror::Error;
 
@@ -65,11 +67,13 @@ pub(super) fn version(initialized: &Value) -> String {
     version.chars().take_while(is_plain).take(VERSION_LENGTH).collect()
 }
 
-/// The first message to a program: the request that it introduce itself. Nothing is offered to it.
+/// The first message to a program: the request that it introduce itself, with what is offered to it.
 #[must_use]
-pub fn hello() -> Vec<u8> {
+pub fn hello(offers: Offers) -> Vec<u8> {
     let client = json!({ "name": "murmur", "version": env!("CARGO_PKG_VERSION") });
-    let params = json!({ "protocolVersion": VERSION, "clientCapabilities": {}, "clientInfo": client });
+    let params = json!({
+        "protocolVersion": VERSION, "clientCapabilities": capabilities(offers), "clientInfo": client
+    });
     RequestTag::Initialize.request("initialize", &params)
 }
 

@@ -70,7 +70,8 @@ pub(crate) fn start(name: &str, plan: Plan<'_>) -> Result<Prepared, Failure> {
     env.push(("PATH", plan.path));
     env.push((DENY_VARIABLE, denied(plan.deny).into()));
     let cwd = plan.guarded.workspace.to_path_buf();
-    let conversation = Conversation { cwd: cwd.clone(), model, resume: plan.resume.map(str::to_owned) };
+    let resume = plan.resume.map(str::to_owned);
+    let conversation = Conversation { cwd: cwd.clone(), model, resume, offers: plan.offers };
     let invocation = Invocation { program: plan.program, args, env, program_env, cwd, stdin: plan.stdin };
     Ok(Prepared { invocation, conversation, hook: Some(plan.hook.clone()), folder: None })
 }

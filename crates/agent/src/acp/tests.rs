@@ -1,6 +1,7 @@
 //! The parser and the dialog on lines of real programs: opencode 1.18.33, claude-agent-acp 0.101.0, codex-acp 2.6.0,
 //! goose 1.34.0 and gemini-cli 0.61.0.
 
+mod client;
 mod dialog;
 mod fields;
 mod line;

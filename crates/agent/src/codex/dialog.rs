@@ -137,7 +137,7 @@ impl CodexDialog {
 
     /// Begins or resumes the thread.
     fn begin(&self) -> Vec<u8> {
-        let Conversation { cwd, model, resume } = &self.conversation;
+        let Conversation { cwd, model, resume, .. } = &self.conversation;
         // The user's configuration decides on the sandbox, and on the model if none is given.
         let mut params = json!({ "cwd": cwd, "approvalPolicy": ASK_ALWAYS, "approvalsReviewer": "user" });
         if let Some(model) = model {

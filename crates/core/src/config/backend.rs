@@ -19,6 +19,7 @@ use std::sync::Arc;
 use sys::error::{Failure, Hinted};
 use sys::failure;
 
+use super::acp_program::Offers;
 use super::checked::{Check, Texts};
 use serde::{Deserialize, Serialize};
 
@@ -127,12 +128,15 @@ pub struct Command {
     pub args: Vec<String>,
     /// Variables to add to its environment.
     pub env: Vec<(String, String)>,
+    /// What murmur offers it.
+    #[serde(default)]
+    pub offers: Offers,
 }
 
 impl Command {
     fn named(program: &str, args: &[&str]) -> Self {
         let args = args.iter().map(|&arg| arg.to_owned()).collect();
-        Self { program: program.to_owned(), args, env: Vec::new() }
+        Self { program: program.to_owned(), args, env: Vec::new(), offers: Offers::default() }
     }
 }
 

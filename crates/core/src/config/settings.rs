@@ -12,6 +12,7 @@ use sys::failure;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::acp_program::{self, AcpKeys, AcpProgram};
 use super::approval::{Approval, ApprovalSettings, Checker, Questions, Word};
 use super::backend::{Backend, Command};
 use super::captures::{Captures, PerRun};
@@ -44,20 +45,6 @@ pub struct Settings {
     pub captures: Captures,
     /// What murmur tells a person, and how.
     pub notify: Notify,
-}
-
-/// The table `acp.<name>`: a program that speaks the Agent Client Protocol.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AcpProgram {
-    /// A name to search on PATH, or an absolute path.
-    pub command: String,
-    /// Its arguments.
-    #[serde(default)]
-    pub args: Vec<String>,
-    /// Variables to add to its environment.
-    #[serde(default)]
-    pub env: BTreeMap<String, String>,
 }
 
 /// A program that is neither built in nor in config.toml.
@@ -198,7 +185,7 @@ struct Keys {
     quiet: QuietKeys,
     agent: Given<Backend>,
     #[serde(default)]
-    acp: BTreeMap<String, AcpProgram>,
+    acp: BTreeMap<String, Spanned<AcpKeys>>,
     #[serde(default)]
     captures: CapturesKeys,
     #[serde(default)]
@@ -283,21 +270,22 @@ impl Settings {
                 .map_or(default.max_per_run, |PerRun(size)| size),
         };
         let notify = keys.notify.checked(bytes, path)?;
-        let (llm, providers, acp) = (keys.llm_auth, keys.providers, keys.acp);
+        let acp = acp_program::checked(keys.acp, bytes, path)?;
+        let (llm, providers) = (keys.llm_auth, keys.providers);
         Ok(Self { asking, llm, providers, quiet, agent, acp, captures, notify })
     }
 
     /// How to start `backend`: as config.toml says, or else as built in.
     pub fn command(&self, backend: &Backend) -> Result<Command, UnknownProgram> {
-        let own = match backend {
-            Backend::Acp(name) => self.acp.get(&**name).map(|own| Command {
-                program: own.command.clone(),
-                args: own.args.clone(),
-                env: own.env.clone().into_iter().collect(),
-            }),
-            Backend::Claude | Backend::Codex => None,
+        let built_in = backend.built_in();
+        let command = match backend {
+            Backend::Acp(name) => match self.acp.get(&**name) {
+                Some(own) => own.command(built_in),
+                None => built_in,
+            },
+            Backend::Claude | Backend::Codex => built_in,
         };
-        own.or_else(|| backend.built_in()).ok_or_else(|| UnknownProgram(backend.clone()))
+        command.ok_or_else(|| UnknownProgram(backend.clone()))
     }
 }
 

@@ -15,7 +15,7 @@ fn path(folder: &tempfile::TempDir) -> PathBuf {
     folder.path().join("decisions.jsonl")
 }
 
-fn write(path: &Path, agent: &str, id: &str, decision: &str, by: &serde_json::Value) {
+fn write(path: &Path, agent: &str, id: &str, decision: &str, by: &Value) {
     let line = json!({ "ts": "x", "agent": agent, "tool": "Bash", "input": "{\"command\":\"ls\"}", "cwd": "/",
         "session": "s", "toolUseId": id, "decision": decision, "by": by, "reason": "why", "durationMs": 1 });
     let mut file = OpenOptions::new().append(true).create(true).open(path).unwrap();

@@ -51,6 +51,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         });
         let bytes = self.dialog.answer(&request, &decision);
         self.send_bytes(bytes);
+        self.decided_for_client(&request.request_id, &decision);
     }
 
     /// Interrupts the current turn. Returns the state, which the agent's next result changes.
@@ -58,6 +59,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         self.machine.check_interrupt().map_err(|error| error.failure())?;
         let bytes = self.dialog.interrupt();
         self.send_bytes(bytes);
+        self.interrupt_client_calls();
         Ok(self.machine.state().clone())
     }
 

@@ -9,7 +9,7 @@ use crate::state::Input;
 use crate::watchdogs::Watchdogs;
 use murmur_core::config::watchdogs::Watchdog;
 use std::time::Duration;
-use sys::process::Exit;
+use sys::process::{self, Exit, Signal};
 use tokio::time::Instant;
 
 /// How an agent's process ended, from its `exit`, why murmur ended it, and whether that took a signal.
@@ -26,6 +26,14 @@ pub(super) fn ending(stopped: Option<RunEnd>, is_signaled: bool, exit: Exit) -> 
 }
 
 impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
+    pub(super) fn signal(&mut self, signal: Signal) {
+        self.is_signaled = true;
+        // It is our unreaped child, so its PID has not been reused.
+        if let Some(pid) = self.pid {
+            process::signal(pid, signal);
+        }
+    }
+
     /// When the time limit is reached; `None` while it is paused.
     pub(super) fn times_out_at(&self) -> Option<Instant> {
         self.allowance.as_ref().filter(|_| self.stopped.is_none())?.ends_at()

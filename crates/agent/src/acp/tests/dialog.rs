@@ -13,7 +13,12 @@ fn dialog(program: &str, resume: Option<&str>, model: Option<&str>) -> AcpDialog
     let text = |text: &str| text.to_owned();
     AcpDialog::new(
         program,
-        Conversation { cwd: "/w".into(), model: model.map(text), resume: resume.map(text) },
+        Conversation {
+            cwd: "/w".into(),
+            model: model.map(text),
+            resume: resume.map(text),
+            ..Conversation::default()
+        },
     )
 }
 

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 fn dialog(resume: Option<&str>) -> CodexDialog {
     let resume = resume.map(str::to_owned);
-    CodexDialog::new(Conversation { cwd: "/w".into(), model: Some("gpt-5.5".to_owned()), resume })
+    let model = Some("gpt-5.5".to_owned());
+    CodexDialog::new(Conversation { cwd: "/w".into(), model, resume, ..Conversation::default() })
 }
 
 fn messages(bytes: &[u8]) -> Vec<Value> {

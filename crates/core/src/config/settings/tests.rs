@@ -1,4 +1,5 @@
 use super::*;
+use crate::config::acp_program::Offers;
 use sys::error::Hinted;
 
 fn parse(text: &str) -> Result<Settings, String> {
@@ -111,4 +112,60 @@ fn anything_unknown_is_an_error_with_its_position() {
     let both = "[providers.openai]\napi-key = \"sk-x\"\napi-key-file = \"/k\"";
     let error = parse(both).unwrap_err();
     assert!(error.contains("remove one of them") && !error.contains("sk-x"), "{error}");
+}
+
+#[test]
+fn a_table_adds_a_program_or_changes_a_built_in_one() {
+    let text = "[acp.mine]\ncommand = \"m\"\nargs = [\"a\"]\nenv = { A = \"1\" }\noffer = [\"terminal\"]\n\
+                [acp.opencode]\noffer = [\"fs\", \"terminal\"]\nenv = { B = \"2\" }\n[acp.goose]\ncommand = \"g\"\noffer = []";
+    let settings = parse(text).unwrap();
+    let command = |name: &str| settings.command(&Backend::Acp(name.into())).unwrap();
+    let both = |fs, terminal| Offers { fs, terminal };
+    let text = |words: &[(&str, &str)]| -> Vec<(String, String)> {
+        words.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    for (name, program, args, env, offers) in [
+        ("mine", "m", vec!["a"], text(&[("A", "1")]), both(false, true)),
+        ("opencode", "opencode", vec!["acp"], text(&[("B", "2")]), both(true, true)),
+        ("goose", "g", vec![], vec![], both(false, false)),
+        ("gemini", "gemini", vec!["--acp"], vec![], both(false, false)),
+    ] {
+        let args = args.into_iter().map(str::to_owned).collect();
+        assert_eq!(command(name), Command { program: program.to_owned(), args, env, offers });
+    }
+    let unknown = settings.command(&Backend::Acp("other".into())).unwrap_err().line();
+    assert_eq!(unknown, "agent acp:other is not configured; add [acp.other] with its command to config.toml");
+}
+
+#[test]
+fn a_wrong_table_of_a_program_is_one_error_with_its_position() {
+    const ACCEPTED: &str = "write offer = [\"fs\", \"terminal\"], or only one of them";
+    for (text, expected) in [
+        (
+            "[acp.opencode]\noffer = [\"fs\", \"files\"]",
+            format!("2:9: \"offer\" has \"files\", which is not known; {ACCEPTED}"),
+        ),
+        (
+            "[acp.opencode]\noffer = [1]",
+            format!("2:9: \"offer\" has an element that is not a string (integer); {ACCEPTED}"),
+        ),
+        ("[acp.opencode]\noffer = true", format!("2:9: \"offer\" is not a list (boolean); {ACCEPTED}")),
+        ("[acp.opencode]\noffer = \"fs\"", format!("2:9: \"offer\" is not a list (string); {ACCEPTED}")),
+        ("[acp.opencode]\nofer = []", "2:1: unknown key \"ofer\"; did you mean \"offer\"?".to_owned()),
+        (
+            "[acp.mine]\noffer = [\"fs\"]",
+            "1:1: \"command\" is missing; write it, or remove the entry".to_owned(),
+        ),
+        (
+            "[acp.opencode]\nargs = []",
+            "2:8: \"args\" is given without \"command\"; write \"command\" too".to_owned(),
+        ),
+        (
+            "acp.opencode = 1",
+            "1:16: integer \"1\" is not a table such as [acp.NAME]; write a table such as [acp.NAME]"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(parse(text).unwrap_err(), format!("/c/config.toml:{expected}"), "{text}");
+    }
 }

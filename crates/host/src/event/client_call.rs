@@ -1,0 +1,23 @@
+//! What murmur does for an agent, as its client, as an event of the agent.
+
+use super::MurmurEvent;
+use murmur_agent::event::{Event, Json};
+
+impl MurmurEvent {
+    /// Passes what it says about a call to `sink`, as an event of the agent.
+    pub fn with_agent_event(&self, mut sink: impl FnMut(&Event<'_>)) {
+        let (message, parent) = ("".into(), "".into());
+        match self {
+            Self::ToolUse { id, name, input } => {
+                let Ok(input) = serde_json::value::to_raw_value(input) else { return };
+                let (id, name) = (id.into(), name.into());
+                sink(&Event::ToolUse { message, parent, id, name, input: Json(&input) });
+            }
+            Self::ToolResult { id, output, is_error } => {
+                let (id, output) = (id.into(), output.into());
+                sink(&Event::ToolResult { parent, id, output, is_error: *is_error });
+            }
+            _ => {}
+        }
+    }
+}
