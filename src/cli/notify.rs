@@ -103,9 +103,12 @@ fn log(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
                 .ts
                 .parse::<Timestamp>()
                 .map_or(line.ts, |at| at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string());
-            let sender = line.sender.map(|sender| format!(" by {sender}")).unwrap_or_default();
+            let request = line.request.map(|request| format!("request {request}"));
+            let sender = line.sender.map(|sender| format!("by {sender}"));
+            let more: Vec<String> = request.into_iter().chain(sender).collect();
+            let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
             let error = line.error.map(|error| format!(": {error}")).unwrap_or_default();
-            let text = format!("{}{sender}{error}", line.what);
+            let text = format!("{}{more}{error}", line.what);
             writeln!(out, "{at}  {:<9}  {}  {}", line.result, line.channel, plain_line(&text))?;
         }
     }

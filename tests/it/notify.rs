@@ -121,6 +121,11 @@ fn a_request_is_answered_by_a_button_once_and_by_nobody_else() {
         log(&env, 6).into_iter().map(|line| line["result"].as_str().unwrap().to_owned()).collect();
     results.sort();
     assert_eq!(results, ["accepted", "delivered", "refused", "refused", "refused", "refused"]);
+    let printed = env.run(["notify", "log"]);
+    let accepted = printed.lines().find(|line| line.contains("  accepted  ")).unwrap();
+    let (_, accepted) = accepted.split_once("  ").unwrap();
+    let expected = r"^accepted   phone  allowed Bash for site-[0-9a-z]+ \(request [0-9a-z]{8}\)$";
+    assert!(regex::Regex::new(expected).unwrap().is_match(accepted), "{accepted}");
     let decisions = std::fs::read_to_string(env.data().join("decisions.jsonl")).unwrap();
     let decision: Value = serde_json::from_str(decisions.lines().last().unwrap()).unwrap();
     assert_eq!(
