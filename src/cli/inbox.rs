@@ -127,7 +127,7 @@ pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<Ex
             failure!("{given} answers for {questions} question{}", if questions == 1 { "" } else { "s" }; "give one answer per question, each in quotes")
         );
     }
-    let answers = asked.typed(&args.answers);
+    let answers = asked.typed(&args.answers).map_err(|error| error.failure())?;
     let row =
         runtime()?.block_on(requests::answer(&dir, json!({ "id": row.id.as_str(), "answers": answers })))?;
     requests::report(&row, "answered")

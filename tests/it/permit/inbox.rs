@@ -176,7 +176,9 @@ fn a_terminal_is_asked_again_only_about_what_was_mistyped() {
         terminal.wait_for(prompt);
         terminal.send(format!("{typed}\n"));
     }
-    assert!(terminal.finish().text().contains("q2 cannot be answered with"));
+    let text = terminal.finish().text();
+    let refused = r#"q2 cannot be answered with "7"; write one of "Now" (1), "Later" (2), or =your own text"#;
+    assert!(text.contains(refused), "{text}");
     events.until("request_opened");
     let mut terminal = Terminal::open().start(program, &[MURMUR, "permission", "respond"]);
     for (prompt, typed) in
