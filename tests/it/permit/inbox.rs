@@ -202,8 +202,44 @@ fn unreadable_rules_are_listed() {
     env.register(&[&site]);
     env.setting("permissions.toml", "[[rules]\n");
     assert_snapshot!(env.run(["inbox"]), @"
-    rules  every call is denied: [ENV]/data/config/permissions.toml:1:9: the array table is not closed; write ] at its end
+    1  rules  every call is denied: [ENV]/data/config/permissions.toml:1:9: the array table is not closed; write ] at its end
+      see: murmur config check
     [exit 0]
+    ");
+    // A daemon reports it, but the inbox says it once.
+    let without_daemon = env.run(["inbox"]);
+    let daemon = env.daemon();
+    assert_eq!(env.run(["inbox"]), without_daemon);
+    drop(daemon);
+}
+
+#[test]
+fn a_watched_inbox_on_a_terminal_prints_what_comes_and_what_goes() {
+    let env = Env::new();
+    env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let program = |words: &[&str]| env.program("setsid", words).set("NO_COLOR", "1");
+    let mut terminal = Terminal::open().start(program, &[MURMUR, "inbox", "--watch"]);
+    terminal.wait_for("nothing is waiting for you");
+    let beat = env.beat();
+    terminal.wait_for("--reason '...'");
+    let row = env.opened();
+    env.run(["deny", "1"]);
+    terminal.wait_for("denied Bash for");
+    line(beat);
+    daemon.stop();
+    let text = terminal.finish().text().replace("\r\n", "\n");
+    assert_snapshot!(stable(&text, &row), @"
+    nothing is waiting for you
+
+    1  [REQUEST]  Bash  [AGENT] in [ENV]/site
+        git push
+      asked [SPAN] ago
+      run: murmur allow 1, or: murmur deny 1 --reason '...'
+
+    1  denied Bash for [AGENT]
+    error: the daemon has ended
+    hint: run: murmur start
     ");
 }
 
