@@ -58,7 +58,7 @@ fn test(args: &Test, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     let now = clock::now();
     let event = Event::new(EventKind::Test, clock::rfc3339(now), "Notifications from murmur arrive here.");
-    let message = Message::new(vec![event]);
+    let message = Message::new(vec![event], &clock::local_zone());
     // All at once, since one that hangs would delay the others.
     let (ended, results) = mpsc::channel();
     for (name, channel) in notify.channels.iter().filter(|(name, _)| chosen.is_none_or(|only| only == *name))

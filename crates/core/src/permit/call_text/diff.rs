@@ -1,5 +1,6 @@
 //! An edit of a file as a diff, for the person who approves it.
 
+use super::lines;
 use serde_json::{Map, Value};
 use similar::TextDiff;
 use std::fmt::Write as _;
@@ -10,22 +11,22 @@ pub(super) fn of(input: &Value) -> Option<String> {
     let input = input.as_object()?;
     let mut out = String::new();
     if let Some(diff) = edit(input) {
-        others(&mut out, input, &["old_string", "new_string"]);
+        out += &lines(input, &["old_string", "new_string"]);
         return Some(out + &diff);
     }
     input.get("file_path")?;
     if let Some(content) = text(input, "content") {
-        others(&mut out, input, &["content"]);
+        out += &lines(input, &["content"]);
         diff(&mut out, "", content);
         return Some(out);
     }
     let edits = input.get("edits")?.as_array()?;
     let edits: Option<Vec<_>> =
         edits.iter().map(|part| Some((part.as_object()?, edit(part.as_object()?)?))).collect();
-    others(&mut out, input, &["edits"]);
+    out += &lines(input, &["edits"]);
     for (number, (part, diff)) in edits?.into_iter().enumerate() {
         let _never = writeln!(out, "edit {}:", number + 1);
-        others(&mut out, part, &["old_string", "new_string"]);
+        out += &lines(part, &["old_string", "new_string"]);
         out += &diff;
     }
     Some(out)
@@ -33,14 +34,6 @@ pub(super) fn of(input: &Value) -> Option<String> {
 
 fn text<'a>(input: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     input.get(key)?.as_str()
-}
-
-/// Adds the values of all keys but `used`.
-fn others(out: &mut String, input: &Map<String, Value>, used: &[&str]) {
-    for (key, value) in input.iter().filter(|(key, _)| !used.contains(&key.as_str())) {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let _never = writeln!(out, "{}: {}", shown(key), shown(&value).replace('\n', "\\n"));
-    }
 }
 
 /// The diff of a replacement.
