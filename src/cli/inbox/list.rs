@@ -24,14 +24,14 @@ use sys::{clock, shell};
 
 pub(super) fn run(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let entries = runtime()?.block_on(entries(env))?;
-    let mut out = Shown(stdout().lock());
+    let mut out = stdout().lock();
     if json {
         print_json(&mut out, "inbox/1", &serde_json::json!({ "entries": entries }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = Vec::new();
     print(&mut text, &entries)?;
-    out.write_all(wrapped(&String::from_utf8_lossy(&text), output_width()).as_bytes())?;
+    Shown(&mut out).write_all(wrapped(&String::from_utf8_lossy(&text), output_width()).as_bytes())?;
     if entries.iter().any(|entry| entry.request.is_some()) {
         requests::note_no_daemon(&env.read_data_dir()?)?;
     }

@@ -60,7 +60,7 @@ pub(super) async fn follow(json: bool, env: &UserEnv) -> anyhow::Result<()> {
         if is_terminal {
             text = wrapped(&String::from_utf8_lossy(&text), output_width()).into_bytes();
         }
-        show(&text)?;
+        show(&text, json)?;
         match daemon.next_event().await {
             Ok(event) => {
                 inbox.on_event(&event);
@@ -74,9 +74,13 @@ pub(super) async fn follow(json: bool, env: &UserEnv) -> anyhow::Result<()> {
     }
 }
 
-fn show(text: &[u8]) -> io::Result<()> {
-    let mut out = Shown(stdout().lock());
-    out.write_all(text)?;
+fn show(text: &[u8], json: bool) -> io::Result<()> {
+    let mut out = stdout().lock();
+    match json {
+        // Escapes for people are not valid in JSON.
+        true => out.write_all(text)?,
+        false => Shown(&mut out).write_all(text)?,
+    }
     out.flush()
 }
 

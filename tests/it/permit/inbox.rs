@@ -214,6 +214,21 @@ fn unreadable_rules_are_listed() {
 }
 
 #[test]
+fn the_inbox_is_valid_json_whatever_a_call_contains() {
+    let env = Env::new();
+    let command = "echo \u{202e}x";
+    env.workspace_calling(MANUAL, &[bash("t1", command)]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    env.opened();
+    let entry = env.murmur(["inbox", "--json"]).json()["entries"][0].clone();
+    assert_eq!((&entry["number"], &entry["request"]["input"]["command"]), (&json!(1), &json!(command)));
+    env.run(["deny", "1"]);
+    line(beat);
+    daemon.stop();
+}
+
+#[test]
 fn a_watched_inbox_on_a_terminal_prints_what_comes_and_what_goes() {
     let env = Env::new();
     env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
