@@ -42,6 +42,8 @@ use tokio::sync::mpsc;
 
 /// How many messages from threads may wait for the loop. When full, threads wait.
 const QUEUE: usize = 16;
+/// The longest `what` of a line in notifications.jsonl, in characters.
+const LONGEST: usize = 200;
 
 /// What threads report.
 enum Input {
@@ -208,7 +210,7 @@ impl Notifier {
         let line = LogEntry {
             channel: channel.to_owned(),
             result: result.to_owned(),
-            what: what.chars().take(200).collect(),
+            what: what.chars().take(LONGEST).collect(),
             error: error.map(str::to_owned),
             ..LogEntry::default()
         };

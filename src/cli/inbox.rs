@@ -1,9 +1,11 @@
 //! `murmur inbox`, and `murmur allow`, `murmur deny` and `murmur answer`: a person's answers to requests, named by number,
 //! id, a prefix of it, or `last`.
 
+mod entry;
 mod list;
 mod numbers;
 pub(super) mod rule;
+mod watch;
 
 use super::inbox_args::{Allow, AnswerQuestions, Decision, Deny, Inbox};
 use super::requests::{self, Answer, only_people};
@@ -13,7 +15,7 @@ use super::user_env::UserEnv;
 use crate::daemon::broker::{Kind, Row};
 use crate::daemon::instance;
 use anyhow::bail;
-use list::Entry;
+use entry::Entry;
 use murmur_core::naming::{self, Candidate};
 use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::RequestId;
@@ -31,7 +33,7 @@ pub(super) fn print(out: &mut impl Write, row: Row, dir: &DataDir, style: Style)
     let now = clock::now();
     // Without a number, a request still has its id.
     let numbers = numbers::give(dir, &[&row.id], now).unwrap_or_default();
-    Entry::request(row, numbers.first().copied()).print(&mut Shown(out), style, now)
+    Entry::request(row).numbered(numbers.first().copied()).print(&mut Shown(out), style, now)
 }
 
 /// The name of the request `id` at a terminal: its number. Other output has the id, since it may be read when the number is
@@ -70,7 +72,11 @@ pub(super) fn numbered(dir: &DataDir, ids: &[&RequestId]) -> Vec<String> {
 }
 
 pub(super) fn run(args: &Inbox, env: &UserEnv) -> anyhow::Result<ExitCode> {
-    list::run(args.json, args.watch, env)
+    if args.watch {
+        runtime()?.block_on(watch::follow(args.json, env))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    list::run(args.json, env)
 }
 
 pub(super) fn allow(args: &Allow, env: &UserEnv) -> anyhow::Result<ExitCode> {
@@ -127,7 +133,7 @@ pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<Ex
             failure!("{given} answers for {questions} question{}", if questions == 1 { "" } else { "s" }; "give one answer per question, each in quotes")
         );
     }
-    let answers = asked.typed(&args.answers);
+    let answers = asked.typed(&args.answers).map_err(|error| error.failure())?;
     let row =
         runtime()?.block_on(requests::answer(&dir, json!({ "id": row.id.as_str(), "answers": answers })))?;
     requests::report(&row, "answered")

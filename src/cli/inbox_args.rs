@@ -5,7 +5,7 @@ use clap::Args as ClapArgs;
 /// List everything that is waiting for you
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Lists calls, questions, reached limits, failing heartbeats, unreadable rules, untrusted \
+Lists calls, questions, reached limits, used-up budgets, failing heartbeats, unreadable rules, untrusted \
 repositories and stuck agents, nearest deadline first. A request's number works in place of its id, and isn't \
 reused for a day.")]
 pub(crate) struct Inbox {

@@ -8,7 +8,7 @@ use ::notify::channel;
 use ::notify::event::Event;
 use ::notify::log::LogEntry;
 use ::notify::message::Message;
-use anyhow::bail;
+use anyhow::{Context, bail};
 use derun::cli::stdout::stdout;
 use jiff::Timestamp;
 use murmur_core::config::notify::{EventKind, Notify};
@@ -16,6 +16,7 @@ use murmur_core::config::settings::Settings;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::mpsc;
 use sys::clock;
 use sys::error::Failure;
 use sys::failure;
@@ -57,19 +58,32 @@ fn test(args: &Test, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     let now = clock::now();
     let event = Event::new(EventKind::Test, clock::rfc3339(now), "Notifications from murmur arrive here.");
-    let message = Message::new(vec![event]);
-    let (mut out, mut failed) = (Shown(stdout().lock()), 0);
+    let message = Message::new(vec![event], &clock::local_zone());
+    // All at once, since one that hangs would delay the others.
+    let (ended, results) = mpsc::channel();
     for (name, channel) in notify.channels.iter().filter(|(name, _)| chosen.is_none_or(|only| only == *name))
     {
-        match channel::send(&channel.destination, &message, &folder, now) {
+        let (name, destination, ended) = (name.clone(), channel.destination.clone(), ended.clone());
+        let (message, folder) = (message.clone(), folder.clone());
+        std::thread::Builder::new()
+            .spawn(move || {
+                let _closed = ended.send((name, channel::send(&destination, &message, &folder, now)));
+            })
+            .context("cannot start a thread")?;
+    }
+    drop(ended);
+    let mut failed = 0;
+    for (name, result) in results {
+        let mut out = Shown(stdout().lock());
+        match result {
             Ok(_) => writeln!(out, "{name}: sent")?,
             Err(error) => {
                 failed += 1;
                 writeln!(out, "{name}: not sent: {}", error.failure.line())?;
             }
         }
+        out.flush()?;
     }
-    out.flush()?;
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
@@ -103,9 +117,12 @@ fn log(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
                 .ts
                 .parse::<Timestamp>()
                 .map_or(line.ts, |at| at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string());
-            let sender = line.sender.map(|sender| format!(" by {sender}")).unwrap_or_default();
+            let request = line.request.map(|request| format!("request {request}"));
+            let sender = line.sender.map(|sender| format!("by {sender}"));
+            let more: Vec<String> = request.into_iter().chain(sender).collect();
+            let more = if more.is_empty() { String::new() } else { format!(" ({})", more.join(", ")) };
             let error = line.error.map(|error| format!(": {error}")).unwrap_or_default();
-            let text = format!("{}{sender}{error}", line.what);
+            let text = format!("{}{more}{error}", line.what);
             writeln!(out, "{at}  {:<9}  {}  {}", line.result, line.channel, plain_line(&text))?;
         }
     }

@@ -1,7 +1,6 @@
 //! `murmur permission list|respond` and `murmur question list|respond`: requests of agents, and a person's answers.
 
 mod dialog;
-mod diff;
 mod list;
 mod one_by_one;
 mod respond;

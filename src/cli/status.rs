@@ -114,7 +114,7 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
         }
         read => read?,
     }
-    status.problems.extend(notifications(dir));
+    status.problems.extend(notifications(dir, env)?);
     mark_untrusted(&mut status.heartbeats, dir, &env.home());
     let mut trust = Workspaces::of(dir, &env.home());
     if let Some(name) = &args.name {
@@ -157,20 +157,20 @@ fn mark_untrusted(heartbeats: &mut [HeartbeatStatus], dir: &DataDir, home: &Path
     });
 }
 
-/// The channels that can't deliver notifications.
-fn notifications(dir: &DataDir) -> Vec<String> {
-    match ::notify::state::State::read(&dir.notify()) {
+/// The channels in config.toml that can't deliver notifications.
+fn notifications(dir: &DataDir, env: &UserEnv) -> anyhow::Result<Vec<String>> {
+    // If it can't be read, that is reported with the rest of config.toml.
+    let channels = Settings::read(&env.settings_dir()?.settings()).unwrap_or_default().notify.channels;
+    Ok(match ::notify::state::State::read(&dir.notify()) {
         Ok(state) => state
-            .channels
-            .iter()
-            .filter(|(_, channel)| channel.failures > 0)
-            .map(|(name, channel)| {
-                let error = channel.error.as_deref().unwrap_or("unknown error");
+            .failing()
+            .filter(|(name, _)| channels.contains_key(*name))
+            .map(|(name, error)| {
                 format!("notifications by {name} are not delivered: {error}; to try it, run: murmur notify test {name}")
             })
             .collect(),
         Err(failure) => vec![failure.line()],
-    }
+    })
 }
 
 /// The status: from the daemon, or from files if none runs.

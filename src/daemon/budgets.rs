@@ -2,7 +2,7 @@
 //!
 //! Takes the heartbeats; returns which budgets the new lines use up. `murmur_core::spending` decides.
 
-use super::heartbeats::Held;
+use super::heartbeats::{Held, HeldKind};
 use crate::outcome::notice;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
@@ -153,7 +153,8 @@ pub fn held<'a>(
 ) -> HashMap<HeartbeatId, Held> {
     let held = |heartbeat: &Heartbeat| {
         let used_up = ledger.hold(heartbeat, now)?;
-        Some((heartbeat.id.clone(), Held { until: used_up.until, why: used_up.to_string() }))
+        let (until, why) = (used_up.until, used_up.to_string());
+        Some((heartbeat.id.clone(), Held { kind: HeldKind::Budget, until, why }))
     };
     heartbeats.filter(|heartbeat| heartbeat.budgets.is_some()).filter_map(held).collect()
 }

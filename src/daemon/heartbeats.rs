@@ -33,7 +33,7 @@ pub use deferred_beat::DeferredBeat;
 pub use entry::Entry;
 pub use failing::StreakChange;
 pub use heartbeat_ref::HeartbeatRef;
-pub use held::{Accounts, Held, HoldChange};
+pub use held::{Accounts, Held, HeldKind, HoldChange};
 pub use last_run::{Correction, LastRuns};
 pub use refusal::{StartRefusal, approve_hint};
 pub use running::Running;

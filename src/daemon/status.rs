@@ -1,6 +1,6 @@
 //! The status that `murmur status` shows: the daemon, if one runs, and every heartbeat (docs/reference/json.md).
 
-use super::heartbeats::{Entry, Heartbeats, Running};
+use super::heartbeats::{Entry, Heartbeats, HeldKind, Running};
 use super::pauses::Pause;
 use crate::beat::sources;
 use crate::outcome::Kind;
@@ -95,6 +95,9 @@ pub fn holds(limits: &Limits, now: Timestamp) -> Vec<AccountHold> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeldStatus {
+    /// What holds it.
+    #[serde(default)]
+    pub kind: HeldKind,
     /// Until when, RFC 3339.
     pub until: String,
     /// Why.
@@ -352,10 +355,11 @@ fn heartbeat(
             && entry.next_run().is_some_and(|next| next <= now)
             && entry.held().is_none_or(|held| held.until <= now),
         waits_for,
-        held: entry
-            .held()
-            .filter(|held| now < held.until)
-            .map(|held| HeldStatus { until: rfc3339(held.until), why: held.why.clone() }),
+        held: entry.held().filter(|held| now < held.until).map(|held| HeldStatus {
+            kind: held.kind,
+            until: rfc3339(held.until),
+            why: held.why.clone(),
+        }),
         unedited: heartbeat.unedited,
         approved: entry.is_approved(),
         notices: Vec::new(),

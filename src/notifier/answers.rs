@@ -1,7 +1,8 @@
 //! Answers from a person's channels: who may answer, with which token, and what the daemon says to it.
 
 use super::news::DaemonError;
-use super::{Input, Notifier, complain, connect};
+use super::{Input, LONGEST, Notifier, complain, connect};
+use crate::daemon::broker::Row;
 use crate::daemon::client;
 use ::notify::channel;
 use ::notify::listen::{self, ChannelAnswer, Report};
@@ -63,12 +64,11 @@ impl Notifier {
         // Recorded as used before the daemon gets the answer.
         self.save();
         match self.answer(channel, &reply, &issued).await {
-            Ok(()) => {
-                let what = format!("{reply:?}");
+            Ok(row) => {
                 let line = LogEntry {
                     channel: channel.to_owned(),
                     result: "accepted".to_owned(),
-                    what,
+                    what: answered(&reply, &issued, &row),
                     request: Some(issued.request.clone()),
                     sender: answer.sender.map(|sender| sender.to_string()),
                     ..LogEntry::default()
@@ -108,8 +108,8 @@ impl Notifier {
         })
     }
 
-    /// Answers the request, if it is still the one that was shown.
-    async fn answer(&self, channel: &str, reply: &Reply, issued: &Issued) -> Result<(), AnswerError> {
+    /// Answers the request, if it is still the one that was shown, and returns it.
+    async fn answer(&self, channel: &str, reply: &Reply, issued: &Issued) -> Result<Row, AnswerError> {
         let rows = self.requests().await?;
         let row = rows.into_iter().find(|row| row.id.as_str() == issued.request && row.state != ANSWERED);
         let Some(row) = row else { return Err(AnswerError::Closed) };
@@ -131,7 +131,8 @@ impl Notifier {
         }
         let mut daemon = connect(&self.dir).await.ok_or(DaemonError::Unreachable)?;
         let answering = daemon.answer_as::<Value>("permission.respond", response, client::PATIENCE);
-        Ok(answering.await.map(drop).map_err(DaemonError::from)?)
+        answering.await.map_err(DaemonError::from)?;
+        Ok(row)
     }
 
     fn refused(&self, channel: &str, answer: &ChannelAnswer, request: Option<String>, why: &AnswerError) {
@@ -181,10 +182,74 @@ impl From<Refusal> for AnswerError {
     }
 }
 
+/// What was answered, for `murmur notify log`.
+fn answered(reply: &Reply, issued: &Issued, row: &Row) -> String {
+    let choice = |number: &usize| issued.choices.get(number.saturating_sub(1)).map(String::as_str);
+    let (word, text) = match reply {
+        Reply::Allow => ("allowed", None),
+        Reply::Deny(reason) => ("denied", reason.as_deref()),
+        Reply::Choice(number) => ("answered", choice(number)),
+        Reply::Text(text) => ("answered", Some(text.as_str())),
+    };
+    let text = text.map(|text| format!(": {text}")).unwrap_or_default();
+    let line = format!("{word} {} for {}{text}", row.tool, row.agent);
+    line.chars().take(LONGEST).collect()
+}
+
 fn said(reply: &Reply) -> &'static str {
     match reply {
         Reply::Allow => "Allowed.",
         Reply::Deny(_) => "Denied.",
         Reply::Choice(_) | Reply::Text(_) => "Answered.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use murmur_core::permit::request::RequestId;
+
+    #[test]
+    fn the_log_says_what_was_answered_in_words() {
+        let id = RequestId::parse("7ggs733k").unwrap();
+        let row = |tool: &str| Row {
+            id: id.clone(),
+            kind: crate::daemon::broker::Kind::Permission,
+            agent: "site-1".to_owned(),
+            workspace: "/w".into(),
+            tool: tool.to_owned(),
+            input: json!({}),
+            cwd: "/w".into(),
+            doubt: None,
+            state: "waiting".to_owned(),
+            asked_at: String::new(),
+            expires_at: None,
+        };
+        let issued = Issued {
+            hash: String::new(),
+            channel: "tg".to_owned(),
+            request: id.to_string(),
+            input: String::new(),
+            may_allow: true,
+            choices: vec!["Red".to_owned(), "Blue".to_owned()],
+            expires_at: None,
+            message: None,
+        };
+        let all = [
+            (Reply::Allow, "Bash"),
+            (Reply::Deny(None), "Bash"),
+            (Reply::Deny(Some("too risky".to_owned())), "Bash"),
+            (Reply::Choice(2), "AskUserQuestion"),
+            (Reply::Text("the green one".to_owned()), "AskUserQuestion"),
+        ];
+        let lines: Vec<String> =
+            all.iter().map(|(reply, tool)| answered(reply, &issued, &row(tool))).collect();
+        insta::assert_snapshot!(lines.join("\n"), @"
+        allowed Bash for site-1
+        denied Bash for site-1
+        denied Bash for site-1: too risky
+        answered AskUserQuestion for site-1: Blue
+        answered AskUserQuestion for site-1: the green one
+        ");
     }
 }

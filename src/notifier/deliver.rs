@@ -26,7 +26,7 @@ pub(super) struct Delivery {
 impl Notifier {
     /// The message for `batch`, with buttons if the channel takes answers.
     pub(super) fn message(&mut self, batch: &Batch) -> Message {
-        let mut message = Message::new(batch.events.clone());
+        let mut message = Message::new(batch.events.clone(), &self.zone);
         let Some(channel) = self.notify.channels.get(&batch.channel) else { return message };
         let request = match batch.events.as_slice() {
             [event] if event.kind == EventKind::Waiting => event.request.as_ref(),

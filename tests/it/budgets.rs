@@ -71,7 +71,10 @@ fn a_budget_that_is_used_up_holds_the_workspace_and_survives_a_restart() {
     let held =
         |status: &Value| (status["heartbeats"][0]["held"].clone(), status["heartbeats"][1]["held"].clone());
     let (first, none) = held(&env.ask("status", &Value::Null));
-    assert_eq!((&first["why"], &none), (&json!(why), &Value::Null));
+    assert_eq!((&first["kind"], &first["why"], &none), (&json!("budget"), &json!(why), &Value::Null));
+    let inbox = env.run(["inbox"]);
+    assert!(inbox.starts_with(&format!("1  budget  {}: {why}\n  ends in ", site.path())), "{inbox}");
+    assert!(inbox.ends_with("\n  see: murmur usage\n[exit 0]"), "{inbox}");
     let refused = env.connect().refusal("beat", &json!({ "workspace": site.0 }));
     assert!(refused.contains("it may not start until") && refused.contains(&why), "{refused}");
     daemon.stop();

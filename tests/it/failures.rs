@@ -92,8 +92,8 @@ fn a_heartbeat_that_keeps_failing_runs_less_often_until_a_success_or_a_resume() 
     let shown = env.run(["status"]);
     assert!(shown.contains("  next      in 1h 59m") && shown.contains(": 2 failures in a row"), "{shown}");
     let inbox = env.run(["inbox"]);
-    let entry = format!("breaker  {}: 2 failures in a row\n  ends in 1h ", site.path());
-    assert!(inbox.starts_with(&entry) && inbox.contains("\n  see: murmur resume /"), "{inbox}");
+    let entry = format!("1  breaker  {}: 2 failures in a row\n  ends in 1h ", site.path());
+    assert!(inbox.starts_with(&entry) && inbox.contains("\n  run: murmur resume /"), "{inbox}");
     // It is reported once.
     env.ask("beat", &json!({ "workspace": site.0 }));
     let status = failed(&env, 3);

@@ -69,7 +69,7 @@ fn a_held_limit_is_listed_with_its_end() {
     let shown = env.run(["inbox"]);
     let shown = regex::Regex::new(r"in 1h \d+m").unwrap().replace(&shown, "in [SPAN]");
     assert_snapshot!(shown, @"
-    limit  on hold: claude [ENV]/home/.claude (OAuth token), whose five-hour limit is reached
+    1  limit  on hold: claude [ENV]/home/.claude (OAuth token), whose five-hour limit is reached
       ends in [SPAN]
       see: murmur limits
     [exit 0]
@@ -92,9 +92,18 @@ fn an_untrusted_repository_is_listed_once() {
     let kinds: Vec<&Value> = found.iter().map(|entry| &entry["kind"]).collect();
     assert_eq!(kinds, [&json!("untrusted")]);
     assert_snapshot!(env.run(["inbox"]), @"
-    untrusted  repository settings not trusted; review and trust them: murmur trust [ENV]/site
-      see: murmur trust [ENV]/site
+    1  untrusted  [ENV]/site: repository settings not trusted
+      run: murmur trust [ENV]/site
     [exit 0]
+    ");
+    // Its number is not that of a request.
+    for args in [["allow", "1"], ["deny", "1"], ["answer", "1"]] {
+        assert_eq!(env.run(args), env.run(["allow", "1"]), "{args:?}");
+    }
+    assert_snapshot!(env.run(["allow", "1"]), @"
+    | error: 1 in the inbox is an untrusted repository, not a request
+    | hint: run: murmur trust [ENV]/site
+    [exit 1]
     ");
     env.run(["trust", "site", "--yes"]);
     assert_eq!(entries(&env).len(), 0);
@@ -108,7 +117,7 @@ fn a_stuck_agent_is_listed_with_how_long_nothing_happened() {
     let shown = env.run(["inbox"]);
     let shown = regex::Regex::new(r"45m \d+s").unwrap().replace(&shown, "[SPAN]");
     assert_snapshot!(shown, @"
-    stuck  site-1 is stuck: nothing happened for [SPAN]
+    1  stuck  site-1 is stuck: nothing happened for [SPAN]
       see: murmur agent show site-1
     [exit 0]
     ");

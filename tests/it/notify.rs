@@ -6,6 +6,8 @@ use crate::env::{Env, Workspace};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use server::{Ntfy, self_signed};
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 
 fn ntfy(server: &Ntfy, more: &str) -> String {
     format!("[notify.channels.phone]\ntype = \"ntfy\"\nserver = \"{}\"\ntopic = \"mine\"\n{more}", server.url)
@@ -121,6 +123,11 @@ fn a_request_is_answered_by_a_button_once_and_by_nobody_else() {
         log(&env, 6).into_iter().map(|line| line["result"].as_str().unwrap().to_owned()).collect();
     results.sort();
     assert_eq!(results, ["accepted", "delivered", "refused", "refused", "refused", "refused"]);
+    let printed = env.run(["notify", "log"]);
+    let accepted = printed.lines().find(|line| line.contains("  accepted  ")).unwrap();
+    let (_, accepted) = accepted.split_once("  ").unwrap();
+    let expected = r"^accepted   phone  allowed Bash for site-[0-9a-z]+ \(request [0-9a-z]{8}\)$";
+    assert!(regex::Regex::new(expected).unwrap().is_match(accepted), "{accepted}");
     let decisions = std::fs::read_to_string(env.data().join("decisions.jsonl")).unwrap();
     let decision: Value = serde_json::from_str(decisions.lines().last().unwrap()).unwrap();
     assert_eq!(
@@ -187,11 +194,15 @@ fn a_test_message_reports_each_channel() {
     "#);
     let gone = "[notify.channels.gone]\ntype = \"command\"\ncommand = [\"murmur-no-such-program\"]\n";
     env.setting("config.toml", &format!("{gone}{}", ntfy(&server, "")));
-    assert_snapshot!(env.run(["notify", "test"]), @r#"
+    let tested = env.run(["notify", "test"]);
+    // In the order in which they end.
+    let mut lines: Vec<&str> = tested.lines().collect();
+    lines.sort_unstable();
+    assert_snapshot!(lines.join("\n"), @"
+    [exit 1]
     gone: not sent: cannot start murmur-no-such-program: No such file or directory (os error 2)
     phone: sent
-    [exit 1]
-    "#);
+    ");
     assert_eq!(server.next()["title"], "murmur: test");
     assert_snapshot!(env.run(["notify", "test", "fone"]), @r#"
     | error: there is no channel "fone"
@@ -202,4 +213,21 @@ fn a_test_message_reports_each_channel() {
     nothing was sent yet; tests are not listed
     [exit 0]
     "#);
+}
+
+#[test]
+fn a_channel_that_hangs_delays_no_test_of_another() {
+    let (env, server) = (Env::new(), Ntfy::start());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let hangs = format!("[notify.channels.first]\ntype = \"webhook\"\nurl = \"{url}\"\n");
+    env.setting("config.toml", &format!("{hangs}{}", ntfy(&server, "")));
+    let mut test = env.murmur(["notify", "test"]).start();
+    let mut lines = BufReader::new(test.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let (connection, _) = listener.accept().unwrap();
+    drop(listener);
+    assert_eq!(lines.next().unwrap(), "phone: sent");
+    drop(connection);
+    assert!(lines.next().unwrap().starts_with("first: not sent: "));
+    assert_eq!(test.wait().unwrap().code(), Some(1));
 }

@@ -296,6 +296,9 @@ fn a_reserve_keeps_heartbeats_from_starting_until_the_limit_resets() {
     let daemon = crate::env::Daemon::new(subscribed(&env, &["start", "--foreground"]));
     let status = env.ask("status", &Value::Null);
     let why = status["heartbeats"][0]["held"]["why"].as_str().unwrap();
+    let inbox = subscribed(&env, &["inbox"]).run();
+    assert!(inbox.starts_with(&format!("1  reserve  {}: {why}\n  ends in ", careful.path())), "{inbox}");
+    assert!(inbox.contains("\n  see: murmur limits\n"), "{inbox}");
     assert!(
         why.starts_with("71% of the five-hour limit of claude")
             && why.ends_with("is used, and reserve is 30%")

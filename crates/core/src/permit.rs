@@ -7,9 +7,11 @@
 //! - [`rules`]: a user's own permissions.toml
 //! - [`manager`]: what a manager, an agent that directs others, may do
 //! - [`pipeline`]: guard, rules and policy, in this order
+//! - [`call_text`]: a call as text for the person who decides on it
 //! - [`question`]: an agent's questions to a person, and the answers in the form that the agent expects
 //! - [`deny_list`]: builds the deny list, which `murmur_agent::invocation` passes to Claude Code
 
+pub mod call_text;
 pub mod decision;
 pub mod deny_list;
 pub mod manager;

@@ -31,14 +31,15 @@ pub struct Sent {
     pub message: Option<i64>,
 }
 
-/// How much of a message's body a channel shows.
+/// Whether a channel shows all of a message's events.
 #[must_use]
 pub fn shows_all(destination: &Destination, message: &Message) -> bool {
-    match destination {
+    let shows_body = match destination {
         Destination::Ntfy { .. } => message.cut(ntfy::MOST).1,
         Destination::Telegram { .. } => message.cut(telegram::MOST).1,
         _ => true,
-    }
+    };
+    shows_body && message.is_whole
 }
 
 /// Sends `message`. Relative paths of files with secrets are relative to `folder`, which has config.toml.

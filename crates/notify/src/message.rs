@@ -1,8 +1,12 @@
 //! Events as text for people. Hidden characters are escaped, so that a call reads as it is.
 
 use crate::event::{Event, Request};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use murmur_core::config::notify::EventKind;
+use murmur_core::permit::call_text;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use sys::text::{shown, visible};
 
@@ -10,6 +14,8 @@ use sys::text::{shown, visible};
 const TITLE: usize = 120;
 /// The longest line of a message with several events, in characters.
 const LINE: usize = 300;
+/// The longest text of an event, and the longest call, in bytes: no longer than people read on a phone.
+const TEXT: usize = 2_400;
 /// How many events a message lists.
 const LISTED: usize = 30;
 
@@ -22,6 +28,8 @@ pub struct Message {
     pub title: String,
     /// The text.
     pub body: String,
+    /// Whether the body shows all of the events.
+    pub is_whole: bool,
     /// How the request can be answered from the message.
     pub actions: Vec<Action>,
 }
@@ -36,14 +44,14 @@ pub struct Action {
 }
 
 impl Message {
-    /// A message about `events`, without actions.
+    /// A message about `events`, without actions, with times in `zone`.
     #[must_use]
-    pub fn new(events: Vec<Event>) -> Self {
-        let (title, body) = match events.as_slice() {
-            [event] => (title(event), body(event)),
-            events => (format!("murmur: {} events", events.len()), list(events)),
+    pub fn new(events: Vec<Event>, zone: &TimeZone) -> Self {
+        let (title, (body, is_whole)) = match events.as_slice() {
+            [event] => (title(event), body(event, zone)),
+            events => (format!("murmur: {} events", events.len()), (list(events), false)),
         };
-        Self { events, title, body, actions: Vec::new() }
+        Self { events, title, body, is_whole, actions: Vec::new() }
     }
 
     /// The kind of its first event.
@@ -52,14 +60,14 @@ impl Message {
         self.events.first().map_or(EventKind::Test, |event| event.kind)
     }
 
-    /// The body with at most `most` bytes, and whether that is all of it.
+    /// The body with at most `most` bytes, of which an ellipsis is the last if there is more, and whether that is all of it.
     #[must_use]
-    pub fn cut(&self, most: usize) -> (&str, bool) {
+    pub fn cut(&self, most: usize) -> (Cow<'_, str>, bool) {
         if self.body.len() <= most {
-            return (&self.body, true);
+            return (Cow::Borrowed(&self.body), true);
         }
-        let end = (0..=most).rev().find(|end| self.body.is_char_boundary(*end)).unwrap_or(0);
-        (&self.body[..end], false)
+        let begin = begin(&self.body, most.saturating_sub('…'.len_utf8()));
+        (Cow::Owned(format!("{begin}…")), false)
     }
 }
 
@@ -83,45 +91,77 @@ fn title(event: &Event) -> String {
     format!("{who} {what}")
 }
 
-fn body(event: &Event) -> String {
-    let mut text = shown(&event.text);
+/// The body, and whether it shows everything.
+fn body(event: &Event, zone: &TimeZone) -> (String, bool) {
+    let (mut text, mut is_whole) = bounded(&shown(&event.text), "murmur log");
     if let Some(request) = &event.request {
         if !text.is_empty() {
             text.push_str("\n\n");
         }
-        text.push_str(&call(request));
+        is_whole &= add_call(&mut text, request, zone);
     }
-    text
+    (text, is_whole)
 }
 
-/// Everything a person needs to decide on a request.
-fn call(request: &Request) -> String {
-    let mut text = if request.is_question { questions(&request.input) } else { String::new() };
-    if text.is_empty() {
-        let command = request.input.get("command").and_then(Value::as_str);
-        // Only if nothing else is in the input, which a person would not see.
-        let is_plain = request.input.as_object().is_some_and(|input| {
-            input.keys().all(|key| ["command", "description", "timeout"].contains(&key.as_str()))
-        });
-        let input = match command.filter(|_| is_plain) {
-            Some(command) => shown(command),
-            None => shown(&serde_json::to_string_pretty(&request.input).unwrap_or_default()),
-        };
-        text = format!("{}: {input}", visible(&request.tool));
+/// Adds everything a person needs to decide on a request. Returns whether all of the call is in it.
+fn add_call(text: &mut String, request: &Request, zone: &TimeZone) -> bool {
+    let questions = if request.is_question { questions(&request.input) } else { String::new() };
+    let (call, mut is_whole) = if questions.is_empty() {
+        let call = call_text::input(&request.input, false);
+        let space = if request.input.get("command").is_some() { ' ' } else { '\n' };
+        bounded(&format!("{}:{space}{}", visible(&request.tool), call.trim_end()), "murmur inbox")
+    } else {
+        bounded(&questions, "murmur inbox")
+    };
+    text.push_str(&call);
+    let mut line = |line: &str| {
+        let line = visible(line);
+        let short = short(&line, LINE);
+        is_whole &= short == line;
+        let _infallible = write!(text, "\n{short}");
+    };
+    line("");
+    for note in call_text::lookalike_notes(&request.input) {
+        line(&format!("Note: {note}"));
     }
-    let _infallible = write!(text, "\n\nFolder: {}", visible(&request.cwd));
+    line(&format!("Folder: {}", request.cwd));
     if let Some(doubt) = &request.doubt {
-        let _infallible = write!(text, "\nThe guard can't tell what it does: {}", visible(doubt));
+        line(&format!("The guard can't tell what it does: {doubt}"));
     }
     if let Some(at) = &request.expires_at {
-        let _infallible = write!(text, "\nExpires: {}", visible(at));
+        line(&format!("Expires: {}", local(at, zone)));
     }
-    let id = visible(&request.id);
-    let _infallible = match request.is_question {
-        true => write!(text, "\nTo answer, run: murmur answer {id}"),
-        false => write!(text, "\nTo answer, run: murmur allow {id}, or: murmur deny {id}"),
-    };
-    text
+    let id = &request.id;
+    match request.is_question {
+        true => line(&format!("To answer, run: murmur answer {id}")),
+        false => line(&format!("To answer, run: murmur allow {id}, or: murmur deny {id}")),
+    }
+    is_whole
+}
+
+/// A time, RFC 3339, as people of this zone write it.
+fn local(at: &str, zone: &TimeZone) -> String {
+    let time = at.parse::<Timestamp>();
+    time.map_or_else(
+        |_| at.to_owned(),
+        |at| at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M %Z").to_string(),
+    )
+}
+
+/// At most [`TEXT`] bytes of `text` and a note with the `command` that shows the rest, if there is any; and whether there is none.
+fn bounded(text: &str, command: &str) -> (String, bool) {
+    if text.len() <= TEXT {
+        return (text.to_owned(), true);
+    }
+    let begin = begin(text, TEXT);
+    let rest = text[begin.len()..].chars().count();
+    (format!("{begin}…\n({rest} more characters are not shown; see: {command})"), false)
+}
+
+/// At most `most` bytes of `text`, cut between characters.
+fn begin(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
 }
 
 /// The questions with their numbered options.
@@ -188,11 +228,15 @@ mod tests {
         Event { heartbeat: Some("site".to_owned()), request: Some(request), ..event }
     }
 
+    fn message(events: Vec<Event>) -> Message {
+        Message::new(events, &TimeZone::UTC)
+    }
+
     #[test]
     fn a_request_shows_the_whole_call_with_hidden_characters() {
-        let message =
-            Message::new(vec![waiting("Bash", json!({ "command": "echo \u{202e}hi\u{1b}[2J\ngit push" }))]);
-        insta::assert_snapshot!(format!("{}\n---\n{}", message.title, message.body), @r"
+        let shown =
+            message(vec![waiting("Bash", json!({ "command": "echo \u{202e}hi\u{1b}[2J\ngit push" }))]);
+        insta::assert_snapshot!(format!("{}\n---\n{}", shown.title, shown.body), @r"
         site waits for approval
         ---
         Bash: echo \u{202e}hi\u{1b}[2J
@@ -200,12 +244,12 @@ mod tests {
 
         Folder: /w
         The guard can't tell what it does: it runs $X
-        Expires: 2026-02-03T10:00:00Z
+        Expires: 2026-02-03 10:00 UTC
         To answer, run: murmur allow 7ggs733k, or: murmur deny 7ggs733k
         ");
         let hidden = json!({ "command": "ls", "dangerouslyDisableSandbox": true });
-        let message = Message::new(vec![waiting("Bash", hidden)]);
-        assert!(message.body.contains("dangerouslyDisableSandbox"), "{}", message.body);
+        let shown = message(vec![waiting("Bash", hidden)]);
+        assert!(shown.body.contains("dangerouslyDisableSandbox"), "{}", shown.body);
     }
 
     #[test]
@@ -214,9 +258,9 @@ mod tests {
             { "label": "Red", "description": "warm" }, { "label": "Blue" }] }] });
         let event = waiting("AskUserQuestion", input);
         assert_eq!(event.request.as_ref().unwrap().choices(), ["Red", "Blue"]);
-        let message = Message::new(vec![event]);
-        assert_eq!(message.title, "site has a question");
-        assert!(message.body.starts_with("Which?\n1. Red: warm\n2. Blue\n"), "{}", message.body);
+        let shown = message(vec![event]);
+        assert_eq!(shown.title, "site has a question");
+        assert!(shown.body.starts_with("Which?\n1. Red: warm\n2. Blue\n"), "{}", shown.body);
     }
 
     #[test]
@@ -225,18 +269,54 @@ mod tests {
             heartbeat: Some(format!("site-{number}")),
             ..Event::new(EventKind::Error, String::new(), "broken\nbadly")
         };
-        let message = Message::new((0..40).map(event).collect());
-        assert_eq!(message.title, "murmur: 40 events");
-        assert!(message.body.starts_with("- site-0 failed: broken\\nbadly\n- site-1"), "{}", message.body);
-        assert!(message.body.ends_with("and 10 more; see: murmur log"), "{}", message.body);
+        let shown = message((0..40).map(event).collect());
+        assert_eq!(shown.title, "murmur: 40 events");
+        assert!(shown.body.starts_with("- site-0 failed: broken\\nbadly\n- site-1"), "{}", shown.body);
+        assert!(shown.body.ends_with("and 10 more; see: murmur log"), "{}", shown.body);
         let long = Event { heartbeat: Some("x".repeat(1000)), ..event(0) };
-        assert_eq!(Message::new(vec![long]).title.chars().count(), TITLE);
+        assert_eq!(message(vec![long]).title.chars().count(), TITLE);
     }
 
     #[test]
     fn a_cut_text_ends_between_characters() {
-        let message = Message::new(vec![Event::new(EventKind::Test, String::new(), "aäb")]);
-        assert_eq!(message.cut(4), ("aäb", true));
-        assert_eq!(message.cut(2), ("a", false));
+        let shown = message(vec![Event::new(EventKind::Test, String::new(), "aäbcd")]);
+        assert_eq!(shown.cut(6), ("aäbcd".into(), true));
+        assert_eq!(shown.cut(5), ("a…".into(), false));
+    }
+
+    #[test]
+    fn calls_of_other_tools_are_text_too() {
+        let edit = json!({ "file_path": "/w/a", "old_string": "one", "new_string": "two" });
+        let zone = sys::clock::named_zone("Europe/Berlin").unwrap();
+        insta::assert_snapshot!(Message::new(vec![waiting("Edit", edit)], &zone).body, @"
+        Edit:
+        file_path: /w/a
+        - one
+        + two
+
+        Folder: /w
+        The guard can't tell what it does: it runs $X
+        Expires: 2026-02-03 11:00 CET
+        To answer, run: murmur allow 7ggs733k, or: murmur deny 7ggs733k
+        ");
+    }
+
+    #[test]
+    fn a_long_call_ends_with_how_much_is_missing() {
+        let long =
+            message(vec![waiting("Write", json!({ "file_path": "/a", "content": "äb\n".repeat(9000) }))]);
+        assert!(!long.is_whole && long.body.len() < 3_000, "{}", long.body);
+        assert!(
+            long.body.contains(" more characters are not shown; see: murmur inbox)\n\nFolder: /w"),
+            "{}",
+            long.body
+        );
+        assert!(message(vec![waiting("Bash", json!({ "command": "ls" }))]).is_whole);
+        let noted = message(vec![waiting("Bash", json!({ "command": "p\u{430}ypal" }))]);
+        assert!(
+            noted.body.contains("Note: lookalike letters: \u{430} is U+0430 in p\u{430}ypal"),
+            "{}",
+            noted.body
+        );
     }
 }

@@ -122,6 +122,12 @@ impl State {
         }
     }
 
+    /// The channels whose last delivery failed, and why.
+    pub fn failing(&self) -> impl Iterator<Item = (&str, &str)> {
+        let failing = self.channels.iter().filter(|(_, channel)| channel.failures > 0);
+        failing.map(|(name, channel)| (name.as_str(), channel.error.as_deref().unwrap_or("unknown error")))
+    }
+
     /// Replaces the file at `path`.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         versioned::write(path, self)

@@ -1,6 +1,6 @@
-//! `inbox.json`: the numbers that `murmur inbox` gave to requests.
+//! `inbox.json`: the numbers that `murmur inbox` gave to its entries.
 //!
-//! A number belongs to one request and is not given to another one for a day after it was last shown, so that an answer
+//! A number belongs to one entry and is not given to another one for a day after it was last shown, so that an answer
 //! never reaches a request that arrived since. A request's id is made from its call, so a number stands for what was shown.
 
 use jiff::{SignedDuration, Timestamp};
@@ -19,15 +19,36 @@ const DIGITS: usize = 4;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Contents {
-    requests: Vec<Numbered>,
+    requests: Vec<Numbered<RequestId>>,
+    /// Entries that aren't requests.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    others: Vec<Numbered<Other>>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Numbered {
+struct Numbered<T> {
     number: u32,
-    id: RequestId,
+    id: T,
     /// When it was last shown.
     shown: Timestamp,
+}
+
+/// An entry that isn't a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Other {
+    /// Tells it apart from others.
+    pub(super) key: String,
+    /// What it is, with its article.
+    pub(super) what: String,
+    /// How to solve it, as a hint.
+    pub(super) hint: String,
+}
+
+/// An entry.
+#[derive(Debug, Clone)]
+pub(super) enum Subject {
+    Request(RequestId),
+    Other(Other),
 }
 
 /// Gives each request of `ids` its number, or a new one, and returns them in this order.
@@ -35,25 +56,40 @@ struct Numbered {
 /// # Errors
 /// If the file can't be read or written: without it, a number could be given twice.
 pub(super) fn give(dir: &DataDir, ids: &[&RequestId], now: Timestamp) -> Result<Vec<u32>, Failure> {
+    let subjects: Vec<Subject> = ids.iter().map(|id| Subject::Request((*id).clone())).collect();
+    give_all(dir, &subjects, now)
+}
+
+/// Like [`give`], for any entries.
+pub(super) fn give_all(dir: &DataDir, subjects: &[Subject], now: Timestamp) -> Result<Vec<u32>, Failure> {
     let path = dir.inbox();
     let _lock = lock::lock(&dir.inbox_lock()).map_err(|error| unwritable(&path, &error))?;
     let mut contents = read(dir)?;
-    let numbers = contents.give(ids, now);
+    let numbers = contents.give(subjects, now);
     versioned::write(&path, &contents).map_err(|error| unwritable(&path, &error))?;
     Ok(numbers)
 }
 
-/// The request that `typed` is the number of; `None` if it is not a number.
+/// The request that `typed` is the number of; `None` if it is not a number. Fails if it is the number of another entry.
 pub(super) fn request(dir: &DataDir, typed: &str, now: Timestamp) -> Result<Option<RequestId>, Failure> {
     let is_number = typed.len() <= DIGITS && typed.bytes().all(|byte| byte.is_ascii_digit());
     let Some(number) = typed.parse::<u32>().ok().filter(|_| is_number) else { return Ok(None) };
-    let known = read(dir)?.requests.into_iter().find(|known| known.number == number && !known.is_old(now));
+    let contents = read(dir)?;
+    if let Some(other) = find(contents.others, number, now) {
+        return Err(failure!("{number} in the inbox is {}, not a request", other.what; "{}", other.hint));
+    }
+    let known = find(contents.requests, number, now);
     // Three digits may also begin an id, and there are rarely that many requests.
     if known.is_none() && typed.len() > 2 {
         return Ok(None);
     }
-    let found = known.ok_or_else(|| failure!("no request has the number {number}"; "see: murmur inbox"))?;
-    Ok(Some(found.id))
+    known.map(Some).ok_or_else(|| failure!("no request has the number {number}"; "see: murmur inbox"))
+}
+
+/// What has this number.
+fn find<T>(known: Vec<Numbered<T>>, number: u32, now: Timestamp) -> Option<T> {
+    let found = known.into_iter().find(|known| known.number == number && !known.is_old(now));
+    found.map(|known| known.id)
 }
 
 fn read(dir: &DataDir) -> Result<Contents, Failure> {
@@ -65,26 +101,45 @@ fn read(dir: &DataDir) -> Result<Contents, Failure> {
     Ok(contents.unwrap_or_default())
 }
 
-impl Numbered {
+impl<T> Numbered<T> {
     fn is_old(&self, now: Timestamp) -> bool {
         now.duration_since(self.shown) > KEPT
     }
 }
 
 impl Contents {
-    fn give(&mut self, ids: &[&RequestId], now: Timestamp) -> Vec<u32> {
+    fn give(&mut self, subjects: &[Subject], now: Timestamp) -> Vec<u32> {
         self.requests.retain(|known| !known.is_old(now));
-        let mut numbers = Vec::new();
-        for id in ids {
-            let next = self.requests.iter().map(|known| known.number).max().unwrap_or_default() + 1;
-            match self.requests.iter_mut().find(|known| known.id == **id) {
-                Some(known) => known.shown = now,
-                None => self.requests.push(Numbered { number: next, id: (*id).clone(), shown: now }),
-            }
-            numbers.extend(self.requests.iter().find(|known| known.id == **id).map(|known| known.number));
-        }
-        numbers
+        self.others.retain(|known| !known.is_old(now));
+        let numbers = self.requests.iter().map(|known| known.number);
+        let mut last = numbers.chain(self.others.iter().map(|known| known.number)).max().unwrap_or_default();
+        subjects
+            .iter()
+            .map(|subject| match subject {
+                Subject::Request(id) => number(&mut self.requests, id, |known| known == id, &mut last, now),
+                Subject::Other(other) => {
+                    number(&mut self.others, other, |known| known.key == other.key, &mut last, now)
+                }
+            })
+            .collect()
     }
+}
+
+/// The number of the one among `all` that `is_it`, which becomes `new`; a new number if there is none.
+fn number<T: Clone>(
+    all: &mut Vec<Numbered<T>>,
+    new: &T,
+    is_it: impl Fn(&T) -> bool,
+    last: &mut u32,
+    now: Timestamp,
+) -> u32 {
+    if let Some(known) = all.iter_mut().find(|known| is_it(&known.id)) {
+        (known.id, known.shown) = (new.clone(), now);
+        return known.number;
+    }
+    *last += 1;
+    all.push(Numbered { number: *last, id: new.clone(), shown: now });
+    *last
 }
 
 #[cfg(test)]
@@ -93,17 +148,38 @@ mod tests {
 
     #[test]
     fn a_number_is_never_given_to_another_request_while_it_may_be_remembered() {
-        let id = |text: &str| RequestId::parse(text).unwrap();
-        let (first, second, third) = (id("7ggs733k"), id("2zh73ph2"), id("k3v9x2ab"));
+        let request = |text: &str| Subject::Request(RequestId::parse(text).unwrap());
+        let all = [request("7ggs733k"), request("2zh73ph2"), request("k3v9x2ab")];
+        let [first, second, third] = &all;
+        let other = |hint: &str| {
+            Subject::Other(Other {
+                key: "stuck a".to_owned(),
+                what: "stuck".to_owned(),
+                hint: hint.to_owned(),
+            })
+        };
         let now: Timestamp = "2026-11-26T09:00:00Z".parse().unwrap();
         let later = |hours: i64| now + SignedDuration::from_hours(hours);
         let mut contents = Contents::default();
-        assert_eq!(contents.give(&[&first, &second], now), [1, 2]);
+        let mut give = |subjects: &[&Subject], hours| {
+            let subjects: Vec<Subject> = subjects.iter().map(|subject| (*subject).clone()).collect();
+            contents.give(&subjects, later(hours))
+        };
+        assert_eq!(give(&[first, second], 0), [1, 2]);
         // The first was answered, and another one arrived.
-        assert_eq!(contents.give(&[&third, &second], later(20)), [3, 2]);
-        assert_eq!(contents.give(&[&third], later(40)), [3]);
-        assert_eq!(contents.give(&[&first], later(41)), [4]);
-        assert_eq!(contents.give(&[], later(99)), [0_u32; 0]);
-        assert_eq!(contents.give(&[&second], later(100)), [1]);
+        assert_eq!(give(&[third, second], 20), [3, 2]);
+        assert_eq!(give(&[third], 40), [3]);
+        assert_eq!(give(&[first, &other("a")], 41), [4, 5]);
+        assert_eq!(give(&[&other("b"), second], 42), [5, 2]);
+        assert_eq!(give(&[], 99), [0_u32; 0]);
+        assert_eq!(give(&[second], 100), [1]);
+    }
+
+    #[test]
+    fn a_file_of_an_earlier_version_is_read() {
+        let text =
+            r#"{"version":1,"requests":[{"number":2,"id":"7ggs733k","shown":"2026-11-26T09:00:00Z"}]}"#;
+        let contents: Contents = versioned::parse(text.as_bytes()).unwrap();
+        assert_eq!((contents.requests[0].number, contents.others.len()), (2, 0));
     }
 }

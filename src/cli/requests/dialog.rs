@@ -228,6 +228,9 @@ mod tests {
         let row = row(input, Kind::Question, None);
         let mut dialog = Dialog::new(row, rules()).unwrap();
         assert_eq!(dialog.prompt(), "q1: a number or a label, or a text of your own, or Enter to skip: ");
+        let refused =
+            "q1 cannot be answered with \"7\"; write one of \"A\" (1), \"B\" (2), or =your own text";
+        assert_eq!(dialog.typed("7"), Next::Ask(refused.to_owned()));
         assert_eq!(dialog.typed("2"), Next::Ask(String::new()));
         let Next::Respond(response) = dialog.typed("=something else") else { panic!() };
         assert_eq!(response["id"], "7ggs733k");

@@ -2,7 +2,7 @@
 
 use super::super::inbox::rule::Rules;
 use super::super::runtime;
-use super::super::style::{Style, plain_text};
+use super::super::style::Style;
 use super::super::user_env::UserEnv;
 use super::dialog::{Dialog, Next};
 use super::list::nothing;
@@ -13,7 +13,6 @@ use crate::daemon::instance;
 use anyhow::bail;
 use derun::cli::stdout::stdout;
 use derun::cli::wrapped::{Wrapped, output_width};
-use murmur_core::permit::question::QuestionSet;
 use serde_json::Value;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
@@ -116,12 +115,4 @@ fn prompt(text: &str) -> io::Result<Option<String>> {
         writeln!(out)?;
     }
     Ok((read > 0).then(|| line.trim().to_owned()))
-}
-
-/// A call's questions, formatted for people.
-pub(super) fn questions_text(row: &Row) -> String {
-    match QuestionSet::parse(&row.input) {
-        Ok(asked) => asked.printed(),
-        Err(_) => plain_text(&row.input.to_string()),
-    }
 }

@@ -1,13 +1,13 @@
 //! Formats a request for people: complete, and without terminal control characters.
 
 use super::super::style::{Style, plain_line};
-use super::diff;
 use crate::daemon::broker::{Kind, Row};
 use jiff::Timestamp;
+use murmur_core::permit::call_text;
 use shell_guard::line::Command;
 use std::io::{self, Write};
 use std::time::Duration;
-use sys::text::{lookalikes, shown};
+use sys::text::shown;
 
 /// Writes `row` as a paragraph.
 pub(in crate::cli) fn paragraph(
@@ -22,10 +22,8 @@ pub(in crate::cli) fn paragraph(
     for line in input(row).lines() {
         writeln!(out, "    {line}")?;
     }
-    for (word, letters) in lookalikes(&row.input.to_string()) {
-        let letters: Vec<String> =
-            letters.iter().map(|letter| format!("{letter} is U+{:04X}", u32::from(*letter))).collect();
-        writeln!(out, "  note: lookalike letters: {} in {}", letters.join(", "), shown(&word))?;
+    for note in call_text::lookalike_notes(&row.input) {
+        writeln!(out, "  note: {note}")?;
     }
     if row.cwd != row.workspace {
         writeln!(out, "  in {}", plain_line(&row.cwd.display().to_string()))?;
@@ -60,20 +58,7 @@ fn gather(commands: &[Command], texts: &mut Vec<String>) {
 
 /// The complete input of the call.
 pub(in crate::cli) fn input(row: &Row) -> String {
-    if row.kind == Kind::Question {
-        return super::one_by_one::questions_text(row);
-    }
-    let command = row.input.get("command").and_then(serde_json::Value::as_str);
-    match command {
-        // Other keys change what a command does: timeout, background.
-        Some(command) => {
-            let more = row.input.as_object().into_iter().flatten().filter(|(name, _)| *name != "command");
-            let more = more.map(|(name, value)| format!("\n{name}: {value}"));
-            shown(&format!("{command}{}", more.collect::<String>()))
-        }
-        None => diff::of(&row.input)
-            .unwrap_or_else(|| shown(&serde_json::to_string_pretty(&row.input).unwrap_or_default())),
-    }
+    call_text::input(&row.input, row.kind == Kind::Question)
 }
 
 fn times(row: &Row, now: Timestamp) -> String {

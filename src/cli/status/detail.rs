@@ -62,13 +62,13 @@ pub(super) fn print(
         (None, None, ..) if !heartbeat.enabled => writeln!(out, "  next      never: \"enabled\" is false")?,
         (None, None, ..) if !daemon => {
             writeln!(out, "  next      not scheduled: the daemon is not running")?;
-            if let Some(HeldStatus { until, why }) = &heartbeat.held {
+            if let Some(HeldStatus { until, why, .. }) = &heartbeat.held {
                 writeln!(out, "  held      ends {}: {}", ahead(until, now), plain_line(why))?;
             }
         }
         (None, None, ..) if !heartbeat.approved => writeln!(out, "  next      when it is approved")?,
         (None, None, ..) if heartbeat.unedited => writeln!(out, "  next      when it is edited")?,
-        (None, None, _, Some(HeldStatus { until, why })) => {
+        (None, None, _, Some(HeldStatus { until, why, .. })) => {
             writeln!(out, "  next      {}: {}", ahead(until, now), plain_line(why))?;
         }
         (None, None, ..) if heartbeat.waiting => writeln!(out, "  next      due, waits for its turn")?,

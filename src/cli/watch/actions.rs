@@ -71,7 +71,8 @@ async fn done(action: &Action, dir: &DataDir) -> anyhow::Result<String> {
             let row = rows.iter().find(|row| row.id.as_str() == id);
             let row = row.ok_or_else(|| failure!("the request is no longer open"))?;
             let asked = QuestionSet::parse(&row.input).map_err(|error| error.failure())?;
-            let row = requests::answer(dir, json!({ "id": id, "answers": asked.typed(given) })).await?;
+            let answers = asked.typed(given).map_err(|error| error.failure())?;
+            let row = requests::answer(dir, json!({ "id": id, "answers": answers })).await?;
             Ok(format!("answered {}", row.agent))
         }
         _ => Ok(String::new()),

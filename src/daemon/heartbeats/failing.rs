@@ -1,6 +1,6 @@
 //! Heartbeats whose beats fail: when a beat is retried, and until when a heartbeat that keeps failing runs less often.
 
-use super::{Entry, Heartbeats, Held};
+use super::{Entry, Heartbeats, Held, HeldKind};
 use crate::daemon::state::JournalLine;
 use crate::outcome::notice::{self, Failing};
 use jiff::{SignedDuration, Timestamp};
@@ -82,7 +82,7 @@ impl Entry {
         let heartbeat = &self.heartbeat;
         let (breaker, schedule) = (heartbeat.on_failure.breaker.value, heartbeat.schedule.as_ref());
         let until = failures::slowed_until(streak, breaker, schedule, self.is_triggered())?;
-        Some(Held { until, why: notice::in_a_row(streak) })
+        Some(Held { kind: HeldKind::Failures, until, why: notice::in_a_row(streak) })
     }
 
     /// When to retry its last beat.

@@ -9,14 +9,32 @@ use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_core::config::settings::Settings;
 use murmur_core::usage_limit::{Account, Hold, Usage, spoken};
 use murmur_store::limits::Limits;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use sys::clock::rfc3339;
 use sys::paths::User;
 
+/// What holds a heartbeat.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HeldKind {
+    /// A usage limit of its account is reached.
+    #[default]
+    Limit,
+    /// Its account has no more left than its `reserve`.
+    Reserve,
+    /// A budget is used up.
+    Budget,
+    /// It keeps failing.
+    Failures,
+}
+
 /// Why a heartbeat may not start, and until when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
+    /// What holds it.
+    pub kind: HeldKind,
     /// Until when.
     pub until: Timestamp,
     /// Why, for people.
@@ -148,7 +166,7 @@ pub(super) fn limited(
 fn held(usage: &Usage, entry: &Entry, now: Timestamp) -> Option<Held> {
     if let Some(hold) = usage.held(now) {
         let why = format!("the {} limit of {} is reached", spoken(&hold.window), entry.account);
-        return Some(Held { until: hold.until, why });
+        return Some(Held { kind: HeldKind::Limit, until: hold.until, why });
     }
     let reserve = entry.heartbeat.reserve?.value;
     let reserved = usage.reserved_until(reserve, now)?;
@@ -158,5 +176,5 @@ fn held(usage: &Usage, entry: &Entry, now: Timestamp) -> Option<Held> {
         spoken(&reserved.window),
         entry.account
     );
-    Some(Held { until: reserved.until, why })
+    Some(Held { kind: HeldKind::Reserve, until: reserved.until, why })
 }

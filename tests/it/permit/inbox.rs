@@ -176,7 +176,9 @@ fn a_terminal_is_asked_again_only_about_what_was_mistyped() {
         terminal.wait_for(prompt);
         terminal.send(format!("{typed}\n"));
     }
-    assert!(terminal.finish().text().contains("q2 cannot be answered with"));
+    let text = terminal.finish().text();
+    let refused = r#"q2 cannot be answered with "7"; write one of "Now" (1), "Later" (2), or =your own text"#;
+    assert!(text.contains(refused), "{text}");
     events.until("request_opened");
     let mut terminal = Terminal::open().start(program, &[MURMUR, "permission", "respond"]);
     for (prompt, typed) in
@@ -200,8 +202,59 @@ fn unreadable_rules_are_listed() {
     env.register(&[&site]);
     env.setting("permissions.toml", "[[rules]\n");
     assert_snapshot!(env.run(["inbox"]), @"
-    rules  every call is denied: [ENV]/data/config/permissions.toml:1:9: the array table is not closed; write ] at its end
+    1  rules  every call is denied: [ENV]/data/config/permissions.toml:1:9: the array table is not closed; write ] at its end
+      see: murmur config check
     [exit 0]
+    ");
+    // A daemon reports it, but the inbox says it once.
+    let without_daemon = env.run(["inbox"]);
+    let daemon = env.daemon();
+    assert_eq!(env.run(["inbox"]), without_daemon);
+    drop(daemon);
+}
+
+#[test]
+fn the_inbox_is_valid_json_whatever_a_call_contains() {
+    let env = Env::new();
+    let command = "echo \u{202e}x";
+    env.workspace_calling(MANUAL, &[bash("t1", command)]);
+    let daemon = env.daemon();
+    let beat = env.beat();
+    env.opened();
+    let entry = env.murmur(["inbox", "--json"]).json()["entries"][0].clone();
+    assert_eq!((&entry["number"], &entry["request"]["input"]["command"]), (&json!(1), &json!(command)));
+    env.run(["deny", "1"]);
+    line(beat);
+    daemon.stop();
+}
+
+#[test]
+fn a_watched_inbox_on_a_terminal_prints_what_comes_and_what_goes() {
+    let env = Env::new();
+    env.workspace_calling(MANUAL, &[bash("t1", "git push")]);
+    let daemon = env.daemon();
+    let program = |words: &[&str]| env.program("setsid", words).set("NO_COLOR", "1");
+    let mut terminal = Terminal::open().start(program, &[MURMUR, "inbox", "--watch"]);
+    terminal.wait_for("nothing is waiting for you");
+    let beat = env.beat();
+    terminal.wait_for("--reason '...'");
+    let row = env.opened();
+    env.run(["deny", "1"]);
+    terminal.wait_for("denied Bash for");
+    line(beat);
+    daemon.stop();
+    let text = terminal.finish().text().replace("\r\n", "\n");
+    assert_snapshot!(stable(&text, &row), @"
+    nothing is waiting for you
+
+    1  [REQUEST]  Bash  [AGENT] in [ENV]/site
+        git push
+      asked [SPAN] ago
+      run: murmur allow 1, or: murmur deny 1 --reason '...'
+
+    1  denied Bash for [AGENT]
+    error: the daemon has ended
+    hint: run: murmur start
     ");
 }
 

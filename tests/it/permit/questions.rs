@@ -292,7 +292,7 @@ fn answers_are_words_in_the_order_of_the_questions() {
     | hint: see: murmur inbox
     [exit 1]
     | error: q2 ("Which days?") has no answer
-    | hint: write one or a list of "Monday" (1), "Friday" (2), or {"other": "your own text"}
+    | hint: write one or more of "Monday" (1), "Friday" (2), with commas, or =your own text
     [exit 1]
     | error: 3 answers for 2 questions
     | hint: give one answer per question, each in quotes

@@ -7,7 +7,7 @@ mod tests;
 use std::fmt::Write;
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::plain::{plain, plain_line};
 pub use answer::{AnswerError, Answers, EXAMPLE};
@@ -108,16 +108,10 @@ impl QuestionSet {
         &self.0
     }
 
-    /// Checks the answer to one question, by its index.
+    /// Checks the answer that a person typed to one question, by its index.
     pub fn check(&self, index: usize, value: &Value) -> Result<(), AnswerError> {
-        self.0.get(index).map_or(Ok(()), |question| answer::answer(question, index + 1, value).map(drop))
-    }
-
-    /// The answers to all questions that a person gave as one word for each, in order.
-    #[must_use]
-    pub fn typed(&self, words: &[String]) -> Map<String, Value> {
-        let answers = self.0.iter().zip(words).enumerate();
-        answers.map(|(index, (question, word))| (format!("q{}", index + 1), question.typed(word))).collect()
+        let check = |question| answer::answer(question, index + 1, value, answer::Form::Typed).map(drop);
+        self.0.get(index).map_or(Ok(()), check)
     }
 
     /// Formats the questions for a terminal: each after its key, choices numbered, escape sequences removed.

@@ -22,7 +22,7 @@ pub(super) fn teams(message: &Message) -> Value {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
         "version": "1.4",
-        "body": [block(&message.title, "Bolder"), block(message.cut(10_000).0, "Default")],
+        "body": [block(&message.title, "Bolder"), block(&message.cut(10_000).0, "Default")],
     });
     json!({
         "type": "message",

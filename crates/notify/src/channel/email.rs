@@ -53,7 +53,7 @@ mod tests {
             heartbeat: Some("sité\nBcc: all@example.com".to_owned()),
             ..Event::new(EventKind::Error, String::new(), ".\nFrom: x")
         };
-        let email = email("me@example.com", &Message::new(vec![event]));
+        let email = email("me@example.com", &Message::new(vec![event], &jiff::tz::TimeZone::UTC));
         insta::assert_snapshot!(email, @r"
         To: me@example.com
         Subject: =?utf-8?B?c2l0w6lcbkJjYzogYWxsQGV4YW1wbGUuY29tIGZhaWxlZA==?=

@@ -34,7 +34,7 @@ pub(super) fn command(argv: &[String], message: &Message) -> Result<Sent, SendEr
 
 /// Shows the message on the desktop.
 pub(super) fn desktop(message: &Message) -> Result<Sent, SendError> {
-    let (title, body) = (message.title.clone(), message.cut(1000).0.to_owned());
+    let (title, body) = (message.title.clone(), message.cut(1000).0.into_owned());
     let argv = if cfg!(target_os = "macos") {
         let script =
             "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run";

@@ -1,5 +1,6 @@
 use super::*;
 use crate::event::{Event, Request};
+use jiff::tz::TimeZone;
 use murmur_core::config::notify::{Channel, EventKind};
 use murmur_core::config::settings::Settings;
 use serde_json::{Value, json};
@@ -57,7 +58,7 @@ fn now() -> Timestamp {
 
 fn failed(text: &str) -> Message {
     let event = Event::new(EventKind::Error, "2026-02-03T10:00:00Z".to_owned(), text);
-    Message::new(vec![Event { heartbeat: Some("site".to_owned()), ..event }])
+    Message::new(vec![Event { heartbeat: Some("site".to_owned()), ..event }], &TimeZone::UTC)
 }
 
 fn waiting() -> Message {
@@ -74,7 +75,7 @@ fn waiting() -> Message {
     let event = Event { heartbeat: Some("site".to_owned()), request: Some(request), ..event };
     let action = |label: &str, answer: &str| Action { label: label.to_owned(), answer: answer.to_owned() };
     let actions = vec![action("Allow", "allow 00ff"), action("Deny", "deny 00ff")];
-    Message { actions, ..Message::new(vec![event]) }
+    Message { actions, ..Message::new(vec![event], &TimeZone::UTC) }
 }
 
 /// Sends `message` to a server that answers with `response`.

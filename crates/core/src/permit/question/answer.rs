@@ -96,6 +96,15 @@ impl Hinted for AnswerError {
     }
 }
 
+/// How answers are given, for hints that say what is accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As JSON.
+    Json,
+    /// As one word for each question, on a command line or at a prompt.
+    Typed,
+}
+
 impl QuestionSet {
     /// Parses `given`: an object with a key for each question, which is `q1` and so on, the question's header, or its text.
     /// Each value is a label, a choice's number, a list of them if the question allows several, or other text. Text that
@@ -103,12 +112,26 @@ impl QuestionSet {
     ///
     /// Fails unless every question has exactly one valid answer.
     pub fn answers(&self, given: &Value) -> Result<Answers, AnswerError> {
-        let given = given.as_object().ok_or(AnswerError::NoObject)?;
+        self.parsed(given.as_object().ok_or(AnswerError::NoObject)?, Form::Json)
+    }
+
+    /// The answers to all questions that a person gave as one word for each, in order, as [`Self::answers`] takes them.
+    ///
+    /// Fails unless every question has a valid answer.
+    pub fn typed(&self, words: &[String]) -> Result<Map<String, Value>, AnswerError> {
+        let answers = self.0.iter().zip(words).enumerate();
+        let answers =
+            answers.map(|(index, (question, word))| (format!("q{}", index + 1), question.typed(word)));
+        let answers: Map<String, Value> = answers.collect();
+        self.parsed(&answers, Form::Typed).map(|_| answers)
+    }
+
+    fn parsed(&self, given: &Map<String, Value>, form: Form) -> Result<Answers, AnswerError> {
         let mut found: Vec<Option<String>> = vec![None; self.0.len()];
         for (key, value) in given {
             let index = self.index(key)?;
             let (Some(question), Some(slot)) = (self.0.get(index), found.get_mut(index)) else { continue };
-            if slot.replace(answer(question, index + 1, value)?).is_some() {
+            if slot.replace(answer(question, index + 1, value, form)?).is_some() {
                 return Err(AnswerError::Twice { number: index + 1 });
             }
         }
@@ -117,7 +140,7 @@ impl QuestionSet {
             let answer = answer.ok_or_else(|| AnswerError::Missing {
                 number: index + 1,
                 question: plain_line(&question.question),
-                accepted: accepted(question),
+                accepted: accepted(question, form),
             })?;
             answers.insert(question.question.clone(), answer);
         }
@@ -163,13 +186,19 @@ impl QuestionSet {
     }
 }
 
-pub(super) fn answer(question: &Question, number: usize, value: &Value) -> Result<String, AnswerError> {
-    let Value::Array(values) = value else { return one(question, number, value) };
+pub(super) fn answer(
+    question: &Question,
+    number: usize,
+    value: &Value,
+    form: Form,
+) -> Result<String, AnswerError> {
+    let Value::Array(values) = value else { return one(question, number, value, form) };
     if values.is_empty() || (values.len() > 1 && !question.multi_select) {
-        let accepted = accepted(question);
+        let accepted = accepted(question, form);
         return Err(AnswerError::TooMany { number, count: values.len(), accepted });
     }
-    let answers: Result<Vec<String>, _> = values.iter().map(|value| one(question, number, value)).collect();
+    let answers: Result<Vec<String>, _> =
+        values.iter().map(|value| one(question, number, value, form)).collect();
     answers.map(joined)
 }
 
@@ -185,12 +214,13 @@ fn joined<T: AsRef<str>>(answers: Vec<T>) -> String {
 }
 
 /// Parses one answer: a label, a number, or other text.
-fn one(question: &Question, number: usize, value: &Value) -> Result<String, AnswerError> {
+fn one(question: &Question, number: usize, value: &Value, form: Form) -> Result<String, AnswerError> {
+    let accepted = || accepted(question, form);
     let wrong = || {
         let found = plain_line(&value.to_string());
-        AnswerError::InvalidChoice { number, found, accepted: accepted(question) }
+        AnswerError::InvalidChoice { number, found, accepted: accepted() }
     };
-    let empty = || AnswerError::Empty { number, accepted: accepted(question) };
+    let empty = || AnswerError::Empty { number, accepted: accepted() };
     let labels = || question.options.iter().map(|choice| &choice.label);
     let numbered = |number: u64| {
         let index = usize::try_from(number).ok()?.checked_sub(1)?;
@@ -216,7 +246,7 @@ fn one(question: &Question, number: usize, value: &Value) -> Result<String, Answ
             match chosen {
                 Some(chosen) if question.multi_select => Ok(joined(chosen)),
                 Some(chosen) => {
-                    Err(AnswerError::TooMany { number, count: chosen.len(), accepted: accepted(question) })
+                    Err(AnswerError::TooMany { number, count: chosen.len(), accepted: accepted() })
                 }
                 None if is_typo(question, text) => Err(wrong()),
                 None if question.multi_select
@@ -268,13 +298,20 @@ fn is_typo(question: &Question, text: &str) -> bool {
 }
 
 /// What a question accepts, for hints.
-fn accepted(question: &Question) -> String {
+fn accepted(question: &Question, form: Form) -> String {
     if question.options.is_empty() {
         return "write any text".to_owned();
     }
     let choice =
         |(index, choice): (usize, &super::Choice)| format!("{:?} ({})", plain_line(&choice.label), index + 1);
     let choices: Vec<String> = question.options.iter().enumerate().map(choice).collect();
-    let several = if question.multi_select { "one or a list of" } else { "one of" };
-    format!("write {several} {}, or {{\"other\": \"your own text\"}}", choices.join(", "))
+    let choices = choices.join(", ");
+    match (form, question.multi_select) {
+        (Form::Json, true) => {
+            format!("write one or a list of {choices}, or {{\"other\": \"your own text\"}}")
+        }
+        (Form::Json, false) => format!("write one of {choices}, or {{\"other\": \"your own text\"}}"),
+        (Form::Typed, true) => format!("write one or more of {choices}, with commas, or =your own text"),
+        (Form::Typed, false) => format!("write one of {choices}, or =your own text"),
+    }
 }

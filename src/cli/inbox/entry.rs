@@ -1,0 +1,181 @@
+//! An entry of the inbox: a request, or something else that waits for a person, with the command that answers or solves it.
+
+use super::super::reported::how_to_answer;
+use super::super::requests::paragraph;
+use super::super::style::{Style, plain_line};
+use super::numbers::{Other, Subject};
+use crate::daemon::broker::{Kind as RequestKind, Row};
+use derun::cli::span::span;
+use jiff::Timestamp;
+use serde::{Serialize, Serializer};
+use std::io::{self, Write};
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kind {
+    name: &'static str,
+    /// The same with an article, for errors.
+    what: &'static str,
+    /// Whether its command acts; otherwise it only shows more.
+    acts: bool,
+}
+
+impl Kind {
+    const APPROVAL: Self = Self { name: "approval", what: "a request", acts: true };
+    const QUESTION: Self = Self { name: "question", what: "a question", acts: true };
+    pub(super) const LIMIT: Self = Self { name: "limit", what: "a reached limit", acts: false };
+    pub(super) const RESERVE: Self = Self { name: "reserve", what: "a used-up reserve", acts: false };
+    pub(super) const BUDGET: Self = Self { name: "budget", what: "a used-up budget", acts: false };
+    pub(super) const BREAKER: Self = Self { name: "breaker", what: "a failing heartbeat", acts: true };
+    pub(super) const RULES: Self = Self { name: "rules", what: "an unreadable rules file", acts: false };
+    pub(super) const UNTRUSTED: Self =
+        Self { name: "untrusted", what: "an untrusted repository", acts: true };
+    pub(super) const STUCK: Self = Self { name: "stuck", what: "a stuck agent", acts: false };
+}
+
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name)
+    }
+}
+
+/// Something that waits for a person.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Entry {
+    kind: Kind,
+    /// Its number, which names a request in `murmur allow`, `deny` and `answer`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) number: Option<u32>,
+    /// The request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) request: Option<Row>,
+    /// What it is about, if it isn't a request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    /// When it ends by itself, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) deadline: Option<Timestamp>,
+    /// The command that answers it or solves it.
+    command: String,
+    /// What it is about, which stays the same while its text changes.
+    #[serde(skip)]
+    about: String,
+}
+
+impl Entry {
+    pub(super) fn request(row: Row) -> Self {
+        let kind = if row.kind == RequestKind::Question { Kind::QUESTION } else { Kind::APPROVAL };
+        let deadline = row.expires_at.as_deref().and_then(|at| at.parse().ok());
+        let entry = Self {
+            kind,
+            number: None,
+            about: row.id.to_string(),
+            request: Some(row),
+            text: None,
+            deadline,
+            command: String::new(),
+        };
+        entry.numbered(None)
+    }
+
+    pub(super) fn other(kind: Kind, about: &str, text: String, command: String) -> Self {
+        Self {
+            kind,
+            number: None,
+            request: None,
+            text: Some(text),
+            deadline: None,
+            command,
+            about: about.to_owned(),
+        }
+    }
+
+    /// Sets when it ends by itself, RFC 3339.
+    pub(super) fn until(self, deadline: &str) -> Self {
+        Self { deadline: deadline.parse().ok(), ..self }
+    }
+
+    /// Sets its number.
+    pub(super) fn numbered(mut self, number: Option<u32>) -> Self {
+        self.number = number;
+        if let Some(name) = self.name() {
+            self.command = format!("murmur {} {name}", self.verb());
+        }
+        self
+    }
+
+    /// What gets a number.
+    pub(super) fn subject(&self) -> Subject {
+        match &self.request {
+            Some(row) => Subject::Request(row.id.clone()),
+            None => {
+                Subject::Other(Other { key: self.key(), what: self.kind.what.to_owned(), hint: self.hint() })
+            }
+        }
+    }
+
+    /// Tells entries apart.
+    pub(super) fn key(&self) -> String {
+        format!("{} {}", self.kind.name, self.about)
+    }
+
+    /// What names the request in commands.
+    fn name(&self) -> Option<String> {
+        let row = self.request.as_ref()?;
+        Some(self.number.map_or_else(|| row.id.to_string(), |number| number.to_string()))
+    }
+
+    fn verb(&self) -> &'static str {
+        if self.kind == Kind::QUESTION { "answer" } else { "allow" }
+    }
+
+    /// What to do about it.
+    fn hint(&self) -> String {
+        match self.name() {
+            Some(name) => how_to_answer(self.verb(), &name),
+            None => format!("{}: {}", if self.kind.acts { "run" } else { "see" }, self.command),
+        }
+    }
+
+    /// Prints it with the command that answers or solves it.
+    pub(super) fn print(&self, out: &mut impl Write, style: Style, now: Timestamp) -> io::Result<()> {
+        if let Some(number) = self.number {
+            write!(out, "{}  ", style.bold(number))?;
+        }
+        if let Some(row) = &self.request {
+            paragraph(out, style, row, now)?;
+        } else {
+            let text = plain_line(self.text.as_deref().unwrap_or_default());
+            writeln!(out, "{}  {text}", style.bold(self.kind.name))?;
+            if let Some(deadline) = self.deadline.filter(|deadline| *deadline > now) {
+                let left = span(deadline.duration_since(now));
+                writeln!(out, "  {}", style.dim(format_args!("ends in {left}")))?;
+            }
+        }
+        writeln!(out, "  {}", self.hint())
+    }
+
+    /// Prints that it no longer waits. `how` is what became of a request, as the daemon reports it.
+    pub(super) fn print_closed(
+        &self,
+        out: &mut impl Write,
+        style: Style,
+        how: Option<&str>,
+    ) -> io::Result<()> {
+        if let Some(number) = self.number {
+            write!(out, "{}  ", style.bold(number))?;
+        }
+        let Some(row) = &self.request else {
+            let text = plain_line(self.text.as_deref().unwrap_or_default());
+            return writeln!(out, "no longer waits for you: {}  {text}", self.kind.name);
+        };
+        let what = format!("{} for {}", plain_line(&row.tool), plain_line(&row.agent));
+        match how {
+            Some("allowed") if row.kind == RequestKind::Question => writeln!(out, "answered {what}"),
+            Some(word @ ("allowed" | "denied")) => writeln!(out, "{word} {what}"),
+            Some("expired") => writeln!(out, "expired: {what}"),
+            _ => writeln!(out, "no longer open: {what}"),
+        }
+    }
+}

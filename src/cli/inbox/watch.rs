@@ -1,0 +1,229 @@
+//! `murmur inbox --watch`: the inbox, then what changes in it.
+
+use super::super::style::Style;
+use super::super::user_env::UserEnv;
+use super::entry::Entry;
+use super::list::{entries, print};
+use crate::daemon::client;
+use anyhow::bail;
+use derun::cli::stdout::stdout;
+use derun::cli::wrapped::{output_width, wrapped};
+use murmur_rpc::client::AskError;
+use murmur_rpc::envelope::{Event, GAP, LAGGED};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+use sys::error::Hinted;
+use sys::text::Shown;
+use sys::{clock, failure};
+use tokio::time::timeout;
+
+/// How long a daemon may take to end.
+const ENDING: Duration = Duration::from_secs(2);
+
+/// Shows the inbox, then each entry that comes, and on a terminal each that goes, until the daemon ends.
+pub(super) async fn follow(json: bool, env: &UserEnv) -> anyhow::Result<()> {
+    let dir = env.read_data_dir()?;
+    let mut daemon = match client::connect(&dir).await {
+        Ok(daemon) => daemon,
+        Err(AskError::Gone(_)) => {
+            bail!(failure!("murmur is not running, so nothing new arrives"; "run: murmur start"))
+        }
+        Err(error) => bail!(error.failure().after("cannot reach the daemon: ")),
+    };
+    client::attach(&mut daemon, None).await?;
+    let is_terminal = io::stdout().is_terminal() && !json;
+    let mut inbox: Option<Inbox> = None;
+    loop {
+        let entries = match entries(env).await {
+            Ok(entries) => entries,
+            Err(error) => {
+                // A daemon that is ending answers in many ways, but then closes the connection.
+                let ended = async { while daemon.next_event().await.is_ok() {} };
+                match timeout(ENDING, ended).await {
+                    Ok(()) => bail!(failure!("the daemon has ended"; "run: murmur start")),
+                    Err(_) => return Err(error),
+                }
+            }
+        };
+        let is_first = inbox.is_none();
+        let inbox = inbox.get_or_insert_default();
+        let changes = inbox.update(entries);
+        let opened = changes.opened.iter().filter_map(|index| inbox.entries.get(*index));
+        let mut text = Vec::new();
+        match is_terminal {
+            true if is_first => print(&mut text, &inbox.entries)?,
+            true => print_changes(&mut text, opened, &changes.closed)?,
+            false => print_opened(&mut text, opened, json)?,
+        }
+        if is_terminal {
+            text = wrapped(&String::from_utf8_lossy(&text), output_width()).into_bytes();
+        }
+        show(&text, json)?;
+        match daemon.next_event().await {
+            Ok(event) => {
+                inbox.on_event(&event);
+                if event.event_type == LAGGED {
+                    client::attach(&mut daemon, None).await?;
+                }
+            }
+            Err(AskError::Gone(_)) => bail!(failure!("the daemon has ended"; "run: murmur start")),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn show(text: &[u8], json: bool) -> io::Result<()> {
+    let mut out = stdout().lock();
+    match json {
+        // Escapes for people are not valid in JSON.
+        true => out.write_all(text)?,
+        false => Shown(&mut out).write_all(text)?,
+    }
+    out.flush()
+}
+
+fn print_opened<'a>(
+    out: &mut impl Write,
+    opened: impl Iterator<Item = &'a Entry>,
+    json: bool,
+) -> anyhow::Result<()> {
+    for entry in opened {
+        match json {
+            true => writeln!(out, "{}", serde_json::to_string(entry)?)?,
+            false => entry.print(out, Style::of_stdout(), clock::now())?,
+        }
+    }
+    Ok(())
+}
+
+fn print_changes<'a>(
+    out: &mut impl Write,
+    opened: impl Iterator<Item = &'a Entry>,
+    closed: &[(Entry, Option<String>)],
+) -> io::Result<()> {
+    let style = Style::of_stdout();
+    for (entry, how) in closed {
+        writeln!(out)?;
+        entry.print_closed(out, style, how.as_deref())?;
+    }
+    for entry in opened {
+        writeln!(out)?;
+        entry.print(out, style, clock::now())?;
+    }
+    Ok(())
+}
+
+/// What was shown, and what the daemon has said since.
+#[derive(Debug, Default)]
+struct Inbox {
+    entries: Vec<Entry>,
+    /// What became of requests, by their ids.
+    ends: HashMap<String, String>,
+    /// Whether the daemon may have said more.
+    has_missed_events: bool,
+}
+
+/// How the inbox changed.
+struct Changes {
+    /// The indexes of new entries.
+    opened: Vec<usize>,
+    /// Entries that are gone, with what became of them.
+    closed: Vec<(Entry, Option<String>)>,
+}
+
+impl Inbox {
+    fn on_event(&mut self, event: &Event) {
+        let text = |name: &str| event.payload.get(name).and_then(Value::as_str);
+        match event.event_type.as_str() {
+            LAGGED | GAP => self.has_missed_events = true,
+            "request_closed" => {
+                self.ends
+                    .extend(text("id").zip(text("how")).map(|(id, how)| (id.to_owned(), how.to_owned())));
+            }
+            _ => {}
+        }
+    }
+
+    fn update(&mut self, entries: Vec<Entry>) -> Changes {
+        let before = std::mem::replace(&mut self.entries, entries);
+        let is_in = |entries: &[Entry], entry: &Entry| entries.iter().any(|other| other.key() == entry.key());
+        let opened = self.entries.iter().enumerate().filter(|(_, entry)| !is_in(&before, entry));
+        let opened = opened.map(|(index, _)| index).collect();
+        let gone: Vec<Entry> = before.into_iter().filter(|entry| !is_in(&self.entries, entry)).collect();
+        let mut closed = Vec::new();
+        for entry in gone {
+            let id = entry.request.as_ref().map(|row| row.id.as_str());
+            let end = id.and_then(|id| self.ends.remove(id));
+            // The event that says what became of a request may be still to come.
+            if id.is_some() && end.is_none() && !self.has_missed_events {
+                self.entries.push(entry);
+            } else {
+                closed.push((entry, end));
+            }
+        }
+        self.has_missed_events = false;
+        Changes { opened, closed }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entry::Kind;
+    use super::*;
+    use crate::daemon::broker::{Kind as RequestKind, Row};
+    use murmur_core::permit::request::RequestId;
+    use serde_json::json;
+
+    fn request(id: &str) -> Entry {
+        let row = Row {
+            id: RequestId::parse(id).unwrap(),
+            kind: RequestKind::Permission,
+            agent: "site-1".to_owned(),
+            workspace: "/w".into(),
+            tool: "Bash".to_owned(),
+            input: json!({ "command": "git push" }),
+            cwd: "/w".into(),
+            doubt: None,
+            state: "waiting".to_owned(),
+            asked_at: "2026-11-27T09:00:00Z".to_owned(),
+            expires_at: None,
+        };
+        Entry::request(row).numbered(Some(1))
+    }
+
+    fn stuck(text: &str) -> Entry {
+        Entry::other(Kind::STUCK, "site-1", text.to_owned(), "murmur agent show site-1".to_owned())
+    }
+
+    fn event(event_type: &str, payload: Value) -> Event {
+        Event { event_type: event_type.to_owned(), agent_id: String::new(), offset: 0, payload }
+    }
+
+    #[test]
+    fn each_entry_is_shown_when_it_comes_and_when_it_goes() {
+        let mut inbox = Inbox::default();
+        let update = |inbox: &mut Inbox, entries| {
+            let changes = inbox.update(entries);
+            let mut out = Vec::new();
+            for index in changes.opened {
+                writeln!(out, "+ {}", inbox.entries[index].key()).unwrap();
+            }
+            for (entry, how) in changes.closed {
+                entry.print_closed(&mut out, Style::none(), how.as_deref()).unwrap();
+            }
+            String::from_utf8(out).unwrap()
+        };
+        let both = |text: &str| vec![request("7ggs733k"), stuck(text)];
+        assert_eq!(update(&mut inbox, both("for 1m")), "+ approval 7ggs733k\n+ stuck site-1\n");
+        assert_eq!(update(&mut inbox, both("for 2m")), "");
+        // It is gone before the daemon says how.
+        assert_eq!(update(&mut inbox, vec![]), "no longer waits for you: stuck  for 2m\n");
+        inbox.on_event(&event("request_closed", json!({ "id": "7ggs733k", "how": "denied" })));
+        assert_eq!(update(&mut inbox, vec![]), "1  denied Bash for site-1\n");
+        update(&mut inbox, vec![request("2zh73ph2")]);
+        inbox.on_event(&event(GAP, Value::Null));
+        assert_eq!(update(&mut inbox, vec![]), "1  no longer open: Bash for site-1\n");
+    }
+}
