@@ -9,7 +9,7 @@ use crate::keys::Key;
 use crate::model::Model;
 use crate::rows::{HeartbeatState, LineKind, TranscriptLine};
 use crate::text::Text;
-use crate::view::{Pager, Pane, Prompt, Purpose, Screen};
+use crate::view::{Found, Pager, Pane, Prompt, Purpose, Screen};
 use std::sync::Arc;
 
 /// What the caller should do.
@@ -280,13 +280,15 @@ impl Model {
             }
             Key::Char('/') => return self.ask(Purpose::Search),
             Key::Char(letter @ ('n' | 'N')) => {
-                if !detail.pager.find(letter == 'n') {
-                    let none = if detail.pager.search.is_empty() {
-                        "nothing to search for"
-                    } else {
-                        "no more matches"
-                    };
-                    return self.say(none);
+                if detail.pager.search.is_empty() {
+                    return self.say("nothing to search for");
+                }
+                match (detail.pager.find(letter == 'n'), letter) {
+                    (Found::Ahead, _) => {}
+                    (Found::Wrapped, 'n') => return self.say("continued at the top"),
+                    (Found::Wrapped, _) => return self.say("continued at the end"),
+                    (Found::Only, _) => return self.say("no other matches"),
+                    (Found::Nothing, _) => return self.say("no matches"),
                 }
             }
             _ => scroll(&mut detail.pager, key),

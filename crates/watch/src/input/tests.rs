@@ -4,7 +4,7 @@ use crate::draw::tests::{model, press, screen};
 use crate::input::Action;
 use crate::keys::Key;
 use crate::model::{Model, Update};
-use crate::rows::Request;
+use crate::rows::{LineKind, Request, TranscriptLine};
 use crate::text::Text;
 
 /// The action of the last of these keys; a frame is drawn before each.
@@ -141,4 +141,22 @@ fn a_click_selects_and_the_wheel_scrolls() {
     assert_eq!(model.key(Key::Char('r')), Some(Action::Run("/home/you/new\u{1b}[31m\u{202e}".into())));
     model.key(Key::Click(3, 0));
     assert_eq!(model.key(Key::Char('r')), Some(Action::Run("/home/you/new\u{1b}[31m\u{202e}".into())));
+}
+
+#[test]
+fn a_search_in_a_transcript_finds_its_first_line() {
+    let mut model = model();
+    model.on(Update::Transcript(Text::new("site"), Vec::new()));
+    let line = |text| TranscriptLine { kind: LineKind::Call, text: Text::new(text) };
+    model.on(Update::Lines(vec![line("Bash(make docs)"), line("done")]));
+    for is_at_start in [false, true] {
+        screen(&model, 80, 24);
+        press(&mut model, if is_at_start { "g/make\n" } else { "/make\n" });
+        let shown = screen(&model, 80, 24);
+        assert!(shown.contains("Bash(make docs)") && !shown.contains("matches"), "{shown}");
+        press(&mut model, "n");
+        assert!(screen(&model, 80, 24).contains("no other matches"));
+    }
+    press(&mut model, "/maker\n");
+    assert!(screen(&model, 80, 24).contains("no matches"));
 }
