@@ -1,7 +1,7 @@
 //! `murmur inbox`, and `murmur allow`, `murmur deny` and `murmur answer`: a person's answers to requests, named by number,
 //! id, a prefix of it, or `last`.
 
-mod list;
+pub(super) mod list;
 mod numbers;
 pub(super) mod rule;
 

@@ -189,6 +189,44 @@ fn a_request_is_answered_from_the_view() {
 }
 
 #[test]
+fn the_inbox_shows_what_murmur_inbox_lists() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let hook =
+        json!({ "hooks": { "SessionStart": [{ "hooks": [{ "type": "command", "command": "true" }] }] } });
+    std::fs::create_dir(site.0.join(".claude")).unwrap();
+    std::fs::write(site.0.join(".claude/settings.json"), hook.to_string()).unwrap();
+    env.register(&[&site]);
+    let rules = env.data().join("config/permissions.toml");
+    std::fs::create_dir_all(rules.parent().unwrap()).unwrap();
+    std::fs::write(&rules, "[[allow]\n").unwrap();
+    let listed = env.run(["inbox"]);
+    let kinds = ["rules", "untrusted"].map(|kind| listed.find(&format!("{kind}  ")));
+    watching(&env, |terminal| {
+        until(terminal, SMALL, "inbox(2)");
+        terminal.send("3");
+        until(terminal, SMALL, "rules ");
+        let shown = screen(terminal.so_far(), 24, 80);
+        assert!(shown.find(" rules ") < shown.find(" untrusted "), "{shown}");
+        assert!(kinds[0] < kinds[1], "{listed}");
+        terminal.send("\r");
+        until(terminal, SMALL, "permissions.toml:1:9");
+        terminal.send("\u{1b}");
+        until(terminal, SMALL, "LEFT");
+        terminal.send("j\r");
+        until(terminal, SMALL, "murmur trust");
+        until(terminal, SMALL, "Run:");
+        // It is left when it is solved.
+        env.run(["trust", "site", "--yes"]);
+        until(terminal, SMALL, "the problem is solved");
+        until(terminal, SMALL, "inbox(1)");
+        std::fs::remove_file(&rules).unwrap();
+        until(terminal, SMALL, "nothing waits for you");
+        terminal.send("q");
+    });
+}
+
+#[test]
 fn an_editor_gets_the_terminal_and_returns_it() {
     let env = Env::new();
     env.workspace("site", "Do it.");

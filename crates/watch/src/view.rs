@@ -50,6 +50,8 @@ pub(crate) enum Screen {
     Detail,
     /// The request with this id.
     Request(String),
+    /// The problem with this id.
+    Problem(String),
     Help,
 }
 
@@ -294,7 +296,7 @@ pub(crate) struct View {
     pub(crate) prompt: Option<Prompt>,
     pub(crate) message: Option<Text>,
     pub(crate) help: Pager,
-    /// The request on the screen.
+    /// The request or problem on the screen.
     pub(crate) request: Pager,
 }
 

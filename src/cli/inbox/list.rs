@@ -6,11 +6,10 @@ use super::super::style::{Style, plain_line};
 use super::super::user_env::UserEnv;
 use super::super::{agents as cli_agents, runtime, status};
 use super::numbers;
-use crate::agents;
+use crate::agents::{self, Agent};
 use crate::daemon::broker::{Kind, Row};
 use crate::daemon::client;
-use crate::daemon::status::AccountHold;
-use crate::daemon::status::StatusRequest;
+use crate::daemon::status::{AccountHold, Status, StatusRequest};
 use anyhow::bail;
 use derun::cli::json::print as print_json;
 use derun::cli::span::span;
@@ -25,9 +24,11 @@ use murmur_store::pulse::health::Health;
 use serde::Serialize;
 use std::collections::HashSet;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 use sys::error::Hinted;
+use sys::paths::DataDir;
 use sys::text::Shown;
 use sys::{clock, failure, shell};
 use tokio::time::timeout;
@@ -38,9 +39,9 @@ const ENDING: Duration = Duration::from_secs(2);
 /// Something that waits for a person.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Entry {
+pub(in crate::cli) struct Entry {
     /// What it is: `approval`, `question`, `limit`, `breaker`, `rules`, `untrusted` or `stuck`.
-    kind: &'static str,
+    pub(in crate::cli) kind: &'static str,
     /// The number of a request, for `murmur allow`, `deny` and `answer`.
     #[serde(skip_serializing_if = "Option::is_none")]
     number: Option<u32>,
@@ -49,13 +50,13 @@ pub(super) struct Entry {
     request: Option<Row>,
     /// What it is about, if it isn't a request.
     #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
+    pub(in crate::cli) text: Option<String>,
     /// When it ends by itself, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
-    deadline: Option<Timestamp>,
+    pub(in crate::cli) deadline: Option<Timestamp>,
     /// The command that answers it or solves it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<String>,
+    pub(in crate::cli) command: Option<String>,
 }
 
 pub(in crate::cli) fn run(json: bool, watch: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
@@ -161,6 +162,16 @@ async fn entries(env: &UserEnv) -> anyhow::Result<Vec<Entry>> {
     let mut numbers = numbers.into_iter();
     let mut entries: Vec<Entry> = rows.into_iter().map(|row| Entry::request(row, numbers.next())).collect();
     let status = status::current(&dir, env, StatusRequest::WITHOUT_SETTINGS, now).await?;
+    entries.extend(of_status(&status, &dir, &env.home()));
+    let agents = agents::all(&cli_agents::sources(env)?, now).await?;
+    entries.extend(agents.iter().filter_map(|agent| Entry::stuck(agent, now)));
+    entries.sort_by_key(Entry::order);
+    Ok(entries)
+}
+
+/// The entries that the status has, unsorted: everything but requests and stuck agents.
+pub(in crate::cli) fn of_status(status: &Status, dir: &DataDir, home: &Path) -> Vec<Entry> {
+    let mut entries = Vec::new();
     entries.extend(status.denied.iter().map(|denied| Entry::other("rules", denied.clone(), None)));
     entries.extend(status.holds.iter().map(|AccountHold { account, window, until }| {
         let what = format!("on hold: {account}, whose {} limit is reached", spoken(window));
@@ -169,7 +180,7 @@ async fn entries(env: &UserEnv) -> anyhow::Result<Vec<Entry>> {
             ..Entry::other("limit", what, Some("murmur limits".to_owned()))
         }
     }));
-    let mut trust = Workspaces::of(&dir, &env.home());
+    let mut trust = Workspaces::of(dir, home);
     let mut repositories = HashSet::new();
     for heartbeat in &status.heartbeats {
         let id = plain_line(&heartbeat.id);
@@ -188,16 +199,12 @@ async fn entries(env: &UserEnv) -> anyhow::Result<Vec<Entry>> {
             entries.push(Entry::other("untrusted", untrusted.line(), Some(command)));
         }
     }
-    for agent in agents::all(&cli_agents::sources(env)?, now).await? {
-        if agent.health == Health::Stuck {
-            let lasted = span(now.duration_since(agent.at));
-            let what = format!("{} is stuck: nothing happened for {lasted}", agent.agent_id);
-            let command = format!("murmur agent show {}", shell::word(&agent.agent_id));
-            entries.push(Entry::other("stuck", what, Some(command)));
-        }
-    }
-    entries.sort_by_key(|entry| (entry.deadline.is_none(), entry.deadline));
-    Ok(entries)
+    entries
+}
+
+/// The command that shows what an agent does.
+pub(in crate::cli) fn show(agent: &Agent) -> String {
+    format!("murmur agent show {}", shell::word(&agent.agent_id))
 }
 
 impl Entry {
@@ -209,6 +216,18 @@ impl Entry {
         };
         let deadline = row.expires_at.as_deref().and_then(|at| at.parse().ok());
         Self { kind, number, request: Some(row), text: None, deadline, command: Some(command) }
+    }
+
+    /// The entry of an agent that is stuck.
+    fn stuck(agent: &Agent, now: Timestamp) -> Option<Self> {
+        let lasted = span(now.duration_since(agent.at));
+        let what = format!("{} is stuck: nothing happened for {lasted}", agent.agent_id);
+        (agent.health == Health::Stuck).then(|| Self::other("stuck", what, Some(show(agent))))
+    }
+
+    /// Sorts entries: nearest deadline first.
+    pub(in crate::cli) fn order(&self) -> (bool, Option<Timestamp>) {
+        (self.deadline.is_none(), self.deadline)
     }
 
     fn other(kind: &'static str, text: String, command: Option<String>) -> Self {

@@ -1,5 +1,6 @@
 //! What murmur knows → rows of the view.
 
+use super::super::inbox::list::{self, Entry as InboxEntry};
 use super::super::style::{remarks, text_of};
 use crate::agents::Agent;
 use crate::agents::hosted::{HostStatus, Hosted};
@@ -15,6 +16,7 @@ use murmur_store::journal::entry::Entry;
 use murmur_store::limits::Limits;
 use murmur_store::pulse::health::Health;
 use std::path::Path;
+use sys::paths::DataDir;
 use sys::text::lookalikes;
 use watch::Text;
 use watch::rows;
@@ -171,6 +173,43 @@ pub(super) fn request(row: &Row, name: &str) -> rows::Request {
         asked: time(&row.asked_at).unwrap_or(Timestamp::UNIX_EPOCH),
         expires: row.expires_at.as_deref().and_then(time),
     }
+}
+
+/// The entries of the inbox that the status has, nearest deadline first.
+pub(super) fn to_solve(status: &Status, dir: &DataDir, home: &Path) -> Vec<rows::Problem> {
+    let mut entries = list::of_status(status, dir, home);
+    entries.sort_by_key(InboxEntry::order);
+    entries.iter().map(to_solve_one).collect()
+}
+
+fn to_solve_one(entry: &InboxEntry) -> rows::Problem {
+    let text = entry.text.as_deref().unwrap_or_default();
+    let command = entry.command.as_deref().unwrap_or_default();
+    // The text of a breaker changes, the command is always the same.
+    let id = format!("{}\n{}", entry.kind, if command.is_empty() { text } else { command });
+    rows::Problem {
+        id,
+        kind: entry.kind,
+        text: Text::new(text),
+        body: Text::lines(text),
+        since: None,
+        deadline: entry.deadline,
+        command: Text::lines(command),
+    }
+}
+
+/// The entry of a stuck agent. Its time is shown apart, since it grows.
+pub(super) fn stuck(agent: &Agent) -> Option<rows::Problem> {
+    let text = format!("{} is stuck: nothing has happened", agent.agent_id);
+    (agent.health == Health::Stuck).then(|| rows::Problem {
+        id: format!("stuck\n{}", agent.agent_id),
+        kind: "stuck",
+        text: Text::new(&text),
+        body: Text::lines(&text),
+        since: Some(agent.at),
+        deadline: None,
+        command: Text::lines(&list::show(agent)),
+    })
 }
 
 /// A journal line.

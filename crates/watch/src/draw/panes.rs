@@ -4,8 +4,9 @@ use super::table::{Cell, Column, fit, left, right, row};
 use super::time::{dollars, span};
 use super::{BOLD, DIM, SELECTED, color, colored, pieces, rule, take_first};
 use crate::history::{STRETCHES, STRIP};
+use crate::inbox::Entry;
 use crate::model::Model;
-use crate::rows::{Agent, Heartbeat, HeartbeatState, Limit, LogLine, Outcome, Request};
+use crate::rows::{Agent, Heartbeat, HeartbeatState, Limit, LogLine, Outcome, Problem, Request};
 use crate::view::{Pane, Screen};
 use jiff::Timestamp;
 use ratatui_core::buffer::Buffer;
@@ -119,7 +120,11 @@ fn cells(model: &Model, pane: Pane, index: usize, now: Timestamp) -> Vec<Cell> {
     match pane {
         Pane::Heartbeats => heartbeat(model, &model.heartbeats[index], now),
         Pane::Agents => agent(model, &model.agents[index], now),
-        Pane::Inbox => request(&model.requests[index], now),
+        Pane::Inbox => match model.entry(index) {
+            Some(Entry::Request(row)) => request(row, now),
+            Some(Entry::Problem(row)) => problem(row, now),
+            None => Vec::new(),
+        },
         Pane::Log => log(model, &model.log[index], now),
         Pane::Limits => limit(&model.limits[index], now),
     }
@@ -220,6 +225,19 @@ fn request(row: &Request, now: Timestamp) -> Vec<Cell> {
         plain(row.tool.to_string()),
         plain(format!("{doubt}{}", row.summary)),
         plain(span(now.duration_since(row.asked))),
+    ]
+}
+
+fn problem(row: &Problem, now: Timestamp) -> Vec<Cell> {
+    let left = row.deadline.filter(|at| *at > now).map(|at| span(at.duration_since(now)));
+    let age = row.since.map(|at| span(now.duration_since(at)));
+    vec![
+        plain("-"),
+        plain(left.unwrap_or_else(|| "-".to_owned())),
+        plain("-"),
+        (row.kind.to_owned(), color(Color::Red)),
+        plain(row.text.to_string()),
+        plain(age.unwrap_or_else(|| "-".to_owned())),
     ]
 }
 
