@@ -227,6 +227,20 @@ fn the_inbox_shows_what_murmur_inbox_lists() {
 }
 
 #[test]
+fn what_a_killed_view_left_on_the_screen_is_cleared() {
+    let env = Env::new();
+    let (shown, _) = watching(&env, |terminal| {
+        until(terminal, SMALL, "no heartbeats");
+        terminal.send("q");
+    });
+    // Many terminals don't clear the alternate screen that they are on already.
+    let (view, _) = shown.split_once(LEFT).unwrap();
+    let after = format!("{}{}", "x".repeat(24 * 80), view.replace(ENTERED, ""));
+    let after = screen(after.as_bytes(), 24, 80);
+    assert!(!after.contains("xx"), "{after}");
+}
+
+#[test]
 fn an_editor_gets_the_terminal_and_returns_it() {
     let env = Env::new();
     env.workspace("site", "Do it.");
