@@ -250,6 +250,8 @@ pub struct Limit {
     pub window: Text,
     /// The used part, from 0 to 1.
     pub used: Option<f64>,
+    /// Whether it is reached.
+    pub is_reached: bool,
     /// When it resets.
     pub resets: Option<Timestamp>,
     /// Until when no heartbeat of the account starts.

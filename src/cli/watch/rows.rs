@@ -13,7 +13,7 @@ use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::DEFERRED;
 use murmur_core::usage_limit::spoken;
 use murmur_store::journal::entry::Entry;
-use murmur_store::limits::Limits;
+use murmur_store::limits::{Limits, REJECTED};
 use murmur_store::pulse::health::Health;
 use std::path::Path;
 use sys::paths::DataDir;
@@ -255,6 +255,7 @@ pub(super) fn limits(limits: &Limits, now: Timestamp) -> Vec<rows::Limit> {
                 account: Text::new(account.as_str()),
                 window: Text::new(&spoken(name)),
                 used: window.utilization.filter(|_| !is_over),
+                is_reached: window.status == REJECTED && !is_over,
                 resets: window.resets_at,
                 held: hold.filter(|hold| hold.window == *name).map(|hold| hold.until),
             });

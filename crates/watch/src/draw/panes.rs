@@ -269,7 +269,11 @@ fn limit(row: &Limit, now: Timestamp) -> Vec<Cell> {
     vec![
         (row.account.to_string(), BOLD),
         plain(row.window.to_string()),
-        used.map_or_else(|| plain("-"), |part| (bar(part), heat(part))),
+        match used {
+            _ if row.is_reached => ("reached".to_owned(), color(Color::Red).add_modifier(Modifier::BOLD)),
+            Some(part) => (bar(part), heat(part)),
+            None => plain("-"),
+        },
         plain(until(row.resets)),
         (until(row.held), row.held.filter(|at| *at > now).map_or(DIM, |_| color(Color::Red))),
     ]
