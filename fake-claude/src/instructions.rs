@@ -22,7 +22,7 @@ const SCALE: f64 = 0.01;
 pub(crate) const HELP: &str = "\
 fake-claude replaces claude in tests: it needs no account, no network and no model.
 
-Select what to play with one of:
+Choose what to replay, using one of:
   FAKE_CLAUDE_SCRIPT=FILE    the model's messages and calls: [[{\"type\":\"text\",\"text\":\"HEARTBEAT_OK\"}]]
   FAKE_CLAUDE_FIXTURE=DIR    a run recorded with murmur record
   FAKE_CLAUDE_STDOUT=TEXT    this text; FAKE_CLAUDE_STDERR=TEXT likewise

@@ -75,7 +75,7 @@ pub(crate) enum AgentCommand {
     Stop(HostStop),
     /// Show or set an agent's task
     #[command(after_help = "\
-A single argument is the task of the agent that runs this command.
+With one argument, sets the task of the agent that runs this command.
 
 Examples:
   murmur agent task \"Fix the build\"                set your own task

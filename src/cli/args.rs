@@ -42,7 +42,7 @@ use sys::failure;
     after_help = "\
 Examples:
   murmur demo                   see murmur work, even without Claude Code
-  murmur init --interval 30m    create a HEARTBEAT.md here, for every 30 minutes
+  murmur init --interval 30m    create a HEARTBEAT.md that runs every 30 minutes
   murmur beat                   run it now
   murmur start                  start the daemon, which runs what is due
   murmur inbox                  show what is waiting for you, and how to answer
@@ -257,7 +257,7 @@ pub(super) struct Start {
 /// Stop the daemon and running beats
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Running beats have 5 seconds to end. Hosted agents keep running. Returns once the daemon has stopped.")]
+Running beats get 5 seconds to end. Hosted agents keep running. Returns once the daemon has stopped.")]
 pub(super) struct Stop {
     /// Leave running beats to the next daemon
     #[arg(long)]

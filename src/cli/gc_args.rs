@@ -2,7 +2,7 @@
 
 use clap::Args as ClapArgs;
 
-/// Remove old captures and files of ended agents
+/// Remove expired captures, and files of ended agents
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 The daemon does the same at most once an hour. The table [captures] in config.toml sets how long captures of beats are kept.")]

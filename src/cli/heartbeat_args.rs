@@ -170,7 +170,7 @@ pub(super) struct Beat {
     /// Name of a registered heartbeat, or any folder with a HEARTBEAT.md
     #[arg(value_name = "NAME|PATH", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(super) path: PathBuf,
-    /// Named heartbeat to run
+    /// Heartbeat to run, of those in the folder's heartbeats/
     #[arg(long)]
     pub(super) name: Option<String>,
     /// Print what the agent does as it happens

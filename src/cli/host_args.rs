@@ -154,7 +154,7 @@ pub(crate) struct HostStop {
     /// Stop every hosted agent
     #[arg(long, conflicts_with = "agent")]
     pub(crate) all: bool,
-    /// Kill the agent at once, and its host too if it does not answer
+    /// Kill the agent at once, and its host if the host doesn't answer
     #[arg(long)]
     pub(crate) force: bool,
     /// Time the agent has to end before it is killed [default: 5s]

@@ -1,8 +1,8 @@
 //! `murmur inbox`, and `murmur allow`, `murmur deny` and `murmur answer`: a person's answers to requests, named by number,
 //! id, a prefix of it, or `last`.
 
-mod entry;
-mod list;
+pub(super) mod entry;
+pub(super) mod list;
 mod numbers;
 pub(super) mod rule;
 mod watch;

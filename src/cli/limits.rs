@@ -96,7 +96,7 @@ fn print(
         let is_over = known.resets_at.is_some_and(|at| at <= now);
         let used = match known.utilization {
             _ if is_over => "has reset".to_owned(),
-            _ if known.status == "rejected" => "reached".to_owned(),
+            _ if known.status == limits::REJECTED => "reached".to_owned(),
             Some(part) => format!("{:.0}% used", 100.0 * part),
             None => "not reached".to_owned(),
         };

@@ -187,7 +187,7 @@ impl Watching<'_> {
     /// Draws a frame, and returns when it must be redrawn just because time passes.
     fn draw(&mut self) -> anyhow::Result<Option<Instant>> {
         let now = clock::now();
-        if let Some(update) = self.agents.take(now) {
+        for update in self.agents.take(now).into_iter().flatten() {
             self.model.on(update);
         }
         self.session.draw(&self.model, now)?;

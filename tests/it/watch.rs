@@ -189,6 +189,79 @@ fn a_request_is_answered_from_the_view() {
 }
 
 #[test]
+fn the_inbox_shows_what_murmur_inbox_lists() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let hook =
+        json!({ "hooks": { "SessionStart": [{ "hooks": [{ "type": "command", "command": "true" }] }] } });
+    std::fs::create_dir(site.0.join(".claude")).unwrap();
+    std::fs::write(site.0.join(".claude/settings.json"), hook.to_string()).unwrap();
+    env.register(&[&site]);
+    let rules = env.data().join("config/permissions.toml");
+    std::fs::create_dir_all(rules.parent().unwrap()).unwrap();
+    std::fs::write(&rules, "[[allow]\n").unwrap();
+    let listed = env.run(["inbox"]);
+    let kinds = ["rules", "untrusted"].map(|kind| listed.find(&format!("{kind}  ")));
+    watching(&env, |terminal| {
+        until(terminal, SMALL, "inbox(2)");
+        terminal.send("3");
+        until(terminal, SMALL, "rules ");
+        let shown = screen(terminal.so_far(), 24, 80);
+        assert!(shown.find(" rules ") < shown.find(" untrusted "), "{shown}");
+        assert!(kinds[0] < kinds[1], "{listed}");
+        terminal.send("\r");
+        until(terminal, SMALL, "permissions.toml:1:9");
+        terminal.send("\u{1b}");
+        until(terminal, SMALL, "LEFT");
+        terminal.send("j\r");
+        until(terminal, SMALL, "murmur trust");
+        until(terminal, SMALL, "Run:");
+        // It is left when it is solved.
+        env.run(["trust", "site", "--yes"]);
+        until(terminal, SMALL, "the problem is solved");
+        until(terminal, SMALL, "inbox(1)");
+        std::fs::remove_file(&rules).unwrap();
+        until(terminal, SMALL, "nothing waits for you");
+        terminal.send("q");
+    });
+}
+
+#[test]
+fn what_a_killed_view_left_on_the_screen_is_cleared() {
+    let env = Env::new();
+    let (shown, _) = watching(&env, |terminal| {
+        until(terminal, SMALL, "no heartbeats");
+        terminal.send("q");
+    });
+    // Many terminals don't clear the alternate screen that they are on already.
+    let (view, _) = shown.split_once(LEFT).unwrap();
+    let after = format!("{}{}", "x".repeat(24 * 80), view.replace(ENTERED, ""));
+    let after = screen(after.as_bytes(), 24, 80);
+    assert!(!after.contains("xx"), "{after}");
+}
+
+#[test]
+fn a_reached_limit_is_shown_as_murmur_limits_does() {
+    let env = Env::new();
+    let until_reset = sys::clock::now() + jiff::SignedDuration::from_mins(90);
+    let limit = json!({ "status": 429, "error": { "type": "rate_limit_error", "message": "limit" }, "headers": {
+        "x-should-retry": "false",
+        "anthropic-ratelimit-unified-status": "rejected",
+        "anthropic-ratelimit-unified-reset": until_reset.as_second().to_string(),
+        "anthropic-ratelimit-unified-representative-claim": "five_hour",
+    }});
+    env.workspace("site", "Do it.").plays(&json!({ "script": [limit] }));
+    env.murmur(["beat", "site"]).set("CLAUDE_CODE_OAUTH_TOKEN", "sk-test").unset("ANTHROPIC_API_KEY").run();
+    assert!(env.run(["limits"]).contains("reached"));
+    watching(&env, |terminal| {
+        until(terminal, SMALL, "inbox(1)");
+        terminal.send("5");
+        until(terminal, SMALL, " reached ");
+        terminal.send("q");
+    });
+}
+
+#[test]
 fn an_editor_gets_the_terminal_and_returns_it() {
     let env = Env::new();
     env.workspace("site", "Do it.");

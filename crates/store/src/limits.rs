@@ -79,7 +79,7 @@ pub fn update(dir: &DataDir, change: impl FnOnce(&mut Limits) -> bool) -> io::Re
 }
 
 /// The status of a limit that is reached.
-const REJECTED: &str = "rejected";
+pub const REJECTED: &str = "rejected";
 
 /// What one agent reported of its account's usage limits.
 #[derive(Debug, Clone, Default)]

@@ -54,6 +54,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, now: Timestamp) {
         }
         Screen::Detail => long::detail(buffer, rest, model),
         Screen::Request(id) => long::request(buffer, rest, model, id, now),
+        Screen::Problem(id) => long::problem(buffer, rest, model, id, now),
         Screen::Help => long::help(buffer, rest, model),
     }
     bottom(buffer, footer, model);
@@ -129,8 +130,8 @@ fn status(buffer: &mut Buffer, area: Rect, model: &Model, now: Timestamp) {
         format!("  {running} running, {live} agent{}", if live == 1 { "" } else { "s" }),
         Style::new(),
     ));
-    if !model.requests.is_empty() {
-        let waiting = format!("  {} waiting for you", model.requests.len());
+    if model.waiting() > 0 {
+        let waiting = format!("  {} waiting for you", model.waiting());
         parts.push((waiting, color(Color::Magenta).add_modifier(Modifier::BOLD)));
     }
     if let Some(problem) = model.problems.first() {
@@ -146,7 +147,7 @@ fn tabs(buffer: &mut Buffer, area: Rect, model: &Model) {
         let is_shown = pane == model.view.pane;
         let word = if is_tight && !is_shown { String::new() } else { format!(" {}", pane.word()) };
         let count = match pane {
-            Pane::Inbox if !model.requests.is_empty() => format!("({})", model.requests.len()),
+            Pane::Inbox if model.waiting() > 0 => format!("({})", model.waiting()),
             _ => String::new(),
         };
         let style = if is_shown { SELECTED.add_modifier(Modifier::BOLD) } else { DIM };
@@ -173,12 +174,13 @@ fn bottom(buffer: &mut Buffer, area: Rect, model: &Model) {
             }
             _ => "a answer  1-9 choose  PgDn scroll  Esc back",
         },
+        Screen::Problem(_) => "PgDn scroll  Esc back",
         Screen::Panes => match model.view.pane {
             Pane::Heartbeats => {
                 "Enter show  r run  p pause  s stop  e edit  / filter  : command  ? help  q quit"
             }
             Pane::Agents => "Enter show  s stop  y n answer  / filter  : command  ? help  q quit",
-            Pane::Inbox => "Enter y n show the request  / filter  : command  ? help  q quit",
+            Pane::Inbox => "Enter show  y n answer  / filter  : command  ? help  q quit",
             Pane::Log => "Enter show  / filter  : command  ? help  q quit",
             Pane::Limits => "/ filter  : command  ? help  q quit",
         },
@@ -231,12 +233,14 @@ pub fn changes_in(model: &Model, now: Timestamp) -> Option<SignedDuration> {
     let agents = live.map(|agent| model.waits_since(agent).unwrap_or(agent.since));
     let requests =
         model.requests.iter().flat_map(|request| request.expires.into_iter().chain([request.asked]));
+    let problems = model.to_solve.iter().chain(&model.stuck);
+    let problems = problems.flat_map(|problem| problem.deadline.into_iter().chain(problem.since));
     let since = match &model.daemon {
         Daemon::Up { since, .. } => Some(*since),
         _ => None,
     };
     let limits = model.limits.iter().filter_map(|limit| limit.held.or(limit.resets));
-    let times = heartbeats.chain(agents).chain(requests).chain(since).chain(limits);
+    let times = heartbeats.chain(agents).chain(requests).chain(problems).chain(since).chain(limits);
     let changes = times.map(|at| time::changes_in(now.duration_since(at)));
     let active = model.activity.values().any(|activity| activity.levels(now).iter().any(|count| *count > 0));
     changes.chain(active.then(|| SignedDuration::from_secs(10))).min()

@@ -5,11 +5,12 @@
 mod command;
 mod prompt;
 
+use crate::inbox::Entry;
 use crate::keys::Key;
 use crate::model::Model;
 use crate::rows::{HeartbeatState, LineKind, TranscriptLine};
 use crate::text::Text;
-use crate::view::{Pager, Pane, Prompt, Purpose, Screen};
+use crate::view::{Found, Pager, Pane, Prompt, Purpose, Screen};
 use std::sync::Arc;
 
 /// What the caller should do.
@@ -47,12 +48,15 @@ pub enum Action {
     Hide,
 }
 
+/// The answer to keys that answer requests.
+const NOT_A_REQUEST: &str = "this is not a request; Enter shows the command to run";
+
 /// The keys, for the help.
 const HELP: &str = "\
 Panes
   1-5, Tab, Shift-Tab   heartbeats, agents, inbox, log, limits
   j k, arrows           move; g G: first, last; PgUp PgDn: by screens
-  Enter                 open: the transcript of a beat, or a request
+  Enter                 open: the transcript of a beat, or an entry
   Esc                   back; in a pane, clear the filter
   /                     filter the rows; in a transcript, search
   :                     a command: run NAME, pause NAME, resume NAME,
@@ -71,6 +75,7 @@ Agents
   y n                   show its request, to answer it
 
 Inbox
+  Enter                 show a problem, with the command to run
   Enter, y, n           show the request. Then, once its end was shown:
   y                     allow; type yes if the guard can't tell what
                         the call does
@@ -119,6 +124,14 @@ impl Model {
                 Screen::Panes => self.pane_key(key),
                 Screen::Detail => self.detail_key(key),
                 Screen::Request(id) => self.request_key(key, &id),
+                Screen::Problem(_) => {
+                    match key {
+                        Key::Esc | Key::Char('q') => self.view.screen = Screen::Panes,
+                        Key::Char('y' | 'n' | 'N' | 'a') => return self.say("this is not a request"),
+                        _ => scroll(&mut self.view.request, key),
+                    }
+                    None
+                }
                 Screen::Help => {
                     if matches!(key, Key::Esc | Key::Char('q' | '?') | Key::Enter) {
                         self.view.screen = Screen::Panes;
@@ -225,9 +238,13 @@ impl Model {
                 }
             }
             Pane::Inbox => {
-                let id = self.requests.get(index)?.id.clone();
-                if matches!(key, Key::Enter | Key::Char('y' | 'n' | 'a')) {
-                    self.show_request(&id);
+                let entry = self.entry(index)?;
+                let id = entry.id().to_owned();
+                match (entry, key) {
+                    (Entry::Request(_), Key::Enter | Key::Char('y' | 'n' | 'a')) => self.show_request(&id),
+                    (Entry::Problem(_), Key::Enter) => self.show_problem(&id),
+                    (Entry::Problem(_), Key::Char('y' | 'n' | 'a')) => return self.say(NOT_A_REQUEST),
+                    _ => {}
                 }
                 None
             }
@@ -258,14 +275,6 @@ impl Model {
         self.ask(Purpose::Confirm(action, question))
     }
 
-    /// Shows all of a request.
-    pub(crate) fn show_request(&mut self, id: &str) {
-        let Some(request) = self.request(id) else { return };
-        let line = |text: &Text| TranscriptLine { kind: LineKind::Plain, text: text.clone() };
-        self.view.request = Pager::at_start(request.body.iter().map(line));
-        self.view.screen = Screen::Request(id.to_owned());
-    }
-
     fn detail_key(&mut self, key: Key) -> Option<Action> {
         let Some(detail) = &mut self.detail else {
             self.view.screen = Screen::Panes;
@@ -280,13 +289,15 @@ impl Model {
             }
             Key::Char('/') => return self.ask(Purpose::Search),
             Key::Char(letter @ ('n' | 'N')) => {
-                if !detail.pager.find(letter == 'n') {
-                    let none = if detail.pager.search.is_empty() {
-                        "nothing to search for"
-                    } else {
-                        "no more matches"
-                    };
-                    return self.say(none);
+                if detail.pager.search.is_empty() {
+                    return self.say("nothing to search for");
+                }
+                match (detail.pager.find(letter == 'n'), letter) {
+                    (Found::Ahead, _) => {}
+                    (Found::Wrapped, 'n') => return self.say("continued at the top"),
+                    (Found::Wrapped, _) => return self.say("continued at the end"),
+                    (Found::Only, _) => return self.say("no other matches"),
+                    (Found::Nothing, _) => return self.say("no matches"),
                 }
             }
             _ => scroll(&mut detail.pager, key),

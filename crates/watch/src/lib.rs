@@ -22,6 +22,7 @@ pub mod ansi;
 pub mod draw;
 pub mod editor;
 mod history;
+mod inbox;
 pub mod input;
 pub mod keys;
 pub mod model;

@@ -1,8 +1,10 @@
 //! Everything that is known, and what the user looks at.
 
 use crate::history::{Activity, History};
+use crate::inbox::Entry;
 use crate::rows::{
-    Agent, Daemon, Health, Heartbeat, HeartbeatState, Limit, LineKind, LogLine, Request, TranscriptLine,
+    Agent, Daemon, Health, Heartbeat, HeartbeatState, Limit, LineKind, LogLine, Problem, Request,
+    TranscriptLine,
 };
 use crate::text::Text;
 use crate::view::{Pager, Pane, Screen, View};
@@ -29,6 +31,10 @@ pub enum Update {
     Heard(Arc<str>, Timestamp),
     /// All open requests.
     Requests(Vec<Request>),
+    /// The other entries of the inbox, nearest deadline first, without stuck agents.
+    ToSolve(Vec<Problem>),
+    /// The stuck agents.
+    Stuck(Vec<Problem>),
     /// A request was opened.
     Opened(Request),
     /// A request was closed.
@@ -74,6 +80,9 @@ pub struct Model {
     pub(crate) activity: HashMap<Arc<str>, Activity>,
     /// Nearest deadline first.
     pub(crate) requests: Vec<Request>,
+    /// Entries of the inbox after the requests; then come the stuck agents.
+    pub(crate) to_solve: Vec<Problem>,
+    pub(crate) stuck: Vec<Problem>,
     /// Newest first.
     pub(crate) log: VecDeque<LogLine>,
     /// How many lines the log has had.
@@ -98,6 +107,8 @@ impl Model {
             shared: HashMap::new(),
             activity: HashMap::new(),
             requests: Vec::new(),
+            to_solve: Vec::new(),
+            stuck: Vec::new(),
             log: VecDeque::new(),
             logged: 0,
             history: HashMap::new(),
@@ -129,6 +140,14 @@ impl Model {
             Update::Requests(requests) => {
                 self.requests = requests;
                 self.sort_requests();
+            }
+            Update::ToSolve(problems) => {
+                self.to_solve = problems;
+                self.leave_gone();
+            }
+            Update::Stuck(problems) => {
+                self.stuck = problems;
+                self.leave_gone();
             }
             Update::Opened(request) => {
                 self.requests.retain(|known| known.id != request.id);
@@ -176,14 +195,7 @@ impl Model {
             (request.expires.unwrap_or(Timestamp::MAX), request.asked, request.id.clone())
         });
         self.sort_agents();
-        // What was on the screen may have been answered elsewhere.
-        if let Screen::Request(id) = &self.view.screen
-            && self.requests.iter().all(|request| request.id != *id)
-        {
-            self.view.message = Some(Text::new("the request is no longer open"));
-            self.view.screen = Screen::Panes;
-            self.view.prompt = None;
-        }
+        self.leave_gone();
     }
 
     fn sort_agents(&mut self) {
@@ -228,7 +240,7 @@ impl Model {
         match pane {
             Pane::Heartbeats => self.heartbeats.len(),
             Pane::Agents => self.agents.len(),
-            Pane::Inbox => self.requests.len(),
+            Pane::Inbox => self.waiting(),
             Pane::Log => self.log.len(),
             Pane::Limits => self.limits.len(),
         }
@@ -255,10 +267,7 @@ impl Model {
                 let row = &self.agents[index];
                 vec![&*row.name, self.health(row).word(), &*row.state, &*row.doing, &*row.folder]
             }
-            Pane::Inbox => {
-                let row = &self.requests[index];
-                vec![&*row.id, &*row.name, &*row.asker, &*row.tool, &*row.summary]
-            }
+            Pane::Inbox => self.entry(index).map(Entry::texts).unwrap_or_default(),
             Pane::Log => {
                 let row = &self.log[index];
                 vec![&*row.name, row.outcome.word(), row.label.unwrap_or_default(), &*row.text]
@@ -275,7 +284,7 @@ impl Model {
         Some(match pane {
             Pane::Heartbeats => self.heartbeats.get(index)?.id.to_string(),
             Pane::Agents => self.agents.get(index)?.id.to_string(),
-            Pane::Inbox => self.requests.get(index)?.id.clone(),
+            Pane::Inbox => self.entry(index)?.id().to_owned(),
             Pane::Log => (self.logged - index).to_string(),
             Pane::Limits => {
                 let limit = self.limits.get(index)?;

@@ -199,6 +199,25 @@ pub struct Request {
     pub expires: Option<Timestamp>,
 }
 
+/// Something else in the inbox: a problem that a person solves with a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// What identifies it while others come and go.
+    pub id: String,
+    /// Its kind, such as `breaker`.
+    pub kind: &'static str,
+    /// What it is about, on one line.
+    pub text: Text,
+    /// All of it.
+    pub body: Vec<Text>,
+    /// Since when, if that is known.
+    pub since: Option<Timestamp>,
+    /// When it ends by itself.
+    pub deadline: Option<Timestamp>,
+    /// The command that solves it, in full.
+    pub command: Vec<Text>,
+}
+
 /// A journal line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogLine {
@@ -231,6 +250,8 @@ pub struct Limit {
     pub window: Text,
     /// The used part, from 0 to 1.
     pub used: Option<f64>,
+    /// Whether it is reached.
+    pub is_reached: bool,
     /// When it resets.
     pub resets: Option<Timestamp>,
     /// Until when no heartbeat of the account starts.

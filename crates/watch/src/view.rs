@@ -50,6 +50,8 @@ pub(crate) enum Screen {
     Detail,
     /// The request with this id.
     Request(String),
+    /// The problem with this id.
+    Problem(String),
     Help,
 }
 
@@ -105,6 +107,21 @@ pub(crate) struct Pager {
     pub(crate) end_was_shown: Cell<bool>,
     /// What was searched for, in lower case.
     pub(crate) search: String,
+    /// The last match that the user moved to; scrolling forgets it.
+    found: Option<usize>,
+}
+
+/// Where the next match was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// In the direction of the search.
+    Ahead,
+    /// Past the end of the text.
+    Wrapped,
+    /// There is no match but the current one.
+    Only,
+    /// There is none.
+    Nothing,
 }
 
 /// A row of a pager: a part of a line.
@@ -129,6 +146,7 @@ impl Pager {
             if let Some((line, _)) = &mut self.at {
                 *line = line.saturating_sub(1);
             }
+            self.found = self.found.and_then(|line| line.checked_sub(1));
         }
     }
 
@@ -168,6 +186,7 @@ impl Pager {
         };
         let end = self.back(self.end(), height, width);
         self.at = (to < end).then_some(to);
+        self.found = None;
     }
 
     /// Moves by this many screens.
@@ -177,29 +196,59 @@ impl Pager {
     }
 
     pub(crate) fn go_to_start(&mut self) {
-        self.at = Some((0, 0));
+        (self.at, self.found) = (Some((0, 0)), None);
     }
 
     pub(crate) fn go_to_end(&mut self) {
-        self.at = None;
+        (self.at, self.found) = (None, None);
     }
 
-    /// Moves to the next line that contains what is searched for, or the one before.
-    pub(crate) fn find(&mut self, forward: bool) -> bool {
-        if self.search.is_empty() {
-            return false;
-        }
-        let (_, _, (from, _)) = self.drawn.get();
-        let is_found = |line: &&usize| {
-            self.lines.get(**line).is_some_and(|line| line.text.to_lowercase().contains(&self.search))
+    /// Searches for `text`, from the first line on the screen; at the end of the text, backward.
+    pub(crate) fn search(&mut self, text: &str) -> bool {
+        self.search = text.to_lowercase();
+        let from = self.first();
+        let found = match self.follows() {
+            false => (from..self.lines.len()).chain(0..from).find(|line| self.matches(*line)),
+            true => {
+                (0..=from).rev().chain((from + 1..self.lines.len()).rev()).find(|line| self.matches(*line))
+            }
         };
-        let lines: Vec<usize> =
-            if forward { (from + 1..self.lines.len()).collect() } else { (0..from).rev().collect() };
-        let found = lines.iter().find(is_found).copied();
-        if let Some(line) = found {
-            self.at = Some((line, 0));
-        }
+        self.show_match(found);
         found.is_some()
+    }
+
+    /// Moves to the next line that contains what is searched for, or the one before. Wraps around.
+    pub(crate) fn find(&mut self, forward: bool) -> Found {
+        let from = self.found.unwrap_or_else(|| self.first());
+        let found = if forward {
+            (from + 1..self.lines.len()).chain(0..=from).find(|line| self.matches(*line))
+        } else {
+            (0..from).rev().chain((from..self.lines.len()).rev()).find(|line| self.matches(*line))
+        };
+        self.show_match(found);
+        match found {
+            None => Found::Nothing,
+            Some(line) if line == from => Found::Only,
+            Some(line) if forward == (line > from) => Found::Ahead,
+            Some(_) => Found::Wrapped,
+        }
+    }
+
+    fn show_match(&mut self, found: Option<usize>) {
+        if let Some(line) = found {
+            (self.at, self.found) = (Some((line, 0)), found);
+        }
+    }
+
+    /// Whether this line contains what is searched for.
+    fn matches(&self, line: usize) -> bool {
+        let line = self.lines.get(line).filter(|_| !self.search.is_empty());
+        line.is_some_and(|line| line.text.to_lowercase().contains(&self.search))
+    }
+
+    /// The first line that is on the screen.
+    fn first(&self) -> usize {
+        self.drawn.get().2.0
     }
 
     fn end(&self) -> (usize, usize) {
@@ -247,7 +296,7 @@ pub(crate) struct View {
     pub(crate) prompt: Option<Prompt>,
     pub(crate) message: Option<Text>,
     pub(crate) help: Pager,
-    /// The request on the screen.
+    /// The request or problem on the screen.
     pub(crate) request: Pager,
 }
 
@@ -304,13 +353,43 @@ mod tests {
         let mut pager = pager(&["one", "Two", "three", "two", "x", "y"]);
         pager.go_to_start();
         shown(&pager);
-        "two".clone_into(&mut pager.search);
-        assert!(pager.find(true));
+        assert!(pager.search("two"));
         assert_eq!(shown(&pager), ["Two", "thre"]);
-        assert!(pager.find(true));
+        assert_eq!(pager.find(true), Found::Ahead);
         assert_eq!(shown(&pager), ["two", "x"]);
-        assert!(!pager.find(true));
-        assert!(pager.find(false));
+        assert_eq!(pager.find(true), Found::Wrapped);
         assert_eq!(shown(&pager), ["Two", "thre"]);
+        assert_eq!(pager.find(false), Found::Wrapped);
+        assert_eq!(pager.find(false), Found::Ahead);
+        assert_eq!(shown(&pager), ["Two", "thre"]);
+        assert!(!pager.search("four"));
+        assert_eq!(pager.find(true), Found::Nothing);
+    }
+
+    #[test]
+    fn a_search_finds_what_is_on_the_first_line_of_the_screen() {
+        let mut pager = pager(&["make", "x", "y"]);
+        pager.go_to_start();
+        shown(&pager);
+        assert!(pager.search("make"));
+        assert_eq!(shown(&pager), ["make", "x"]);
+        assert_eq!(pager.find(true), Found::Only);
+        // The same at the end of a text that fits on the screen.
+        let mut pager = self::pager(&["make", "x"]);
+        shown(&pager);
+        assert!(pager.search("make"));
+        assert_eq!(pager.find(false), Found::Only);
+    }
+
+    #[test]
+    fn matches_on_the_last_screen_are_found_one_after_another() {
+        let mut pager = pager(&["a two", "b", "two", "two"]);
+        pager.go_to_start();
+        shown(&pager);
+        assert!(pager.search("two"));
+        for found in [Found::Ahead, Found::Ahead, Found::Wrapped] {
+            shown(&pager);
+            assert_eq!(pager.find(true), found);
+        }
     }
 }

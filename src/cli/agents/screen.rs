@@ -9,8 +9,9 @@ use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::time::timeout;
 
-/// Enters the alternate screen and hides the cursor.
-const ENTER: &str = "\x1b[?1049h\x1b[?25l";
+/// Enters the alternate screen, hides the cursor, and clears what a killed program may have left there: then the terminal
+/// is on that screen already, and doesn't clear it.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[0m\x1b[2J";
 
 /// Shows the cursor and leaves the alternate screen.
 pub(in crate::cli) const LEAVE: &str = "\x1b[?25h\x1b[?1049l";

@@ -12,8 +12,8 @@ use std::io::{self, Write};
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kind {
-    name: &'static str,
+pub(in crate::cli) struct Kind {
+    pub(in crate::cli) name: &'static str,
     /// The same with an article, for errors.
     what: &'static str,
     /// Whether its command acts; otherwise it only shows more.
@@ -42,8 +42,8 @@ impl Serialize for Kind {
 /// Something that waits for a person.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Entry {
-    kind: Kind,
+pub(in crate::cli) struct Entry {
+    pub(in crate::cli) kind: Kind,
     /// Its number, which names a request in `murmur allow`, `deny` and `answer`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) number: Option<u32>,
@@ -52,12 +52,12 @@ pub(super) struct Entry {
     pub(super) request: Option<Row>,
     /// What it is about, if it isn't a request.
     #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
+    pub(in crate::cli) text: Option<String>,
     /// When it ends by itself, RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) deadline: Option<Timestamp>,
+    pub(in crate::cli) deadline: Option<Timestamp>,
     /// The command that answers it or solves it.
-    command: String,
+    pub(in crate::cli) command: String,
     /// What it is about, which stays the same while its text changes.
     #[serde(skip)]
     about: String,
@@ -115,8 +115,13 @@ impl Entry {
         }
     }
 
+    /// Sorts entries: nearest deadline first.
+    pub(in crate::cli) fn order(&self) -> (bool, Option<Timestamp>) {
+        (self.deadline.is_none(), self.deadline)
+    }
+
     /// Tells entries apart.
-    pub(super) fn key(&self) -> String {
+    pub(in crate::cli) fn key(&self) -> String {
         format!("{} {}", self.kind.name, self.about)
     }
 

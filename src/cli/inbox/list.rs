@@ -6,19 +6,22 @@ use super::super::user_env::UserEnv;
 use super::super::{agents as cli_agents, runtime, status};
 use super::entry::{Entry, Kind};
 use super::numbers;
-use crate::agents;
+use crate::agents::{self, Agent};
 use crate::daemon::heartbeats::HeldKind;
-use crate::daemon::status::{AccountHold, HeartbeatStatus, StatusRequest};
+use crate::daemon::status::{AccountHold, HeartbeatStatus, Status, StatusRequest};
 use derun::cli::json::print as print_json;
 use derun::cli::span::span;
 use derun::cli::stdout::{stdout, warn};
 use derun::cli::wrapped::{output_width, wrapped};
+use jiff::Timestamp;
 use murmur_claude_files::trust::Workspaces;
 use murmur_core::usage_limit::spoken;
 use murmur_store::pulse::health::Health;
 use std::collections::HashSet;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
+use sys::paths::DataDir;
 use sys::text::Shown;
 use sys::{clock, shell};
 
@@ -55,17 +58,36 @@ pub(super) async fn entries(env: &UserEnv) -> anyhow::Result<Vec<Entry>> {
     rows.retain(requests::is_open);
     let mut entries: Vec<Entry> = rows.into_iter().map(Entry::request).collect();
     let status = status::current(&dir, env, StatusRequest::WITHOUT_SETTINGS, now).await?;
-    entries.extend(
-        status.denied.iter().map(|denied| {
-            Entry::other(Kind::RULES, denied, denied.clone(), "murmur config check".to_owned())
-        }),
-    );
-    entries.extend(status.holds.iter().map(|AccountHold { account, window, until }| {
+    entries.extend(of_status(&status, &dir, &env.home()));
+    let agents = agents::all(&cli_agents::sources(env)?, now).await?;
+    entries.extend(agents.iter().filter_map(|agent| stuck(agent, now)));
+    entries.sort_by_key(Entry::order);
+    if entries.is_empty() {
+        return Ok(entries);
+    }
+    let subjects: Vec<_> = entries.iter().map(Entry::subject).collect();
+    let numbers = numbers::give_all(&dir, &subjects, now).unwrap_or_else(|error| {
+        // Without a number, a request still has its id.
+        let _closed = warn(error.line());
+        Vec::new()
+    });
+    let mut numbers = numbers.into_iter();
+    Ok(entries.into_iter().map(|entry| entry.numbered(numbers.next())).collect())
+}
+
+/// The entries that the status has, unsorted: everything but requests and stuck agents.
+pub(in crate::cli) fn of_status(status: &Status, dir: &DataDir, home: &Path) -> Vec<Entry> {
+    let denied = status
+        .denied
+        .iter()
+        .map(|denied| Entry::other(Kind::RULES, denied, denied.clone(), "murmur config check".to_owned()));
+    let holds = status.holds.iter().map(|AccountHold { account, window, until }| {
         let what = format!("on hold: {account}, whose {} limit is reached", spoken(window));
         let about = format!("{account} {window}");
         Entry::other(Kind::LIMIT, &about, what, "murmur limits".to_owned()).until(until)
-    }));
-    let mut trust = Workspaces::of(&dir, &env.home());
+    });
+    let mut entries: Vec<Entry> = denied.chain(holds).collect();
+    let mut trust = Workspaces::of(dir, home);
     let mut repositories = HashSet::new();
     for heartbeat in &status.heartbeats {
         entries.extend(held(heartbeat));
@@ -78,26 +100,19 @@ pub(super) async fn entries(env: &UserEnv) -> anyhow::Result<Vec<Entry>> {
             entries.push(Entry::other(Kind::UNTRUSTED, &heartbeat.workspace, text, command));
         }
     }
-    for agent in agents::all(&cli_agents::sources(env)?, now).await? {
-        if agent.health == Health::Stuck {
-            let lasted = span(now.duration_since(agent.at));
-            let what = format!("{} is stuck: nothing happened for {lasted}", agent.agent_id);
-            let command = format!("murmur agent show {}", shell::word(&agent.agent_id));
-            entries.push(Entry::other(Kind::STUCK, &agent.agent_id, what, command));
-        }
-    }
-    entries.sort_by_key(|entry| (entry.deadline.is_none(), entry.deadline));
-    if entries.is_empty() {
-        return Ok(entries);
-    }
-    let subjects: Vec<_> = entries.iter().map(Entry::subject).collect();
-    let numbers = numbers::give_all(&dir, &subjects, now).unwrap_or_else(|error| {
-        // Without a number, a request still has its id.
-        let _closed = warn(error.line());
-        Vec::new()
-    });
-    let mut numbers = numbers.into_iter();
-    Ok(entries.into_iter().map(|entry| entry.numbered(numbers.next())).collect())
+    entries
+}
+
+/// The entry of an agent that is stuck.
+fn stuck(agent: &Agent, now: Timestamp) -> Option<Entry> {
+    let lasted = span(now.duration_since(agent.at));
+    let what = format!("{} is stuck: nothing happened for {lasted}", agent.agent_id);
+    (agent.health == Health::Stuck).then(|| Entry::other(Kind::STUCK, &agent.agent_id, what, show(agent)))
+}
+
+/// The command that shows what an agent does.
+pub(in crate::cli) fn show(agent: &Agent) -> String {
+    format!("murmur agent show {}", shell::word(&agent.agent_id))
 }
 
 /// The entry of a heartbeat that is held. The hold of its account has an entry of its own.

@@ -85,7 +85,7 @@ impl Agents {
     }
 
     /// All agents, if there was a change since the last call.
-    pub(super) fn take(&mut self, now: Timestamp) -> Option<Update> {
+    pub(super) fn take(&mut self, now: Timestamp) -> Option<[Update; 2]> {
         if self.due.is_some_and(|due| due <= now) {
             self.follower.recheck();
             self.is_changed = true;
@@ -96,11 +96,12 @@ impl Agents {
         let agents = self.follower.agents(now);
         let changes = agents.iter().filter_map(|agent| agent.changes_in(now, &self.quiet));
         self.due = changes.chain(self.follower.recheck_in()).min().map(|change| now + change);
+        let stuck = agents.iter().filter_map(rows::stuck).collect();
         let agents = agents.iter().map(|agent| {
             let extras = self.extras.get(&agent.agent_id).copied().unwrap_or_default();
             rows::agent(agent, self.follower.host(&agent.agent_id), extras)
         });
-        Some(Update::Agents(agents.collect()))
+        Some([Update::Agents(agents.collect()), Update::Stuck(stuck)])
     }
 
     /// After how long to look again without an event.

@@ -18,11 +18,11 @@ use murmur_store::limits;
 use serde::Deserialize;
 use serde_json::Value;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use sys::clock;
-use sys::paths::DataDir;
+use sys::paths::{DataDir, SettingsDir};
 use sys::watch::{Watch, WatchedFolder};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
@@ -41,7 +41,10 @@ const TICK: Duration = Duration::from_secs(1);
 const BETWEEN: Duration = Duration::from_millis(250);
 
 /// The files of the data folder that change what is shown.
-const FILES: [&str; 4] = ["config.json", "paused.json", "failures.json", "limits.json"];
+const FILES: [&str; 5] = ["config.json", "paused.json", "failures.json", "limits.json", "trust.json"];
+
+/// The files of the settings folder: every call is denied if they are not readable.
+const SETTINGS_FILES: [&str; 2] = ["permissions.toml", "config.toml"];
 
 /// Tells the tasks that something may have changed.
 #[derive(Debug, Default)]
@@ -66,8 +69,8 @@ pub(super) fn start(
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(journal(dir.clone(), to.clone(), Arc::clone(changes)));
-    tasks.spawn(statuses(dir.clone(), data_dir, to.clone(), Arc::clone(changes)));
-    tasks.spawn(files(dir.clone(), Arc::clone(changes)));
+    tasks.spawn(statuses(dir.clone(), data_dir.clone(), to.clone(), Arc::clone(changes)));
+    tasks.spawn(files(dir.clone(), UserEnv::new(data_dir).settings_dir().ok(), Arc::clone(changes)));
     tasks.spawn(daemons(dir.clone(), to.clone(), Arc::clone(changes)));
     tasks
 }
@@ -129,10 +132,14 @@ async fn changed(watch: &mut Option<Watch>) {
 }
 
 /// Asks for the status when a file of the data folder changes.
-async fn files(dir: DataDir, changes: Arc<Changes>) {
+async fn files(dir: DataDir, settings: Option<SettingsDir>, changes: Arc<Changes>) {
     // Beats that other processes run begin and end with a file.
-    let mut watch =
-        Watch::new([WatchedFolder::new(dir.root(), &FILES), WatchedFolder::new(&dir.beats(), &[])]).ok();
+    let own = [WatchedFolder::new(dir.root(), &FILES), WatchedFolder::new(&dir.beats(), &[])];
+    let rules = settings.map(|settings| settings.rules());
+    let folder = rules.as_deref().and_then(Path::parent);
+    let folder = folder.filter(|folder| folder.is_dir());
+    let settings = folder.map(|folder| WatchedFolder::new(folder, &SETTINGS_FILES).and_writes());
+    let mut watch = Watch::new(own.into_iter().chain(settings)).ok();
     loop {
         changed(&mut watch).await;
         changes.status();
@@ -159,11 +166,17 @@ async fn statuses(dir: DataDir, data_dir: Option<PathBuf>, to: Sender<Update>, c
         };
         let now = clock::now();
         let mut updates = match status {
-            Ok(status) => vec![
-                Update::Daemon(rows::daemon(&status)),
-                Update::Problems(status.problems.iter().map(|problem| Text::new(problem)).collect()),
-                Update::Heartbeats(rows::heartbeats(&status, now)),
-            ],
+            Ok(status) => {
+                let mut updates = vec![
+                    Update::Daemon(rows::daemon(&status)),
+                    Update::Problems(status.problems.iter().map(|problem| Text::new(problem)).collect()),
+                    Update::Heartbeats(rows::heartbeats(&status, now)),
+                ];
+                let (dir, home) = (dir.clone(), UserEnv::new(data_dir.clone()).home());
+                let read = spawn_blocking(move || rows::to_solve(&status, &dir, &home));
+                updates.extend(read.await.ok().map(Update::ToSolve));
+                updates
+            }
             Err(why) => vec![Update::Daemon(Daemon::Down(Text::new(&why)))],
         };
         updates.extend(limits::read(&dir).ok().map(|limits| Update::Limits(rows::limits(&limits, now))));

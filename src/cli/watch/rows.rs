@@ -1,5 +1,7 @@
 //! What murmur knows → rows of the view.
 
+use super::super::inbox::entry::Entry as InboxEntry;
+use super::super::inbox::list;
 use super::super::style::{remarks, text_of};
 use crate::agents::Agent;
 use crate::agents::hosted::{HostStatus, Hosted};
@@ -12,9 +14,10 @@ use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::DEFERRED;
 use murmur_core::usage_limit::spoken;
 use murmur_store::journal::entry::Entry;
-use murmur_store::limits::Limits;
+use murmur_store::limits::{Limits, REJECTED};
 use murmur_store::pulse::health::Health;
 use std::path::Path;
+use sys::paths::DataDir;
 use sys::text::lookalikes;
 use watch::Text;
 use watch::rows;
@@ -173,6 +176,40 @@ pub(super) fn request(row: &Row, name: &str) -> rows::Request {
     }
 }
 
+/// The entries of the inbox that the status has, nearest deadline first.
+pub(super) fn to_solve(status: &Status, dir: &DataDir, home: &Path) -> Vec<rows::Problem> {
+    let mut entries = list::of_status(status, dir, home);
+    entries.sort_by_key(InboxEntry::order);
+    entries.iter().map(to_solve_one).collect()
+}
+
+fn to_solve_one(entry: &InboxEntry) -> rows::Problem {
+    let text = entry.text.as_deref().unwrap_or_default();
+    rows::Problem {
+        id: entry.key(),
+        kind: entry.kind.name,
+        text: Text::new(text),
+        body: Text::lines(text),
+        since: None,
+        deadline: entry.deadline,
+        command: Text::lines(&entry.command),
+    }
+}
+
+/// The entry of a stuck agent. Its time is shown apart, since it grows.
+pub(super) fn stuck(agent: &Agent) -> Option<rows::Problem> {
+    let text = format!("{} is stuck: nothing has happened", agent.agent_id);
+    (agent.health == Health::Stuck).then(|| rows::Problem {
+        id: format!("stuck\n{}", agent.agent_id),
+        kind: "stuck",
+        text: Text::new(&text),
+        body: Text::lines(&text),
+        since: Some(agent.at),
+        deadline: None,
+        command: Text::lines(&list::show(agent)),
+    })
+}
+
 /// A journal line.
 pub(super) fn line(entry: &Entry) -> rows::LogLine {
     let id = HeartbeatId::new(Path::new(&entry.workspace), entry.heartbeat.as_deref());
@@ -216,6 +253,7 @@ pub(super) fn limits(limits: &Limits, now: Timestamp) -> Vec<rows::Limit> {
                 account: Text::new(account.as_str()),
                 window: Text::new(&spoken(name)),
                 used: window.utilization.filter(|_| !is_over),
+                is_reached: window.status == REJECTED && !is_over,
                 resets: window.resets_at,
                 held: hold.filter(|hold| hold.window == *name).map(|hold| hold.until),
             });

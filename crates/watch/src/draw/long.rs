@@ -84,6 +84,18 @@ pub(super) fn request(buffer: &mut Buffer, mut area: Rect, model: &Model, id: &s
     }
 }
 
+pub(super) fn problem(buffer: &mut Buffer, mut area: Rect, model: &Model, id: &str, now: Timestamp) {
+    let Some(problem) = model.problem(id) else { return };
+    let left = problem.deadline.filter(|at| *at > now);
+    let more = match (left, problem.since) {
+        (Some(at), _) => format!("ends in {}", span(at.duration_since(now))),
+        (None, Some(at)) => format!("for {}", span(now.duration_since(at))),
+        (None, None) => String::new(),
+    };
+    title(buffer, &mut area, problem.kind, &more);
+    lines(buffer, area, &model.view.request);
+}
+
 pub(super) fn help(buffer: &mut Buffer, mut area: Rect, model: &Model) {
     title(buffer, &mut area, "help", "");
     lines(buffer, area, &model.view.help);

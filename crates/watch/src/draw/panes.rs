@@ -4,8 +4,9 @@ use super::table::{Cell, Column, fit, left, right, row};
 use super::time::{dollars, span};
 use super::{BOLD, DIM, SELECTED, color, colored, pieces, rule, take_first};
 use crate::history::{STRETCHES, STRIP};
+use crate::inbox::Entry;
 use crate::model::Model;
-use crate::rows::{Agent, Heartbeat, HeartbeatState, Limit, LogLine, Outcome, Request};
+use crate::rows::{Agent, Heartbeat, HeartbeatState, Limit, LogLine, Outcome, Problem, Request};
 use crate::view::{Pane, Screen};
 use jiff::Timestamp;
 use ratatui_core::buffer::Buffer;
@@ -119,7 +120,11 @@ fn cells(model: &Model, pane: Pane, index: usize, now: Timestamp) -> Vec<Cell> {
     match pane {
         Pane::Heartbeats => heartbeat(model, &model.heartbeats[index], now),
         Pane::Agents => agent(model, &model.agents[index], now),
-        Pane::Inbox => request(&model.requests[index], now),
+        Pane::Inbox => match model.entry(index) {
+            Some(Entry::Request(row)) => request(row, now),
+            Some(Entry::Problem(row)) => problem(row, now),
+            None => Vec::new(),
+        },
         Pane::Log => log(model, &model.log[index], now),
         Pane::Limits => limit(&model.limits[index], now),
     }
@@ -223,6 +228,19 @@ fn request(row: &Request, now: Timestamp) -> Vec<Cell> {
     ]
 }
 
+fn problem(row: &Problem, now: Timestamp) -> Vec<Cell> {
+    let left = row.deadline.filter(|at| *at > now).map(|at| span(at.duration_since(now)));
+    let age = row.since.map(|at| span(now.duration_since(at)));
+    vec![
+        plain("-"),
+        plain(left.unwrap_or_else(|| "-".to_owned())),
+        plain("-"),
+        (row.kind.to_owned(), color(Color::Red)),
+        plain(row.text.to_string()),
+        plain(age.unwrap_or_else(|| "-".to_owned())),
+    ]
+}
+
 fn log(model: &Model, row: &LogLine, now: Timestamp) -> Vec<Cell> {
     let at = row.at.to_zoned(model.zone.clone());
     let is_today = at.date() == now.to_zoned(model.zone.clone()).date();
@@ -251,7 +269,11 @@ fn limit(row: &Limit, now: Timestamp) -> Vec<Cell> {
     vec![
         (row.account.to_string(), BOLD),
         plain(row.window.to_string()),
-        used.map_or_else(|| plain("-"), |part| (bar(part), heat(part))),
+        match used {
+            _ if row.is_reached => ("reached".to_owned(), color(Color::Red).add_modifier(Modifier::BOLD)),
+            Some(part) => (bar(part), heat(part)),
+            None => plain("-"),
+        },
         plain(until(row.resets)),
         (until(row.held), row.held.filter(|at| *at > now).map_or(DIM, |_| color(Color::Red))),
     ]

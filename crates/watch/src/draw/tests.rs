@@ -140,6 +140,7 @@ pub(crate) fn model() -> Model {
         account: text("claude ~/.claude (subscription)"),
         window: text(name),
         used,
+        is_reached: name == "7-day opus",
         resets: Some(now() + SignedDuration::from_secs(4_000)),
         held,
     };

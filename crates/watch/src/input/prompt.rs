@@ -47,10 +47,7 @@ impl Model {
         match purpose {
             Purpose::Filter | Purpose::Confirm(..) => None,
             Purpose::Search => {
-                let pager = &mut self.detail.as_mut()?.pager;
-                pager.search = typed.to_lowercase();
-                // Most often, what is searched for came before the end that is shown.
-                if typed.is_empty() || pager.find(!pager.follows()) || pager.find(pager.follows()) {
+                if self.detail.as_mut()?.pager.search(&typed) || typed.is_empty() {
                     return None;
                 }
                 self.say("no matches")

@@ -4,7 +4,7 @@ use crate::draw::tests::{model, press, screen};
 use crate::input::Action;
 use crate::keys::Key;
 use crate::model::{Model, Update};
-use crate::rows::Request;
+use crate::rows::{LineKind, Problem, Request, TranscriptLine};
 use crate::text::Text;
 
 /// The action of the last of these keys; a frame is drawn before each.
@@ -141,4 +141,80 @@ fn a_click_selects_and_the_wheel_scrolls() {
     assert_eq!(model.key(Key::Char('r')), Some(Action::Run("/home/you/new\u{1b}[31m\u{202e}".into())));
     model.key(Key::Click(3, 0));
     assert_eq!(model.key(Key::Char('r')), Some(Action::Run("/home/you/new\u{1b}[31m\u{202e}".into())));
+}
+
+#[test]
+fn a_search_in_a_transcript_finds_its_first_line() {
+    let mut model = model();
+    model.on(Update::Transcript(Text::new("site"), Vec::new()));
+    let line = |text| TranscriptLine { kind: LineKind::Call, text: Text::new(text) };
+    model.on(Update::Lines(vec![line("Bash(make docs)"), line("done")]));
+    for is_at_start in [false, true] {
+        screen(&model, 80, 24);
+        press(&mut model, if is_at_start { "g/make\n" } else { "/make\n" });
+        let shown = screen(&model, 80, 24);
+        assert!(shown.contains("Bash(make docs)") && !shown.contains("matches"), "{shown}");
+        press(&mut model, "n");
+        assert!(screen(&model, 80, 24).contains("no other matches"));
+    }
+    press(&mut model, "/maker\n");
+    assert!(screen(&model, 80, 24).contains("no matches"));
+}
+
+#[test]
+fn problems_follow_the_requests_in_the_inbox_and_are_not_answered() {
+    let mut model = model();
+    let problem = |id: &str, kind, text: &str, command: &str| Problem {
+        id: id.to_owned(),
+        kind,
+        text: Text::new(text),
+        body: Text::lines(text),
+        since: None,
+        deadline: None,
+        command: Text::lines(command),
+    };
+    model.on(Update::Stuck(vec![problem("s", "stuck", "site-1 is stuck", "murmur agent show site-1")]));
+    model.on(Update::ToSolve(vec![
+        problem("b", "breaker", "/home/you/mail: 3 failures in a row", "murmur resume /home/you/mail"),
+        problem("r", "rules", "every call is denied", ""),
+    ]));
+    press(&mut model, "3");
+    insta::assert_snapshot!(screen(&model, 80, 9), @"
+    murmur 0.1.0, up 2h05m  1 running, 4 agents  5 waiting for you
+     1 heartbeats  2 agents  3 inbox(5)  4 log  5 limits
+    inbox (5) ──────────────────────────────────────────────────────────────────────
+    NO.    LEFT AGENT           TOOL        REQUEST                              AGE
+    1       25s site-1          Bash        git push origin main                  1m
+    12        - docs-1          AskUserQue… q1 [Day] When to publish?             1m
+    -         - -               breaker     /home/you/mail: 3 failures in a …      -
+    -         - -               rules       every call is denied                   -
+    Enter show  y n answer  / filter  : command  ? help  q quit
+    ");
+    // Neither y nor n answers a problem, in the pane or on its own screen.
+    for keys in ["jjy", "n", "\ny", "n", "N", "a"] {
+        assert_eq!(act(&mut model, keys), None, "{keys}");
+        assert!(screen(&model, 80, 24).contains("this is not a request"), "{keys}");
+    }
+    press(&mut model, "j");
+    insta::assert_snapshot!(screen(&model, 60, 10), @"
+    murmur 0.1.0, up 2h05m  1 running, 4 agents  5 waiting for …
+    breaker ────────────────────────────────────────────────────
+    /home/you/mail: 3 failures in a row
+
+    Run:
+    murmur resume /home/you/mail
+
+
+
+    PgDn scroll  Esc back
+    ");
+    // It stays selected while requests come and go, and is left when it is solved.
+    model.on(Update::Closed("7ggs733k".to_owned()));
+    assert!(screen(&model, 80, 24).contains("murmur resume"));
+    model.on(Update::ToSolve(Vec::new()));
+    assert!(screen(&model, 80, 24).contains("the problem is solved"));
+    press(&mut model, "G\n");
+    assert!(screen(&model, 80, 24).contains("murmur agent show site-1"));
+    press(&mut model, "\u{1b}");
+    assert!(screen(&model, 80, 24).contains("  2 waiting for you"));
 }

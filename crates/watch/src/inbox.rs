@@ -1,0 +1,84 @@
+//! The inbox: requests, nearest deadline first, and then problems that a command solves.
+
+use crate::model::Model;
+use crate::rows::{LineKind, Problem, Request, TranscriptLine};
+use crate::text::Text;
+use crate::view::{Pager, Screen};
+
+/// A row of the inbox.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Entry<'a> {
+    Request(&'a Request),
+    Problem(&'a Problem),
+}
+
+impl Model {
+    /// The number of entries.
+    pub(crate) fn waiting(&self) -> usize {
+        self.requests.len() + self.to_solve.len() + self.stuck.len()
+    }
+
+    /// The entry at this index.
+    pub(crate) fn entry(&self, index: usize) -> Option<Entry<'_>> {
+        match index.checked_sub(self.requests.len()) {
+            None => self.requests.get(index).map(Entry::Request),
+            Some(index) => self.to_solve.iter().chain(&self.stuck).nth(index).map(Entry::Problem),
+        }
+    }
+
+    /// The problem with this id.
+    pub(crate) fn problem(&self, id: &str) -> Option<&Problem> {
+        self.to_solve.iter().chain(&self.stuck).find(|problem| problem.id == id)
+    }
+
+    /// Shows all of a request.
+    pub(crate) fn show_request(&mut self, id: &str) {
+        let Some(request) = self.request(id) else { return };
+        let line = |text: &Text| TranscriptLine { kind: LineKind::Plain, text: text.clone() };
+        self.view.request = Pager::at_start(request.body.iter().map(line));
+        self.view.screen = Screen::Request(id.to_owned());
+    }
+
+    /// Shows all of a problem, and the command that solves it.
+    pub(crate) fn show_problem(&mut self, id: &str) {
+        let Some(problem) = self.problem(id) else { return };
+        let line = |kind, text: &Text| TranscriptLine { kind, text: text.clone() };
+        let mut lines: Vec<_> = problem.body.iter().map(|text| line(LineKind::Plain, text)).collect();
+        if !problem.command.is_empty() {
+            lines.extend(["", "Run:"].map(|text| line(LineKind::Plain, &Text::new(text))));
+            lines.extend(problem.command.iter().map(|text| line(LineKind::Call, text)));
+        }
+        self.view.request = Pager::at_start(lines);
+        self.view.screen = Screen::Problem(id.to_owned());
+    }
+
+    /// Leaves an entry that is gone: what was on the screen may have been answered or solved elsewhere.
+    pub(crate) fn leave_gone(&mut self) {
+        let said = match &self.view.screen {
+            Screen::Request(id) if self.request(id).is_none() => "the request is no longer open",
+            Screen::Problem(id) if self.problem(id).is_none() => "the problem is solved",
+            _ => return,
+        };
+        self.view.message = Some(Text::new(said));
+        self.view.screen = Screen::Panes;
+        self.view.prompt = None;
+    }
+}
+
+impl<'a> Entry<'a> {
+    /// What identifies it while others come and go.
+    pub(crate) fn id(self) -> &'a str {
+        match self {
+            Self::Request(request) => &request.id,
+            Self::Problem(problem) => &problem.id,
+        }
+    }
+
+    /// What a filter looks at.
+    pub(crate) fn texts(self) -> Vec<&'a str> {
+        match self {
+            Self::Request(row) => vec![&*row.id, &*row.name, &*row.asker, &*row.tool, &*row.summary],
+            Self::Problem(row) => vec![row.kind, &*row.text],
+        }
+    }
+}
