@@ -252,7 +252,7 @@ async fn read(
             }
         }
         let mut bytes = Vec::with_capacity(CHUNK);
-        let read = pipe.try_read_buf(&mut bytes);
+        let read = if has_ended { read_now(&pipe, &mut bytes) } else { pipe.try_read_buf(&mut bytes) };
         let is_empty = match read {
             Ok(0) => break,
             Ok(_) => {
@@ -278,6 +278,14 @@ async fn read(
         let _gone = ended.await;
     }
     let _gone = events.send(TerminalEvent::Read { terminal }).await;
+}
+
+/// Reads what is there. tokio would not look before its driver has seen that there is something.
+fn read_now(pipe: &Receiver, bytes: &mut Vec<u8>) -> io::Result<usize> {
+    bytes.resize(CHUNK, 0);
+    let read = rustix::io::retry_on_intr(|| rustix::io::read(pipe, &mut bytes[..]));
+    bytes.truncate(read.unwrap_or(0));
+    Ok(read?)
 }
 
 /// Sends what processes print that the command left behind.
