@@ -58,7 +58,10 @@ fn completion(table: &mut Table) -> anyhow::Result<()> {
 /// The time until a screen's worth of lines is there.
 fn first_screen(table: &mut Table) -> anyhow::Result<()> {
     let home = Home::new("#!/bin/sh\nexec cat \"$HOME/run\"\n")?;
-    fs::write(home.path().join("run"), stream::make(RUN.get())?)?;
+    // A result would end the run.
+    let run = String::from_utf8(stream::make(RUN.get())?)?;
+    let run: String = run.split_inclusive('\n').filter(|line| !line.contains(r#""type":"result""#)).collect();
+    fs::write(home.path().join("run"), &run)?;
     home.register(1, |_| Some(clock::now()))?;
     // Nothing decides about the calls in the stream, which would stop the agent.
     let config = home.data().join("config.json");
@@ -67,7 +70,7 @@ fn first_screen(table: &mut Table) -> anyhow::Result<()> {
     fs::write(&config, open)?;
     home.murmur().arg("beat").arg(home.workspace(0)).status()?;
     let kept = home.murmur().args(["show", "--raw"]).stdout(Stdio::piped()).output()?.stdout.len();
-    anyhow::ensure!(kept >= RUN.get(), "only {kept} bytes of the run are there");
+    anyhow::ensure!(kept >= run.len(), "only {kept} of {} bytes of the run are there", run.len());
     let shown = || {
         milliseconds(|| {
             let mut show = home.murmur().arg("show").stdout(Stdio::piped()).spawn()?;
