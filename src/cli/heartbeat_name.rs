@@ -35,7 +35,7 @@ pub(super) fn workspace_or_heartbeat(
     }
 }
 
-/// Whether `name` can be a name, and is no path to the folder that it may also stand for.
+/// Whether `name` is a bare word, which may be a name, rather than a path.
 fn is_word(name: &str) -> bool {
     !name.contains('/') && !matches!(name, "." | "..")
 }

@@ -149,14 +149,14 @@ fn a_checked_call_names_the_deciding_rule() {
     "#);
     assert_snapshot!(at("Edit(out/hosts)", "hosted"), @r#"
     ask: a person decides
-      waits until they answer
+      the call waits until they answer
       by permissions-checker = "manual"
       for a hosted agent in [ENV]/site, project site
     [exit 0]
     "#);
     assert_snapshot!(at("mcp__db__drop({\"table\":\"x\"})", "hosted"), @r#"
     ask: a person decides
-      waits until they answer
+      the call waits until they answer
       by permissions-checker = "manual"
       for a hosted agent in [ENV]/site, project site
     [exit 0]
@@ -169,7 +169,7 @@ fn a_checked_call_names_the_deciding_rule() {
     ");
     assert_snapshot!(at("AskUserQuestion", "beat"), @r#"
     question: a person answers
-      waits 2m for an answer, then is deferred
+      the call waits 2m for an answer, then is deferred
       by questions = "broker"
       for a beat of [ENV]/site, project site
     [exit 0]
@@ -197,7 +197,7 @@ fn settings_and_the_workspace_decide_after_the_rules() {
     );
     assert_snapshot!(at("Task"), @r#"
     ask: a person decides
-      waits 5m for an answer, then is deferred
+      the call waits 5m for an answer, then is deferred
       by permissions-checker = "manual"
       for a beat of [ENV]/site, project site
     [exit 0]

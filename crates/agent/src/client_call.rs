@@ -108,7 +108,7 @@ pub enum ClientReply {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ClientError {
-    /// The kind, which the agent may tell apart.
+    /// The kind of error, which becomes its code.
     pub kind: ClientErrorKind,
     /// The cause, for the model.
     pub message: String,

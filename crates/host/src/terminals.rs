@@ -280,7 +280,7 @@ async fn read(
     let _gone = events.send(TerminalEvent::Read { terminal }).await;
 }
 
-/// Reads what is there. tokio would not look before its driver has seen that there is something.
+/// Reads what is available, even if tokio's driver hasn't seen yet that the pipe is readable.
 fn read_now(pipe: &Receiver, bytes: &mut Vec<u8>) -> io::Result<usize> {
     bytes.resize(CHUNK, 0);
     let read = rustix::io::retry_on_intr(|| rustix::io::read(pipe, &mut bytes[..]));

@@ -148,7 +148,8 @@ fn local(at: &str, zone: &TimeZone) -> String {
     )
 }
 
-/// At most [`TEXT`] bytes of `text` and a note with the `command` that shows the rest, if there is any; and whether there is none.
+/// Returns at most [`TEXT`] bytes of `text`, and whether that is all of it. Otherwise a note names the `command` that shows the
+/// rest.
 fn bounded(text: &str, command: &str) -> (String, bool) {
     if text.len() <= TEXT {
         return (text.to_owned(), true);

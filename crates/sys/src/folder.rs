@@ -126,14 +126,10 @@ impl Folder {
     fn beneath(&self, name: &OsStr, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
         let name = component(name)?;
         #[cfg(target_os = "linux")]
+        if let Some(opened) =
+            super::no_links::by_kernel(&self.0, name, flags, mode, rustix::fs::ResolveFlags::BENEATH)
         {
-            use rustix::fs::ResolveFlags;
-            let stay = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-            match rustix::fs::openat2(&self.0, name, flags, mode, stay) {
-                // An old kernel, or a sandbox that doesn't allow the call.
-                Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
-                opened => return opened.map_err(refused),
-            }
+            return opened.map_err(refused);
         }
         rustix::fs::openat(&self.0, name, flags | OFlags::NOFOLLOW, mode).map_err(refused)
     }

@@ -1,12 +1,18 @@
-//! Opens a file by an absolute path in which symlinks are refused, so that what is opened is what somebody has checked.
+//! Opens a file by an absolute path in which symlinks are refused, so that it opens the file that was checked.
 //!
-//! Unlike in `folder`, the path may have many components, and the file may belong to anybody.
+//! Unlike in `folder`, the path may have many components, and the file may belong to any user.
 
 use super::file::NotAFile;
+#[cfg(target_os = "linux")]
+use rustix::fs::ResolveFlags;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
+#[cfg(target_os = "linux")]
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
+#[cfg(target_os = "linux")]
+use std::os::fd::AsFd;
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
@@ -49,16 +55,27 @@ fn regular(path: &Path, flags: OFlags, mode: Mode) -> io::Result<File> {
 
 fn opened(path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
     #[cfg(target_os = "linux")]
-    {
-        use rustix::fs::ResolveFlags;
-        let strict = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        match rustix::fs::openat2(CWD, path, flags, mode, strict) {
-            // An old kernel, or a sandbox that doesn't allow the call.
-            Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
-            opened => return opened,
-        }
+    if let Some(opened) = by_kernel(CWD, path.as_os_str(), flags, mode, ResolveFlags::empty()) {
+        return opened;
     }
     walk(path, flags, mode)
+}
+
+/// Opens `path` in `folder`, with symlinks refused by the kernel, and what `more` refuses; `None` if it can't do that.
+#[cfg(target_os = "linux")]
+pub(super) fn by_kernel(
+    folder: impl AsFd,
+    path: &OsStr,
+    flags: OFlags,
+    mode: Mode,
+    more: ResolveFlags,
+) -> Option<Result<OwnedFd, Errno>> {
+    let strict = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | more;
+    match rustix::fs::openat2(folder, path, flags, mode, strict) {
+        // An old kernel, or a sandbox that doesn't allow the call.
+        Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => None,
+        opened => Some(opened),
+    }
 }
 
 /// Opens each folder of `path` in the one before.

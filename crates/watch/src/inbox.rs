@@ -52,8 +52,8 @@ impl Model {
         self.view.screen = Screen::Problem(id.to_owned());
     }
 
-    /// Leaves an entry that is gone: what was on the screen may have been answered or solved elsewhere.
-    pub(crate) fn leave_gone(&mut self) {
+    /// Closes the screen of an entry that was answered or solved elsewhere.
+    pub(crate) fn close_solved(&mut self) {
         let said = match &self.view.screen {
             Screen::Request(id) if self.request(id).is_none() => "the request is no longer open",
             Screen::Problem(id) if self.problem(id).is_none() => "the problem is solved",

@@ -143,11 +143,11 @@ impl Model {
             }
             Update::ToSolve(problems) => {
                 self.to_solve = problems;
-                self.leave_gone();
+                self.close_solved();
             }
             Update::Stuck(problems) => {
                 self.stuck = problems;
-                self.leave_gone();
+                self.close_solved();
             }
             Update::Opened(request) => {
                 self.requests.retain(|known| known.id != request.id);
@@ -195,7 +195,7 @@ impl Model {
             (request.expires.unwrap_or(Timestamp::MAX), request.asked, request.id.clone())
         });
         self.sort_agents();
-        self.leave_gone();
+        self.close_solved();
     }
 
     fn sort_agents(&mut self) {

@@ -120,7 +120,7 @@ pub(crate) enum Found {
     Wrapped,
     /// There is no match but the current one.
     Only,
-    /// There is none.
+    /// There is no match.
     Nothing,
 }
 

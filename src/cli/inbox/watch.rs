@@ -115,13 +115,13 @@ fn print_changes<'a>(
     Ok(())
 }
 
-/// What was shown, and what the daemon has said since.
+/// What was shown, and what the daemon has reported since.
 #[derive(Debug, Default)]
 struct Inbox {
     entries: Vec<Entry>,
     /// What became of requests, by their ids.
     ends: HashMap<String, String>,
-    /// Whether the daemon may have said more.
+    /// Whether events may have been missed.
     has_missed_events: bool,
 }
 
@@ -129,7 +129,7 @@ struct Inbox {
 struct Changes {
     /// The indexes of new entries.
     opened: Vec<usize>,
-    /// Entries that are gone, with what became of them.
+    /// Entries that closed, and how, if known.
     closed: Vec<(Entry, Option<String>)>,
 }
 
@@ -218,7 +218,7 @@ mod tests {
         let both = |text: &str| vec![request("7ggs733k"), stuck(text)];
         assert_eq!(update(&mut inbox, both("for 1m")), "+ approval 7ggs733k\n+ stuck site-1\n");
         assert_eq!(update(&mut inbox, both("for 2m")), "");
-        // It is gone before the daemon says how.
+        // It closes before the daemon reports how.
         assert_eq!(update(&mut inbox, vec![]), "no longer waits for you: stuck  for 2m\n");
         inbox.on_event(&event("request_closed", json!({ "id": "7ggs733k", "how": "denied" })));
         assert_eq!(update(&mut inbox, vec![]), "1  denied Bash for site-1\n");

@@ -147,13 +147,15 @@ fn patience(policy: &Policy) -> String {
     let denied = policy.approval_expiry.map(|expiry| format!(", and denied after {}", span(expiry)));
     let denied = denied.unwrap_or_default();
     match (policy.approval, policy.approval_wait) {
-        (Approval::Wait, Some(wait)) => format!("waits {} for an answer, then is denied", span(wait)),
-        (Approval::Wait, None) => "waits until they answer".to_owned(),
+        (Approval::Wait, Some(wait)) => {
+            format!("the call waits {} for an answer, then is denied", span(wait))
+        }
+        (Approval::Wait, None) => "the call waits until they answer".to_owned(),
         (Approval::Defer, Some(wait)) => {
-            format!("waits {} for an answer, then is deferred{denied}", span(wait))
+            format!("the call waits {} for an answer, then is deferred{denied}", span(wait))
         }
         (Approval::Defer, None) => {
-            format!("waits {} for an answer, then is deferred{denied}", span(DEFER_AFTER))
+            format!("the call waits {} for an answer, then is deferred{denied}", span(DEFER_AFTER))
         }
     }
 }

@@ -17,15 +17,16 @@ use sys::process::{Exit, reap_but};
 use sys::signals;
 use tokio::sync::mpsc;
 
-/// How many events may be queued; who has more waits.
+/// How many events may be queued; terminals with more wait.
 const EVENTS: usize = 8;
 
-/// How much of a text is shown, in bytes: until this much was shown in all, and after that. A capture's limit doesn't count it.
+/// How much of a text is shown, in bytes: at first, and once [`SHOWN_IN_ALL`] have been shown. A capture's limit doesn't count
+/// these texts.
 const SHOWN: usize = 4 << 10;
 const SHOWN_IN_ALL: usize = 16 << 20;
 const SHOWN_AFTER: usize = 256;
 
-/// What is said of a call whose turn ended first.
+/// The result of a call whose turn ended before it was decided on.
 const WITHDRAWN: &str = "the agent no longer waits for it";
 
 /// The agent's calls that wait for a decision.
