@@ -110,6 +110,8 @@ mod tests {
             let manager = Manager::connect(path.as_os_str(), span, pid).unwrap();
             assert_eq!(manager.alive_every(), None, "{span:?} {pid:?}");
         }
+        // A process that another test has just forked may still have it open. macOS can't shut it down.
+        let _macos = socket.shutdown(std::net::Shutdown::Both);
         drop(socket);
         assert!(manager.ready().is_err());
         assert!(Manager::connect(OsStr::new("/nowhere/notify"), None, None).is_err());
