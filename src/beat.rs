@@ -20,7 +20,7 @@ use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
 use murmur_host::event::Progress;
 use murmur_store::journal::deferred::{self, DeferredCall};
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::unfinished::Unwritten;
 use secrets::mask;
 use std::io;
@@ -36,13 +36,13 @@ use tokio::sync::watch;
 use stages::Beat;
 
 pub use job::{Job, Resumes};
-pub use prepare::{Found, prepare};
+pub use prepare::{ResolvedPaths, prepare};
 
 /// The result of a beat and whether it was recorded.
 #[derive(Debug)]
 pub struct Report {
     /// Its journal line.
-    pub entry: Entry,
+    pub entry: JournalEntry,
     /// Why the line is not in the journal, if it isn't.
     pub unwritten: Option<Unwritten>,
     /// Why clients could not follow the agent while it ran.
@@ -175,7 +175,7 @@ fn deferred(job: &Job, dir: &DataDir) -> Option<Deferred> {
     Some(Deferred { request, text })
 }
 
-fn lock_workspace(dir: &DataDir, workspace: &Path, found: &Found) -> Result<lock::Lock, BeatError> {
+fn lock_workspace(dir: &DataDir, workspace: &Path, found: &ResolvedPaths) -> Result<lock::Lock, BeatError> {
     // Lock the folder itself, whatever path leads to it.
     let path = dir.workspace_lock(found.workspace.as_deref().unwrap_or(workspace));
     let failed = |source| BeatError::Lock { path: path.clone(), source };

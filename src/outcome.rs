@@ -20,7 +20,7 @@ use murmur_host::process::{Run, RunEnd, undecided};
 use secrets::mask;
 use servers::Servers;
 
-pub use murmur_core::outcome::{Deferred, EarlyEnd, Kind, Outcome, StopReason};
+pub use murmur_core::outcome::{Deferred, EarlyEnd, Outcome, OutcomeKind, StopReason};
 
 /// The agent's MCP servers and those that the heartbeat requires.
 pub struct Required<'a> {

@@ -3,10 +3,10 @@
 use super::home::Home;
 use super::measure::Size;
 use jiff::SignedDuration;
-use murmur::outcome::{Kind, Outcome};
+use murmur::outcome::{Outcome, OutcomeKind};
 use murmur_agent::event::Tokens;
 use murmur_core::id::SessionId;
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use sys::clock;
@@ -31,7 +31,7 @@ pub(crate) fn write_lines(home: &Home, lines: usize) -> anyhow::Result<()> {
     for number in 0..lines {
         let minutes = i64::try_from(lines - number)?;
         let at = now.checked_sub(SignedDuration::from_mins(minutes))?;
-        let mut entry = Entry {
+        let mut entry = JournalEntry {
             beat: Some(murmur::beat::new_id(at)),
             agent: format!("{:03}-{number:08x}", number % WORKSPACES),
             session_id: Some(SessionId::new(format!("{number:08x}-0000-4000-8000-000000000001"))),
@@ -40,10 +40,10 @@ pub(crate) fn write_lines(home: &Home, lines: usize) -> anyhow::Result<()> {
             tokens: Some(Tokens { input: 1234, output: 567, cache_read: 45_678, cache_write: 8901 }),
             num_turns: Some(3),
             exit: Some(Exit::Code(0)),
-            ..Entry::new(
+            ..JournalEntry::new(
                 clock::rfc3339(at),
                 format!("/workspaces/{:03}", number % WORKSPACES),
-                Kind::Ok,
+                OutcomeKind::Ok,
                 41_234,
             )
         };

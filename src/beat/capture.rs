@@ -5,9 +5,9 @@ use crate::gate::capture::GateCapture;
 use derun::id::SessionId;
 use derun::pack::{self, Label};
 use derun::store::Store;
-use murmur_core::outcome::Kind;
+use murmur_core::outcome::OutcomeKind;
 use murmur_host::capture::Destination;
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use std::path::{Path, PathBuf};
 use sys::paths::slug;
 
@@ -16,14 +16,14 @@ const SYNCED: u64 = 1000;
 
 /// Packs the captures of `entry` in the store at `root`, both in one file if it has two. Best effort: otherwise they stay readable
 /// as they are.
-pub(super) fn pack(root: &Path, job: &Job, entry: &Entry) {
+pub(super) fn pack(root: &Path, job: &Job, entry: &JournalEntry) {
     let (agent, gates) = (entry.capture.as_ref(), entry.gate_capture.as_ref());
     if agent.is_none() && gates.is_none() {
         return;
     }
     let Ok(store) = Store::open(root) else { return };
     let pack = |ids: &[&SessionId], group: String| {
-        let label = Label { group, failed: entry.outcome == Kind::Error };
+        let label = Label { group, failed: entry.outcome == OutcomeKind::Error };
         pack::pack(&store, ids, &label, entry.duration_ms >= SYNCED).is_ok_and(|is_packed| is_packed)
     };
     if let (Some(agent), Some(gates)) = (agent, gates)

@@ -7,10 +7,10 @@ use super::stages::Beat;
 use crate::gate::capture::{GateCapture, GateRecording};
 use crate::gate::seen::GateMemory;
 use crate::gate::{self, GateAnswer, GateContext, GateOutput, Problem};
-use crate::outcome::Kind;
+use crate::outcome::OutcomeKind;
 use crate::outcome::gate::Obstacle;
 use derun::id::SessionId as CaptureId;
-use murmur_store::journal::unfinished::{Begun, Record};
+use murmur_store::journal::unfinished::{BeatRecord, Record};
 use secrets::mask;
 use std::io;
 use std::path::Path;
@@ -62,7 +62,7 @@ impl Beat<'_> {
     /// Runs the verifiers of a beat that reports success, in order, until one fails. Then remembers what the gates saw, unless
     /// the beat failed and should see it again.
     pub(super) async fn verify(&mut self, capture: &GateCapture, stop: &watch::Receiver<bool>) {
-        if self.entry.outcome == Kind::Ok
+        if self.entry.outcome == OutcomeKind::Ok
             && !self.job.verify.is_empty()
             && let Some(obstacle) = self.unverified(capture, stop).await
         {
@@ -129,7 +129,7 @@ fn context<'a>(
 }
 
 /// Records which sessions capture the output of the agent, if it has run, and of the gates, for use after a crash. Best effort.
-fn note(record: &io::Result<Record>, begun: &Begun, agent: Option<&CaptureId>, gates: &CaptureId) {
+fn note(record: &io::Result<Record>, begun: &BeatRecord, agent: Option<&CaptureId>, gates: &CaptureId) {
     if let Ok(record) = record {
         let mut begun = begun.clone();
         (begun.entry.capture, begun.entry.gate_capture) = (agent.cloned(), Some(gates.clone()));

@@ -1,6 +1,6 @@
 //! The job of a beat: the resolved heartbeat, how to start its agent, and its journal line before the outcome is known.
 
-use crate::outcome::{self, Kind};
+use crate::outcome::{self, OutcomeKind};
 use jiff::Timestamp;
 use murmur_agent::backend;
 use murmur_agent::invocation::own_env;
@@ -22,8 +22,8 @@ use murmur_host::bounds::{Bounds, Turns};
 use murmur_host::protocol::AgentInfo;
 use murmur_host::state;
 use murmur_host::watchdogs::WatchdogTimeouts;
-use murmur_store::journal::entry::Entry;
-use murmur_store::journal::unfinished::{Begun, Phase};
+use murmur_store::journal::entry::JournalEntry;
+use murmur_store::journal::unfinished::{BeatRecord, Phase};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -210,26 +210,31 @@ impl Job {
 
     /// The record to write before the beat has a process. `before` is the heartbeat's last run.
     #[must_use]
-    pub fn announcement(&self, at: Timestamp, before: Option<Timestamp>) -> Begun {
-        Begun { entry: self.entry(at), phase: Phase::Announced { before } }
+    pub fn announcement(&self, at: Timestamp, before: Option<Timestamp>) -> BeatRecord {
+        BeatRecord { entry: self.entry(at), phase: Phase::Announced { before } }
     }
 
     /// The journal line of a beat that could not begin.
     #[must_use]
-    pub fn failed(&self, started: Timestamp, error: String) -> Entry {
-        Entry { error: Some(error), ..self.entry(started) }
+    pub fn failed(&self, started: Timestamp, error: String) -> JournalEntry {
+        JournalEntry { error: Some(error), ..self.entry(started) }
     }
 
     /// The journal line of a beat whose process dies before it can write a better one.
-    pub(super) fn entry(&self, started: Timestamp) -> Entry {
-        Entry {
+    pub(super) fn entry(&self, started: Timestamp) -> JournalEntry {
+        JournalEntry {
             error: Some(outcome::UNKNOWN.to_owned()),
             beat: Some(self.beat.clone()),
             heartbeat: self.name.clone(),
             agent: self.agent.to_string(),
             backend: self.backend.clone(),
             resumes: self.resumes.as_ref().map(|resumes| resumes.request.to_string()),
-            ..Entry::new(clock::rfc3339(started), self.workspace.display().to_string(), Kind::Error, 0)
+            ..JournalEntry::new(
+                clock::rfc3339(started),
+                self.workspace.display().to_string(),
+                OutcomeKind::Error,
+                0,
+            )
         }
     }
 
@@ -300,7 +305,7 @@ impl Job {
     pub(super) fn info(&self, started: Timestamp) -> AgentInfo {
         AgentInfo {
             agent_id: self.agent.clone(),
-            kind: state::Kind::Beat,
+            kind: state::AgentKind::Beat,
             project: project(&self.workspace),
             role: "beat".to_owned(),
             backend: self.backend.clone(),

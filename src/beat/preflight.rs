@@ -2,7 +2,7 @@
 //! credentials, and programs for the MCP servers that it requires.
 
 use super::job::Job;
-use super::prepare::Found;
+use super::prepare::ResolvedPaths;
 use murmur_agent::backend::{self, Places};
 use murmur_agent::find;
 use murmur_claude_files::trust;
@@ -21,7 +21,12 @@ const MANAGED_SERVERS: [&str; 2] =
     ["/etc/claude-code/managed-mcp.json", "/Library/Application Support/ClaudeCode/managed-mcp.json"];
 
 /// Checks what can be checked in less than a millisecond. The beat's files go to `dir`, and its output to `captures`.
-pub(super) fn check(job: &Job, dir: &DataDir, found: &Found, captures: Option<&Path>) -> Result<(), Failure> {
+pub(super) fn check(
+    job: &Job,
+    dir: &DataDir,
+    found: &ResolvedPaths,
+    captures: Option<&Path>,
+) -> Result<(), Failure> {
     // A missing workspace is already a problem of the heartbeat.
     if job.problem.is_some() {
         return Ok(());

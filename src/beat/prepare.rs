@@ -21,14 +21,14 @@ use sys::paths::DataDir;
 
 /// What a beat looks up once, when it begins.
 #[derive(Debug)]
-pub struct Found {
+pub struct ResolvedPaths {
     /// The workspace's path without links.
     pub(super) workspace: Result<PathBuf, Failure>,
     /// The program that runs the agent.
     pub(super) program: Result<PathBuf, Failure>,
 }
 
-impl Found {
+impl ResolvedPaths {
     /// Looks up what `job` needs.
     #[must_use]
     pub fn of(job: &Job) -> Self {
@@ -42,7 +42,7 @@ impl Found {
 }
 
 /// Checks that an agent may do anything at all.
-pub(super) fn check(job: &Job, dir: &DataDir, found: &Found) -> Result<(), Failure> {
+pub(super) fn check(job: &Job, dir: &DataDir, found: &ResolvedPaths) -> Result<(), Failure> {
     if let Some(problem) = &job.problem {
         return Err(problem.clone());
     }
@@ -59,7 +59,7 @@ pub fn prepare(
     job: &Job,
     dir: &DataDir,
     at: Timestamp,
-    found: &Found,
+    found: &ResolvedPaths,
     content: &Content,
     outputs: &[GateOutput],
 ) -> Result<(Prepared, Start), Failure> {

@@ -3,16 +3,16 @@
 //! A server that started is not started again for a day, unless a beat that requires it ends as an error.
 
 use super::job::Job;
-use super::prepare::Found;
+use super::prepare::ResolvedPaths;
 use crate::gate::{mcp_server, stopped};
-use crate::outcome::Kind;
+use crate::outcome::OutcomeKind;
 use crate::outcome::gate::Obstacle;
 use jiff::{SignedDuration, Timestamp};
 use murmur_agent::find;
 use murmur_agent::invocation::own_env;
 use murmur_claude_files::trust;
 use murmur_core::config::backend::Capability;
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -54,7 +54,7 @@ struct Server<'a> {
 pub(super) async fn start(
     job: &Job,
     dir: &DataDir,
-    found: &Found,
+    found: &ResolvedPaths,
     stop: &watch::Receiver<bool>,
 ) -> Result<(), Obstacle> {
     let failed = |failure: Failure| Obstacle::Failed(failure.line());
@@ -87,8 +87,8 @@ pub(super) async fn start(
 }
 
 /// Starts the servers that `job` requires again before the next beat if this one, with the line `entry`, is an error.
-pub(super) fn forget_after(entry: &Entry, job: &Job, dir: &DataDir) {
-    if entry.outcome != Kind::Error || job.requires.is_empty() {
+pub(super) fn forget_after(entry: &JournalEntry, job: &Job, dir: &DataDir) {
+    if entry.outcome != OutcomeKind::Error || job.requires.is_empty() {
         return;
     }
     let definitions = definitions(job);

@@ -4,7 +4,7 @@ use crate::outcome::Required;
 use crate::outcome::retryable::FailedCall;
 use crate::outcome::servers::Servers;
 use murmur_agent::event::{ApiError, Event, Tokens};
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use murmur_store::limits::Reports;
 use sys::clock;
 
@@ -83,7 +83,7 @@ impl Session {
     }
 
     /// Fills in `entry`.
-    pub(super) fn fill_in(self, entry: &mut Entry) {
+    pub(super) fn fill_in(self, entry: &mut JournalEntry) {
         entry.model = self.model;
         entry.tokens = self.total_usage.or(self.usage);
         entry.api_error_status = self.api_error_status;

@@ -2,12 +2,14 @@
 
 use super::session::Session;
 use super::usage_limit;
-use super::{BeatError, Found, Job, Report, cannot_start, deferred, forever, lock_workspace, prepare, until};
+use super::{
+    BeatError, Job, Report, ResolvedPaths, cannot_start, deferred, forever, lock_workspace, prepare, until,
+};
 use crate::gate::seen::GateMemory;
 use crate::gate::{GateOutput, stopped};
 use crate::outcome::gate::Obstacle;
 use crate::outcome::retryable::is_worth_a_retry;
-use crate::outcome::{self, Kind, StopReason};
+use crate::outcome::{self, OutcomeKind, StopReason};
 use derun::id::SessionId as CaptureId;
 use derun::syncer::DURABLE_AFTER;
 use murmur_agent::conversation::Conversation;
@@ -21,8 +23,8 @@ use murmur_host::process::{Run, RunEnd};
 use murmur_host::pulses::Pulses;
 use murmur_host::registration::Registration;
 use murmur_host::run::{self as host, Spec};
-use murmur_store::journal::entry::Entry;
-use murmur_store::journal::unfinished::{Begun, LineKept, Phase, Record, Unwritten};
+use murmur_store::journal::entry::JournalEntry;
+use murmur_store::journal::unfinished::{BeatRecord, LineKept, Phase, Record, Unwritten};
 use murmur_store::journal::{append, decisions, last_beat, unknown};
 use murmur_store::pulse::task;
 use murmur_store::pulse::write::put_over;
@@ -42,17 +44,17 @@ use tokio::time::{Instant, sleep};
 pub(super) struct Beat<'a> {
     pub(super) job: &'a Job,
     pub(super) dir: &'a DataDir,
-    pub(super) found: Found,
+    pub(super) found: ResolvedPaths,
     /// Held while the beat runs in the workspace.
     workspace_lock: lock::Lock,
     /// The data folder, also after it was moved.
     folder: Option<Anchor>,
     pub(super) clock: Instant,
     started: jiff::Timestamp,
-    pub(super) begun: Begun,
+    pub(super) begun: BeatRecord,
     pub(super) record: io::Result<Record>,
     /// Its journal line, as far as it is known.
-    pub(super) entry: Entry,
+    pub(super) entry: JournalEntry,
     /// What its gates saw.
     pub(super) seen: GateMemory,
     /// Why it should end early, once that is known.
@@ -86,7 +88,7 @@ pub(super) struct Concluded {
 impl<'a> Beat<'a> {
     /// Locks the workspace and writes the beat's record.
     pub(super) fn begin(job: &'a Job, dir: &'a DataDir) -> Result<Self, BeatError> {
-        let found = Found::of(job);
+        let found = ResolvedPaths::of(job);
         let workspace_lock = lock_workspace(dir, &job.workspace, &found)?;
         let folder = Anchor::new(dir.root()).ok();
         let started = clock::now();
@@ -96,7 +98,7 @@ impl<'a> Beat<'a> {
             scheduled: job.scheduled,
             data_dir: Some(dir.root().to_path_buf()),
         };
-        let begun = Begun { entry: entry.clone(), phase };
+        let begun = BeatRecord { entry: entry.clone(), phase };
         let record = if job.announced {
             match Record::take_announced(dir, &begun) {
                 Ok(None) => return Err(BeatError::Withdrawn),
@@ -287,7 +289,7 @@ impl<'a> Beat<'a> {
                     reached.as_ref().map(|reached| &*reached.summary),
                 ));
                 entry.retryable =
-                    entry.outcome == Kind::Error && is_worth_a_retry(&run, session.failed_call());
+                    entry.outcome == OutcomeKind::Error && is_worth_a_retry(&run, session.failed_call());
                 entry.early_end = outcome::early_end(&run.ending, stop);
                 fill_in(entry, run);
                 entry.cost_unknown = job.counts_cost && entry.cost_usd.is_none();
@@ -374,7 +376,7 @@ struct Prepared {
 }
 
 /// Fills in everything about `run` except the outcome and how murmur ended it early.
-fn fill_in(entry: &mut Entry, run: Run) {
+fn fill_in(entry: &mut JournalEntry, run: Run) {
     entry.exit = Some(run.exit);
     entry.unguarded = run.refusals.unguarded;
     if let RunEnd::Settled { background, .. } = run.ending {

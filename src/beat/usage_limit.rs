@@ -1,10 +1,10 @@
 //! Usage limits that the agent reported: whether one stopped the beat, and what to record for other beats.
 
 use super::Job;
-use crate::outcome::Kind;
+use crate::outcome::OutcomeKind;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::HeartbeatId;
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use murmur_store::limits::{self, LimitReached, Reports, StoppedBeat};
 use sys::clock::rfc3339;
 use sys::paths::DataDir;
@@ -34,11 +34,11 @@ pub(super) fn record(
     job: &Job,
     reports: &Reports,
     reached: Option<Reached>,
-    entry: &mut Entry,
+    entry: &mut JournalEntry,
     started_at: Timestamp,
 ) {
     let mut stopped = None;
-    if let (Kind::Limited, Some(reached)) = (entry.outcome, reached) {
+    if let (OutcomeKind::Limited, Some(reached)) = (entry.outcome, reached) {
         // Without a hold, the schedule decides when the heartbeat runs again.
         let session = entry.session_id.clone().filter(|_| reached.journal.hold_until.is_some());
         stopped = session.map(|session| StoppedBeat { started_at, session });

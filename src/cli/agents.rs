@@ -110,7 +110,7 @@ fn chosen(typed: &str, agents: &[Agent]) -> anyhow::Result<String> {
 pub(super) fn meant<'a>(typed: &str, agents: &'a [Agent]) -> Result<Option<&'a Agent>, Failure> {
     let candidates: Vec<Candidate> = agents.iter().map(|agent| Candidate::new(&*agent.agent_id)).collect();
     let last = agents.iter().enumerate().max_by_key(|(_, agent)| agent.at).map(|(index, _)| index);
-    let found = naming::find(naming::Kind::Agent, typed, &candidates, last)?;
+    let found = naming::find(naming::Noun::Agent, typed, &candidates, last)?;
     Ok(found.and_then(|index| agents.get(index)))
 }
 

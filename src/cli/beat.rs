@@ -9,7 +9,7 @@ use super::requests::only_people;
 use super::style::plain_line;
 use super::user_env::UserEnv;
 use crate::beat::sources::{self, Row};
-use crate::beat::{self, Found, Job};
+use crate::beat::{self, Job, ResolvedPaths};
 use crate::daemon::{approved, budgets, instance};
 use anyhow::{Context, bail};
 use derun::cli::stdout::{stdout, warn};
@@ -177,7 +177,7 @@ pub(super) fn plan(args: &Beat, env: &UserEnv) -> anyhow::Result<(Job, Prepared,
 /// The agent of `job` if it started now, without gates.
 fn prepared(job: &Job, dir: &DataDir) -> Result<(Prepared, Start), Failure> {
     let content = Content::of(&job.workspace, &job.file);
-    beat::prepare(job, dir, clock::now(), &Found::of(job), &content, &[])
+    beat::prepare(job, dir, clock::now(), &ResolvedPaths::of(job), &content, &[])
 }
 
 /// The heartbeat to run. An unregistered workspace has the defaults; the next run doesn't matter here.

@@ -73,6 +73,6 @@ pub(super) fn meant(typed: &str) -> anyhow::Result<Option<String>> {
     let mut candidates: Vec<Candidate> = sessions.iter().map(|id| Candidate::new(id.as_str())).collect();
     // The newest comes first.
     let last = (!candidates.is_empty()).then_some(0);
-    let found = naming::find(naming::Kind::Capture, typed, &candidates, last)?;
+    let found = naming::find(naming::Noun::Capture, typed, &candidates, last)?;
     Ok(found.map(|index| candidates.swap_remove(index).id))
 }

@@ -9,7 +9,7 @@ use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
 use derun::cli::args::Derun;
 use derun::cli::stdout::stdout;
-use murmur_core::naming::Kind;
+use murmur_core::naming::Noun;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -56,7 +56,7 @@ const NAME_OR_FOLDER: ValueHint = ValueHint::Hostname;
 /// A copy of an argument, marked if it takes a name or an id.
 fn marked(command: &Command, argument: &Arg) -> Arg {
     match offer::kind_of(command, argument).filter(|_| argument.is_positional()) {
-        Some(Kind::Heartbeat) => argument.clone().value_hint(NAME_OR_FOLDER),
+        Some(Noun::Heartbeat) => argument.clone().value_hint(NAME_OR_FOLDER),
         Some(_) => argument.clone().value_hint(ID),
         None => argument.clone(),
     }

@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use derun::cli::stdout::stdout;
 use derun::cli::wrapped::{Wrapped, output_width};
 use fake_claude::replay::{Asking, AskingWriter, End, Fixture, Pace, Parts, play};
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::read::{self, Filter};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -186,7 +186,7 @@ impl StopSignals {
     }
 }
 
-fn show(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
+fn show(out: &mut impl Write, style: Style, entry: &JournalEntry) -> io::Result<()> {
     let name = Path::new(&entry.workspace).file_name().unwrap_or_default().to_string_lossy().into_owned();
     let text = text_of(entry);
     let seconds = entry.duration_ms as f64 / 1000.0;

@@ -2,8 +2,8 @@
 
 use super::user_env::UserEnv;
 use murmur_core::config::heartbeat::{Cache, Heartbeat, HeartbeatId};
-use murmur_core::naming::{self, Candidate, Kind, LAST};
-use murmur_store::journal::entry::Entry;
+use murmur_core::naming::{self, Candidate, LAST, Noun};
+use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::read::{Backward, Entries};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -66,14 +66,14 @@ pub(super) fn named<'a>(
     dir: &DataDir,
 ) -> Result<Option<&'a Heartbeat>, Failure> {
     let last = if name == LAST { last(known, dir) } else { None };
-    let found = naming::find(Kind::Heartbeat, name, &candidates(known), last)?;
+    let found = naming::find(Noun::Heartbeat, name, &candidates(known), last)?;
     let found = found.and_then(|index| known.get(index));
     Ok(found.filter(|found| found.name.is_some() || found.id.as_str() != name))
 }
 
 /// The error for an unknown name, with the nearest known one.
 pub(super) fn unknown(name: &str, known: &[Heartbeat]) -> Failure {
-    naming::unknown(Kind::Heartbeat, name, &candidates(known))
+    naming::unknown(Noun::Heartbeat, name, &candidates(known))
 }
 
 /// The names of heartbeats.
@@ -96,7 +96,7 @@ pub(super) fn short(workspace: &str, name: Option<&str>) -> String {
 }
 
 /// Whether the beat of `entry` belongs to a heartbeat called `what`, which may not be registered.
-pub(super) fn is_called(entry: &Entry, what: &str) -> bool {
+pub(super) fn is_called(entry: &JournalEntry, what: &str) -> bool {
     let heartbeat = entry.heartbeat.as_deref();
     entry.kind.is_beat() && (heartbeat == Some(what) || short(&entry.workspace, heartbeat) == what)
 }

@@ -49,7 +49,7 @@ fn meant(dir: &DataDir, typed: &AgentId) -> anyhow::Result<AgentId> {
     let candidates: Vec<Candidate> = known.iter().map(|(agent, _)| Candidate::new(agent.as_str())).collect();
     let started = |(_, (_, at)): &(usize, &(AgentId, String))| at.parse::<Timestamp>().ok();
     let last = known.iter().enumerate().max_by_key(started).map(|(index, _)| index);
-    let found = naming::find(naming::Kind::Agent, typed.as_str(), &candidates, last)?;
+    let found = naming::find(naming::Noun::Agent, typed.as_str(), &candidates, last)?;
     let found = found.and_then(|index| known.into_iter().nth(index));
     Ok(found.map_or_else(|| typed.clone(), |(agent, _)| agent))
 }

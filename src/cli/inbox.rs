@@ -12,10 +12,10 @@ use super::requests::{self, Answer, only_people};
 use super::runtime;
 use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
-use crate::daemon::broker::{Kind, Row};
+use crate::daemon::broker::{RequestKind, Row};
 use crate::daemon::instance;
 use anyhow::bail;
-use entry::Entry;
+use entry::InboxEntry;
 use murmur_core::naming::{self, Candidate};
 use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::RequestId;
@@ -33,7 +33,7 @@ pub(super) fn print(out: &mut impl Write, row: Row, dir: &DataDir, style: Style)
     let now = clock::now();
     // Without a number, a request still has its id.
     let numbers = numbers::give(dir, &[&row.id], now).unwrap_or_default();
-    Entry::request(row).numbered(numbers.first().copied()).print(&mut Shown(out), style, now)
+    InboxEntry::request(row).numbered(numbers.first().copied()).print(&mut Shown(out), style, now)
 }
 
 /// The name of the request `id` at a terminal: its number. Other output has the id, since it may be read when the number is
@@ -118,7 +118,7 @@ pub(super) fn answer(args: &AnswerQuestions, env: &UserEnv) -> anyhow::Result<Ex
         return requests::respond_question(id_of(&args.id, &dir)?.as_str(), json, env);
     }
     let row = chosen(&args.id, &dir)?;
-    if row.kind == Kind::Permission {
+    if row.kind == RequestKind::Permission {
         bail!(
             failure!("request {} is not a question", args.id; "run: murmur allow {0}, or: murmur deny {0}", args.id)
         );
@@ -167,6 +167,6 @@ fn chosen(called: &str, dir: &DataDir) -> anyhow::Result<Row> {
     let candidates: Vec<Candidate> = rows.iter().map(|row| Candidate::new(row.id.as_str())).collect();
     // The oldest comes first.
     let last = rows.len().checked_sub(1);
-    let index = naming::choose(naming::Kind::Request, typed, &candidates, last)?;
+    let index = naming::choose(naming::Noun::Request, typed, &candidates, last)?;
     Ok(rows.swap_remove(index))
 }

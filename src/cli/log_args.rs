@@ -1,7 +1,7 @@
 //! The arguments of `murmur log`.
 
 use super::log::{count, pattern, since, until};
-use crate::outcome::Kind;
+use crate::outcome::OutcomeKind;
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 use jiff::Timestamp;
 use murmur_store::journal::read::OutcomeFilter;
@@ -69,11 +69,11 @@ pub(super) enum OutcomeArg {
 impl From<OutcomeArg> for OutcomeFilter {
     fn from(outcome: OutcomeArg) -> Self {
         match outcome {
-            OutcomeArg::Ok => Self::As(Kind::Ok),
-            OutcomeArg::Attention => Self::As(Kind::Attention),
-            OutcomeArg::Error => Self::As(Kind::Error),
-            OutcomeArg::Limited => Self::As(Kind::Limited),
-            OutcomeArg::Skipped => Self::As(Kind::Skipped),
+            OutcomeArg::Ok => Self::As(OutcomeKind::Ok),
+            OutcomeArg::Attention => Self::As(OutcomeKind::Attention),
+            OutcomeArg::Error => Self::As(OutcomeKind::Error),
+            OutcomeArg::Limited => Self::As(OutcomeKind::Limited),
+            OutcomeArg::Skipped => Self::As(OutcomeKind::Skipped),
             OutcomeArg::Stopped => Self::Stopped,
         }
     }

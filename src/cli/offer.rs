@@ -11,7 +11,7 @@ use derun::cli::captures;
 use derun::cli::stdout::stdout;
 use murmur_core::config::heartbeat::Cache;
 use murmur_core::id::AgentId;
-use murmur_core::naming::{Kind, LAST};
+use murmur_core::naming::{LAST, Noun};
 use murmur_host::discover;
 use murmur_store::journal::read::{Filter, newest};
 use std::io::Write;
@@ -49,7 +49,7 @@ pub(super) fn run(words: &[String], env: &UserEnv) -> anyhow::Result<ExitCode> {
 /// What is named in the place of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Operand {
-    kind: Kind,
+    kind: Noun,
     /// Whether only running agents can be named.
     is_live: bool,
 }
@@ -96,14 +96,14 @@ fn takes_value(arg: &Arg) -> bool {
 }
 
 /// What an argument of `command` names.
-pub(super) fn kind_of(command: &Command, arg: &Arg) -> Option<Kind> {
+pub(super) fn kind_of(command: &Command, arg: &Arg) -> Option<Noun> {
     let value = arg.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str());
     match (value, arg.get_id().as_str(), command.get_name()) {
-        ("NAME|PATH", ..) => Some(Kind::Heartbeat),
-        ("NAME|BEAT", ..) => Some(Kind::Beat),
-        ("REQUEST", ..) | (_, "id", "respond") => Some(Kind::Request),
-        (_, "agent", _) => Some(Kind::Agent),
-        (_, "id", "show") => Some(Kind::Capture),
+        ("NAME|PATH", ..) => Some(Noun::Heartbeat),
+        ("NAME|BEAT", ..) => Some(Noun::Beat),
+        ("REQUEST", ..) | (_, "id", "respond") => Some(Noun::Request),
+        (_, "agent", _) => Some(Noun::Agent),
+        (_, "id", "show") => Some(Noun::Capture),
         _ => None,
     }
 }
@@ -113,24 +113,24 @@ fn names(place: &Operand, env: &UserEnv, typed: &str) -> anyhow::Result<Vec<Stri
     let dir = env.data_dir()?;
     Ok(match place.kind {
         // Ids that nobody has begun to type would only hide the names of heartbeats.
-        Kind::Beat if typed.is_empty() => heartbeats(&dir, env)?,
-        Kind::Beat => {
+        Noun::Beat if typed.is_empty() => heartbeats(&dir, env)?,
+        Noun::Beat => {
             let newest = newest(&dir.journal(), None, &Filter::default(), BEATS)?.found;
             let ids = newest.into_iter().rev().filter_map(|found| Some(found.entry.beat?.to_string()));
             heartbeats(&dir, env)?.into_iter().chain(ids).collect()
         }
-        Kind::Heartbeat => heartbeats(&dir, env)?,
-        Kind::Agent => {
+        Noun::Heartbeat => heartbeats(&dir, env)?,
+        Noun::Agent => {
             let known =
                 if place.is_live { discover::live(&dir.hosts()) } else { discover::known(&dir.hosts()) };
             known?.iter().map(AgentId::to_string).collect()
         }
-        Kind::Request => {
+        Noun::Request => {
             let asked = async { tokio::time::timeout(PATIENCE, requests::all(&dir)).await };
             let rows = runtime()?.block_on(asked)??;
             rows.into_iter().filter(requests::is_open).map(|row| row.id.to_string()).collect()
         }
-        Kind::Capture => {
+        Noun::Capture => {
             let listed = captures::existing()?.map(|store| store.list()).transpose()?.unwrap_or_default();
             listed.iter().take(CAPTURES).map(ToString::to_string).collect()
         }
@@ -155,28 +155,28 @@ mod tests {
     fn a_word_names_what_its_command_takes() {
         let root = args::full();
         for (before, expected) in [
-            ("beat", Some((Kind::Heartbeat, false))),
-            ("beat -v --dry-run", Some((Kind::Heartbeat, false))),
+            ("beat", Some((Noun::Heartbeat, false))),
+            ("beat -v --dry-run", Some((Noun::Heartbeat, false))),
             ("beat --name", None),
             ("beat site", None),
-            ("--data-dir /x beat", Some((Kind::Heartbeat, false))),
-            ("set", Some((Kind::Heartbeat, false))),
-            ("set --enabled", Some((Kind::Heartbeat, false))),
-            ("agent show", Some((Kind::Agent, false))),
-            ("agent stop --force", Some((Kind::Agent, true))),
-            ("attach", Some((Kind::Agent, true))),
+            ("--data-dir /x beat", Some((Noun::Heartbeat, false))),
+            ("set", Some((Noun::Heartbeat, false))),
+            ("set --enabled", Some((Noun::Heartbeat, false))),
+            ("agent show", Some((Noun::Agent, false))),
+            ("agent stop --force", Some((Noun::Agent, true))),
+            ("attach", Some((Noun::Agent, true))),
             ("agent send site-1", None),
-            ("allow", Some((Kind::Request, false))),
+            ("allow", Some((Noun::Request, false))),
             ("allow --reason", None),
-            ("permission respond", Some((Kind::Request, false))),
-            ("capture show", Some((Kind::Capture, false))),
+            ("permission respond", Some((Noun::Request, false))),
+            ("capture show", Some((Noun::Capture, false))),
             ("capture run --", None),
             ("", None),
             ("log -n", None),
-            ("log --name", Some((Kind::Heartbeat, false))),
+            ("log --name", Some((Noun::Heartbeat, false))),
             ("log --since", None),
-            ("show", Some((Kind::Beat, false))),
-            ("show --full", Some((Kind::Beat, false))),
+            ("show", Some((Noun::Beat, false))),
+            ("show --full", Some((Noun::Beat, false))),
         ] {
             let words: Vec<String> = before.split_whitespace().map(str::to_owned).collect();
             let expected = expected.map(|(kind, is_live)| Operand { kind, is_live });

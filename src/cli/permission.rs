@@ -12,7 +12,7 @@ use super::args::{
 };
 use super::requests;
 use super::user_env::UserEnv;
-use crate::daemon::broker::Kind;
+use crate::daemon::broker::RequestKind;
 use murmur_agent::rule_files::{self, Project};
 use murmur_core::config::cron::Crons;
 use murmur_core::config::file::File;
@@ -24,14 +24,14 @@ use sys::clock;
 
 pub(super) fn run(args: &Permission, env: &UserEnv) -> anyhow::Result<ExitCode> {
     match &args.command {
-        PermissionCommand::List(args) => requests::list(Kind::Permission, args.json, args.watch, env),
+        PermissionCommand::List(args) => requests::list(RequestKind::Permission, args.json, args.watch, env),
         PermissionCommand::Respond(PermissionRespond {
             id: Some(id),
             decision: Some(decision),
             reason,
             always,
         }) => requests::respond(id, *decision, reason.as_deref(), *always, env),
-        PermissionCommand::Respond(_) => requests::one_by_one(Kind::Permission, env),
+        PermissionCommand::Respond(_) => requests::one_by_one(RequestKind::Permission, env),
         PermissionCommand::Check(args) => check::run(args, env),
         PermissionCommand::Rules(args) => rules::run(args, env),
     }
@@ -49,11 +49,11 @@ pub(super) fn rules(args: &Rules, env: &UserEnv) -> anyhow::Result<ExitCode> {
 /// `murmur question`.
 pub(super) fn question(args: &Question, env: &UserEnv) -> anyhow::Result<ExitCode> {
     match &args.command {
-        QuestionCommand::List(args) => requests::list(Kind::Question, args.json, args.watch, env),
+        QuestionCommand::List(args) => requests::list(RequestKind::Question, args.json, args.watch, env),
         QuestionCommand::Respond(QuestionRespond { id: Some(id), answers: Some(answers) }) => {
             requests::respond_question(id, answers, env)
         }
-        QuestionCommand::Respond(_) => requests::one_by_one(Kind::Question, env),
+        QuestionCommand::Respond(_) => requests::one_by_one(RequestKind::Question, env),
     }
 }
 

@@ -8,7 +8,7 @@ use fake_claude::replay::{
 };
 use murmur_agent::find;
 use murmur_claude_files::trust::WrittenFile;
-use murmur_host::converse::{self, Partner, converse};
+use murmur_host::converse::{self, BeatAgent, converse};
 use std::ffi::OsString;
 use std::io::{self, Stdout, Write};
 use std::os::fd::AsFd;
@@ -105,7 +105,7 @@ fn record_beat(
         return Ok(record(&plan));
     }
     let decisions = env.read_data_dir()?.decisions();
-    let partner = Partner { agent: job.agent, backend: &job.backend, prepared: &prepared, decisions };
+    let partner = BeatAgent { agent: job.agent, backend: &job.backend, prepared: &prepared, decisions };
     let (from, to) = io::pipe().context("cannot make a pipe")?;
     let (heard, output) = mpsc::channel(CHUNKS);
     let runtime = super::runtime()?;

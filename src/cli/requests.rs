@@ -7,7 +7,7 @@ mod respond;
 mod text;
 
 use super::user_env::UserEnv;
-use crate::daemon::broker::{Broker, Kind, Page, Row};
+use crate::daemon::broker::{Broker, Page, RequestKind, Row};
 use crate::daemon::{client, instance};
 use anyhow::bail;
 use derun::cli::stdout::note;
@@ -94,7 +94,7 @@ pub(super) fn note_no_daemon(dir: &DataDir) -> io::Result<()> {
 }
 
 /// Waiting requests of this kind.
-async fn waiting(dir: &DataDir, kind: Kind) -> anyhow::Result<Vec<Row>> {
+async fn waiting(dir: &DataDir, kind: RequestKind) -> anyhow::Result<Vec<Row>> {
     let mut rows = all(dir).await?;
     rows.retain(|row| row.kind == kind);
     Ok(rows)

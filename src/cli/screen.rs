@@ -43,7 +43,7 @@ impl Lines {
 pub(super) type Draw = Box<dyn Fn(usize) -> Lines + Send>;
 
 /// What is below the output.
-pub(super) enum Bottom {
+pub(super) enum Footer {
     Nothing,
     /// Lines that count seconds.
     Counting(Draw),
@@ -52,7 +52,7 @@ pub(super) enum Bottom {
 enum Piece {
     Out(Vec<u8>),
     Error(Vec<u8>),
-    Bottom(Bottom),
+    Footer(Footer),
     Prompt(Option<Draw>),
     /// The user has ended the prompt's line.
     Typed,
@@ -87,8 +87,8 @@ impl Sink {
     }
 
     /// Replaces the lines below the output.
-    pub(super) fn below(&self, bottom: Bottom) {
-        self.send(Piece::Bottom(bottom));
+    pub(super) fn below(&self, bottom: Footer) {
+        self.send(Piece::Footer(bottom));
     }
 
     /// Shows a prompt instead of the lines below the output, until it is removed or [`Self::typed`].
@@ -138,7 +138,7 @@ impl Write for Sink {
 
 /// Where lines of output are broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wraps {
+pub(super) enum Wrapping {
     /// Between words, as the terminal's width requires.
     Words,
     /// Nowhere: programs read them.
@@ -156,14 +156,14 @@ pub(super) struct Screen {
 
 impl Screen {
     /// Writes to stdout and stderr.
-    pub(super) fn new(wraps: Wraps) -> Self {
+    pub(super) fn new(wraps: Wrapping) -> Self {
         let (pieces, written) = channel();
         let (tell, done) = oneshot::channel();
         let waiting = Arc::new(AtomicUsize::new(0));
         let writer = Writer {
             waiting: Arc::clone(&waiting),
-            is_wrapped: wraps == Wraps::Words,
-            bottom: Bottom::Nothing,
+            is_wrapped: wraps == Wrapping::Words,
+            bottom: Footer::Nothing,
             prompt: None,
             is_due: false,
             drawn: None,
@@ -231,7 +231,7 @@ struct Thread {
 struct Writer {
     waiting: Arc<AtomicUsize>,
     is_wrapped: bool,
-    bottom: Bottom,
+    bottom: Footer,
     /// Shown instead.
     prompt: Option<Draw>,
     /// Whether the lines below the output have to be drawn.
@@ -255,7 +255,7 @@ impl Writer {
                 Err(TryRecvError::Empty) => {
                     self.draw()?;
                     match self.bottom {
-                        Bottom::Counting(_) if self.prompt.is_none() => pieces.recv_timeout(SECOND),
+                        Footer::Counting(_) if self.prompt.is_none() => pieces.recv_timeout(SECOND),
                         _ => pieces.recv().map_err(|_| RecvTimeoutError::Disconnected),
                     }
                 }
@@ -286,7 +286,7 @@ impl Writer {
                 let _closed = io::stderr().write_all(&broken(&bytes, error_width()));
                 self.is_due = true;
             }
-            Piece::Bottom(bottom) => (self.bottom, self.is_due) = (bottom, true),
+            Piece::Footer(bottom) => (self.bottom, self.is_due) = (bottom, true),
             Piece::Prompt(prompt) => (self.prompt, self.is_due) = (prompt, true),
             Piece::Written(tell) => {
                 self.draw()?;
@@ -312,8 +312,8 @@ impl Writer {
         let columns = terminal::size().map_or(0, |size| usize::from(size.ws_col));
         let columns = if columns == 0 { 80 } else { columns };
         let lines = match (&self.prompt, &self.bottom) {
-            (None, Bottom::Nothing) => return self.erase(),
-            (Some(draw), _) | (None, Bottom::Counting(draw)) => draw(columns),
+            (None, Footer::Nothing) => return self.erase(),
+            (Some(draw), _) | (None, Footer::Counting(draw)) => draw(columns),
         };
         if self.drawn.as_ref().is_some_and(|(drawn, width)| *drawn == lines && *width == columns) {
             return Ok(());

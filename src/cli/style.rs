@@ -1,21 +1,21 @@
 //! Outcomes, findings and health in color; and text from agents, made safe for a terminal.
 
 use crate::doctor::Level;
-use crate::outcome::{EarlyEnd, Kind};
+use crate::outcome::{EarlyEnd, OutcomeKind};
 pub(super) use derun::cli::style::{Style, plain_line};
 use murmur_core::config::backend::Backend;
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use murmur_store::pulse::health::Health;
 use sys::text::is_hidden;
 
 /// Values that murmur prints in color.
 pub(super) trait Colors {
     /// The outcome, padded to the longest.
-    fn outcome(self, kind: Kind) -> String;
+    fn outcome(self, kind: OutcomeKind) -> String;
     /// The outcome; a stopped beat did not fail.
-    fn outcome_of(self, kind: Kind, stopped: bool) -> String;
+    fn outcome_of(self, kind: OutcomeKind, stopped: bool) -> String;
     /// `text` in the color of the outcome of `entry`.
-    fn painted_as(self, entry: &Entry, text: &str) -> String;
+    fn painted_as(self, entry: &JournalEntry, text: &str) -> String;
     /// The severity of a finding, padded to the longest.
     fn level(self, level: Level) -> String;
     /// The health of an agent.
@@ -23,15 +23,15 @@ pub(super) trait Colors {
 }
 
 impl Colors for Style {
-    fn outcome(self, kind: Kind) -> String {
+    fn outcome(self, kind: OutcomeKind) -> String {
         self.paint(code(kind), format_args!("{kind:<9}"))
     }
 
-    fn outcome_of(self, kind: Kind, stopped: bool) -> String {
+    fn outcome_of(self, kind: OutcomeKind, stopped: bool) -> String {
         if stopped { self.paint(STOPPED, format_args!("{:<9}", "stopped")) } else { self.outcome(kind) }
     }
 
-    fn painted_as(self, entry: &Entry, text: &str) -> String {
+    fn painted_as(self, entry: &JournalEntry, text: &str) -> String {
         self.paint(if entry.is_stopped() { STOPPED } else { code(entry.outcome) }, text)
     }
 
@@ -58,23 +58,23 @@ impl Colors for Style {
 /// The color of a stopped beat.
 const STOPPED: &str = "33";
 
-fn code(kind: Kind) -> &'static str {
+fn code(kind: OutcomeKind) -> &'static str {
     match kind {
-        Kind::Ok => "32",
-        Kind::Attention => "33",
-        Kind::Error => "31",
-        Kind::Limited => "36",
-        Kind::Skipped => "2",
+        OutcomeKind::Ok => "32",
+        OutcomeKind::Attention => "33",
+        OutcomeKind::Error => "31",
+        OutcomeKind::Limited => "36",
+        OutcomeKind::Skipped => "2",
     }
 }
 
 /// The outcome of `entry` in a word.
-pub(super) fn word(entry: &Entry) -> &'static str {
+pub(super) fn word(entry: &JournalEntry) -> &'static str {
     if entry.is_stopped() { "stopped" } else { entry.outcome.word() }
 }
 
 /// The text of a journal line, to print after its outcome.
-pub(super) fn text_of(entry: &Entry) -> String {
+pub(super) fn text_of(entry: &JournalEntry) -> String {
     plain_line(&entry.text_after_outcome().unwrap_or_default())
 }
 
@@ -98,13 +98,13 @@ pub(super) fn in_parentheses(backend: &Backend) -> String {
 }
 
 /// Whether a beat reached its turn limit, which murmur or the agent itself watches.
-pub(super) fn ran_out_of_turns(entry: &Entry) -> bool {
+pub(super) fn ran_out_of_turns(entry: &JournalEntry) -> bool {
     let is_said = |error: &String| error.contains("Reached maximum number of turns");
     entry.early_end == Some(EarlyEnd::OutOfTurns) || entry.error.as_ref().is_some_and(is_said)
 }
 
 /// Remarks before a beat's text: calls that ran without being checked, denied calls, ended background tasks, the turn limit, and a changed HEARTBEAT.md.
-pub(super) fn remarks(entry: &Entry) -> String {
+pub(super) fn remarks(entry: &JournalEntry) -> String {
     let unguarded = match entry.unguarded.len() {
         0 => String::new(),
         1 => "1 call ran unchecked  ".to_owned(),
@@ -122,7 +122,7 @@ pub(super) fn remarks(entry: &Entry) -> String {
         Some(1) => "1 background task ended  ".to_owned(),
         Some(many) => format!("{many} background tasks ended  "),
     };
-    let is_cut = entry.early_end == Some(EarlyEnd::OutOfTurns) && entry.outcome != Kind::Error;
+    let is_cut = entry.early_end == Some(EarlyEnd::OutOfTurns) && entry.outcome != OutcomeKind::Error;
     let cut = if is_cut { "stopped at its turn limit  " } else { "" };
     unguarded + &denied + &ended + cost + cut + changed
 }

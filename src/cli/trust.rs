@@ -10,7 +10,7 @@ use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
 use murmur_claude_files::trust::effects;
 use murmur_claude_files::trust::{
-    Change, Claude, ClaudeFile, Kind, Store, TrustState, Trusted, WhyUntrusted, collect, compare,
+    Change, Claude, ClaudeFile, FileKind, Store, TrustState, Trusted, WhyUntrusted, collect, compare,
 };
 use serde_json::json;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -144,9 +144,9 @@ fn object(
         .iter()
         .map(|file| {
             let kind = match file.kind {
-                Kind::Configuration => "configuration",
-                Kind::Named => "named",
-                Kind::Instructions => "instructions",
+                FileKind::Configuration => "configuration",
+                FileKind::Named => "named",
+                FileKind::Instructions => "instructions",
             };
             json!({ "file": file.name, "kind": kind, "hash": file.hash, "effects": effects::of(file) })
         })

@@ -8,7 +8,7 @@ use murmur_agent::backend;
 use murmur_agent::event::Event;
 use murmur_agent::transcript::{Item, Transcript};
 use murmur_core::config::backend::Backend;
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use std::io::{self, Write};
 use std::time::Duration;
 use sys::clock;
@@ -108,7 +108,7 @@ pub(super) fn unknown_version(event: &Event<'_>, backend: &Backend) -> Option<St
 }
 
 /// What the beat cost, if it is known.
-pub(super) fn summary(out: &mut impl Write, style: Style, entry: &Entry) -> io::Result<()> {
+pub(super) fn summary(out: &mut impl Write, style: Style, entry: &JournalEntry) -> io::Result<()> {
     let cost = cost(entry);
     if cost.is_empty() { Ok(()) } else { writeln!(out, "{}", style.dim(cost)) }
 }

@@ -29,7 +29,7 @@ use sys::error::{Failure, Hinted};
 use sys::paths::DataDir;
 use tokio::sync::oneshot;
 
-pub use messages::{AnswerTo, BrokerCommand, Cursor, Kind, Page, Reply, Response, Row};
+pub use messages::{AnswerTo, BrokerCommand, Cursor, Page, Reply, RequestKind, Response, Row};
 use messages::{AskedRequest, PAGE};
 
 /// An event of the broker.

@@ -15,7 +15,7 @@ use murmur_host::protocol::AgentInfo;
 use murmur_host::record::Record;
 use murmur_rpc::envelope::event_line;
 use murmur_rpc::feed::{Feed, Reader};
-use murmur_store::journal::entry::{Entry, LineKind};
+use murmur_store::journal::entry::{JournalEntry, LineKind};
 use murmur_store::journal::tail::{Position, Tail};
 use murmur_store::journal::unfinished::Survey;
 use serde::{Deserialize, Serialize};
@@ -74,7 +74,7 @@ pub struct Ended {
     pub journal_end: u64,
     /// The line, without its turns.
     #[serde(flatten)]
-    pub entry: Entry,
+    pub entry: JournalEntry,
 }
 
 /// `host_started`.
@@ -141,7 +141,7 @@ impl Events {
     pub fn ended(
         &mut self,
         is_ours: impl Fn(&BeatId) -> bool,
-        mut see: impl FnMut(&Entry),
+        mut see: impl FnMut(&JournalEntry),
     ) -> io::Result<bool> {
         let mut ended = Vec::new();
         let more = self.tail.read(AT_ONCE, |line| {
@@ -248,7 +248,7 @@ impl Events {
 
 impl Started {
     /// The start of the beat of `entry`; `None` if it has no id.
-    fn new(entry: &Entry, scheduled: bool) -> Option<Self> {
+    fn new(entry: &JournalEntry, scheduled: bool) -> Option<Self> {
         Some(Self {
             ts: entry.ts.clone(),
             beat: entry.beat.clone()?,

@@ -30,7 +30,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 pub use deferred_beat::DeferredBeat;
-pub use entry::Entry;
+pub use entry::ScheduledHeartbeat;
 pub use failing::StreakChange;
 pub use heartbeat_ref::HeartbeatRef;
 pub use held::{Accounts, Held, HeldKind, HoldChange};
@@ -42,7 +42,7 @@ use running::RunningBeats;
 /// Everything that determines what is due.
 #[derive(Debug, Default)]
 pub struct Heartbeats {
-    entries: Vec<Entry>,
+    entries: Vec<ScheduledHeartbeat>,
     /// The index of each heartbeat in `entries`.
     indices: HashMap<HeartbeatId, usize>,
     /// When each heartbeat is due, and its index in `entries`. Heartbeats that are never due are left out.
@@ -97,7 +97,7 @@ impl Heartbeats {
         now: Timestamp,
     ) -> Vec<Correction> {
         let mut corrections = Vec::new();
-        let mut known: HashMap<HeartbeatId, Entry> =
+        let mut known: HashMap<HeartbeatId, ScheduledHeartbeat> =
             self.entries.drain(..).map(|entry| (entry.heartbeat.id.clone(), entry)).collect();
         self.entries = heartbeats
             .into_iter()
@@ -106,11 +106,11 @@ impl Heartbeats {
                 let (is_news, before, mut entry) = match known.remove(&heartbeat.id) {
                     Some(old) => {
                         let before = old.heartbeat.last_run;
-                        (before != said, before, Entry { heartbeat, ..old })
+                        (before != said, before, ScheduledHeartbeat { heartbeat, ..old })
                     }
                     None => {
                         let last_run = self.retired.remove(&heartbeat.id);
-                        (true, None, Entry::new(heartbeat, last_run))
+                        (true, None, ScheduledHeartbeat::new(heartbeat, last_run))
                     }
                 };
                 // A last run that is older than the known one, but newer than before in the file, was not set back.
@@ -340,7 +340,7 @@ impl Heartbeats {
         self.entries.get(place).is_some_and(|entry| !self.is_taken(entry) && !self.is_deferred(entry))
     }
 
-    fn is_taken(&self, entry: &Entry) -> bool {
+    fn is_taken(&self, entry: &ScheduledHeartbeat) -> bool {
         self.running.holds(&entry.heartbeat.workspace)
     }
 
@@ -354,7 +354,7 @@ impl Heartbeats {
     }
 
     /// Changes the heartbeat at `place` and updates the queue.
-    fn change(&mut self, place: usize, change: impl FnOnce(&mut Entry)) {
+    fn change(&mut self, place: usize, change: impl FnOnce(&mut ScheduledHeartbeat)) {
         let entry = &mut self.entries[place];
         let before = entry.due();
         change(entry);
@@ -378,7 +378,7 @@ impl Heartbeats {
 
     /// The heartbeats.
     #[must_use]
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[ScheduledHeartbeat] {
         &self.entries
     }
 

@@ -7,7 +7,7 @@ use murmur_core::id::AgentId;
 use murmur_host::cleanup::{self, Cleaned};
 use murmur_host::record::Record;
 use murmur_host::registration;
-use murmur_host::state::Kind;
+use murmur_host::state::AgentKind;
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -245,8 +245,11 @@ impl Hosts {
     /// The ids of hosted agents, sorted.
     #[must_use]
     pub fn live(&self) -> Vec<AgentId> {
-        let live =
-            self.known.values().map(|known| &known.record).filter(|record| record.info.kind == Kind::Live);
+        let live = self
+            .known
+            .values()
+            .map(|known| &known.record)
+            .filter(|record| record.info.kind == AgentKind::Live);
         let mut live: Vec<AgentId> = live.map(|record| record.info.agent_id.clone()).collect();
         live.sort_unstable();
         live

@@ -1,9 +1,9 @@
 //! The status that `murmur status` shows: the daemon, if one runs, and every heartbeat (docs/reference/json.md).
 
-use super::heartbeats::{Entry, Heartbeats, HeldKind, Running};
+use super::heartbeats::{Heartbeats, HeldKind, Running, ScheduledHeartbeat};
 use super::pauses::Pause;
 use crate::beat::sources;
-use crate::outcome::Kind;
+use crate::outcome::OutcomeKind;
 use jiff::Timestamp;
 use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::Heartbeat;
@@ -222,7 +222,7 @@ fn yes() -> bool {
 #[serde(rename_all = "camelCase")]
 pub struct Last {
     /// Its outcome.
-    pub outcome: Kind,
+    pub outcome: OutcomeKind,
     /// Whether it was stopped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
@@ -303,7 +303,7 @@ pub fn heartbeats(
 ) -> Vec<HeartbeatStatus> {
     let place = |running: &'_ Running| (running.workspace.clone(), running.name.clone());
     let running: HashMap<_, _> = state.running().iter().map(|running| (place(running), running)).collect();
-    let one = |entry: &Entry| {
+    let one = |entry: &ScheduledHeartbeat| {
         let waits_for = state.waits_for(entry).map(ToString::to_string);
         let Heartbeat { workspace, name, .. } = &entry.heartbeat;
         let here = (!running.is_empty())
@@ -325,7 +325,7 @@ pub fn heartbeats(
 }
 
 fn heartbeat(
-    entry: &Entry,
+    entry: &ScheduledHeartbeat,
     running: Option<&Running>,
     waits_for: Option<String>,
     now: Timestamp,

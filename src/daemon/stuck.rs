@@ -6,7 +6,7 @@
 use crate::agents::Agent;
 use crate::outcome::notice;
 use jiff::{SignedDuration, Timestamp};
-use murmur_store::journal::entry::{Entry, LineKind};
+use murmur_store::journal::entry::{JournalEntry, LineKind};
 use murmur_store::pulse::Pulse;
 use murmur_store::pulse::health::Health;
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ pub type StuckAgents = BTreeSet<QuietPeriod>;
 
 /// The quiet period that `entry` reports; `None` for other lines.
 #[must_use]
-pub fn from_entry(entry: &Entry) -> Option<QuietPeriod> {
+pub fn from_entry(entry: &JournalEntry) -> Option<QuietPeriod> {
     let is_stuck = entry.kind == LineKind::Stuck;
     is_stuck.then(|| QuietPeriod { agent: entry.agent.clone(), since: entry.ts.clone() })
 }
@@ -43,7 +43,7 @@ pub fn from_pulse(pulse: &Pulse) -> QuietPeriod {
 
 /// The journal lines of those `agents` that are stuck.
 #[must_use]
-pub fn lines(agents: &[Agent], now: Timestamp) -> Vec<Entry> {
+pub fn lines(agents: &[Agent], now: Timestamp) -> Vec<JournalEntry> {
     let stuck = agents.iter().filter(|agent| agent.health == Health::Stuck);
     stuck.map(|agent| notice::stuck(agent, now)).collect()
 }

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::quiet::Quiet;
 use murmur_core::config::settings::Settings;
 use murmur_host::discover;
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::read::{Backward, Entries};
 use murmur_store::pulse::folder;
 use murmur_store::pulse::health::Health;
@@ -79,7 +79,7 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Scan {
     stuck: SignedDuration,
-    lines: Vec<Entry>,
+    lines: Vec<JournalEntry>,
     stuck_agents: StuckAgents,
     next: Timestamp,
     collected: Option<Collected>,
@@ -90,7 +90,7 @@ pub struct Scan {
 #[derive(Debug, Default)]
 pub struct Findings {
     /// The lines of stuck agents that have none in the journal.
-    pub lines: Vec<Entry>,
+    pub lines: Vec<JournalEntry>,
     /// New problems.
     pub problems: Vec<String>,
 }
@@ -264,8 +264,8 @@ fn scan(paths: MonitorPaths, known: &StuckAgents, waiting: BTreeSet<String>, col
     let next = stuck::next_scan(&agents, stuck_after, now);
     let stuck = stuck::lines(&agents, now);
     let stuck_agents: StuckAgents = stuck.iter().filter_map(stuck::from_entry).collect();
-    let is_new = |line: &Entry| stuck::from_entry(line).is_some_and(|stuck| !known.contains(&stuck));
-    let lines: Vec<Entry> = stuck.into_iter().filter(is_new).collect();
+    let is_new = |line: &JournalEntry| stuck::from_entry(line).is_some_and(|stuck| !known.contains(&stuck));
+    let lines: Vec<JournalEntry> = stuck.into_iter().filter(is_new).collect();
     match without_reported(lines, &dir) {
         Ok(lines) => Scan { lines, stuck_agents, next, collected, problems, stuck: stuck_after },
         Err(error) => {
@@ -293,8 +293,8 @@ fn agents(sources: Sources, mut waiting: BTreeSet<String>, now: Timestamp) -> io
 }
 
 /// Returns `lines` without those that an earlier daemon wrote to the journal.
-fn without_reported(mut lines: Vec<Entry>, dir: &DataDir) -> io::Result<Vec<Entry>> {
-    let Some(since) = lines.iter().filter_map(Entry::started).min() else { return Ok(lines) };
+fn without_reported(mut lines: Vec<JournalEntry>, dir: &DataDir) -> io::Result<Vec<JournalEntry>> {
+    let Some(since) = lines.iter().filter_map(JournalEntry::started).min() else { return Ok(lines) };
     let mut entries = Entries::new(Backward::open(&dir.journal())?, Some(since));
     while !lines.is_empty()
         && let Some(found) = entries.next_entry(|_| true)?

@@ -8,7 +8,7 @@ use super::last_runs;
 use super::pending_runs::{PendingRuns, Runs};
 use jiff::Timestamp;
 use murmur_core::config::edit::EditError;
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::unfinished;
 use std::io;
 use std::time::Duration;
@@ -55,7 +55,7 @@ pub struct WriteBehind {
     /// Why it is unknown which lines wait.
     unreadable: Option<Failure>,
     /// Lines that did not even fit into the reserve.
-    unsaved: Vec<Entry>,
+    unsaved: Vec<JournalEntry>,
     /// Whether the reserve for a full disk is allocated.
     has_reserve: bool,
     /// Why no beat starts: there is no room to keep its line.

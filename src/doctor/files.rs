@@ -161,7 +161,7 @@ fn journal(environment: &Environment) -> Finding {
                 behind += 1;
                 if !line.iter().all(u8::is_ascii_whitespace) {
                     count += 1;
-                    if serde_json::from_slice::<murmur_store::journal::entry::Entry>(&line).is_err() {
+                    if serde_json::from_slice::<murmur_store::journal::entry::JournalEntry>(&line).is_err() {
                         (wrong, first) = (wrong + 1, behind - 1);
                     }
                 }

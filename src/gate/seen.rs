@@ -3,7 +3,7 @@
 //!
 //! A file that is missing or not readable counts as empty: then the beat runs, which is the safe choice.
 
-use crate::outcome::Kind;
+use crate::outcome::OutcomeKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
@@ -66,11 +66,11 @@ impl GateMemory {
     /// What to remember after a beat with this outcome, before which the conditions saw `now`. A beat that `continues` another one
     /// didn't ask them again. `None` changes nothing.
     #[must_use]
-    pub fn after(self, outcome: Kind, continues: bool, now: &Self) -> Option<Self> {
+    pub fn after(self, outcome: OutcomeKind, continues: bool, now: &Self) -> Option<Self> {
         match (outcome, continues) {
-            (Kind::Ok | Kind::Attention, true) => self.limited.map(|limited| *limited),
-            (Kind::Ok | Kind::Attention, false) => Some(now.clone()),
-            (Kind::Limited, false) => Some(Self { limited: Some(Box::new(now.clone())), ..self }),
+            (OutcomeKind::Ok | OutcomeKind::Attention, true) => self.limited.map(|limited| *limited),
+            (OutcomeKind::Ok | OutcomeKind::Attention, false) => Some(now.clone()),
+            (OutcomeKind::Limited, false) => Some(Self { limited: Some(Box::new(now.clone())), ..self }),
             _ => None,
         }
     }
@@ -105,24 +105,24 @@ mod tests {
             GateMemory::read(&path)
         };
         let (old, none) = (seen("old"), GateMemory::default());
-        let limited = after(old.clone(), Kind::Limited, false, &seen("new"));
+        let limited = after(old.clone(), OutcomeKind::Limited, false, &seen("new"));
         assert_eq!(limited.commits, old.commits);
         for (before, outcome, continues, now, expected) in [
-            (&limited, Kind::Ok, true, &none, "new"),
-            (&limited, Kind::Attention, true, &none, "new"),
-            (&limited, Kind::Error, true, &none, "old"),
+            (&limited, OutcomeKind::Ok, true, &none, "new"),
+            (&limited, OutcomeKind::Attention, true, &none, "new"),
+            (&limited, OutcomeKind::Error, true, &none, "old"),
             // Dropped instead of continued: the next beat sees the change again.
-            (&limited, Kind::Ok, false, &seen("newer"), "newer"),
-            (&old, Kind::Ok, true, &none, "old"),
-            (&old, Kind::Error, false, &seen("new"), "old"),
-            (&old, Kind::Skipped, false, &seen("new"), "old"),
+            (&limited, OutcomeKind::Ok, false, &seen("newer"), "newer"),
+            (&old, OutcomeKind::Ok, true, &none, "old"),
+            (&old, OutcomeKind::Error, false, &seen("new"), "old"),
+            (&old, OutcomeKind::Skipped, false, &seen("new"), "old"),
         ] {
             let found = after(before.clone(), outcome, continues, now);
             assert_eq!(found.commits["main"], expected, "{outcome} {continues} {before:?}");
         }
         // Limited twice, before anything was remembered.
-        let first = after(none.clone(), Kind::Limited, false, &seen("new"));
-        let second = after(first, Kind::Limited, true, &none);
-        assert_eq!(after(second, Kind::Ok, true, &none).commits["main"], "new");
+        let first = after(none.clone(), OutcomeKind::Limited, false, &seen("new"));
+        let second = after(first, OutcomeKind::Limited, true, &none);
+        assert_eq!(after(second, OutcomeKind::Ok, true, &none).commits["main"], "new");
     }
 }

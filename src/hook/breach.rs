@@ -11,7 +11,7 @@ use super::event::Input;
 use murmur_agent::settings::POLICY_VARIABLE;
 use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_core::permit::deny_list;
-use murmur_core::permit::pipeline::Step;
+use murmur_core::permit::pipeline::NextStep;
 use murmur_store::journal::decisions::DecisionError;
 use shell_guard::guard;
 
@@ -30,7 +30,9 @@ pub(super) fn check(text: &[u8]) -> Result<(), DecisionError> {
         return Ok(());
     }
     match checked.step(&context) {
-        Step::Decided(decision) if decision.kind == DecisionKind::Deny && is_about_files(&decision.by) => {
+        NextStep::Decided(decision)
+            if decision.kind == DecisionKind::Deny && is_about_files(&decision.by) =>
+        {
             let ids = CallIds {
                 session: session.as_ref(),
                 tool_use_id: &tool_use_id,

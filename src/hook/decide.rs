@@ -13,7 +13,7 @@ use murmur_agent::backend::{self, Translated, Unreadable};
 use murmur_agent::rule_files::{self, Project};
 use murmur_core::id::SessionId;
 use murmur_core::permit::decision::{DecidedBy, Decision, DecisionKind};
-use murmur_core::permit::pipeline::Step;
+use murmur_core::permit::pipeline::NextStep;
 use murmur_core::permit::policy::{Approval, Checker};
 use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::{Answer, Answerer, Approver, Request, RequestId};
@@ -30,10 +30,10 @@ pub(super) fn decide(input: Input, context: &HookContext, again: bool) -> Result
     let checked = Checked::of(tool, tool_input, cwd, context)?;
     let Checked { call, project, .. } = &checked;
     let asked = match checked.step(context) {
-        Step::Decided(decision) => Err(decision),
-        Step::Ask { doubt } if context.policy.checker == Checker::Llm => Ok((Approver::Model, doubt)),
-        Step::Ask { doubt } => Ok((Approver::Person, doubt)),
-        Step::Question => match QuestionSet::parse(&call.input) {
+        NextStep::Decided(decision) => Err(decision),
+        NextStep::Ask { doubt } if context.policy.checker == Checker::Llm => Ok((Approver::Model, doubt)),
+        NextStep::Ask { doubt } => Ok((Approver::Person, doubt)),
+        NextStep::Question => match QuestionSet::parse(&call.input) {
             Ok(_) => Ok((Approver::Person, None)),
             // Nobody could answer it; the agent can ask again.
             Err(error) => Err(Decision {
@@ -122,30 +122,30 @@ impl Checked {
     }
 
     /// Applies guard, rules and deny list to each part: the first denial counts, or else the first question to a person.
-    pub(super) fn step(&self, context: &HookContext) -> Step {
+    pub(super) fn step(&self, context: &HookContext) -> NextStep {
         let Some(parts) = &self.parts else {
             let reason =
                 format!("the input of {} is not readable; write it in its usual form", self.call.tool);
-            return Step::Decided(Decision {
+            return NextStep::Decided(Decision {
                 kind: DecisionKind::Deny,
                 reason,
                 by: DecidedBy::Guard("doubt".to_owned()),
             });
         };
-        let mut result = None::<Step>;
+        let mut result = None::<NextStep>;
         for part in parts {
             let step = step(part, &self.project, context);
-            let severity = |step: &Step| match step {
-                Step::Decided(decision) if decision.kind == DecisionKind::Deny => 3,
-                Step::Ask { doubt: Some(_) } => 2,
-                Step::Ask { doubt: None } | Step::Question => 1,
-                Step::Decided(_) => 0,
+            let severity = |step: &NextStep| match step {
+                NextStep::Decided(decision) if decision.kind == DecisionKind::Deny => 3,
+                NextStep::Ask { doubt: Some(_) } => 2,
+                NextStep::Ask { doubt: None } | NextStep::Question => 1,
+                NextStep::Decided(_) => 0,
             };
             if result.as_ref().is_none_or(|worst| severity(&step) > severity(worst)) {
                 result = Some(step);
             }
         }
-        result.unwrap_or(Step::Ask { doubt: None })
+        result.unwrap_or(NextStep::Ask { doubt: None })
     }
 }
 
@@ -240,7 +240,7 @@ fn answered(answer: Answer, call: &Call) -> Decided {
 }
 
 /// Applies guard, rules and deny list.
-fn step(call: &Call, project: &Project, context: &HookContext) -> Step {
+fn step(call: &Call, project: &Project, context: &HookContext) -> NextStep {
     let HookContext { dir, user, policy, deny, .. } = context;
     let step = match rule_files::files(dir, &user.settings, project) {
         Ok(paths) => evaluate::step(call, policy, rule_files::read(paths).as_deref()),

@@ -5,7 +5,7 @@ use murmur_agent::rule_files::RulesFile;
 use murmur_core::config::problem::Problem;
 use murmur_core::permit::decision::{DecidedBy, Decision, DecisionKind};
 use murmur_core::permit::deny_list;
-use murmur_core::permit::pipeline::{self, Step};
+use murmur_core::permit::pipeline::{self, NextStep};
 use murmur_core::permit::policy::Policy;
 use murmur_core::permit::rules::{self, Matched, Reading, Rules};
 use shell_guard::call::Call;
@@ -16,7 +16,7 @@ use sys::error::Hinted;
 
 /// Returns the decision on `call` of an agent with `policy` and the rules of `files`.
 #[must_use]
-pub fn step(call: &Call, policy: &Policy, files: Result<&[RulesFile], &Problem>) -> Step {
+pub fn step(call: &Call, policy: &Policy, files: Result<&[RulesFile], &Problem>) -> NextStep {
     let files = match files {
         Ok(files) => files,
         Err(problem) => return unreadable(problem),
@@ -37,13 +37,13 @@ pub fn matched(call: &Call, rules: &[&Rules], doubted: bool) -> Option<Matched> 
 /// Claude Code matches the literal text of a call. Here its patterns are interpreted like those of rules, which deny at least
 /// as much.
 #[must_use]
-pub fn over<'a>(step: Step, call: &Call, patterns: impl IntoIterator<Item = &'a str>) -> Step {
-    if matches!(&step, Step::Decided(Decision { kind: DecisionKind::Deny, .. })) {
+pub fn over<'a>(step: NextStep, call: &Call, patterns: impl IntoIterator<Item = &'a str>) -> NextStep {
+    if matches!(&step, NextStep::Decided(Decision { kind: DecisionKind::Deny, .. })) {
         return step;
     }
     let denies = |pattern: &&str| matched(call, &[&Rules::denying([*pattern])], false).is_some();
     let Some(pattern) = patterns.into_iter().find(denies) else { return step };
-    Step::Decided(Decision {
+    NextStep::Decided(Decision {
         kind: DecisionKind::Deny,
         reason: format!("{pattern:?} in the deny list forbids it; continue without it"),
         by: DecidedBy::Default(deny_list::SETTING.to_owned()),
@@ -56,6 +56,6 @@ fn link(path: &Path) -> Option<PathBuf> {
 
 /// The decision if the rules are not readable: deny.
 #[must_use]
-pub fn unreadable(error: &(impl Hinted + 'static)) -> Step {
-    Step::Decided(Decision { kind: DecisionKind::Deny, reason: error.line(), by: DecidedBy::Failure })
+pub fn unreadable(error: &(impl Hinted + 'static)) -> NextStep {
+    NextStep::Decided(Decision { kind: DecisionKind::Deny, reason: error.line(), by: DecidedBy::Failure })
 }

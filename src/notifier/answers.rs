@@ -214,7 +214,7 @@ mod tests {
         let id = RequestId::parse("7ggs733k").unwrap();
         let row = |tool: &str| Row {
             id: id.clone(),
-            kind: crate::daemon::broker::Kind::Permission,
+            kind: crate::daemon::broker::RequestKind::Permission,
             agent: "site-1".to_owned(),
             workspace: "/w".into(),
             tool: tool.to_owned(),

@@ -1,7 +1,7 @@
 //! What happened: journal lines and requests, as events.
 
 use super::{Notifier, complain, connect};
-use crate::daemon::broker::{Kind as RequestKind, Page, Row};
+use crate::daemon::broker::{Page, RequestKind, Row};
 use crate::daemon::client::{self, Attached};
 use crate::notifier::ping::Ping;
 use ::notify::changes::{self, Beat};
@@ -14,7 +14,7 @@ use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_core::config::notify::EventKind;
 use murmur_core::permit::request::ANSWERED;
 use murmur_rpc::client::AskError;
-use murmur_store::journal::entry::{Entry, LineKind};
+use murmur_store::journal::entry::{JournalEntry, LineKind};
 use murmur_store::journal::tail::{Position, Tail};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -125,7 +125,7 @@ impl Notifier {
         }
     }
 
-    fn on_entry(&mut self, entry: Entry, now: Timestamp) {
+    fn on_entry(&mut self, entry: JournalEntry, now: Timestamp) {
         let name = self.names.of(&entry.workspace, entry.heartbeat.as_deref());
         let text = entry.text().map(|text| text.into_owned()).unwrap_or_default();
         let id = HeartbeatId::new(Path::new(&entry.workspace), entry.heartbeat.as_deref());
@@ -161,10 +161,10 @@ impl Notifier {
         }
     }
 
-    fn ping_end(&mut self, name: &str, entry: &Entry) {
-        use murmur_core::outcome::Kind;
-        let is_fine =
-            matches!(entry.outcome, Kind::Ok | Kind::Skipped | Kind::Limited) || entry.waiting.is_some();
+    fn ping_end(&mut self, name: &str, entry: &JournalEntry) {
+        use murmur_core::outcome::OutcomeKind;
+        let is_fine = matches!(entry.outcome, OutcomeKind::Ok | OutcomeKind::Skipped | OutcomeKind::Limited)
+            || entry.waiting.is_some();
         let text = entry.text().map(|text| text.into_owned()).unwrap_or_default();
         let beat = entry.beat.as_ref().map(ToString::to_string);
         self.send_ping(name, beat, if is_fine { Ping::Ok } else { Ping::Fail }, text);

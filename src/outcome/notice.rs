@@ -1,13 +1,13 @@
 //! Journal lines that are `attention` although they aren't of beats: about stuck agents, used-up budgets, heartbeats that
 //! keep failing, and hosted agents that didn't ask. Others notice these; this module decides what a person reads.
 
-use super::{Kind, SUMMARY, first_characters};
+use super::{OutcomeKind, SUMMARY, first_characters};
 use crate::agents::Agent;
 use jiff::Timestamp;
 use murmur_core::failures::Streak;
 use murmur_core::spending::UsedUp;
 use murmur_host::protocol::AgentInfo;
-use murmur_store::journal::entry::{Entry, LineKind};
+use murmur_store::journal::entry::{JournalEntry, LineKind};
 use murmur_store::pulse::ACTION;
 use secrets::mask;
 use std::path::Path;
@@ -19,17 +19,17 @@ const PATH: usize = 4096;
 
 /// The journal line of a stuck agent, from its last sign of life until `now`: the start identifies the incident.
 #[must_use]
-pub fn stuck(agent: &Agent, now: Timestamp) -> Entry {
+pub fn stuck(agent: &Agent, now: Timestamp) -> JournalEntry {
     let quiet = Duration::try_from(now.duration_since(agent.at)).unwrap_or_default();
-    Entry {
+    JournalEntry {
         summary: Some(stuck_summary(agent, quiet)),
         kind: LineKind::Stuck,
         agent: agent.agent_id.clone(),
         session_id: agent.session_id.clone(),
-        ..Entry::new(
+        ..JournalEntry::new(
             rfc3339(agent.at),
             first_characters(&agent.workspace.to_string_lossy(), PATH),
-            Kind::Attention,
+            OutcomeKind::Attention,
             u64::try_from(quiet.as_millis()).unwrap_or(u64::MAX),
         )
     }
@@ -54,12 +54,12 @@ fn stuck_summary(agent: &Agent, quiet: Duration) -> String {
 
 /// The journal line about a budget that a beat in `workspace` has used up.
 #[must_use]
-pub fn budget(workspace: &str, heartbeat: Option<&str>, used_up: &UsedUp, now: Timestamp) -> Entry {
-    Entry {
+pub fn budget(workspace: &str, heartbeat: Option<&str>, used_up: &UsedUp, now: Timestamp) -> JournalEntry {
+    JournalEntry {
         summary: Some(budget_summary(used_up)),
         kind: LineKind::Budget,
         heartbeat: heartbeat.map(str::to_owned),
-        ..Entry::new(rfc3339(now), workspace.to_owned(), Kind::Attention, 0)
+        ..JournalEntry::new(rfc3339(now), workspace.to_owned(), OutcomeKind::Attention, 0)
     }
 }
 
@@ -88,7 +88,7 @@ pub struct Failing<'a> {
 
 /// The journal line about a heartbeat that keeps failing.
 #[must_use]
-pub fn failing(failing: Failing<'_>, now: Timestamp) -> Entry {
+pub fn failing(failing: Failing<'_>, now: Timestamp) -> JournalEntry {
     let why = in_a_row(failing.streak);
     let summary = match (failing.slowed_until, failing.has_schedule) {
         (Some(until), _) => format!(
@@ -98,12 +98,17 @@ pub fn failing(failing: Failing<'_>, now: Timestamp) -> Entry {
         (None, true) => format!("{why}; it runs too rarely to be slowed down"),
         (None, false) => why,
     };
-    Entry {
+    JournalEntry {
         summary: Some(summary),
         kind: LineKind::Failing,
         heartbeat: failing.heartbeat.map(str::to_owned),
         agent: failing.agent.to_owned(),
-        ..Entry::new(rfc3339(now), failing.workspace.to_string_lossy().into_owned(), Kind::Attention, 0)
+        ..JournalEntry::new(
+            rfc3339(now),
+            failing.workspace.to_string_lossy().into_owned(),
+            OutcomeKind::Attention,
+            0,
+        )
     }
 }
 
@@ -119,7 +124,12 @@ pub fn in_a_row(streak: &Streak) -> String {
 /// The journal line about the `calls` that an agent, which ran from `started` until `now`, made without asking; `None` if
 /// there are none.
 #[must_use]
-pub fn unguarded(info: &AgentInfo, calls: &[String], started: Timestamp, now: Timestamp) -> Option<Entry> {
+pub fn unguarded(
+    info: &AgentInfo,
+    calls: &[String],
+    started: Timestamp,
+    now: Timestamp,
+) -> Option<JournalEntry> {
     let first = calls.first()?;
     let more = match calls.len() - 1 {
         0 => String::new(),
@@ -127,16 +137,16 @@ pub fn unguarded(info: &AgentInfo, calls: &[String], started: Timestamp, now: Ti
     };
     let summary = format!("agent {} ran calls without asking: {first}{more}", info.agent_id);
     let lasted = now.duration_since(started).as_millis();
-    Some(Entry {
+    Some(JournalEntry {
         summary: Some(first_characters(&summary, SUMMARY)),
         kind: LineKind::Unguarded,
         agent: info.agent_id.to_string(),
         backend: info.backend.clone(),
         unguarded: calls.to_vec(),
-        ..Entry::new(
+        ..JournalEntry::new(
             rfc3339(started),
             info.worktree.display().to_string(),
-            Kind::Attention,
+            OutcomeKind::Attention,
             u64::try_from(lasted).unwrap_or_default(),
         )
     })

@@ -95,11 +95,11 @@ fn an_error_that_calls_itself_success_is_an_error() {
 
 #[test]
 fn an_alert_is_never_swallowed() {
-    assert_eq!(done("ATTENTION: not HEARTBEAT_OK").kind(), Kind::Attention);
-    assert_eq!(done("\n ATTENTION: x").kind(), Kind::Attention);
+    assert_eq!(done("ATTENTION: not HEARTBEAT_OK").kind(), OutcomeKind::Attention);
+    assert_eq!(done("\n ATTENTION: x").kind(), OutcomeKind::Attention);
     assert_eq!(done("All is well. HEARTBEAT_OK"), Outcome::Ok);
     assert_eq!(done("2 tests fail"), Outcome::Attention("2 tests fail".to_owned()));
-    assert_eq!(done("**ATTENTION:** not HEARTBEAT_OK").kind(), Kind::Attention);
+    assert_eq!(done("**ATTENTION:** not HEARTBEAT_OK").kind(), OutcomeKind::Attention);
     assert_eq!(done(" \n"), Outcome::Attention("the agent said nothing".to_owned()));
 }
 
@@ -131,7 +131,7 @@ fn a_run_ended_after_its_turn_is_decided_by_its_answer() {
     };
     assert_eq!(of(&[said("HEARTBEAT_OK")]), Outcome::Ok);
     assert_eq!(of(&[said("2 tests fail")]), Outcome::Attention("2 tests fail".to_owned()));
-    assert_eq!(of(&[said("HEARTBEAT_OK"), said("ATTENTION: no")]).kind(), Kind::Attention);
+    assert_eq!(of(&[said("HEARTBEAT_OK"), said("ATTENTION: no")]).kind(), OutcomeKind::Attention);
 }
 
 #[test]

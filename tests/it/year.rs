@@ -27,9 +27,9 @@ use murmur::daemon::gc::{Scope, collect};
 use murmur_core::config::captures::Captures;
 use murmur_core::failures::BeatEnd;
 use murmur_core::id::{BeatId, SessionId};
-use murmur_core::outcome::Kind;
+use murmur_core::outcome::OutcomeKind;
 use murmur_store::journal::append;
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use rotate::History;
 use serde_json::json;
 use sys::paths::{DataDir, slug};
@@ -106,8 +106,8 @@ impl Files {
         recorder.finish(&End::Exited(failed.into())).unwrap();
         let label = Label { group: slug(workspace, None), failed };
         assert!(pack::pack(&self.store, &[&id], &label, false).unwrap());
-        let (ts, outcome) = (started.to_string(), if failed { Kind::Error } else { Kind::Ok });
-        let entry = Entry {
+        let (ts, outcome) = (started.to_string(), if failed { OutcomeKind::Error } else { OutcomeKind::Ok });
+        let entry = JournalEntry {
             beat: Some(BeatId::new(uuid::Uuid::now_v7().to_string())),
             agent: format!("heartbeat-{}", &id.as_str()[18..]),
             session_id: Some(SessionId::new(uuid::Uuid::now_v7().to_string())),
@@ -116,7 +116,7 @@ impl Files {
             model: Some("claude-sonnet-4-5".to_owned()),
             error: failed.then(|| "claude exited with code 1".to_owned()),
             capture: Some(id),
-            ..Entry::new(ts, workspace.display().to_string(), outcome, 8200)
+            ..JournalEntry::new(ts, workspace.display().to_string(), outcome, 8200)
         };
         append::append(&self.dir.journal(), &entry).unwrap();
         if failed { BeatEnd::Failure { retryable: false } } else { BeatEnd::Success }

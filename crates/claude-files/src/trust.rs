@@ -15,7 +15,7 @@ mod store;
 
 use std::path::{Path, PathBuf};
 
-pub use collect::{ClaudeFile, CollectError, Kind, collect};
+pub use collect::{ClaudeFile, CollectError, FileKind, collect};
 pub use servers::of as servers;
 pub use start::{OmittedServer, PrivateFile, Start, WrittenFile, start};
 pub use state::{Change, TrustState, WhyUntrusted, Workspaces, compare};

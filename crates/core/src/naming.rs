@@ -14,7 +14,7 @@ const LISTED: usize = 10;
 
 /// What is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum Noun {
     /// A heartbeat, or a workspace.
     Heartbeat,
     /// An agent.
@@ -27,7 +27,7 @@ pub enum Kind {
     Beat,
 }
 
-impl Kind {
+impl Noun {
     /// The noun, in the singular.
     #[must_use]
     pub fn noun(self) -> &'static str {
@@ -74,7 +74,7 @@ impl Candidate {
 /// # Errors
 /// If no candidate matches, or several do.
 pub fn choose(
-    kind: Kind,
+    kind: Noun,
     typed: &str,
     candidates: &[Candidate],
     last: Option<usize>,
@@ -88,7 +88,7 @@ pub fn choose(
 /// # Errors
 /// If several candidates match, or if it is `last` and there are none.
 pub fn find(
-    kind: Kind,
+    kind: Noun,
     typed: &str,
     candidates: &[Candidate],
     last: Option<usize>,
@@ -120,14 +120,14 @@ pub fn find(
     }
     if typed == LAST {
         let none = || match kind {
-            Kind::Request => failure!("no request is waiting"),
+            Noun::Request => failure!("no request is waiting"),
             _ => failure!("there is no {noun} yet"),
         };
         return last.map(Some).ok_or_else(|| none().hint(kind.see()));
     }
     let begins = |candidate: &Candidate| {
         let start = candidate.id.get(..typed.len());
-        kind != Kind::Heartbeat && start.is_some_and(|start| start.eq_ignore_ascii_case(typed))
+        kind != Noun::Heartbeat && start.is_some_and(|start| start.eq_ignore_ascii_case(typed))
     };
     match where_is(&|candidate| !typed.is_empty() && begins(candidate)).as_slice() {
         [] => Ok(None),
@@ -138,13 +138,13 @@ pub fn find(
 
 /// The error for an unknown name, with the nearest known one.
 #[must_use]
-pub fn unknown(kind: Kind, typed: &str, candidates: &[Candidate]) -> Failure {
+pub fn unknown(kind: Noun, typed: &str, candidates: &[Candidate]) -> Failure {
     let known: Vec<&str> = candidates
         .iter()
         .flat_map(|candidate| candidate.names.iter().chain([&candidate.id]).map(String::as_str))
         .collect();
     let failure = match kind {
-        Kind::Heartbeat => failure!("no heartbeat or workspace {typed:?}"),
+        Noun::Heartbeat => failure!("no heartbeat or workspace {typed:?}"),
         _ => failure!("no {} {typed:?}", kind.noun()),
     };
     failure.hint(match spelling::nearest(typed, &known) {
@@ -173,10 +173,10 @@ mod tests {
         for (typed, last, expected) in
             [("/home/me/site", None, 0), ("Site", None, 0), ("nightly", None, 1), ("last", Some(2), 2)]
         {
-            assert_eq!(choose(Kind::Heartbeat, typed, &candidates(), last), Ok(expected), "{typed}");
+            assert_eq!(choose(Noun::Heartbeat, typed, &candidates(), last), Ok(expected), "{typed}");
         }
         for (typed, last, expected) in [("/home/me/sh", None, 2), ("/s", None, 3), ("last-", Some(2), 4)] {
-            assert_eq!(choose(Kind::Capture, typed, &candidates(), last), Ok(expected), "{typed}");
+            assert_eq!(choose(Noun::Capture, typed, &candidates(), last), Ok(expected), "{typed}");
         }
     }
 
@@ -189,7 +189,7 @@ mod tests {
             ("/home/me/sho", "no heartbeat or workspace \"/home/me/sho\"; did you mean /home/me/shop?"),
             ("last", "there is no heartbeat yet; see: murmur list"),
         ] {
-            let told = choose(Kind::Heartbeat, typed, &candidates(), None).map_err(|failure| failure.line());
+            let told = choose(Noun::Heartbeat, typed, &candidates(), None).map_err(|failure| failure.line());
             assert_eq!(told, Err(expected.to_owned()), "{typed}");
         }
     }
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn an_error_lists_few_of_many() {
         let many: Vec<Candidate> = (0..1_000).map(|number| Candidate::new(format!("a{number:03}"))).collect();
-        let told = choose(Kind::Agent, "a", &many, None).unwrap_err().line();
+        let told = choose(Noun::Agent, "a", &many, None).unwrap_err().line();
         assert!(told.starts_with("1000 agents begin with \"a\"; use one of: a000, a001, "), "{told}");
         assert!(told.ends_with(", a009, or 990 others"), "{told}");
     }
@@ -205,9 +205,9 @@ mod tests {
     #[test]
     fn the_case_of_an_id_does_not_matter() {
         let ids = [Candidate::new("k3v9x2ab"), Candidate::new("k4v9x2ab")];
-        for kind in [Kind::Request, Kind::Agent, Kind::Capture, Kind::Beat] {
+        for kind in [Noun::Request, Noun::Agent, Noun::Capture, Noun::Beat] {
             assert_eq!(choose(kind, "K3", &ids, None), Ok(0));
         }
-        assert!(choose(Kind::Agent, "ü", &[Candidate::new("äü")], None).is_err());
+        assert!(choose(Noun::Agent, "ü", &[Candidate::new("äü")], None).is_err());
     }
 }

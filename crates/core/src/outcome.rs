@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The kind of an outcome, as the journal writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum OutcomeKind {
     /// Nothing to report.
     Ok,
     /// A person should look.
@@ -20,7 +20,7 @@ pub enum Kind {
     Skipped,
 }
 
-impl Kind {
+impl OutcomeKind {
     /// The outcome in a word.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -34,7 +34,7 @@ impl Kind {
     }
 }
 
-impl std::fmt::Display for Kind {
+impl std::fmt::Display for OutcomeKind {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.pad(self.word())
     }
@@ -69,14 +69,14 @@ pub struct Deferred {
 impl Outcome {
     /// Its kind, without the text.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> OutcomeKind {
         match self {
-            Self::Ok => Kind::Ok,
+            Self::Ok => OutcomeKind::Ok,
             // The journal has a separate field for the request.
-            Self::Attention(_) | Self::Waiting(_) => Kind::Attention,
-            Self::Error(_) => Kind::Error,
-            Self::Limited(_) => Kind::Limited,
-            Self::Skipped(_) => Kind::Skipped,
+            Self::Attention(_) | Self::Waiting(_) => OutcomeKind::Attention,
+            Self::Error(_) => OutcomeKind::Error,
+            Self::Limited(_) => OutcomeKind::Limited,
+            Self::Skipped(_) => OutcomeKind::Skipped,
         }
     }
 }

@@ -5,7 +5,7 @@ use super::bounds::Turns;
 use super::calls::Calls;
 use super::process::LastActivity;
 use super::protocol::Wait;
-use super::state::{Input, Kind};
+use super::state::{AgentKind, Input};
 use murmur_agent::background::Background;
 use murmur_agent::event::{Event, RunResult};
 use murmur_agent::turn_count::TurnCount;
@@ -30,7 +30,7 @@ struct Retries {
 /// The activity of an agent.
 #[derive(Debug)]
 pub(super) struct Activity {
-    kind: Kind,
+    kind: AgentKind,
     /// Its results: all of a beat's, the newest of a hosted agent's.
     pub(super) results: Vec<RunResult>,
     pub(super) session_id: Option<SessionId>,
@@ -75,7 +75,7 @@ enum Turn {
 }
 
 impl Activity {
-    pub(super) fn new(kind: Kind) -> Self {
+    pub(super) fn new(kind: AgentKind) -> Self {
         Self {
             kind,
             results: Vec::new(),
@@ -103,7 +103,7 @@ impl Activity {
         let responses = self.responses.see(event);
         match event {
             Event::Result(result) => {
-                if self.kind == Kind::Live {
+                if self.kind == AgentKind::Live {
                     self.results.clear();
                 }
                 self.results.push(RunResult {

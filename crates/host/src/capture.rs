@@ -3,11 +3,11 @@
 //! If the store fails, capturing stops but the agent keeps running: events continue, and a `lost` event reports it.
 
 use super::event::{Derived, MurmurEvent};
-use super::ledger::{self, Entry};
+use super::ledger::{self, LedgerEntry};
 use super::output_parser::OutputParser;
 use super::protocol::AgentInfo;
 use super::replay::StoredEvents;
-use super::state::Kind;
+use super::state::AgentKind;
 use derun::id::SessionId as CaptureId;
 use derun::log::Log;
 use derun::record::{Channel, TransportMode};
@@ -117,7 +117,7 @@ impl Capture {
         let limit = Arc::new(AtomicU64::new(u64::MAX));
         let begun = to.root.as_deref().map_or(Err(StoreError::NoStateRoot), |root| begin(root, new, pid));
         let (store, session, recorder, lost) = match begun {
-            Ok(Begun { store, session, recorder }) => (Some(store), Some(session), recorder, None),
+            Ok(NewCapture { store, session, recorder }) => (Some(store), Some(session), recorder, None),
             Err(error) => (None, None, Recorder::none(), Some(error.line())),
         };
         let older = store.as_ref().zip(session.clone()).map(|(store, session)| -> Box<dyn Older> {
@@ -129,7 +129,7 @@ impl Capture {
         let parser = OutputParser::new(dialect);
         let mut capture = Self {
             agent_id,
-            retention: (info.kind != Kind::Beat).then_some(retention),
+            retention: (info.kind != AgentKind::Beat).then_some(retention),
             recorder,
             store,
             has_ledger: session.is_some(),
@@ -262,7 +262,7 @@ impl Capture {
             return;
         }
         let entry =
-            Entry { offset, at: self.at, line_starts: self.parser.line_starts(self.at), flushed, own };
+            LedgerEntry { offset, at: self.at, line_starts: self.parser.line_starts(self.at), flushed, own };
         let written = ledger::line(&entry).and_then(|line| self.recorder.append_beside(ledger::FILE, &line));
         if let Err(error) = written {
             let reason = error.to_string();
@@ -292,25 +292,25 @@ impl Capture {
 }
 
 /// How long to keep the capture of an agent of this `kind`, unless it is packed.
-fn retention(kind: Kind, limits: &Captures) -> Duration {
+fn retention(kind: AgentKind, limits: &Captures) -> Duration {
     match kind {
-        Kind::Beat => limits.keep_failed.max(limits.keep).duration(),
+        AgentKind::Beat => limits.keep_failed.max(limits.keep).duration(),
         _ => DEFAULT_RETENTION,
     }
 }
 
-struct Begun {
+struct NewCapture {
     store: Store,
     session: CaptureId,
     recorder: Recorder,
 }
 
-fn begin(root: &Path, new: NewSession, pid: Option<u32>) -> Result<Begun, StoreError> {
+fn begin(root: &Path, new: NewSession, pid: Option<u32>) -> Result<NewCapture, StoreError> {
     let store = Store::open(root)?;
     let writer = store.create_for(pid, new, clock::now())?;
     let session = writer.id().clone();
     let recorder = Recorder::with_sync_on_request(writer, Log::open(store.root()));
-    Ok(Begun { store, session, recorder })
+    Ok(NewCapture { store, session, recorder })
 }
 
 fn publish(

@@ -2,7 +2,7 @@
 
 use super::discover::sockets;
 use super::record::{AgentEnd, Record};
-use super::state::Kind;
+use super::state::AgentKind;
 use jiff::{SignedDuration, Timestamp};
 use murmur_agent::invocation::marks;
 use murmur_core::id::AgentId;
@@ -47,7 +47,7 @@ pub fn clean(folder: &Path, now: Timestamp) -> io::Result<Cleaned> {
             None => {
                 reap(&record);
                 cleaned.sockets += usize::from(std::fs::remove_file(folder.join(agent_id.socket())).is_ok());
-                if record.info.kind == Kind::Beat {
+                if record.info.kind == AgentKind::Beat {
                     // The journal has the outcome of a beat.
                     dead.remove()?;
                 } else {

@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep_until};
 
 /// A beat's agent.
 #[derive(Debug)]
-pub struct Partner<'a> {
+pub struct BeatAgent<'a> {
     /// Its id.
     pub agent: AgentId,
     /// The program that runs it.
@@ -37,8 +37,8 @@ pub fn is_needed(prepared: &Prepared, backend: &Backend) -> bool {
 
 /// Talks with `partner` until the end of its turn or of its `output`. What it asks about is decided as in a beat. Blocks while
 /// the agent doesn't read what is written to `stdin`.
-pub async fn converse(partner: Partner<'_>, mut output: mpsc::Receiver<Vec<u8>>, mut stdin: impl Write) {
-    let Partner { agent, backend, prepared, decisions } = partner;
+pub async fn converse(partner: BeatAgent<'_>, mut output: mpsc::Receiver<Vec<u8>>, mut stdin: impl Write) {
+    let BeatAgent { agent, backend, prepared, decisions } = partner;
     // A recording is of what an agent does by itself.
     let conversation = Conversation { offers: Offers::default(), ..prepared.conversation.clone() };
     let mut dialog = backend::dialog(backend, conversation);

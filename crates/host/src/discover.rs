@@ -2,7 +2,7 @@
 
 use super::protocol::{EARLIER_PROTOCOL_VERSION, HOST_PROTOCOL_VERSION, Pong, REQUESTS, Status, Wait, Waits};
 use super::record::{AgentEnd, Record};
-use super::state::Kind;
+use super::state::AgentKind;
 use murmur_core::id::AgentId;
 use murmur_rpc::client::{AskError, Client};
 use serde_json::{Value, json};
@@ -236,6 +236,6 @@ pub async fn requests(folder: &Path, patience: Duration) -> Vec<Wait> {
 pub fn live(folder: &Path) -> io::Result<Vec<AgentId>> {
     let records = process_lock::all(folder)?.into_iter().filter(|found| found.is_held);
     let records = records.filter_map(|found| Record::parse(&found.text));
-    let live = records.filter(|record| record.info.kind == Kind::Live && record.result.is_none());
+    let live = records.filter(|record| record.info.kind == AgentKind::Live && record.result.is_none());
     Ok(live.map(|record| record.info.agent_id).collect())
 }

@@ -16,7 +16,7 @@ pub const FILE: &str = "events.jsonl";
 
 /// A line: once all bytes before `at` had arrived, the next event was number `offset`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct LedgerEntry {
     /// The event number.
     pub offset: u64,
     /// The byte offset.
@@ -33,7 +33,7 @@ pub struct Entry {
 }
 
 /// The line of `entry`.
-pub fn line(entry: &Entry) -> io::Result<Vec<u8>> {
+pub fn line(entry: &LedgerEntry) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(entry)?;
     line.push(b'\n');
     Ok(line)
@@ -58,7 +58,7 @@ impl Entries {
     }
 
     /// The next entry; `None` if there is none yet. Invalid lines are skipped.
-    pub fn next_entry(&mut self) -> io::Result<Option<Entry>> {
+    pub fn next_entry(&mut self) -> io::Result<Option<LedgerEntry>> {
         loop {
             while self.buffer.find().is_some() {
                 if let Ok(entry) = serde_json::from_slice(self.buffer.line()) {

@@ -1,7 +1,7 @@
 //! Requests to a host, and its responses (spec 3, Host Protocol; docs/reference/host-protocol.md).
 
 use super::calls::Call;
-use super::state::{Kind, State};
+use super::state::{AgentKind, State};
 use derun::id::SessionId as CaptureId;
 use murmur_core::config::backend::Backend;
 use murmur_core::id::BeatId;
@@ -44,7 +44,7 @@ pub struct AgentInfo {
     #[serde(rename = "agent_id")]
     pub agent_id: AgentId,
     /// Beat or live.
-    pub kind: Kind,
+    pub kind: AgentKind,
     /// Its project.
     pub project: String,
     /// Its role.

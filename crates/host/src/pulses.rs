@@ -96,7 +96,7 @@ fn first_line(text: &str, otherwise: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::Kind;
+    use crate::state::AgentKind;
     use murmur_agent::parser::{Dialect, Parser};
     use murmur_core::config::backend::Backend;
     use murmur_core::id::AgentId;
@@ -105,7 +105,7 @@ mod tests {
     fn info(backend: Backend) -> AgentInfo {
         AgentInfo {
             agent_id: AgentId::parse("site-1").unwrap(),
-            kind: Kind::Live,
+            kind: AgentKind::Live,
             project: "site".to_owned(),
             role: "coding".to_owned(),
             backend,

@@ -162,7 +162,7 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::Entry;
+    use crate::ledger::LedgerEntry;
     use crate::protocol::Status;
     use serde_json::{Value, json};
 
@@ -201,6 +201,6 @@ mod tests {
                 "own": { "event_type": "state", "payload": state } })
         };
         let expected = json!({ "state": "stopping", "force": false, "graceMs": 5000 });
-        assert_eq!(again::<Entry>(line(stopping)), line(expected));
+        assert_eq!(again::<LedgerEntry>(line(stopping)), line(expected));
     }
 }

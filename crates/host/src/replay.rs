@@ -1,7 +1,7 @@
 //! Replays events that are no longer in memory, from the agent's session.
 
 use super::event::Derived;
-use super::ledger::{self, Entries, Entry};
+use super::ledger::{self, Entries, LedgerEntry};
 use super::output_parser::{LineStarts, OutputParser};
 use derun::id::SessionId as CaptureId;
 use derun::record::Gap;
@@ -52,7 +52,7 @@ pub struct Replay {
     session: Session,
     entries: Entries,
     /// Entries of the ledger that lie ahead.
-    ahead: VecDeque<Entry>,
+    ahead: VecDeque<LedgerEntry>,
     parser: OutputParser,
     /// Where unfinished lines started at the first checkpoint.
     line_starts: LineStarts,
@@ -75,7 +75,8 @@ impl Replay {
             .and_then(|store| store.session(stored.session.as_str()))
             .map_err(|error| into_io(&error))?;
         let mut entries = Entries::new(session.beside(ledger::FILE)?);
-        let begin = Entry { offset: 0, at: 0, line_starts: LineStarts::default(), flushed: false, own: None };
+        let begin =
+            LedgerEntry { offset: 0, at: 0, line_starts: LineStarts::default(), flushed: false, own: None };
         let mut ahead = VecDeque::from([begin]);
         while let Some(entry) = entries.next_entry()? {
             // A flush can only be replayed from an earlier checkpoint.
@@ -118,7 +119,7 @@ impl Replay {
     }
 
     /// Appends the event of `entry`, if it has one, once its offset is reached.
-    fn reach(&mut self, entry: &Entry, out: &mut Vec<u8>) {
+    fn reach(&mut self, entry: &LedgerEntry, out: &mut Vec<u8>) {
         // The ledger's number is authoritative.
         self.next = entry.offset;
         if let Some(own) = &entry.own {
@@ -165,7 +166,7 @@ impl Replay {
             if self.ahead.is_empty() {
                 self.ahead.extend(self.entries.next_entry()?);
             }
-            let Some(&Entry { offset, at, line_starts, flushed, .. }) = self.ahead.front() else {
+            let Some(&LedgerEntry { offset, at, line_starts, flushed, .. }) = self.ahead.front() else {
                 return Ok(false);
             };
             let begin = line_starts.stdout.min(line_starts.stderr).min(at);

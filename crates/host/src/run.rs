@@ -24,7 +24,7 @@ use super::process::{self, Run, RunEnd};
 use super::protocol::{AgentInfo, GRACE};
 use super::registration::Listeners;
 use super::serve::{Command, Handlers};
-use super::state::{Effect, Input, Kind, Machine, State};
+use super::state::{AgentKind, Effect, Input, Machine, State};
 use super::watchdogs::Watchdogs;
 use client::{ClientCalls, ClientEvents};
 use derun::id::SessionId as CaptureId;
@@ -102,7 +102,7 @@ pub async fn run(
     let dialect = backend::dialect(&spec.info.backend);
     let capture = Capture::begin(&spec.captures, &spec.info, dialect, command, &spec.invocation.cwd, pid);
     let first = String::from_utf8_lossy(&spec.invocation.stdin).into_owned();
-    let first_message = (spec.info.kind == Kind::Live && !first.is_empty()).then(|| first.clone());
+    let first_message = (spec.info.kind == AgentKind::Live && !first.is_empty()).then(|| first.clone());
     // At most one request is pending; others wait in their connections.
     let (commands, asked) = mpsc::channel(1);
     let (over, until_over) = watch::channel(false);
@@ -146,7 +146,7 @@ pub async fn run(
         sink,
     };
     host.capture.own(MurmurEvent::State(State::Starting));
-    if spec.info.kind == Kind::Beat {
+    if spec.info.kind == AgentKind::Beat {
         host.capture.own(MurmurEvent::Chat { role: Role::User, text: first.clone() });
     }
     host.open_dialog(&first);

@@ -82,7 +82,7 @@ impl State {
 /// The kind of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum AgentKind {
     /// One prompt, one turn, then it ends.
     Beat,
     /// One turn for each message.
@@ -184,7 +184,7 @@ impl Hinted for InterruptError {
 /// The state machine.
 #[derive(Debug)]
 pub struct Machine {
-    kind: Kind,
+    kind: AgentKind,
     state: State,
     turns: u64,
     background: usize,
@@ -194,7 +194,7 @@ pub struct Machine {
 impl Machine {
     /// An agent that is about to start, with its first messages.
     #[must_use]
-    pub fn new(kind: Kind, first: Option<String>) -> Self {
+    pub fn new(kind: AgentKind, first: Option<String>) -> Self {
         Self { kind, state: State::Starting, turns: 0, background: 0, queue: first.into_iter().collect() }
     }
 
@@ -208,17 +208,17 @@ impl Machine {
     pub fn check_send(&self) -> Result<(), SendError> {
         match (&self.kind, &self.state) {
             (_, State::Stopping { .. } | State::Exited { .. }) => Err(SendError::Ending(self.state.word())),
-            (Kind::Beat, _) => Err(SendError::Beat),
-            (Kind::Live, _) if self.queue.len() >= QUEUE => Err(SendError::Full),
-            (Kind::Live, _) => Ok(()),
+            (AgentKind::Beat, _) => Err(SendError::Beat),
+            (AgentKind::Live, _) if self.queue.len() >= QUEUE => Err(SendError::Full),
+            (AgentKind::Live, _) => Ok(()),
         }
     }
 
     /// Checks whether a turn is running that can be interrupted.
     pub fn check_interrupt(&self) -> Result<(), InterruptError> {
         match (&self.kind, &self.state) {
-            (Kind::Live, State::Running { .. }) => Ok(()),
-            (Kind::Beat, State::Running { .. }) => Err(InterruptError::Beat),
+            (AgentKind::Live, State::Running { .. }) => Ok(()),
+            (AgentKind::Beat, State::Running { .. }) => Err(InterruptError::Beat),
             (_, state) => Err(InterruptError::NoTurn(state.word())),
         }
     }
@@ -232,8 +232,8 @@ impl Machine {
                 vec![Effect::Announce]
             }
             (Input::Started, _) => match self.kind {
-                Kind::Beat => self.run(1),
-                Kind::Live => self.next_turn(),
+                AgentKind::Beat => self.run(1),
+                AgentKind::Live => self.next_turn(),
             },
             (Input::Send(text), _) if self.check_send().is_ok() => {
                 self.queue.push_back(text);
@@ -248,7 +248,7 @@ impl Machine {
             (Input::TurnEnded, State::Running { .. } | State::Idle { .. }) => {
                 self.turns += 1;
                 // A beat's process may print more after its first result; it exits by itself.
-                if self.kind == Kind::Live { self.next_turn() } else { Vec::new() }
+                if self.kind == AgentKind::Live { self.next_turn() } else { Vec::new() }
             }
             (Input::Background(count), state) => {
                 self.background = count;
@@ -292,7 +292,9 @@ impl Machine {
     pub fn turns_between(&self) -> Option<u64> {
         match self.state {
             State::Idle { turns, .. } => Some(turns),
-            State::Running { turn, .. } if self.kind == Kind::Beat && self.turns >= turn => Some(self.turns),
+            State::Running { turn, .. } if self.kind == AgentKind::Beat && self.turns >= turn => {
+                Some(self.turns)
+            }
             _ => None,
         }
     }

@@ -10,7 +10,7 @@ use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan};
 use murmur_core::config::notify::{EventKind, Notify};
-use murmur_core::outcome::Kind;
+use murmur_core::outcome::OutcomeKind;
 use std::fmt::Write as _;
 use sys::clock::rfc3339;
 
@@ -20,7 +20,7 @@ pub struct Beat<'a> {
     /// The heartbeat's id.
     pub id: &'a str,
     /// Its outcome.
-    pub outcome: Kind,
+    pub outcome: OutcomeKind,
     /// Whether it waits for an answer; the request has its own event.
     pub is_waiting: bool,
     /// Whether a person stopped it.
@@ -43,11 +43,11 @@ pub fn beat_ended(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Times
     // A beat that was skipped, that a person stopped, or that waits for an answer says nothing about the heartbeat.
     let kind = match beat.outcome {
         _ if beat.is_waiting || beat.was_stopped => return None,
-        Kind::Skipped => return None,
-        Kind::Ok => None,
-        Kind::Attention => Some(EventKind::Attention),
-        Kind::Error => Some(EventKind::Error),
-        Kind::Limited => Some(EventKind::Limited),
+        OutcomeKind::Skipped => return None,
+        OutcomeKind::Ok => None,
+        OutcomeKind::Attention => Some(EventKind::Attention),
+        OutcomeKind::Error => Some(EventKind::Error),
+        OutcomeKind::Limited => Some(EventKind::Limited),
     };
     let known = state.heartbeats.entry(beat.id.to_owned()).or_default();
     let fingerprint = kind.map_or_else(String::new, |kind| fingerprint(kind, &beat.event.text));
@@ -151,7 +151,7 @@ mod tests {
         "2026-02-03T10:00:00Z".parse::<Timestamp>().unwrap() + SignedDuration::from_mins(minute)
     }
 
-    fn end(state: &mut State, outcome: Kind, text: &str, minute: i64) -> Option<String> {
+    fn end(state: &mut State, outcome: OutcomeKind, text: &str, minute: i64) -> Option<String> {
         let event = Event {
             heartbeat: Some("site".to_owned()),
             ..Event::new(EventKind::Test, rfc3339(at(minute)), text)
@@ -169,16 +169,21 @@ mod tests {
     fn trouble_is_reported_once_until_it_changes_or_ends() {
         let mut state = State::default();
         for (minute, outcome, text, expected) in [
-            (0, Kind::Ok, "", None),
-            (30, Kind::Attention, "the backup is 8 days old", Some("attention the backup is 8 days old")),
-            (60, Kind::Attention, "the backup is 9 days old", None),
-            (90, Kind::Attention, "the disk is full", Some("attention the disk is full")),
-            (120, Kind::Skipped, "nothing changed", None),
-            (150, Kind::Error, "exit code 1", Some("error exit code 1")),
-            (180, Kind::Error, "exit code 2", None),
-            (210, Kind::Ok, "", Some("recovered ")),
-            (240, Kind::Ok, "", None),
-            (270, Kind::Limited, "five_hour limit", Some("limited five_hour limit")),
+            (0, OutcomeKind::Ok, "", None),
+            (
+                30,
+                OutcomeKind::Attention,
+                "the backup is 8 days old",
+                Some("attention the backup is 8 days old"),
+            ),
+            (60, OutcomeKind::Attention, "the backup is 9 days old", None),
+            (90, OutcomeKind::Attention, "the disk is full", Some("attention the disk is full")),
+            (120, OutcomeKind::Skipped, "nothing changed", None),
+            (150, OutcomeKind::Error, "exit code 1", Some("error exit code 1")),
+            (180, OutcomeKind::Error, "exit code 2", None),
+            (210, OutcomeKind::Ok, "", Some("recovered ")),
+            (240, OutcomeKind::Ok, "", None),
+            (270, OutcomeKind::Limited, "five_hour limit", Some("limited five_hour limit")),
         ] {
             assert_eq!(end(&mut state, outcome, text, minute).as_deref(), expected, "{minute}");
         }
@@ -187,16 +192,16 @@ mod tests {
     #[test]
     fn after_the_cooldown_only_the_last_state_is_reported() {
         let mut state = State::default();
-        assert!(end(&mut state, Kind::Error, "a", 0).is_some());
-        assert!(end(&mut state, Kind::Ok, "", 1).is_none());
-        assert!(end(&mut state, Kind::Error, "b", 2).is_none());
+        assert!(end(&mut state, OutcomeKind::Error, "a", 0).is_some());
+        assert!(end(&mut state, OutcomeKind::Ok, "", 1).is_none());
+        assert!(end(&mut state, OutcomeKind::Error, "b", 2).is_none());
         assert_eq!(wake_at(&state, &Notify::default(), &TimeZone::UTC), Some(at(10)));
         assert_eq!(cooled_down(&mut state, at(9)), []);
         let events: Vec<String> = cooled_down(&mut state, at(10)).into_iter().map(said).collect();
         assert_eq!(events, ["error b"]);
         // Flapping that ends where it began is no news.
-        assert!(end(&mut state, Kind::Ok, "", 12).is_none());
-        assert!(end(&mut state, Kind::Error, "b", 13).is_none());
+        assert!(end(&mut state, OutcomeKind::Ok, "", 12).is_none());
+        assert!(end(&mut state, OutcomeKind::Error, "b", 13).is_none());
         assert_eq!(wake_at(&state, &Notify::default(), &TimeZone::UTC), None);
     }
 
@@ -205,8 +210,14 @@ mod tests {
         let mut state = State::default();
         for (is_waiting, was_stopped) in [(true, false), (false, true)] {
             let event = Event::new(EventKind::Test, String::new(), "x");
-            let beat =
-                Beat { id: "/site", outcome: Kind::Error, is_waiting, was_stopped, cost_usd: None, event };
+            let beat = Beat {
+                id: "/site",
+                outcome: OutcomeKind::Error,
+                is_waiting,
+                was_stopped,
+                cost_usd: None,
+                event,
+            };
             assert_eq!(beat_ended(&mut state, beat, &Notify::default(), at(0)), None);
         }
     }
@@ -216,8 +227,8 @@ mod tests {
         let notify = Notify { digest: Some(Time::constant(11, 0, 0, 0)), ..Notify::default() };
         let mut state = State::default();
         assert_eq!(digest(&mut state, &notify, at(0), &TimeZone::UTC), None);
-        let _told = end(&mut state, Kind::Ok, "", 5);
-        let _told = end(&mut state, Kind::Error, "x", 6);
+        let _told = end(&mut state, OutcomeKind::Ok, "", 5);
+        let _told = end(&mut state, OutcomeKind::Error, "x", 6);
         assert_eq!(wake_at(&state, &notify, &TimeZone::UTC), Some(at(60)));
         assert_eq!(digest(&mut state, &notify, at(59), &TimeZone::UTC), None);
         let event = digest(&mut state, &notify, at(60), &TimeZone::UTC).unwrap();

@@ -4,7 +4,7 @@
 //! longer after each attempt; when it works again, what has accumulated goes out as one message.
 
 use crate::event::Event;
-use crate::state::{ChannelState, Entry, State};
+use crate::state::{ChannelState, Delivery, State};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::notify::{EventKind, Notify};
 
@@ -32,7 +32,7 @@ pub struct Batch {
 }
 
 /// Adds `event` for every channel that wants it. Returns what had to be dropped.
-pub fn add(state: &mut State, event: &Event, notify: &Notify, now: Timestamp) -> Vec<Entry> {
+pub fn add(state: &mut State, event: &Event, notify: &Notify, now: Timestamp) -> Vec<Delivery> {
     let channels: Vec<String> =
         notify.channels_for(event.kind, event.heartbeat.as_deref()).map(str::to_owned).collect();
     let mut dropped = Vec::new();
@@ -44,17 +44,17 @@ pub fn add(state: &mut State, event: &Event, notify: &Notify, now: Timestamp) ->
         }
         let id = state.next;
         state.next += 1;
-        state.outbox.push(Entry { id, channel, since: now, event: event.clone() });
+        state.outbox.push(Delivery { id, channel, since: now, event: event.clone() });
     }
     dropped
 }
 
 /// Removes what is older than [`KEPT`], belongs to a channel that no longer exists, or is about a request that was
 /// closed; returns what wasn't delivered for one of the first two reasons.
-pub fn prune(state: &mut State, notify: &Notify, now: Timestamp) -> Vec<Entry> {
+pub fn prune(state: &mut State, notify: &Notify, now: Timestamp) -> Vec<Delivery> {
     state.tokens.retain(|token| token.expires_at.is_none_or(|at| at > now));
     state.channels.retain(|name, _| notify.channels.contains_key(name));
-    let is_over = |entry: &Entry| {
+    let is_over = |entry: &Delivery| {
         now.duration_since(entry.since) >= KEPT || !notify.channels.contains_key(&entry.channel)
     };
     state.outbox.extract_if(.., |entry| is_over(entry)).collect()
@@ -76,7 +76,7 @@ pub fn next(state: &State, channel: &str, notify: &Notify, now: Timestamp) -> Op
     let own = || state.outbox.iter().filter(|entry| entry.channel == channel);
     // Requests can't wait, and are answered one by one.
     let request = own().find(|entry| entry.event.kind == EventKind::Waiting);
-    let entries: Vec<&Entry> = match request {
+    let entries: Vec<&Delivery> = match request {
         Some(request) => vec![request],
         None if own().count() > SINGLE || is_busy(state, channel, now) => own().collect(),
         None => own().take(1).collect(),

@@ -22,7 +22,7 @@ pub struct State {
     /// The open requests that were reported.
     pub requests: BTreeSet<String>,
     /// What is still to be delivered, oldest first.
-    pub outbox: Vec<Entry>,
+    pub outbox: Vec<Delivery>,
     /// The state of each channel.
     pub channels: BTreeMap<String, ChannelState>,
     /// The tokens that may still come back.
@@ -72,7 +72,7 @@ pub struct Held {
 
 /// An event that a channel has to deliver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct Delivery {
     /// Its number.
     pub id: u64,
     /// The channel.

@@ -1,7 +1,7 @@
 //! Values of secret names: `NAME=value`, `"name": "value"`, `--name value`, `<name>value</name>`.
 
 use super::names::{self, Name};
-use super::scan::{Finding, Kind, Level};
+use super::scan::{Finding, Level, SecretKind};
 use super::text::{Text, follows_escape};
 use super::value::{Value, is_path_or_version, is_placeholder, is_prose, is_random, is_reference};
 
@@ -50,7 +50,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, end: usize) -> Option<Finding> {
         return None;
     }
     let level = judge(text, name, meaning, style, value)?;
-    Some(Finding { start: value.start, end: value.end, kind: Kind::Assignment, level })
+    Some(Finding { start: value.start, end: value.end, kind: SecretKind::Assignment, level })
 }
 
 /// Whether the quote before `value` closes one that was opened before the name at `at`: `prompt('Password: ', …`.
@@ -138,8 +138,12 @@ fn next(text: &Text<'_>, at: usize, name: &[u8], meaning: Name, value_at: usize)
     if meaning == Name::Weak {
         return None;
     }
-    let finding =
-        |value: Value, level| Finding { start: value.start, end: value.end, kind: Kind::Assignment, level };
+    let finding = |value: Value, level| Finding {
+        start: value.start,
+        end: value.end,
+        kind: SecretKind::Assignment,
+        level,
+    };
     let before = text.line_before(at, 80);
     let trimmed = before.trim_ascii_end();
     let ends = |words: &[&str]| {

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::names::Name;
-use super::scan::{Finding, Kind, Level};
+use super::scan::{Finding, Level, SecretKind};
 use super::text::{Text, is_token};
 use super::value::{is_placeholder, is_random};
 
@@ -49,7 +49,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, meaning: Name, value_at: usize) -
     let end = end(text, at, value_at);
     let finding = |start: usize, end: usize, level| {
         let is_there = end > start && !is_placeholder(&text.bytes[start..end]);
-        is_there.then_some(Finding { start, end, kind: Kind::Header, level })
+        is_there.then_some(Finding { start, end, kind: SecretKind::Header, level })
     };
     let value = &text.bytes[value_at..end];
     match meaning {
@@ -79,7 +79,7 @@ pub(super) fn find(text: &Text<'_>, at: usize, meaning: Name, value_at: usize) -
                 let is_word = word == rest.len() || rest[..word].contains(&b'=');
                 let is_odd = rest[..word].iter().any(|byte| !byte.is_ascii_lowercase());
                 let is_likely = is_word && word >= 4 || word >= 8 && is_odd;
-                let kind = if lower == b"bearer" { Kind::Bearer } else { Kind::Header };
+                let kind = if lower == b"bearer" { SecretKind::Bearer } else { SecretKind::Header };
                 return is_likely
                     .then(|| finding(start, end, Level::Sure))
                     .flatten()
@@ -141,7 +141,7 @@ pub(super) fn bearer(text: &Text<'_>, at: usize, end: usize) -> Option<Finding> 
     } else {
         is_login(token)
     };
-    likely.then_some(Finding { start, end: start + length, kind: Kind::Bearer, level: Level::Sure })
+    likely.then_some(Finding { start, end: start + length, kind: SecretKind::Bearer, level: Level::Sure })
 }
 
 /// Whether `value` is base64 of `user:password`.

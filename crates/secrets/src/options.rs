@@ -2,7 +2,7 @@
 //! `echo VALUE | sudo -S`.
 
 use super::programs::{self, Program, Takes};
-use super::scan::{Finding, Kind, Level};
+use super::scan::{Finding, Level, SecretKind};
 use super::text::{Text, follows_escape};
 use super::value::{Value, is_placeholder};
 
@@ -127,7 +127,12 @@ fn argument(text: &Text<'_>, value: Value) -> Option<Finding> {
         .iter()
         .any(|known| before.ends_with(known));
     let is_one = !is_address && !is_placeholder(bytes) && !bytes.starts_with(b"-") && !is_group;
-    is_one.then_some(Finding { start: value.start, end: value.end, kind: Kind::Argument, level: Level::Sure })
+    is_one.then_some(Finding {
+        start: value.start,
+        end: value.end,
+        kind: SecretKind::Argument,
+        level: Level::Sure,
+    })
 }
 
 /// Handles the word from `at` to `end`: a program, a required subcommand, or a word that a password follows.

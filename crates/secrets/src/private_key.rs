@@ -1,6 +1,6 @@
 //! Private keys with their delimiters: PEM, OpenSSH, PGP, SSH2 and PuTTY.
 
-use super::scan::{Finding, Kind, Level};
+use super::scan::{Finding, Level, SecretKind};
 use super::text::Text;
 
 /// Finds the private key that starts at `at`, up to its end or that of the text.
@@ -19,7 +19,7 @@ pub(super) fn find(text: &Text<'_>, at: usize) -> Option<Finding> {
     Some(Finding {
         start: at,
         end: at + end.unwrap_or(rest.len()),
-        kind: Kind::PrivateKey,
+        kind: SecretKind::PrivateKey,
         level: Level::Sure,
     })
 }
@@ -43,7 +43,7 @@ pub(super) fn putty(text: &Text<'_>, at: usize) -> Option<Finding> {
         return (length > 0 && rest[..length] != *super::REMOVED.as_bytes()).then_some(Finding {
             start,
             end: start + length,
-            kind: Kind::PrivateKey,
+            kind: SecretKind::PrivateKey,
             level: Level::Sure,
         });
     }
@@ -53,7 +53,7 @@ pub(super) fn putty(text: &Text<'_>, at: usize) -> Option<Finding> {
     (length >= 32).then_some(Finding {
         start,
         end: start + length,
-        kind: Kind::PrivateKey,
+        kind: SecretKind::PrivateKey,
         level: Level::Sure,
     })
 }

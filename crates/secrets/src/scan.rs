@@ -9,7 +9,7 @@ use super::{assignment, header, options, private_key, url};
 
 /// The way a secret was recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SecretKind {
     /// The shape of a provider's token.
     Key,
     /// `Bearer …`.
@@ -26,7 +26,7 @@ pub enum Kind {
     Argument,
 }
 
-impl Kind {
+impl SecretKind {
     /// A description for users.
     #[must_use]
     pub fn description(self) -> &'static str {
@@ -60,7 +60,7 @@ pub struct Finding {
     /// The offset after its last byte.
     pub end: usize,
     /// The way it was recognized.
-    pub kind: Kind,
+    pub kind: SecretKind,
     /// The confidence.
     pub level: Level,
 }
@@ -178,5 +178,5 @@ impl Scanner<'_> {
 }
 
 fn of_shape(start: usize, end: usize, level: Level) -> Finding {
-    Finding { start, end, kind: Kind::Key, level }
+    Finding { start, end, kind: SecretKind::Key, level }
 }

@@ -1,6 +1,6 @@
 //! Secrets in URLs: `scheme://user:password@host`, and webhooks whose URL itself is the secret.
 
-use super::scan::{Finding, Kind, Level};
+use super::scan::{Finding, Level, SecretKind};
 use super::text::Text;
 use super::value::{is_placeholder, is_random};
 
@@ -35,7 +35,7 @@ pub(super) fn find(text: &Text<'_>, at: usize) -> Option<Finding> {
         let value = &text.bytes[from..to];
         // In `$A:$B@` and `{user}:{password}@` each part is a placeholder.
         let is_gap = is_placeholder(value) || value.contains(&b'{') || value.starts_with(b"$");
-        (!is_gap).then_some(Finding { start: from, end: to, kind: Kind::Login, level: Level::Sure })
+        (!is_gap).then_some(Finding { start: from, end: to, kind: SecretKind::Login, level: Level::Sure })
     };
     let colon = memchr::memchr(b':', authority);
     let Some(sign) = memchr::memrchr(b'@', authority) else {
@@ -85,7 +85,7 @@ fn webhook(text: &Text<'_>, start: usize, length: usize) -> Option<Finding> {
             } else {
                 rest
             };
-            let finding = Finding { start, end: start + rest, kind: Kind::Login, level: Level::Sure };
+            let finding = Finding { start, end: start + rest, kind: SecretKind::Login, level: Level::Sure };
             return (rest >= least).then_some(finding);
         }
     }

@@ -7,7 +7,7 @@ use crate::view::{Pager, Screen};
 
 /// A row of the inbox.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Entry<'a> {
+pub(crate) enum InboxEntry<'a> {
     Request(&'a Request),
     Problem(&'a Problem),
 }
@@ -19,10 +19,10 @@ impl Model {
     }
 
     /// The entry at this index.
-    pub(crate) fn entry(&self, index: usize) -> Option<Entry<'_>> {
+    pub(crate) fn entry(&self, index: usize) -> Option<InboxEntry<'_>> {
         match index.checked_sub(self.requests.len()) {
-            None => self.requests.get(index).map(Entry::Request),
-            Some(index) => self.to_solve.iter().chain(&self.stuck).nth(index).map(Entry::Problem),
+            None => self.requests.get(index).map(InboxEntry::Request),
+            Some(index) => self.to_solve.iter().chain(&self.stuck).nth(index).map(InboxEntry::Problem),
         }
     }
 
@@ -65,7 +65,7 @@ impl Model {
     }
 }
 
-impl<'a> Entry<'a> {
+impl<'a> InboxEntry<'a> {
     /// What identifies it while others come and go.
     pub(crate) fn id(self) -> &'a str {
         match self {

@@ -5,7 +5,7 @@
 mod command;
 mod prompt;
 
-use crate::inbox::Entry;
+use crate::inbox::InboxEntry;
 use crate::keys::Key;
 use crate::model::Model;
 use crate::rows::{HeartbeatState, LineKind, TranscriptLine};
@@ -241,9 +241,11 @@ impl Model {
                 let entry = self.entry(index)?;
                 let id = entry.id().to_owned();
                 match (entry, key) {
-                    (Entry::Request(_), Key::Enter | Key::Char('y' | 'n' | 'a')) => self.show_request(&id),
-                    (Entry::Problem(_), Key::Enter) => self.show_problem(&id),
-                    (Entry::Problem(_), Key::Char('y' | 'n' | 'a')) => return self.say(NOT_A_REQUEST),
+                    (InboxEntry::Request(_), Key::Enter | Key::Char('y' | 'n' | 'a')) => {
+                        self.show_request(&id)
+                    }
+                    (InboxEntry::Problem(_), Key::Enter) => self.show_problem(&id),
+                    (InboxEntry::Problem(_), Key::Char('y' | 'n' | 'a')) => return self.say(NOT_A_REQUEST),
                     _ => {}
                 }
                 None

@@ -1,7 +1,7 @@
 //! Everything that is known, and what the user looks at.
 
 use crate::history::{Activity, History};
-use crate::inbox::Entry;
+use crate::inbox::InboxEntry;
 use crate::rows::{
     Agent, Daemon, Health, Heartbeat, HeartbeatState, Limit, LineKind, LogLine, Problem, Request,
     TranscriptLine,
@@ -267,7 +267,7 @@ impl Model {
                 let row = &self.agents[index];
                 vec![&*row.name, self.health(row).word(), &*row.state, &*row.doing, &*row.folder]
             }
-            Pane::Inbox => self.entry(index).map(Entry::texts).unwrap_or_default(),
+            Pane::Inbox => self.entry(index).map(InboxEntry::texts).unwrap_or_default(),
             Pane::Log => {
                 let row = &self.log[index];
                 vec![&*row.name, row.outcome.word(), row.label.unwrap_or_default(), &*row.text]

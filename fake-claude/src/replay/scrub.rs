@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::fixture::{Fixture, Run};
-use secrets::scan::{Finding, Kind, Level, findings};
+use secrets::scan::{Finding, Level, SecretKind, findings};
 
 use literal::Literals;
 use secrets::{REMOVED, is_secret};
@@ -116,7 +116,7 @@ impl Scrubber {
     fn bytes(&mut self, bytes: &[u8]) -> Scrubbed {
         // A token recognized by its own shape is complete; one recognized by its context may be longer.
         let is_whole = |finding: &Finding| {
-            finding.level == Level::Sure && matches!(finding.kind, Kind::Key | Kind::Bearer)
+            finding.level == Level::Sure && matches!(finding.kind, SecretKind::Key | SecretKind::Bearer)
         };
         let mut keys = findings(bytes).into_iter().filter(is_whole).peekable();
         let mut clean = Scrubbed { bytes: Vec::with_capacity(bytes.len()), origins: Vec::new() };

@@ -4,7 +4,7 @@ use super::super::args::Beat;
 use super::super::daemon_end::DaemonEnds;
 use super::super::inbox;
 use super::super::reported;
-use super::super::screen::{Bottom, Screen, Wraps};
+use super::super::screen::{Footer, Screen, Wrapping};
 use super::super::style::{Colors, Style, plain_line, ran_out_of_turns, remarks, text_of};
 use super::super::user_env::UserEnv;
 use super::super::verbose::{self, PATIENCE, Verbose};
@@ -12,7 +12,7 @@ use super::super::waits::{Change, Requests, Waits, is_drawable};
 use super::progress::Progress;
 use crate::beat::{self, Job, Report};
 use crate::daemon::instance;
-use crate::outcome::{Kind, StopReason};
+use crate::outcome::{OutcomeKind, StopReason};
 use anyhow::Context;
 use derun::cli::captures;
 use derun::cli::stdout::{is_quiet, warn};
@@ -23,7 +23,7 @@ use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::config::limit::Source;
 use murmur_host::event::Progress as BeatProgress;
 use murmur_rpc::caller::BEAT;
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::unfinished::{self, LineKept, Unwritten};
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -115,7 +115,11 @@ pub(super) async fn perform(
     if ran_out_of_turns(&report.entry) && !args.json && !is_quiet() {
         let _closed = writeln!(io::stderr(), "hint: {}", more_turns(heartbeat, job.max_turns));
     }
-    Ok(if is_lost || report.entry.outcome == Kind::Error { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if is_lost || report.entry.outcome == OutcomeKind::Error {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// Shows a beat's progress, and the requests that wait.
@@ -173,7 +177,7 @@ impl Shown {
         let verbose = is_verbose.then(|| RefCell::new(Verbose::new(dir, job.agent.as_str(), style, now)));
         let has_line = !args.json && !is_quiet() && is_drawable();
         let progress = has_line.then(|| RefCell::new(Progress::new(now)));
-        let wraps = if args.json { Wraps::Nothing } else { Wraps::Words };
+        let wraps = if args.json { Wrapping::Nothing } else { Wrapping::Words };
         let shown =
             Self { screen: RefCell::new(Screen::new(wraps)), verbose, progress, changed: Notify::new() };
         shown.draw();
@@ -240,7 +244,7 @@ impl Shown {
             screen.show(|out| verbose.finish(out));
         }
         if self.progress.is_some() {
-            screen.sink().below(Bottom::Nothing);
+            screen.sink().below(Footer::Nothing);
         }
         (screen, verbose)
     }
@@ -310,7 +314,7 @@ async fn remember(dir: &DataDir, job: &Job, before: Option<Timestamp>, at: Times
 fn print_text(
     out: &mut impl Write,
     style: Style,
-    entry: &Entry,
+    entry: &JournalEntry,
     part: impl FnOnce(&str) -> String,
 ) -> io::Result<()> {
     let seconds = entry.duration_ms as f64 / 1000.0;

@@ -2,7 +2,7 @@
 
 use super::super::fitted::cut;
 use super::super::reported;
-use super::super::screen::{Bottom, Lines};
+use super::super::screen::{Footer, Lines};
 use derun::cli::span::span;
 use jiff::Timestamp;
 use murmur_agent::event::{Event, Tokens};
@@ -87,7 +87,7 @@ impl Progress {
     }
 
     /// The line, for the bottom of the screen.
-    pub(super) fn bottom(&self) -> Bottom {
+    pub(super) fn bottom(&self) -> Footer {
         let doing = self.waits.first().or(self.calls.last()).map_or(&self.state, |(_, doing)| doing);
         let Tokens { input, output, cache_read, cache_write } = self.tokens + self.message.1;
         let tokens = input.saturating_add(output).saturating_add(cache_read).saturating_add(cache_write);
@@ -100,7 +100,7 @@ impl Progress {
             facts.push_str(&format!("  {} tokens", short(tokens)));
         }
         let (started, rest) = (self.started, format!("{facts}  {doing}"));
-        Bottom::Counting(Box::new(move |columns| {
+        Footer::Counting(Box::new(move |columns| {
             let lasted = span(clock::now().duration_since(started));
             // A full line would move the cursor to the next one.
             Lines::one(cut(&format!("{lasted}{rest}"), columns.saturating_sub(1)))
@@ -170,7 +170,7 @@ mod tests {
 
     fn line(progress: &Progress, columns: usize) -> String {
         match progress.bottom() {
-            Bottom::Counting(draw) => draw(columns).rows.concat(),
+            Footer::Counting(draw) => draw(columns).rows.concat(),
             _ => String::new(),
         }
     }

@@ -8,7 +8,7 @@ use super::super::pieces::Pieces;
 use super::super::reported;
 use super::super::requests;
 use super::super::runtime;
-use super::super::screen::{Screen, Wraps};
+use super::super::screen::{Screen, Wrapping};
 use super::super::style::Style;
 use super::super::user_env::UserEnv;
 use super::super::waits::{Change, Requests, Waits, Watcher, is_asking};
@@ -60,7 +60,7 @@ pub(in super::super) fn run(args: &HostAttach, env: &UserEnv) -> anyhow::Result<
         return Ok(ExitCode::SUCCESS);
     }
     runtime()?.block_on(async {
-        let screen = Screen::new(Wraps::Words);
+        let screen = Screen::new(Wrapping::Words);
         let requests = Requests::new(&dir, env, screen.sink(), true);
         let waits = Waits::begin(requests.clone());
         let mut out = screen.sink();

@@ -5,7 +5,7 @@ use super::super::args::HostChat;
 use super::super::raw_input::{PASTE, RawInput, Wakeup};
 use super::super::requests::{Dialog, Next};
 use super::super::runtime;
-use super::super::screen::{Lines, Screen, Sink, Wraps};
+use super::super::screen::{Lines, Screen, Sink, Wrapping};
 use super::super::user_env::UserEnv;
 use super::super::waits::{Change, Requests, Watcher, is_drawable};
 use super::attach::Follower;
@@ -61,7 +61,7 @@ async fn chat(
     from: Option<u64>,
     env: &UserEnv,
 ) -> anyhow::Result<Option<i32>> {
-    let screen = Screen::new(Wraps::Words);
+    let screen = Screen::new(Wrapping::Words);
     let sink = screen.sink();
     let mut input = RawInput::begin()?;
     sink.out(|out| {
@@ -76,7 +76,7 @@ async fn chat(
     let (commands, queue) = unbounded_channel();
     let mut tasks = JoinSet::new();
     tasks.spawn(carry_out(queue, dir.clone(), agent.clone(), requests.clone()));
-    let mut talk = Talk {
+    let mut talk = Chat {
         sink: sink.clone(),
         requests,
         commands,
@@ -131,7 +131,7 @@ async fn ask(dir: &DataDir, agent: &AgentId, command: &str, payload: Value) -> a
     Ok(serde_json::from_value(host.answer(command, payload, TAKING).await?)?)
 }
 
-struct Talk {
+struct Chat {
     sink: Sink,
     requests: Requests,
     commands: UnboundedSender<Command>,
@@ -143,7 +143,7 @@ struct Talk {
     open: VecDeque<Dialog>,
 }
 
-impl Talk {
+impl Chat {
     /// Lets the user talk. Returns the signal that ends it, or `None` if the user leaves.
     async fn run(
         &mut self,

@@ -11,7 +11,7 @@ use murmur_core::id::AgentId;
 use murmur_host::cleanup;
 use murmur_host::discover::{self, Condition, HostInfo, PATIENCE};
 use murmur_host::protocol::{GRACE, Send, Stop};
-use murmur_host::state::{Kind, State};
+use murmur_host::state::{AgentKind, State};
 use murmur_rpc::client::AskError;
 use serde_json::json;
 use std::io::Write;
@@ -123,7 +123,7 @@ pub(in super::super) fn stop(args: &HostStop, env: &UserEnv) -> anyhow::Result<E
 async fn live(dir: &DataDir) -> anyhow::Result<Vec<AgentId>> {
     let seen = discover::scan(&dir.hosts(), PATIENCE).await?;
     let is_live = |seen: &HostInfo| {
-        seen.is_alive() && seen.record.as_ref().is_none_or(|record| record.info.kind == Kind::Live)
+        seen.is_alive() && seen.record.as_ref().is_none_or(|record| record.info.kind == AgentKind::Live)
     };
     Ok(seen.into_iter().filter(is_live).map(|seen| seen.agent_id).collect())
 }

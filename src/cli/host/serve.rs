@@ -33,7 +33,7 @@ use murmur_host::record::AgentEnd;
 use murmur_host::registration::Registration;
 use murmur_host::run::holds::Watched;
 use murmur_host::run::{self as host, Spec};
-use murmur_host::state::Kind;
+use murmur_host::state::AgentKind;
 use murmur_rpc::caller::{HOST, MANAGER};
 use murmur_store::journal::unfinished::{LineKept, Unwritten};
 use murmur_store::journal::{append, decisions, unknown};
@@ -199,7 +199,7 @@ fn spec(
     let program = find::find(&command.program, &path)?;
     let info = AgentInfo {
         agent_id: agent_id.clone(),
-        kind: Kind::Live,
+        kind: AgentKind::Live,
         project: project.clone(),
         role: args.role.clone(),
         backend: args.backend.clone(),

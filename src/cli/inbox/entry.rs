@@ -4,7 +4,7 @@ use super::super::reported::how_to_answer;
 use super::super::requests::paragraph;
 use super::super::style::{Style, plain_line};
 use super::numbers::{Other, Subject};
-use crate::daemon::broker::{Kind as RequestKind, Row};
+use crate::daemon::broker::{RequestKind, Row};
 use derun::cli::span::span;
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
@@ -42,7 +42,7 @@ impl Serialize for Kind {
 /// Something that waits for a person.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::cli) struct Entry {
+pub(in crate::cli) struct InboxEntry {
     pub(in crate::cli) kind: Kind,
     /// Its number, which names a request in `murmur allow`, `deny` and `answer`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub(in crate::cli) struct Entry {
     about: String,
 }
 
-impl Entry {
+impl InboxEntry {
     pub(super) fn request(row: Row) -> Self {
         let kind = if row.kind == RequestKind::Question { Kind::QUESTION } else { Kind::APPROVAL };
         let deadline = row.expires_at.as_deref().and_then(|at| at.parse().ok());

@@ -4,7 +4,7 @@ use super::super::requests;
 use super::super::style::{Style, plain_line};
 use super::super::user_env::UserEnv;
 use super::super::{agents as cli_agents, runtime, status};
-use super::entry::{Entry, Kind};
+use super::entry::{InboxEntry, Kind};
 use super::numbers;
 use crate::agents::{self, Agent};
 use crate::daemon::heartbeats::HeldKind;
@@ -41,7 +41,7 @@ pub(super) fn run(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn print(out: &mut impl Write, entries: &[Entry]) -> io::Result<()> {
+pub(super) fn print(out: &mut impl Write, entries: &[InboxEntry]) -> io::Result<()> {
     for (index, entry) in entries.iter().enumerate() {
         if index > 0 {
             writeln!(out)?;
@@ -52,20 +52,20 @@ pub(super) fn print(out: &mut impl Write, entries: &[Entry]) -> io::Result<()> {
 }
 
 /// Everything that waits, nearest deadline first, with numbers.
-pub(super) async fn entries(env: &UserEnv) -> anyhow::Result<Vec<Entry>> {
+pub(super) async fn entries(env: &UserEnv) -> anyhow::Result<Vec<InboxEntry>> {
     let (dir, now) = (env.read_data_dir()?, clock::now());
     let mut rows = requests::all(&dir).await?;
     rows.retain(requests::is_open);
-    let mut entries: Vec<Entry> = rows.into_iter().map(Entry::request).collect();
+    let mut entries: Vec<InboxEntry> = rows.into_iter().map(InboxEntry::request).collect();
     let status = status::current(&dir, env, StatusRequest::WITHOUT_SETTINGS, now).await?;
     entries.extend(of_status(&status, &dir, &env.home()));
     let agents = agents::all(&cli_agents::sources(env)?, now).await?;
     entries.extend(agents.iter().filter_map(|agent| stuck(agent, now)));
-    entries.sort_by_key(Entry::order);
+    entries.sort_by_key(InboxEntry::order);
     if entries.is_empty() {
         return Ok(entries);
     }
-    let subjects: Vec<_> = entries.iter().map(Entry::subject).collect();
+    let subjects: Vec<_> = entries.iter().map(InboxEntry::subject).collect();
     let numbers = numbers::give_all(&dir, &subjects, now).unwrap_or_else(|error| {
         // Without a number, a request still has its id.
         let _closed = warn(error.line());
@@ -76,17 +76,16 @@ pub(super) async fn entries(env: &UserEnv) -> anyhow::Result<Vec<Entry>> {
 }
 
 /// The entries that the status has, unsorted: everything but requests and stuck agents.
-pub(in crate::cli) fn of_status(status: &Status, dir: &DataDir, home: &Path) -> Vec<Entry> {
-    let denied = status
-        .denied
-        .iter()
-        .map(|denied| Entry::other(Kind::RULES, denied, denied.clone(), "murmur config check".to_owned()));
+pub(in crate::cli) fn of_status(status: &Status, dir: &DataDir, home: &Path) -> Vec<InboxEntry> {
+    let denied = status.denied.iter().map(|denied| {
+        InboxEntry::other(Kind::RULES, denied, denied.clone(), "murmur config check".to_owned())
+    });
     let holds = status.holds.iter().map(|AccountHold { account, window, until }| {
         let what = format!("on hold: {account}, whose {} limit is reached", spoken(window));
         let about = format!("{account} {window}");
-        Entry::other(Kind::LIMIT, &about, what, "murmur limits".to_owned()).until(until)
+        InboxEntry::other(Kind::LIMIT, &about, what, "murmur limits".to_owned()).until(until)
     });
-    let mut entries: Vec<Entry> = denied.chain(holds).collect();
+    let mut entries: Vec<InboxEntry> = denied.chain(holds).collect();
     let mut trust = Workspaces::of(dir, home);
     let mut repositories = HashSet::new();
     for heartbeat in &status.heartbeats {
@@ -97,17 +96,18 @@ pub(in crate::cli) fn of_status(status: &Status, dir: &DataDir, home: &Path) -> 
             // Without its hint, which is the command.
             let text = format!("{}: {untrusted}", heartbeat.workspace);
             let command = format!("murmur trust {}", shell::path(heartbeat.workspace.as_ref()));
-            entries.push(Entry::other(Kind::UNTRUSTED, &heartbeat.workspace, text, command));
+            entries.push(InboxEntry::other(Kind::UNTRUSTED, &heartbeat.workspace, text, command));
         }
     }
     entries
 }
 
 /// The entry of an agent that is stuck.
-fn stuck(agent: &Agent, now: Timestamp) -> Option<Entry> {
+fn stuck(agent: &Agent, now: Timestamp) -> Option<InboxEntry> {
     let lasted = span(now.duration_since(agent.at));
     let what = format!("{} is stuck: nothing happened for {lasted}", agent.agent_id);
-    (agent.health == Health::Stuck).then(|| Entry::other(Kind::STUCK, &agent.agent_id, what, show(agent)))
+    (agent.health == Health::Stuck)
+        .then(|| InboxEntry::other(Kind::STUCK, &agent.agent_id, what, show(agent)))
 }
 
 /// The command that shows what an agent does.
@@ -116,7 +116,7 @@ pub(in crate::cli) fn show(agent: &Agent) -> String {
 }
 
 /// The entry of a heartbeat that is held. The hold of its account has an entry of its own.
-fn held(heartbeat: &HeartbeatStatus) -> Option<Entry> {
+fn held(heartbeat: &HeartbeatStatus) -> Option<InboxEntry> {
     let held = heartbeat.held.as_ref()?;
     let (kind, command) = match held.kind {
         HeldKind::Limit => return None,
@@ -125,5 +125,5 @@ fn held(heartbeat: &HeartbeatStatus) -> Option<Entry> {
         HeldKind::Failures => (Kind::BREAKER, format!("murmur resume {}", shell::word(&heartbeat.id))),
     };
     let text = format!("{}: {}", plain_line(&heartbeat.id), held.why);
-    Some(Entry::other(kind, &heartbeat.id, text, command).until(&held.until))
+    Some(InboxEntry::other(kind, &heartbeat.id, text, command).until(&held.until))
 }

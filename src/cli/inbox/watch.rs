@@ -2,7 +2,7 @@
 
 use super::super::style::Style;
 use super::super::user_env::UserEnv;
-use super::entry::Entry;
+use super::entry::InboxEntry;
 use super::list::{entries, print};
 use crate::daemon::client;
 use anyhow::bail;
@@ -86,7 +86,7 @@ fn show(text: &[u8], json: bool) -> io::Result<()> {
 
 fn print_opened<'a>(
     out: &mut impl Write,
-    opened: impl Iterator<Item = &'a Entry>,
+    opened: impl Iterator<Item = &'a InboxEntry>,
     json: bool,
 ) -> anyhow::Result<()> {
     for entry in opened {
@@ -100,8 +100,8 @@ fn print_opened<'a>(
 
 fn print_changes<'a>(
     out: &mut impl Write,
-    opened: impl Iterator<Item = &'a Entry>,
-    closed: &[(Entry, Option<String>)],
+    opened: impl Iterator<Item = &'a InboxEntry>,
+    closed: &[(InboxEntry, Option<String>)],
 ) -> io::Result<()> {
     let style = Style::of_stdout();
     for (entry, how) in closed {
@@ -118,7 +118,7 @@ fn print_changes<'a>(
 /// What was shown, and what the daemon has reported since.
 #[derive(Debug, Default)]
 struct Inbox {
-    entries: Vec<Entry>,
+    entries: Vec<InboxEntry>,
     /// What became of requests, by their ids.
     ends: HashMap<String, String>,
     /// Whether events may have been missed.
@@ -130,7 +130,7 @@ struct Changes {
     /// The indexes of new entries.
     opened: Vec<usize>,
     /// Entries that closed, and how, if known.
-    closed: Vec<(Entry, Option<String>)>,
+    closed: Vec<(InboxEntry, Option<String>)>,
 }
 
 impl Inbox {
@@ -146,12 +146,14 @@ impl Inbox {
         }
     }
 
-    fn update(&mut self, entries: Vec<Entry>) -> Changes {
+    fn update(&mut self, entries: Vec<InboxEntry>) -> Changes {
         let before = std::mem::replace(&mut self.entries, entries);
-        let is_in = |entries: &[Entry], entry: &Entry| entries.iter().any(|other| other.key() == entry.key());
+        let is_in = |entries: &[InboxEntry], entry: &InboxEntry| {
+            entries.iter().any(|other| other.key() == entry.key())
+        };
         let opened = self.entries.iter().enumerate().filter(|(_, entry)| !is_in(&before, entry));
         let opened = opened.map(|(index, _)| index).collect();
-        let gone: Vec<Entry> = before.into_iter().filter(|entry| !is_in(&self.entries, entry)).collect();
+        let gone: Vec<InboxEntry> = before.into_iter().filter(|entry| !is_in(&self.entries, entry)).collect();
         let mut closed = Vec::new();
         for entry in gone {
             let id = entry.request.as_ref().map(|row| row.id.as_str());
@@ -172,11 +174,11 @@ impl Inbox {
 mod tests {
     use super::super::entry::Kind;
     use super::*;
-    use crate::daemon::broker::{Kind as RequestKind, Row};
+    use crate::daemon::broker::{RequestKind, Row};
     use murmur_core::permit::request::RequestId;
     use serde_json::json;
 
-    fn request(id: &str) -> Entry {
+    fn request(id: &str) -> InboxEntry {
         let row = Row {
             id: RequestId::parse(id).unwrap(),
             kind: RequestKind::Permission,
@@ -190,11 +192,11 @@ mod tests {
             asked_at: "2026-11-27T09:00:00Z".to_owned(),
             expires_at: None,
         };
-        Entry::request(row).numbered(Some(1))
+        InboxEntry::request(row).numbered(Some(1))
     }
 
-    fn stuck(text: &str) -> Entry {
-        Entry::other(Kind::STUCK, "site-1", text.to_owned(), "murmur agent show site-1".to_owned())
+    fn stuck(text: &str) -> InboxEntry {
+        InboxEntry::other(Kind::STUCK, "site-1", text.to_owned(), "murmur agent show site-1".to_owned())
     }
 
     fn event(event_type: &str, payload: Value) -> Event {

@@ -8,7 +8,7 @@ use super::super::style::{Colors, Style, in_parentheses, plain_line, remarks, sh
 use derun::cli::span::span;
 use jiff::SignedDuration;
 use jiff::tz::TimeZone;
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use std::io::{self, Write};
 use std::time::Duration;
 use sys::clock;
@@ -68,7 +68,7 @@ impl Printer {
     }
 
     /// Makes the columns wide enough for `entries`.
-    pub(super) fn fit<'a>(&mut self, entries: impl Iterator<Item = &'a Entry>) {
+    pub(super) fn fit<'a>(&mut self, entries: impl Iterator<Item = &'a JournalEntry>) {
         let mut ids = Vec::new();
         for entry in entries {
             ids.extend(entry.beat.as_ref().map(|beat| plain_line(beat.as_str())));
@@ -90,7 +90,7 @@ impl Printer {
         self.columns.id = longest.clamp(ID, MOST).min(most);
     }
 
-    pub(super) fn print(&self, out: &mut impl Write, entry: &Entry, line: &[u8]) -> io::Result<()> {
+    pub(super) fn print(&self, out: &mut impl Write, entry: &JournalEntry, line: &[u8]) -> io::Result<()> {
         match self.form {
             Form::Json => {
                 out.write_all(line)?;
@@ -102,7 +102,7 @@ impl Printer {
         }
     }
 
-    fn print_short(&self, out: &mut impl Write, entry: &Entry) -> io::Result<()> {
+    fn print_short(&self, out: &mut impl Write, entry: &JournalEntry) -> io::Result<()> {
         let begin = format!("{} {} {}", self.id(entry), pad(word(entry), 9), name(entry));
         let text = self.text(entry);
         let text = if text.is_empty() { String::new() } else { format!(": {text}") };
@@ -111,7 +111,7 @@ impl Printer {
         writeln!(out, "{}", line.trim_end())
     }
 
-    fn print_row(&self, out: &mut impl Write, entry: &Entry) -> io::Result<()> {
+    fn print_row(&self, out: &mut impl Write, entry: &JournalEntry) -> io::Result<()> {
         let Columns { when: when_width, name: name_width, outcome, took, cost: cost_width, .. } =
             self.columns;
         let joined = |cells: &[String]| {
@@ -131,7 +131,7 @@ impl Printer {
         writeln!(out, "{}", format!("{left}  {name}  {outcome}  {right}  {text}").trim_end())
     }
 
-    fn print_whole(&self, out: &mut impl Write, entry: &Entry) -> io::Result<()> {
+    fn print_whole(&self, out: &mut impl Write, entry: &JournalEntry) -> io::Result<()> {
         // The line of a beat shows its start; the line of a stuck agent, when it was noticed.
         let at = if entry.kind.is_beat() { entry.started() } else { entry.ended() };
         let when = at.map_or_else(
@@ -159,13 +159,13 @@ impl Printer {
         writeln!(out, "{}", line.trim_end())
     }
 
-    fn id(&self, entry: &Entry) -> String {
+    fn id(&self, entry: &JournalEntry) -> String {
         let id = entry.beat.as_ref().map(|beat| plain_line(beat.as_str())).unwrap_or_default();
         pad(&id.chars().take(self.columns.id).collect::<String>(), self.columns.id)
     }
 
     /// What happened, shortened to what a terminal could show.
-    fn text(&self, entry: &Entry) -> String {
+    fn text(&self, entry: &JournalEntry) -> String {
         let text = entry.text_after_outcome();
         let text = match self.width {
             // Don't go through megabytes of text to show a line of it.
@@ -177,13 +177,13 @@ impl Printer {
     }
 }
 
-fn name(entry: &Entry) -> String {
+fn name(entry: &JournalEntry) -> String {
     let name = plain_line(&short(&entry.workspace, entry.heartbeat.as_deref()));
     format!("{name}{}", in_parentheses(&entry.backend))
 }
 
 /// The local time: of today only the time, otherwise with the day.
-fn when(entry: &Entry, zone: &TimeZone) -> String {
+fn when(entry: &JournalEntry, zone: &TimeZone) -> String {
     let at = if entry.kind.is_beat() { entry.started() } else { entry.ended() };
     let Some(at) = at else { return "unknown".to_owned() };
     let (at, now) = (at.to_zoned(zone.clone()), clock::now().to_zoned(zone.clone()));
@@ -196,7 +196,7 @@ fn when(entry: &Entry, zone: &TimeZone) -> String {
 }
 
 /// A duration in at most six characters.
-fn duration(entry: &Entry) -> String {
+fn duration(entry: &JournalEntry) -> String {
     let seconds = entry.duration_ms / 1000;
     if seconds < 60 { took(entry.duration_ms / 100 * 100) } else { span_of(seconds).replace(' ', "") }
 }
@@ -205,6 +205,6 @@ fn span_of(seconds: u64) -> String {
     span(SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX)))
 }
 
-fn cost(entry: &Entry) -> String {
+fn cost(entry: &JournalEntry) -> String {
     entry.cost_usd.filter(|cost| *cost >= 0.005).map(|cost| format!("${cost:.2}")).unwrap_or_default()
 }

@@ -8,7 +8,7 @@ use super::super::style::{Colors, Style, plain_line, word};
 use derun::cli::stdout::{stdout, warn};
 use derun::cli::wrapped::{output_width, wrapped};
 use jiff::SignedDuration;
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::read::{self, Filter};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IsTerminal, Write};
@@ -33,7 +33,7 @@ const SHORT_STRIP: usize = 5;
 #[derive(Default)]
 struct Sum {
     /// The last outcomes, oldest first.
-    last: VecDeque<Entry>,
+    last: VecDeque<JournalEntry>,
     durations: Vec<u64>,
     cost: Option<f64>,
 }
@@ -52,7 +52,7 @@ pub(super) fn show(dir: &DataDir, mut filter: Filter, style: Style) -> anyhow::R
         sum.durations.push(entry.duration_ms);
         sum.cost = entry.cost_usd.map(|cost| sum.cost.unwrap_or(0.0) + cost).or(sum.cost);
         if sum.last.len() < STRIP {
-            sum.last.push_front(Entry { summary: None, error: None, ..entry });
+            sum.last.push_front(JournalEntry { summary: None, error: None, ..entry });
         }
     }
     let mut out = Shown(stdout().lock());
@@ -74,7 +74,8 @@ fn table(
     style: Style,
 ) -> io::Result<()> {
     let head = ["HEARTBEAT", "RUNS", "MEDIAN", "COST"].map(str::to_owned);
-    let rows: Vec<([String; 4], Vec<Entry>)> = sums.into_iter().map(|(id, sum)| row(&id, sum)).collect();
+    let rows: Vec<([String; 4], Vec<JournalEntry>)> =
+        sums.into_iter().map(|(id, sum)| row(&id, sum)).collect();
     let widest = |column: usize| {
         rows.iter().map(|(row, _)| row).chain([&head]).map(|row| row[column].width()).max().unwrap_or(0)
     };
@@ -107,7 +108,7 @@ fn table(
     out.write_all(wrapped(legend, output_width()).as_bytes())
 }
 
-fn row((workspace, name): &(String, Option<String>), mut sum: Sum) -> ([String; 4], Vec<Entry>) {
+fn row((workspace, name): &(String, Option<String>), mut sum: Sum) -> ([String; 4], Vec<JournalEntry>) {
     sum.durations.sort_unstable();
     let median = sum.durations.get(sum.durations.len() / 2).copied().unwrap_or_default();
     let cells = [
@@ -120,7 +121,7 @@ fn row((workspace, name): &(String, Option<String>), mut sum: Sum) -> ([String; 
 }
 
 /// A beat in one letter, in the color of its outcome.
-fn mark(entry: &Entry, style: Style) -> String {
+fn mark(entry: &JournalEntry, style: Style) -> String {
     let letter = match word(entry) {
         "ok" => ".",
         "attention" => "!",

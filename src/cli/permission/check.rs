@@ -14,7 +14,7 @@ use murmur_core::config::interval::Interval;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::settings::Settings;
 use murmur_core::permit::decision::{DecidedBy, Decision, DecisionKind};
-use murmur_core::permit::pipeline::Step;
+use murmur_core::permit::pipeline::NextStep;
 use murmur_core::permit::policy::{Approval, Checker, DEFER_AFTER, Policy, Role};
 use serde_json::json;
 use shell_guard::call::{Call, Place as CallPlace, ProtectedPaths};
@@ -70,7 +70,7 @@ pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitC
         print_json(&mut out, "decision/1", &object(&step, &policy, &call, &project.name, heartbeat))?;
     } else {
         say(&mut out, &step, &policy)?;
-        if matches!(step, Step::Ask { .. }) && policy.checker == Checker::Llm {
+        if matches!(step, NextStep::Ask { .. }) && policy.checker == Checker::Llm {
             let reached = model::configured_model(&env.settings_dir()?.settings(), &env.keys());
             // The daemon's environment may contain the key.
             if let Some(error) = reached.err().filter(|error| !error.depends_on_environment()) {
@@ -92,16 +92,16 @@ pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitC
 }
 
 fn object(
-    step: &Step,
+    step: &NextStep,
     policy: &Policy,
     call: &Call,
     project: &str,
     heartbeat: Option<&str>,
 ) -> serde_json::Value {
     let (decision, reason, by) = match step {
-        Step::Decided(Decision { kind, reason, by }) => (json!(kind), Some(reason), Some(by)),
-        Step::Ask { doubt } => (json!("ask"), doubt.as_ref(), None),
-        Step::Question => (json!("question"), None, None),
+        NextStep::Decided(Decision { kind, reason, by }) => (json!(kind), Some(reason), Some(by)),
+        NextStep::Ask { doubt } => (json!("ask"), doubt.as_ref(), None),
+        NextStep::Question => (json!("question"), None, None),
     };
     json!({
         "decision": decision,
@@ -116,14 +116,14 @@ fn object(
     })
 }
 
-fn say(out: &mut impl Write, step: &Step, policy: &Policy) -> io::Result<()> {
+fn say(out: &mut impl Write, step: &NextStep, policy: &Policy) -> io::Result<()> {
     match step {
-        Step::Decided(decision) => {
+        NextStep::Decided(decision) => {
             let word = if decision.kind == DecisionKind::Allow { "allow" } else { "deny" };
             writeln!(out, "{word}: {}", plain_line(&decision.reason))?;
             writeln!(out, "  by {}", by(&decision.by, policy))
         }
-        Step::Ask { doubt } => {
+        NextStep::Ask { doubt } => {
             let whom = if policy.checker == Checker::Llm { "a model" } else { "a person" };
             let doubt =
                 doubt.as_ref().map(|doubt| format!(", since {}", plain_line(doubt))).unwrap_or_default();
@@ -133,7 +133,7 @@ fn say(out: &mut impl Write, step: &Step, policy: &Policy) -> io::Result<()> {
             }
             writeln!(out, "  by permissions-checker = {:?}", word(&policy.checker))
         }
-        Step::Question => {
+        NextStep::Question => {
             writeln!(out, "question: a person answers")?;
             writeln!(out, "  {}", patience(policy))?;
             writeln!(out, "  by questions = {:?}", word(&policy.questions))

@@ -3,11 +3,11 @@
 use crate::hook::evaluate;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::permit::deny_list;
-use murmur_core::permit::pipeline::Step;
+use murmur_core::permit::pipeline::NextStep;
 use shell_guard::call::Call;
 
 /// The decision on `call` with these permissions, given the decision `step` of the guard and the rules.
-pub(super) fn over(step: Step, call: &Call, permissions: &Permissions) -> Step {
+pub(super) fn over(step: NextStep, call: &Call, permissions: &Permissions) -> NextStep {
     let Permissions::Deny(own) = permissions else { return step };
     evaluate::over(step, call, deny_list::build(own.iter().map(|pattern| &**pattern)))
 }
@@ -30,7 +30,7 @@ mod tests {
     }
 
     fn denies(pattern: &str, call: &Call) -> bool {
-        matches!(evaluate::over(Step::Question, call, [pattern]), Step::Decided(_))
+        matches!(evaluate::over(NextStep::Question, call, [pattern]), NextStep::Decided(_))
     }
 
     #[test]
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn a_denied_call_keeps_its_decision_and_skip_denies_nothing() {
-        let allowed = Step::Decided(Decision {
+        let allowed = NextStep::Decided(Decision {
             kind: DecisionKind::Allow,
             reason: String::new(),
             by: DecidedBy::Default("permissions-checker".to_owned()),
@@ -63,7 +63,7 @@ mod tests {
         let sudo = call("Bash", json!({ "command": "sudo ls" }));
         assert_eq!(over(allowed.clone(), &sudo, &Permissions::Skip), allowed);
         let denied = over(allowed, &sudo, &Permissions::default());
-        let Step::Decided(decision) = &denied else { panic!("{denied:?}") };
+        let NextStep::Decided(decision) = &denied else { panic!("{denied:?}") };
         assert_eq!(decision.reason, "\"Bash(sudo *)\" in the deny list forbids it; continue without it");
         assert_eq!(over(denied.clone(), &sudo, &Permissions::Deny([Box::from("Bash")].into())), denied);
     }

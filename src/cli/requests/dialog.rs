@@ -2,7 +2,7 @@
 
 use super::super::inbox::rule::Rules;
 use super::respond::Answer;
-use crate::daemon::broker::{Kind, Row};
+use crate::daemon::broker::{RequestKind, Row};
 use murmur_core::permit::question::QuestionSet;
 use serde_json::{Map, Value, json};
 use sys::error::Hinted;
@@ -44,8 +44,8 @@ impl Dialog {
     /// A dialog about `row`; `None` if its questions can't be read.
     pub(in crate::cli) fn new(row: Row, rules: Rules) -> Option<Self> {
         let step = match row.kind {
-            Kind::Permission => Step::Decide,
-            Kind::Question => Step::Question(QuestionSet::parse(&row.input).ok()?, Map::new()),
+            RequestKind::Permission => Step::Decide,
+            RequestKind::Question => Step::Question(QuestionSet::parse(&row.input).ok()?, Map::new()),
         };
         Some(Self { row, rules, step })
     }
@@ -156,7 +156,7 @@ mod tests {
     use murmur_core::permit::request::RequestId;
     use sys::paths::DataDir;
 
-    fn row(input: Value, kind: Kind, doubt: Option<&str>) -> Row {
+    fn row(input: Value, kind: RequestKind, doubt: Option<&str>) -> Row {
         Row {
             id: RequestId::parse("7ggs733k").unwrap(),
             kind,
@@ -179,7 +179,7 @@ mod tests {
 
     fn dialog(doubt: Option<&str>) -> Dialog {
         let input = json!({ "command": "git push" });
-        Dialog::new(row(input, Kind::Permission, doubt), rules()).unwrap()
+        Dialog::new(row(input, RequestKind::Permission, doubt), rules()).unwrap()
     }
 
     #[test]
@@ -225,7 +225,7 @@ mod tests {
         let option = |label: &str| json!({ "label": label, "description": "" });
         let question = |text: &str| json!({ "question": text, "header": "Q", "multiSelect": false, "options": [option("A"), option("B")] });
         let input = json!({ "questions": [question("Which?"), question("And?")] });
-        let row = row(input, Kind::Question, None);
+        let row = row(input, RequestKind::Question, None);
         let mut dialog = Dialog::new(row, rules()).unwrap();
         assert_eq!(dialog.prompt(), "q1: a number or a label, or a text of your own, or Enter to skip: ");
         let refused =

@@ -5,7 +5,7 @@ use super::super::style::{Style, plain_line};
 use super::super::user_env::UserEnv;
 use super::text::paragraph;
 use super::{ask_rows, data_dir, note_no_daemon, waiting};
-use crate::daemon::broker::{Kind, Row};
+use crate::daemon::broker::{RequestKind, Row};
 use crate::daemon::{client, instance};
 use anyhow::bail;
 use derun::cli::json::print as print_json;
@@ -22,7 +22,12 @@ use sys::error::Hinted;
 use sys::failure;
 use sys::paths::DataDir;
 
-pub(in crate::cli) fn list(kind: Kind, json: bool, watch: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
+pub(in crate::cli) fn list(
+    kind: RequestKind,
+    json: bool,
+    watch: bool,
+    env: &UserEnv,
+) -> anyhow::Result<ExitCode> {
     let dir = data_dir(env)?;
     if watch {
         runtime()?.block_on(follow(&dir, kind, json))?;
@@ -50,15 +55,15 @@ pub(in crate::cli) fn list(kind: Kind, json: bool, watch: bool, env: &UserEnv) -
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn nothing(kind: Kind) -> &'static str {
+pub(super) fn nothing(kind: RequestKind) -> &'static str {
     match kind {
-        Kind::Permission => "no permission requests",
-        Kind::Question => "no questions",
+        RequestKind::Permission => "no permission requests",
+        RequestKind::Question => "no questions",
     }
 }
 
 /// Shows waiting requests, then changes, until the daemon ends.
-async fn follow(dir: &DataDir, kind: Kind, json: bool) -> anyhow::Result<()> {
+async fn follow(dir: &DataDir, kind: RequestKind, json: bool) -> anyhow::Result<()> {
     let mut client = match client::connect(dir).await {
         Ok(client) => client,
         Err(AskError::Gone(_)) => {
@@ -86,7 +91,7 @@ async fn follow(dir: &DataDir, kind: Kind, json: bool) -> anyhow::Result<()> {
 }
 
 struct View {
-    kind: Kind,
+    kind: RequestKind,
     json: bool,
     style: Style,
     shown: HashSet<String>,

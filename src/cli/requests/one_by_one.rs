@@ -8,7 +8,7 @@ use super::dialog::{Dialog, Next};
 use super::list::nothing;
 use super::text::paragraph;
 use super::{answer, data_dir, is_open, not_running, only_people, waiting};
-use crate::daemon::broker::{Kind, Row};
+use crate::daemon::broker::{RequestKind, Row};
 use crate::daemon::instance;
 use anyhow::bail;
 use derun::cli::stdout::stdout;
@@ -29,7 +29,7 @@ enum Reply {
 }
 
 /// `murmur permission respond` and `murmur question respond` without arguments.
-pub(in crate::cli) fn one_by_one(kind: Kind, env: &UserEnv) -> anyhow::Result<ExitCode> {
+pub(in crate::cli) fn one_by_one(kind: RequestKind, env: &UserEnv) -> anyhow::Result<ExitCode> {
     only_people("answer")?;
     if !io::stdin().is_terminal() {
         bail!(
@@ -70,10 +70,10 @@ fn ask(dir: &DataDir, row: &Row, env: &UserEnv) -> anyhow::Result<Reply> {
     Dialog::new(row.clone(), rules).map_or(Ok(Reply::Skipped), |dialog| converse(dir, dialog))
 }
 
-fn word(kind: Kind) -> &'static str {
+fn word(kind: RequestKind) -> &'static str {
     match kind {
-        Kind::Permission => "permission",
-        Kind::Question => "question",
+        RequestKind::Permission => "permission",
+        RequestKind::Question => "question",
     }
 }
 

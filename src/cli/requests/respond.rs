@@ -5,7 +5,7 @@ use super::super::style::plain_line;
 use super::super::user_env::UserEnv;
 use super::text::input;
 use super::{answer, data_dir, only_people};
-use crate::daemon::broker::{Kind, Row};
+use crate::daemon::broker::{RequestKind, Row};
 use derun::cli::stdout::stdout;
 use murmur_core::permit::question::EXAMPLE;
 use murmur_core::permit::request::RequestId;
@@ -73,7 +73,7 @@ pub(in crate::cli) fn report(row: &Row, word: &str) -> anyhow::Result<ExitCode> 
     let goes_on = if row.state == "deferred" { "; its beat continues soon" } else { "" };
     let mut out = stdout().lock();
     writeln!(out, "{word} {} for {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
-    if row.kind == Kind::Permission {
+    if row.kind == RequestKind::Permission {
         for line in input(row).lines() {
             writeln!(out, "    {line}")?;
         }

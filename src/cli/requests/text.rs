@@ -1,7 +1,7 @@
 //! Formats a request for people: complete, and without terminal control characters.
 
 use super::super::style::{Style, plain_line};
-use crate::daemon::broker::{Kind, Row};
+use crate::daemon::broker::{RequestKind, Row};
 use jiff::Timestamp;
 use murmur_core::permit::call_text;
 use shell_guard::line::Command;
@@ -40,7 +40,7 @@ pub(in crate::cli) fn paragraph(
 
 /// The commands that a command line runs, as the guard reads it, if that says more than the line itself.
 fn reading(row: &Row) -> Option<Vec<String>> {
-    let line = row.input.get("command").filter(|_| row.kind == Kind::Permission)?.as_str()?;
+    let line = row.input.get("command").filter(|_| row.kind == RequestKind::Permission)?.as_str()?;
     let mut texts = Vec::new();
     gather(&shell_guard::shell::commands(line).ok()?, &mut texts);
     (texts.len() > 1 || texts.first().is_some_and(|only| *only != shown(line.trim()))).then_some(texts)
@@ -58,7 +58,7 @@ fn gather(commands: &[Command], texts: &mut Vec<String>) {
 
 /// The complete input of the call.
 pub(in crate::cli) fn input(row: &Row) -> String {
-    call_text::input(&row.input, row.kind == Kind::Question)
+    call_text::input(&row.input, row.kind == RequestKind::Question)
 }
 
 fn times(row: &Row, now: Timestamp) -> String {

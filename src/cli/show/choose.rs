@@ -4,16 +4,16 @@ use super::super::capture;
 use super::super::heartbeat_name::{is_called, named, unknown};
 use super::super::style::plain_line;
 use super::super::user_env::UserEnv;
-use crate::outcome::Kind as Outcome;
+use crate::outcome::OutcomeKind as Outcome;
 use derun::cli::captures;
 use derun::store::{Store, StoreError};
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::{Cache, Heartbeat};
 use murmur_core::id::{AgentId, BeatId};
-use murmur_core::naming::{self, Candidate, Kind, LAST};
+use murmur_core::naming::{self, Candidate, LAST, Noun};
 use murmur_host::discover;
 use murmur_host::record::Record;
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::read::{Backward, Entries};
 use murmur_store::journal::unfinished;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(super) enum Chosen {
 /// A beat.
 pub(super) struct Run {
     /// Its journal line; while it is running, the one that it would get if its process died now.
-    pub(super) entry: Entry,
+    pub(super) entry: JournalEntry,
     pub(super) is_running: bool,
     /// Whether it is a hosted agent instead, which has no journal line.
     pub(super) is_hosted: bool,
@@ -89,7 +89,7 @@ fn of_heartbeat(heartbeat: &Heartbeat, dir: &DataDir) -> anyhow::Result<Chosen> 
     let folder = heartbeat.workspace.display().to_string();
     let name = heartbeat.name.as_deref();
     let needle = serde_json::to_string(&folder)?;
-    let is_it = |entry: &Entry| entry.workspace == folder && entry.heartbeat.as_deref() == name;
+    let is_it = |entry: &JournalEntry| entry.workspace == folder && entry.heartbeat.as_deref() == name;
     let found = newest(dir, Some(&needle), is_it)?;
     let path = shell::path(&heartbeat.workspace);
     let named = name.map(|name| format!(" {}", shell::option("--name", name))).unwrap_or_default();
@@ -101,7 +101,7 @@ fn of_heartbeat(heartbeat: &Heartbeat, dir: &DataDir) -> anyhow::Result<Chosen> 
 fn newest(
     dir: &DataDir,
     needle: Option<&str>,
-    is_it: impl Fn(&Entry) -> bool,
+    is_it: impl Fn(&JournalEntry) -> bool,
 ) -> anyhow::Result<Option<Run>> {
     let survey = unfinished::survey(&dir.beats())?;
     let running = survey.running.into_iter().rev().map(|begun| begun.entry).find(|entry| is_it(entry));
@@ -130,7 +130,7 @@ pub(super) async fn until_captured(run: Run, dir: &DataDir) -> anyhow::Result<Ru
             Some(entry) if entry.capture.is_none() => watch.changed().await?,
             Some(entry) => return Ok(Run { entry, is_running: true, is_hosted: false }),
             None => {
-                let is_it = |entry: &Entry| entry.beat == run.entry.beat;
+                let is_it = |entry: &JournalEntry| entry.beat == run.entry.beat;
                 return Ok(newest(dir, None, is_it)?.unwrap_or(run));
             }
         }
@@ -143,7 +143,8 @@ fn by_id(start: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
     if start.len() < ENOUGH || !is_start(start) {
         return Ok(None);
     }
-    let begins = |entry: &Entry| entry.beat.as_ref().is_some_and(|beat| beat.as_str().starts_with(start));
+    let begins =
+        |entry: &JournalEntry| entry.beat.as_ref().is_some_and(|beat| beat.as_str().starts_with(start));
     let running = unfinished::survey(&dir.beats())?.running.into_iter().map(|begun| begun.entry);
     let running =
         running.filter(|entry| begins(entry)).map(|entry| Run { entry, is_running: true, is_hosted: false });
@@ -157,7 +158,7 @@ fn by_id(start: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
     }
     let id = |run: &Run| run.entry.beat.as_ref().map(BeatId::to_string).unwrap_or_default();
     let candidates: Vec<Candidate> = found.iter().map(|run| Candidate::new(id(run))).collect();
-    let index = naming::find(Kind::Beat, start, &candidates, None)?;
+    let index = naming::find(Noun::Beat, start, &candidates, None)?;
     Ok(index.map(|index| found.swap_remove(index)))
 }
 
@@ -165,7 +166,7 @@ fn by_id(start: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
 pub(super) fn of_agent(what: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
     let hosted = discover::started(&dir.hosts()).unwrap_or_default();
     let candidates: Vec<Candidate> = hosted.iter().map(|(agent, _)| Candidate::new(agent.as_str())).collect();
-    if let Some(index) = naming::find(Kind::Agent, what, &candidates, None)?
+    if let Some(index) = naming::find(Noun::Agent, what, &candidates, None)?
         && let Some((agent, _)) = hosted.get(index)
         && let Some(run) = hosted_agent(agent, dir)
     {
@@ -180,7 +181,7 @@ fn hosted_agent(id: &AgentId, dir: &DataDir) -> Option<Run> {
     let found = process_lock::look(&dir.hosts().join(id.record()));
     let record = found.and_then(|found| Record::parse(&found.text))?;
     let folder = record.info.worktree.display().to_string();
-    let mut entry = Entry::new(record.info.started_at, folder, Outcome::Ok, 0);
+    let mut entry = JournalEntry::new(record.info.started_at, folder, Outcome::Ok, 0);
     (entry.agent, entry.backend, entry.capture) = (id.to_string(), record.info.backend, record.capture);
     entry.beat = record.info.beat;
     if let Some(ended) = &record.result {
@@ -194,8 +195,8 @@ fn hosted_agent(id: &AgentId, dir: &DataDir) -> Option<Run> {
 }
 
 /// The beat that waited for the answer that continued this one, and the beat that continued this one.
-pub(super) fn linked(entry: &Entry, dir: &DataDir) -> anyhow::Result<(Option<Run>, Option<Run>)> {
-    let by = |key: &str, request: &Option<String>, of: fn(&Entry) -> &Option<String>| match request {
+pub(super) fn linked(entry: &JournalEntry, dir: &DataDir) -> anyhow::Result<(Option<Run>, Option<Run>)> {
+    let by = |key: &str, request: &Option<String>, of: fn(&JournalEntry) -> &Option<String>| match request {
         Some(id) => newest(dir, Some(&format!("\"{key}\":\"{id}\"")), |entry| of(entry).as_ref() == Some(id)),
         None => Ok(None),
     };

@@ -3,12 +3,12 @@
 use derun::session::Session;
 use murmur_agent::event::Event;
 use murmur_host::event::MurmurEvent;
-use murmur_host::ledger::{self, Entries, Entry};
+use murmur_host::ledger::{self, Entries, LedgerEntry};
 
 /// The calls, in the order of the output.
 pub(super) struct ClientCalls {
     entries: Entries,
-    next: Option<Entry>,
+    next: Option<LedgerEntry>,
 }
 
 impl ClientCalls {

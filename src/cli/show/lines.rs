@@ -13,7 +13,7 @@ use derun::cli::span::span;
 use jiff::SignedDuration;
 use murmur_agent::event::Tokens;
 use murmur_agent::transcript::{Call, CallResult, Item};
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use std::io::{self, Write};
 use sys::clock;
 use sys::paths::DataDir;
@@ -187,7 +187,7 @@ pub(in crate::cli) fn turns(count: u64) -> String {
 }
 
 /// What it cost: `$0.0421, 3 turns, tokens: 12345 input, 456 output`.
-pub(in crate::cli) fn cost(entry: &Entry) -> String {
+pub(in crate::cli) fn cost(entry: &JournalEntry) -> String {
     let mut facts = Vec::new();
     facts.extend(entry.cost_usd.map(|cost| format!("${cost:.4}")));
     facts.extend(entry.num_turns.map(turns));
@@ -206,7 +206,7 @@ pub(in crate::cli) fn cost(entry: &Entry) -> String {
 }
 
 /// Why the run ended.
-fn ended(entry: &Entry) -> String {
+fn ended(entry: &JournalEntry) -> String {
     match (entry.early_end, entry.exit) {
         (Some(EarlyEnd::TimedOut), _) => "at its time limit".to_owned(),
         (Some(EarlyEnd::Hung(watchdog)), _) => format!("by {watchdog}"),
@@ -219,7 +219,7 @@ fn ended(entry: &Entry) -> String {
 }
 
 /// Where to read what its gates printed.
-fn gates(entry: &Entry) -> String {
+fn gates(entry: &JournalEntry) -> String {
     let gates = entry.gate_capture.as_ref();
     gates.map(|id| format!("their output: murmur capture show {id}")).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use crate::cli::style::{Colors, Style, plain_line};
 use crate::daemon::status::HeartbeatStatus;
 use derun::cli::span::span;
 use jiff::Timestamp;
-use murmur_core::outcome::Kind;
+use murmur_core::outcome::OutcomeKind;
 use std::io::{self, Write};
 use sys::paths::DataDir;
 use unicode_width::UnicodeWidthStr;
@@ -24,7 +24,7 @@ struct Row {
     name: String,
     state: &'static str,
     /// The color of the state.
-    outcome: Option<Kind>,
+    outcome: Option<OutcomeKind>,
     /// How long it has been running, or how long ago it ended.
     when: String,
     next: String,
@@ -68,22 +68,22 @@ pub(super) fn print(
 fn row(heartbeat: &HeartbeatStatus, dir: &DataDir, has_daemon: bool, now: Timestamp) -> Row {
     let last = heartbeat.last.as_ref();
     let (state, outcome) = match last {
-        _ if detail::request_of_running(heartbeat).is_some() => ("waiting", Some(Kind::Attention)),
+        _ if detail::request_of_running(heartbeat).is_some() => ("waiting", Some(OutcomeKind::Attention)),
         _ if heartbeat.running.is_some() => ("running", None),
-        _ if heartbeat.problem.is_some() => ("problem", Some(Kind::Error)),
-        _ if heartbeat.waits_for.is_some() => ("waiting", Some(Kind::Attention)),
-        _ if !heartbeat.approved => ("unapproved", Some(Kind::Attention)),
-        _ if heartbeat.unedited => ("unedited", Some(Kind::Attention)),
-        _ if !heartbeat.enabled => ("disabled", Some(Kind::Skipped)),
-        _ if heartbeat.paused.is_some() => ("paused", Some(Kind::Skipped)),
-        Some(last) if last.stopped => ("stopped", Some(Kind::Attention)),
+        _ if heartbeat.problem.is_some() => ("problem", Some(OutcomeKind::Error)),
+        _ if heartbeat.waits_for.is_some() => ("waiting", Some(OutcomeKind::Attention)),
+        _ if !heartbeat.approved => ("unapproved", Some(OutcomeKind::Attention)),
+        _ if heartbeat.unedited => ("unedited", Some(OutcomeKind::Attention)),
+        _ if !heartbeat.enabled => ("disabled", Some(OutcomeKind::Skipped)),
+        _ if heartbeat.paused.is_some() => ("paused", Some(OutcomeKind::Skipped)),
+        Some(last) if last.stopped => ("stopped", Some(OutcomeKind::Attention)),
         Some(last) => (last.outcome.word(), Some(last.outcome)),
         None => ("new", None),
     };
     let urgency = match outcome {
-        Some(Kind::Error) => 0,
+        Some(OutcomeKind::Error) => 0,
         _ if heartbeat.failures > 0 => 0,
-        Some(Kind::Attention) => 1,
+        Some(OutcomeKind::Attention) => 1,
         _ if heartbeat.repository_untrusted || !heartbeat.notices.is_empty() => 1,
         _ => 2,
     };

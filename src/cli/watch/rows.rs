@@ -1,11 +1,11 @@
 //! What murmur knows → rows of the view.
 
-use super::super::inbox::entry::Entry as InboxEntry;
+use super::super::inbox::entry::InboxEntry;
 use super::super::inbox::list;
 use super::super::style::{remarks, text_of};
 use crate::agents::Agent;
 use crate::agents::hosted::{HostStatus, Hosted};
-use crate::daemon::broker::{Kind, Row};
+use crate::daemon::broker::{RequestKind, Row};
 use crate::daemon::status::{HeartbeatStatus, Status};
 use crate::outcome;
 use jiff::Timestamp;
@@ -13,7 +13,7 @@ use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_core::permit::question::QuestionSet;
 use murmur_core::permit::request::DEFERRED;
 use murmur_core::usage_limit::spoken;
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use murmur_store::limits::{Limits, REJECTED};
 use murmur_store::pulse::health::Health;
 use std::path::Path;
@@ -155,7 +155,7 @@ pub(super) fn request(row: &Row, name: &str) -> rows::Request {
     if row.cwd != row.workspace {
         body.push(Text::new(&format!("in {}", row.cwd.display())));
     }
-    let asked = if row.kind == Kind::Question { QuestionSet::parse(&row.input).ok() } else { None };
+    let asked = if row.kind == RequestKind::Question { QuestionSet::parse(&row.input).ok() } else { None };
     let questions = asked.iter().flat_map(QuestionSet::questions).map(|question| rows::Question {
         text: Text::new(&question.question),
         options: question.options.iter().map(|option| Text::new(&option.label)).collect(),
@@ -211,7 +211,7 @@ pub(super) fn stuck(agent: &Agent) -> Option<rows::Problem> {
 }
 
 /// A journal line.
-pub(super) fn line(entry: &Entry) -> rows::LogLine {
+pub(super) fn line(entry: &JournalEntry) -> rows::LogLine {
     let id = HeartbeatId::new(Path::new(&entry.workspace), entry.heartbeat.as_deref());
     let folder = Path::new(&entry.workspace).file_name().unwrap_or_default().to_string_lossy();
     let name = match &entry.heartbeat {
@@ -220,12 +220,12 @@ pub(super) fn line(entry: &Entry) -> rows::LogLine {
     };
     let outcome = match entry.outcome {
         _ if entry.is_stopped() => rows::Outcome::Stopped,
-        outcome::Kind::Attention if entry.waiting.is_some() => rows::Outcome::Waiting,
-        outcome::Kind::Ok => rows::Outcome::Ok,
-        outcome::Kind::Attention => rows::Outcome::Attention,
-        outcome::Kind::Error => rows::Outcome::Error,
-        outcome::Kind::Limited => rows::Outcome::Limited,
-        outcome::Kind::Skipped => rows::Outcome::Skipped,
+        outcome::OutcomeKind::Attention if entry.waiting.is_some() => rows::Outcome::Waiting,
+        outcome::OutcomeKind::Ok => rows::Outcome::Ok,
+        outcome::OutcomeKind::Attention => rows::Outcome::Attention,
+        outcome::OutcomeKind::Error => rows::Outcome::Error,
+        outcome::OutcomeKind::Limited => rows::Outcome::Limited,
+        outcome::OutcomeKind::Skipped => rows::Outcome::Skipped,
     };
     let text = format!("{}{}", remarks(entry), text_of(entry));
     rows::LogLine {

@@ -139,7 +139,7 @@ pub struct Row {
     /// Its id.
     pub id: RequestId,
     /// `permission` or `question`.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// The agent that asks.
     pub agent: String,
     /// Its workspace.
@@ -167,7 +167,7 @@ pub struct Row {
 /// What a person should do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum RequestKind {
     /// Allow or deny a call.
     Permission,
     /// Answer questions.
@@ -194,7 +194,7 @@ impl Row {
         };
         Self {
             id: id.clone(),
-            kind: if request.is_question() { Kind::Question } else { Kind::Permission },
+            kind: if request.is_question() { RequestKind::Question } else { RequestKind::Permission },
             agent: request.agent.clone(),
             workspace: request.workspace.clone(),
             tool: request.tool.clone(),

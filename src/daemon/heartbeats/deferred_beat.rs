@@ -1,6 +1,6 @@
 //! Beats that wait for an answer.
 
-use super::{Entry, Heartbeats};
+use super::{Heartbeats, ScheduledHeartbeat};
 use jiff::Timestamp;
 use murmur_core::id::{AgentId, SessionId};
 use murmur_core::permit::request::RequestId;
@@ -48,11 +48,11 @@ impl Heartbeats {
 
     /// The request that the last beat of `entry` waits for.
     #[must_use]
-    pub fn waits_for(&self, entry: &Entry) -> Option<&RequestId> {
+    pub fn waits_for(&self, entry: &ScheduledHeartbeat) -> Option<&RequestId> {
         self.deferred.iter().find(|deferred| entry.is_of(deferred)).map(|deferred| &deferred.id)
     }
 
-    pub(super) fn is_deferred(&self, entry: &Entry) -> bool {
+    pub(super) fn is_deferred(&self, entry: &ScheduledHeartbeat) -> bool {
         self.waits_for(entry).is_some()
     }
 

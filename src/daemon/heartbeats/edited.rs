@@ -1,7 +1,7 @@
 //! Takes over single heartbeats whose HEARTBEAT.md changed, without looking at the others.
 
 use super::held::limited;
-use super::{Entry, Heartbeats};
+use super::{Heartbeats, ScheduledHeartbeat};
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
 
@@ -28,7 +28,7 @@ impl Heartbeats {
         let first = *self.indices.get(&group.first()?.id)?;
         let (before, rest) = self.entries.split_at_checked(first)?;
         let (known, after) = rest.split_at_checked(group.len())?;
-        let is_other = |entry: &Entry| entry.heartbeat.workspace != group[0].workspace;
+        let is_other = |entry: &ScheduledHeartbeat| entry.heartbeat.workspace != group[0].workspace;
         let is_whole = before.last().is_none_or(is_other) && after.first().is_none_or(is_other);
         let mut pairs = known.iter().map(|entry| &entry.heartbeat).zip(group);
         (is_whole && pairs.all(|(known, new)| is_edit_of(new, known))).then_some(first)
@@ -54,7 +54,7 @@ fn is_edit_of(new: &Heartbeat, known: &Heartbeat) -> bool {
         && new.backend == known.backend
 }
 
-impl Entry {
+impl ScheduledHeartbeat {
     fn edit(&mut self, heartbeat: Heartbeat, now: Timestamp) {
         let (approved, last_run) = (self.heartbeat.approved, self.heartbeat.last_run);
         self.heartbeat = Heartbeat { approved, last_run, ..heartbeat };

@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// A heartbeat and where it is in its schedule.
 #[derive(Debug)]
-pub struct Entry {
+pub struct ScheduledHeartbeat {
     /// The heartbeat, as the configuration has it.
     pub heartbeat: Heartbeat,
     /// When it last started, as far as known; may be later than in config.json.
@@ -52,7 +52,7 @@ pub struct Entry {
     pub(super) left_alone: Option<Timestamp>,
 }
 
-impl Entry {
+impl ScheduledHeartbeat {
     pub(super) fn new(heartbeat: Heartbeat, last_run: Option<Timestamp>) -> Self {
         Self {
             heartbeat,

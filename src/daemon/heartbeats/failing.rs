@@ -1,13 +1,13 @@
 //! Heartbeats whose beats fail: when a beat is retried, and until when a heartbeat that keeps failing runs less often.
 
-use super::{Entry, Heartbeats, Held, HeldKind};
+use super::{Heartbeats, Held, HeldKind, ScheduledHeartbeat};
 use crate::daemon::state::JournalLine;
 use crate::outcome::notice::{self, Failing};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_core::failures::{self, Streak};
 use murmur_store::failures::Streaks;
-use murmur_store::journal::entry::Entry as JournalEntry;
+use murmur_store::journal::entry::JournalEntry;
 
 /// How the failures of a heartbeat changed.
 #[derive(Debug)]
@@ -72,7 +72,7 @@ impl Heartbeats {
     }
 }
 
-impl Entry {
+impl ScheduledHeartbeat {
     pub(super) fn set_streak(&mut self, streak: Option<Streak>) {
         self.slowed = streak.as_ref().and_then(|streak| self.slowed_by(streak));
         self.streak = streak;

@@ -1,6 +1,6 @@
 //! Heartbeats that may not start, because of the usage limits of their account, or of their budgets.
 
-use super::{Entry, Heartbeats};
+use super::{Heartbeats, ScheduledHeartbeat};
 use jiff::Timestamp;
 use murmur_agent::backend;
 use murmur_agent::invocation::own_env;
@@ -153,7 +153,7 @@ impl Heartbeats {
 
 /// Why usage limits or a budget hold a heartbeat, and until when.
 pub(super) fn limited(
-    entry: &Entry,
+    entry: &ScheduledHeartbeat,
     limits: &Limits,
     over_budget: &HashMap<HeartbeatId, Held>,
     now: Timestamp,
@@ -163,7 +163,7 @@ pub(super) fn limited(
     limit.into_iter().chain(budget).max_by_key(|held| held.until)
 }
 
-fn held(usage: &Usage, entry: &Entry, now: Timestamp) -> Option<Held> {
+fn held(usage: &Usage, entry: &ScheduledHeartbeat, now: Timestamp) -> Option<Held> {
     if let Some(hold) = usage.held(now) {
         let why = format!("the {} limit of {} is reached", spoken(&hold.window), entry.account);
         return Some(Held { kind: HeldKind::Limit, until: hold.until, why });

@@ -1,6 +1,6 @@
 //! Last runs: those in config.json, and those known from elsewhere.
 
-use super::{Entry, Heartbeats};
+use super::{Heartbeats, ScheduledHeartbeat};
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::HeartbeatId;
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ pub struct Correction {
 }
 
 impl Correction {
-    pub(super) fn of(entry: &Entry) -> Option<Self> {
+    pub(super) fn of(entry: &ScheduledHeartbeat) -> Option<Self> {
         let (at, written) = (entry.last_run?, entry.heartbeat.last_run);
         let name = entry.heartbeat.name.as_deref().map(str::to_owned);
         (written != Some(at)).then(|| Self {

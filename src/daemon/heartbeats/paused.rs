@@ -1,6 +1,6 @@
 //! Paused heartbeats: none of their beats starts, neither a due one nor one to resume.
 
-use super::{Entry, Heartbeats};
+use super::{Heartbeats, ScheduledHeartbeat};
 use crate::daemon::pauses::{PausedUntil, Pauses};
 use jiff::Timestamp;
 use murmur_core::schedule::NEVER_RAN;
@@ -22,7 +22,7 @@ impl Heartbeats {
     }
 }
 
-impl Entry {
+impl ScheduledHeartbeat {
     pub(super) fn pause(&mut self, pauses: &Pauses) {
         self.paused = pauses.hold(&self.heartbeat.id);
     }

@@ -4,7 +4,7 @@ use super::HeartbeatRef;
 use jiff::Timestamp;
 use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
-use murmur_store::journal::unfinished::Begun;
+use murmur_store::journal::unfinished::BeatRecord;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ impl Running {
 
     /// The beat of `begun`, which another process runs.
     #[must_use]
-    pub fn by_others(begun: &Begun) -> Option<Self> {
+    pub fn by_others(begun: &BeatRecord) -> Option<Self> {
         Some(Self {
             beat: begun.entry.beat.clone()?,
             workspace: begun.entry.workspace.clone().into(),

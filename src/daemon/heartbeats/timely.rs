@@ -1,6 +1,6 @@
 //! Due heartbeats that may not start now: outside active hours, too late, or while their last beat runs.
 
-use super::{Entry, Heartbeats, Running};
+use super::{Heartbeats, Running, ScheduledHeartbeat};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::schedule_options::Overlap;
 use murmur_core::id::BeatId;
@@ -63,12 +63,12 @@ impl Heartbeats {
     }
 
     /// The running beat of a heartbeat.
-    fn own_beat(&self, entry: &Entry) -> Option<&Running> {
+    fn own_beat(&self, entry: &ScheduledHeartbeat) -> Option<&Running> {
         self.running.all().iter().find(|running| entry.is(&running.workspace, running.name.as_deref()))
     }
 }
 
-impl Entry {
+impl ScheduledHeartbeat {
     fn overlap(&self) -> Option<Overlap> {
         Some(self.heartbeat.options.as_ref()?.overlap?.value)
     }

@@ -3,7 +3,7 @@
 //! A beat starts once its files have been left alone for [`DEBOUNCE`]. What changes while a beat runs in the workspace doesn't
 //! count, or an agent's own edits would start it again and again.
 
-use super::{Entry, HeartbeatId, Heartbeats};
+use super::{HeartbeatId, Heartbeats, ScheduledHeartbeat};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::limit::{MIN_INTERVAL, Source};
 use std::path::Path;
@@ -34,7 +34,7 @@ impl Heartbeats {
     }
 }
 
-impl Entry {
+impl ScheduledHeartbeat {
     fn files_changed(&mut self, now: Timestamp) {
         let own = self.left_alone.is_some_and(|ended| now.duration_since(ended).abs() <= OWN_CHANGES);
         if !own && self.may_start() && self.is_triggered() {

@@ -7,7 +7,7 @@ use crate::daemon::rpc_handlers::StartedBeat;
 use crate::daemon::state::{Event, Orphan, Recorded};
 use murmur_core::config::settings::Settings;
 use murmur_core::id::BeatId;
-use murmur_store::journal::unfinished::{self, Begun, Phase};
+use murmur_store::journal::unfinished::{self, BeatRecord, Phase};
 use std::collections::HashSet;
 use sys::error::{Failure, Hinted};
 use sys::failure;
@@ -63,7 +63,7 @@ impl<L: FnMut(&str)> Runner<L> {
     /// Withdraws the beats that an earlier daemon announced and no process took over.
     pub(super) fn withdraw_orphans(&self) -> Vec<Orphan> {
         let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
-        let withdraw = |begun: Begun| {
+        let withdraw = |begun: BeatRecord| {
             let Phase::Announced { before } = begun.phase else { return None };
             let taken_at = match unfinished::withdraw(&self.dir, begun.entry.beat.as_ref()?) {
                 Ok(true) => None,
@@ -116,7 +116,8 @@ impl<L: FnMut(&str)> Runner<L> {
         self.sources.processes.signal(Signal::TERM);
         let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
         let adopted = survey.running.iter().filter(|begun| begun.is_scheduled());
-        let is_ours = |begun: &Begun| begun.entry.beat.as_ref().is_some_and(|beat| self.state.is_ours(beat));
+        let is_ours =
+            |begun: &BeatRecord| begun.entry.beat.as_ref().is_some_and(|beat| self.state.is_ours(beat));
         for begun in adopted.filter(|begun| !is_ours(begun)) {
             unfinished::signal(&self.dir.beats(), begun, Signal::TERM);
         }
@@ -128,7 +129,7 @@ impl<L: FnMut(&str)> Runner<L> {
             return;
         }
         let survey = unfinished::survey(&self.dir.beats()).unwrap_or_default();
-        let is_it = |begun: &&Begun| begun.is_scheduled() && begun.entry.beat.as_ref() == Some(beat);
+        let is_it = |begun: &&BeatRecord| begun.is_scheduled() && begun.entry.beat.as_ref() == Some(beat);
         if let Some(begun) = survey.running.iter().find(is_it) {
             unfinished::signal(&self.dir.beats(), begun, REPLACE);
         }
@@ -143,6 +144,6 @@ impl<L: FnMut(&str)> Runner<L> {
     /// Whether beats are running that an earlier daemon started.
     pub(super) fn are_others_running(&self) -> bool {
         let survey = unfinished::survey(&self.dir.beats());
-        survey.is_ok_and(|survey| survey.running.iter().any(Begun::is_scheduled))
+        survey.is_ok_and(|survey| survey.running.iter().any(BeatRecord::is_scheduled))
     }
 }

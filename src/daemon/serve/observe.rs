@@ -8,14 +8,14 @@ use murmur_core::failures::BeatEnd;
 use murmur_core::id::BeatId;
 use murmur_core::outcome;
 use murmur_core::permit::request::RequestId;
-use murmur_host::state::Kind;
-use murmur_store::journal::entry::Entry;
+use murmur_host::state::AgentKind;
+use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::unfinished;
 use std::io;
 use sys::clock;
 
-fn end_of(entry: &Entry) -> BeatEnd {
-    use outcome::Kind::{Attention, Error, Limited, Ok, Skipped};
+fn end_of(entry: &JournalEntry) -> BeatEnd {
+    use outcome::OutcomeKind::{Attention, Error, Limited, Ok, Skipped};
     match entry.outcome {
         Ok | Attention => BeatEnd::Success,
         Error if !entry.is_stopped() => BeatEnd::Failure { retryable: entry.retryable },
@@ -61,7 +61,7 @@ impl<L: FnMut(&str)> Runner<L> {
         match news {
             // Beats have events of their own.
             Ok(mut news) => {
-                news.retain(|news| news.record().info.kind == Kind::Live);
+                news.retain(|news| news.record().info.kind == AgentKind::Live);
                 news.iter().for_each(|news| self.events.host(&self.dir.hosts(), news));
             }
             Err(error) => (self.log)(&format!("cannot watch {}: {error}", self.dir.hosts().display())),

@@ -12,7 +12,7 @@ use murmur_core::failures::{BeatEnd, Streak};
 use murmur_core::id::BeatId;
 use murmur_core::permit::request::RequestId;
 use murmur_store::failures::Streaks;
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::unfinished::Survey;
 use murmur_store::limits::Limits;
 use std::collections::{HashMap, HashSet};
@@ -268,7 +268,7 @@ pub enum Effect {
     /// Writes the failures in a row of a heartbeat.
     KeepStreak(HeartbeatId, Option<Streak>),
     /// Writes a journal line that is not about a beat.
-    Report(Box<Entry>),
+    Report(Box<JournalEntry>),
     /// Reads what the journal says of budgets, if that used one up [`Event::OverBudget`].
     ReadBudgets,
     /// Lists the records of beats and tells clients [`Event::Surveyed`].

@@ -2,7 +2,7 @@
 
 use super::WriteBehind;
 use crate::daemon::status;
-use murmur_store::journal::entry::Entry;
+use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::reserve::Reserve;
 use murmur_store::journal::{append, unfinished};
 use sys::clock;
@@ -11,14 +11,14 @@ use sys::failure;
 
 impl WriteBehind {
     /// Takes a line that is stored nowhere else and writes it as soon as possible. An error says why it has to wait.
-    pub fn keep(&mut self, entry: Entry) -> Result<(), Failure> {
+    pub fn keep(&mut self, entry: JournalEntry) -> Result<(), Failure> {
         self.unsaved.push(entry);
         self.write_lines()
     }
 
     /// Takes the line of a beat whose process could not even write it to the beat's record.
     pub fn keep_of_dead(&mut self, line: &str) -> Result<(), Failure> {
-        let entry: Entry =
+        let entry: JournalEntry =
             serde_json::from_str(line).map_err(|error| failure!("not a journal line").because(&error))?;
         let beat = entry.beat.clone();
         let kept = self.keep(entry);
@@ -32,7 +32,7 @@ impl WriteBehind {
 
     /// Whether the line of `entry` is waiting.
     #[must_use]
-    pub fn is_waiting(&self, entry: &Entry) -> bool {
+    pub fn is_waiting(&self, entry: &JournalEntry) -> bool {
         let reserved = Reserve::new(&self.dir).entries().unwrap_or_default();
         self.unsaved.iter().chain(&reserved).any(|kept| kept.is_same(entry))
     }
@@ -72,7 +72,7 @@ impl WriteBehind {
     }
 
     /// Recovers the line of a beat whose process died; if it died so early that it left no record, `failed` becomes the line.
-    pub fn recover_or_write(&mut self, failed: &Entry) -> Result<(), Failure> {
+    pub fn recover_or_write(&mut self, failed: &JournalEntry) -> Result<(), Failure> {
         let recovered = self.recover();
         if self.is_closed {
             // If the folder was moved, the next daemon there finds its record.

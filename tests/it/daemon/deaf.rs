@@ -10,7 +10,7 @@ use murmur_core::config::backend::Backend;
 use murmur_core::id::AgentId;
 use murmur_host::protocol::AgentInfo;
 use murmur_host::record::Record;
-use murmur_host::state::Kind;
+use murmur_host::state::AgentKind;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, socket_with};
 use serde_json::{Value, json};
 use sys::process_lock::ProcessLock;
@@ -32,7 +32,7 @@ fn deaf(path: &Path) -> (std::os::fd::OwnedFd, UnixStream) {
 fn held(env: &Env, agent: &str) -> ProcessLock {
     let info = AgentInfo {
         agent_id: AgentId::parse(agent).unwrap(),
-        kind: Kind::Live,
+        kind: AgentKind::Live,
         project: "site".to_owned(),
         role: "agent".to_owned(),
         backend: Backend::Claude,

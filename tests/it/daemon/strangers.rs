@@ -9,7 +9,7 @@ use murmur_core::config::backend::Backend;
 use murmur_core::id::AgentId;
 use murmur_host::protocol::AgentInfo;
 use murmur_host::record::Record;
-use murmur_host::state::Kind;
+use murmur_host::state::AgentKind;
 use serde_json::{Value, json};
 use sys::process_lock::{Durability, ProcessLock};
 
@@ -47,7 +47,7 @@ fn began(pid: u32) -> u64 {
 }
 
 /// A record of a dead host, whose PID is now that of another process.
-fn leave_host(env: &Env, agent: &str, pid: u32, kind: Kind) {
+fn leave_host(env: &Env, agent: &str, pid: u32, kind: AgentKind) {
     let info = AgentInfo {
         agent_id: AgentId::parse(agent).unwrap(),
         kind,
@@ -101,7 +101,7 @@ fn a_reused_pid_is_never_signaled() {
     {
         std::fs::remove_dir_all(env.data().join("hosts")).unwrap_or_default();
         for (agent, stranger) in ids.iter().zip(&strangers) {
-            let kind = if agent.starts_with("live") { Kind::Live } else { Kind::Beat };
+            let kind = if agent.starts_with("live") { AgentKind::Live } else { AgentKind::Beat };
             leave_host(&env, agent, stranger.pid(), kind);
             leave_beat(
                 &env,

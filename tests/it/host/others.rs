@@ -9,7 +9,7 @@ use murmur_core::config::backend::Backend;
 use murmur_core::id::AgentId;
 use murmur_host::protocol::AgentInfo;
 use murmur_host::record::Record;
-use murmur_host::state::Kind;
+use murmur_host::state::AgentKind;
 use serde_json::{Value, json};
 use sys::process_lock::ProcessLock;
 
@@ -21,7 +21,7 @@ fn held(env: &Env) -> ProcessLock {
     env.create_data();
     let info = AgentInfo {
         agent_id: AgentId::parse(ID).unwrap(),
-        kind: Kind::Live,
+        kind: AgentKind::Live,
         project: "site\u{1b}[31m\n".to_owned(),
         role: "coding".to_owned(),
         backend: Backend::Claude,

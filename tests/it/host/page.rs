@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use murmur_host::ledger::Entry;
+use murmur_host::ledger::LedgerEntry;
 use murmur_host::protocol::{HOST_PROTOCOL_VERSION, REQUEST_TYPES};
 use murmur_host::record::Record;
 use murmur_rpc::envelope::{Event, GAP, LAGGED, Request, Response};
@@ -311,7 +311,7 @@ fn without(object: &Value, key: &str) -> Value {
 fn the_documented_ledger_is_valid_and_has_the_real_shape() {
     let examples: Vec<Value> = examples().into_iter().filter(|line| line["begins"].is_object()).collect();
     for example in &examples {
-        let read: Entry = serde_json::from_value(example.clone()).unwrap();
+        let read: LedgerEntry = serde_json::from_value(example.clone()).unwrap();
         assert_eq!(serde_json::to_value(read).unwrap(), *example);
     }
     let env = Env::new();

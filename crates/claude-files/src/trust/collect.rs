@@ -29,7 +29,7 @@ const INSTRUCTIONS: [&str; 4] = ["CLAUDE.md", "agent-memory", "agent-memory-loca
 
 /// What Claude Code does with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// Runs or obeys it.
     Configuration,
     /// Runs it if a configuration says so: a program or script of the repository.
@@ -44,10 +44,10 @@ pub struct ClaudeFile {
     /// Its path in the workspace; absolute if it is outside.
     pub name: String,
     /// What Claude Code does with it.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// The hash of its contents.
     pub hash: String,
-    /// Its contents; empty if it is [`Kind::Named`].
+    /// Its contents; empty if it is [`FileKind::Named`].
     pub bytes: Vec<u8>,
 }
 
@@ -116,9 +116,9 @@ pub(super) fn collect_below(
     };
     for (depth, folder) in workspace.ancestors().enumerate().filter(|(_, folder)| !bare.contains(*folder)) {
         let is_within = root.is_none_or(|root| folder.starts_with(root));
-        found.add(&folder.join(".mcp.json"), Kind::Configuration)?;
+        found.add(&folder.join(".mcp.json"), FileKind::Configuration)?;
         for name in ["CLAUDE.md", "CLAUDE.local.md"] {
-            found.add(&folder.join(name), Kind::Instructions)?;
+            found.add(&folder.join(name), FileKind::Instructions)?;
         }
         let settings = folder.join(".claude");
         if settings.symlink_metadata().is_ok() && !is_own(&settings) {
@@ -164,15 +164,15 @@ impl Files<'_> {
             let name = entry.file_name();
             let name = name.and_then(|name| name.to_str()).unwrap_or_default();
             if INSTRUCTIONS.contains(&name) {
-                self.walk(&entry, Kind::Instructions, MAX_DEPTH)?;
+                self.walk(&entry, FileKind::Instructions, MAX_DEPTH)?;
             } else if all && !DATA.contains(&name) {
-                self.walk(&entry, Kind::Configuration, MAX_DEPTH)?;
+                self.walk(&entry, FileKind::Configuration, MAX_DEPTH)?;
             }
         }
         Ok(())
     }
 
-    fn walk(&mut self, path: &Path, kind: Kind, depth: usize) -> Result<(), CollectError> {
+    fn walk(&mut self, path: &Path, kind: FileKind, depth: usize) -> Result<(), CollectError> {
         if !path.is_dir() {
             return self.add(path, kind);
         }
@@ -182,7 +182,7 @@ impl Files<'_> {
         entries(path)?.iter().try_for_each(|entry| self.walk(entry, kind, depth))
     }
 
-    fn add(&mut self, path: &Path, kind: Kind) -> Result<(), CollectError> {
+    fn add(&mut self, path: &Path, kind: FileKind) -> Result<(), CollectError> {
         let too_much = || CollectError::TooMuch { path: path.to_path_buf() };
         let bytes = match file::read_short(path, self.left) {
             Ok(Some(bytes)) => bytes,
@@ -212,13 +212,13 @@ impl Files<'_> {
                 count => hasher.update(part.get(..count).unwrap_or_default()),
             }
         }
-        self.insert(path, Kind::Named, hasher, Vec::new())
+        self.insert(path, FileKind::Named, hasher, Vec::new())
     }
 
     fn insert(
         &mut self,
         path: &Path,
-        kind: Kind,
+        kind: FileKind,
         hasher: Sha256,
         bytes: Vec<u8>,
     ) -> Result<(), CollectError> {

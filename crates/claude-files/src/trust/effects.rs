@@ -4,7 +4,7 @@
 
 pub mod markdown;
 
-use super::collect::{ClaudeFile, Kind};
+use super::collect::{ClaudeFile, FileKind};
 use serde_json::{Map, Value};
 
 /// Settings whose value is a command that Claude Code runs, or an object with one.
@@ -27,16 +27,16 @@ pub fn of(file: &ClaudeFile) -> Vec<String> {
     let base = file.name.rsplit('/').next().unwrap_or_default();
     let is_settings = base.starts_with("settings") && base.ends_with(".json");
     match file.kind {
-        Kind::Named => vec!["is used by one of the files above".to_owned()],
-        Kind::Instructions => vec![counted(text.lines().count(), "line of instructions for the agent")],
-        Kind::Configuration if base == ".mcp.json" => object(&text, |object| {
+        FileKind::Named => vec!["is used by one of the files above".to_owned()],
+        FileKind::Instructions => vec![counted(text.lines().count(), "line of instructions for the agent")],
+        FileKind::Configuration if base == ".mcp.json" => object(&text, |object| {
             let servers = object.get("mcpServers").and_then(Value::as_object);
             servers.into_iter().flatten().map(|(name, server)| of_server(name, server)).collect()
         }),
-        Kind::Configuration if is_settings => {
+        FileKind::Configuration if is_settings => {
             object(&text, |object| object.iter().flat_map(|(key, value)| of_setting(key, value)).collect())
         }
-        Kind::Configuration if base.ends_with(".md") => {
+        FileKind::Configuration if base.ends_with(".md") => {
             let (front, body) = markdown::split(&text);
             let mut effects: Vec<String> = Vec::new();
             effects.extend(markdown::settings(front).into_iter().map(|line| format!("sets {line}")));
@@ -47,7 +47,7 @@ pub fn of(file: &ClaudeFile) -> Vec<String> {
             }
             effects
         }
-        Kind::Configuration => {
+        FileKind::Configuration => {
             vec![format!("{} bytes; the other files can run or read it", file.bytes.len())]
         }
     }
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     fn effects(name: &str, text: &str) -> Vec<String> {
-        let (kind, bytes) = (Kind::Configuration, text.as_bytes().to_vec());
+        let (kind, bytes) = (FileKind::Configuration, text.as_bytes().to_vec());
         of(&ClaudeFile { name: name.to_owned(), kind, hash: String::new(), bytes })
     }
 

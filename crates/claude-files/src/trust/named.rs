@@ -1,7 +1,7 @@
 //! Finds the repository's files that its configuration names as programs or scripts: words of a command that are the path of a
 //! file in the repository. Files that those run in turn are not found.
 
-use super::collect::{ClaudeFile, Kind};
+use super::collect::{ClaudeFile, FileKind};
 use super::effects::markdown;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ const MAX_FOLDERS: usize = 8;
 /// Returns the files within `workspace` that `found` names.
 pub(super) fn by<'a>(workspace: &Path, found: impl Iterator<Item = &'a ClaudeFile>) -> Vec<PathBuf> {
     let mut texts = Vec::new();
-    for file in found.filter(|file| file.kind == Kind::Configuration) {
+    for file in found.filter(|file| file.kind == FileKind::Configuration) {
         if file.name.ends_with(".json") {
             let value: Value = serde_json::from_slice(&file.bytes).unwrap_or_default();
             for (_, value) in

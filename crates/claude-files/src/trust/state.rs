@@ -2,7 +2,7 @@
 
 use super::collect::{collect_below, is_bare};
 use super::store::{Store, StoreError, Trusted};
-use super::{Claude, ClaudeFile, CollectError, Kind, collect};
+use super::{Claude, ClaudeFile, CollectError, FileKind, collect};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -199,7 +199,7 @@ impl Workspaces {
 
 /// The hashes of the files that need trust.
 pub(super) fn hashes(found: &[ClaudeFile]) -> BTreeMap<String, String> {
-    let relevant = found.iter().filter(|file| file.kind != Kind::Instructions);
+    let relevant = found.iter().filter(|file| file.kind != FileKind::Instructions);
     relevant.map(|file| (file.name.clone(), file.hash.clone())).collect()
 }
 

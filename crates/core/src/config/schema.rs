@@ -94,9 +94,9 @@ pub(super) struct WorkspaceEntry {
     /// Default: all that Claude Code knows.
     pub(super) mcp: Option<mcp::Written>,
     /// When its HEARTBEAT.md last ran, an RFC 3339 time, or null if never. Written by murmur.
-    pub(super) last_run: Option<Moment>,
+    pub(super) last_run: Option<ConfigTime>,
     /// When its named heartbeats last ran, by name, each an RFC 3339 time. Written by murmur.
-    pub(super) last_runs: Option<BTreeMap<String, Option<Moment>>>,
+    pub(super) last_runs: Option<BTreeMap<String, Option<ConfigTime>>>,
     /// The share of each usage limit to leave unused: no beat starts once less is left. Default: the `reserve` for all workspaces.
     pub(super) reserve: Option<Reserve>,
     /// What happens to a beat that a usage limit stopped. Default: resume.
@@ -139,15 +139,15 @@ impl WorkspaceEntry {
 
 /// A time in the file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment(pub(super) Timestamp);
+pub(super) struct ConfigTime(pub(super) Timestamp);
 
-impl<'de> Deserialize<'de> for Moment {
+impl<'de> Deserialize<'de> for ConfigTime {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Cow::<'de, str>::deserialize(deserializer)?.parse().map(Self).map_err(serde::de::Error::custom)
     }
 }
 
-impl JsonSchema for Moment {
+impl JsonSchema for ConfigTime {
     fn schema_name() -> Cow<'static, str> {
         "Time".into()
     }

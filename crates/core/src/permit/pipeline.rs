@@ -16,7 +16,7 @@ pub const PLAN: [&str; 2] = ["EnterPlanMode", "ExitPlanMode"];
 
 /// The next step for a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum NextStep {
     /// Apply the decision.
     Decided(Decision),
     /// Ask a person or a model, as the policy says.
@@ -37,7 +37,7 @@ pub fn decide(
     files: &[&Rules],
     reading: Reading<'_>,
     guard: impl FnOnce(&Call) -> Finding,
-) -> Step {
+) -> NextStep {
     let doubt = match if policy.guard { guard(call) } else { Finding::Clear } {
         Finding::Refused { entry, why } => {
             return decided(DecisionKind::Deny, why, DecidedBy::Guard(entry.to_owned()));
@@ -66,7 +66,7 @@ fn controlled(
     reading: Reading<'_>,
     entry: &str,
     why: String,
-) -> Step {
+) -> NextStep {
     let doubted = call.command().is_some();
     match rules::decide(files, call, Reading { doubted, ..reading }) {
         Some(matched) if matched.action == Action::Deny => by_rule(matched, DecisionKind::Deny),
@@ -84,9 +84,9 @@ fn controlled(
     }
 }
 
-fn question(policy: &Policy) -> Step {
+fn question(policy: &Policy) -> NextStep {
     match policy.questions {
-        Questions::Broker => Step::Question,
+        Questions::Broker => NextStep::Question,
         Questions::Deny => {
             let why =
                 "nobody can answer questions here; decide yourself, or stop and say what you need to know";
@@ -96,7 +96,7 @@ fn question(policy: &Policy) -> Step {
 }
 
 /// Plan mode grants nothing, since each call is decided as usual; so nobody needs to be asked.
-fn plan_mode(policy: &Policy) -> Step {
+fn plan_mode(policy: &Policy) -> NextStep {
     let by = DecidedBy::Default("plan-mode".to_owned());
     if policy.plan_mode {
         return decided(DecisionKind::Allow, "a hosted agent may enter and leave plan mode".to_owned(), by);
@@ -106,7 +106,7 @@ fn plan_mode(policy: &Policy) -> Step {
     decided(DecisionKind::Deny, why.to_owned(), by)
 }
 
-fn manager_call(call: &Call, files: &[&Rules], reading: Reading<'_>, doubt: Option<String>) -> Step {
+fn manager_call(call: &Call, files: &[&Rules], reading: Reading<'_>, doubt: Option<String>) -> NextStep {
     let patterns = manager::patterns(files);
     let by = DecidedBy::Default("manager".to_owned());
     if manager::is_allowed(&patterns, call, reading) {
@@ -118,17 +118,17 @@ fn manager_call(call: &Call, files: &[&Rules], reading: Reading<'_>, doubt: Opti
     decided(DecisionKind::Deny, why, by)
 }
 
-fn check(checker: Checker, doubt: Option<String>) -> Step {
+fn check(checker: Checker, doubt: Option<String>) -> NextStep {
     let by = DecidedBy::Default("permissions-checker".to_owned());
     match (checker, doubt) {
-        (Checker::Manual, doubt) => Step::Ask { doubt },
+        (Checker::Manual, doubt) => NextStep::Ask { doubt },
         (_, Some(why)) => {
             let why =
                 format!("{why}; nobody can be asked to approve it; rewrite it in a form that can be checked");
             decided(DecisionKind::Deny, why, DecidedBy::Guard("doubt".to_owned()))
         }
         (Checker::Off, None) => decided(DecisionKind::Allow, "nothing forbids it".to_owned(), by),
-        (Checker::Llm, None) => Step::Ask { doubt: None },
+        (Checker::Llm, None) => NextStep::Ask { doubt: None },
         (Checker::Deny, None) => decided(
             DecisionKind::Deny,
             "no rule allows it; continue without it, or say what you need".to_owned(),
@@ -137,7 +137,7 @@ fn check(checker: Checker, doubt: Option<String>) -> Step {
     }
 }
 
-fn by_rule(matched: Matched, kind: DecisionKind) -> Step {
+fn by_rule(matched: Matched, kind: DecisionKind) -> NextStep {
     let word = if kind == DecisionKind::Deny { "denies" } else { "allows" };
     let pattern = matched.pattern.map(|pattern| format!(" ({pattern:?})")).unwrap_or_default();
     let Matched { file, number, .. } = matched;
@@ -148,8 +148,8 @@ fn by_rule(matched: Matched, kind: DecisionKind) -> Step {
     decided(kind, reason, DecidedBy::Rule { file, number })
 }
 
-fn decided(kind: DecisionKind, reason: String, by: DecidedBy) -> Step {
-    Step::Decided(Decision { kind, reason, by })
+fn decided(kind: DecisionKind, reason: String, by: DecidedBy) -> NextStep {
+    NextStep::Decided(Decision { kind, reason, by })
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// An agent that printed these lines, one per second.
 fn seen(lines: &[Value]) -> (Activity, Duration) {
-    let (mut activity, mut parser, mut at) = (Activity::new(Kind::Beat), Parser::default(), Duration::ZERO);
+    let (mut activity, mut parser, mut at) =
+        (Activity::new(AgentKind::Beat), Parser::default(), Duration::ZERO);
     for line in lines {
         at += SECOND;
         parser.feed(format!("{line}\n").as_bytes(), &mut |event| {

@@ -8,7 +8,7 @@ use murmur_rpc::feed::{Filled, Past};
 fn begin(root: &Path) -> Capture {
     let info = AgentInfo {
         agent_id: AgentId::parse("a").unwrap(),
-        kind: Kind::Beat,
+        kind: AgentKind::Beat,
         project: String::new(),
         role: String::new(),
         backend: Backend::Claude,

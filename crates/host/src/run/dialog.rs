@@ -3,7 +3,7 @@
 use super::Host;
 use crate::control_requests::HookAnswer;
 use crate::event::{MurmurEvent, Progress, Role};
-use crate::state::{Kind, State};
+use crate::state::{AgentKind, State};
 use murmur_agent::dialog::CallDecision;
 use std::time::Duration;
 use sys::error::{Failure, Hinted};
@@ -14,15 +14,15 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let opening = self.dialog.open();
         self.send_bytes(opening);
         match self.spec.info.kind {
-            Kind::Beat if self.dialog.outlives_turn() => {
+            AgentKind::Beat if self.dialog.outlives_turn() => {
                 let prompt = self.dialog.send(prompt);
                 self.send_bytes(prompt);
             }
-            Kind::Beat => {
+            AgentKind::Beat => {
                 self.send_bytes(self.spec.invocation.stdin.clone());
                 self.stdin = None;
             }
-            Kind::Live => {}
+            AgentKind::Live => {}
         }
     }
 

@@ -5,7 +5,7 @@ use super::*;
 const GRACE: Duration = Duration::from_secs(5);
 
 fn live() -> Machine {
-    let mut machine = Machine::new(Kind::Live, None);
+    let mut machine = Machine::new(AgentKind::Live, None);
     assert_eq!(machine.take(Input::Started), [Effect::Announce]);
     machine
 }
@@ -28,7 +28,7 @@ fn messages_are_queued_until_the_turn_ends() {
 
 #[test]
 fn the_first_message_may_precede_the_start() {
-    let mut agent = Machine::new(Kind::Live, Some("one".to_owned()));
+    let mut agent = Machine::new(AgentKind::Live, Some("one".to_owned()));
     assert_eq!(send(&mut agent, "two"), []);
     assert_eq!(agent.take(Input::Started), [Effect::Announce, Effect::Send("one".to_owned())]);
     assert_eq!(*agent.state(), State::Running { turn: 1, queued: 1, background: 0 });
@@ -84,7 +84,7 @@ fn stop_closes_stdin_when_idle_terminates_when_busy_and_kills_with_force() {
 
 #[test]
 fn a_beat_rejects_messages_and_the_queue_is_bounded() {
-    let mut beat = Machine::new(Kind::Beat, None);
+    let mut beat = Machine::new(AgentKind::Beat, None);
     beat.take(Input::Started);
     assert_eq!(*beat.state(), State::Running { turn: 1, queued: 0, background: 0 });
     assert_eq!(beat.check_send(), Err(SendError::Beat));
@@ -110,7 +110,7 @@ fn states_serialize_with_their_data() {
 
 #[test]
 fn a_beat_that_starts_a_turn_by_itself_is_in_its_next_turn() {
-    let mut beat = Machine::new(Kind::Beat, None);
+    let mut beat = Machine::new(AgentKind::Beat, None);
     beat.take(Input::Started);
     assert_eq!((beat.take(Input::Acted), beat.turns_between()), (Vec::new(), None));
     assert_eq!((beat.take(Input::TurnEnded), beat.turns_between()), (Vec::new(), Some(1)));
@@ -121,7 +121,7 @@ fn a_beat_that_starts_a_turn_by_itself_is_in_its_next_turn() {
 
 #[test]
 fn an_agent_that_has_answered_may_end_by_itself() {
-    let mut agent = Machine::new(Kind::Beat, None);
+    let mut agent = Machine::new(AgentKind::Beat, None);
     agent.take(Input::Started);
     agent.take(Input::TurnEnded);
     let effects = [Effect::Announce, Effect::CloseInput, Effect::Wait(GRACE)];

@@ -1,6 +1,6 @@
 //! Appends to the journal: one write per line, under the file's lock, so that concurrent writers never interleave.
 
-use super::entry::Entry;
+use super::entry::JournalEntry;
 use rustix::fs::Access;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
@@ -14,7 +14,7 @@ use sys::file::check_regular;
 use sys::unreadable::{unreadable, unwritable};
 
 /// Appends `entry` to the journal at `path`, like [`append_line`].
-pub fn append(path: &Path, entry: &Entry) -> io::Result<()> {
+pub fn append(path: &Path, entry: &JournalEntry) -> io::Result<()> {
     append_line(path, &entry.line()?)
 }
 
@@ -85,7 +85,7 @@ fn repair_torn(file: &mut File) -> io::Result<()> {
         file.read_exact_at(&mut torn, start)?;
         // Complete a line that lacks only its newline. For any other, the beat is still in `beats/` and gets a new
         // line.
-        if serde_json::from_slice::<Entry>(&torn).is_ok() {
+        if serde_json::from_slice::<JournalEntry>(&torn).is_ok() {
             file.write_all(b"\n")?;
         } else {
             file.set_len(start)?;

@@ -48,13 +48,13 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use crate::journal::entry::Entry;
+    use crate::journal::entry::JournalEntry;
     use murmur_core::config::watchdogs::Watchdog;
     use murmur_core::outcome::EarlyEnd;
 
     const START: &str = r#"{"ts":"2026-02-03T10:00:00Z","workspace":"/w","outcome":"error","durationMs":1,"beat":"b","agent":"a""#;
 
-    fn read(keys: &str) -> Entry {
+    fn read(keys: &str) -> JournalEntry {
         serde_json::from_str(&format!("{START},{keys}}}")).unwrap()
     }
 
@@ -77,6 +77,6 @@ mod tests {
         assert_eq!(read(r#""stopped":false,"newer":{"a":1}"#).early_end, None);
         assert_eq!(read(r#""outOfTurns":true,"stopped":true"#).early_end, Some(EarlyEnd::Stopped));
         let wrong = format!(r#"{START},"stopped":"yes"}}"#);
-        assert!(serde_json::from_str::<Entry>(&wrong).is_err());
+        assert!(serde_json::from_str::<JournalEntry>(&wrong).is_err());
     }
 }

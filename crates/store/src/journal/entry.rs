@@ -7,7 +7,7 @@ use murmur_agent::conversation::Turn;
 use murmur_agent::event::Tokens;
 use murmur_core::config::backend::Backend;
 use murmur_core::id::{BeatId, SessionId};
-use murmur_core::outcome::{EarlyEnd, Kind, Outcome, StopReason};
+use murmur_core::outcome::{EarlyEnd, Outcome, OutcomeKind, StopReason};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -71,13 +71,13 @@ impl LineKind {
 /// A beat, an agent that is stuck, or a heartbeat that keeps failing. Times are RFC 3339 in UTC, durations whole milliseconds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Entry {
+pub struct JournalEntry {
     /// When the beat started, or when the stuck agent was last active.
     pub ts: String,
     /// The workspace's path.
     pub workspace: String,
     /// `ok`, `attention`, `error`, `limited` or `skipped`.
-    pub outcome: Kind,
+    pub outcome: OutcomeKind,
     /// Wall-clock time of the agent, or of the attempt to start it; for a stuck agent, how long it had been quiet.
     pub duration_ms: u64,
     /// With `attention`, the first 200 characters of the agent's answer; with `limited` and `skipped`, why; for a stuck agent,
@@ -182,10 +182,10 @@ fn valid_capture<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Ca
     Ok(text.and_then(|text| CaptureId::parse(&text).ok()))
 }
 
-impl Entry {
+impl JournalEntry {
     /// A line with only the required fields.
     #[must_use]
-    pub fn new(ts: String, workspace: String, outcome: Kind, duration_ms: u64) -> Self {
+    pub fn new(ts: String, workspace: String, outcome: OutcomeKind, duration_ms: u64) -> Self {
         Self {
             ts,
             workspace,
@@ -295,7 +295,7 @@ mod tests {
     const BEAT: &str = r#"{"ts":"2026-02-03T10:00:00Z","workspace":"/w","outcome":"ok","durationMs":8200,"beat":"b","agent":"a"}"#;
     const STUCK: &str = r#"{"ts":"2026-02-03T10:00:00Z","workspace":"/w","outcome":"attention","durationMs":1860000,"summary":"agent a","kind":"stuck","agent":"a"}"#;
 
-    fn read(line: &str) -> Entry {
+    fn read(line: &str) -> JournalEntry {
         serde_json::from_str(line).unwrap()
     }
 
@@ -317,14 +317,17 @@ mod tests {
     #[test]
     fn a_stopped_beat_names_who_stopped_it() {
         let stopped = |error: &str| {
-            let entry =
-                Entry { early_end: Some(EarlyEnd::Stopped), error: Some(error.to_owned()), ..read(BEAT) };
+            let entry = JournalEntry {
+                early_end: Some(EarlyEnd::Stopped),
+                error: Some(error.to_owned()),
+                ..read(BEAT)
+            };
             entry.text().unwrap().into_owned()
         };
         assert_eq!(stopped("stopped after 3s, in Bash: x"), "stopped by you after 3s, in Bash: x");
         assert_eq!(stopped("2 processes remain"), "stopped by you: 2 processes remain");
         assert_eq!(
-            Entry { early_end: Some(EarlyEnd::Stopped), ..read(BEAT) }.text().unwrap(),
+            JournalEntry { early_end: Some(EarlyEnd::Stopped), ..read(BEAT) }.text().unwrap(),
             "stopped by you"
         );
         assert_eq!(read(BEAT).text(), None);
@@ -340,6 +343,6 @@ mod tests {
         for other in [STUCK.replace("10:00", "10:01"), STUCK.replace(r#""agent":"a""#, r#""agent":"b""#)] {
             assert!(!stuck.is_same(&read(&other)));
         }
-        assert!(!stuck.is_same(&Entry { kind: LineKind::Beat, ..stuck.clone() }));
+        assert!(!stuck.is_same(&JournalEntry { kind: LineKind::Beat, ..stuck.clone() }));
     }
 }

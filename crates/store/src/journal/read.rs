@@ -1,6 +1,6 @@
 //! Reads the journal newest first, from the end of the file, so that old lines cost nothing; then its archived parts.
 
-use super::entry::Entry;
+use super::entry::JournalEntry;
 use super::tail::Position;
 use jiff::Timestamp;
 use memchr::{memmem, memrchr};
@@ -173,13 +173,13 @@ impl Backward {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutcomeFilter {
     /// By itself, with this outcome.
-    As(murmur_core::outcome::Kind),
+    As(murmur_core::outcome::OutcomeKind),
     /// Stopped by a person.
     Stopped,
 }
 
 impl OutcomeFilter {
-    fn matches(self, entry: &Entry) -> bool {
+    fn matches(self, entry: &JournalEntry) -> bool {
         match self {
             Self::As(outcome) => outcome == entry.outcome && !entry.is_stopped(),
             Self::Stopped => entry.is_stopped(),
@@ -207,7 +207,7 @@ pub struct Filter {
 impl Filter {
     /// Whether `entry` is selected.
     #[must_use]
-    pub fn matches(&self, entry: &Entry) -> bool {
+    pub fn matches(&self, entry: &JournalEntry) -> bool {
         self.workspace.as_ref().is_none_or(|workspace| *workspace == entry.workspace)
             && self.outcome.is_none_or(|outcome| outcome.matches(entry))
             && self.heartbeat.as_ref().is_none_or(|heartbeat| *heartbeat == entry.heartbeat)
@@ -237,7 +237,7 @@ const NEEDLE: usize = 16;
 #[derive(Debug)]
 pub struct FoundEntry {
     /// The entry.
-    pub entry: Entry,
+    pub entry: JournalEntry,
     /// The line, without its newline.
     pub line: Vec<u8>,
 }
@@ -275,7 +275,7 @@ impl Entries {
             if !wants(&line) {
                 continue;
             }
-            let Ok(entry) = serde_json::from_slice::<Entry>(&line) else { continue };
+            let Ok(entry) = serde_json::from_slice::<JournalEntry>(&line) else { continue };
             let is_older = self.since.zip(entry.ended()).is_some_and(|(since, ended)| ended < since);
             self.older = if is_older { self.older + 1 } else { 0 };
             return Ok(Some(FoundEntry { entry, line }));
@@ -371,7 +371,7 @@ pub fn raw_workspace(line: &[u8]) -> Option<&[u8]> {
     }
 }
 
-impl Entry {
+impl JournalEntry {
     /// When the beat started, if the line has a valid time.
     #[must_use]
     pub fn started(&self) -> Option<Timestamp> {

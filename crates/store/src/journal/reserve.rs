@@ -3,7 +3,7 @@
 //! Any process may put lines into it or move them to the journal, holding the file's lock. The space between lines is
 //! filled with whitespace, and a line never moves.
 
-use super::entry::Entry;
+use super::entry::JournalEntry;
 use super::spares::share;
 use super::unfinished::{self, Waiting};
 use std::fs::{File, OpenOptions};
@@ -69,13 +69,13 @@ impl Reserve {
 
     /// Stores `entry` without its turns and without allocating disk space. Calls `then` before any other process can move
     /// the line to the journal.
-    pub fn keep(&self, entry: &Entry, then: impl FnOnce()) -> io::Result<()> {
+    pub fn keep(&self, entry: &JournalEntry, then: impl FnOnce()) -> io::Result<()> {
         let file = self.open()?.ok_or(io::ErrorKind::NotFound)?;
         file.lock()?;
         let text = read(&file)?;
         if !entries(&text).any(|kept| kept.is_same(entry)) {
             // Starts on a new line, as a crash may have left a torn one before it.
-            let line = format!("\n{}", Entry { turns: None, ..entry.clone() }.line()?);
+            let line = format!("\n{}", JournalEntry { turns: None, ..entry.clone() }.line()?);
             let start = gap(&text, line.len()).ok_or(io::ErrorKind::StorageFull)?;
             file.write_all_at(line.as_bytes(), start as u64)?;
             file.sync_data()?;
@@ -101,7 +101,7 @@ impl Reserve {
                 continue;
             }
             // A torn line can be dropped: its record still exists.
-            let is_done = match serde_json::from_slice::<Entry>(line) {
+            let is_done = match serde_json::from_slice::<JournalEntry>(line) {
                 Err(_) => true,
                 Ok(_) if waiting.lines > 0 => false,
                 Ok(entry) => waiting.write(dir, &entry, unfinished::is_known(dir, &entry)),
@@ -116,7 +116,7 @@ impl Reserve {
     }
 
     /// Returns the stored entries.
-    pub fn entries(&self) -> io::Result<Vec<Entry>> {
+    pub fn entries(&self) -> io::Result<Vec<JournalEntry>> {
         Ok(entries(&self.text()?).collect())
     }
 
@@ -155,7 +155,7 @@ fn read(file: &File) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-fn entries(text: &[u8]) -> impl Iterator<Item = Entry> {
+fn entries(text: &[u8]) -> impl Iterator<Item = JournalEntry> {
     // Usually, there is only whitespace.
     let text = memchr::memchr(b'{', text).map_or(&[][..], |start| &text[start..]);
     text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok())
@@ -186,11 +186,14 @@ mod tests {
     use super::super::append;
     use super::*;
     use murmur_core::id::BeatId;
-    use murmur_core::outcome::Kind;
+    use murmur_core::outcome::OutcomeKind;
 
-    fn entry(beat: &str) -> Entry {
+    fn entry(beat: &str) -> JournalEntry {
         let ts = "2026-02-03T10:00:00Z".to_owned();
-        Entry { beat: Some(BeatId::new(beat)), ..Entry::new(ts, "/w".to_owned(), Kind::Ok, 1) }
+        JournalEntry {
+            beat: Some(BeatId::new(beat)),
+            ..JournalEntry::new(ts, "/w".to_owned(), OutcomeKind::Ok, 1)
+        }
     }
 
     fn data() -> (tempfile::TempDir, DataDir, Reserve) {

@@ -7,7 +7,7 @@
 //! Not `sys::lines::LineBuffer`: this only finds where lines are in the file, so that they can have any length.
 
 use super::append::start_of_last_line;
-use super::entry::Entry;
+use super::entry::JournalEntry;
 use rotate::History;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -269,7 +269,7 @@ impl TailLine<'_> {
     /// Its entry, or `None` if it is not a journal line. Turns, of which there may be very many, are skipped and never in
     /// memory.
     #[must_use]
-    pub fn entry(&self) -> Option<Entry> {
+    pub fn entry(&self) -> Option<JournalEntry> {
         serde_json::from_reader(BufReader::new(self.reader())).ok()
     }
 

@@ -10,7 +10,7 @@ mod file;
 mod tests;
 
 use super::append;
-use super::entry::Entry;
+use super::entry::JournalEntry;
 use super::read::{Backward, Entries};
 use super::reserve::Reserve;
 use super::spares::Spares;
@@ -27,9 +27,9 @@ use sys::process_lock::{self, Durability, ProcessLock};
 /// A beat's record: a beat whose line is not yet in the journal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "file::Contents", into = "file::Contents")]
-pub struct Begun {
+pub struct BeatRecord {
     /// Its journal line: the final one in [`Phase::Over`], otherwise the one to write if its process dies now.
-    pub entry: Entry,
+    pub entry: JournalEntry,
     /// How far it has come.
     pub phase: Phase,
 }
@@ -55,7 +55,7 @@ pub enum Phase {
     Over,
 }
 
-impl Begun {
+impl BeatRecord {
     /// Whether a daemon started it, and it is running.
     #[must_use]
     pub fn is_scheduled(&self) -> bool {
@@ -83,13 +83,13 @@ fn name(beat: &BeatId) -> String {
 }
 
 /// The file name of the record of `begun`.
-fn name_of(begun: &Begun) -> io::Result<String> {
+fn name_of(begun: &BeatRecord) -> io::Result<String> {
     begun.entry.beat.as_ref().map(name).ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
 impl Record {
     /// Creates the record of a beat. It survives a power failure after [`Self::sync`].
-    pub fn create(dir: &DataDir, begun: &Begun) -> io::Result<Self> {
+    pub fn create(dir: &DataDir, begun: &BeatRecord) -> io::Result<Self> {
         let text = serde_json::to_vec(begun)?;
         let name = name_of(begun)?;
         let held = Spares::new(dir).record(&dir.beats(), &name, &text, Durability::Unsynced)?;
@@ -98,7 +98,7 @@ impl Record {
 
     /// Takes over the record of an announced beat. Returns `None` if it was withdrawn; the beat must not begin then.
     /// It survives a power failure after [`Self::sync`].
-    pub fn take_announced(dir: &DataDir, begun: &Begun) -> io::Result<Option<Self>> {
+    pub fn take_announced(dir: &DataDir, begun: &BeatRecord) -> io::Result<Option<Self>> {
         let Some(held) = ProcessLock::take_over(&dir.beats().join(name_of(begun)?))? else {
             return Ok(None);
         };
@@ -107,7 +107,7 @@ impl Record {
     }
 
     /// Updates the record without allocating disk space.
-    pub fn update(&self, begun: &Begun) -> io::Result<()> {
+    pub fn update(&self, begun: &BeatRecord) -> io::Result<()> {
         self.0.rewrite(&serde_json::to_vec(begun)?)
     }
 
@@ -121,7 +121,7 @@ impl Record {
     ///
     /// # Errors
     /// Why the journal could not be written, and where the line is.
-    pub fn finish(self, dir: &DataDir, entry: &Entry) -> Result<(), Unwritten> {
+    pub fn finish(self, dir: &DataDir, entry: &JournalEntry) -> Result<(), Unwritten> {
         let Err(error) = append::append(&dir.journal(), entry) else {
             let _recovered_later = Spares::new(dir).release(self.0);
             return Ok(());
@@ -134,13 +134,13 @@ impl Record {
 }
 
 /// The record of a finished beat with the line `entry`, without its turns.
-fn over(entry: &Entry) -> io::Result<Vec<u8>> {
-    let entry = Entry { turns: None, ..entry.clone() };
-    Ok(serde_json::to_vec(&Begun { entry, phase: Phase::Over })?)
+fn over(entry: &JournalEntry) -> io::Result<Vec<u8>> {
+    let entry = JournalEntry { turns: None, ..entry.clone() };
+    Ok(serde_json::to_vec(&BeatRecord { entry, phase: Phase::Over })?)
 }
 
 /// Moves the line of `entry` from its record to the reserve, which frees the record for another beat.
-fn keep_in_reserve(dir: &DataDir, entry: &Entry, record: ProcessLock) -> bool {
+fn keep_in_reserve(dir: &DataDir, entry: &JournalEntry, record: ProcessLock) -> bool {
     let release = || {
         let _recovered_later = Spares::new(dir).release(record);
     };
@@ -172,7 +172,7 @@ pub enum LineKept {
 
 /// Records that a beat is about to begin, before it has a process. The process takes the record over; if it doesn't, the
 /// next daemon withdraws the beat and starts the heartbeat again.
-pub fn announce(dir: &DataDir, begun: &Begun) -> io::Result<()> {
+pub fn announce(dir: &DataDir, begun: &BeatRecord) -> io::Result<()> {
     let text = serde_json::to_vec(begun)?;
     // Needn't survive a power failure: the beat has not begun then.
     let name = name_of(begun)?;
@@ -183,7 +183,8 @@ pub fn announce(dir: &DataDir, begun: &Begun) -> io::Result<()> {
 /// Withdraws an announced beat. Returns `false` if its process has taken it over, or if it has no record.
 pub fn withdraw(dir: &DataDir, beat: &BeatId) -> io::Result<bool> {
     let Some(held) = ProcessLock::take_over(&dir.beats().join(name(beat)))? else { return Ok(false) };
-    let is_announced = serde_json::from_slice::<Begun>(&held.read()?).is_ok_and(|begun| begun.is_announced());
+    let is_announced =
+        serde_json::from_slice::<BeatRecord>(&held.read()?).is_ok_and(|begun| begun.is_announced());
     if is_announced {
         Spares::new(dir).release(held)?;
     }
@@ -196,18 +197,18 @@ pub struct Dead {
     /// Its record's file.
     pub path: PathBuf,
     /// Its record.
-    pub begun: Begun,
+    pub begun: BeatRecord,
 }
 
 /// The beats in `beats/`.
 #[derive(Debug, Default)]
 pub struct Survey {
     /// Beats that are running.
-    pub running: Vec<Begun>,
+    pub running: Vec<BeatRecord>,
     /// Beats whose process died, or whose line is not in the journal yet.
     pub dead: Vec<Dead>,
     /// Announced beats without a process.
-    pub announced: Vec<Begun>,
+    pub announced: Vec<BeatRecord>,
     /// Records that lost their contents when the power failed.
     empty: Vec<PathBuf>,
 }
@@ -230,7 +231,7 @@ pub fn survey(folder: &Path) -> io::Result<Survey> {
 pub fn survey_except(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<Survey> {
     let mut survey = Survey::default();
     for found in process_lock::all_but(folder, known)? {
-        match serde_json::from_slice::<Begun>(&found.text) {
+        match serde_json::from_slice::<BeatRecord>(&found.text) {
             // Also while it is being taken over.
             Ok(begun) if begun.is_announced() => survey.announced.push(begun),
             Ok(begun) if found.is_held => survey.running.push(begun),
@@ -247,7 +248,7 @@ pub fn survey_except(folder: &Path, known: impl Fn(&str) -> bool) -> io::Result<
 }
 
 /// Sends `signal` to the process that runs the beat, if it is still running.
-pub fn signal(folder: &Path, begun: &Begun, signal: process::Signal) {
+pub fn signal(folder: &Path, begun: &BeatRecord, signal: process::Signal) {
     let (Phase::Running { pid, .. }, Some(beat)) = (&begun.phase, &begun.entry.beat) else { return };
     let path = folder.join(name(beat));
     process::signal_if(*pid, signal, || process_lock::look(&path).is_some_and(|found| found.is_held));
@@ -259,7 +260,8 @@ pub fn is_over(dir: &DataDir, beat: &BeatId) -> bool {
     let path = dir.beats().join(name(beat));
     match process_lock::look(&path) {
         Some(found) => {
-            !found.is_held && serde_json::from_slice::<Begun>(&found.text).is_ok_and(|begun| begun.is_over())
+            !found.is_held
+                && serde_json::from_slice::<BeatRecord>(&found.text).is_ok_and(|begun| begun.is_over())
         }
         None => path.try_exists().is_ok_and(|is_there| !is_there),
     }
@@ -285,7 +287,7 @@ pub struct Waiting {
 impl Waiting {
     /// Appends the line of `entry` to the journal of `dir` unless it is already `known` there. Returns whether the journal
     /// has it now; if not, keeps the reason, which may be that the journal can't be read.
-    pub(super) fn write(&mut self, dir: &DataDir, entry: &Entry, known: io::Result<bool>) -> bool {
+    pub(super) fn write(&mut self, dir: &DataDir, entry: &JournalEntry, known: io::Result<bool>) -> bool {
         let written =
             known.and_then(|known| if known { Ok(()) } else { append::append(&dir.journal(), entry) });
         let failed = written.err();
@@ -338,7 +340,7 @@ pub fn waiting_with(dir: &DataDir, in_records: usize) -> io::Result<usize> {
 }
 
 /// Whether `entry` is in the journal, or is a beat with a record from which it will get its line.
-pub fn is_known(dir: &DataDir, entry: &Entry) -> io::Result<bool> {
+pub fn is_known(dir: &DataDir, entry: &JournalEntry) -> io::Result<bool> {
     // Check the record first: it is removed after the journal has the line.
     let beat = entry.beat.as_ref().filter(|_| entry.kind.is_beat());
     let has_record = beat.is_some_and(|beat| dir.beats().join(name(beat)).exists());
@@ -346,7 +348,7 @@ pub fn is_known(dir: &DataDir, entry: &Entry) -> io::Result<bool> {
 }
 
 /// Whether the journal has this line already because the process died after writing it.
-fn has_line(journal: &Path, entry: &Entry) -> io::Result<bool> {
+fn has_line(journal: &Path, entry: &JournalEntry) -> io::Result<bool> {
     let mut entries = Entries::new(Backward::open(journal)?, entry.started());
     while let Some(found) = entries.next_entry(|_| true)? {
         if found.entry.is_same(entry) {

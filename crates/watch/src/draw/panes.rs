@@ -4,7 +4,7 @@ use super::table::{Cell, Column, fit, left, right, row};
 use super::time::{dollars, span};
 use super::{BOLD, DIM, SELECTED, color, colored, pieces, rule, take_first};
 use crate::history::{STRETCHES, STRIP};
-use crate::inbox::Entry;
+use crate::inbox::InboxEntry;
 use crate::model::Model;
 use crate::rows::{Agent, Heartbeat, HeartbeatState, Limit, LogLine, Outcome, Problem, Request};
 use crate::view::{Pane, Screen};
@@ -121,8 +121,8 @@ fn cells(model: &Model, pane: Pane, index: usize, now: Timestamp) -> Vec<Cell> {
         Pane::Heartbeats => heartbeat(model, &model.heartbeats[index], now),
         Pane::Agents => agent(model, &model.agents[index], now),
         Pane::Inbox => match model.entry(index) {
-            Some(Entry::Request(row)) => request(row, now),
-            Some(Entry::Problem(row)) => problem(row, now),
+            Some(InboxEntry::Request(row)) => request(row, now),
+            Some(InboxEntry::Problem(row)) => problem(row, now),
             None => Vec::new(),
         },
         Pane::Log => log(model, &model.log[index], now),

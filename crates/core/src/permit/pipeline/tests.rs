@@ -48,10 +48,10 @@ fn step(policy: &Policy, rules: &str, call: &Call) -> String {
     let rules = Rules::parse(rules.as_bytes(), Path::new("/c/permissions.toml")).unwrap();
     let reading = Reading { commands: &commands, links: &|_| None, doubted: false };
     match decide(call, policy, &[&rules], reading, guard) {
-        Step::Ask { doubt: None } => "ask".to_owned(),
-        Step::Ask { doubt: Some(doubt) } => format!("ask: {doubt}"),
-        Step::Question => "question".to_owned(),
-        Step::Decided(decision) => {
+        NextStep::Ask { doubt: None } => "ask".to_owned(),
+        NextStep::Ask { doubt: Some(doubt) } => format!("ask: {doubt}"),
+        NextStep::Question => "question".to_owned(),
+        NextStep::Decided(decision) => {
             let kind = if decision.kind == DecisionKind::Allow { "allow" } else { "deny" };
             match decision.by {
                 DecidedBy::Guard(entry) => format!("{kind} guard {entry}"),
@@ -198,7 +198,7 @@ fn what_controls_the_next_run_is_allowed_by_a_rule_that_names_it_alone() {
         let rules = Rules::parse(rules.as_bytes(), Path::new("permissions.toml")).unwrap();
         let reading = Reading { commands: &shell_guard::shell::commands, links: &|_| None, doubted: false };
         match decide(call, &Policy::of_beat(), &[&rules], reading, shell_guard::guard::inspect_call) {
-            Step::Decided(decision) => (decision.kind, decision.by),
+            NextStep::Decided(decision) => (decision.kind, decision.by),
             step => panic!("{step:?}"),
         }
     };

@@ -1,7 +1,7 @@
 //! A record as it is on disk: flat, as every version of murmur has written and read it.
 
-use super::super::entry::Entry;
-use super::{Begun, Phase};
+use super::super::entry::JournalEntry;
+use super::{BeatRecord, Phase};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 #[serde(rename_all = "camelCase")]
 pub(super) struct Contents {
     pid: u32,
-    entry: Entry,
+    entry: JournalEntry,
     over: bool,
     #[serde(default)]
     scheduled: bool,
@@ -23,7 +23,7 @@ pub(super) struct Contents {
     data_dir: Option<PathBuf>,
 }
 
-impl From<Contents> for Begun {
+impl From<Contents> for BeatRecord {
     fn from(contents: Contents) -> Self {
         let Contents { pid, entry, over, scheduled, announced, before, data_dir } = contents;
         let phase = match (over, announced) {
@@ -35,8 +35,8 @@ impl From<Contents> for Begun {
     }
 }
 
-impl From<Begun> for Contents {
-    fn from(Begun { entry, phase }: Begun) -> Self {
+impl From<BeatRecord> for Contents {
+    fn from(BeatRecord { entry, phase }: BeatRecord) -> Self {
         let written = Self {
             pid: std::process::id(),
             entry,
@@ -65,7 +65,7 @@ mod tests {
             json!({ "ts": "2026-02-03T10:00:00Z", "workspace": "/w", "outcome": "ok", "durationMs": 0 });
         let mut record = json!({ "pid": 7, "entry": entry, "over": false });
         record.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
-        let begun: Begun = serde_json::from_value(record).unwrap();
+        let begun: BeatRecord = serde_json::from_value(record).unwrap();
         let written = serde_json::to_value(&begun).unwrap();
         (begun.phase, written)
     }

@@ -1,5 +1,5 @@
 use super::*;
-use murmur_core::outcome::Kind;
+use murmur_core::outcome::OutcomeKind;
 
 fn data() -> (tempfile::TempDir, DataDir) {
     let folder = tempfile::tempdir().unwrap();
@@ -7,21 +7,21 @@ fn data() -> (tempfile::TempDir, DataDir) {
     (folder, dir)
 }
 
-fn begun(beat: &str) -> Begun {
-    let entry = Entry {
+fn begun(beat: &str) -> BeatRecord {
+    let entry = JournalEntry {
         error: Some("died".to_owned()),
         beat: Some(BeatId::new(beat)),
         agent: "w-1".to_owned(),
-        ..Entry::new("2026-02-03T10:00:00Z".to_owned(), "/w".to_owned(), Kind::Error, 0)
+        ..JournalEntry::new("2026-02-03T10:00:00Z".to_owned(), "/w".to_owned(), OutcomeKind::Error, 0)
     };
-    Begun { entry, phase: Phase::Running { pid: 1, scheduled: true, data_dir: None } }
+    BeatRecord { entry, phase: Phase::Running { pid: 1, scheduled: true, data_dir: None } }
 }
 
 #[test]
 fn an_announced_beat_begins_once_or_is_withdrawn() {
     let (_folder, dir) = data();
     let (beats, journal) = (dir.beats(), dir.journal());
-    let announced = |beat| Begun { phase: Phase::Announced { before: None }, ..begun(beat) };
+    let announced = |beat| BeatRecord { phase: Phase::Announced { before: None }, ..begun(beat) };
     announce(&dir, &announced("one")).unwrap();
     announce(&dir, &announced("two")).unwrap();
     assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap().lines, 0);
@@ -98,7 +98,7 @@ fn a_line_that_does_not_fit_into_the_journal_is_kept_in_the_record_or_the_reserv
             allocate(&dir).unwrap();
         }
         let unblock = block(&dir);
-        let done = Entry { outcome: Kind::Ok, error: None, ..begun("one").entry };
+        let done = JournalEntry { outcome: OutcomeKind::Ok, error: None, ..begun("one").entry };
         let kept = record.finish(&dir, &done).unwrap_err().kept;
         assert_eq!((kept, waiting(&dir).unwrap()), (LineKept::OnDisk, 1));
         let records = std::fs::read_dir(dir.beats()).unwrap().count();
@@ -114,7 +114,7 @@ fn a_line_that_does_not_fit_into_the_journal_is_kept_in_the_record_or_the_reserv
 fn a_line_that_is_in_the_reserve_and_in_its_record_is_written_once() {
     let (_folder, dir) = data();
     allocate(&dir).unwrap();
-    drop(Record::create(&dir, &Begun { phase: Phase::Over, ..begun("one") }).unwrap());
+    drop(Record::create(&dir, &BeatRecord { phase: Phase::Over, ..begun("one") }).unwrap());
     Reserve::new(&dir).keep(&begun("one").entry, || {}).unwrap();
     for _ in 0..2 {
         assert_eq!(recover(&dir, Timestamp::UNIX_EPOCH).unwrap().lines, 0);
@@ -126,7 +126,7 @@ fn a_line_that_is_in_the_reserve_and_in_its_record_is_written_once() {
 #[test]
 fn a_beat_is_over_when_its_record_is_gone_or_has_only_its_line_left() {
     let (_folder, dir) = data();
-    let announced = |beat| Begun { phase: Phase::Announced { before: None }, ..begun(beat) };
+    let announced = |beat| BeatRecord { phase: Phase::Announced { before: None }, ..begun(beat) };
     announce(&dir, &announced("one")).unwrap();
     announce(&dir, &announced("two")).unwrap();
     let take = |beat| Record::take_announced(&dir, &begun(beat)).unwrap().unwrap();
