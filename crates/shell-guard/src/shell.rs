@@ -8,6 +8,7 @@ mod brace;
 mod brush;
 pub mod budget;
 mod builtin;
+mod byte_set;
 mod command;
 mod commands;
 mod environment;

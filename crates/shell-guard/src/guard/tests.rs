@@ -36,6 +36,13 @@ fn every_wrapper_runs_a_command_only_in_its_first_example() {
 }
 
 /// A fake disk for these tests.
+#[test]
+fn a_very_long_word_with_braces_is_not_expanded() {
+    let line = |length: usize| format!("echo {{a,b}}{}", "c".repeat(length));
+    assert_eq!(inspect(&line(1 << 10), &place()), Finding::Clear);
+    assert!(matches!(inspect(&line(1 << 17), &place()), Finding::Doubt { .. }));
+}
+
 fn read_link(path: &std::path::Path) -> Option<std::path::PathBuf> {
     let target = match path.to_str()?.strip_prefix("/home/me/work/")? {
         "passwd" => "/etc/passwd",

@@ -277,7 +277,7 @@ pub(super) fn overwrite_all(invocation: &Invocation<'_>) -> Assessment {
 /// Whether the path is a glob for everything in its folder.
 fn is_all_within(path: &Field) -> bool {
     let base = path.base();
-    !base.marked().is_empty() && base.is_pattern() && base.marked().chars().all(|c| !c.is_alphanumeric())
+    !base.marked().is_empty() && base.is_pattern() && !base.has_letters()
 }
 
 /// `zip -m`, `7z a -sdel`, `rar m`: archivers that remove what they pack.

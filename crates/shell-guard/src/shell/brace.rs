@@ -7,6 +7,8 @@ use crate::line::Doubt;
 const MAX_WORDS: usize = 256;
 /// How many members a sequence may have; a longer one is unknown.
 const MAX_MEMBERS: i64 = 64;
+/// How long a word with braces may be, in bytes: expanding it takes a hundred times the memory.
+const MAX_LENGTH: usize = 64 << 10;
 /// How deeply braces may nest.
 const MAX_DEPTH: usize = 6;
 
@@ -24,6 +26,11 @@ pub(super) fn expand(word: &Word) -> Result<Option<Vec<Word>>, Doubt> {
     };
     if !has('{') || !has('}') {
         return Ok(None);
+    }
+    let length: usize =
+        word.0.iter().map(|part| if let Part::Unquoted(text) = part { text.len() } else { 0 }).sum();
+    if length > MAX_LENGTH {
+        return Err(too_many());
     }
     let mut units = Vec::new();
     for part in &word.0 {

@@ -230,7 +230,7 @@ impl Walk<'_> {
     fn run_glob(&mut self, program: &Field, words: &[Field], writes: &[Field], input: &Stream) -> Stream {
         let mut names = self.visitor.programs(program);
         names.extend(wrapper::names().chain(interpreter::names()).filter(|name| program.matches_name(name)));
-        let is_anything = words[0].marked().chars().all(|c| !c.is_alphanumeric());
+        let is_anything = !words[0].has_letters();
         if names.len() > MAX_PROGRAMS || is_anything {
             let why =
                 format!("cannot tell which program {} matches: use the program's literal name", words[0]);

@@ -75,6 +75,16 @@ impl Field {
         self.0.contains([STAR, QUESTION, CLASS])
     }
 
+    /// Whether it contains a letter or digit of any language.
+    #[must_use]
+    pub fn has_letters(&self) -> bool {
+        let is_letter = |c: char| match c {
+            OPEN..=CLASS => false,
+            other => other.is_alphanumeric(),
+        };
+        self.0.chars().any(is_letter)
+    }
+
     /// The text, if it is known and not a glob.
     #[must_use]
     pub fn literal(&self) -> Option<&str> {

@@ -1,6 +1,7 @@
 //! Counts the tokens and the nesting depth of a command line before it is parsed, in one pass without recursion. The parser
 //! recurses and sometimes backtracks, so input that is too expensive must not reach it.
 
+use super::byte_set::ByteSet;
 use super::heredoc;
 use crate::line::Doubt;
 use memchr::memchr;
@@ -13,6 +14,9 @@ const MAX_CASES: usize = 3;
 const MAX_PARENTHESES: usize = 6;
 /// How many operators `[[ … ]]` may have: the parser recurses on each.
 const MAX_TESTS: usize = 24;
+
+/// What ends an unquoted word. A brace does so only within `${…}`, where none is read.
+const WORD_ENDS: ByteSet = ByteSet::of(b" \t\r\n;|&()<>\"'`\\$");
 
 /// A construct around the current position.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -206,10 +210,8 @@ impl Prescan {
 
     /// Reads unquoted text and counts it if it starts a word.
     fn word(&mut self, bytes: &[u8], at: usize) -> Result<usize, Doubt> {
-        let is_end = |byte: &u8| b" \t\r\n;|&()<>\"'`\\$".contains(byte);
-        // A brace only ends a word within `${…}`, which isn't read here.
-        let end = bytes[at..].iter().position(is_end).map_or(bytes.len(), |length| at + length.max(1));
-        if at > 0 && !is_end(&bytes[at - 1]) && bytes[at - 1] != b'}' {
+        let end = WORD_ENDS.find_in(&bytes[at..]).map_or(bytes.len(), |length| at + length.max(1));
+        if at > 0 && !WORD_ENDS.contains(bytes[at - 1]) && bytes[at - 1] != b'}' {
             return Ok(end);
         }
         self.tokens += 1;

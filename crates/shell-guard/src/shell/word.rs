@@ -2,9 +2,17 @@
 
 mod parameter;
 
+use super::byte_set::ByteSet;
 use super::tree::{Part, Word};
 use super::{escape, prescan};
 use crate::line::Doubt;
+
+/// What ends plain text.
+const PLAIN_ENDS: ByteSet = ByteSet::of(b"\\'\"`$}/]<>");
+/// What ends text in single quotes.
+const QUOTE: ByteSet = ByteSet::of(b"'");
+/// What ends plain text in backticks.
+const BACKTICK_ENDS: ByteSet = ByteSet::of(b"\\`");
 
 /// What ends the text, and the quoting rules within it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -91,10 +99,10 @@ impl<'a> WordParser<'a> {
         self.at >= self.text.len()
     }
 
-    /// Consumes text up to the first of `ends`.
-    fn take_until(&mut self, ends: &[u8]) -> &'a str {
+    /// Consumes text up to the first of `ends`, which are ASCII.
+    fn take_until(&mut self, ends: &ByteSet) -> &'a str {
         let rest = &self.text[self.at..];
-        let length = rest.bytes().position(|byte| ends.contains(&byte)).unwrap_or(rest.len());
+        let length = ends.find_in(rest.as_bytes()).unwrap_or(rest.len());
         self.at += length;
         &rest[..length]
     }
@@ -112,7 +120,7 @@ impl<'a> WordParser<'a> {
         let mut parts = Parts::default();
         loop {
             let quoted = until.quoted();
-            parts.text(self.take_until(b"\\'\"`$}/]<>"), quoted);
+            parts.text(self.take_until(&PLAIN_ENDS), quoted);
             match (self.peek(0), until) {
                 (0, Terminator::Quote) if self.is_at_end() => return Err(unterminated("quote")),
                 (0, _) if self.is_at_end() => break,
@@ -123,7 +131,7 @@ impl<'a> WordParser<'a> {
                 (b'\\', _) => self.backslash(until, &mut parts),
                 (b'\'', _) if !quoted => {
                     self.at += 1;
-                    let text = self.take_until(b"'");
+                    let text = self.take_until(&QUOTE);
                     if self.is_at_end() {
                         return Err(unterminated("quote"));
                     }
@@ -189,7 +197,7 @@ impl<'a> WordParser<'a> {
         self.at += 1;
         let mut source = String::new();
         loop {
-            source.push_str(self.take_until(b"\\`"));
+            source.push_str(self.take_until(&BACKTICK_ENDS));
             match self.peek(0) {
                 b'`' => {
                     self.at += 1;
