@@ -1,8 +1,10 @@
-//! Binary search in `index.jsonl`: its lines are ordered by offset, so each probe halves the rest.
+//! Search in `index.jsonl`: its lines are ordered by offset, and most cover about as many bytes, so two probes near the
+//! expected place usually find the line; otherwise, each probe halves the rest.
 
 use super::record::Stretch;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use sys::file;
 use sys::lines::{LineBuffer, LineRead};
 
@@ -13,10 +15,10 @@ const BLOCK: usize = 4096;
 const LONGEST: usize = 64 * 1024;
 
 /// All stretches of the bytes `from..to`, clipped to that range. Bytes after the last line have its channel and time.
-/// Empty if there is no valid line.
-pub(super) fn stretches(index: &File, from: u64, to: u64) -> io::Result<Vec<Stretch>> {
+/// Empty if there is no valid line. `part` are the bytes that the index is about, as far as known.
+pub(super) fn stretches(index: &File, part: Range<u64>, from: u64, to: u64) -> io::Result<Vec<Stretch>> {
     let length = index.metadata()?.len();
-    let mut lines = Lines::new(index, search(index, length, from)?, length);
+    let mut lines = Lines::new(index, search(index, length, part, from)?, length);
     let mut found: Vec<Stretch> = Vec::new();
     let mut before: Option<Stretch> = None;
     let mut at = from;
@@ -37,10 +39,15 @@ pub(super) fn stretches(index: &File, from: u64, to: u64) -> io::Result<Vec<Stre
     Ok(found)
 }
 
+/// Whether it has a valid line.
+pub(super) fn has_lines(index: &File) -> io::Result<bool> {
+    Ok(Lines::new(index, 0, index.metadata()?.len()).next()?.is_some())
+}
+
 /// The newest complete line.
 pub(super) fn last(index: &File) -> io::Result<Option<Stretch>> {
     let length = index.metadata()?.len();
-    let mut lines = Lines::new(index, search(index, length, u64::MAX)?, length);
+    let mut lines = Lines::new(index, search(index, length, 0..u64::MAX, u64::MAX)?, length);
     let mut last = None;
     while let Some(line) = lines.next()? {
         last = Some(line);
@@ -63,20 +70,36 @@ pub(super) fn count(index: &File) -> io::Result<u64> {
 }
 
 /// An offset to start reading at, so that the line that covers byte `wanted` is found and few come before it.
-fn search(index: &File, length: u64, wanted: u64) -> io::Result<u64> {
+fn search(index: &File, length: u64, part: Range<u64>, wanted: u64) -> io::Result<u64> {
     let (mut low, mut high) = (0, length);
-    let mut block = [0; BLOCK];
-    while high - low > BLOCK as u64 {
-        let middle = low + (high - low) / 2;
-        let read = file::read_at(index, &mut block[..512], middle)?;
+    let mut block = [0; 512];
+    let mut probe = |at: u64, low: &mut u64, high: &mut u64| -> io::Result<()> {
+        let read = file::read_at(index, &mut block, at)?;
         match line_after_break(&block[..read]) {
-            Some((skipped, stretch)) if stretch.offset <= wanted && middle + (skipped as u64) < high => {
-                low = middle + skipped as u64;
+            Some((skipped, stretch)) if stretch.offset <= wanted && at + (skipped as u64) < *high => {
+                *low = at + skipped as u64;
             }
-            _ => high = middle,
+            _ => *high = at,
+        }
+        Ok(())
+    };
+    let expected = expected(length, &part, wanted).saturating_sub(BLOCK as u64 / 2);
+    for near in [expected, expected.saturating_add(BLOCK as u64)] {
+        if high - low > BLOCK as u64 && (low + 1..high).contains(&near) {
+            probe(near, &mut low, &mut high)?;
         }
     }
+    while high - low > BLOCK as u64 {
+        probe(low + (high - low) / 2, &mut low, &mut high)?;
+    }
     Ok(low)
+}
+
+/// Where the line about byte `wanted` would be if all lines were about equally many bytes.
+fn expected(length: u64, part: &Range<u64>, wanted: u64) -> u64 {
+    let before = u128::from(wanted.saturating_sub(part.start));
+    let all = u128::from(part.end.saturating_sub(part.start)).max(1);
+    u64::try_from(u128::from(length) * before / all).unwrap_or(length).min(length)
 }
 
 /// The first complete line that starts in `block`, and its position.
@@ -152,11 +175,15 @@ mod tests {
     fn a_torn_line_is_skipped_and_later_bytes_keep_the_last_channel() {
         let mut file = index(&[(3, Channel::Stdout), (4, Channel::Stderr)]);
         write!(file, r#"{{"offset":7,"length":9,"chan"#).unwrap();
-        let found = channels(&stretches(&file, 1, 12).unwrap());
+        let found = channels(&stretches(&file, 0..12, 1, 12).unwrap());
         assert_eq!(found, [(1, 2, Channel::Stdout), (3, 9, Channel::Stderr)]);
         assert_eq!(last(&file).unwrap().unwrap().offset, 3);
         assert_eq!(count(&file).unwrap(), 2);
-        assert_eq!(stretches(&tempfile::tempfile().unwrap(), 0, 5).unwrap(), []);
+        assert_eq!(stretches(&tempfile::tempfile().unwrap(), 0..5, 0, 5).unwrap(), []);
+        assert_eq!(
+            [file, tempfile::tempfile().unwrap()].map(|file| has_lines(&file).unwrap()),
+            [true, false]
+        );
     }
 
     #[test]
@@ -172,7 +199,7 @@ mod tests {
         };
         // The first line only ends the oversized one.
         write!(file, "{}\n{}\n", line(3), line(7)).unwrap();
-        let found = channels(&stretches(&file, 0, 12).unwrap());
+        let found = channels(&stretches(&file, 0..12, 0, 12).unwrap());
         assert_eq!(found, [(0, 3, Channel::Stdout), (3, 9, Channel::Stderr)]);
         assert_eq!(last(&file).unwrap().unwrap().offset, 7);
     }
@@ -183,6 +210,7 @@ mod tests {
             lines in prop::collection::vec((1_u64..50, prop::bool::ANY), 1..400),
             from in 0_u64..4000,
             length in 1_u64..4000,
+            end in 0_u64..8000,
         ) {
             let lines: Vec<(u64, Channel)> = lines.into_iter()
                 .map(|(length, out)| (length, if out { Channel::Stdout } else { Channel::Stderr }))
@@ -192,7 +220,7 @@ mod tests {
                 lines.iter().find(|(length, _)| { end += length; byte < end }).or(lines.last()).unwrap().1
             };
             let file = index(&lines);
-            let found = stretches(&file, from, from + length).unwrap();
+            let found = stretches(&file, 0..end, from, from + length).unwrap();
             let mut at = from;
             for stretch in &found {
                 prop_assert_eq!(stretch.offset, at);

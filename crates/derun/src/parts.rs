@@ -171,10 +171,8 @@ impl Part {
         let index = files.open_part(&index).map_err(|error| (file::INDEX, error))?;
         let length = output.metadata().map_err(|error| (file::OUTPUT, error))?.len();
         // Without a line about it, output doesn't count.
-        let is_known = length == 0
-            || !super::index::stretches(&index, start, start + 1)
-                .map_err(|error| (file::INDEX, error))?
-                .is_empty();
+        let is_known =
+            length == 0 || super::index::has_lines(&index).map_err(|error| (file::INDEX, error))?;
         Ok(Self { start, end: start + if is_known { length } else { 0 }, output, index })
     }
 
@@ -190,8 +188,10 @@ impl Part {
         bytes.resize(before + usize::try_from(to - from).unwrap_or(usize::MAX), 0);
         sys::file::read_exact_at(&self.output, &mut bytes[before..], from - self.start)
             .map_err(|error| (file::OUTPUT, error))?;
-        stretches
-            .extend(super::index::stretches(&self.index, from, to).map_err(|error| (file::INDEX, error))?);
+        stretches.extend(
+            super::index::stretches(&self.index, self.start..self.end, from, to)
+                .map_err(|error| (file::INDEX, error))?,
+        );
         Ok(())
     }
 }
