@@ -12,6 +12,9 @@
 //!
 //! # The map
 //!
+//! Comments name the specification that a behavior comes from, such as "spec 3"; the specifications are not in this
+//! repository.
+//!
 //! Fourteen crates come first: no crate uses a module. Seven don't depend on murmur:
 //!
 //! - `sys` (crates/sys): the operating system, and `sys::error`, the one error type; only it has unsafe code and reads the clock
