@@ -1,6 +1,6 @@
 //! Finds an alert in an agent's answer, whatever its markup.
 
-use murmur_core::permit::plain;
+use sys::text::is_invisible;
 
 /// Whether the text begins with `ATTENTION:`, in any case, also inside Markdown bold, headings, quotes and list items,
 /// and after invisible characters or symbols such as an emoji.
@@ -18,14 +18,9 @@ pub(super) fn is_alert(text: &str) -> bool {
     word.eq_ignore_ascii_case(WORD) && rest.starts_with([':', '：'])
 }
 
-/// Whether the character is invisible by itself: a hidden character, a soft hyphen, or a joiner.
-fn is_invisible(character: char) -> bool {
-    plain::is_invisible(character) || matches!(character, '\u{ad}' | '\u{200c}' | '\u{200d}')
-}
-
 /// Whether the character is a symbol that people put before a word: emoji with their modifiers, arrows and dingbats.
 fn is_symbol(character: char) -> bool {
-    matches!(character, '\u{2190}'..='\u{2bff}' | '\u{fe0f}' | '\u{1f000}'..='\u{1faff}')
+    matches!(character, '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
 }
 
 /// The text without whitespace and invisible characters around it.

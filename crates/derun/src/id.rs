@@ -6,6 +6,7 @@ use std::fmt;
 use std::io;
 use sys::error::Hinted;
 use sys::random;
+use sys::text::is_invisible;
 
 /// The maximum length of an id, in bytes.
 const MAX: usize = 128;
@@ -59,11 +60,7 @@ impl SessionId {
             return Err(IdError::Edge(text.to_owned()));
         }
         // Invisible and bidirectional characters could make two ids look the same.
-        let is_unseen = |c: char| {
-            matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-                || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-        };
-        let means_something = |c: &char| c.is_control() || is_unseen(*c) || r#"/\:*?"<>|"#.contains(*c);
+        let means_something = |c: &char| is_invisible(*c) || r#"/\:*?"<>|"#.contains(*c);
         match text.chars().find(means_something) {
             Some(character) => Err(IdError::Character(text.to_owned(), character)),
             None => Ok(Self(text.to_owned())),

@@ -3,6 +3,7 @@
 //! Input: any bytes. Output: a word that a shell reads as exactly these bytes. Every name and path in a suggested
 //! command is quoted here; tests/it/hints.rs checks this.
 
+use super::text::is_invisible;
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -48,15 +49,8 @@ fn is_bare(letter: char) -> bool {
     letter.is_alphanumeric() || "/._-+@:,%=".contains(letter)
 }
 
-/// Whether `letter` is invisible or changes the text direction.
 fn is_unseen(letter: char) -> bool {
-    letter.is_control()
-        || (letter.is_whitespace() && letter != ' ')
-        || matches!(
-            letter,
-            '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-                | '\u{e0000}'..='\u{e007f}'
-        )
+    is_invisible(letter) || (letter.is_whitespace() && letter != ' ')
 }
 
 fn spelled_out(bytes: &[u8]) -> String {

@@ -28,6 +28,12 @@ pub fn is_hidden(letter: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Whether `letter` is not a visible character by itself: hidden, a joiner, or a variation selector.
+#[must_use]
+pub fn is_invisible(letter: char) -> bool {
+    is_hidden(letter) || matches!(letter, '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
+}
+
 /// Escapes hidden characters as `\u{..}`, but keeps line breaks and tabs.
 #[must_use]
 pub fn shown(text: &str) -> String {
@@ -55,9 +61,7 @@ pub fn visible(text: &str) -> String {
         match letter {
             '\n' => line.push_str("\\n"),
             '\t' => line.push_str("\\t"),
-            letter if is_hidden(letter) || matches!(letter, '\u{200d}' | '\u{fe00}'..='\u{fe0f}') => {
-                line.extend(letter.escape_unicode());
-            }
+            letter if is_invisible(letter) => line.extend(letter.escape_unicode()),
             letter => line.push(letter),
         }
     }

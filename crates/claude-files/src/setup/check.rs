@@ -12,6 +12,7 @@ use sys::error::Hinted;
 use sys::paths::DataDir;
 use sys::process::{Signal, signal_group};
 use sys::random;
+use sys::text::is_hidden;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
@@ -69,15 +70,12 @@ fn quoted(stderr: &str) -> String {
     }
 }
 
-/// Escapes `command` for a message: control characters, and `; `, which ends a message.
+/// Escapes `command` for a message: hidden characters, and `; `, which ends a message.
 #[must_use]
 pub fn shown(command: &str) -> String {
-    let is_obeyed = |letter: char| {
-        letter.is_control() || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     let mut shown = String::with_capacity(command.len());
     for letter in command.chars() {
-        if is_obeyed(letter) || (letter == ' ' && shown.ends_with(';')) {
+        if is_hidden(letter) || (letter == ' ' && shown.ends_with(';')) {
             shown.extend(letter.escape_unicode());
         } else {
             shown.push(letter);

@@ -1,7 +1,8 @@
 //! Makes text from an agent safe for a terminal, without hiding any words in it.
 
-/// Removes escape sequences, control characters except line breaks and tabs, and characters that change the text's
-/// direction. The contents of titles and other commands with text stay, so that people see all of the text.
+use sys::text::is_hidden;
+
+/// Removes escape sequences and [hidden characters](is_hidden) except line breaks and tabs. The contents of titles and other commands with text stay, so that people see all of the text.
 #[must_use]
 pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
@@ -11,7 +12,9 @@ pub fn plain(text: &str) -> String {
             '\u{1b}' => rest = after_escape(rest),
             '\u{9b}' => rest = after_parameters(rest),
             '\n' | '\t' => plain.push(letter),
-            letter if letter.is_control() || is_invisible(letter) => {}
+            // The separators of lines and paragraphs.
+            '\u{2028}' | '\u{2029}' => plain.push('\n'),
+            letter if is_hidden(letter) => {}
             letter => plain.push(letter),
         }
     }
@@ -47,15 +50,6 @@ fn after_parameters(rest: std::str::Chars<'_>) -> std::str::Chars<'_> {
     if end.is_some_and(|end| matches!(end, '@'..='~')) { after } else { rest }
 }
 
-/// Direction marks, and characters without width that can hide text.
-#[must_use]
-pub fn is_invisible(letter: char) -> bool {
-    matches!(
-        letter,
-        '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,7 +80,7 @@ mod tests {
         #[test]
         fn no_control_character_is_left(text in "[\u{1b}\\[\\]0-9;m \u{7}\u{9b}a-zä\u{202e}\n]{0,40}") {
             let plain = plain(&text);
-            prop_assert!(plain.chars().all(|letter| letter == '\n' || !(letter.is_control() || is_invisible(letter))));
+            prop_assert!(plain.chars().all(|letter| letter == '\n' || !is_hidden(letter)));
             prop_assert_eq!(super::plain(&plain), plain);
         }
     }
