@@ -70,7 +70,7 @@ pub enum CollectError {
         source: io::Error,
     },
     /// There are too many files, or they are too large.
-    #[error("{} exceeds the limits of {MAX_FILES} files, {} MiB and {MAX_DEPTH} levels of folders", .path.display(), MAX_BYTES >> 20)]
+    #[error("{} exceeds a limit: {MAX_FILES} files, {} MiB or {MAX_DEPTH} levels of folders", .path.display(), MAX_BYTES >> 20)]
     TooMuch {
         /// The folder or file that exceeds a limit.
         path: PathBuf,

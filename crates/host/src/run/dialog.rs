@@ -68,7 +68,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             && let Some(stdin) = &self.stdin
             && stdin.try_send(bytes).is_err()
         {
-            let text = "the agent does not read its messages; stop it with: murmur agent stop".to_owned();
+            let agent = &self.spec.info.agent_id;
+            let text = format!("the agent does not read its messages; stop it with: murmur agent stop {agent}");
             self.capture.own(MurmurEvent::Problem { text });
         }
     }

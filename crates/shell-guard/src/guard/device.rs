@@ -23,7 +23,7 @@ const POWER: [&str; 6] = [
     "sys/kernel/reboot/?",
 ];
 /// Trees that only the system itself writes.
-const SYSTEM: [&str; 6] = ["boot", "bin", "sbin", "usr/sbin", "lib64", "System"];
+const SYSTEM: [&str; 7] = ["boot", "bin", "sbin", "usr/bin", "usr/sbin", "lib64", "System"];
 
 /// Whether the path is a device that holds data: anything in /dev that isn't known to be safe.
 pub(super) fn is_device(path: &Field, scope: &Scope) -> bool {
