@@ -3,7 +3,7 @@
 use clap::{Args as ClapArgs, ValueHint};
 use std::path::PathBuf;
 
-/// Review and trust a repository's files for Claude Code
+/// Review and trust a repository's Claude Code configuration
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Agents ignore a repository's .claude and .mcp.json until you trust them, and again after any of them changes, except \

@@ -124,10 +124,11 @@ impl Known {
     fn table(&self) -> Result<String> {
         let mut table = String::from("\n");
         let tested: Vec<String> = self.tested.iter().map(Version::to_string).collect();
+        let (last, others) = tested.split_last().context("no version was tested")?;
         writeln!(
             table,
-            "All checks were run with {}; some checks also with other versions.\n",
-            tested.join(", ")
+            "Every check was run with {} and {last}; some also with other versions.\n",
+            others.join(", ")
         )?;
         writeln!(
             table,
