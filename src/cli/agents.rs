@@ -115,7 +115,7 @@ pub(super) fn meant<'a>(typed: &str, agents: &'a [Agent]) -> Result<Option<&'a A
 }
 
 /// Printed if there are no agents.
-const NOBODY: &str = "No agents. Start one with: murmur agent start";
+const NOBODY: &str = "no agents; start one with: murmur agent start";
 
 /// Where to look for agents. An invalid config.toml or unreadable sessions are reported and don't hide other agents.
 pub(super) fn sources(env: &UserEnv) -> anyhow::Result<Sources> {

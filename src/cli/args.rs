@@ -116,6 +116,7 @@ pub(super) enum Command {
     Stop(Stop),
     Restart(Restart),
     Status(Status),
+    Watch(Watch),
     Limits(Limits),
     Service(Service),
     Agent(Agent),
@@ -135,7 +136,6 @@ pub(super) enum Command {
     Notify(NotifyArgs),
     Setup(Setup),
     Completions(Completions),
-    Watch(Watch),
     Gc(Gc),
     /// Generate manual pages
     Man {
@@ -146,7 +146,8 @@ pub(super) enum Command {
     Record(Record),
     /// Run a demo with recorded runs of Claude Code
     #[command(after_help = "\
-Runs a daemon with three workspaces in a temporary folder, which it then removes. Works without Claude Code.")]
+Runs a daemon with three workspaces in a temporary folder, and removes the folder afterward. Works without \
+Claude Code.")]
     Demo,
     #[command(hide = true)]
     Workspaces(Workspaces),
@@ -173,7 +174,7 @@ Runs a daemon with three workspaces in a temporary folder, which it then removes
     /// Answer a Claude Code hook event, read from stdin as JSON
     #[command(hide = true)]
     Hook {
-        /// Hook event
+        /// Hook event, such as PreToolUse
         event: Option<OsString>,
     },
 }
@@ -231,7 +232,7 @@ pub(super) enum ProgramName {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Shows what agents last reported. \
-While an account is on hold because of a limit, the daemon starts no heartbeat that uses it.")]
+While an account is on hold because of a limit, the daemon doesn't start heartbeats that use it.")]
 pub(super) struct Limits {
     /// Print output as JSON
     #[arg(long)]
@@ -259,7 +260,7 @@ pub(super) struct Start {
 #[command(after_help = "\
 Running beats get 5 seconds to end. Hosted agents keep running. Returns once the daemon has stopped.")]
 pub(super) struct Stop {
-    /// Leave running beats to the next daemon
+    /// Don't end running beats; the next daemon takes them over
     #[arg(long)]
     pub(super) leave_agents: bool,
     /// Kill a daemon that does not answer, leaving its agents running

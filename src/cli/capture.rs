@@ -4,14 +4,16 @@ use super::args::{Capture, CaptureCommand};
 use super::heartbeat_name::short;
 use super::style::word;
 use super::user_env::UserEnv;
+use anyhow::bail;
 use derun::cli::args::{Run, Sessions, Show};
 use derun::cli::stdout::note;
 use derun::cli::{self, captures, sessions};
-use murmur_core::naming::{self, Candidate};
+use murmur_core::naming::{self, Candidate, LAST};
 use murmur_store::journal::read::{self, Filter, FoundEntry};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
+use sys::failure;
 
 /// How many of the newest journal lines are searched for beats.
 const SEARCHED: usize = 10_000;
@@ -59,7 +61,15 @@ pub(super) fn run_short(args: &Run) -> anyhow::Result<ExitCode> {
 
 /// `murmur capture show`.
 pub(super) fn show(args: &Show) -> anyhow::Result<ExitCode> {
-    let id = meant(&args.id)?.unwrap_or_else(|| args.id.clone());
+    let id = match meant(&args.id)? {
+        Some(id) => id,
+        None if args.id == LAST => {
+            bail!(
+                failure!("there are no sessions yet"; "capture a command with: murmur capture run -- COMMAND")
+            )
+        }
+        None => args.id.clone(),
+    };
     cli::show::run(&Show { id, ..*args })
 }
 

@@ -47,7 +47,7 @@ pub(super) fn parsed(typed: Vec<OsString>) -> Result<Args, clap::Error> {
     global_args::apply(&typed, &matches, args.quiet, &args.command);
     let Some((name, below)) = matches.remove_subcommand() else { return Ok(args) };
     if args.data_dir.is_some() && WITHOUT.contains(&&name[..]) {
-        let problem = format!("--data-dir has no effect on 'murmur {name}'");
+        let problem = format!("--data-dir has no effect on \"murmur {name}\"");
         return Err(args::command().error(ErrorKind::ArgumentConflict, problem));
     }
     if let Ok(Some(nearer)) = below.try_get_one::<PathBuf>("data_dir") {

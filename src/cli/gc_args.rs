@@ -7,7 +7,7 @@ use clap::Args as ClapArgs;
 #[command(after_help = "\
 The daemon does the same at most once an hour. The table [captures] in config.toml sets how long captures of beats are kept.")]
 pub(super) struct Gc {
-    /// Remove nothing, and print what would be removed
+    /// Show what would be removed without removing anything
     #[arg(long)]
     pub(super) dry_run: bool,
     /// Print output as JSON

@@ -109,12 +109,12 @@ pub(super) struct Remove {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Nothing else in the file changes. The settings apply to all heartbeats of the workspace.
-A HEARTBEAT.md can make its heartbeat run less often or lower its limits, but not override a model set here.
+A HEARTBEAT.md can make its heartbeat run less often or set lower limits, but can't override a model set here.
 
 Examples:
   murmur set site --every 1h
   murmur set site --cron '0 9 * * 1-5' --tz Europe/Berlin
-  murmur set site --enabled=false   don't start it until you enable it")]
+  murmur set site --enabled=false   don't start its heartbeats")]
 pub(super) struct Set {
     /// Name or folder of the workspace
     #[arg(value_name = "NAME|PATH", value_hint = ValueHint::DirPath)]
@@ -140,7 +140,7 @@ pub(super) struct Set {
     /// Who decides on calls that no rule decides: manual asks you
     #[arg(long, value_name = "WHO", value_parser = ["off", "manual", "llm", "deny"])]
     pub(super) permissions_checker: Option<String>,
-    /// Whether the daemon starts its heartbeats
+    /// Whether the daemon starts the workspace's heartbeats
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) enabled: Option<bool>,
 }

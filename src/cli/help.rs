@@ -29,14 +29,11 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "log", "show", "usage",
         ],
     ),
-    ("Daemon", &["start", "stop", "restart", "status", "limits", "service"]),
+    ("Daemon", &["start", "stop", "restart", "status", "watch", "limits", "service"]),
     ("Agents", &["agent"]),
     ("Inbox", &["inbox", "allow", "deny", "answer", "rules"]),
     ("Captures", &["capture", "mcp"]),
-    (
-        "Setup",
-        &["doctor", "config", "notify", "setup", "completions", "watch", "gc", "man", "record", "demo"],
-    ),
+    ("Setup", &["doctor", "config", "notify", "setup", "completions", "gc", "man", "record", "demo"]),
 ];
 
 /// Prints the help or version that clap returned as an error, in color where it is shown in color.

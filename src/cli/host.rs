@@ -62,9 +62,9 @@ async fn find(dir: &DataDir, agent: &AgentId) -> anyhow::Result<HostInfo> {
         let known: Vec<&str> = known.iter().map(AgentId::as_str).collect();
         match spelling::nearest(agent.as_str(), &known) {
             Some(meant) => {
-                failure!("no hosted agent {agent}"; "did you mean {meant}? See: murmur agent list --all")
+                failure!("no hosted agent \"{agent}\""; "did you mean {meant}? See: murmur agent list --all")
             }
-            None => failure!("no hosted agent {agent}"; "see: murmur agent list --all"),
+            None => failure!("no hosted agent \"{agent}\""; "see: murmur agent list --all"),
         }
     })?)
 }

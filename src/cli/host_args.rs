@@ -62,10 +62,10 @@ pub(crate) struct HostSpawn {
     /// Agent ID [default: the project and eight random hex digits]
     #[arg(long, value_name = "ID")]
     pub(crate) agent_id: Option<AgentId>,
-    /// Project it belongs to [default: the name of the folder]
+    /// Project, whose rules apply [default: the name of the folder]
     #[arg(long)]
     pub(crate) project: Option<String>,
-    /// Role of the agent
+    /// Role, such as manager, which may start agents
     #[arg(long, default_value = "agent")]
     pub(crate) role: String,
     /// Folder to work in
@@ -96,11 +96,13 @@ pub(crate) struct HostSpawn {
 
 /// Follow an agent's output
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Exits when the agent ends. Ctrl-C leaves the agent running.")]
+#[command(
+    after_help = "On a terminal, also asks you about the agent's requests. Exits when the agent ends. Ctrl-C leaves the agent running."
+)]
 pub(crate) struct HostAttach {
     /// Agent ID, a prefix of it, or last
     pub(crate) agent: AgentId,
-    /// First event to show, counted from 0 [default: the next one]
+    /// First event to show, counted from 0 [default: the next event]
     #[arg(long, value_name = "N")]
     pub(crate) from: Option<u64>,
     /// Print events as JSON, one per line
@@ -116,7 +118,7 @@ Ctrl-C interrupts the agent's turn. Ctrl-D leaves the agent running.")]
 pub(crate) struct HostChat {
     /// Agent ID, a prefix of it, or last
     pub(crate) agent: AgentId,
-    /// First event to show, counted from 0 [default: the next one]
+    /// First event to show, counted from 0 [default: the next event]
     #[arg(long, value_name = "N")]
     pub(crate) from: Option<u64>,
 }
@@ -191,7 +193,7 @@ pub(crate) struct HostServe {
     /// Project it belongs to
     #[arg(long, required_unless_present = "beat")]
     pub(crate) project: Option<String>,
-    /// Role of the agent
+    /// Role, such as manager, which may start agents
     #[arg(long, default_value = "agent")]
     pub(crate) role: String,
     /// Backend of the agent

@@ -90,7 +90,7 @@ fn test(args: &Test, env: &UserEnv) -> anyhow::Result<ExitCode> {
 fn none(path: &std::path::Path) -> Failure {
     failure!(
         "no notifications are configured";
-        "add a channel such as [notify.channels.phone] to {}; see docs/guide/notifications.md", path.display()
+        "add a channel such as [notify.channels.phone] to {}", path.display()
     )
 }
 

@@ -15,11 +15,11 @@ pub(crate) enum SetupCommand {
     Hooks(SetupHooks),
 }
 
-/// Install or remove the hooks that report your own Claude Code sessions
+/// Install hooks that report your own Claude Code sessions to murmur
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 The settings file of each scope:
-  user     ~/.claude/settings.json (or in $CLAUDE_CONFIG_DIR)
+  user     ~/.claude/settings.json, or settings.json in $CLAUDE_CONFIG_DIR
   project  .claude/settings.json in this folder
   local    .claude/settings.local.json in this folder
 Nothing else in the file changes.
@@ -30,7 +30,7 @@ Examples:
   murmur setup hooks --dry-run         show what would change
   murmur setup hooks --check           check that the installed hook works
   murmur setup hooks --remove          remove the hooks
-  murmur setup hooks --fix-flat        fix entries that Claude Code can't read")]
+  murmur setup hooks --fix-flat        fix entries without a `hooks` list")]
 pub(crate) struct SetupHooks {
     /// Settings file to change
     #[arg(long, value_name = "SCOPE", default_value = "user")]

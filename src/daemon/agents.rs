@@ -131,7 +131,7 @@ async fn ask(
 }
 
 fn no_host(agent: &AgentId) -> Failure {
-    failure!("no hosted agent {agent}"; "see: murmur agent list --all")
+    failure!("no hosted agent \"{agent}\""; "see: murmur agent list --all")
 }
 
 fn read<T: DeserializeOwned>(payload: &Value) -> Result<T, Failure> {

@@ -319,11 +319,11 @@ fn a_misspelled_agent_workspace_or_command_gets_a_suggestion() {
     let site = env.workspace("site", "Do it.");
     env.register(&[&site]);
     env.run(["host", "spawn", "--agent-id", "fixer", "--worktree", "site"]);
-    assert_snapshot!(env.run(["host", "status", "fixr"]), @"
-    | error: no hosted agent fixr
+    assert_snapshot!(env.run(["host", "status", "fixr"]), @r#"
+    | error: no hosted agent "fixr"
     | hint: did you mean fixer? See: murmur agent list --all
     [exit 1]
-    ");
+    "#);
     env.run(["host", "stop", "fixer"]);
     assert_snapshot!(env.run(["log", "--workspace", "sitee"]), @"
     | error: [ENV]/sitee is not registered and not in the journal

@@ -189,7 +189,7 @@ fn a_test_message_reports_each_channel() {
     let (env, server) = (Env::new(), Ntfy::start());
     assert_snapshot!(env.run(["notify", "test"]), @r#"
     | error: no notifications are configured
-    | hint: add a channel such as [notify.channels.phone] to [ENV]/data/config/config.toml; see docs/guide/notifications.md
+    | hint: add a channel such as [notify.channels.phone] to [ENV]/data/config/config.toml
     [exit 1]
     "#);
     let gone = "[notify.channels.gone]\ntype = \"command\"\ncommand = [\"murmur-no-such-program\"]\n";

@@ -64,15 +64,15 @@ fn the_shipped_rules_are_valid() {
 fn without_a_file_there_are_no_rules_and_its_path_is_shown() {
     let env = Env::new();
     assert_snapshot!(here(&env, ["permission", "rules"]).run(), @"
-    [ENV]/data/projects/here@[DIGITS]/permissions.toml does not exist; see docs/reference/permissions.md and permissions.toml.default
-    [ENV]/data/config/permissions.toml does not exist; see docs/reference/permissions.md and permissions.toml.default
-    a manager may run: murmur:*
+    no rules: [ENV]/data/projects/here@[DIGITS]/permissions.toml does not exist, which is fine
+    no rules: [ENV]/data/config/permissions.toml does not exist, which is fine
+    agents with --role manager may run: murmur:*
     [exit 0]
     ");
     assert_snapshot!(here(&env, ["permission", "rules"]).unset("MURMUR_DIR").set("XDG_CONFIG_HOME", env.root().join("xdg")).run(), @"
-    [ENV]/home/.murmur/projects/here@[DIGITS]/permissions.toml does not exist; see docs/reference/permissions.md and permissions.toml.default
-    [ENV]/xdg/murmur/permissions.toml does not exist; see docs/reference/permissions.md and permissions.toml.default
-    a manager may run: murmur:*
+    no rules: [ENV]/home/.murmur/projects/here@[DIGITS]/permissions.toml does not exist, which is fine
+    no rules: [ENV]/xdg/murmur/permissions.toml does not exist, which is fine
+    agents with --role manager may run: murmur:*
     [exit 0]
     ");
     assert_snapshot!(here(&env, ["permission", "rules", "--json"]).run(), @r#"
@@ -101,7 +101,7 @@ fn rules_are_listed_in_order_with_the_projects_first() {
     [ENV]/data/config/permissions.toml:2  1. deny   Bash  git push --force:*, git push -f:*
     [ENV]/data/config/permissions.toml:7  2. allow  Edit  /src/**
     [ENV]/data/config/permissions.toml:12  3. pass   mcp__db  every call
-    a manager may run: murmur:*, git :*
+    agents with --role manager may run: murmur:*, git :*
     [exit 0]
     ");
     assert_snapshot!(here(&env, ["permission", "rules", "--json"]).set("MURMUR_PROJECT", "site").run(), @r#"

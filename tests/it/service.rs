@@ -91,7 +91,7 @@ fn the_unit_is_installed_started_replaced_and_removed() {
     let env = Env::new();
     with_manager(&env, "is-active) echo active ;;\nis-enabled) echo enabled ;;");
     assert_snapshot!(env.run(["service", "status"]), @"
-    The service is not installed. Run: murmur service install
+    the service is not installed; run: murmur service install
     [exit 1]
     ");
     let printed = env.run(["service", "install", "--print"]);

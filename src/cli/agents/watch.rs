@@ -22,7 +22,7 @@ const PACE: Duration = Duration::from_millis(50);
 const SECOND: Duration = Duration::from_secs(1);
 
 /// Printed if the requested agent does not exist.
-const NOT_THERE: &str = "No agents.";
+const NOT_THERE: &str = "no agents";
 
 /// Shows changes, of the agent `wanted` if given, until it is interrupted or stdout is closed.
 pub(super) async fn watch(sources: Sources, wanted: Option<String>, args: &Agents) -> anyhow::Result<()> {

@@ -149,7 +149,7 @@ impl<'a, W: Write> Follower<'a, W> {
                 None => {
                     let ran = self.ran.take().or(journaled(self.dir, self.agent)?);
                     if ran.is_none() && !was_there {
-                        bail!(failure!("no hosted agent {}", self.agent; "see: murmur agent list --all"));
+                        bail!(failure!("no hosted agent \"{}\"", self.agent; "see: murmur agent list --all"));
                     }
                     return self.replay(ran);
                 }

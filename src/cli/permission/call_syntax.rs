@@ -18,6 +18,9 @@ pub(super) fn parse(text: &str) -> anyhow::Result<(String, Value)> {
         bail!(failure!("{text:?} names no tool"; "write it as 'Bash(git push)'"));
     }
     let input = match inside {
+        None if matches!(tool, "Bash" | "Edit" | "MultiEdit" | "NotebookEdit" | "Write" | "WebFetch") => {
+            bail!(failure!("{tool} needs a {}", key(tool); "write it as '{tool}({})'", example(tool)))
+        }
         None => Value::Object(Map::new()),
         Some(inside) => match serde_json::from_str::<Value>(inside) {
             Ok(input @ Value::Object(_)) => input,
@@ -52,6 +55,15 @@ fn key(tool: &str) -> &'static str {
     }
 }
 
+/// An example of that input.
+fn example(tool: &str) -> &'static str {
+    match tool {
+        "Bash" => "git push",
+        "WebFetch" => "https://example.org",
+        _ => "/path",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,7 +82,7 @@ mod tests {
         ] {
             assert_eq!(parse(text).unwrap(), (tool.to_owned(), input), "{text}");
         }
-        for wrong in ["Bash(ls", "", "(ls)", "git push"] {
+        for wrong in ["Bash(ls", "", "(ls)", "git push", "Bash", "Edit"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -52,17 +52,14 @@ pub(super) fn run(args: &PermissionRules, env: &UserEnv) -> anyhow::Result<ExitC
         let denied = plain_line(&denied.join(", "));
         writeln!(out, "added to murmur's deny list for a beat of {}: {denied}", plain_line(heartbeat))?;
     }
-    writeln!(out, "a manager may run: {}", plain_line(&manager.join(", ")))?;
+    writeln!(out, "agents with --role manager may run: {}", plain_line(&manager.join(", ")))?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn list(out: &mut impl Write, file: &RulesFile) -> io::Result<()> {
     let path = plain_line(&file.path.display().to_string());
     let Some(rules) = &file.rules else {
-        return writeln!(
-            out,
-            "{path} does not exist; see docs/reference/permissions.md and permissions.toml.default"
-        );
+        return writeln!(out, "no rules: {path} does not exist, which is fine");
     };
     if rules.iter().len() == 0 {
         writeln!(out, "{path} has no rules")?;

@@ -35,7 +35,7 @@ pub(super) fn run(path: &Path, text: &str, json: bool) -> anyhow::Result<ExitCod
         print_json(&mut out, "service/1", &object)?;
     } else {
         match is_current {
-            None => writeln!(out, "The service is not installed. Run: murmur service install")?,
+            None => writeln!(out, "the service is not installed; run: murmur service install")?,
             Some(true) => writeln!(out, "{}", path.display())?,
             Some(false) => match file::of_others(path) {
                 Some(link) => writeln!(out, "{}", link.line())?,

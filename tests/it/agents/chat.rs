@@ -138,6 +138,6 @@ fn a_chat_needs_a_terminal_and_a_running_agent() {
     let session = Terminal::open().start(program, &[MURMUR, "agent", "chat", "fixer"]).finish();
     assert_eq!(
         (session.text(), session.code()),
-        ("error: no hosted agent fixer\r\nhint: see: murmur agent list --all\r\n".to_owned(), Some(1))
+        ("error: no hosted agent \"fixer\"\r\nhint: see: murmur agent list --all\r\n".to_owned(), Some(1))
     );
 }

@@ -25,7 +25,7 @@ fn everybody(env: &Env) {
 fn no_agents_are_reported_as_such() {
     let env = Env::new();
     assert_snapshot!(env.run(["agents"]), @"
-    No agents. Start one with: murmur agent start
+    no agents; start one with: murmur agent start
     [exit 0]
     ");
     assert_snapshot!(env.run(["agents", "--json"]), @r#"

@@ -83,7 +83,7 @@ fn watching_one_agent_shows_its_end() {
     let (shown, _) = watching(&env, &["site-2"], |terminal| {
         terminal.wait_for("site-2");
         std::fs::remove_file(env.pulses().join("site-2.json")).unwrap();
-        terminal.wait_for("No agents.\u{1b}[K");
+        terminal.wait_for("no agents\u{1b}[K");
         kill(terminal.pid(), Signal::TERM);
     });
     assert!(!shown.contains("site-1"), "{shown:?}");

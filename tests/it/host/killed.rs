@@ -164,11 +164,11 @@ fn ended_agents_are_removed_after_a_day() {
         assert_eq!(cleaned, cleanup::Cleaned::default());
         assert_eq!(env.names(&env.hosts()), left);
     }
-    assert_snapshot!(env.run(["attach", ID, "--from", "0"]), @"
-    | error: no hosted agent site-1
+    assert_snapshot!(env.run(["attach", ID, "--from", "0"]), @r#"
+    | error: no hosted agent "site-1"
     | hint: see: murmur agent list --all
     [exit 1]
-    ");
+    "#);
 }
 
 #[test]

@@ -40,16 +40,16 @@ fn without_agents_the_list_is_empty() {
     {"schema":"hosts/1","agents":[],"cleaned":{"dead":[],"sockets":0}}
     [exit 0]
     "#);
-    assert_snapshot!(env.run(["host", "status", ID]), @"
-    | error: no hosted agent site-1
+    assert_snapshot!(env.run(["host", "status", ID]), @r#"
+    | error: no hosted agent "site-1"
     | hint: see: murmur agent list --all
     [exit 1]
-    ");
-    assert_snapshot!(env.run(["attach", ID]), @"
-    | error: no hosted agent site-1
+    "#);
+    assert_snapshot!(env.run(["attach", ID]), @r#"
+    | error: no hosted agent "site-1"
     | hint: see: murmur agent list --all
     [exit 1]
-    ");
+    "#);
 }
 
 #[test]

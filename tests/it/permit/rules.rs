@@ -65,11 +65,11 @@ fn permission_check_agrees_with_a_beat() {
     assert_snapshot!(at(&["rules"]), @"
     [ENV]/data/projects/site/permissions.toml:1  1. deny   Bash  git push:*
     note: that file applies to every project named site; move its rules to [ENV]/data/projects/site@[DIGITS]/permissions.toml
-    [ENV]/data/projects/site@[DIGITS]/permissions.toml does not exist; see docs/reference/permissions.md and permissions.toml.default
+    no rules: [ENV]/data/projects/site@[DIGITS]/permissions.toml does not exist, which is fine
     [ENV]/data/config/permissions.toml:1  1. allow  Bash  git push
     [ENV]/data/config/permissions.toml:5  2. deny   Bash  git pull
     added to murmur's deny list for a beat of [ENV]/site: Bash(curl:*), Bash(git log)
-    a manager may run: murmur:*
+    agents with --role manager may run: murmur:*
     [exit 0]
     ");
 }

@@ -69,7 +69,8 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             && stdin.try_send(bytes).is_err()
         {
             let agent = &self.spec.info.agent_id;
-            let text = format!("the agent does not read its messages; stop it with: murmur agent stop {agent}");
+            let text =
+                format!("the agent does not read its messages; stop it with: murmur agent stop {agent}");
             self.capture.own(MurmurEvent::Problem { text });
         }
     }

@@ -50,7 +50,8 @@ impl Pattern {
         };
         let fields = text.split_whitespace().count();
         if fields != 5 && !text.trim_start().starts_with('@') {
-            return Err(syntax(&format!("it has {fields} fields")));
+            let noun = if fields == 1 { "field" } else { "fields" };
+            return Err(syntax(&format!("it has {fields} {noun}")));
         }
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
         let cron = parser
