@@ -1,7 +1,8 @@
 //! `murmur capture`: derun's commands, with sessions by a prefix of their id, or `last`.
 
-use super::args::{Capture, CaptureCommand};
+use super::args::{Capture, CaptureCommand, ShowCapture};
 use super::heartbeat_name::short;
+use super::show_args::ShowBeat;
 use super::style::word;
 use super::user_env::UserEnv;
 use derun::cli::args::{Run, Sessions, Show};
@@ -20,7 +21,7 @@ pub(super) fn run(args: &Capture, env: &UserEnv) -> anyhow::Result<ExitCode> {
     match &args.command {
         CaptureCommand::Run(args) => cli::run::run(args),
         CaptureCommand::List(args) => list(args, env),
-        CaptureCommand::Show(args) => show(args),
+        CaptureCommand::Show(args) => show(args, env),
     }
 }
 
@@ -58,9 +59,12 @@ pub(super) fn run_short(args: &Run) -> anyhow::Result<ExitCode> {
 }
 
 /// `murmur capture show`.
-pub(super) fn show(args: &Show) -> anyhow::Result<ExitCode> {
-    let id = meant(&args.id)?.unwrap_or_else(|| args.id.clone());
-    cli::show::run(&Show { id, ..*args })
+fn show(args: &ShowCapture, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let ShowCapture { show: Show { id, tail, follow, plain }, raw } = args;
+    let id = meant(id)?.unwrap_or_else(|| id.clone());
+    let (what, full, json) = (id.clone(), false, false);
+    let wanted = ShowBeat { what, full, raw: *raw, json, follow: *follow, tail: *tail, plain: *plain };
+    super::show::of_capture(&wanted, id, env.read_data_dir().ok().as_ref())
 }
 
 /// The id of the session that `typed`, which isn't the id of one, stands for; `None` if there is no such session.
