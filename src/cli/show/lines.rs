@@ -193,10 +193,10 @@ fn printed(output: &str) -> String {
 pub(in crate::cli) fn took(ms: u64) -> String {
     match ms {
         0..1000 => return format!("{ms}ms"),
-        1000..60_000 => return format!("{}.{}s", ms / 1000, ms % 1000 / 100),
+        1000..59_950 => return format!("{:.1}s", ms as f64 / 1000.0),
         _ => {}
     }
-    span(SignedDuration::from_millis(i64::try_from(ms).unwrap_or(i64::MAX)))
+    span(SignedDuration::from_millis(i64::try_from(ms.saturating_add(50)).unwrap_or(i64::MAX)))
 }
 
 /// A number of turns: `1 turn`, `2 turns`.
