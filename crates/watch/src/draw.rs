@@ -179,7 +179,7 @@ fn bottom(buffer: &mut Buffer, area: Rect, model: &Model) {
             Pane::Heartbeats => {
                 "Enter show  r run  p pause  s stop  e edit  / filter  : command  ? help  q quit"
             }
-            Pane::Agents => "Enter show  s stop  y n answer  / filter  : command  ? help  q quit",
+            Pane::Agents => "Enter show  s stop  y n answer  a all  / filter  : command  ? help  q quit",
             Pane::Inbox => "Enter show  y n answer  / filter  : command  ? help  q quit",
             Pane::Log => "Enter show  / filter  : command  ? help  q quit",
             Pane::Limits => "/ filter  : command  ? help  q quit",
