@@ -201,5 +201,5 @@ fn duration(entry: &JournalEntry) -> String {
 }
 
 fn cost(entry: &JournalEntry) -> String {
-    entry.cost_usd.map(dollars).unwrap_or_default()
+    entry.cost_usd.filter(|usd| *usd > 0.0).map(dollars).unwrap_or_default()
 }
