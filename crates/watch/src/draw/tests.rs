@@ -307,6 +307,13 @@ fn an_empty_view_says_what_to_do() {
 }
 
 #[test]
+fn without_a_daemon_what_waits_is_still_shown_on_80_columns() {
+    let mut model = model();
+    model.on(Update::Daemon(Daemon::Down(text("is not running; start it with: murmur start"))));
+    assert_snapshot!(screen(&model, 80, 24).lines().next().unwrap_or_default(), @"murmur is not running; start it with: murmur start  2 waiting for you");
+}
+
+#[test]
 fn a_filter_shows_rows_as_it_is_typed() {
     let mut model = model();
     press(&mut model, "4/BACK");

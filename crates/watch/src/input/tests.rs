@@ -198,7 +198,7 @@ fn problems_follow_the_requests_in_the_inbox_and_are_not_answered() {
     }
     press(&mut model, "j");
     insta::assert_snapshot!(screen(&model, 60, 10), @"
-    murmur 0.1.0, up 2h05m  1 running, 4 agents  5 waiting for …
+    murmur 0.1.0, up 2h05m  5 waiting for you
     breaker ────────────────────────────────────────────────────
     /home/you/mail: 3 failures in a row
 
