@@ -151,7 +151,7 @@ pub fn decide(
         results.iter().filter(|result| !result.is_error).map(text).find(|text| answer::is_alert(text));
     match (by_precedence(ending, stop, results, stderr, deferred), alert) {
         (Outcome::Error(why), Some(alert)) if !why.contains(&alert) => {
-            Outcome::Error(format!("{why}; the agent had said: {}", first_characters(&alert, SUMMARY)))
+            Outcome::Error(format!("{why}; the agent had said: {}", first_words(&alert, SUMMARY)))
         }
         (outcome, _) => outcome,
     }
@@ -248,10 +248,19 @@ fn with_cause(what: String, result: Option<&RunResult>, stderr: &str) -> String 
     if cause.is_empty() { what } else { format!("{what}: {cause}") }
 }
 
-/// The first `most` characters of an agent's text, with secrets masked.
+/// The beginning of an agent's text, in at most `most` characters and with secrets masked.
 fn quoted(text: &str, most: usize) -> String {
     // Mask more than is kept, so that a secret at the cut is recognized.
-    first_characters(&mask(&first_characters(text, 8 * most)), most)
+    first_words(&mask(&first_characters(text, 8 * most)), most)
+}
+
+/// At most `most` characters of `text`. A longer one is cut between words, with an ellipsis, if that keeps at least half.
+fn first_words(text: &str, most: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
+    let all = &text[..end];
+    // The ellipsis takes the place of a space.
+    let words = all.rfind(char::is_whitespace).map_or("", |at| all[..at].trim_end());
+    if words.chars().count() * 2 < most { all.to_owned() } else { format!("{words}…") }
 }
 
 /// The last `most` characters of `text`; the end of stderr usually has the cause.

@@ -191,7 +191,17 @@ pub(super) enum CaptureCommand {
     Run(Run),
     List(Sessions),
     #[command(mut_arg("id", |id| id.help("Session ID, a prefix of it, or last")))]
-    Show(Show),
+    Show(ShowCapture),
+}
+
+/// Print the output of a captured session
+#[derive(Debug, ClapArgs)]
+pub(super) struct ShowCapture {
+    #[command(flatten)]
+    pub(super) show: Show,
+    /// Print the bytes that an agent wrote, rather than what it did
+    #[arg(long)]
+    pub(super) raw: bool,
 }
 
 /// Check your installation and configuration

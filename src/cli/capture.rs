@@ -1,7 +1,8 @@
 //! `murmur capture`: derun's commands, with sessions by a prefix of their id, or `last`.
 
-use super::args::{Capture, CaptureCommand};
+use super::args::{Capture, CaptureCommand, ShowCapture};
 use super::heartbeat_name::short;
+use super::show_args::ShowBeat;
 use super::style::word;
 use super::user_env::UserEnv;
 use anyhow::bail;
@@ -22,7 +23,7 @@ pub(super) fn run(args: &Capture, env: &UserEnv) -> anyhow::Result<ExitCode> {
     match &args.command {
         CaptureCommand::Run(args) => cli::run::run(args),
         CaptureCommand::List(args) => list(args, env),
-        CaptureCommand::Show(args) => show(args),
+        CaptureCommand::Show(args) => show(args, env),
     }
 }
 
@@ -60,17 +61,20 @@ pub(super) fn run_short(args: &Run) -> anyhow::Result<ExitCode> {
 }
 
 /// `murmur capture show`.
-pub(super) fn show(args: &Show) -> anyhow::Result<ExitCode> {
-    let id = match meant(&args.id)? {
+fn show(args: &ShowCapture, env: &UserEnv) -> anyhow::Result<ExitCode> {
+    let ShowCapture { show: Show { id, tail, follow, plain }, raw } = args;
+    let id = match meant(id)? {
         Some(id) => id,
-        None if args.id == LAST => {
+        None if id == LAST => {
             bail!(
                 failure!("there are no sessions yet"; "capture a command with: murmur capture run -- COMMAND")
             )
         }
-        None => args.id.clone(),
+        None => id.clone(),
     };
-    cli::show::run(&Show { id, ..*args })
+    let (what, full, json) = (id.clone(), false, false);
+    let wanted = ShowBeat { what, full, raw: *raw, json, follow: *follow, tail: *tail, plain: *plain };
+    super::show::of_capture(&wanted, id, env.read_data_dir().ok().as_ref())
 }
 
 /// The id of the session that `typed`, which isn't the id of one, stands for; `None` if there is no such session.

@@ -32,9 +32,24 @@ pub(super) fn pad(text: &str, width: usize) -> String {
     padded
 }
 
+/// An amount of money: with cents, or less than one with two more digits.
+pub(super) fn dollars(usd: f64) -> String {
+    match usd {
+        0.01.. | 0.0 => format!("${usd:.2}"),
+        0.0..0.000_05 => "<$0.0001".to_owned(),
+        _ => format!("${usd:.4}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn small_amounts_of_money_are_shown() {
+        let shown = [0.0, 0.000_01, 0.0004, 0.004, 0.00996, 0.0421, 1.5].map(dollars);
+        assert_eq!(shown, ["$0.00", "<$0.0001", "$0.0004", "$0.0040", "$0.0100", "$0.04", "$1.50"]);
+    }
 
     #[test]
     fn text_is_cut_between_words_where_that_keeps_most_of_it() {

@@ -71,6 +71,14 @@ pub(super) fn numbered(dir: &DataDir, ids: &[&RequestId]) -> Vec<String> {
     ids.iter().map(|id| given.next().unwrap_or_else(|| id.to_string())).collect()
 }
 
+/// The numbers of entries, in this order; `-` without a number.
+pub(super) fn numbers_of(dir: &DataDir, entries: &[InboxEntry]) -> Vec<String> {
+    let subjects: Vec<_> = entries.iter().map(InboxEntry::subject).collect();
+    let given = numbers::give_all(dir, &subjects, clock::now()).unwrap_or_default();
+    let mut given = given.into_iter().map(|number| number.to_string());
+    entries.iter().map(|_| given.next().unwrap_or_else(|| "-".to_owned())).collect()
+}
+
 pub(super) fn run(args: &Inbox, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if args.watch {
         runtime()?.block_on(watch::follow(args.json, env))?;

@@ -56,7 +56,7 @@ pub(super) fn run(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
         (filter.workspace, filter.heartbeat) = meant(name, &dir, env)?;
     }
     if args.stat {
-        return stat::show(&dir, filter, Style::of_stdout());
+        return stat::show(&dir, filter, Style::of_stdout(), args.json);
     }
     let is_terminal = io::stdout().is_terminal();
     let form = match (args.json, args.oneline, is_terminal) {

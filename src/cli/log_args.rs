@@ -11,8 +11,8 @@ use std::path::PathBuf;
 /// Show the outcomes of past beats
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-WHEN is a time span such as 2h, a time such as 14:30, today, yesterday, a weekday, or a date.
-With a day, --until includes the whole day.
+WHEN is a time span such as 2h, a time such as 14:30, noon or now, a day such as today, yesterday, monday
+or 2026-11-22, or last week. With a day or last week, --until includes all of it.
 
 Examples:
   murmur log -n 5                          show the last five beats
@@ -49,9 +49,9 @@ pub(super) struct Log {
     #[arg(long, conflicts_with = "json")]
     pub(super) oneline: bool,
     /// Show runs, last outcomes, median duration and cost of each heartbeat
-    #[arg(long, conflicts_with_all = ["json", "follow", "oneline", "count"])]
+    #[arg(long, conflicts_with_all = ["follow", "oneline", "count"])]
     pub(super) stat: bool,
-    /// Print the raw journal lines
+    /// Print the raw journal lines, or with --stat one object
     #[arg(long)]
     pub(super) json: bool,
 }

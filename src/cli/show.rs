@@ -1,4 +1,5 @@
-//! `murmur show`: what a beat did, for a person. A capture's id prints its bytes instead, as `derun` does.
+//! `murmur show`: what a beat did, for a person. The id of another command's capture prints its bytes instead, as `derun`
+//! does.
 //!
 //! The run is read from its capture block by block and printed as it is parsed, so the first screen of a long run
 //! appears immediately.
@@ -6,6 +7,7 @@
 mod choose;
 mod client_calls;
 pub(super) mod denials;
+mod end;
 mod lines;
 pub(super) mod live;
 mod pager;
@@ -38,15 +40,19 @@ use sys::paths::DataDir;
 pub(super) fn run(args: &ShowBeat, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
     let run = match choose::choose(&args.what, &dir, env)? {
-        Chosen::Capture(id) => return of_capture(args, id),
+        Chosen::Capture(id) => return of_capture(args, id, Some(&dir)),
         Chosen::Run(run) if args.follow && run.is_running && run.entry.capture.is_none() => {
             runtime()?.block_on(choose::until_captured(*run, &dir))?
         }
         Chosen::Run(run) => *run,
     };
+    of_run(args, &run, &dir)
+}
+
+fn of_run(args: &ShowBeat, run: &Run, dir: &DataDir) -> anyhow::Result<ExitCode> {
     if args.raw {
-        let id = run.entry.capture.as_ref().ok_or_else(|| uncaptured(&run))?;
-        return of_capture(args, id.to_string());
+        let id = run.entry.capture.as_ref().ok_or_else(|| uncaptured(run))?;
+        return bytes(args, id.to_string());
     }
     if args.tail.is_some() || args.plain {
         let flag = if args.plain { "--plain" } else { "--tail" };
@@ -54,13 +60,13 @@ pub(super) fn run(args: &ShowBeat, env: &UserEnv) -> anyhow::Result<ExitCode> {
             failure!("{flag} needs a capture"; "add --raw to print the bytes that the agent wrote")
         );
     }
-    let session = open(&run)?;
-    let mut denials = Denials::new(&dir, &run);
+    let session = open(run)?;
+    let mut denials = Denials::new(dir, run);
     if !args.follow {
-        runtime()?.block_on(denials.look_for_waiting(&dir, &run));
+        runtime()?.block_on(denials.look_for_waiting(dir, run));
     }
     if args.json {
-        let items = items(&run, session.as_ref(), &mut denials, &dir)?;
+        let items = items(run, session.as_ref(), &mut denials, dir)?;
         let object = json!({ "beat": run.entry, "running": run.is_running, "items": items });
         print_json(&mut derun::cli::stdout::stdout(), "show/1", &object)?;
         return Ok(ExitCode::SUCCESS);
@@ -68,14 +74,25 @@ pub(super) fn run(args: &ShowBeat, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let is_paged = io::stdout().is_terminal() && !args.follow;
     let mut out = Wrapped::new(Pager::new(is_paged)?, output_width());
     let lines = Lines { style: Style::of_stdout(), is_full: args.full };
-    let shown = print(&run, session.as_ref(), (&mut denials, &dir), args.follow, &lines, &mut out);
+    let shown = print(run, session.as_ref(), (&mut denials, dir), args.follow, &lines, &mut out);
     let (pager, rest) = out.finish();
     pager.finish(shown.and_then(|()| Ok(rest?)))?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// Prints a capture: that of an agent as its run, unless the bytes are wanted.
+pub(super) fn of_capture(args: &ShowBeat, id: String, dir: Option<&DataDir>) -> anyhow::Result<ExitCode> {
+    // Without a journal that can be read, the bytes are shown.
+    let wants_bytes = args.raw || args.plain || args.tail.is_some();
+    let dir = dir.filter(|_| !wants_bytes);
+    match dir.and_then(|dir| Some((choose::captured_as(&id, dir).ok()??, dir))) {
+        Some((run, dir)) => of_run(args, &run, dir),
+        None => bytes(args, id),
+    }
+}
+
 /// Prints a capture's bytes.
-fn of_capture(args: &ShowBeat, id: String) -> anyhow::Result<ExitCode> {
+fn bytes(args: &ShowBeat, id: String) -> anyhow::Result<ExitCode> {
     if args.full || args.json {
         let flag = if args.full { "--full" } else { "--json" };
         anyhow::bail!(failure!("{flag} needs a beat"; "{id} is a capture; see: murmur capture list --json"));
@@ -127,7 +144,15 @@ fn print(
     writeln!(out)?;
     let mut reading = Reading::new(run, dir);
     if follow && run.is_running {
-        return runtime()?.block_on(reading.follow(session, |item| lines.item(out, denials, &item)));
+        let ended = runtime()?.block_on(async {
+            reading.follow(session, |item| lines.item(out, denials, &item)).await?;
+            out.flush()?;
+            end::until_over(run, dir).await
+        })?;
+        return match ended {
+            Some(ended) => lines.end(out, &ended, dir),
+            None => Ok(writeln!(out, "\n{}", lines.style.dim("It has no outcome: its process died."))?),
+        };
     }
     reading.read(session, |item| lines.item(out, denials, &item))
 }

@@ -8,7 +8,7 @@ use clap::Args as ClapArgs;
 Shows the newest beat, the newest beat of a heartbeat, the beat with the given ID, or a hosted agent. On a terminal, the output goes through \
 your $PAGER.
 
-With a capture's ID, prints the exact bytes that the command wrote.
+With the ID of another command's capture, prints the exact bytes that the command wrote.
 
 Examples:
   murmur show                     show what the newest beat did

@@ -3,6 +3,7 @@
 mod detail;
 mod paused;
 mod table;
+mod untrusted;
 
 use super::args::Status as Args;
 use super::heartbeat_name;
@@ -33,7 +34,6 @@ use murmur_store::journal::unfinished;
 use murmur_store::limits;
 use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -115,7 +115,7 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
         read => read?,
     }
     status.problems.extend(notifications(dir, env)?);
-    mark_untrusted(&mut status.heartbeats, dir, &env.home());
+    untrusted::mark(&mut status.heartbeats, dir, &env.home());
     let mut trust = Workspaces::of(dir, &env.home());
     if let Some(name) = &args.name {
         let id = heartbeat_name::registered(Path::new(name), dir, env)?.id.to_string();
@@ -135,26 +135,6 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
         out.write_all(wrapped(&String::from_utf8_lossy(&text), output_width()).as_bytes())?;
     }
     Ok(status.daemon.is_some())
-}
-
-/// How many heartbeats to check on one core before another is worth a thread.
-const ALONE: usize = 256;
-
-/// Checks whose repositories are not trusted.
-fn mark_untrusted(heartbeats: &mut [HeartbeatStatus], dir: &DataDir, home: &Path) {
-    let mark = |part: &mut [HeartbeatStatus]| {
-        let mut trust = Workspaces::of(dir, home);
-        for heartbeat in part {
-            heartbeat.repository_untrusted = trust.untrusted(heartbeat.workspace.as_ref()).is_some();
-        }
-    };
-    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let mut parts = heartbeats.chunks_mut(heartbeats.len().div_ceil(cores).max(ALONE));
-    let own = parts.next();
-    std::thread::scope(|scope| {
-        parts.for_each(|part| _ = scope.spawn(move || mark(part)));
-        own.into_iter().for_each(mark);
-    });
 }
 
 /// The channels in config.toml that can't deliver notifications.
@@ -325,9 +305,10 @@ pub(super) fn waits(dir: &DataDir) -> Option<String> {
     append::problem(&dir.journal()).map(|problem| problem.line())
 }
 
-/// `advises` is whether to suggest creating a heartbeat if there is none, and `is_short` whether heartbeats have one line.
+/// Prints the status after `out`, the pauses. `advises` is whether to suggest creating a heartbeat if there is none, and `is_short`
+/// whether heartbeats have one line.
 fn print(
-    out: &mut impl Write,
+    out: &mut Vec<u8>,
     status: &Status,
     advises: bool,
     trust: &mut Workspaces,
@@ -382,7 +363,11 @@ fn print(
         writeln!(out, "no heartbeats{advice}")?;
     }
     if is_short && !status.heartbeats.is_empty() {
-        return Ok(table::print(out, style, &status.heartbeats, (dir, status.daemon.is_some()), now)?);
+        // Below a list that is longer than the screen, what is above it would scroll away.
+        let above = if table::is_long(status.heartbeats.len()) { std::mem::take(out) } else { Vec::new() };
+        table::print(out, style, &status.heartbeats, (dir, status.daemon.is_some()), now)?;
+        out.extend(above);
+        return Ok(());
     }
     for heartbeat in &status.heartbeats {
         detail::print(out, style, heartbeat, (dir, status.daemon.is_some()), now)?;

@@ -2,7 +2,7 @@
 
 use super::agents::columns;
 use super::args::{ByArg, Usage as Args};
-use super::fitted::pad;
+use super::fitted::{dollars, pad};
 use super::heartbeat_name::short as short_name;
 use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
@@ -184,7 +184,7 @@ fn name(group: &Group) -> String {
 
 fn cells(sums: &Sums) -> [String; 7] {
     let Tokens { input, output, cache_read, cache_write } = sums.tokens;
-    let cost = sums.cost.map_or_else(|| "-".to_owned(), |cost| format!("${:.2}", cost.usd()));
+    let cost = sums.cost.map_or_else(|| "-".to_owned(), |cost| dollars(cost.usd()));
     let quiet = format!("{}%", sums.quiet * 100 / sums.beats.max(1));
     let [input, output, cache_read, cache_write] = [input, output, cache_read, cache_write].map(short);
     [sums.beats.to_string(), quiet, cost, input, output, cache_read, cache_write]

@@ -2,7 +2,7 @@
 
 use super::args::{Add, Approve, List, Remove, Workspaces, WorkspacesCommand};
 use super::beat::unknown_name;
-use super::heartbeat_name::{named, workspace_or_heartbeat};
+use super::heartbeat_name::{named, short as short_name, workspace_or_heartbeat};
 use super::init::{checked_schedule, refuse_broad, refuse_other};
 use super::requests::only_people;
 use super::style::{in_parentheses, plain_line};
@@ -18,7 +18,8 @@ use murmur_core::config::edit::{self, EditError, NewWorkspace};
 use murmur_core::config::file::File;
 use murmur_core::config::heartbeat::{self, Cache, Heartbeat};
 use murmur_core::config::settings::Settings;
-use std::io::Write;
+use std::collections::HashMap;
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use sys::error::Hinted;
@@ -152,6 +153,17 @@ pub(super) fn register(dir: &DataDir, new: &NewWorkspace<'_>) -> anyhow::Result<
     }
 }
 
+/// What to call heartbeats: their ids, or on a terminal their short names where these tell them apart.
+fn ids(heartbeats: &[Heartbeat], is_terminal: bool) -> Vec<String> {
+    let short = |heartbeat: &Heartbeat| {
+        plain_line(&short_name(&heartbeat.workspace.to_string_lossy(), heartbeat.name.as_deref()))
+    };
+    let mut known: HashMap<String, usize> = HashMap::new();
+    heartbeats.iter().for_each(|heartbeat| *known.entry(short(heartbeat)).or_default() += 1);
+    let chosen = |heartbeat| Some(short(heartbeat)).filter(|name| is_terminal && known.get(name) == Some(&1));
+    heartbeats.iter().map(|heartbeat| chosen(heartbeat).unwrap_or_else(|| heartbeat.id.to_string())).collect()
+}
+
 /// `murmur list`.
 pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
@@ -204,11 +216,13 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if loaded.heartbeats.is_empty() && problems.is_empty() {
         writeln!(out, "no workspaces; create one with: murmur init PATH")?;
     }
-    for heartbeat in &loaded.heartbeats {
+    let ids = ids(&loaded.heartbeats, io::stdout().is_terminal());
+    for (heartbeat, id) in loaded.heartbeats.iter().zip(ids) {
         let schedule = heartbeat.timing();
         let name = plain_line(&heartbeat.title);
-        let name = if heartbeat.workspace.ends_with(&name) { String::new() } else { format!("  ({name})") };
-        writeln!(out, "{}{}  {schedule}{name}", heartbeat.id, in_parentheses(&backend(heartbeat)))?;
+        let is_said = heartbeat.workspace.ends_with(&name) || id == name;
+        let name = if is_said { String::new() } else { format!("  ({name})") };
+        writeln!(out, "{id}{}  {schedule}{name}", in_parentheses(&backend(heartbeat)))?;
         if !heartbeat.is_enabled() {
             writeln!(out, "  disabled: \"enabled\" is false")?;
         }

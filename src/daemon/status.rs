@@ -1,6 +1,6 @@
 //! The status that `murmur status` shows: the daemon, if one runs, and every heartbeat (docs/reference/json.md).
 
-use super::heartbeats::{Heartbeats, HeldKind, Running, ScheduledHeartbeat};
+use super::heartbeats::{Heartbeats, Held, HeldKind, Running, ScheduledHeartbeat};
 use super::pauses::Pause;
 use crate::beat::sources;
 use crate::outcome::OutcomeKind;
@@ -104,6 +104,14 @@ pub struct HeldStatus {
     pub why: String,
 }
 
+impl HeldStatus {
+    /// What holds a heartbeat, unless that is over.
+    fn of(held: Option<&Held>, now: Timestamp) -> Option<Self> {
+        let Held { kind, until, why } = held.filter(|held| now < held.until)?;
+        Some(Self { kind: *kind, until: rfc3339(*until), why: why.clone() })
+    }
+}
+
 /// The daemon.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -162,6 +170,9 @@ pub struct HeartbeatStatus {
     /// Why it may not start yet, because of usage limits or failures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<HeldStatus>,
+    /// What else holds it, for a shorter time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub also_held: Option<HeldStatus>,
     /// Whether its file is still the template: the daemon does not start it.
     #[serde(default)]
     pub unedited: bool,
@@ -355,11 +366,8 @@ fn heartbeat(
             && entry.next_run().is_some_and(|next| next <= now)
             && entry.held().is_none_or(|held| held.until <= now),
         waits_for,
-        held: entry.held().filter(|held| now < held.until).map(|held| HeldStatus {
-            kind: held.kind,
-            until: rfc3339(held.until),
-            why: held.why.clone(),
-        }),
+        held: HeldStatus::of(entry.held(), now),
+        also_held: HeldStatus::of(entry.also_held(), now),
         unedited: heartbeat.unedited,
         approved: entry.is_approved(),
         notices: Vec::new(),

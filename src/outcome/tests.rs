@@ -153,6 +153,13 @@ fn a_later_turn_that_waits_for_an_answer_waits() {
 }
 
 #[test]
+fn a_long_summary_is_cut_between_words() {
+    let Outcome::Attention(summary) = done(&"two tests fail ".repeat(20)) else { panic!("not attention") };
+    assert_eq!(summary, format!("{}two…", "two tests fail ".repeat(13)));
+    assert!(summary.chars().count() <= SUMMARY);
+}
+
+#[test]
 fn a_summary_is_200_characters_not_bytes() {
     let Outcome::Attention(summary) = done(&"ü".repeat(300)) else { panic!("not attention") };
     assert_eq!(summary, "ü".repeat(200));

@@ -177,7 +177,7 @@ fn usage_errors_exit_with_2() {
         &["init", "--interval", "1h", "--cron", "* * * * *"],
         &["init", "--tz", "UTC"],
         &["log", "--outcome", "fine"],
-        &["log", "--since", "last week"],
+        &["log", "--since", "next week"],
         &["log", "-n", "few"],
         &["start", "--tick", "0s"],
     ] {

@@ -152,8 +152,8 @@ fn a_name_or_a_folder_selects_beats_and_grep_their_texts() {
     | hint: put \ before each of . ( ) [ ] { } + * ? | ^ $ that stands for itself; see: murmur log --help
     [exit 2]
     "#);
-    assert_snapshot!(env.run(["log", "--stat", "--json"]), @"
-    | error: --stat cannot be combined with --json
+    assert_snapshot!(env.run(["log", "--stat", "--follow"]), @"
+    | error: --stat cannot be combined with --follow
     | hint: remove one of them; see: murmur log --help
     [exit 2]
     ");

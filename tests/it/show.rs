@@ -164,7 +164,7 @@ fn a_beat_is_found_by_name_folder_and_the_beginning_of_its_id() {
 }
 
 #[test]
-fn raw_prints_the_bytes_and_a_captures_id_still_does() {
+fn the_capture_of_a_beat_is_shown_as_the_beat_unless_its_bytes_are_wanted() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
     let bytes = std::fs::read_to_string(format!("{}/stdout", fixture_path("denied"))).unwrap();
@@ -173,12 +173,18 @@ fn raw_prints_the_bytes_and_a_captures_id_still_does() {
     assert_eq!(env.run(["show", "--raw"]), format!("{bytes}[exit 0]"));
     let object = env.murmur(["show", "--json"]).json();
     let capture = object["beat"]["capture"].as_str().unwrap();
-    assert_eq!(env.run(["show", capture]), format!("{bytes}[exit 0]"));
-    assert_snapshot!(env.run(["show", capture, "--full"]).replace(capture, "[CAPTURE]"), @"
-    | error: --full needs a beat
-    | hint: [CAPTURE] is a capture; see: murmur capture list --json
-    [exit 1]
-    ");
+    let beat = shown(&env, &["site"]);
+    assert!(beat.contains("Bash(sudo ls /root)  denied by the guard"), "{beat}");
+    assert_eq!(shown(&env, &[capture]), beat);
+    assert_eq!(shown(&env, &[capture, "--full"]), shown(&env, &["site", "--full"]));
+    assert_eq!(env.murmur(["show", capture, "--json"]).json(), object);
+    let printed = |args: &[&str]| env.run(["capture", "show", capture].iter().chain(args));
+    assert_eq!(printed(&[]), env.run(["show"]));
+    assert_eq!(printed(&["--raw"]), format!("{bytes}[exit 0]"));
+    assert_eq!(printed(&["--plain"]), format!("{bytes}[exit 0]"));
+    assert_eq!(env.run(["show", capture, "--raw"]), format!("{bytes}[exit 0]"));
+    let last = bytes.lines().last().unwrap();
+    assert_eq!(env.run(["show", capture, "--tail", "1"]), format!("{last}\n[exit 0]"));
 }
 
 #[test]
@@ -260,6 +266,9 @@ fn a_running_beat_is_followed_to_its_end() {
     let before: Vec<String> = shown.by_ref().take_while(|line| line != "One.").collect();
     assert!(before.iter().any(|line| line.contains("running for")), "{before:?}");
     gate.write_all(b"..").unwrap();
-    assert_eq!(shown.collect::<Vec<_>>(), ["Two."]);
+    let after: Vec<String> = shown.collect();
+    assert_eq!(after[..2], ["Two.", ""]);
+    assert!(after[2].starts_with("  took     "), "{after:?}");
+    assert_eq!(after[3..], ["  outcome  ok", "  cost     1 turn", "  ended    exit code 0"]);
     assert!(show.wait().unwrap().success() && beat.wait().unwrap().success());
 }

@@ -11,6 +11,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
 use crate::env::{Env, fixture};
+use crate::hostile_text::on_terminal;
 use crate::log::terminal::on_a_terminal;
 
 /// A workspace that has run, one that hasn't, a named heartbeat, an invalid one, and a deleted one.
@@ -225,4 +226,22 @@ fn check_only_asks_whether_the_daemon_answers() {
     // It has reported what happened to its files, so it didn't end silently.
     env.run(["stop"]);
     assert!(daemon.ended().0.success());
+}
+
+#[test]
+fn what_is_urgent_is_repeated_below_a_list_that_is_longer_than_the_screen() {
+    let env = Env::new();
+    let workspaces: Vec<_> =
+        (0..30).map(|number| env.workspace(&format!("site{number}"), "Do it.")).collect();
+    env.register(&workspaces.iter().collect::<Vec<_>>());
+    std::fs::remove_file(workspaces[7].0.join("HEARTBEAT.md")).unwrap();
+    let long = on_terminal(&env, (24, 80), &["status"]);
+    let end = long.lines().rev().take(3).collect::<Vec<_>>();
+    assert_eq!(end[0], "murmur is not running; start it with: murmur start", "{long}");
+    assert_eq!(&end[1..], ["for details, run: murmur status -v", "1 has a problem: site7"], "{long}");
+    let whole = on_terminal(&env, (60, 80), &["status"]);
+    assert!(whole.starts_with("murmur is not running"), "{whole}");
+    assert!(!whole.contains("has a problem"), "{whole}");
+    let listed = on_terminal(&env, (24, 80), &["list"]);
+    assert!(listed.starts_with("site0  every 1h"), "{listed}");
 }

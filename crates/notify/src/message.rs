@@ -49,7 +49,7 @@ impl Message {
     pub fn new(events: Vec<Event>, zone: &TimeZone) -> Self {
         let (title, (body, is_whole)) = match events.as_slice() {
             [event] => (title(event), body(event, zone)),
-            events => (format!("murmur: {} events", events.len()), (list(events), false)),
+            events => (format!("murmur: {} events", events.len()), (list(events, zone), false)),
         };
         Self { events, title, body, is_whole, actions: Vec::new() }
     }
@@ -93,7 +93,7 @@ fn title(event: &Event) -> String {
 
 /// The body, and whether it shows everything.
 fn body(event: &Event, zone: &TimeZone) -> (String, bool) {
-    let (mut text, mut is_whole) = bounded(&shown(&event.text), "murmur log");
+    let (mut text, mut is_whole) = bounded(&with_local_times(&shown(&event.text), zone), "murmur log");
     if let Some(request) = &event.request {
         if !text.is_empty() {
             text.push_str("\n\n");
@@ -148,6 +148,30 @@ fn local(at: &str, zone: &TimeZone) -> String {
     )
 }
 
+/// The length of a time in UTC without a fraction of a second, RFC 3339.
+const UTC: usize = "2026-02-03T10:00:00Z".len();
+
+/// `text`, with the times in UTC that murmur wrote into it as people of this zone write them.
+fn with_local_times(text: &str, zone: &TimeZone) -> String {
+    let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(end) = rest.find('Z').map(|at| at + 1) {
+        let (before, after) = rest.split_at(end);
+        let start = end.checked_sub(UTC).filter(|start| before.is_char_boundary(*start));
+        let at = start.filter(|start| {
+            let is_part = |c: char| c.is_alphanumeric();
+            before[*start..].parse::<Timestamp>().is_ok()
+                && !before[..*start].ends_with(is_part)
+                && !after.starts_with(is_part)
+        });
+        match at {
+            Some(start) => shown.extend([&before[..start], &local(&before[start..], zone)]),
+            None => shown.push_str(before),
+        }
+        rest = after;
+    }
+    shown + rest
+}
+
 /// Returns at most [`TEXT`] bytes of `text`, and whether that is all of it. Otherwise a note names the `command` that shows the
 /// rest.
 fn bounded(text: &str, command: &str) -> (String, bool) {
@@ -186,12 +210,12 @@ fn questions(input: &Value) -> String {
     text
 }
 
-fn list(events: &[Event]) -> String {
+fn list(events: &[Event], zone: &TimeZone) -> String {
     let mut text = String::new();
     for event in events.iter().take(LISTED) {
         let line = match event.text.is_empty() {
             true => title(event),
-            false => format!("{}: {}", title(event), visible(&event.text)),
+            false => format!("{}: {}", title(event), visible(&with_local_times(&event.text, zone))),
         };
         let _infallible = writeln!(text, "- {}", short(&line, LINE));
     }
@@ -276,6 +300,20 @@ mod tests {
         assert!(shown.body.ends_with("and 10 more; see: murmur log"), "{}", shown.body);
         let long = Event { heartbeat: Some("x".repeat(1000)), ..event(0) };
         assert_eq!(message(vec![long]).title.chars().count(), TITLE);
+    }
+
+    #[test]
+    fn times_in_a_text_are_local() {
+        let zone = sys::clock::named_zone("Europe/Berlin").unwrap();
+        for (text, expected) in [
+            ("resets at 2026-02-03T10:00:00Z; Z", "resets at 2026-02-03 11:00 CET; Z"),
+            ("2026-07-03T23:30:00Z", "2026-07-04 01:30 CEST"),
+            ("(2026-02-03T10:00:00Z)", "(2026-02-03 11:00 CET)"),
+            ("log-2026-02-03T10:00:00Zx", "log-2026-02-03T10:00:00Zx"),
+            ("äöü 2026-13-03T10:00:00Z", "äöü 2026-13-03T10:00:00Z"),
+        ] {
+            assert_eq!(with_local_times(text, &zone), expected);
+        }
     }
 
     #[test]

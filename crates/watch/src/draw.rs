@@ -124,16 +124,19 @@ fn status(buffer: &mut Buffer, area: Rect, model: &Model, now: Timestamp) {
         }
         Daemon::Down(why) => parts.push((format!(" {why}"), color(Color::Red).add_modifier(Modifier::BOLD))),
     }
+    let daemon: usize = parts.iter().map(|(text, _)| width(text)).sum();
     let live = model.agents.iter().filter(|agent| agent.health.is_live()).count();
     let running = model.heartbeats.iter().filter(|row| row.beat.is_some()).count();
-    parts.push((
-        format!("  {running} running, {live} agent{}", if live == 1 { "" } else { "s" }),
-        Style::new(),
-    ));
-    if model.waiting() > 0 {
-        let waiting = format!("  {} waiting for you", model.waiting());
-        parts.push((waiting, color(Color::Magenta).add_modifier(Modifier::BOLD)));
+    let counts = format!("  {running} running, {live} agent{}", if live == 1 { "" } else { "s" });
+    let waiting = match model.waiting() {
+        0 => String::new(),
+        count => format!("  {count} waiting for you"),
+    };
+    // What waits for the user comes first where there is no room for everything.
+    if daemon + width(&counts) + width(&waiting) <= usize::from(area.width) || waiting.is_empty() {
+        parts.push((counts, Style::new()));
     }
+    parts.push((waiting, color(Color::Magenta).add_modifier(Modifier::BOLD)));
     if let Some(problem) = model.problems.first() {
         parts.push((format!("  problem: {problem}"), color(Color::Red)));
     }
@@ -179,7 +182,7 @@ fn bottom(buffer: &mut Buffer, area: Rect, model: &Model) {
             Pane::Heartbeats => {
                 "Enter show  r run  p pause  s stop  e edit  / filter  : command  ? help  q quit"
             }
-            Pane::Agents => "Enter show  s stop  y n answer  / filter  : command  ? help  q quit",
+            Pane::Agents => "Enter show  s stop  y n answer  a all  / filter  : command  ? help  q quit",
             Pane::Inbox => "Enter show  y n answer  / filter  : command  ? help  q quit",
             Pane::Log => "Enter show  / filter  : command  ? help  q quit",
             Pane::Limits => "/ filter  : command  ? help  q quit",

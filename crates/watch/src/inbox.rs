@@ -1,9 +1,10 @@
 //! The inbox: requests, nearest deadline first, and then problems that a command solves.
 
 use crate::model::Model;
+use crate::pager::Pager;
 use crate::rows::{LineKind, Problem, Request, TranscriptLine};
 use crate::text::Text;
-use crate::view::{Pager, Screen};
+use crate::view::Screen;
 
 /// A row of the inbox.
 #[derive(Debug, Clone, Copy)]
@@ -78,7 +79,7 @@ impl<'a> InboxEntry<'a> {
     pub(crate) fn texts(self) -> Vec<&'a str> {
         match self {
             Self::Request(row) => vec![&*row.id, &*row.name, &*row.asker, &*row.tool, &*row.summary],
-            Self::Problem(row) => vec![row.kind, &*row.text],
+            Self::Problem(row) => vec![&*row.name, row.kind, &*row.text],
         }
     }
 }

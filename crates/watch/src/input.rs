@@ -8,9 +8,10 @@ mod prompt;
 use crate::inbox::InboxEntry;
 use crate::keys::Key;
 use crate::model::Model;
+use crate::pager::{Found, Pager};
 use crate::rows::{HeartbeatState, LineKind, TranscriptLine};
 use crate::text::Text;
-use crate::view::{Found, Pager, Pane, Prompt, Purpose, Screen};
+use crate::view::{Pane, Prompt, Purpose, Screen};
 use std::sync::Arc;
 
 /// What the caller should do.
@@ -71,6 +72,7 @@ Heartbeats
 
 Agents
   !                     works in the folder of another agent
+  a                     also list agents that have exited, or not
   s                     stop the agent
   y n                   show its request, to answer it
 
@@ -188,6 +190,7 @@ impl Model {
                 self.view.prompt = Some(Prompt { purpose: Purpose::Filter, typed });
             }
             Key::Esc => self.view.list_mut(pane).filter.clear(),
+            Key::Char('a') if pane == Pane::Agents => self.view.lists_exited ^= true,
             _ => {
                 let index = self.chosen(pane)?;
                 return self.row_key(key, pane, index);

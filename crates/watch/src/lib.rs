@@ -26,6 +26,7 @@ mod inbox;
 pub mod input;
 pub mod keys;
 pub mod model;
+mod pager;
 pub mod rows;
 pub mod text;
 mod view;

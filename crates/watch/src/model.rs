@@ -2,12 +2,13 @@
 
 use crate::history::{Activity, History};
 use crate::inbox::InboxEntry;
+use crate::pager::Pager;
 use crate::rows::{
     Agent, Daemon, Health, Heartbeat, HeartbeatState, Limit, LineKind, LogLine, Problem, Request,
     TranscriptLine,
 };
 use crate::text::Text;
-use crate::view::{Pager, Pane, Screen, View};
+use crate::view::{Pane, Screen, View};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -118,6 +119,7 @@ impl Model {
                 pane: Pane::Heartbeats,
                 screen: Screen::Panes,
                 lists: Default::default(),
+                lists_exited: false,
                 prompt: None,
                 message: None,
                 help: Pager::default(),
@@ -249,11 +251,22 @@ impl Model {
     /// The indices of a pane's rows that its filter lets through.
     pub(crate) fn rows(&self, pane: Pane) -> Vec<usize> {
         let filter = &*self.view.list(pane).filter;
-        let all = 0..self.count(pane);
+        let is_listed = |index: &usize| pane != Pane::Agents || self.is_listed(&self.agents[*index]);
+        let listed = (0..self.count(pane)).filter(is_listed);
         if filter.is_empty() {
-            return all.collect();
+            return listed.collect();
         }
-        all.filter(|index| self.texts(pane, *index).iter().any(|text| has(text, filter))).collect()
+        listed.filter(|index| self.texts(pane, *index).iter().any(|text| has(text, filter))).collect()
+    }
+
+    fn is_listed(&self, agent: &Agent) -> bool {
+        self.view.lists_exited || self.health(agent) != Health::Exited
+    }
+
+    /// The number of rows of a pane that are not listed, whatever its filter.
+    pub(crate) fn hidden(&self, pane: Pane) -> usize {
+        let agents = if pane == Pane::Agents { &*self.agents } else { &[] };
+        agents.iter().filter(|agent| !self.is_listed(agent)).count()
     }
 
     /// What a filter looks at.

@@ -204,6 +204,8 @@ pub struct Request {
 pub struct Problem {
     /// What identifies it while others come and go.
     pub id: String,
+    /// Its number; `-` if it has none.
+    pub name: Text,
     /// Its kind, such as `breaker`.
     pub kind: &'static str,
     /// What it is about, on one line.

@@ -1,6 +1,7 @@
 //! What came before an attachment: the agent's state and its last turn, so that whoever joins knows what it is about.
 
-use super::super::style::{Style, plain_line, plain_text};
+use super::super::reported;
+use super::super::style::{Style, plain_line, plain_text, shortened};
 use super::show;
 use murmur_rpc::envelope::{Event, GAP};
 use serde_json::Value;
@@ -8,6 +9,9 @@ use std::io::{self, Write};
 
 /// How much of the last prompt and of the last reply to show, in characters: their ends.
 const MOST: usize = 4000;
+
+/// How many characters of a call to show.
+const CALL: usize = 120;
 
 /// The last turn of the events before an attachment.
 #[derive(Debug, Default)]
@@ -20,6 +24,8 @@ pub(super) struct LastTurn {
     calls: usize,
     /// Whether it called a tool since that message.
     has_called: bool,
+    /// The calls without a result, by id.
+    open: Vec<(String, String)>,
     state: Option<Value>,
 }
 
@@ -44,8 +50,21 @@ impl LastTurn {
                 self.has_called = false;
             }
             "tool_use" if is_main => {
-                (self.calls, self.has_called, self.reply.1) = (self.calls + 1, true, false);
+                self.reply.1 = false;
+                let id = text("id");
+                let input = event.payload.get("input").map(Value::to_string).unwrap_or_default();
+                let call = reported::call(text("name"), &input, |subject| shortened(subject, CALL));
+                match self.open.iter_mut().find(|(known, _)| known == id) {
+                    // A call may be described again.
+                    Some((_, known)) => *known = call,
+                    None => {
+                        (self.calls, self.has_called) = (self.calls + 1, true);
+                        self.open.push((id.to_owned(), call));
+                    }
+                }
             }
+            "tool_result" if is_main => self.open.retain(|(id, _)| id != text("id")),
+            "result" => self.open.clear(),
             "state" => self.state = Some(event.payload.clone()),
             GAP => self.has_earlier = true,
             _ => {}
@@ -77,7 +96,9 @@ impl LastTurn {
         if self.has_called {
             parts.reverse();
         }
-        parts.iter().filter(|part| !part.is_empty()).try_for_each(|part| writeln!(out, "{part}"))
+        parts.iter().filter(|part| !part.is_empty()).try_for_each(|part| writeln!(out, "{part}"))?;
+        let tag = style.dim("[tool]");
+        self.open.iter().try_for_each(|(_, call)| writeln!(out, "{tag} {call}, in progress"))
     }
 }
 
@@ -117,11 +138,30 @@ mod tests {
         let user = |text: &str| ("chat", json!({ "role": "user", "text": text }));
         let says = |text: &str| ("chat", json!({ "role": "assistant", "text": text }));
         let piece = |text: &str| ("chat", json!({ "role": "assistant", "text": text, "chunk": true }));
-        let call = || ("tool_use", json!({ "id": "t", "name": "Bash", "input": {} }));
+        let call =
+            |id: &str| ("tool_use", json!({ "id": id, "name": "Bash", "input": { "command": "make" } }));
         let idle = ("state", json!({ "state": "idle", "turns": 2 }));
         let first = [user("Hi"), says("Hello.\u{1b}[2J"), idle.clone()];
         assert_eq!(shown(&first), "fixer in /w: idle (2 turns)\n[user] Hi\nHello.[2J\n");
-        let second = [user("Fix it"), says("Looking."), call(), call(), piece("Do"), piece("ne."), idle];
+        let done = |id: &str| ("tool_result", json!({ "id": id, "output": "" }));
+        let running = [user("Go"), call("a"), done("a"), call("b"), call("b")];
+        insta::assert_snapshot!(shown(&running), @"
+        fixer in /w: starting
+        [user] Go
+        [tool] 2 calls
+        [tool] Bash(make), in progress
+        ");
+        let second = [
+            user("Fix it"),
+            says("Looking."),
+            call("a"),
+            call("b"),
+            done("a"),
+            done("b"),
+            piece("Do"),
+            piece("ne."),
+            idle,
+        ];
         insta::assert_snapshot!(shown(&[&first[..], &second].concat()), @"
         fixer in /w: idle (2 turns)
         [earlier turns: add --from 0]

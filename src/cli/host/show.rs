@@ -58,8 +58,12 @@ pub(super) fn event(
             let errors: Vec<&str> = errors.iter().filter_map(Value::as_str).collect();
             let told = Some(text("text").to_owned()).filter(|text| !text.is_empty());
             let told = || told.unwrap_or_else(|| errors.join("; "));
-            let mut facts: Vec<String> =
-                is_error.then(|| format!("error: {}", short(&told()))).into_iter().collect();
+            let how = match is_error {
+                true if is_interruption(text("subtype"), &errors) => Some("interrupted".to_owned()),
+                true => Some(format!("error: {}", short(&told()))),
+                false => None,
+            };
+            let mut facts: Vec<String> = how.into_iter().collect();
             facts.extend(number("numTurns").map(turns));
             facts.extend(value("costUsd").and_then(Value::as_f64).map(|cost| format!("${cost:.4}")));
             facts.extend(number("durationMs").map(took));
@@ -105,6 +109,14 @@ pub(super) fn event(
             None => tagged(other, short(&payload.to_string())),
         },
     }
+}
+
+/// Whether a turn failed because somebody interrupted it. Claude Code only says in which state the turn was.
+fn is_interruption(subtype: &str, errors: &[&str]) -> bool {
+    let is_said = |error: &&str| {
+        error.starts_with("[ede_diagnostic] result_type=user ") || *error == "the turn was interrupted"
+    };
+    subtype == "error_during_execution" && !errors.is_empty() && errors.iter().all(is_said)
 }
 
 /// An agent's state, from the payload of its event.

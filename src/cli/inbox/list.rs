@@ -8,7 +8,7 @@ use super::entry::{InboxEntry, Kind};
 use super::numbers;
 use crate::agents::{self, Agent};
 use crate::daemon::heartbeats::HeldKind;
-use crate::daemon::status::{AccountHold, HeartbeatStatus, Status, StatusRequest};
+use crate::daemon::status::{AccountHold, HeartbeatStatus, HeldStatus, Status, StatusRequest};
 use derun::cli::json::print as print_json;
 use derun::cli::span::span;
 use derun::cli::stdout::{stdout, warn};
@@ -89,7 +89,8 @@ pub(in crate::cli) fn of_status(status: &Status, dir: &DataDir, home: &Path) -> 
     let mut trust = Workspaces::of(dir, home);
     let mut repositories = HashSet::new();
     for heartbeat in &status.heartbeats {
-        entries.extend(held(heartbeat));
+        let holds = heartbeat.held.iter().chain(&heartbeat.also_held);
+        entries.extend(holds.filter_map(|held| hold(heartbeat, held)));
         if let Some(untrusted) = trust.untrusted(heartbeat.workspace.as_ref())
             && repositories.insert(&heartbeat.workspace)
         {
@@ -103,7 +104,7 @@ pub(in crate::cli) fn of_status(status: &Status, dir: &DataDir, home: &Path) -> 
 }
 
 /// The entry of an agent that is stuck.
-fn stuck(agent: &Agent, now: Timestamp) -> Option<InboxEntry> {
+pub(in crate::cli) fn stuck(agent: &Agent, now: Timestamp) -> Option<InboxEntry> {
     let lasted = span(now.duration_since(agent.at));
     let what = format!("{} is stuck: nothing happened for {lasted}", agent.agent_id);
     (agent.health == Health::Stuck)
@@ -115,9 +116,8 @@ pub(in crate::cli) fn show(agent: &Agent) -> String {
     format!("murmur agent show {}", shell::word(&agent.agent_id))
 }
 
-/// The entry of a heartbeat that is held. The hold of its account has an entry of its own.
-fn held(heartbeat: &HeartbeatStatus) -> Option<InboxEntry> {
-    let held = heartbeat.held.as_ref()?;
+/// The entry of what holds a heartbeat. The hold of its account has an entry of its own.
+fn hold(heartbeat: &HeartbeatStatus, held: &HeldStatus) -> Option<InboxEntry> {
     let (kind, command) = match held.kind {
         HeldKind::Limit => return None,
         HeldKind::Reserve => (Kind::RESERVE, "murmur limits".to_owned()),

@@ -11,8 +11,11 @@ use sys::paths::DataDir;
 use sys::unreadable::unwritable;
 use sys::{failure, lock, versioned};
 
-/// How long a number stays with its request after it was last shown.
-const KEPT: SignedDuration = SignedDuration::from_hours(24);
+/// How long a number stays with its request after it was last recorded as shown.
+const KEPT: SignedDuration = SignedDuration::from_hours(25);
+
+/// How old the record of a number gets before it is renewed: a live view shows numbers again and again.
+const FRESH: SignedDuration = SignedDuration::from_hours(1);
 
 /// The longest number, in digits. Longer ones are beginnings of ids.
 const DIGITS: usize = 4;
@@ -62,11 +65,16 @@ pub(super) fn give(dir: &DataDir, ids: &[&RequestId], now: Timestamp) -> Result<
 
 /// Like [`give`], for any entries.
 pub(super) fn give_all(dir: &DataDir, subjects: &[Subject], now: Timestamp) -> Result<Vec<u32>, Failure> {
+    if subjects.is_empty() {
+        return Ok(Vec::new());
+    }
     let path = dir.inbox();
     let _lock = lock::lock(&dir.inbox_lock()).map_err(|error| unwritable(&path, &error))?;
     let mut contents = read(dir)?;
-    let numbers = contents.give(subjects, now);
-    versioned::write(&path, &contents).map_err(|error| unwritable(&path, &error))?;
+    let (numbers, is_changed) = contents.give(subjects, now);
+    if is_changed {
+        versioned::write(&path, &contents).map_err(|error| unwritable(&path, &error))?;
+    }
     Ok(numbers)
 }
 
@@ -108,38 +116,46 @@ impl<T> Numbered<T> {
 }
 
 impl Contents {
-    fn give(&mut self, subjects: &[Subject], now: Timestamp) -> Vec<u32> {
+    /// The numbers of `subjects`, and whether the contents changed.
+    fn give(&mut self, subjects: &[Subject], now: Timestamp) -> (Vec<u32>, bool) {
         self.requests.retain(|known| !known.is_old(now));
         self.others.retain(|known| !known.is_old(now));
         let numbers = self.requests.iter().map(|known| known.number);
         let mut last = numbers.chain(self.others.iter().map(|known| known.number)).max().unwrap_or_default();
-        subjects
-            .iter()
-            .map(|subject| match subject {
+        let mut is_changed = false;
+        let numbers = subjects.iter().map(|subject| {
+            let (number, is_new) = match subject {
                 Subject::Request(id) => number(&mut self.requests, id, |known| known == id, &mut last, now),
                 Subject::Other(other) => {
                     number(&mut self.others, other, |known| known.key == other.key, &mut last, now)
                 }
-            })
-            .collect()
+            };
+            is_changed |= is_new;
+            number
+        });
+        (numbers.collect(), is_changed)
     }
 }
 
-/// The number of the one among `all` that `is_it`, which becomes `new`; a new number if there is none.
-fn number<T: Clone>(
+/// The number of the one among `all` that `is_it`, which becomes `new`; a new number if there is none. Also returns whether
+/// `all` changed.
+fn number<T: Clone + PartialEq>(
     all: &mut Vec<Numbered<T>>,
     new: &T,
     is_it: impl Fn(&T) -> bool,
     last: &mut u32,
     now: Timestamp,
-) -> u32 {
+) -> (u32, bool) {
     if let Some(known) = all.iter_mut().find(|known| is_it(&known.id)) {
-        (known.id, known.shown) = (new.clone(), now);
-        return known.number;
+        let is_changed = known.id != *new || now.duration_since(known.shown) > FRESH;
+        if is_changed {
+            (known.id, known.shown) = (new.clone(), now);
+        }
+        return (known.number, is_changed);
     }
     *last += 1;
     all.push(Numbered { number: *last, id: new.clone(), shown: now });
-    *last
+    (*last, true)
 }
 
 #[cfg(test)]
@@ -163,7 +179,7 @@ mod tests {
         let mut contents = Contents::default();
         let mut give = |subjects: &[&Subject], hours| {
             let subjects: Vec<Subject> = subjects.iter().map(|subject| (*subject).clone()).collect();
-            contents.give(&subjects, later(hours))
+            contents.give(&subjects, later(hours)).0
         };
         assert_eq!(give(&[first, second], 0), [1, 2]);
         // The first was answered, and another one arrived.

@@ -16,7 +16,7 @@ use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 use sys::error::Hinted;
 use sys::text::Shown;
-use sys::{clock, failure};
+use sys::{clock, failure, terminal};
 use tokio::time::timeout;
 
 /// How long a daemon may take to end.
@@ -58,7 +58,8 @@ pub(super) async fn follow(json: bool, env: &UserEnv) -> anyhow::Result<()> {
             false => print_opened(&mut text, opened, json)?,
         }
         if is_terminal {
-            text = wrapped(&String::from_utf8_lossy(&text), output_width()).into_bytes();
+            let rows = wrapped(&String::from_utf8_lossy(&text), output_width());
+            text = if is_first { fitted(&rows, screen_rows()) } else { rows }.into_bytes();
         }
         show(&text, json)?;
         match daemon.next_event().await {
@@ -71,6 +72,35 @@ pub(super) async fn follow(json: bool, env: &UserEnv) -> anyhow::Result<()> {
             Err(AskError::Gone(_)) => bail!(failure!("the daemon has ended"; "run: murmur start")),
             Err(error) => return Err(error.into()),
         }
+    }
+}
+
+/// The number of rows of the terminal, if it reports one.
+fn screen_rows() -> Option<usize> {
+    terminal::size().ok().map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0)
+}
+
+/// The entries in `text` that fit a screen of this many rows, so that those with the nearest deadlines don't scroll away, and
+/// how many are missing. At least the first one is kept.
+fn fitted(text: &str, rows: Option<usize>) -> String {
+    // Two rows are for what is missing, and one for the cursor.
+    let Some(room) = rows.filter(|rows| text.lines().count() >= *rows).map(|rows| rows.saturating_sub(3))
+    else {
+        return text.to_owned();
+    };
+    // An empty row is between two entries; within one, rows are indented.
+    let starts = std::iter::once(0)
+        .chain(text.match_indices("\n\n").map(|(at, _)| at + 2))
+        .filter(|at| text[*at..].starts_with(|c: char| !c.is_whitespace()));
+    let starts: Vec<usize> = starts.collect();
+    let ends = starts.iter().skip(1).map(|start| start - 1).chain([text.len()]);
+    let fits = ends.take_while(|end| text[..*end].lines().count() <= room).count().max(1);
+    match starts.get(fits) {
+        Some(end) => {
+            let more = starts.len() - fits;
+            format!("{}and {more} more; see: murmur inbox\n", &text[..*end])
+        }
+        None => text.to_owned(),
     }
 }
 
@@ -201,6 +231,19 @@ mod tests {
 
     fn event(event_type: &str, payload: Value) -> Event {
         Event { event_type: event_type.to_owned(), agent_id: String::new(), offset: 0, payload }
+    }
+
+    #[test]
+    fn a_first_list_that_is_longer_than_the_screen_is_cut_between_entries() {
+        let text = "1  one\n  a\n  run: x\n\n2  two\n  run: y\n\n3  three\n  run: z\n";
+        for rows in [None, Some(10), Some(40)] {
+            assert_eq!(fitted(text, rows), text);
+        }
+        let two = "1  one\n  a\n  run: x\n\n2  two\n  run: y\n\nand 1 more; see: murmur inbox\n";
+        assert_eq!(fitted(text, Some(9)), two);
+        let one = "1  one\n  a\n  run: x\n\nand 2 more; see: murmur inbox\n";
+        assert_eq!(fitted(text, Some(7)), one);
+        assert_eq!(fitted(text, Some(2)), one);
     }
 
     #[test]

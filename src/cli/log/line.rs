@@ -1,7 +1,7 @@
 //! How `murmur log` prints a beat: on a terminal as a row that fits, elsewhere as a whole line.
 
 use super::super::agents::columns;
-use super::super::fitted::{cut, cut_at_word, pad};
+use super::super::fitted::{cut, cut_at_word, dollars, pad};
 use super::super::heartbeat_name::short;
 use super::super::show::took;
 use super::super::style::{Colors, Style, in_parentheses, plain_line, remarks, shortened, text_of, word};
@@ -197,14 +197,9 @@ fn when(entry: &JournalEntry, zone: &TimeZone) -> String {
 
 /// A duration in at most six characters.
 fn duration(entry: &JournalEntry) -> String {
-    let seconds = entry.duration_ms / 1000;
-    if seconds < 60 { took(entry.duration_ms / 100 * 100) } else { span_of(seconds).replace(' ', "") }
-}
-
-fn span_of(seconds: u64) -> String {
-    span(SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX)))
+    took(entry.duration_ms).replace(' ', "")
 }
 
 fn cost(entry: &JournalEntry) -> String {
-    entry.cost_usd.filter(|cost| *cost >= 0.005).map(|cost| format!("${cost:.2}")).unwrap_or_default()
+    entry.cost_usd.filter(|usd| *usd > 0.0).map(dollars).unwrap_or_default()
 }

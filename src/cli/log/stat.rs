@@ -1,15 +1,17 @@
 //! `murmur log --stat`: sums up the beats of each heartbeat.
 
 use super::super::agents::columns;
-use super::super::fitted::{cut, pad};
+use super::super::fitted::{cut, dollars, pad};
 use super::super::heartbeat_name::short;
 use super::super::show::took;
 use super::super::style::{Colors, Style, plain_line, word};
+use derun::cli::json::print as print_json;
 use derun::cli::stdout::{stdout, warn};
 use derun::cli::wrapped::{output_width, wrapped};
 use jiff::SignedDuration;
 use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::read::{self, Filter};
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -38,9 +40,18 @@ struct Sum {
     cost: Option<f64>,
 }
 
-pub(super) fn show(dir: &DataDir, mut filter: Filter, style: Style) -> anyhow::Result<ExitCode> {
+impl Sum {
+    /// Sorts the durations, and returns the one in the middle, in milliseconds.
+    fn median(&mut self) -> u64 {
+        self.durations.sort_unstable();
+        self.durations.get(self.durations.len() / 2).copied().unwrap_or_default()
+    }
+}
+
+pub(super) fn show(dir: &DataDir, mut filter: Filter, style: Style, json: bool) -> anyhow::Result<ExitCode> {
     let month = SignedDuration::from_hours(24 * DAYS);
     filter.since = filter.since.or_else(|| clock::now().checked_sub(month).ok());
+    let since = filter.since.map(clock::rfc3339);
     let mut entries = read::entries(&dir.journal(), None, &filter)?;
     let mut sums: BTreeMap<(String, Option<String>), Sum> = BTreeMap::new();
     while let Some(found) = entries.next_entry(|_| true)? {
@@ -56,7 +67,10 @@ pub(super) fn show(dir: &DataDir, mut filter: Filter, style: Style) -> anyhow::R
         }
     }
     let mut out = Shown(stdout().lock());
-    if sums.is_empty() {
+    if json {
+        let heartbeats: Vec<Value> = sums.into_iter().map(|(id, sum)| object(id, sum)).collect();
+        print_json(&mut out, "log-stat/1", &json!({ "since": since, "heartbeats": heartbeats }))?;
+    } else if sums.is_empty() {
         writeln!(out, "no beats to show; see: murmur status")?;
     } else {
         table(&mut out, sums, style)?;
@@ -108,14 +122,29 @@ fn table(
     out.write_all(wrapped(legend, output_width()).as_bytes())
 }
 
+/// The beats of a heartbeat, for programs.
+fn object((workspace, heartbeat): (String, Option<String>), mut sum: Sum) -> Value {
+    let outcomes: Vec<&str> = sum.last.iter().map(word).collect();
+    let mut object = json!({
+        "workspace": workspace,
+        "heartbeat": heartbeat,
+        "runs": sum.durations.len(),
+        "medianDurationMs": sum.median(),
+        "outcomes": outcomes,
+    });
+    if let Some(cost) = sum.cost {
+        object["costUsd"] = cost.into();
+    }
+    object
+}
+
 fn row((workspace, name): &(String, Option<String>), mut sum: Sum) -> ([String; 4], Vec<JournalEntry>) {
-    sum.durations.sort_unstable();
-    let median = sum.durations.get(sum.durations.len() / 2).copied().unwrap_or_default();
+    let median = sum.median();
     let cells = [
         plain_line(&short(workspace, name.as_deref())),
         sum.durations.len().to_string(),
         took(median),
-        sum.cost.map(|cost| format!("${cost:.2}")).unwrap_or_default(),
+        sum.cost.map(dollars).unwrap_or_default(),
     ];
     (cells, sum.last.into())
 }

@@ -47,8 +47,13 @@ fn read(text: &str, now: &Zoned) -> Option<Timestamp> {
     local(day)
 }
 
-/// Parses `18:00`, `18:00:30` or `9:00`. jiff alone also reads `18`, which could be an hour or a day, and dates with times.
+/// Parses `18:00`, `18:00:30`, `9:00`, `noon` or `midnight`. jiff alone also reads `18`, which could be an hour or a day, and dates with times.
 pub(in crate::cli) fn time_of_day(text: &str) -> Option<Time> {
+    match text {
+        "noon" => return Some(Time::constant(12, 0, 0, 0)),
+        "midnight" => return Some(Time::midnight()),
+        _ => {}
+    }
     let is_time = |letter: char| letter.is_ascii_digit() || letter == ':';
     if !text.contains(':') || !text.chars().all(is_time) {
         return None;
@@ -68,6 +73,7 @@ mod tests {
             ("2026-11-25T18:00[Europe/Berlin]", "18:00", "2026-11-26T17:00:00Z"),
             ("2026-11-25T18:00:01[UTC]", " 18:00:30 ", "2026-11-25T18:00:30Z"),
             ("2026-11-25T09:00[UTC]", "9:30", "2026-11-25T09:30:00Z"),
+            ("2026-11-25T09:00[UTC]", "noon", "2026-11-25T12:00:00Z"),
             ("2026-11-25T09:00[UTC]", "2h", "2026-11-25T11:00:00Z"),
             ("2026-11-25T09:00[UTC]", "1d12h", "2026-11-26T21:00:00Z"),
             ("2026-11-25T09:00[Europe/Berlin]", "tomorrow", "2026-11-25T23:00:00Z"),

@@ -98,7 +98,7 @@ fn of_heartbeat(heartbeat: &Heartbeat, dir: &DataDir) -> anyhow::Result<Chosen> 
 }
 
 /// The newest beat that `is_it`, among those whose line contains `needle`. A running one is newer than all others.
-fn newest(
+pub(super) fn newest(
     dir: &DataDir,
     needle: Option<&str>,
     is_it: impl Fn(&JournalEntry) -> bool,
@@ -162,6 +162,16 @@ fn by_id(start: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
     Ok(index.map(|index| found.swap_remove(index)))
 }
 
+/// The run whose agent's output is the capture with this id; `None` if another command was captured.
+pub(super) fn captured_as(id: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
+    let is_it = |entry: &JournalEntry| entry.capture.as_ref().is_some_and(|capture| capture.as_str() == id);
+    if let Some(run) = newest(dir, Some(&format!("\"capture\":\"{id}\"")), is_it)? {
+        return Ok(Some(run));
+    }
+    let hosted = discover::started(&dir.hosts()).unwrap_or_default();
+    Ok(hosted.iter().filter_map(|(agent, _)| hosted_agent(agent, dir)).find(|run| is_it(&run.entry)))
+}
+
 /// The run of an agent: a beat's, or a hosted one, as its host's record describes it.
 pub(super) fn of_agent(what: &str, dir: &DataDir) -> anyhow::Result<Option<Run>> {
     let hosted = discover::started(&dir.hosts()).unwrap_or_default();
@@ -177,7 +187,7 @@ pub(super) fn of_agent(what: &str, dir: &DataDir) -> anyhow::Result<Option<Run>>
 }
 
 /// The run of the agent with this id.
-fn hosted_agent(id: &AgentId, dir: &DataDir) -> Option<Run> {
+pub(super) fn hosted_agent(id: &AgentId, dir: &DataDir) -> Option<Run> {
     let found = process_lock::look(&dir.hosts().join(id.record()));
     let record = found.and_then(|found| Record::parse(&found.text))?;
     let folder = record.info.worktree.display().to_string();

@@ -40,10 +40,7 @@ impl Lines {
         let name = plain_line(&short(&entry.workspace, entry.heartbeat.as_deref()));
         let title = self.style.bold(format!("{name}{}", in_parentheses(&entry.backend)));
         writeln!(out, "{title}  {}", plain_line(&entry.workspace))?;
-        let mut row = |name: &str, value: String| match value.trim_end() {
-            "" => anyhow::Ok(()),
-            value => Ok(writeln!(out, "  {} {value}", self.style.dim(format_args!("{name:<8}")))?),
-        };
+        let mut row = |name: &str, value: String| self.row(out, name, &value);
         if run.is_hosted {
             row("agent", plain_line(&entry.agent))?;
         }
@@ -53,8 +50,7 @@ impl Lines {
             || plain_line(&entry.ts),
             |at| at.to_zoned(clock::local_zone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
         );
-        let (before, after) = linked(entry, dir)?;
-        if let Some(before) = before {
+        if let (Some(before), _) = linked(entry, dir)? {
             row("resumes", format!("beat {}, which waited for an answer", id(&before)))?;
         }
         if run.is_running {
@@ -63,9 +59,24 @@ impl Lines {
             return row("gates", gates(entry));
         }
         row("started", format!("{when}, took {}", took(entry.duration_ms)))?;
+        self.outcome(out, run, dir)
+    }
+
+    /// Prints how a run ended that was shown while it was running.
+    pub(super) fn end(&self, out: &mut impl Write, run: &Run, dir: &DataDir) -> anyhow::Result<()> {
+        writeln!(out)?;
+        self.row(out, "took", &took(run.entry.duration_ms))?;
+        self.outcome(out, run, dir)
+    }
+
+    /// Prints what the journal has about the end of the run.
+    fn outcome(&self, out: &mut impl Write, run: &Run, dir: &DataDir) -> anyhow::Result<()> {
+        let entry = &run.entry;
+        let mut row = |name: &str, value: String| self.row(out, name, &value);
         if run.is_hosted {
             return row("ended", entry.error.as_deref().map_or_else(|| ended(entry), plain_line));
         }
+        let (_, after) = linked(entry, dir)?;
         let text = text_of(entry);
         let open = entry.waiting.as_deref().filter(|_| after.is_none());
         let text = named_in(&text, dir, open);
@@ -78,6 +89,13 @@ impl Lines {
         match after {
             Some(after) => row("resumed", format!("by beat {}", id(&after))),
             None => Ok(()),
+        }
+    }
+
+    fn row(&self, out: &mut impl Write, name: &str, value: &str) -> anyhow::Result<()> {
+        match value.trim_end() {
+            "" => Ok(()),
+            value => Ok(writeln!(out, "  {} {value}", self.style.dim(format_args!("{name:<8}")))?),
         }
     }
 
@@ -175,10 +193,10 @@ fn printed(output: &str) -> String {
 pub(in crate::cli) fn took(ms: u64) -> String {
     match ms {
         0..1000 => return format!("{ms}ms"),
-        1000..60_000 => return format!("{}.{}s", ms / 1000, ms % 1000 / 100),
+        1000..59_950 => return format!("{:.1}s", ms as f64 / 1000.0),
         _ => {}
     }
-    span(SignedDuration::from_millis(i64::try_from(ms).unwrap_or(i64::MAX)))
+    span(SignedDuration::from_millis(i64::try_from(ms.saturating_add(50)).unwrap_or(i64::MAX)))
 }
 
 /// A number of turns: `1 turn`, `2 turns`.

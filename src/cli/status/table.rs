@@ -10,10 +10,14 @@ use jiff::Timestamp;
 use murmur_core::outcome::OutcomeKind;
 use std::io::{self, Write};
 use sys::paths::DataDir;
+use sys::terminal;
 use unicode_width::UnicodeWidthStr;
 
 /// The width of a terminal that doesn't report one.
 const WIDTH: usize = 80;
+
+/// How many lines are printed besides those of heartbeats, at least.
+const OTHERS: usize = 6;
 
 /// How wide a name may be.
 const NAME: usize = 24;
@@ -46,7 +50,7 @@ pub(super) fn print(
     let (state, when, next) = (widest(|row| row.state), widest(|row| &row.when), widest(|row| &row.next));
     let width = columns().unwrap_or(WIDTH);
     writeln!(out)?;
-    for row in rows {
+    for row in &rows {
         let begin = pad(&cut(&row.name, name), name);
         let (when, next) = (pad(&row.when, when), pad(&row.next, next));
         let used = name + state + when.width() + next.width() + 8;
@@ -62,7 +66,31 @@ pub(super) fn print(
         });
         writeln!(out, "{}", format!("{begin}  {word}  {when}  {next}  {text}").trim_end())?;
     }
-    writeln!(out, "\nfor details, run: murmur status -v")
+    writeln!(out)?;
+    if is_long(rows.len()) {
+        urgent(out, &rows, width)?;
+    }
+    writeln!(out, "for details, run: murmur status -v")
+}
+
+/// Whether this many heartbeats, one line each, are more than the screen shows, so that those on top scroll away.
+pub(super) fn is_long(heartbeats: usize) -> bool {
+    let rows = terminal::size().map_or(0, |size| usize::from(size.ws_row));
+    rows > 0 && heartbeats + OTHERS > rows
+}
+
+/// Prints again, below the others, which heartbeats have problems and which need a person, one line for each kind.
+fn urgent(out: &mut impl Write, rows: &[Row], width: usize) -> io::Result<()> {
+    for (urgency, one, many) in [(0, "has a problem", "have problems"), (1, "needs you", "need you")] {
+        let names: Vec<&str> =
+            rows.iter().filter(|row| row.urgency == urgency).map(|row| &*row.name).collect();
+        if !names.is_empty() {
+            let what = if names.len() == 1 { one } else { many };
+            let line = format!("{} {what}: {}", names.len(), names.join(", "));
+            writeln!(out, "{}", cut_at_word(&line, width))?;
+        }
+    }
+    Ok(())
 }
 
 fn row(heartbeat: &HeartbeatStatus, dir: &DataDir, has_daemon: bool, now: Timestamp) -> Row {

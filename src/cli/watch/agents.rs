@@ -1,8 +1,9 @@
 //! The agents, with what the events of their hosts say about their cost and context.
 
+use super::super::inbox::{self, list};
 use super::rows::{self, Extras};
-use crate::agents::Sources;
 use crate::agents::follow::Follower;
+use crate::agents::{Agent, Sources};
 use jiff::Timestamp;
 use murmur_core::config::quiet::Quiet;
 use murmur_rpc::envelope::Event;
@@ -11,8 +12,10 @@ use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 use sys::clock;
+use sys::paths::DataDir;
 use tokio::sync::mpsc::{Receiver, channel};
 use watch::Update;
+use watch::rows::Problem;
 
 /// How many events may wait. Beyond that, they are left out of the activity.
 const WAITING: usize = 1024;
@@ -23,6 +26,9 @@ pub(super) struct Agents {
     quiet: Quiet,
     events: Receiver<Event>,
     extras: HashMap<String, Extras>,
+    dir: DataDir,
+    /// The numbers of stuck agents in the inbox.
+    numbers: HashMap<String, String>,
     is_changed: bool,
     /// When to look again without an event.
     due: Option<Timestamp>,
@@ -30,11 +36,12 @@ pub(super) struct Agents {
 
 impl Agents {
     pub(super) async fn begin(sources: Sources) -> io::Result<Self> {
-        let quiet = sources.quiet;
+        let (quiet, dir) = (sources.quiet, sources.dir.clone());
         let mut follower = Follower::new(sources).await?;
         let (to, events) = channel(WAITING);
         follower.listen(to);
-        Ok(Self { follower, quiet, events, extras: HashMap::new(), is_changed: true, due: None })
+        let (extras, numbers) = (HashMap::new(), HashMap::new());
+        Ok(Self { follower, quiet, events, extras, dir, numbers, is_changed: true, due: None })
     }
 
     /// Waits for a change; an agent's event is returned at once. Cancel safe.
@@ -96,12 +103,24 @@ impl Agents {
         let agents = self.follower.agents(now);
         let changes = agents.iter().filter_map(|agent| agent.changes_in(now, &self.quiet));
         self.due = changes.chain(self.follower.recheck_in()).min().map(|change| now + change);
-        let stuck = agents.iter().filter_map(rows::stuck).collect();
+        let stuck = self.stuck(&agents, now);
         let agents = agents.iter().map(|agent| {
             let extras = self.extras.get(&agent.agent_id).copied().unwrap_or_default();
             rows::agent(agent, self.follower.host(&agent.agent_id), extras)
         });
         Some([Update::Agents(agents.collect()), Update::Stuck(stuck)])
+    }
+
+    /// The entries of stuck agents in the inbox.
+    fn stuck(&mut self, agents: &[Agent], now: Timestamp) -> Vec<Problem> {
+        let (stuck, entries): (Vec<_>, Vec<_>) =
+            agents.iter().filter_map(|agent| Some((agent, list::stuck(agent, now)?))).unzip();
+        if stuck.iter().any(|agent| !self.numbers.contains_key(&agent.agent_id)) {
+            let ids = stuck.iter().map(|agent| agent.agent_id.clone());
+            self.numbers = ids.zip(inbox::numbers_of(&self.dir, &entries)).collect();
+        }
+        let name = |agent: &Agent| self.numbers.get(&agent.agent_id).map_or("-", String::as_str);
+        stuck.into_iter().map(|agent| rows::stuck(agent, name(agent))).collect()
     }
 
     /// After how long to look again without an event.

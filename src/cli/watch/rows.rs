@@ -1,7 +1,6 @@
 //! What murmur knows → rows of the view.
 
-use super::super::inbox::entry::InboxEntry;
-use super::super::inbox::list;
+use super::super::inbox::{self, entry::InboxEntry, list};
 use super::super::style::{remarks, text_of};
 use crate::agents::Agent;
 use crate::agents::hosted::{HostStatus, Hosted};
@@ -180,13 +179,15 @@ pub(super) fn request(row: &Row, name: &str) -> rows::Request {
 pub(super) fn to_solve(status: &Status, dir: &DataDir, home: &Path) -> Vec<rows::Problem> {
     let mut entries = list::of_status(status, dir, home);
     entries.sort_by_key(InboxEntry::order);
-    entries.iter().map(to_solve_one).collect()
+    let names = inbox::numbers_of(dir, &entries);
+    entries.iter().zip(names).map(|(entry, name)| to_solve_one(entry, &name)).collect()
 }
 
-fn to_solve_one(entry: &InboxEntry) -> rows::Problem {
+fn to_solve_one(entry: &InboxEntry, name: &str) -> rows::Problem {
     let text = entry.text.as_deref().unwrap_or_default();
     rows::Problem {
         id: entry.key(),
+        name: Text::new(name),
         kind: entry.kind.name,
         text: Text::new(text),
         body: Text::lines(text),
@@ -197,17 +198,18 @@ fn to_solve_one(entry: &InboxEntry) -> rows::Problem {
 }
 
 /// The entry of a stuck agent. Its time is shown apart, since it grows.
-pub(super) fn stuck(agent: &Agent) -> Option<rows::Problem> {
+pub(super) fn stuck(agent: &Agent, name: &str) -> rows::Problem {
     let text = format!("{} is stuck: nothing has happened", agent.agent_id);
-    (agent.health == Health::Stuck).then(|| rows::Problem {
+    rows::Problem {
         id: format!("stuck\n{}", agent.agent_id),
+        name: Text::new(name),
         kind: "stuck",
         text: Text::new(&text),
         body: Text::lines(&text),
         since: Some(agent.at),
         deadline: None,
         command: Text::lines(&list::show(agent)),
-    })
+    }
 }
 
 /// A journal line.

@@ -104,6 +104,13 @@ impl ScheduledHeartbeat {
         self.limited.iter().chain(&self.slowed).max_by_key(|held| held.until)
     }
 
+    /// What else keeps it from starting.
+    #[must_use]
+    pub fn also_held(&self) -> Option<&Held> {
+        let held = self.held()?;
+        self.limited.iter().chain(&self.slowed).find(|other| other.kind != held.kind)
+    }
+
     fn report(&self, line: &JournalLine, streak: &Streak, now: Timestamp) -> JournalEntry {
         let failing = Failing {
             workspace: &line.workspace,

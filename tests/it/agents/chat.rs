@@ -72,6 +72,7 @@ fn a_request_that_already_waits_is_asked_about() {
     second.wait_for(
         "/site: running (turn 2)\r\n[earlier turns: add --from 0]\r\n[user] push it\r\n[tool] 1 call\r\n",
     );
+    second.wait_for("[tool] Bash(git push), in progress\r\n");
     second.wait_for("  run: murmur allow 1, or: murmur deny 1 --reason '...'\r\n");
     second.wait_for("[q]uit: ");
     second.send("yes\r");
@@ -91,6 +92,7 @@ fn ctrl_c_ends_the_turn_and_not_the_agent() {
     chat.send("push\r");
     chat.wait_for("[q]uit: ");
     chat.send("\u{3}");
+    chat.wait_for("[turn over] interrupted, ");
     chat.wait_for("[state] idle (2 turns)\r\n");
     chat.wait_for("> ");
     // One that clears what is typed.

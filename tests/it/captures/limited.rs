@@ -25,7 +25,7 @@ fn a_large_capture_keeps_its_beginning_and_end_and_every_reader_says_so() {
     let (offset, length) = (gap["offset"].as_u64().unwrap(), gap["length"].as_u64().unwrap());
     assert_eq!(sessions["sessions"][0]["output_bytes"], json!(lines.len()));
 
-    let shown = env.murmur(["show", capture]).output();
+    let shown = env.murmur(["show", capture, "--raw"]).output();
     assert_eq!(shown.stdout.len() as u64, lines.len() as u64 - length);
     assert!(shown.stdout.len() <= 1 << 20);
     let (begin, end) = shown.stdout.split_at(usize::try_from(offset).unwrap());

@@ -72,7 +72,7 @@ fn an_agents_capture_is_an_ordinary_session() {
     assert_eq!(env.record(ID)["capture"], capture);
     agent.stop();
     agent.wait_for_end();
-    let shown = env.murmur(["show", &capture]).assert().success();
+    let shown = env.murmur(["show", &capture, "--raw"]).assert().success();
     let lines = shown.get_output().stdout.split_inclusive(|byte| *byte == b'\n');
     let types: Vec<Value> =
         lines.map(|line| serde_json::from_slice::<Value>(line).unwrap()["type"].clone()).collect();
@@ -90,7 +90,7 @@ fn agent_output_has_the_time_it_arrived() {
     env.site(&json!({ "pace": pace }));
     let agent = Live::of(&env, env.spawning(ID, &["--json", "one"]));
     let capture = agent.status()["capture"].as_str().unwrap().to_owned();
-    let mut shows = env.murmur(["show", &capture, "--follow"]).start();
+    let mut shows = env.murmur(["show", &capture, "--raw", "--follow"]).start();
     let mut lines = BufReader::new(shows.stdout.take().unwrap());
     let mut arrivals = Arrivals::default();
     for _ in ["system", "assistant", "result"] {

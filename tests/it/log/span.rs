@@ -65,12 +65,17 @@ fn invalid_values_are_reported_with_the_accepted_and_the_nearest_ones() {
     let env = Env::new();
     assert_snapshot!(env.run(["log", "--since", "yesteday"]), @r#"
     | error: --since "yesteday" is not a time
-    | hint: did you mean "yesterday"? Write a span such as 2h or 1d, a time such as 14:30, today, yesterday, a weekday, or a date such as 2026-11-22; see: murmur log --help
+    | hint: did you mean "yesterday"? Write a span such as 2h or 1d, a time such as 14:30, today, yesterday, a weekday, last week, or a date such as 2026-11-22; see: murmur log --help
     [exit 2]
     "#);
     assert_snapshot!(env.run(["log", "--since", "2026-11-32"]), @r#"
     | error: --since "2026-11-32" is not a time
-    | hint: write a span such as 2h or 1d, a time such as 14:30, today, yesterday, a weekday, or a date such as 2026-11-22; see: murmur log --help
+    | hint: write a span such as 2h or 1d, a time such as 14:30, today, yesterday, a weekday, last week, or a date such as 2026-11-22; see: murmur log --help
+    [exit 2]
+    "#);
+    assert_snapshot!(env.run(["log", "--since", "tomorrow"]), @r#"
+    | error: --since "tomorrow" is in the future
+    | hint: write a span such as 2h or 1d, a time such as 14:30, today, yesterday, a weekday, last week, or a date such as 2026-11-22; see: murmur log --help
     [exit 2]
     "#);
     assert_snapshot!(env.run(["log", "-n", "al"]), @r#"

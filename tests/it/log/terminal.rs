@@ -5,6 +5,7 @@ use std::process::Stdio;
 
 use insta::assert_snapshot;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::json;
 
 use crate::env::{Env, Run};
 
@@ -125,6 +126,13 @@ fn the_sums_of_each_heartbeat_are_shown() {
     . ok  ! attention  E error  L limited  - skipped  s stopped
     [exit 0]
     ");
+    let object = env.murmur(["log", "--stat", "--json", "--since", "2026-02-01"]).json();
+    assert_eq!((&object["schema"], &object["since"]), (&json!("log-stat/1"), &json!("2026-02-01T00:00:00Z")));
+    assert_eq!(object["heartbeats"].as_array().unwrap().len(), 3);
+    let site = env.root().join("site");
+    let nightly = json!({ "workspace": site, "heartbeat": "nightly", "runs": 1, "medianDurationMs": 90_000,
+        "outcomes": ["ok"] });
+    assert_eq!(object["heartbeats"][2], nightly);
     assert_snapshot!(env.run(["log", "--stat", "--until", "2025-01-01"]), @"
     no beats to show; see: murmur status
     [exit 0]

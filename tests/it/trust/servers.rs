@@ -28,7 +28,7 @@ fn got(env: &Env, mcp: &Value, front: &str, trusted: bool) -> String {
     env.murmur(["trust", "site", if trusted { "--yes" } else { "--remove" }]).assert().success();
     let line = env.beat_line();
     assert_eq!(line["outcome"], "ok", "{line}");
-    let shown = env.murmur(["show", line["capture"].as_str().unwrap()]).output().stdout;
+    let shown = env.murmur(["show", line["capture"].as_str().unwrap(), "--raw"]).output().stdout;
     let lines = String::from_utf8(shown).unwrap();
     let mut init = lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let init = init.rfind(|line| line["subtype"] == "init").unwrap();

@@ -6,9 +6,11 @@ use super::json;
 use super::span::span;
 use super::stdout::{note, stdout};
 use super::style::{Style, plain_line};
+use super::wrapped::output_width;
 use crate::record::{Gap, Lost, Meta, SCHEMA_VERSION, State, TransportMode};
 use crate::session::{Session, Status};
 use crate::store::StoreError;
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -16,6 +18,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use sys::clock;
 use sys::error::Hinted;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// How many characters of a command to show.
 const COMMAND: usize = 100;
@@ -71,7 +74,7 @@ fn show(
         for row in &mut *rows {
             row.name = names.remove(&row.session_id);
         }
-        print(&mut out, rows, now)?;
+        print(&mut out, rows, now, output_width())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -162,29 +165,67 @@ impl Row {
             None => command,
         }
     }
+
+    /// The local time; if it is `short`, of this year without the year and seconds, of others only the day.
+    fn started(&self, zone: &TimeZone, now: Timestamp, short: bool) -> String {
+        let at = self.started_at.to_zoned(zone.clone());
+        let form = match short {
+            false => "%Y-%m-%d %H:%M:%S",
+            true if at.year() == now.to_zoned(zone.clone()).year() => "%m-%d %H:%M",
+            true => "%Y-%m-%d",
+        };
+        at.strftime(form).to_string()
+    }
 }
 
-fn print(out: &mut impl Write, rows: &[Row], now: Timestamp) -> io::Result<()> {
+/// The narrowest terminal for all columns.
+const WIDE: usize = 100;
+
+/// Prints a table, on a terminal of this width if it is given: then each row fits it.
+fn print(out: &mut impl Write, rows: &[Row], now: Timestamp, width: Option<usize>) -> io::Result<()> {
     let (style, zone) = (Style::of_stdout(), clock::local_zone());
-    let ids: Vec<String> = rows.iter().map(|row| plain_line(&row.session_id)).collect();
-    let states: Vec<String> = rows.iter().map(Row::state).collect();
-    let longest = |texts: &[String]| texts.iter().map(|text| text.chars().count()).max().unwrap_or(0);
-    let (id_width, state_width) = (longest(&ids).max(2), longest(&states).max(5));
-    let header = format!(
-        "{:<id_width$}  {:<state_width$}  {:<19}  {:>8}  {:>10}  COMMAND",
-        "ID", "STATE", "STARTED", "DURATION", "BYTES"
-    );
-    writeln!(out, "{}", style.dim(header))?;
-    for (row, (id, state)) in rows.iter().zip(ids.iter().zip(&states)) {
-        let started = row.started_at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S");
-        let (duration, bytes) = (row.duration(now), row.output_bytes.map_or("?".to_owned(), size));
+    let is_narrow = width.is_some_and(|width| width < WIDE);
+    let cells = |row: &Row| {
+        let bytes = row.output_bytes.map_or("?".to_owned(), size);
+        [
+            plain_line(&row.session_id),
+            row.state(),
+            row.started(&zone, now, is_narrow),
+            row.duration(now),
+            bytes,
+        ]
+    };
+    let mut table = vec![["ID", "STATE", "STARTED", "DURATION", "BYTES"].map(str::to_owned)];
+    table.extend(rows.iter().map(cells));
+    let mut widths: [usize; 5] =
+        std::array::from_fn(|column| table.iter().map(|row| row[column].width()).max().unwrap_or(0));
+    // As wide as other lists of the same command.
+    (widths[3], widths[4]) = (widths[3].max(8), widths[4].max(if is_narrow { 5 } else { 10 }));
+    let commands = std::iter::once("COMMAND".to_owned()).chain(rows.iter().map(Row::command));
+    for (place, ([id, state, started, duration, bytes], command)) in table.iter().zip(commands).enumerate() {
+        let [id_width, state_width, started_width, duration_width, bytes_width] = widths;
+        let bytes = if is_narrow { String::new() } else { format!("  {bytes:>bytes_width$}") };
         let line = format!(
-            "{id:<id_width$}  {state:<state_width$}  {started}  {duration:>8}  {bytes:>10}  {}",
-            row.command()
+            "{id:<id_width$}  {state:<state_width$}  {started:<started_width$}  {duration:>duration_width$}{bytes}  {command}"
         );
-        writeln!(out, "{}", line.trim_end())?;
+        let line = cut(line.trim_end(), width.unwrap_or(usize::MAX));
+        writeln!(out, "{}", if place == 0 { style.dim(line) } else { line })?;
     }
     Ok(())
+}
+
+/// The beginning of `text` in `width` columns, with an ellipsis if there is more.
+fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut room = width.saturating_sub(1);
+    let fits = |c: &char| {
+        let left = room.checked_sub(c.width().unwrap_or(0));
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    text.chars().take_while(fits).chain(['…']).collect()
 }
 
 /// A human-readable size: `12 B`, `1.5 MiB`.

@@ -3,9 +3,9 @@
 use super::time::span;
 use super::{BOLD, DIM, SELECTED, color, pieces, rule, take_first};
 use crate::model::Model;
+use crate::pager::Pager;
 use crate::rows::LineKind;
 use crate::text::wrap;
-use crate::view::Pager;
 use jiff::Timestamp;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;

@@ -1,7 +1,7 @@
 //! The five panes: lists of rows with one selected.
 
 use super::table::{Cell, Column, fit, left, right, row};
-use super::time::{dollars, span};
+use super::time::{dollars, span, took};
 use super::{BOLD, DIM, SELECTED, color, colored, pieces, rule, take_first};
 use crate::history::{STRETCHES, STRIP};
 use crate::inbox::InboxEntry;
@@ -67,8 +67,10 @@ pub(super) fn pane(buffer: &mut Buffer, mut area: Rect, model: &Model, pane: Pan
     let rows = model.rows(pane);
     let list = model.view.list(pane);
     let is_focused = pane == model.view.pane && model.view.screen == Screen::Panes;
-    let all = model.count(pane);
+    let hidden = model.hidden(pane);
+    let all = model.count(pane) - hidden;
     let count = if rows.len() == all { all.to_string() } else { format!("{} of {all}", rows.len()) };
+    let count = if hidden == 0 { count } else { format!("{count}, {hidden} exited hidden") };
     let filter =
         if list.filter.is_empty() { String::new() } else { format!("  /{}", crate::Text::new(&list.filter)) };
     let title = format!("{} ({count}){filter} ", pane.word());
@@ -89,8 +91,11 @@ pub(super) fn pane(buffer: &mut Buffer, mut area: Rect, model: &Model, pane: Pan
     }
     list.drawn.set((area.y, area.height));
     if rows.is_empty() && area.height > 0 {
-        let none =
-            if list.filter.is_empty() { nothing(pane) } else { "nothing matches; Esc clears the filter" };
+        let none = match (list.filter.is_empty(), hidden) {
+            (false, _) => "nothing matches; Esc clears the filter",
+            (true, 0) => nothing(pane),
+            (true, _) => "no running agents; press a to list those that have exited",
+        };
         pieces(buffer, area, &[(none.to_owned(), DIM)]);
         return;
     }
@@ -232,7 +237,7 @@ fn problem(row: &Problem, now: Timestamp) -> Vec<Cell> {
     let left = row.deadline.filter(|at| *at > now).map(|at| span(at.duration_since(now)));
     let age = row.since.map(|at| span(now.duration_since(at)));
     vec![
-        plain("-"),
+        (row.name.to_string(), BOLD),
         plain(left.unwrap_or_else(|| "-".to_owned())),
         plain("-"),
         (row.kind.to_owned(), color(Color::Red)),
@@ -245,12 +250,11 @@ fn log(model: &Model, row: &LogLine, now: Timestamp) -> Vec<Cell> {
     let at = row.at.to_zoned(model.zone.clone());
     let is_today = at.date() == now.to_zoned(model.zone.clone()).date();
     let ended = at.strftime(if is_today { "%H:%M:%S" } else { "%m-%d %H:%M" }).to_string();
-    let took = i64::try_from(row.took_ms / 1000).unwrap_or(i64::MAX);
     vec![
         plain(ended),
         plain(row.name.to_string()),
         (row.label.unwrap_or(row.outcome.word()).to_owned(), outcome(row.outcome)),
-        plain(span(jiff::SignedDuration::from_secs(took))),
+        plain(took(row.took_ms)),
         plain(row.cost.map_or_else(|| "-".to_owned(), dollars)),
         plain(row.text.to_string()),
     ]

@@ -277,9 +277,26 @@ fn the_guide_shows_a_real_screen() {
     model.on(Update::Opened(request("7ggs733k", "site-20444f29", "git push", None)));
     press(&mut model, "2");
     let guide = include_str!("../../../../docs/guide/watch.md");
-    let shown = screen(&model, 80, 10);
+    let shown = screen(&model, 80, 9);
     let (_status, shown) = shown.split_once('\n').unwrap();
     assert!(guide.contains(shown), "docs/guide/watch.md needs:\n{shown}");
+}
+
+#[test]
+fn agents_that_have_exited_are_listed_on_demand() {
+    let mut model = model();
+    press(&mut model, "2");
+    assert!(!screen(&model, 80, 24).contains("backups-9"));
+    press(&mut model, "a");
+    assert!(screen(&model, 80, 24).contains("backups-9"));
+    press(&mut model, "a");
+    assert!(!screen(&model, 80, 24).contains("backups-9"));
+    model.on(Update::Agents(vec![agent("backups-9", Health::Exited, "", "/home/you/backups")]));
+    assert_snapshot!(screen(&model, 80, 5).lines().skip(2).collect::<Vec<_>>().join("\n"), @"
+    no running agents; press a to list those that have exited
+
+    Enter show  s stop  y n answer  a all  / filter  : command  ? help  q quit
+    ");
 }
 
 #[test]
@@ -287,6 +304,13 @@ fn an_empty_view_says_what_to_do() {
     let mut model = Model::new(TimeZone::UTC);
     model.on(Update::Daemon(Daemon::Down(text("is not running; start it with: murmur start"))));
     assert_snapshot!("empty", screen(&model, 80, 10));
+}
+
+#[test]
+fn without_a_daemon_what_waits_is_still_shown_on_80_columns() {
+    let mut model = model();
+    model.on(Update::Daemon(Daemon::Down(text("is not running; start it with: murmur start"))));
+    assert_snapshot!(screen(&model, 80, 24).lines().next().unwrap_or_default(), @"murmur is not running; start it with: murmur start  2 waiting for you");
 }
 
 #[test]

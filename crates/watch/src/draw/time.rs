@@ -13,6 +13,15 @@ pub(super) fn span(span: SignedDuration) -> String {
     }
 }
 
+/// How long something took, in milliseconds.
+pub(super) fn took(ms: u64) -> String {
+    match ms {
+        0..1000 => format!("{ms}ms"),
+        1000..59_950 => format!("{:.1}s", ms as f64 / 1000.0),
+        _ => span(SignedDuration::from_secs(i64::try_from(ms.saturating_add(50) / 1000).unwrap_or(i64::MAX))),
+    }
+}
+
 /// How long [`span`] stays the same while time passes.
 pub(super) fn changes_in(span: SignedDuration) -> SignedDuration {
     let seconds = span.as_secs();
@@ -30,6 +39,7 @@ pub(super) fn dollars(usd: f64) -> String {
     match usd {
         usd if !(usd.is_finite() && usd >= 0.0) => "?".to_owned(),
         0.0 => "-".to_owned(),
+        usd if usd < 0.01 => "<$0.01".to_owned(),
         usd if usd < 100.0 => format!("${usd:.2}"),
         usd => format!("${usd:.0}"),
     }
@@ -53,8 +63,11 @@ mod tests {
             assert_eq!(span(from), span(almost), "{seconds}");
         }
         assert_eq!(
-            (dollars(0.0), dollars(1.234), dollars(1234.5)),
-            ("-".into(), "$1.23".into(), "$1234".into())
+            [0.0, 0.004, 0.01, 1.234, 1234.5].map(dollars),
+            ["-", "<$0.01", "$0.01", "$1.23", "$1234"].map(str::to_owned)
         );
+        for (ms, shown) in [(0, "0ms"), (340, "340ms"), (1_900, "1.9s"), (59_940, "59.9s"), (59_960, "1m")] {
+            assert_eq!(took(ms), shown);
+        }
     }
 }

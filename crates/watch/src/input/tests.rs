@@ -98,7 +98,7 @@ fn stopping_asks_first() {
     assert!(screen(&model, 80, 24).contains("stop agent site-1?"));
     assert_eq!(act(&mut model, "n"), None);
     assert_eq!(act(&mut model, "sy"), Some(Action::Stop("site-1".into())));
-    assert_eq!(act(&mut model, "2Gs"), None);
+    assert_eq!(act(&mut model, "2aGs"), None);
     assert!(screen(&model, 80, 24).contains("murmur can't stop this agent"));
 }
 
@@ -166,6 +166,7 @@ fn problems_follow_the_requests_in_the_inbox_and_are_not_answered() {
     let mut model = model();
     let problem = |id: &str, kind, text: &str, command: &str| Problem {
         id: id.to_owned(),
+        name: Text::new("7"),
         kind,
         text: Text::new(text),
         body: Text::lines(text),
@@ -186,8 +187,8 @@ fn problems_follow_the_requests_in_the_inbox_and_are_not_answered() {
     NO.    LEFT AGENT           TOOL        REQUEST                              AGE
     1       25s site-1          Bash        git push origin main                  1m
     12        - docs-1          AskUserQue… q1 [Day] When to publish?             1m
-    -         - -               breaker     /home/you/mail: 3 failures in a …      -
-    -         - -               rules       every call is denied                   -
+    7         - -               breaker     /home/you/mail: 3 failures in a …      -
+    7         - -               rules       every call is denied                   -
     Enter show  y n answer  / filter  : command  ? help  q quit
     ");
     // Neither y nor n answers a problem, in the pane or on its own screen.
@@ -197,7 +198,7 @@ fn problems_follow_the_requests_in_the_inbox_and_are_not_answered() {
     }
     press(&mut model, "j");
     insta::assert_snapshot!(screen(&model, 60, 10), @"
-    murmur 0.1.0, up 2h05m  1 running, 4 agents  5 waiting for …
+    murmur 0.1.0, up 2h05m  5 waiting for you
     breaker ────────────────────────────────────────────────────
     /home/you/mail: 3 failures in a row
 

@@ -8,6 +8,7 @@ use murmur_core::config::on_failure::{Breaker, OnFailure, Retry};
 use murmur_core::config::schedule_options::ScheduleOptions;
 use murmur_core::config::timing::Schedule;
 use murmur_core::failures::BeatEnd;
+use std::collections::HashMap;
 use std::num::NonZeroU32;
 
 const FAILED: BeatEnd = BeatEnd::Failure { retryable: true };
@@ -87,6 +88,21 @@ fn a_heartbeat_that_keeps_failing_slows_down_and_says_so_once() {
     insta::assert_snapshot!(report.line().unwrap(), @r#"{"ts":"2026-02-03T11:01:00Z","workspace":"/a","outcome":"attention","durationMs":0,"summary":"3 failures in a row: the next run is at 2026-02-03T12:00:00Z at the earliest; each further failure doubles the time to the next run, until a success or `murmur resume`","kind":"failing","agent":"a-1"}"#);
     assert_eq!(state.wake_at(), Some(at("12:00:00")));
     assert_eq!(state.entries()[0].held().unwrap().why, "3 failures in a row");
+    // What else holds it is known, too.
+    let over_budget = |until: &str| {
+        let why = "the budget is used up".to_owned();
+        HashMap::from([(failing(0).id, Held { kind: HeldKind::Budget, until: at(until), why })])
+    };
+    assert_eq!(state.entries()[0].also_held(), None);
+    for (until, held, also) in [
+        ("20:00:00", HeldKind::Budget, HeldKind::Failures),
+        ("11:30:00", HeldKind::Failures, HeldKind::Budget),
+    ] {
+        state.set_over_budget(over_budget(until), at("11:02:00"));
+        let entry = &state.entries()[0];
+        assert_eq!((entry.held().unwrap().kind, entry.also_held().unwrap().kind), (held, also));
+    }
+    state.set_over_budget(HashMap::new(), at("11:02:00"));
     // A person can start it.
     assert!(state.start_now("/a".as_ref(), None, at("11:10:00"), beat("mine")).is_ok());
     state.ended(&beat("mine"), Timestamp::UNIX_EPOCH);
