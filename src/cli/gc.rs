@@ -3,7 +3,7 @@
 use super::gc_args::Gc as Args;
 use super::user_env::UserEnv;
 use crate::daemon::gc::{self, Removed, Scope};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
@@ -16,6 +16,9 @@ use sys::text::Shown;
 pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
     let settings = Settings::read(&env.user()?.settings.settings())?;
+    if let Some(problem) = settings.problem() {
+        bail!(problem);
+    }
     let root = captures::root().ok();
     let captures = root.as_deref().map(|root| (root, settings.captures));
     let collected = gc::collect(&Scope { dir: &dir, captures, is_dry_run: args.dry_run }, clock::now());

@@ -206,6 +206,7 @@ pub(super) async fn from_files(
     let mut problems = denied.clone();
     let mut known = LastRuns::new();
     let settings = Settings::read(&env.settings_dir()?.settings()).unwrap_or_default();
+    problems.extend(settings.problem().map(|problem| problem.line()));
     match Cache::new(env.time_zone()).load(&dir.config(), now) {
         Ok(mut loaded) => {
             approved::mark(dir, &mut loaded.heartbeats, now);

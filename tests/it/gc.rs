@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use derun::id::SessionId;
+use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::json;
 
@@ -84,7 +85,7 @@ fn the_daemon_removes_old_captures_and_gc_shows_which() {
     // Invalid settings remove nothing: they may be meant to keep more.
     env.setting("config.toml", "[captures]\nkeep = \"1 year\"\n");
     let refused = env.run(["gc"]);
-    assert!(refused.contains("config.toml:2:8: \"1 year\" is not an interval"), "{refused}");
+    assert!(refused.contains("config.toml:2:8: \"keep\": \"1 year\" is not an interval"), "{refused}");
     assert_eq!(left(&captures), [true; 3]);
     env.setting("config.toml", "[captures]\nkeep = \"30d\"\n");
     let daemon = env.daemon();
@@ -97,6 +98,25 @@ fn the_daemon_removes_old_captures_and_gc_shows_which() {
     // The newest one stays.
     assert_eq!(left(&captures), [false; 3]);
     assert_eq!(fs::read_dir(sessions(&env)).unwrap().count(), 1);
+}
+
+#[test]
+fn wrong_limits_of_captures_are_reported_once_and_deny_no_call() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.setting("config.toml", "[captures]\nmax = \"2GB\"\n");
+    assert_snapshot!(env.run(["config", "check"]), @r#"
+    problem: no capture is removed: [ENV]/data/config/config.toml:2:7: "max": "2GB" is not a size; write a whole number with B, KiB, MiB, GiB or TiB, such as "256MiB"
+    [exit 1]
+    "#);
+    let beat = env.run(["beat", site.path()]);
+    assert!(beat.ends_with("[exit 0]") && !beat.contains("denied"), "{beat}");
+    let daemon = env.daemon();
+    daemon.says("no capture is removed");
+    let reported = |status: &str| status.matches("problem: no capture is removed: ").count();
+    assert_eq!(reported(&env.run(["status"])), 1);
+    daemon.stop();
+    assert_eq!(reported(&env.run(["status"])), 1);
 }
 
 #[test]
