@@ -310,9 +310,7 @@ pub fn heartbeats(
             .then(|| running.get(&(workspace.to_path_buf(), name.as_deref().map(str::to_owned))));
         let notices = sources::notices(&entry.heartbeat, &settings.asking);
         let paused = state.pauses().of(&entry.heartbeat.id).filter(|pause| pause.is_active(now)).cloned();
-        let rows = wanted
-            .settings
-            .then(|| sources::rows(&entry.heartbeat, &settings.asking, settings.agent.as_ref()));
+        let rows = wanted.settings.then(|| sources::rows(&entry.heartbeat, settings));
         let settings = rows.into_iter().flatten().map(Setting::from).collect();
         HeartbeatStatus {
             notices,
