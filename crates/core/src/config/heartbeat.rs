@@ -4,6 +4,7 @@
 
 mod cache;
 mod heartbeat_file;
+mod never_runs;
 mod resolve;
 #[cfg(test)]
 mod tests;
