@@ -2,6 +2,7 @@
 
 mod detail;
 mod paused;
+mod problems;
 mod table;
 
 use super::args::Status as Args;
@@ -114,7 +115,7 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
         }
         read => read?,
     }
-    status.problems.extend(notifications(dir, env)?);
+    problems::add(&mut status, dir, env)?;
     mark_untrusted(&mut status.heartbeats, dir, &env.home());
     let mut trust = Workspaces::of(dir, &env.home());
     if let Some(name) = &args.name {
@@ -155,22 +156,6 @@ fn mark_untrusted(heartbeats: &mut [HeartbeatStatus], dir: &DataDir, home: &Path
         parts.for_each(|part| _ = scope.spawn(move || mark(part)));
         own.into_iter().for_each(mark);
     });
-}
-
-/// The channels in config.toml that can't deliver notifications.
-fn notifications(dir: &DataDir, env: &UserEnv) -> anyhow::Result<Vec<String>> {
-    // If it can't be read, that is reported with the rest of config.toml.
-    let channels = Settings::read(&env.settings_dir()?.settings()).unwrap_or_default().notify.channels;
-    Ok(match ::notify::state::State::read(&dir.notify()) {
-        Ok(state) => state
-            .failing()
-            .filter(|(name, _)| channels.contains_key(*name))
-            .map(|(name, error)| {
-                format!("notifications by {name} are not delivered: {error}; to try it, run: murmur notify test {name}")
-            })
-            .collect(),
-        Err(failure) => vec![failure.line()],
-    })
 }
 
 /// The status: from the daemon, or from files if none runs.
