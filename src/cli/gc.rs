@@ -37,8 +37,8 @@ pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
 }
 
 fn print(out: &mut impl Write, is_dry_run: bool, removed: &[Removed]) -> io::Result<()> {
-    for Removed { path, bytes, why } in removed {
-        writeln!(out, "{}  {} ({why})", size(*bytes), path.display())?;
+    for Removed { path, what, bytes, why } in removed {
+        writeln!(out, "{}  {what} ({why}): {}", size(*bytes), path.display())?;
     }
     if removed.is_empty() {
         return writeln!(out, "nothing to remove");
@@ -46,7 +46,8 @@ fn print(out: &mut impl Write, is_dry_run: bool, removed: &[Removed]) -> io::Res
     let (verb, count) = (if is_dry_run { "would remove" } else { "removed" }, removed.len());
     let total = removed.iter().map(|removed| removed.bytes).sum();
     let entries = if count == 1 { "entry" } else { "entries" };
-    writeln!(out, "{verb} {count} {entries}, {}", size(total).trim_start())
+    let freed = if is_dry_run { "" } else { " freed" };
+    writeln!(out, "{verb} {count} {entries}, {}{freed}", size(total).trim_start())
 }
 
 /// In KiB, aligned.

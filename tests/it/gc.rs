@@ -81,6 +81,8 @@ fn the_daemon_removes_old_captures_and_gc_shows_which() {
     let paths: Vec<_> = shown["removed"].as_array().unwrap().iter().map(|removed| &removed["path"]).collect();
     assert_eq!(paths, [captures[0].to_str().unwrap(), captures[1].to_str().unwrap()]);
     assert_eq!(shown["removed"][0]["why"], "too old");
+    let what = shown["removed"][0]["what"].as_str().unwrap();
+    assert!(what.starts_with("capture of site-"), "{what}");
     assert_eq!(left(&captures), [true; 3]);
     // Invalid settings remove nothing: they may be meant to keep more.
     env.setting("config.toml", "[captures]\nkeep = \"1 year\"\n");
@@ -94,7 +96,11 @@ fn the_daemon_removes_old_captures_and_gc_shows_which() {
     assert_eq!(left(&captures), [false, true, true]);
     env.setting("config.toml", "[captures]\nmax = \"0KiB\"\n");
     let removed = env.run(["gc"]);
-    assert!(removed.contains("removed 2 entries, 8 KiB"), "{removed}");
+    assert!(removed.contains("removed 2 entries, 8 KiB freed"), "{removed}");
+    assert!(
+        removed.contains("KiB  capture of site-") && removed.contains(" (captures exceed max): "),
+        "{removed}"
+    );
     // The newest one stays.
     assert_eq!(left(&captures), [false; 3]);
     assert_eq!(fs::read_dir(sessions(&env)).unwrap().count(), 1);
