@@ -30,6 +30,7 @@ pub mod processes;
 pub mod rpc_handlers;
 pub mod serve;
 pub mod state;
+pub mod state_files;
 pub mod status;
 pub mod stuck;
 pub mod stuck_monitor;

@@ -38,7 +38,7 @@ use tokio::sync::watch;
 const NOTHING_TO_DO: i32 = 78;
 
 /// Maximum length of an error that quotes a program's output, in characters.
-const QUOTE: usize = 2000;
+const QUOTE: usize = SUMMARY;
 
 /// What gates and verifiers need to run.
 pub struct GateContext<'a> {

@@ -67,21 +67,30 @@ pub fn conclude(
     )
 }
 
-/// Returns how murmur ended a run early; `stop` is why it was stopped, if it was. A beat that was replaced, or lost its data
-/// folder, was not stopped by anybody.
+/// Returns how murmur ended a run early; `stop` is why it was stopped, if it was. A beat that lost its data folder was
+/// not stopped by anybody.
 #[must_use]
 pub fn early_end(ending: &RunEnd, stop: StopReason) -> Option<EarlyEnd> {
     match ending {
         RunEnd::TimedOut { .. } => Some(EarlyEnd::TimedOut),
         RunEnd::Hung { watchdog, .. } => Some(EarlyEnd::Hung(*watchdog)),
         RunEnd::OutOfTurns { .. } | RunEnd::Settled { out_of_turns: true, .. } => Some(EarlyEnd::OutOfTurns),
-        RunEnd::Stopped { .. } => (stop == StopReason::Asked).then_some(EarlyEnd::Stopped),
+        RunEnd::Stopped { .. } => stopped(stop),
         RunEnd::Exited(_)
         | RunEnd::Signaled(_)
         | RunEnd::Undecided { .. }
         | RunEnd::Breach { .. }
         | RunEnd::Answered
         | RunEnd::Settled { out_of_turns: false, .. } => None,
+    }
+}
+
+/// How murmur ended a beat that it stopped for this reason.
+fn stopped(reason: StopReason) -> Option<EarlyEnd> {
+    match reason {
+        StopReason::Asked => Some(EarlyEnd::Stopped),
+        StopReason::Replaced => Some(EarlyEnd::Replaced),
+        StopReason::FolderGone => None,
     }
 }
 

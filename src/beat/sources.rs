@@ -3,6 +3,7 @@
 use murmur_core::config::approval::{ApprovalSettings, Choice};
 use murmur_core::config::backend::{Backend, Capability};
 use murmur_core::config::budget::{Budget, Budgets};
+use murmur_core::config::captures::Captures;
 use murmur_core::config::file::DEFAULT_MAX_TURNS;
 use murmur_core::config::gate::Gates;
 use murmur_core::config::heartbeat::Heartbeat;
@@ -10,7 +11,8 @@ use murmur_core::config::interval::Interval;
 use murmur_core::config::limit::{Source, Sourced};
 use murmur_core::config::on_failure::OnFailure;
 use murmur_core::config::permissions::Permissions;
-use murmur_core::config::schedule_options::ScheduleOptions;
+use murmur_core::config::schedule_options::{CatchUp, Overlap, ScheduleOptions};
+use murmur_core::config::settings::Settings;
 use murmur_core::config::watchdogs::Watchdogs;
 use murmur_core::permit::policy::{Policy, Role};
 use std::fmt;
@@ -27,13 +29,13 @@ pub struct Row {
     pub source: Source,
 }
 
-/// All settings of a beat of `heartbeat`, given config.toml's `settings` and its `agent`.
+/// All settings of a beat of `heartbeat`, given config.toml's `settings`.
 #[must_use]
-pub fn rows(heartbeat: &Heartbeat, settings: &ApprovalSettings, agent: Option<&Backend>) -> Vec<Row> {
+pub fn rows(heartbeat: &Heartbeat, settings: &Settings) -> Vec<Row> {
     let mut rows = Rows(Vec::new());
     let schedule = heartbeat.schedule.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string);
     rows.add("schedule", &schedule, heartbeat.scheduled_by);
-    let by_default = || match agent {
+    let by_default = || match &settings.agent {
         Some(agent) => Sourced { value: agent.clone(), source: Source::ConfigToml },
         None => Sourced::default(Backend::default()),
     };
@@ -52,7 +54,7 @@ pub fn rows(heartbeat: &Heartbeat, settings: &ApprovalSettings, agent: Option<&B
         Permissions::Skip => rows.add("permissions", &"skip", Source::ConfigJson),
         Permissions::Deny(patterns) => rows.joined("permissions", "deny", patterns, heartbeat.denied_by_user),
     }
-    let policy = Policy::settled(Role::Beat, settings, &heartbeat.asking, &heartbeat.tighter);
+    let policy = Policy::settled(Role::Beat, &settings.asking, &heartbeat.asking, &heartbeat.tighter);
     rows.choice("permissionsChecker", policy.checker);
     rows.choice("approval", policy.approval);
     if let Some(wait) = policy.approval_wait {
@@ -68,34 +70,28 @@ pub fn rows(heartbeat: &Heartbeat, settings: &ApprovalSettings, agent: Option<&B
     if let Some(reserve) = heartbeat.reserve {
         rows.sourced("reserve", reserve);
     }
-    rows.choice("onLimit", Some(heartbeat.on_limit).filter(|chosen| chosen.source != Source::Default));
+    rows.choice("onLimit", Some(heartbeat.on_limit));
     if let Some(most) = heartbeat.max_budget {
         rows.sourced("maxBudgetUsd", most);
     }
     if let Some(budgets) = &heartbeat.budgets {
         rows.budgets(budgets);
     }
-    if heartbeat.min_free.source != Source::Default {
-        rows.sourced("minFree", heartbeat.min_free);
-    }
-    if let Some(options) = &heartbeat.options {
-        rows.options(options);
-    }
+    rows.sourced("minFree", heartbeat.min_free);
+    rows.options(heartbeat.options.as_deref().unwrap_or(&ScheduleOptions::default()));
     let Gates { when, verify } = &heartbeat.gates;
     let (gates, verifiers) = heartbeat.gates_by_user;
     rows.programs("when", when.0.iter().map(|gate| (&gate.condition, gate.timeout)), gates);
     rows.programs("verify", verify.0.iter().map(|verifier| (&verifier.argv, verifier.timeout)), verifiers);
+    rows.choice("gates", Some(heartbeat.gate_source));
     let OnFailure { retry, breaker } = heartbeat.on_failure;
     retry.into_iter().for_each(|retry| rows.sourced("retry", retry));
-    if breaker.source != Source::Default {
-        rows.sourced("breaker", breaker);
-    }
+    rows.sourced("breaker", breaker);
     let Watchdogs { start, idle, tool } = heartbeat.watchdogs;
-    if start.source != Source::Default {
-        rows.sourced("startTimeout", start);
-    }
+    rows.sourced("startTimeout", start);
     idle.into_iter().for_each(|idle| rows.sourced("idleTimeout", idle));
     tool.into_iter().for_each(|tool| rows.sourced("toolTimeout", tool));
+    rows.captures(&settings.captures);
     rows.0
 }
 
@@ -119,15 +115,13 @@ impl Rows {
     }
 
     fn options(&mut self, options: &ScheduleOptions) {
-        if options.enabled.source != Source::Default {
-            self.sourced("enabled", options.enabled);
-        }
+        self.sourced("enabled", options.enabled);
         options.active_hours.iter().for_each(|hours| self.add("activeHours", &hours.value, hours.source));
         options.except.iter().for_each(|except| self.add("except", &except.value, except.source));
         let spans = [("jitter", options.jitter), ("startDeadline", options.start_deadline)];
         spans.into_iter().for_each(|(key, span)| span.into_iter().for_each(|span| self.sourced(key, span)));
-        options.catch_up.into_iter().for_each(|catch_up| self.sourced("catchUp", catch_up));
-        self.choice("overlap", options.overlap);
+        self.sourced("catchUp", options.catch_up.unwrap_or(Sourced::default(CatchUp::Once)));
+        self.choice("overlap", Some(options.overlap.unwrap_or(Sourced::default(Overlap::Queue))));
         options.on.iter().for_each(|on| self.add("on", &on.value, on.source));
     }
 
@@ -136,6 +130,17 @@ impl Rows {
         let users = [of(total, "for all heartbeats"), of(workspace, "for the workspace")];
         users.iter().flatten().for_each(|budget| self.add("budget", budget, Source::ConfigJson));
         own.iter().for_each(|budget| self.add("budget", budget, Source::Heartbeat));
+    }
+
+    fn captures(&mut self, captures: &Captures) {
+        let all = captures.pairs().into_iter().zip(Captures::default().pairs());
+        let (set, unset): (Vec<_>, Vec<_>) = all.partition(|(own, default)| own != default);
+        for (part, source) in [(set, Source::ConfigToml), (unset, Source::Default)] {
+            let part: Vec<_> = part.iter().map(|((key, value), _)| format!("{key} {value}")).collect();
+            if !part.is_empty() {
+                self.add("captures", &part.join(", "), source);
+            }
+        }
     }
 
     /// Adds one row each; the first `user` are from config.json and the rest from the frontmatter.

@@ -238,7 +238,7 @@ fn show(invocation: &Invocation, heartbeat: &Heartbeat, settings: &Settings) -> 
         writeln!(out, "  {arg}")?;
     }
     writeln!(out, "settings:")?;
-    for Row { key, value, source } in sources::rows(heartbeat, &settings.asking, settings.agent.as_ref()) {
+    for Row { key, value, source } in sources::rows(heartbeat, settings) {
         writeln!(out, "  {key}: {}  ({source})", plain_line(&value))?;
     }
     for notice in sources::notices(heartbeat, &settings.asking) {

@@ -44,8 +44,9 @@ fn path(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
 fn check(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let (dir, settings) = (env.read_data_dir()?, env.settings_dir()?);
     let mut problems: Vec<String> = Vec::new();
-    problems.extend(Settings::read(&settings.settings()).err().map(|error| error.line()));
     problems.extend(rule_files::problems(&dir, &settings).iter().map(Hinted::line));
+    let other = Settings::read(&settings.settings()).ok().and_then(|settings| settings.problem());
+    problems.extend(other.map(|problem| problem.line()));
     let mut count = 0;
     match Cache::new(env.time_zone()).load(&dir.config(), clock::now()) {
         Ok(loaded) => {

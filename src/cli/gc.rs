@@ -3,7 +3,7 @@
 use super::gc_args::Gc as Args;
 use super::user_env::UserEnv;
 use crate::daemon::gc::{self, Removed, Scope};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use derun::cli::captures;
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::stdout;
@@ -16,6 +16,9 @@ use sys::text::Shown;
 pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
     let settings = Settings::read(&env.user()?.settings.settings())?;
+    if let Some(problem) = settings.problem() {
+        bail!(problem);
+    }
     let root = captures::root().ok();
     let captures = root.as_deref().map(|root| (root, settings.captures));
     let collected = gc::collect(&Scope { dir: &dir, captures, is_dry_run: args.dry_run }, clock::now());
@@ -34,8 +37,8 @@ pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
 }
 
 fn print(out: &mut impl Write, is_dry_run: bool, removed: &[Removed]) -> io::Result<()> {
-    for Removed { path, bytes, why } in removed {
-        writeln!(out, "{}  {} ({why})", size(*bytes), path.display())?;
+    for Removed { path, what, bytes, why } in removed {
+        writeln!(out, "{}  {what} ({why}): {}", size(*bytes), path.display())?;
     }
     if removed.is_empty() {
         return writeln!(out, "nothing to remove");
@@ -43,7 +46,8 @@ fn print(out: &mut impl Write, is_dry_run: bool, removed: &[Removed]) -> io::Res
     let (verb, count) = (if is_dry_run { "would remove" } else { "removed" }, removed.len());
     let total = removed.iter().map(|removed| removed.bytes).sum();
     let entries = if count == 1 { "entry" } else { "entries" };
-    writeln!(out, "{verb} {count} {entries}, {}", size(total).trim_start())
+    let freed = if is_dry_run { "" } else { " freed" };
+    writeln!(out, "{verb} {count} {entries}, {}{freed}", size(total).trim_start())
 }
 
 /// In KiB, aligned.

@@ -45,8 +45,7 @@ pub(super) fn run(args: &Set, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let resolved = heartbeat::resolve_registered(&file, &workspace, &crons).unwrap_or_default();
     for heartbeat in resolved.iter().filter(|heartbeat| heartbeat.name.is_none()) {
         let id = plain_line(heartbeat.id.as_str());
-        for Row { key, value, source } in sources::rows(heartbeat, &settings.asking, settings.agent.as_ref())
-        {
+        for Row { key, value, source } in sources::rows(heartbeat, &settings) {
             if source == Source::Heartbeat && sets(&changes, key) {
                 warn(format_args!("{id}: {key} is {value}, which its HEARTBEAT.md sets"))?;
             }

@@ -2,6 +2,7 @@
 
 mod detail;
 mod paused;
+mod problems;
 mod table;
 mod untrusted;
 
@@ -114,7 +115,7 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
         }
         read => read?,
     }
-    status.problems.extend(notifications(dir, env)?);
+    problems::add(&mut status, dir, env)?;
     untrusted::mark(&mut status.heartbeats, dir, &env.home());
     let mut trust = Workspaces::of(dir, &env.home());
     if let Some(name) = &args.name {
@@ -135,22 +136,6 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
         out.write_all(wrapped(&String::from_utf8_lossy(&text), output_width()).as_bytes())?;
     }
     Ok(status.daemon.is_some())
-}
-
-/// The channels in config.toml that can't deliver notifications.
-fn notifications(dir: &DataDir, env: &UserEnv) -> anyhow::Result<Vec<String>> {
-    // If it can't be read, that is reported with the rest of config.toml.
-    let channels = Settings::read(&env.settings_dir()?.settings()).unwrap_or_default().notify.channels;
-    Ok(match ::notify::state::State::read(&dir.notify()) {
-        Ok(state) => state
-            .failing()
-            .filter(|(name, _)| channels.contains_key(*name))
-            .map(|(name, error)| {
-                format!("notifications by {name} are not delivered: {error}; to try it, run: murmur notify test {name}")
-            })
-            .collect(),
-        Err(failure) => vec![failure.line()],
-    })
 }
 
 /// The status: from the daemon, or from files if none runs.
@@ -186,6 +171,7 @@ pub(super) async fn from_files(
     let mut problems = denied.clone();
     let mut known = LastRuns::new();
     let settings = Settings::read(&env.settings_dir()?.settings()).unwrap_or_default();
+    problems.extend(settings.problem().map(|problem| problem.line()));
     match Cache::new(env.time_zone()).load(&dir.config(), now) {
         Ok(mut loaded) => {
             approved::mark(dir, &mut loaded.heartbeats, now);

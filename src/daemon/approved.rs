@@ -1,13 +1,14 @@
 //! `approved.json`: the named heartbeats that a person has approved, by the real path of their workspace. An agent can
 //! create a folder in `heartbeats/`, but its heartbeat runs only after a person approved it.
 
-use super::last_runs;
+use super::{last_runs, state_files};
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
+use sys::error::Failure;
 use sys::paths::DataDir;
 use sys::{lock, versioned};
 
@@ -33,6 +34,17 @@ impl Approval {
 /// Returns the approvals. A missing or invalid file approves nothing.
 fn read(dir: &DataDir) -> BTreeSet<Approval> {
     versioned::read::<Contents>(&dir.approved()).ok().flatten().unwrap_or_default().approved
+}
+
+/// Why the file is not readable; `None` if it is.
+#[must_use]
+pub fn problem(dir: &DataDir) -> Option<Failure> {
+    let then = "heartbeats that never ran are not approved";
+    state_files::problem::<Contents>(
+        &dir.approved(),
+        then,
+        "remove it, and approve them again with: murmur approve",
+    )
 }
 
 /// Sets `approved` on each of `heartbeats`: named ones need an approval, or a run from before approvals existed.

@@ -61,6 +61,8 @@ pub struct Collected {
 pub struct Removed {
     /// Its path.
     pub path: PathBuf,
+    /// What it was, for people.
+    pub what: String,
     /// Its size in bytes.
     pub bytes: u64,
     /// Why.
@@ -141,7 +143,7 @@ impl Collector<'_> {
         {
             return;
         }
-        self.remove_file(&found.path, "its agent ended");
+        self.remove_file(&found.path, "last action of an agent", "its agent ended");
         self.remove_folder(&folder);
     }
 
@@ -176,7 +178,7 @@ impl Collector<'_> {
                     for part in parts.iter().rev().skip(1) {
                         let written = part.modified().and_then(|at| Timestamp::try_from(at).ok());
                         if self.is_due(written, ARCHIVES) {
-                            self.remove_file(&part.path(), "rotated two years ago");
+                            self.remove_file(&part.path(), "part of an archive", "rotated two years ago");
                         }
                     }
                 }
@@ -188,35 +190,35 @@ impl Collector<'_> {
     /// Removes a temporary file whose writer died.
     fn remove_leftover(&mut self, path: &Path) {
         if self.is_due(changed(path.symlink_metadata()), TEMP_FILE_AGE) {
-            self.remove_file(path, "left over");
+            self.remove_file(path, "temporary file", "left over");
         }
     }
 
     fn remove_folder(&mut self, folder: &Path) {
         if folder.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            self.note_removal(folder, "its agent ended");
+            self.note_removal(folder, "folder of an agent", "its agent ended");
             if !self.is_dry_run {
                 self.record("remove", folder, std::fs::remove_dir_all(folder));
             }
         }
     }
 
-    fn remove_file(&mut self, path: &Path, why: &'static str) {
-        self.note_removal(path, why);
+    fn remove_file(&mut self, path: &Path, what: &str, why: &'static str) {
+        self.note_removal(path, what, why);
         if !self.is_dry_run {
             self.record("remove", path, std::fs::remove_file(path));
         }
     }
 
     /// Notes that `path` is removed, with the size of its files.
-    fn note_removal(&mut self, path: &Path, why: &'static str) {
+    fn note_removal(&mut self, path: &Path, what: &str, why: &'static str) {
         let size = |path: &Path| path.symlink_metadata().map_or(0, |found| found.len());
         let inner = std::fs::read_dir(path).into_iter().flatten().flatten();
         let bytes = match path.is_dir() {
             true => inner.map(|entry| size(&entry.path())).sum(),
             false => size(path),
         };
-        self.removed.push(Removed { path: path.to_path_buf(), bytes, why });
+        self.removed.push(Removed { path: path.to_path_buf(), what: what.to_owned(), bytes, why });
     }
 
     /// Whether `at` is at least `retention` ago; otherwise the next run is scheduled for when it will be.

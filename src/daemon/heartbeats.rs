@@ -30,7 +30,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 pub use deferred_beat::DeferredBeat;
-pub use entry::ScheduledHeartbeat;
+pub use entry::{DroppedRuns, ScheduledHeartbeat};
 pub use failing::StreakChange;
 pub use heartbeat_ref::HeartbeatRef;
 pub use held::{Accounts, Held, HeldKind, HoldChange};

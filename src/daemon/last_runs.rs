@@ -3,6 +3,7 @@
 //! config.json has the same, but an editor that saves an old copy sets it back. Later runs are in the journal.
 
 use super::heartbeats::{Heartbeats, LastRuns};
+use super::state_files;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::HeartbeatId;
 use murmur_store::journal::read::{Backward, Entries, FoundEntry, raw_workspace};
@@ -11,6 +12,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::Path;
 use sys::clock::rfc3339;
+use sys::error::Failure;
 use sys::paths::DataDir;
 use sys::{atomic, file};
 
@@ -37,6 +39,16 @@ struct Contents {
     last_runs: BTreeMap<String, String>,
 }
 
+/// The file's contents besides the version.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Unversioned {
+    #[serde(rename = "asOf")]
+    _as_of: String,
+    #[serde(rename = "lastRuns")]
+    _last_runs: BTreeMap<String, String>,
+}
+
 /// What an earlier daemon saved.
 #[derive(Debug, Default)]
 pub struct Saved {
@@ -61,6 +73,13 @@ pub fn read(dir: &DataDir, now: Timestamp) -> Saved {
     };
     let as_of = contents.as_of.parse().ok().filter(|as_of| *as_of <= now);
     Saved { as_of, runs: contents.last_runs.into_iter().filter_map(run).collect() }
+}
+
+/// Why the file is not readable; `None` if it is.
+#[must_use]
+pub fn problem(dir: &DataDir) -> Option<Failure> {
+    let then = "only config.json and the journal say when heartbeats last ran";
+    state_files::problem::<Unversioned>(&dir.last_runs(), then, "remove it; the daemon writes it again")
 }
 
 /// The last runs in the journal since `as_of`, or in all of it.

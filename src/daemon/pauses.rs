@@ -125,19 +125,28 @@ pub fn read(dir: &DataDir) -> Pauses {
     parse(dir, file::read_regular(&dir.paused()))
 }
 
+/// Why the file is not readable; `None` if it is.
+#[must_use]
+pub fn problem(dir: &DataDir) -> Option<Failure> {
+    let unreadable = pauses_in(dir, file::read_regular(&dir.paused())).err()?;
+    Some(unreadable.or_hint(Some("to resume all heartbeats, run: murmur resume --all".to_owned())))
+}
+
 fn parse(dir: &DataDir, bytes: io::Result<Option<Vec<u8>>>) -> Pauses {
+    pauses_in(dir, bytes).unwrap_or_else(|failure| Pauses::unreadable(&failure))
+}
+
+fn pauses_in(dir: &DataDir, bytes: io::Result<Option<Vec<u8>>>) -> Result<Pauses, Failure> {
     let file = dir.paused().display().to_string();
     let bytes = match bytes {
         Ok(Some(bytes)) => bytes,
-        Ok(None) => return Pauses::default(),
-        Err(error) => {
-            return Pauses::unreadable(&failure!("cannot read {file}").because(&error));
-        }
+        Ok(None) => return Ok(Pauses::default()),
+        Err(error) => return Err(failure!("cannot read {file}").because(&error)),
     };
-    versioned::parse::<Contents>(&bytes).map_or_else(
-        || Pauses::unreadable(&failure!("{file} is not a list of pauses that this murmur can read")),
-        |contents| Pauses(contents.paused),
-    )
+    let contents = versioned::parse::<Contents>(&bytes);
+    let contents =
+        contents.ok_or_else(|| failure!("{file} is not a list of pauses that this murmur can read"))?;
+    Ok(Pauses(contents.paused))
 }
 
 /// Changes the pauses, under a lock. Those that ended before `now` are dropped.

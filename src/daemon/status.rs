@@ -160,6 +160,12 @@ pub struct HeartbeatStatus {
     pub last: Option<Last>,
     /// RFC 3339; in the past if it is due, 1970 if it never ran. `None` if it is not scheduled or no daemon runs.
     pub next_run: Option<String>,
+    /// Why `next_run` is later than the schedule says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_reason: Option<String>,
+    /// The runs that were dropped since the daemon started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped: Option<Dropped>,
     /// The running beat.
     pub running: Option<Now>,
     /// Whether it is due and waits for another beat to end.
@@ -199,6 +205,17 @@ pub struct HeartbeatStatus {
     /// All settings that a beat of it would run with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
+}
+
+/// Runs that did not start, because they were late or the previous one was still running.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dropped {
+    /// How many.
+    pub count: u32,
+    /// When the last one was due, RFC 3339.
+    pub last: String,
+    /// Why the last one was dropped.
+    pub why: String,
 }
 
 /// A setting of a heartbeat.
@@ -263,6 +280,7 @@ impl HeartbeatStatus {
     /// Clears the schedule, as no daemon runs.
     pub fn not_scheduled(&mut self) {
         self.next_run = None;
+        self.next_reason = None;
         self.waiting = false;
     }
 
@@ -321,9 +339,7 @@ pub fn heartbeats(
             .then(|| running.get(&(workspace.to_path_buf(), name.as_deref().map(str::to_owned))));
         let notices = sources::notices(&entry.heartbeat, &settings.asking);
         let paused = state.pauses().of(&entry.heartbeat.id).filter(|pause| pause.is_active(now)).cloned();
-        let rows = wanted
-            .settings
-            .then(|| sources::rows(&entry.heartbeat, &settings.asking, settings.agent.as_ref()));
+        let rows = wanted.settings.then(|| sources::rows(&entry.heartbeat, settings));
         let settings = rows.into_iter().flatten().map(Setting::from).collect();
         HeartbeatStatus {
             notices,
@@ -356,6 +372,12 @@ fn heartbeat(
         last_run_ahead: ahead.map(rfc3339),
         last: None,
         next_run: entry.next_run().map(rfc3339),
+        next_reason: entry.delay(now),
+        dropped: entry.dropped().map(|dropped| Dropped {
+            count: dropped.count,
+            last: rfc3339(dropped.last),
+            why: dropped.why.to_owned(),
+        }),
         running: running.map(|running| Now {
             beat: running.beat.clone(),
             since: rfc3339(running.since),

@@ -2,8 +2,9 @@
 
 use super::finding::counted;
 use super::{Check, Environment, Finding, Hint, config, folders};
+use crate::daemon::state_files;
 use jiff::{SignedDuration, Timestamp};
-use murmur_core::config::file::FileError;
+use murmur_core::config::file::{DEFAULT_MIN_FREE, FileError};
 use murmur_core::config::heartbeat::Resolved;
 use murmur_store::journal::append;
 use murmur_store::journal::read::{Backward, Entries};
@@ -14,9 +15,6 @@ use std::path::Path;
 use sys::clock;
 use sys::file::{NotAFile, check_regular};
 use sys::paths::{DataDir, PathsError};
-
-/// Warn below this much free disk space, in MiB.
-const LITTLE: u64 = 200;
 
 /// Fail below this much free disk space, in MiB.
 const NONE: u64 = 10;
@@ -96,6 +94,9 @@ fn folder(environment: &Environment, usable: &Result<bool, PathsError>) -> Findi
         let mode = found.mode() & 0o777;
         (mode & 0o077 != 0).then_some((path, mode))
     });
+    if let Some(problem) = state_files::problems(dir).first() {
+        return check.failed(problem);
+    }
     match open {
         Some((path, mode)) => check.warn(
             format!("{} has mode {mode:04o}; its folder keeps others out", path.display()),
@@ -130,7 +131,7 @@ fn room(environment: &Environment) -> Finding {
     let found = format!("{free} MiB free for {}", folder.display());
     match free {
         0..NONE => check.fail(found, Hint::FREE_SPACE_NOW),
-        NONE..LITTLE => check.warn(found, Hint::FREE_SPACE),
+        NONE.. if free < DEFAULT_MIN_FREE.bytes() >> 20 => check.warn(found, Hint::FREE_SPACE),
         _ => check.ok(found),
     }
 }

@@ -42,8 +42,8 @@ impl Obstacle {
     #[must_use]
     pub fn early_end(&self) -> Option<EarlyEnd> {
         match self {
-            Self::Stopped { reason: StopReason::Asked, .. } => Some(EarlyEnd::Stopped),
-            Self::Stopped { .. } | Self::Failed(_) | Self::NothingToDo(_) | Self::Unverified(_) => None,
+            Self::Stopped { reason, .. } => super::stopped(*reason),
+            Self::Failed(_) | Self::NothingToDo(_) | Self::Unverified(_) => None,
         }
     }
 }
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(of(StopReason::Asked), (error("stopped after 3s, in ./slow.sh"), Some(EarlyEnd::Stopped)));
         assert_eq!(
             of(StopReason::Replaced),
-            (error("replaced by the next run after 3s, in ./slow.sh"), None)
+            (error("replaced by the next run after 3s, in ./slow.sh"), Some(EarlyEnd::Replaced))
         );
     }
 }

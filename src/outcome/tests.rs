@@ -188,5 +188,5 @@ fn a_replaced_run_says_so_and_was_not_stopped() {
     assert_eq!(of(StopReason::Asked), (stopped.clone(), Some(EarlyEnd::Stopped)));
     assert_eq!(of(StopReason::FolderGone), (stopped, None));
     let replaced = error("replaced by the next run after 3s, after answering");
-    assert_eq!(of(StopReason::Replaced), (replaced, None));
+    assert_eq!(of(StopReason::Replaced), (replaced, Some(EarlyEnd::Replaced)));
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use derun::id::SessionId;
+use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::json;
 
@@ -80,11 +81,13 @@ fn the_daemon_removes_old_captures_and_gc_shows_which() {
     let paths: Vec<_> = shown["removed"].as_array().unwrap().iter().map(|removed| &removed["path"]).collect();
     assert_eq!(paths, [captures[0].to_str().unwrap(), captures[1].to_str().unwrap()]);
     assert_eq!(shown["removed"][0]["why"], "too old");
+    let what = shown["removed"][0]["what"].as_str().unwrap();
+    assert!(what.starts_with("capture of site-"), "{what}");
     assert_eq!(left(&captures), [true; 3]);
     // Invalid settings remove nothing: they may be meant to keep more.
     env.setting("config.toml", "[captures]\nkeep = \"1 year\"\n");
     let refused = env.run(["gc"]);
-    assert!(refused.contains("config.toml:2:8: \"1 year\" is not an interval"), "{refused}");
+    assert!(refused.contains("config.toml:2:8: \"keep\": \"1 year\" is not an interval"), "{refused}");
     assert_eq!(left(&captures), [true; 3]);
     env.setting("config.toml", "[captures]\nkeep = \"30d\"\n");
     let daemon = env.daemon();
@@ -93,10 +96,33 @@ fn the_daemon_removes_old_captures_and_gc_shows_which() {
     assert_eq!(left(&captures), [false, true, true]);
     env.setting("config.toml", "[captures]\nmax = \"0KiB\"\n");
     let removed = env.run(["gc"]);
-    assert!(removed.contains("removed 2 entries, 8 KiB"), "{removed}");
+    assert!(removed.contains("removed 2 entries, 8 KiB freed"), "{removed}");
+    assert!(
+        removed.contains("KiB  capture of site-") && removed.contains(" (captures exceed max): "),
+        "{removed}"
+    );
     // The newest one stays.
     assert_eq!(left(&captures), [false; 3]);
     assert_eq!(fs::read_dir(sessions(&env)).unwrap().count(), 1);
+}
+
+#[test]
+fn wrong_limits_of_captures_are_reported_once_and_deny_no_call() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    env.setting("config.toml", "[captures]\nmax = \"2GB\"\n");
+    assert_snapshot!(env.run(["config", "check"]), @r#"
+    problem: no capture is removed: [ENV]/data/config/config.toml:2:7: "max": "2GB" is not a size; write a whole number with B, KiB, MiB, GiB or TiB, such as "256MiB"
+    [exit 1]
+    "#);
+    let beat = env.run(["beat", site.path()]);
+    assert!(beat.ends_with("[exit 0]") && !beat.contains("denied"), "{beat}");
+    let daemon = env.daemon();
+    daemon.says("no capture is removed");
+    let reported = |status: &str| status.matches("problem: no capture is removed: ").count();
+    assert_eq!(reported(&env.run(["status"])), 1);
+    daemon.stop();
+    assert_eq!(reported(&env.run(["status"])), 1);
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn invalid_settings_are_reported_with_position_cause_and_hint() {
     [exit 1]
     "#);
     assert_snapshot!(said("approval = true"), @r#"
-    | error: [ENV]/data/config/config.toml:1:12: boolean "true" is not a string
+    | error: [ENV]/data/config/config.toml:1:12: "approval": boolean "true" is not a string
     | hint: write a string
     [exit 1]
     "#);

@@ -232,13 +232,13 @@ fn an_invalid_file_denies_every_call_and_is_reported_with_its_position() {
     let env = Env::new();
     env.setting("permissions.toml", "[[rules]]\ntool = \"Bash\"\naction = \"alow\"\n");
     assert_snapshot!(check(&env, "Read(a)"), @r#"
-    deny: [ENV]/data/config/permissions.toml:3:10: "alow" is not known; write "allow", "deny" or "pass"
+    deny: [ENV]/data/config/permissions.toml:3:10: "action": "alow" is not known; write "allow", "deny" or "pass"
       by an unreadable configuration: every call is denied until it is fixed
       for a beat of [ENV]/here, project here
     [exit 0]
     "#);
     assert_snapshot!(here(&env, ["permission", "rules"]).run(), @r#"
-    | error: [ENV]/data/config/permissions.toml:3:10: "alow" is not known
+    | error: [ENV]/data/config/permissions.toml:3:10: "action": "alow" is not known
     | hint: write "allow", "deny" or "pass"
     [exit 1]
     "#);

@@ -72,6 +72,15 @@ fn values_beyond_config_json_are_limited_and_reported() {
       questions: deny  (config.toml)
       requires: a  (config.json)
       requires: b  (HEARTBEAT.md)
+      onLimit: resume  (default)
+      minFree: 256MiB  (default)
+      enabled: true  (default)
+      catchUp: once  (default)
+      overlap: queue  (default)
+      gates: config  (default)
+      breaker: 5  (default)
+      startTimeout: 2m  (default)
+      captures: keep 14d, keep-failed 90d, max 2GiB, max-per-run 64MiB  (default)
       notice: interval: 5m in HEARTBEAT.md is more often than config.json allows; every 1h applies
       notice: maxTurns: 50 in HEARTBEAT.md is more than config.json allows; 10 applies
       notice: timeout: 2h in HEARTBEAT.md is more than config.json allows; 10m applies
@@ -127,6 +136,15 @@ fn values_below_config_jsons_apply_and_unset_ones_can_be_set() {
       permissions: the built-in deny list  (default)
       permissionsChecker: manual  (HEARTBEAT.md)
       questions: broker  (default)
+      onLimit: resume  (default)
+      minFree: 256MiB  (default)
+      enabled: true  (default)
+      catchUp: once  (default)
+      overlap: queue  (default)
+      gates: config  (default)
+      breaker: 5  (default)
+      startTimeout: 2m  (default)
+      captures: keep 14d, keep-failed 90d, max 2GiB, max-per-run 64MiB  (default)
     ");
 }
 
@@ -146,6 +164,15 @@ fn an_agent_cannot_raise_its_limits_beyond_the_fixed_ones() {
       permissions: the built-in deny list  (default)
       permissionsChecker: off  (default)
       questions: broker  (default)
+      onLimit: resume  (default)
+      minFree: 256MiB  (default)
+      enabled: true  (default)
+      catchUp: once  (default)
+      overlap: queue  (default)
+      gates: config  (default)
+      breaker: 5  (default)
+      startTimeout: 2m  (default)
+      captures: keep 14d, keep-failed 90d, max 2GiB, max-per-run 64MiB  (default)
       notice: interval: 1s in HEARTBEAT.md is below 1m, the minimum for HEARTBEAT.md; 1m applies
       notice: maxTurns: 4000000000 in HEARTBEAT.md exceeds 1000, the maximum for HEARTBEAT.md; 1000 applies
       notice: timeout: 36500d in HEARTBEAT.md exceeds 6h, the maximum for HEARTBEAT.md; 6h applies
@@ -164,6 +191,15 @@ fn an_agent_cannot_raise_its_limits_beyond_the_fixed_ones() {
       permissions: the built-in deny list  (default)
       permissionsChecker: off  (default)
       questions: broker  (default)
+      onLimit: resume  (default)
+      minFree: 256MiB  (default)
+      enabled: true  (default)
+      catchUp: once  (default)
+      overlap: queue  (default)
+      gates: config  (default)
+      breaker: 5  (default)
+      startTimeout: 2m  (default)
+      captures: keep 14d, keep-failed 90d, max 2GiB, max-per-run 64MiB  (default)
     ");
 }
 

@@ -113,4 +113,6 @@ pub enum EarlyEnd {
     OutOfTurns,
     /// Somebody stopped it, which is not a failure.
     Stopped,
+    /// Its heartbeat was due again, and `overlap` is `replace`, which is not a failure either.
+    Replaced,
 }

@@ -6,11 +6,11 @@ use jiff::Timestamp;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use sys::folder::Folder;
 use sys::{atomic, clock, lock};
 
-/// A larger log is renamed to `derun.log.1` when it is next opened.
+/// A larger log is renamed to `derun.log.1` when it is next opened, or during a long run.
 const MAX: u64 = 8 * 1024 * 1024;
 
 /// The approximate size of a write, in bytes.
@@ -111,15 +111,18 @@ struct LogLine<'a> {
 /// An open log. Errors are ignored: what cannot be written is dropped.
 #[derive(Debug, Default)]
 pub struct Log {
+    root: PathBuf,
     file: Option<File>,
     waiting: Vec<u8>,
+    /// How many bytes were written since the size of the file was checked.
+    unchecked: usize,
 }
 
 impl Log {
     /// The log of the store at `root`.
     #[must_use]
     pub fn open(root: &Path) -> Self {
-        Self { file: open(root).ok(), waiting: Vec::new() }
+        Self { root: root.to_owned(), file: open(root).ok(), waiting: Vec::new(), unchecked: 0 }
     }
 
     /// Adds `event`. It is written with later ones, or when this is flushed or dropped.
@@ -166,6 +169,16 @@ impl Log {
 
     /// Writes buffered lines with a single `write`, so that several programs can share the file.
     pub fn flush(&mut self) {
+        let is_large = |file: &File| file.metadata().is_ok_and(|found| found.len() > MAX);
+        if self.unchecked > PORTION {
+            self.unchecked = 0;
+            if self.file.as_ref().is_some_and(is_large) {
+                // Windows renames no file that is open.
+                self.file = None;
+                self.file = open(&self.root).ok();
+            }
+        }
+        self.unchecked += self.waiting.len();
         if let Some(file) = &mut self.file {
             let _full = file.write_all(&self.waiting);
         }

@@ -287,3 +287,22 @@ async fn a_follower_is_notified_of_output_and_the_end() {
     writer.finish(&End::Exited(0), None, clock::now()).unwrap();
     following.changed().await.unwrap();
 }
+
+#[test]
+fn a_log_is_rotated_while_it_is_written() {
+    let place = Scratch::new();
+    let logs = place.root.path().join("logs");
+    let mut log = super::log::Log::open(place.root.path());
+    std::fs::write(logs.join("derun.log"), vec![b'\n'; 8 << 20]).unwrap();
+    // It is written at once.
+    let error = "no space ".repeat(4000);
+    let note = |log: &mut super::log::Log| {
+        let event = super::log::Event::CaptureStopped { session_id: "s", kept_bytes: 1, error: &error };
+        log.note(&event);
+    };
+    note(&mut log);
+    assert!(!logs.join("derun.log.1").exists());
+    note(&mut log);
+    assert!(std::fs::metadata(logs.join("derun.log.1")).unwrap().len() > 8 << 20);
+    assert_eq!(std::fs::read_to_string(logs.join("derun.log")).unwrap().lines().count(), 1);
+}

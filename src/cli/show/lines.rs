@@ -230,6 +230,7 @@ fn ended(entry: &JournalEntry) -> String {
         (Some(EarlyEnd::Hung(watchdog)), _) => format!("by {watchdog}"),
         _ if ran_out_of_turns(entry) => "at its turn limit; to allow more turns, set maxTurns".to_owned(),
         (Some(EarlyEnd::Stopped), _) => "stopped".to_owned(),
+        (Some(EarlyEnd::Replaced), _) => "replaced by the next run".to_owned(),
         (_, Some(Exit::Code(code))) => format!("exit code {code}"),
         (_, Some(Exit::Signal(signal))) => format!("signal {signal}"),
         (_, None) => String::new(),

@@ -3,7 +3,7 @@
 use crate::cli::inbox::{name_of, named_in};
 use crate::cli::style::{Colors, Style, plain_line};
 use crate::daemon::heartbeats::approve_hint;
-use crate::daemon::status::{HeartbeatStatus, HeldStatus, Setting};
+use crate::daemon::status::{Dropped, HeartbeatStatus, HeldStatus, Setting};
 use derun::cli::span::span;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::file_of;
@@ -72,12 +72,25 @@ pub(super) fn print(
             writeln!(out, "  next      {}: {}", ahead(until, now), plain_line(why))?;
         }
         (None, None, ..) if heartbeat.waiting => writeln!(out, "  next      due, waits for its turn")?,
-        (None, None, Some(next), None) => writeln!(out, "  next      {}", ahead(next, now))?,
+        (None, None, Some(next), None) => {
+            let reason =
+                heartbeat.next_reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            writeln!(out, "  next      {}{reason}", ahead(next, now))?;
+        }
         (None, None, None, None) if heartbeat.paused.is_some() => {
             writeln!(out, "  next      when it is resumed")?;
         }
         (None, None, None, None) if heartbeat.on.is_some() => writeln!(out, "  next      when files change")?,
         (None, None, None, None) => writeln!(out, "  next      never")?,
+    }
+    if let Some(Dropped { count, last, why }) = &heartbeat.dropped {
+        let runs = if *count == 1 { "run" } else { "runs" };
+        writeln!(
+            out,
+            "  dropped   {count} {runs} since the daemon started, the last {}: {}",
+            ago(last, now),
+            plain_line(why)
+        )?;
     }
     if heartbeat.unedited {
         let file = file_of(heartbeat.workspace.as_ref(), heartbeat.name.as_deref());

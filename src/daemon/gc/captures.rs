@@ -47,6 +47,8 @@ impl Collector<'_> {
         };
         for (place, why) in removals(&captures, limits, self.now, beat) {
             let path = sessions.join(stored[place].name());
+            let whose = stored[place].label(store).map(|label| label.group);
+            let what = whose.map_or_else(|| "capture".to_owned(), |whose| format!("capture of {whose}"));
             if !self.is_dry_run {
                 self.record("remove", &path, stored[place].remove(store, self.now));
             }
@@ -54,7 +56,7 @@ impl Collector<'_> {
                 Why::Age => "too old",
                 Why::Size => "captures exceed max",
             };
-            self.removed.push(Removed { path, bytes: captures[place].bytes, why });
+            self.removed.push(Removed { path, what, bytes: captures[place].bytes, why });
         }
         Ok(())
     }
@@ -63,7 +65,7 @@ impl Collector<'_> {
         for name in retention::expired(store, DEFAULT_RETENTION, self.now)? {
             let path = sessions.join(name);
             if self.removed.iter().all(|removed| removed.path != path) {
-                self.note_removal(&path, "expired");
+                self.note_removal(&path, "capture", "expired");
             }
         }
         if !self.is_dry_run {

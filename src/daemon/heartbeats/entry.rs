@@ -13,6 +13,17 @@ use murmur_core::usage_limit::Account;
 use murmur_store::limits::StoppedBeat;
 use std::path::Path;
 
+/// Runs that were dropped since the daemon started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DroppedRuns {
+    /// How many.
+    pub count: u32,
+    /// When the last one was due.
+    pub last: Timestamp,
+    /// Why the last one was dropped.
+    pub why: &'static str,
+}
+
 /// A heartbeat and where it is in its schedule.
 #[derive(Debug)]
 pub struct ScheduledHeartbeat {
@@ -44,6 +55,8 @@ pub struct ScheduledHeartbeat {
     pub(super) opens: Option<Timestamp>,
     /// Whether it was seen to be due, so that it was not missed.
     pub(super) seen: bool,
+    /// Its runs that were dropped.
+    pub(super) dropped: Option<DroppedRuns>,
     /// When files last changed that start it; `None` if not since it last started.
     pub(super) changed: Option<Timestamp>,
     /// The change that started its last beat.
@@ -69,6 +82,7 @@ impl ScheduledHeartbeat {
             paused: None,
             opens: None,
             seen: false,
+            dropped: None,
             changed: None,
             started_by: None,
             left_alone: None,
@@ -78,6 +92,11 @@ impl ScheduledHeartbeat {
     /// The program that runs its agent.
     pub fn backend(&self) -> &Backend {
         &self.backend
+    }
+
+    /// Its runs that were dropped since the daemon started.
+    pub fn dropped(&self) -> Option<&DroppedRuns> {
+        self.dropped.as_ref()
     }
 
     /// Moves the last run forward to `at`, never back; returns whether it changed.

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use murmur_core::config::approval::ApprovalSettings;
-use murmur_core::config::gate::Gates;
+use murmur_core::config::gate::{GateSource, Gates};
 use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_core::config::interval::Interval;
 use murmur_core::config::limit::{Notices, Source, Sourced};
@@ -53,6 +53,7 @@ pub(crate) fn heartbeat(
         required_by_user: 0,
         mcp: Mcp::default(),
         gates: Gates::default(),
+        gate_source: Sourced::default(GateSource::Config),
         gates_by_user: (0, 0),
         on_failure: OnFailure::default(),
         max_budget: None,

@@ -1,9 +1,10 @@
 //! Due heartbeats that may not start now: outside active hours, too late, or while their last beat runs.
 
-use super::{Heartbeats, Running, ScheduledHeartbeat};
+use super::{DroppedRuns, Heartbeats, Running, ScheduledHeartbeat};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::schedule_options::Overlap;
 use murmur_core::id::BeatId;
+use murmur_core::schedule;
 use murmur_core::schedule::timely::{self, StartDecision};
 use sys::clock::rfc3339;
 
@@ -79,7 +80,30 @@ impl ScheduledHeartbeat {
         let schedule = heartbeat.schedule.as_ref()?;
         match &heartbeat.options {
             Some(options) => timely::planned(schedule, options, &heartbeat.id, self.anchor),
-            None => murmur_core::schedule::next_run(schedule, self.anchor),
+            None => schedule::next_run(schedule, self.anchor),
+        }
+    }
+
+    /// Why it runs later than its schedule says, for people, as of `now`; `None` if it doesn't, or something else holds it.
+    #[must_use]
+    pub fn delay(&self, now: Timestamp) -> Option<String> {
+        let next = self.next_run().filter(|next| *next > now && self.paused.is_none())?;
+        if self.held().is_some_and(|held| held.until >= next) || self.continues().is_some() {
+            return None;
+        }
+        if self.retry_at() == Some(next) {
+            return Some("a retry after an error".to_owned());
+        }
+        let (schedule, options) = (self.heartbeat.schedule.as_ref()?, self.heartbeat.options.as_ref()?);
+        let planned = schedule::next_run(schedule, self.anchor)?;
+        let wanted = planned.max(now);
+        let closed = options.closed_at(wanted).filter(|_| wanted < next);
+        match (closed, &options.jitter) {
+            (Some(key), _) => Some(format!("earlier times are closed by {key}")),
+            (None, Some(jitter)) if planned < next => {
+                Some(format!("delayed by jitter, at most {}", jitter.value))
+            }
+            (None, _) => None,
         }
     }
 
@@ -116,6 +140,8 @@ impl ScheduledHeartbeat {
             }
             StartDecision::Skip(from) => {
                 let dropped = format!("dropped the run of {} at {}: {why}", heartbeat.id, rfc3339(next));
+                let count = self.dropped.as_ref().map_or(0, |dropped| dropped.count) + 1;
+                self.dropped = Some(DroppedRuns { count, last: next, why });
                 self.anchor = Some(from);
                 self.count_from(now);
                 return Some(dropped);

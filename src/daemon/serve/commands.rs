@@ -41,6 +41,7 @@ impl<L: FnMut(&str)> Runner<L> {
         let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
         let mut problems = denied.clone();
         let settings = Settings::read(&self.user.settings.settings()).unwrap_or_default();
+        problems.extend(settings.problem().map(|problem| problem.line()));
         problems.extend_from_slice(self.sources.config.problems());
         problems.extend(self.agent_problem());
         problems.extend(self.write_behind.problem().map(Failure::line));

@@ -18,7 +18,9 @@ fn end_of(entry: &JournalEntry) -> BeatEnd {
     use outcome::OutcomeKind::{Attention, Error, Limited, Ok, Skipped};
     match entry.outcome {
         Ok | Attention => BeatEnd::Success,
-        Error if !entry.is_stopped() => BeatEnd::Failure { retryable: entry.retryable },
+        Error if !entry.is_stopped() && entry.early_end != Some(outcome::EarlyEnd::Replaced) => {
+            BeatEnd::Failure { retryable: entry.retryable }
+        }
         Error | Limited | Skipped => BeatEnd::Neither,
     }
 }
@@ -78,6 +80,31 @@ impl<L: FnMut(&str)> Runner<L> {
                 let kept = self.write_behind.keep(entry);
                 self.log_error(kept);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::{EarlyEnd, OutcomeKind};
+
+    #[test]
+    fn only_failures_count_towards_the_breaker() {
+        let end = |outcome, early_end| {
+            let entry = JournalEntry::new(String::new(), String::new(), outcome, 0);
+            end_of(&JournalEntry { early_end, ..entry })
+        };
+        let failure = BeatEnd::Failure { retryable: false };
+        for (outcome, early_end, expected) in [
+            (OutcomeKind::Ok, None, BeatEnd::Success),
+            (OutcomeKind::Error, None, failure),
+            (OutcomeKind::Error, Some(EarlyEnd::TimedOut), failure),
+            (OutcomeKind::Error, Some(EarlyEnd::Stopped), BeatEnd::Neither),
+            (OutcomeKind::Error, Some(EarlyEnd::Replaced), BeatEnd::Neither),
+            (OutcomeKind::Skipped, None, BeatEnd::Neither),
+        ] {
+            assert_eq!(end(outcome, early_end), expected, "{outcome} {early_end:?}");
         }
     }
 }

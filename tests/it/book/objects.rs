@@ -48,6 +48,8 @@ const OBJECTS: [(&str, &str, &[&str]); 15] = [
             "paused",
             "enabled",
             "failures",
+            "nextReason",
+            "dropped",
         ],
     ),
     ("murmur permission list --json", "`murmur permission list --json`", &["doubt", "expiresAt"]),
@@ -62,7 +64,7 @@ const OBJECTS: [(&str, &str, &[&str]); 15] = [
     ("murmur usage --json", "`murmur usage --json`", &[]),
     ("murmur capture list --json", "`murmur capture list --json`", &[]),
     ("murmur agent list --json", "`murmur agent list --json`", &["backend"]),
-    ("murmur gc --json", "`murmur gc --json`", &["path", "bytes", "why"]),
+    ("murmur gc --json", "`murmur gc --json`", &["path", "what", "bytes", "why"]),
     ("murmur doctor --json || true", "`murmur doctor --json`", &[]),
 ];
 

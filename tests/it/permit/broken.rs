@@ -29,7 +29,7 @@ fn invalid_rules_prevent_beats_and_the_journal_names_the_position() {
         for line in [env.run_beat(), named] {
             let place = format!("{}/{file}:3:10: ", env.data().display());
             let error = format!(
-                "every call would be denied: {place}\"alow\" is not known; write \"allow\", \"deny\" or \"pass\""
+                "every call would be denied: {place}\"action\": \"alow\" is not known; write \"allow\", \"deny\" or \"pass\""
             );
             assert_eq!((&line["outcome"], &line["error"]), (&json!("error"), &json!(error)), "{line}");
         }
@@ -66,9 +66,9 @@ fn status_shows_invalid_rules_and_settings_first_with_and_without_a_daemon() {
     env.setting("config.toml", "permissions-checker = \"of\"\n");
     let shown = env.run(["status"]);
     assert_snapshot!(shown, @r#"
-    problem: every call is denied: [ENV]/data/config/config.toml:1:23: "of" is not known; write "off", "manual", "llm" or "deny"
-    problem: every call is denied: [ENV]/data/config/permissions.toml:3:10: "alow" is not known; write "allow", "deny" or "pass"
-    problem: every call in project blog is denied: [ENV]/data/projects/blog/permissions.toml:3:10: "alow" is not known; write "allow", "deny" or "pass"
+    problem: every call is denied: [ENV]/data/config/config.toml:1:23: "permissions-checker": "of" is not known; write "off", "manual", "llm" or "deny"
+    problem: every call is denied: [ENV]/data/config/permissions.toml:3:10: "action": "alow" is not known; write "allow", "deny" or "pass"
+    problem: every call in project blog is denied: [ENV]/data/projects/blog/permissions.toml:3:10: "action": "alow" is not known; write "allow", "deny" or "pass"
     murmur is not running; start it with: murmur start
     no heartbeats
     [exit 0]
@@ -149,7 +149,7 @@ fn start_and_restart_warn_about_invalid_rules_first() {
     env.setting("permissions.toml", BROKEN);
     let place = format!("{}/config/permissions.toml:3:10", env.data().display());
     let warning = &*format!(
-        "| warning: every call is denied: {place}: \"alow\" is not known; write \"allow\", \"deny\" or \"pass\"\n"
+        "| warning: every call is denied: {place}: \"action\": \"alow\" is not known; write \"allow\", \"deny\" or \"pass\"\n"
     );
     let started = env.run(["start"]);
     assert!(started.contains(warning) && started.contains("murmur is running (PID "), "{started}");

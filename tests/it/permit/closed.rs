@@ -141,7 +141,7 @@ fn unreadable_settings_deny_every_call() {
     let env = Env::new();
     env.setting("config.toml", "permissions-checker = \"of\"\n");
     // It applies to agents that murmur didn't start; others got theirs at the start.
-    assert_snapshot!(refused(&env, "HOOK", ""), @r#"[ENV]/data/config/config.toml:1:23: "of" is not known; write "off", "manual", "llm" or "deny"; murmur denies the call"#);
+    assert_snapshot!(refused(&env, "HOOK", ""), @r#"[ENV]/data/config/config.toml:1:23: "permissions-checker": "of" is not known; write "off", "manual", "llm" or "deny"; murmur denies the call"#);
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn unreadable_settings_prevent_beats() {
     env.workspace_calling("model: x", &[bash("t1", "echo hi")]);
     env.setting("config.toml", "permissions-checker = \"of\"\n");
     let line = env.run_beat();
-    assert_snapshot!(line["error"].as_str().unwrap(), @r#"[ENV]/data/config/config.toml:1:23: "of" is not known; write "off", "manual", "llm" or "deny""#);
+    assert_snapshot!(line["error"].as_str().unwrap(), @r#"[ENV]/data/config/config.toml:1:23: "permissions-checker": "of" is not known; write "off", "manual", "llm" or "deny""#);
     assert_eq!(env.agents().len(), 0);
 }
 

@@ -142,6 +142,7 @@ fn one_heartbeat_is_shown_with_its_settings_and_their_sources() {
         json!({ "path": env.workspace("other", "Do that.").0, "interval": "1h" }),
     ];
     env.configure(&json!({ "workspaces": entries }).to_string());
+    env.setting("config.toml", "[captures]\nkeep = \"3d\"\n");
     let shown = env.run(["status", "site"]);
     assert!(!shown.contains("other"), "{shown}");
     let settings = shown.split_once("  settings\n").unwrap().1;
@@ -155,9 +156,18 @@ fn one_heartbeat_is_shown_with_its_settings_and_their_sources() {
         permissions: the built-in deny list  (default)
         permissionsChecker: off  (default)
         questions: broker  (default)
+        onLimit: resume  (default)
+        minFree: 256MiB  (default)
+        enabled: true  (default)
         jitter: 5m  (config.json)
+        catchUp: once  (default)
+        overlap: queue  (default)
+        gates: config  (default)
         retry: 2 times, after 1m to 30m  (config.json)
         breaker: 3  (config.json)
+        startTimeout: 2m  (default)
+        captures: keep 3d  (config.toml)
+        captures: keep-failed 90d, max 2GiB, max-per-run 64MiB  (default)
     [exit 0]
     ");
     let daemon = env.daemon();

@@ -2,10 +2,14 @@
 
 use super::checked::Check;
 use super::interval::Interval;
+use super::problem::Problem;
 use super::size::Size;
+use super::toml_text;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 use sys::error::Failure;
 use sys::failure;
+use toml::Spanned;
 
 /// Limits of the captures of beats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,8 +25,65 @@ pub struct Captures {
     pub max_per_run: Size,
 }
 
+impl Captures {
+    /// Removes nothing: for settings that could be meant to keep more than the defaults.
+    fn keeping_all() -> Self {
+        Self { keep: Interval::MAX, keep_failed: Interval::MAX, max: Size::MAX, ..Self::default() }
+    }
+
+    /// The limits as pairs of a key of config.toml and a value.
+    #[must_use]
+    pub fn pairs(&self) -> [(&'static str, String); 4] {
+        [
+            ("keep", self.keep.to_string()),
+            ("keep-failed", self.keep_failed.to_string()),
+            ("max", self.max.to_string()),
+            ("max-per-run", self.max_per_run.to_string()),
+        ]
+    }
+
+    /// Reads the table in config.toml's `text`; `path` is for messages.
+    ///
+    /// No decision about a call depends on it, so a wrong one is reported, and only keeps all captures.
+    pub(super) fn read(text: &[u8], path: &Path) -> (Self, Option<Problem>) {
+        match Self::parse(text, path) {
+            Ok(captures) => (captures, None),
+            Err(problem) => (Self::keeping_all(), Some(problem)),
+        }
+    }
+
+    fn parse(text: &[u8], path: &Path) -> Result<Self, Problem> {
+        let Keys { keep, keep_failed, max, max_per_run } =
+            toml_text::read::<Table>(text, path)?.captures.unwrap_or_default();
+        let default = Self::default();
+        let per_run = toml_text::checked::<PerRun>(max_per_run, text, path)?;
+        Ok(Self {
+            keep: toml_text::checked(keep, text, path)?.unwrap_or(default.keep),
+            keep_failed: toml_text::checked(keep_failed, text, path)?.unwrap_or(default.keep_failed),
+            max: toml_text::checked(max, text, path)?.unwrap_or(default.max),
+            max_per_run: per_run.map_or(default.max_per_run, |PerRun(size)| size),
+        })
+    }
+}
+
+/// config.toml, of which only this table is read.
+#[derive(Deserialize)]
+struct Table {
+    captures: Option<Keys>,
+}
+
+/// The table as written.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case", expecting = "a table such as [captures]")]
+struct Keys {
+    keep: Option<Spanned<<Interval as Check>::Raw>>,
+    keep_failed: Option<Spanned<<Interval as Check>::Raw>>,
+    max: Option<Spanned<<Size as Check>::Raw>>,
+    max_per_run: Option<Spanned<<PerRun as Check>::Raw>>,
+}
+
 /// A value of `max_per_run`.
-pub(super) struct PerRun(pub(super) Size);
+struct PerRun(Size);
 
 /// The smallest one.
 const LEAST: Size = Size::mebibytes(1);

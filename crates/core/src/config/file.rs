@@ -28,8 +28,8 @@ use sys::unreadable::uncommon;
 
 #[cfg(test)]
 pub(super) use workspace::KEYS;
-pub use workspace::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS, Workspace};
-pub(super) use workspace::{DEFAULT_MIN_FREE, DEFAULT_TIMEOUT, is_word};
+pub use workspace::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS, DEFAULT_MIN_FREE, Workspace};
+pub(super) use workspace::{DEFAULT_TIMEOUT, is_word};
 
 /// The default for how many beats run at once.
 pub const DEFAULT_MAX_CONCURRENT: NonZeroU32 = NonZeroU32::new(4).unwrap();

@@ -4,6 +4,7 @@
 
 mod cache;
 mod heartbeat_file;
+mod never_runs;
 mod resolve;
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,7 @@ use super::backend::{Backend, BothPlaces, Capability, check_keys};
 use super::budget::{Budgets, Usd};
 use super::cron::Crons;
 use super::file::{BadWorkspace, File, Workspace};
-use super::gate::Gates;
+use super::gate::{GateSource, Gates};
 use super::interval::Interval;
 use super::limit::{Notices, Source, Sourced};
 use super::mcp::Mcp;
@@ -133,6 +134,8 @@ pub struct Heartbeat {
     pub on_limit: Sourced<OnLimit>,
     /// What must hold before a beat starts its agent, and succeed after it. The user's come first.
     pub gates: Gates,
+    /// Who may define them.
+    pub gate_source: Sourced<GateSource>,
     /// How many gates and verifiers are the user's.
     pub gates_by_user: (usize, usize),
     /// What happens after a beat fails.

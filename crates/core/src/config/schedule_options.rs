@@ -172,6 +172,16 @@ impl ScheduleOptions {
         }))
     }
 
+    /// The key because of which it may not start at `at`, if any.
+    #[must_use]
+    pub fn closed_at(&self, at: Timestamp) -> Option<&'static str> {
+        let is_closed = |opens: Option<Timestamp>| opens != Some(at);
+        if self.active_hours.iter().any(|hours| is_closed(hours.value.from(at))) {
+            return Some("activeHours");
+        }
+        self.except.iter().any(|except| is_closed(except.value.from(at))).then_some("except")
+    }
+
     /// The first moment at or after `at` at which it may start; `None` if there is none for years.
     #[must_use]
     pub fn from(&self, at: Timestamp) -> Option<Timestamp> {

@@ -6,22 +6,22 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use sys::error::Hinted;
+use sys::error::{Failure, Hinted};
 use sys::failure;
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use toml::Spanned;
 
 use super::acp_program::{self, AcpKeys, AcpProgram};
 use super::approval::{Approval, ApprovalSettings, Checker, Questions, Word};
 use super::backend::{Backend, Command};
-use super::captures::{Captures, PerRun};
+use super::captures::Captures;
 use super::checked::Check;
 use super::interval::Interval;
 use super::notify::{Notify, NotifyKeys};
 use super::problem::Problem;
 use super::quiet::Quiet;
-use super::size::Size;
 use super::toml_text;
 use sys::file;
 use sys::unreadable::uncommon;
@@ -43,6 +43,8 @@ pub struct Settings {
     pub acp: BTreeMap<String, AcpProgram>,
     /// How long captures of beats are kept.
     pub captures: Captures,
+    /// What is wrong with the table `captures`, if anything: until it is fixed, all captures are kept.
+    captures_problem: Option<Problem>,
     /// What murmur tells a person, and how.
     pub notify: Notify,
 }
@@ -186,8 +188,9 @@ struct Keys {
     agent: Given<Backend>,
     #[serde(default)]
     acp: BTreeMap<String, Spanned<AcpKeys>>,
-    #[serde(default)]
-    captures: CapturesKeys,
+    /// Read by [`Captures::read`].
+    #[serde(default, rename = "captures")]
+    _captures: IgnoredAny,
     #[serde(default)]
     notify: NotifyKeys,
 }
@@ -202,16 +205,6 @@ struct QuietKeys {
     stale: Given<Interval>,
     warning: Given<Interval>,
     stuck: Given<Interval>,
-}
-
-/// The table `captures`.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case", expecting = "a table such as [captures]")]
-struct CapturesKeys {
-    keep: Given<Interval>,
-    keep_failed: Given<Interval>,
-    max: Given<Size>,
-    max_per_run: Given<PerRun>,
 }
 
 impl Settings {
@@ -261,18 +254,18 @@ impl Settings {
             return Err(Problem::with(path, what));
         }
         let agent = toml_text::checked(keys.agent, bytes, path)?;
-        let default = Captures::default();
-        let captures = Captures {
-            keep: span(keys.captures.keep)?.unwrap_or(default.keep),
-            keep_failed: span(keys.captures.keep_failed)?.unwrap_or(default.keep_failed),
-            max: toml_text::checked(keys.captures.max, bytes, path)?.unwrap_or(default.max),
-            max_per_run: toml_text::checked(keys.captures.max_per_run, bytes, path)?
-                .map_or(default.max_per_run, |PerRun(size)| size),
-        };
+        let (captures, captures_problem) = Captures::read(bytes, path);
         let notify = keys.notify.checked(bytes, path)?;
         let acp = acp_program::checked(keys.acp, bytes, path)?;
         let (llm, providers) = (keys.llm_auth, keys.providers);
-        Ok(Self { asking, llm, providers, quiet, agent, acp, captures, notify })
+        Ok(Self { asking, llm, providers, quiet, agent, acp, captures, captures_problem, notify })
+    }
+
+    /// What is wrong in a part on which no decision about a call depends, and what that means.
+    #[must_use]
+    pub fn problem(&self) -> Option<Failure> {
+        let problem = self.captures_problem.as_ref()?;
+        Some(problem.failure().after("no capture is removed: "))
     }
 
     /// How to start `backend`: as config.toml says, or else as built in.

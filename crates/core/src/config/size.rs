@@ -19,6 +19,9 @@ impl Size {
     /// The accepted values, for hints.
     pub(super) const ACCEPTED: &str = "write a whole number with B, KiB, MiB, GiB or TiB, such as \"256MiB\"";
 
+    /// More than any disk has.
+    pub(super) const MAX: Self = Self(u64::MAX);
+
     /// A number of MiB.
     #[must_use]
     pub const fn mebibytes(count: u32) -> Self {

@@ -16,7 +16,7 @@ pub fn read<T: DeserializeOwned>(bytes: &[u8], file: &Path) -> Result<T, Problem
     let text = text_of(bytes, file)?;
     toml::from_str(text).map_err(|error| {
         let start = error.span().map_or(text.len(), |span| span.start);
-        Problem::at(file, Position::of(text, start), described(error.message()))
+        named(text, file, start, described(error.message()))
     })
 }
 
@@ -34,9 +34,27 @@ pub(super) fn checked<T: Check>(
 /// The problem `wrong` at byte `start` of `text`.
 pub(super) fn problem_at(text: &[u8], file: &Path, start: usize, wrong: Failure) -> Problem {
     match text_of(text, file) {
-        Ok(text) => Problem::at(file, Position::of(text, start), wrong),
+        Ok(text) => named(text, file, start, wrong),
         Err(problem) => problem,
     }
+}
+
+/// The problem `wrong` at byte `start`, with the key before it, if it is about a value.
+fn named(text: &str, file: &Path, start: usize, wrong: Failure) -> Problem {
+    let key = key_before(text, start).map(|key| format!("{key:?}"));
+    let wrong = match key.filter(|key| !wrong.to_string().contains(key)) {
+        Some(key) => wrong.after(format_args!("{key}: ")),
+        None => wrong,
+    };
+    Problem::at(file, Position::of(text, start), wrong)
+}
+
+/// The key of the value at byte `start`, if it begins right after the key.
+fn key_before(text: &str, start: usize) -> Option<&str> {
+    let before = text.get(..start)?;
+    let line = before.rsplit('\n').next()?.trim_end().strip_suffix('=')?.trim();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    Some(line).filter(|key| !key.is_empty() && key.chars().all(is_plain))
 }
 
 /// The text of a file, without a byte order mark.
@@ -122,7 +140,10 @@ mod tests {
         for (text, expected) in [
             ("count = 1\nwrod = 'yes'", "/p.toml:2:1: unknown key \"wrod\"; did you mean \"word\"?"),
             ("count = 1\nzzz = 1", "/p.toml:2:1: unknown key \"zzz\"; use one of word, count"),
-            ("count = 1\nword = 'maybe'", "/p.toml:2:8: \"maybe\" is not known; write \"yes\" or \"no\""),
+            (
+                "count = 1\nword = 'maybe'",
+                "/p.toml:2:8: \"word\": \"maybe\" is not known; write \"yes\" or \"no\"",
+            ),
             ("word = 'yes'", "/p.toml:1:1: \"count\" is missing; write it, or remove the entry"),
             ("count = 1\ncount = 2", "/p.toml:2:1: the key is given twice; remove one of the two"),
             ("count = [1", "/p.toml:1:11: the array is not closed; write ] at its end"),
@@ -130,9 +151,9 @@ mod tests {
             ("word = \"yes", "/p.toml:1:12: the string is not closed; write \" at its end"),
             (
                 "count = 01",
-                "/p.toml:1:9: not valid TOML: unexpected leading zero; correct it there or just before",
+                "/p.toml:1:9: \"count\": not valid TOML: unexpected leading zero; correct it there or just before",
             ),
-            ("count = true", "/p.toml:1:9: boolean \"true\" is not u8; write u8"),
+            ("count = true", "/p.toml:1:9: \"count\": boolean \"true\" is not u8; write u8"),
             ("# ä\n\"ä\" x", "/p.toml:2:5: the key has no value; write \"=\" and a value after it"),
         ] {
             let error = read::<Settings>(text.as_bytes(), Path::new("/p.toml")).unwrap_err();

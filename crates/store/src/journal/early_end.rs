@@ -1,4 +1,4 @@
-//! How murmur ended a beat early, as the keys of a journal line: `timedOut`, `outOfTurns`, `stopped` and `watchdog`.
+//! How murmur ended a beat early, as the keys of a journal line: `timedOut`, `outOfTurns`, `stopped`, `replaced` and `watchdog`.
 
 use murmur_core::config::watchdogs::Watchdog;
 use murmur_core::outcome::EarlyEnd;
@@ -14,6 +14,8 @@ struct Keys {
     out_of_turns: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stopped: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    replaced: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     watchdog: Option<Watchdog>,
 }
@@ -27,16 +29,19 @@ pub(super) fn serialize<S: Serializer>(end: &Option<EarlyEnd>, serializer: S) ->
         Some(EarlyEnd::TimedOut) => Keys { timed_out: true, ..none },
         Some(EarlyEnd::OutOfTurns) => Keys { out_of_turns: true, ..none },
         Some(EarlyEnd::Stopped) => Keys { stopped: true, ..none },
+        Some(EarlyEnd::Replaced) => Keys { replaced: true, ..none },
         Some(EarlyEnd::Hung(watchdog)) => Keys { watchdog: Some(watchdog), ..none },
     }
     .serialize(serializer)
 }
 
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<EarlyEnd>, D::Error> {
-    let Keys { timed_out, out_of_turns, stopped, watchdog } = Keys::deserialize(deserializer)?;
+    let Keys { timed_out, out_of_turns, stopped, replaced, watchdog } = Keys::deserialize(deserializer)?;
     // A verifier could be stopped after the turns had run out: older versions then wrote both.
     Ok(if stopped {
         Some(EarlyEnd::Stopped)
+    } else if replaced {
+        Some(EarlyEnd::Replaced)
     } else if timed_out {
         Some(EarlyEnd::TimedOut)
     } else if let Some(watchdog) = watchdog {
@@ -64,6 +69,7 @@ mod tests {
             (r#""timedOut":true"#, EarlyEnd::TimedOut),
             (r#""outOfTurns":true"#, EarlyEnd::OutOfTurns),
             (r#""stopped":true"#, EarlyEnd::Stopped),
+            (r#""replaced":true"#, EarlyEnd::Replaced),
             (r#""watchdog":"idleTimeout""#, EarlyEnd::Hung(Watchdog::IdleTimeout)),
         ] {
             let entry = read(keys);

@@ -99,8 +99,8 @@ pub struct JournalEntry {
     /// The name of a named heartbeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<String>,
-    /// The agent's id.
-    #[serde(default)]
+    /// The agent's id; empty in lines that are about no agent.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// The program that ran the agent; Claude Code, if it isn't named.
     #[serde(default, skip_serializing_if = "Backend::is_default")]

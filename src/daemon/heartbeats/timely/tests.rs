@@ -179,3 +179,39 @@ fn another_heartbeats_beat_is_neither_replaced_nor_a_reason_to_skip() {
         assert_eq!(starts(&mut state, "10:31:00"), ["/a"]);
     }
 }
+
+#[test]
+fn the_next_run_says_why_it_waits_and_dropped_runs_are_counted() {
+    let next = |state: &Heartbeats, now: &str| state.entries()[0].delay(at(now));
+    for (keys, last_run, now, expected) in [
+        (
+            r#""activeHours":"08:00-20:00""#,
+            Some("19:45:00"),
+            "19:50:00",
+            Some("earlier times are closed by activeHours"),
+        ),
+        (r#""activeHours":"08:00-20:00""#, Some("19:00:00"), "19:10:00", None),
+        (
+            r#""except":["2026-02-03"]"#,
+            Some("09:00:00"),
+            "09:10:00",
+            Some("earlier times are closed by except"),
+        ),
+    ] {
+        let state = state(4, &[with(keys, last_run)], now);
+        assert_eq!(next(&state, now).as_deref(), expected, "{keys} {now}");
+    }
+    // One that was due outside its hours.
+    let mut waiting = state(4, &[with(r#""activeHours":"08:00-20:00""#, None)], "06:00:00");
+    assert!(starts(&mut waiting, "06:00:00").is_empty());
+    assert_eq!(next(&waiting, "06:00:00").as_deref(), Some("earlier times are closed by activeHours"));
+
+    let mut late = state(4, &[with(r#""startDeadline":"5m""#, Some("10:00:00"))], "10:00:00");
+    assert_eq!(late.entries()[0].dropped(), None);
+    for (now, count) in [("10:40:00", 1), ("11:10:00", 2)] {
+        assert!(starts(&mut late, now).is_empty());
+        let last = if count == 1 { at("10:30:00") } else { at("11:00:00") };
+        let expected = DroppedRuns { count, last, why: "it is too late" };
+        assert_eq!(late.entries()[0].dropped(), Some(&expected));
+    }
+}

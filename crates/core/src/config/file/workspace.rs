@@ -47,7 +47,7 @@ pub(in crate::config) const DEFAULT_TIMEOUT: Interval = Interval::from_secs(300)
 pub const DEFAULT_BACKGROUND_WAIT: Interval = Interval::from_secs(10).unwrap();
 
 /// The default for how much space must be free before a beat starts.
-pub(in crate::config) const DEFAULT_MIN_FREE: Size = Size::mebibytes(256);
+pub const DEFAULT_MIN_FREE: Size = Size::mebibytes(256);
 
 /// The keys of an entry.
 pub(in crate::config) const KEYS: [&str; 41] = [

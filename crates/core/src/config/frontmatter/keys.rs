@@ -281,9 +281,10 @@ fn describe(error: &Error, yaml: &str) -> FrontmatterError {
     let line = yaml.lines().nth(line).unwrap_or_default();
     let key = line.split_once(':').map(|(key, _)| key.trim()).filter(|key| KEYS.contains(key));
     let what = match (error.without_snippet(), key) {
-        (Error::SerdeUnknownField { field, .. }, _) => {
-            let hint = spelling::nearest(field, &KEYS).map_or_else(
-                || format!("use one of {}", KEYS.join(", ")),
+        (Error::SerdeUnknownField { field, expected, .. }, _) => {
+            // Those of the table that it is in.
+            let hint = spelling::nearest(field, expected).map_or_else(
+                || format!("use one of {}", expected.join(", ")),
                 |meant| format!("did you mean {meant:?}?"),
             );
             failure!("unknown key {field:?}"; "{hint}")

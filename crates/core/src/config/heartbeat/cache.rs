@@ -17,6 +17,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::heartbeat_file::HeartbeatFile;
+use super::never_runs;
 use super::resolve::{self, Folder};
 use super::{FOLDER, Heartbeat, Resolved};
 use crate::config::cron::Crons;
@@ -197,7 +198,7 @@ impl Cache {
         let mut problems = Vec::new();
         let found = std::fs::metadata(&workspace.path);
         let seen = self.refresh(&workspace.path, &found, now);
-        resolve_one(workspace, &seen.found, out, &mut problems);
+        resolve_one(workspace, &seen.found, out, &mut problems, now);
         let mut new = out.iter().skip(place);
         problems.is_empty() && new.all(|heartbeat| heartbeat.problem.is_none())
     }
@@ -236,7 +237,7 @@ impl Cache {
             }
             let seen = self.refresh(&workspace.path, &found, now);
             seen.place = place;
-            resolve_one(workspace, &seen.found, &mut out.heartbeats, &mut out.problems);
+            resolve_one(workspace, &seen.found, &mut out.heartbeats, &mut out.problems, now);
         }
         let round = self.round;
         self.folders.retain(|_, entry| entry.round == round);
@@ -286,14 +287,18 @@ fn hash_of(bytes: Option<&[u8]>) -> u64 {
 }
 
 /// Adds the heartbeats of a workspace, and their problems.
-fn resolve_one(workspace: &Workspace, found: &Folder, out: &mut Vec<Heartbeat>, problems: &mut Vec<Problem>) {
+fn resolve_one(
+    workspace: &Workspace,
+    found: &Folder,
+    out: &mut Vec<Heartbeat>,
+    problems: &mut Vec<Problem>,
+    now: Timestamp,
+) {
     let first = out.len();
     resolve::heartbeats(workspace, found, out, problems);
-    let new = out.iter_mut().skip(first);
-    for heartbeat in new.filter(|heartbeat| heartbeat.schedule.is_none() && heartbeat.on().is_none()) {
-        let what = Failure::new("it has no schedule, so it never runs")
-            .hint("write \"interval\", \"cron\" or \"on\" into config.json or its frontmatter");
-        heartbeat.problem.get_or_insert_with(|| Problem::with(&heartbeat.file, what));
+    for heartbeat in out.iter_mut().skip(first).filter(|heartbeat| heartbeat.problem.is_none()) {
+        let why = never_runs::why(heartbeat, now);
+        heartbeat.problem = why.map(|why| Problem::with(&heartbeat.file, why));
     }
 }
 

@@ -17,7 +17,7 @@ use crate::config::file::{
     BadWorkspace, DEFAULT_BACKGROUND_WAIT, DEFAULT_MIN_FREE, DEFAULT_TIMEOUT, Workspace,
 };
 use crate::config::frontmatter::Frontmatter;
-use crate::config::gate::Gates;
+use crate::config::gate::{GateSource, Gates};
 use crate::config::limit::{MAX_TIME, MAX_TURNS, Notices, Source, Sourced};
 use crate::config::mcp::Mcp;
 use crate::config::on_failure::OnFailure;
@@ -155,6 +155,10 @@ fn heartbeat(
         asking: workspace.asking,
         tighter: front.asking,
         required_by_user: workspace.requires.0.len(),
+        gate_source: match workspace.gate_source {
+            GateSource::Config => Sourced::default(GateSource::Config),
+            source @ GateSource::Workspace => Sourced::user(source),
+        },
         gates_by_user: (workspace.gates.when.0.len(), workspace.gates.verify.0.len()),
         mcp: front.mcp.as_ref().map_or_else(|| workspace.mcp.clone(), |own| workspace.mcp.narrowed(own)),
         places: places(workspace, front),
@@ -208,6 +212,7 @@ impl Heartbeat {
             reserve: None,
             on_limit: Sourced::default(OnLimit::default()),
             gates: Gates::default(),
+            gate_source: Sourced::default(GateSource::Config),
             gates_by_user: (0, 0),
             on_failure: OnFailure::default(),
             max_budget: None,

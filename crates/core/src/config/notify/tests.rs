@@ -84,15 +84,24 @@ fn a_wrong_value_is_one_error_with_its_position() {
     for (text, expected) in [
         ("[notify]\nwhen = [\"errors\"]", "2:9: \"errors\" is not known; write \"attention\", \"error\","),
         ("[notify]\nwhen = [\"digest\"]", "2:9: \"digest\" is not known; write \"attention\""),
-        ("[notify]\ncooldown = \"0s\"", "2:12: \"0s\" is too short"),
+        ("[notify]\ncooldown = \"0s\"", "2:12: \"cooldown\": \"0s\" is too short"),
         ("[notify]\nquiet-hours = \"night\"", "2:15: "),
-        ("[notify]\nquiet-hours = \"00:00-24:00\"", "2:15: these hours never end; write those of the night"),
-        ("[notify]\ndigest = \"8\"", "2:10: \"8\" is not a time of day; write hours and minutes, such as"),
-        ("[notify]\ndigest = \"08:60\"", "2:10: \"08:60\" is not a time of day"),
-        ("[notify]\nping = \"hc.example\"", "2:8: not a URL; write it as \"https://host/path\""),
+        (
+            "[notify]\nquiet-hours = \"00:00-24:00\"",
+            "2:15: \"quiet-hours\": these hours never end; write those of the night",
+        ),
+        (
+            "[notify]\ndigest = \"8\"",
+            "2:10: \"digest\": \"8\" is not a time of day; write hours and minutes, such as",
+        ),
+        ("[notify]\ndigest = \"08:60\"", "2:10: \"digest\": \"08:60\" is not a time of day"),
+        ("[notify]\nping = \"hc.example\"", "2:8: \"ping\": not a URL; write it as \"https://host/path\""),
         ("[notify]\nchanel = 1", "2:1: unknown key \"chanel\"; did you mean \"channels\"?"),
         ("[notify.channels.x]\ntopic = \"y\"", "1:1: \"type\" is missing"),
-        ("[notify.channels.x]\ntype = \"sms\"", "2:8: \"sms\" is not known; write \"command\", \"desktop\","),
+        (
+            "[notify.channels.x]\ntype = \"sms\"",
+            "2:8: \"type\": \"sms\" is not known; write \"command\", \"desktop\",",
+        ),
         (
             "[notify.channels.x]\ntype = \"ntfy\"\ntopic = \"a b\"",
             "1:18: \"topic\" is not the name of a topic",
@@ -109,7 +118,7 @@ fn a_wrong_value_is_one_error_with_its_position() {
             "[notify.heartbeats.x]\nchannels = [\"y\"]",
             "2:13: there is no channel \"y\"; add [notify.channels.y]",
         ),
-        ("notify = true", "1:10: boolean \"true\" is not a table such as [notify]"),
+        ("notify = true", "1:10: \"notify\": boolean \"true\" is not a table such as [notify]"),
     ] {
         let error = parse(text).unwrap_err();
         assert!(error.starts_with(&format!("/c.toml:{expected}")), "{text}: {error}");

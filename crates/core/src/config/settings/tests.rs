@@ -80,29 +80,19 @@ fn anything_unknown_is_an_error_with_its_position() {
     for (text, expected) in [
         (
             "\npermissions-checker = \"of\"",
-            "2:23: \"of\" is not known; write \"off\", \"manual\", \"llm\" or \"deny\"",
+            "2:23: \"permissions-checker\": \"of\" is not known; write \"off\", \"manual\", \"llm\" or \"deny\"",
         ),
         (
             "permission-checker = \"deny\"",
             "1:1: unknown key \"permission-checker\"; did you mean \"permissions-checker\"?",
         ),
-        ("approval = \"later\"", "1:12: \"later\" is not known; write \"wait\" or \"defer\""),
-        ("questions = true", "1:13: boolean \"true\" is not a string"),
-        ("approval-wait = \"0s\"", "1:17: \"0s\" is too short; write at least \"1s\""),
-        ("approval-wait = 5", "1:17: integer \"5\" is not"),
+        ("approval = \"later\"", "1:12: \"approval\": \"later\" is not known; write \"wait\" or \"defer\""),
+        ("questions = true", "1:13: \"questions\": boolean \"true\" is not a string"),
+        ("approval-wait = \"0s\"", "1:17: \"approval-wait\": \"0s\" is too short; write at least \"1s\""),
+        ("approval-wait = 5", "1:17: \"approval-wait\": integer \"5\" is not"),
         ("[quiet]\nstuk = \"1h\"", "2:1: unknown key \"stuk\"; did you mean \"stuck\"?"),
-        ("[llm_auth]\nprovider = \"other\"\nmodel = \"x\"", "2:12: \"other\" is not known"),
+        ("[llm_auth]\nprovider = \"other\"\nmodel = \"x\"", "2:12: \"provider\": \"other\" is not known"),
         ("[llm_auth]\nprovider = \"openai\"", "1:1: \"model\" is missing"),
-        ("[captures]\nkeep = \"2GiB\"", "2:8: \"2GiB\" is not an interval; write whole numbers with d, h, m"),
-        (
-            "[captures]\nmax = \"2GB\"",
-            "2:7: \"2GB\" is not a size; write a whole number with B, KiB, MiB, GiB",
-        ),
-        ("[captures]\nmax = 2", "2:7: integer \"2\" is not"),
-        ("[captures]\nkeepFailed = \"1d\"", "2:1: unknown key \"keepFailed\"; did you mean \"keep-failed\"?"),
-        ("[captures]\nmax-per-run = \"512KiB\"", "2:15: \"512KiB\" is too small; write at least \"1MiB\""),
-        ("[captures]\nmax-per-run = \"5\"", "2:15: \"5\" is not a size"),
-        ("captures = true", "1:12: boolean \"true\" is not"),
         ("[providers.other]\napi-key = \"x\"", "1:12: \"other\" is not known"),
         ("[providers.openai]\napikey = \"x\"", "2:1: unknown key \"apikey\"; did you mean \"api-key\"?"),
     ] {
@@ -162,10 +152,45 @@ fn a_wrong_table_of_a_program_is_one_error_with_its_position() {
         ),
         (
             "acp.opencode = 1",
-            "1:16: integer \"1\" is not a table such as [acp.NAME]; write a table such as [acp.NAME]"
+            "1:16: \"acp.opencode\": integer \"1\" is not a table such as [acp.NAME]; write a table such as [acp.NAME]"
                 .to_owned(),
         ),
     ] {
         assert_eq!(parse(text).unwrap_err(), format!("/c/config.toml:{expected}"), "{text}");
     }
+}
+
+#[test]
+fn wrong_captures_are_one_problem_and_keep_all_captures() {
+    const SPAN: &str = "write whole numbers with d, h, m or s, largest first, such as \"30m\" or \"1h30m\"";
+    const SIZE: &str = "write a whole number with B, KiB, MiB, GiB or TiB, such as \"256MiB\"";
+    for (text, expected) in [
+        ("[captures]\nkeep = \"2GiB\"", format!("2:8: \"keep\": \"2GiB\" is not an interval; {SPAN}")),
+        ("[captures]\nmax = \"2GB\"", format!("2:7: \"max\": \"2GB\" is not a size; {SIZE}")),
+        ("[captures]\nmax = 2", "2:7: \"max\": integer \"2\" is not a string; write a string".to_owned()),
+        (
+            "[captures]\nkeepFailed = \"1d\"",
+            "2:1: unknown key \"keepFailed\"; did you mean \"keep-failed\"?".to_owned(),
+        ),
+        (
+            "captures.max-per-run = \"512KiB\"",
+            "1:24: \"captures.max-per-run\": \"512KiB\" is too small; write at least \"1MiB\"".to_owned(),
+        ),
+        ("[captures]\nmax-per-run = \"5\"", format!("2:15: \"max-per-run\": \"5\" is not a size; {SIZE}")),
+        (
+            "captures = true",
+            "1:12: \"captures\": boolean \"true\" is not a table such as [captures]; write a table such as [captures]"
+                .to_owned(),
+        ),
+    ] {
+        let settings = parse(&format!("{text}\n[quiet]\nstuck = \"1h\"")).unwrap();
+        let problem = settings.problem().unwrap().line();
+        assert_eq!(problem, format!("no capture is removed: /c/config.toml:{expected}"), "{text}");
+        let Captures { keep, keep_failed, max, max_per_run } = settings.captures;
+        assert_eq!((keep, keep_failed, max.bytes()), (Interval::MAX, Interval::MAX, u64::MAX));
+        assert_eq!(max_per_run, Captures::default().max_per_run);
+        assert_eq!(settings.quiet.stuck.to_string(), "1h");
+    }
+    // A misspelled table may be meant for permissions.
+    assert!(parse("[capturs]\nkeep = \"2d\"").is_err());
 }

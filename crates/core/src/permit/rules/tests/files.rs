@@ -43,7 +43,7 @@ fn invalid_rules_are_errors_with_position_and_hint() {
         (rule("action = \"deny\""), "1:1: \"tool\" is missing; write it, or remove the entry"),
         (
             rule("tool = \"Bash\"\naction = \"ask\""),
-            "3:10: \"ask\" is not known; write \"allow\", \"deny\" or \"pass\"",
+            "3:10: \"action\": \"ask\" is not known; write \"allow\", \"deny\" or \"pass\"",
         ),
         (
             rule("tool = \"Bash\"\naction = \"deny\"\npatern = \"x\""),
