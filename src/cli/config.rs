@@ -43,17 +43,15 @@ fn path(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
 
 fn check(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let (dir, settings) = (env.read_data_dir()?, env.settings_dir()?);
-    let mut problems: Vec<String> = Vec::new();
-    problems.extend(Settings::read(&settings.settings()).err().map(|error| error.line()));
+    let read = Settings::read(&settings.settings());
+    let mut problems: Vec<String> = read.as_ref().err().map(Hinted::line).into_iter().collect();
     problems.extend(rule_files::problems(&dir, &settings).iter().map(Hinted::line));
     let mut count = 0;
     match Cache::new(env.time_zone()).load(&dir.config(), clock::now()) {
         Ok(loaded) => {
             count = loaded.heartbeats.len();
             problems.extend(loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line));
-            problems.extend(
-                loaded.heartbeats.iter().filter_map(|heartbeat| heartbeat.problem.as_ref()).map(Hinted::line),
-            );
+            problems.extend(loaded.heartbeat_problem_lines(read.as_ref().ok()));
         }
         Err(error) => problems.push(error.line()),
     }

@@ -41,7 +41,9 @@ pub(super) fn run(args: &Set, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let mut out = Wrapped::new(Shown(stdout().lock()), output_width());
     writeln!(out, "changed {} of {} in {}", keys(&changes), workspace.display(), config.display())?;
     let file = File::read(&config, &crons)?;
-    let settings = Settings::read(&env.settings_dir()?.settings()).unwrap_or_default();
+    let read = Settings::read(&env.settings_dir()?.settings());
+    let by_default = Settings::default();
+    let settings = read.as_ref().unwrap_or(&by_default);
     let resolved = heartbeat::resolve_registered(&file, &workspace, &crons).unwrap_or_default();
     for heartbeat in resolved.iter().filter(|heartbeat| heartbeat.name.is_none()) {
         let id = plain_line(heartbeat.id.as_str());
@@ -51,7 +53,7 @@ pub(super) fn run(args: &Set, env: &UserEnv) -> anyhow::Result<ExitCode> {
                 warn(format_args!("{id}: {key} is {value}, which its HEARTBEAT.md sets"))?;
             }
         }
-        if let Some(problem) = &heartbeat.problem {
+        if let Some(problem) = heartbeat.problem(read.as_ref().ok()) {
             warn(problem.line())?;
         }
     }

@@ -162,12 +162,14 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let problems: Vec<String> = problems.map(Hinted::line).collect();
     let mut trust = Trust::of(&dir, &env.home());
     let pauses = pauses::read(&dir);
-    // `murmur doctor` reports broken settings.
-    let by_default =
-        Settings::read(&env.settings_dir()?.settings()).unwrap_or_default().agent.unwrap_or_default();
-    let backend = |heartbeat: &Heartbeat| {
-        heartbeat.backend.as_ref().map_or(&by_default, |chosen| &chosen.value).clone()
+    let settings = Settings::read(&env.settings_dir()?.settings());
+    let problem = |heartbeat: &Heartbeat| {
+        let problem = heartbeat.problem(settings.as_ref().ok());
+        problem.map(|problem| problem.line())
     };
+    // `murmur doctor` reports broken settings.
+    let by_default = Settings::default();
+    let backend = |heartbeat| Heartbeat::backend(heartbeat, settings.as_ref().unwrap_or(&by_default));
     let mut out = Shown(stdout().lock());
     if args.json {
         let heartbeats: Vec<_> = loaded
@@ -182,7 +184,7 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
                     "schedule": heartbeat.schedule.as_ref().map(ToString::to_string),
                     "unedited": heartbeat.unedited,
                     "approved": heartbeat.approved,
-                    "problem": heartbeat.problem.as_ref().map(Hinted::line),
+                    "problem": problem(heartbeat),
                 });
                 let backend = backend(heartbeat);
                 if !backend.is_default() {
@@ -208,7 +210,7 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let schedule = heartbeat.timing();
         let name = plain_line(&heartbeat.title);
         let name = if heartbeat.workspace.ends_with(&name) { String::new() } else { format!("  ({name})") };
-        writeln!(out, "{}{}  {schedule}{name}", heartbeat.id, in_parentheses(&backend(heartbeat)))?;
+        writeln!(out, "{}{}  {schedule}{name}", heartbeat.id, in_parentheses(backend(heartbeat)))?;
         if !heartbeat.is_enabled() {
             writeln!(out, "  disabled: \"enabled\" is false")?;
         }
@@ -224,8 +226,8 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
         if let Some(untrusted) = trust.untrusted(&heartbeat.workspace) {
             writeln!(out, "  {}", untrusted.line())?;
         }
-        if let Some(problem) = &heartbeat.problem {
-            writeln!(out, "  problem: {}", problem.line())?;
+        if let Some(problem) = problem(heartbeat) {
+            writeln!(out, "  problem: {problem}")?;
         }
     }
     for problem in &problems {

@@ -2,6 +2,7 @@
 //! docs/reference/backends.md says about them.
 
 mod approvals;
+mod checked;
 mod client;
 mod faults;
 mod recorded;

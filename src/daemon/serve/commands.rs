@@ -40,7 +40,7 @@ impl<L: FnMut(&str)> Runner<L> {
         let denied = rule_files::problems(&self.dir, &self.user.settings);
         let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
         let mut problems = denied.clone();
-        let settings = Settings::read(&self.user.settings.settings()).unwrap_or_default();
+        let settings = Settings::read(&self.user.settings.settings()).ok();
         problems.extend_from_slice(self.sources.config.problems());
         problems.extend(self.agent_problem());
         problems.extend(self.write_behind.problem().map(Failure::line));
@@ -50,7 +50,7 @@ impl<L: FnMut(&str)> Runner<L> {
         if self.write_behind.waiting_lines() == 0 && self.write_behind.full().is_none() {
             problems.extend(append::problem(&self.dir.journal()).map(|problem| problem.line()));
         }
-        let mut heartbeats = status::heartbeats(self.state.heartbeats(), &settings, wanted, now);
+        let mut heartbeats = status::heartbeats(self.state.heartbeats(), settings.as_ref(), wanted, now);
         status::mark_waiting(&mut heartbeats, &self.broker.waiting_beats());
         Status {
             denied,

@@ -9,7 +9,7 @@ mod lacking;
 
 pub use acp::built_in_names;
 pub use lacking::BothPlaces;
-pub(super) use lacking::{KeyPlaces, check as check_keys};
+pub(super) use lacking::{KeyPlaces, check as check_keys, problem_at_key};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;

@@ -260,6 +260,7 @@ impl Settings {
             );
             return Err(Problem::with(path, what));
         }
+        let agent_start = keys.agent.as_ref().map_or(0, |agent| agent.span().start);
         let agent = toml_text::checked(keys.agent, bytes, path)?;
         let default = Captures::default();
         let captures = Captures {
@@ -272,7 +273,11 @@ impl Settings {
         let notify = keys.notify.checked(bytes, path)?;
         let acp = acp_program::checked(keys.acp, bytes, path)?;
         let (llm, providers) = (keys.llm_auth, keys.providers);
-        Ok(Self { asking, llm, providers, quiet, agent, acp, captures, notify })
+        let settings = Self { asking, llm, providers, quiet, agent, acp, captures, notify };
+        match settings.agent.as_ref().map_or(Ok(()), |agent| settings.command(agent).map(drop)) {
+            Ok(()) => Ok(settings),
+            Err(unknown) => Err(toml_text::problem_at(bytes, path, agent_start, unknown.failure())),
+        }
     }
 
     /// How to start `backend`: as config.toml says, or else as built in.
