@@ -213,6 +213,11 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
 /// A daemon that omits the field does not have it.
 fn yes() -> bool {
     true
@@ -231,6 +236,9 @@ pub struct Last {
     pub ended_at: String,
     /// Its summary or its error.
     pub text: Option<String>,
+    /// How many calls its agent ran without asking murmur.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub unguarded: usize,
     /// The text to print after its outcome.
     #[serde(skip)]
     pub text_after_outcome: Option<String>,
