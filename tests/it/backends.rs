@@ -104,6 +104,21 @@ fn decisions(env: &Env) -> Vec<[String; 3]> {
 }
 
 #[test]
+fn the_conversation_of_a_beat_has_its_denied_calls() {
+    for agent in AGENTS {
+        let env = Env::new();
+        let site = site(&env, agent);
+        site.plays(&json!({ "script": [call("sudo ls"), said("HEARTBEAT_OK")] }));
+        env.run(["beat", "site", "-v"]);
+        let line = env.journal().pop().unwrap();
+        let call = &line["turns"][0]["toolCalls"][0];
+        let found = (&call["name"], &call["input"]["command"], &call["isError"]);
+        assert_eq!(found, (&json!("Bash"), &json!("sudo ls"), &json!(true)), "{line}");
+        assert!(call["output"].as_str().is_some_and(|output| !output.is_empty()), "{line}");
+    }
+}
+
+#[test]
 fn a_patch_is_refused_as_a_whole_for_one_file_that_is() {
     let (env, line) = beat("codex", &json!([patch(&["a.txt", "b/c.txt"]), said("HEARTBEAT_OK")]));
     assert_eq!(line["outcome"], "ok", "{line}");
