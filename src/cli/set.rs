@@ -77,6 +77,7 @@ fn changes(args: &Set, crons: &Crons) -> anyhow::Result<Vec<KeyChange>> {
     changes.extend(args.max_turns.map(|turns| KeyChange::Set("maxTurns", turns.to_string())));
     changes.extend(timeout.map(|timeout| KeyChange::Set("timeout", quoted(&timeout.to_string()))));
     changes.extend(args.model.as_ref().map(|model| KeyChange::Set("model", quoted(model))));
+    changes.extend(args.agent.as_ref().map(|agent| KeyChange::Set("agent", quoted(&agent.to_string()))));
     let checker = args.permissions_checker.as_deref();
     changes.extend(checker.map(|who| KeyChange::Set("permissionsChecker", quoted(who))));
     changes.extend(args.enabled.map(|enabled| KeyChange::Set("enabled", enabled.to_string())));

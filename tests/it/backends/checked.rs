@@ -2,7 +2,7 @@
 
 use super::default_agent;
 use crate::env::Env;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A site with `maxTurns`, whose backend is `agent`: in its own entry, or in config.toml.
 fn site(env: &Env, agent: &str, is_default: bool) {
@@ -55,7 +55,7 @@ fn an_acp_agent_that_nothing_configures_is_reported() {
     let unknown = "agent acp:nonesuch is not configured; add [acp.nonesuch] with its command to config.toml";
     for args in [["config", "check"].as_slice(), &["list"], &["status"]] {
         let said = stdout(&env, args);
-        assert!(said.contains(&format!("config.json:1:")) && said.contains(unknown), "{args:?}: {said}");
+        assert!(said.contains("config.json:1:") && said.contains(unknown), "{args:?}: {said}");
     }
     env.run(["beat", "site"]);
     assert!(env.journal().pop().unwrap()["error"].as_str().unwrap().contains(unknown));
@@ -63,4 +63,59 @@ fn an_acp_agent_that_nothing_configures_is_reported() {
     site(&env, "acp:nonesuch", true);
     let check = stdout(&env, &["config", "check"]);
     assert!(check.contains(&format!("config.toml:1:9: {unknown}")), "{check}");
+}
+
+/// The backend in the only entry of config.json.
+fn agent(env: &Env) -> Value {
+    serde_json::from_str::<Value>(&env.config()).unwrap()["workspaces"][0]["agent"].clone()
+}
+
+#[test]
+fn the_backend_of_a_workspace_is_chosen_when_it_is_created_and_changed_later() {
+    let env = Env::new();
+    let site = env.root().join("site");
+    env.agent("codex");
+    let init = ["init", site.to_str().unwrap(), "--agent", "codex", "--template", "tests"];
+    env.run(init);
+    assert_eq!(agent(&env), "codex");
+    let text = std::fs::read_to_string(site.join("HEARTBEAT.md")).unwrap();
+    assert!(text.starts_with("---\ntimeout: 30m\n---\n"), "{text}");
+    let status = env.murmur(["status", "--json"]).json();
+    let heartbeat = &status["heartbeats"][0];
+    assert_eq!((&heartbeat["problem"], &heartbeat["unedited"]), (&json!(null), &json!(true)), "{status}");
+    let other = env.murmur(["add", site.to_str().unwrap(), "--agent", "acp:goose"]).output();
+    let error = String::from_utf8(other.stderr).unwrap();
+    assert!(
+        error.contains("--agent acp:goose was not applied: ") && error.contains("murmur set "),
+        "{error}"
+    );
+    env.run(["set", "site", "--agent", "acp:goose"]);
+    assert_eq!(agent(&env), "acp:goose");
+    let unknown = env.murmur(["set", "site", "--agent", "acp:gose"]).output();
+    let warning = String::from_utf8(unknown.stderr).unwrap();
+    assert!(warning.contains("agent acp:gose is not configured; did you mean acp:goose? "), "{warning}");
+    env.run(["remove", "site"]);
+    let unknown = env.murmur(["add", site.to_str().unwrap(), "--agent", "acp:gose"]).output();
+    assert!(!unknown.status.success() && !env.config().contains("gose"), "{unknown:?}");
+    env.run(["add", site.to_str().unwrap(), "--agent", "claude"]);
+    assert_eq!(agent(&env), "claude");
+}
+
+#[test]
+fn notes_of_what_an_agent_wrote_to_stderr_have_no_escape_sequences() {
+    let env = Env::new();
+    let codex = env.agent("codex");
+    let real = codex.with_file_name("real").join("codex");
+    std::fs::create_dir(real.parent().unwrap()).unwrap();
+    std::fs::rename(&codex, &real).unwrap();
+    let note = r"printf '\033[2m12:00\033[0m \033[31mERROR\033[0m no disk\n' >&2";
+    let script = format!("#!/bin/sh\n{note}\nexec '{}' \"$@\"\n", real.display());
+    std::fs::write(&codex, script).unwrap();
+    std::fs::set_permissions(&codex, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let site = env.workspace("site", "Look.");
+    default_agent(&env, "codex");
+    site.plays(&json!({ "script": [super::said("HEARTBEAT_OK")] }));
+    env.run(["beat", "site"]);
+    let shown = env.run(["show", "last"]);
+    assert!(shown.contains("  [stderr] 12:00 ERROR no disk\n"), "{shown}");
 }

@@ -6,6 +6,7 @@ use super::problem::Problem;
 use super::toml_text;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use sys::error::Failure;
@@ -19,6 +20,17 @@ pub struct Offers {
     pub fs: bool,
     /// It runs commands.
     pub terminal: bool,
+}
+
+impl fmt::Display for Offers {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match (self.fs, self.terminal) {
+            (true, true) => "offered: fs, terminal",
+            (true, false) => "offered: fs",
+            (false, true) => "offered: terminal",
+            (false, false) => "offered: nothing",
+        })
+    }
 }
 
 impl Offers {
@@ -70,7 +82,7 @@ impl Check for Program {
         if text.contains(char::is_control) {
             return Err(failure!("\"command\" {text:?} has a control character"; "{hint}"));
         }
-        if text.contains(|char| char == '/' || char == ' ') && !text.starts_with('/') {
+        if text.contains(['/', ' ']) && !text.starts_with('/') {
             return Err(failure!("\"command\" {text:?} is neither a name nor an absolute path"; "{hint}"));
         }
         Ok(Self(text))

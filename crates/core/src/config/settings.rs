@@ -14,7 +14,7 @@ use toml::Spanned;
 
 use super::acp_program::{self, AcpKeys, AcpProgram};
 use super::approval::{Approval, ApprovalSettings, Checker, Questions, Word};
-use super::backend::{Backend, Command};
+use super::backend::{Backend, Command, built_in_names};
 use super::captures::{Captures, PerRun};
 use super::checked::Check;
 use super::interval::Interval;
@@ -22,6 +22,7 @@ use super::notify::{Notify, NotifyKeys};
 use super::problem::Problem;
 use super::quiet::Quiet;
 use super::size::Size;
+use super::spelling::nearest;
 use super::toml_text;
 use sys::file;
 use sys::unreadable::uncommon;
@@ -56,7 +57,12 @@ impl Hinted for UnknownProgram {
     fn hint(&self) -> Option<String> {
         let name = self.0.to_string();
         let name = name.strip_prefix("acp:").unwrap_or(&name);
-        Some(format!("add [acp.{name}] with its command to config.toml"))
+        let add = format!("add [acp.{name}] with its command to config.toml");
+        let built_in: Vec<&str> = built_in_names().collect();
+        Some(match nearest(name, &built_in) {
+            Some(meant) => format!("did you mean acp:{meant}? Otherwise, {add}"),
+            None => add,
+        })
     }
 }
 

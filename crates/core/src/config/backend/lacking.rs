@@ -72,7 +72,7 @@ pub(in crate::config) fn check(
     let lacks = |(_, is_set, needed): &&(&str, bool, Capability)| *is_set && !backend.has(*needed);
     let Some((key, _, needed)) = keys.iter().find(lacks) else { return Ok(()) };
     let failure = failure!(
-        "{key} needs {}, which {backend} doesn't have", needed.noun();
+        "{key} needs {}, which {backend} doesn't have", backend.noun(*needed);
         "remove {key}, or choose another agent"
     );
     Err(problem_at_key(key.split(':').next().unwrap_or(key), places, heartbeat, failure))

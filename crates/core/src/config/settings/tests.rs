@@ -135,6 +135,9 @@ fn a_table_adds_a_program_or_changes_a_built_in_one() {
         assert_eq!(command(name), Command { program: program.to_owned(), args, env, offers });
     }
     let unknown = settings.command(&Backend::Acp("other".into())).unwrap_err().line();
+    let misspelled = settings.command(&Backend::Acp("opncode".into())).unwrap_err().line();
+    let meant = "did you mean acp:opencode? Otherwise, add [acp.opncode] with its command to config.toml";
+    assert_eq!(misspelled, format!("agent acp:opncode is not configured; {meant}"));
     assert_eq!(unknown, "agent acp:other is not configured; add [acp.other] with its command to config.toml");
 }
 
