@@ -24,6 +24,7 @@ fn stdout(env: &Env, args: &[&str]) -> String {
 fn settings_that_the_backend_lacks_are_reported_whichever_file_chose_it() {
     for is_default in [true, false] {
         let env = Env::new();
+        env.agent("codex");
         site(&env, "codex", is_default);
         let lacks =
             "maxTurns needs a turn limit, which codex doesn't have; remove maxTurns, or choose another agent";
@@ -118,4 +119,19 @@ fn notes_of_what_an_agent_wrote_to_stderr_have_no_escape_sequences() {
     env.run(["beat", "site"]);
     let shown = env.run(["show", "last"]);
     assert!(shown.contains("  [stderr] 12:00 ERROR no disk\n"), "{shown}");
+}
+
+#[test]
+fn the_daemon_looks_for_the_programs_that_its_heartbeats_use() {
+    let env = Env::new();
+    let site = env.workspace("site", "Look.");
+    let entry = json!({ "path": site.0, "interval": "30m", "agent": "acp:goose", "enabled": false });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+    std::fs::remove_file(env.claude()).unwrap();
+    let daemon = env.daemon();
+    let missing = "goose not found on PATH";
+    daemon.says(missing);
+    let status = env.run(["status"]);
+    assert!(status.contains(missing) && !status.contains("claude not found"), "{status}");
+    daemon.stop();
 }
