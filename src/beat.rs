@@ -12,6 +12,7 @@ mod required;
 mod session;
 pub mod sources;
 mod stages;
+mod turns;
 mod usage_limit;
 
 use crate::outcome::{self, Deferred, StopReason};

@@ -157,15 +157,11 @@ impl Job {
         settings: &Result<Settings, Failure>,
     ) -> Self {
         // The broken settings could be the ones that forbid something, so start nothing.
-        let wrong = settings.as_ref().err().cloned();
+        let problem = heartbeat.problem(settings.as_ref().ok()).map(|problem| problem.failure());
+        let problem = problem.or_else(|| settings.as_ref().err().cloned());
         let settings = settings.as_ref().map_or_else(|_| Cow::Owned(Settings::default()), Cow::Borrowed);
         let Heartbeat { asking, tighter, guard, .. } = heartbeat;
-        let backend = match &heartbeat.backend {
-            Some(chosen) => chosen.value.clone(),
-            None => settings.agent.clone().unwrap_or_default(),
-        };
-        // Also checked here, because config.toml may have chosen the backend.
-        let lacking = heartbeat.check_on(&backend).err().map(|problem| problem.failure());
+        let backend = heartbeat.backend(&settings).clone();
         Self {
             // An unknown program ends the beat.
             command: settings.command(&backend).ok(),
@@ -194,7 +190,7 @@ impl Job {
                 Permissions::Deny(patterns) => Some(patterns.iter().map(ToString::to_string).collect()),
             },
             path,
-            problem: heartbeat.problem.as_ref().map(Hinted::failure).or(wrong).or(lacking),
+            problem,
             verbose: false,
             scheduled: false,
             announced: false,

@@ -1,6 +1,6 @@
 //! Where each setting of a heartbeat comes from, for people, and which requests of its frontmatter were ignored.
 
-use murmur_core::config::approval::{ApprovalSettings, Choice};
+use murmur_core::config::approval::{Approval, ApprovalSettings, Choice};
 use murmur_core::config::backend::{Backend, Capability};
 use murmur_core::config::budget::{Budget, Budgets};
 use murmur_core::config::captures::Captures;
@@ -41,6 +41,7 @@ pub fn rows(heartbeat: &Heartbeat, settings: &Settings) -> Vec<Row> {
     };
     let backend = heartbeat.backend.clone().unwrap_or_else(by_default);
     let counts_turns = backend.value.has(Capability::MaxTurns);
+    let (defers, asks) = (backend.value.has(Capability::Defer), backend.value.has(Capability::Questions));
     rows.sourced("agent", backend);
     let turns = heartbeat.max_turns.or(counts_turns.then_some(Sourced::default(DEFAULT_MAX_TURNS)));
     turns.into_iter().for_each(|turns| rows.sourced("maxTurns", turns));
@@ -56,14 +57,16 @@ pub fn rows(heartbeat: &Heartbeat, settings: &Settings) -> Vec<Row> {
     }
     let policy = Policy::settled(Role::Beat, &settings.asking, &heartbeat.asking, &heartbeat.tighter);
     rows.choice("permissionsChecker", policy.checker);
-    rows.choice("approval", policy.approval);
+    // A call is denied where it would be deferred.
+    let waits = |chosen: Sourced<Approval>| Sourced { value: Approval::Wait, ..chosen };
+    rows.choice("approval", if defers { policy.approval } else { policy.approval.map(waits) });
     if let Some(wait) = policy.approval_wait {
         rows.sourced("approvalWait", wait);
     }
-    if let Some(expiry) = policy.approval_expiry {
+    if let Some(expiry) = policy.approval_expiry.filter(|_| defers) {
         rows.sourced("approvalExpiry", expiry);
     }
-    rows.choice("questions", policy.questions);
+    rows.choice("questions", policy.questions.filter(|_| asks));
     if !heartbeat.requires.0.is_empty() {
         rows.joined("requires", "", &heartbeat.requires.0, heartbeat.required_by_user);
     }

@@ -1,10 +1,10 @@
 //! The stages of a beat: begin, ask gates, host, conclude, verify, journal. Each takes the result of the one before.
 
 use super::session::Session;
-use super::usage_limit;
 use super::{
     BeatError, Job, Report, ResolvedPaths, cannot_start, deferred, forever, lock_workspace, prepare, until,
 };
+use super::{turns, usage_limit};
 use crate::gate::seen::GateMemory;
 use crate::gate::{GateOutput, stopped};
 use crate::outcome::gate::Obstacle;
@@ -322,7 +322,7 @@ impl<'a> Beat<'a> {
 
     /// Writes the journal line, unlocks the workspace and disconnects clients.
     pub(super) async fn journal(self, concluded: Concluded) -> Report {
-        let Self { job, dir, workspace_lock, folder, record, mut entry, .. } = self;
+        let Self { job, dir, workspace_lock, folder, started, record, mut entry, .. } = self;
         let Concluded { conversation, registration, clients } = concluded;
         let is_deleted = folder.is_some_and(|folder| folder.state() == FolderState::Deleted);
         if !is_deleted {
@@ -331,7 +331,7 @@ impl<'a> Beat<'a> {
             // Frees disk space that the journal line may need.
             task::forget(dir, job.agent.as_str());
         }
-        entry.turns = conversation.map(Conversation::into_turns);
+        entry.turns = conversation.map(|conversation| turns::complete(conversation, job, dir, started));
         if job.verbose && !is_deleted {
             // The journal has the conversation too; this copy is a convenience and may fail on a full disk.
             let _best_effort = last_beat::save(&dir.last_beat(&job.workspace, job.name.as_deref()), &entry);

@@ -43,18 +43,17 @@ fn path(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
 
 fn check(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let (dir, settings) = (env.read_data_dir()?, env.settings_dir()?);
-    let mut problems: Vec<String> = Vec::new();
+    let read = Settings::read(&settings.settings());
+    let mut problems: Vec<String> = read.as_ref().err().map(Hinted::line).into_iter().collect();
     problems.extend(rule_files::problems(&dir, &settings).iter().map(Hinted::line));
-    let other = Settings::read(&settings.settings()).ok().and_then(|settings| settings.problem());
+    let other = read.as_ref().ok().and_then(Settings::problem);
     problems.extend(other.map(|problem| problem.line()));
     let mut count = 0;
     match Cache::new(env.time_zone()).load(&dir.config(), clock::now()) {
         Ok(loaded) => {
             count = loaded.heartbeats.len();
             problems.extend(loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line));
-            problems.extend(
-                loaded.heartbeats.iter().filter_map(|heartbeat| heartbeat.problem.as_ref()).map(Hinted::line),
-            );
+            problems.extend(loaded.heartbeat_problem_lines(read.as_ref().ok()));
         }
         Err(error) => problems.push(error.line()),
     }

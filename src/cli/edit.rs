@@ -9,6 +9,7 @@ use derun::cli::stdout::stdout;
 use murmur_core::config::cron::Crons;
 use murmur_core::config::file::File;
 use murmur_core::config::heartbeat::{self, file_of};
+use murmur_core::config::settings::Settings;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -33,7 +34,8 @@ pub(super) fn run(args: &Edit, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let Some(edited) = found.iter().find(|heartbeat| heartbeat.name.as_deref() == name.as_deref()) else {
         bail!(failure!("no HEARTBEAT.md in {}", workspace.display()));
     };
-    if let Some(problem) = &edited.problem {
+    let settings = Settings::read(&env.settings_dir()?.settings()).ok();
+    if let Some(problem) = edited.problem(settings.as_ref()) {
         bail!(problem.failure());
     }
     let id = plain_line(edited.id.as_str());

@@ -4,6 +4,7 @@ use super::init::Templates;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args as ClapArgs, Subcommand, ValueHint};
 use derun::cli::args::Run;
+use murmur_core::config::backend::Backend;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -32,6 +33,9 @@ pub(super) struct Init {
     /// Time zone of --cron, such as Europe/Berlin
     #[arg(long, requires = "cron")]
     pub(super) tz: Option<String>,
+    /// Backend: claude, codex or acp:NAME [default: that of config.toml, else claude]
+    #[arg(long, value_name = "BACKEND", conflicts_with = "name")]
+    pub(super) agent: Option<Backend>,
     /// Template, or path of a file, to start from [default: default]
     #[arg(long, value_parser = Templates)]
     pub(super) template: Option<String>,
@@ -78,6 +82,9 @@ pub(super) struct Add {
     /// Time zone of --cron, such as Europe/Berlin
     #[arg(long, requires = "cron")]
     pub(super) tz: Option<String>,
+    /// Backend: claude, codex or acp:NAME [default: that of config.toml, else claude]
+    #[arg(long, value_name = "BACKEND")]
+    pub(super) agent: Option<Backend>,
     /// Allow your home folder, a folder above it, or a system folder
     #[arg(long)]
     pub(super) force: bool,
@@ -134,6 +141,9 @@ pub(super) struct Set {
     /// Time that a beat may take
     #[arg(long, value_name = "DURATION")]
     pub(super) timeout: Option<String>,
+    /// Backend: claude, codex or acp:NAME; see what it lacks with: murmur doctor
+    #[arg(long, value_name = "BACKEND")]
+    pub(super) agent: Option<Backend>,
     /// Model to use
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(super) model: Option<String>,

@@ -6,6 +6,11 @@ use murmur_core::id::AgentId;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// What backends lack, for help where one is chosen.
+const BACKENDS: &str = "\
+Codex and ACP agents can't defer calls, ask you questions, limit turns or choose MCP servers.
+ACP agents decide which calls they ask about; murmur only reports the others.";
+
 /// Start, list, message and stop hosted agents
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
@@ -56,6 +61,7 @@ pub(crate) enum HostCommand {
 
 /// Start a hosted agent
 #[derive(Debug, ClapArgs)]
+#[command(after_help = BACKENDS)]
 pub(crate) struct HostSpawn {
     /// First message, or - to read it from stdin
     pub(crate) message: Option<String>,

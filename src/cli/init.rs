@@ -10,12 +10,14 @@ use clap::{Arg, Command};
 use derun::cli::stdout::stdout;
 use derun::cli::wrapped::{Wrapped, output_width};
 use murmur_claude_files::trust::Workspaces;
+use murmur_core::config::backend::{Backend, Backends, Capability};
 use murmur_core::config::cron::Crons;
 use murmur_core::config::edit::NewWorkspace;
 use murmur_core::config::file::File;
 use murmur_core::config::heartbeat::{self, CurrentSchedule};
 use murmur_core::config::interval::Interval;
-use murmur_core::config::template::{DEFAULT, TEMPLATES, is_schedule, is_unedited, split};
+use murmur_core::config::settings::Settings;
+use murmur_core::config::template::{DEFAULT, TEMPLATES, is_schedule, is_unedited, split, without_turns};
 use murmur_core::config::timing::Schedule as Timing;
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Write};
@@ -84,7 +86,8 @@ pub(super) fn run(args: &Init, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let schedule = schedule(args, env)?;
     // Check before writing anything: an unreadable configuration cannot be extended.
     refuse_other(&schedule, &dir, &workspace, args.name.as_deref(), env)?;
-    let template = template(args.template.as_deref().unwrap_or(DEFAULT))?;
+    let backend = backend(args.agent.as_ref(), &dir, &workspace, env)?;
+    let template = template(args.template.as_deref().unwrap_or(DEFAULT), &backend)?;
     let file = match &args.name {
         Some(name) => workspace.join("heartbeats").join(checked(name)?).join("HEARTBEAT.md"),
         None => workspace.join("HEARTBEAT.md"),
@@ -115,7 +118,7 @@ pub(super) fn run(args: &Init, env: &UserEnv) -> anyhow::Result<ExitCode> {
     // A named heartbeat's schedule does not apply to its workspace.
     let entry = match &args.name {
         Some(_) => NewWorkspace { interval: None, cron: None, tz: None, ..schedule.workspace(&workspace) },
-        None => schedule.workspace(&workspace),
+        None => NewWorkspace { agent: args.agent.as_ref(), ..schedule.workspace(&workspace) },
     };
     match workspaces::register(&dir, &entry)? {
         Registered::New => writeln!(out, "registered {}", workspace.display())?,
@@ -135,6 +138,31 @@ pub(super) fn run(args: &Init, env: &UserEnv) -> anyhow::Result<ExitCode> {
         writeln!(out, "{}", untrusted.line())?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The backend that the workspace's heartbeats will have. Fails if `typed` is another one than config.json already has.
+pub(super) fn backend(
+    typed: Option<&Backend>,
+    dir: &DataDir,
+    workspace: &Path,
+    env: &UserEnv,
+) -> anyhow::Result<Backend> {
+    // `murmur doctor` reports broken settings.
+    let settings = Settings::read(&env.settings_dir()?.settings()).unwrap_or_default();
+    let file = File::read(&dir.config(), &Crons::new(env.time_zone()))?;
+    let entry = heartbeat::entry(&file, workspace);
+    let own = entry.as_ref().and_then(|entry| entry.as_ref().ok()?.agents.as_ref()).map(Backends::first);
+    match typed {
+        Some(typed) if entry.is_some() && own != Some(typed) => bail!(failure!(
+            "--agent {typed} was not applied: {} is already registered", workspace.display();
+            "run: murmur set {} --agent {typed}", shell::path(workspace)
+        )),
+        Some(typed) => {
+            settings.command(typed)?;
+            Ok(typed.clone())
+        }
+        None => Ok(own.or(settings.agent.as_ref()).cloned().unwrap_or_default()),
+    }
 }
 
 /// The schedule from the arguments, validated.
@@ -266,13 +294,15 @@ impl Schedule {
     /// A config.json entry with this schedule.
     pub(super) fn workspace<'a>(&'a self, path: &'a Path) -> NewWorkspace<'a> {
         let (cron, tz) = (self.cron.as_deref(), self.tz.as_deref());
-        NewWorkspace { path, name: None, interval: self.interval, cron, tz }
+        NewWorkspace { path, name: None, interval: self.interval, cron, tz, agent: None }
     }
 }
 
-fn template(name: &str) -> anyhow::Result<String> {
+/// The template called `name`. A built-in one has no keys that `backend` lacks.
+fn template(name: &str, backend: &Backend) -> anyhow::Result<String> {
     if let Some((_, text)) = TEMPLATES.iter().find(|(known, _)| *known == name) {
-        return Ok((*text).to_owned());
+        let has_turns = backend.has(Capability::MaxTurns);
+        return Ok(if has_turns { (*text).to_owned() } else { without_turns(text) });
     }
     let known: Vec<&str> = TEMPLATES.iter().map(|(known, _)| *known).collect();
     std::fs::read_to_string(name).map_err(|error| {

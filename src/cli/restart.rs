@@ -45,7 +45,7 @@ pub(super) fn run(args: &Restart, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let new = match is_service {
         true => service::start_again(killed.is_some())?,
         // Another daemon may have started meanwhile, for example after two concurrent restarts.
-        false => match start_or_find(&dir, || start_behind(args.tick.or(kept), &dir))? {
+        false => match start_or_find(&dir, || start_behind(args.tick.or(kept), &dir, env))? {
             Started::Now(pid) | Started::Before(pid) => Some(pid),
         },
     };

@@ -41,16 +41,18 @@ pub(super) fn run(args: &Set, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let mut out = Wrapped::new(Shown(stdout().lock()), output_width());
     writeln!(out, "changed {} of {} in {}", keys(&changes), workspace.display(), config.display())?;
     let file = File::read(&config, &crons)?;
-    let settings = Settings::read(&env.settings_dir()?.settings()).unwrap_or_default();
+    let read = Settings::read(&env.settings_dir()?.settings());
+    let by_default = Settings::default();
+    let settings = read.as_ref().unwrap_or(&by_default);
     let resolved = heartbeat::resolve_registered(&file, &workspace, &crons).unwrap_or_default();
     for heartbeat in resolved.iter().filter(|heartbeat| heartbeat.name.is_none()) {
         let id = plain_line(heartbeat.id.as_str());
-        for Row { key, value, source } in sources::rows(heartbeat, &settings) {
+        for Row { key, value, source } in sources::rows(heartbeat, settings) {
             if source == Source::Heartbeat && sets(&changes, key) {
                 warn(format_args!("{id}: {key} is {value}, which its HEARTBEAT.md sets"))?;
             }
         }
-        if let Some(problem) = &heartbeat.problem {
+        if let Some(problem) = heartbeat.problem(read.as_ref().ok()) {
             warn(problem.line())?;
         }
     }
@@ -74,6 +76,7 @@ fn changes(args: &Set, crons: &Crons) -> anyhow::Result<Vec<KeyChange>> {
     changes.extend(args.max_turns.map(|turns| KeyChange::Set("maxTurns", turns.to_string())));
     changes.extend(timeout.map(|timeout| KeyChange::Set("timeout", quoted(&timeout.to_string()))));
     changes.extend(args.model.as_ref().map(|model| KeyChange::Set("model", quoted(model))));
+    changes.extend(args.agent.as_ref().map(|agent| KeyChange::Set("agent", quoted(&agent.to_string()))));
     let checker = args.permissions_checker.as_deref();
     changes.extend(checker.map(|who| KeyChange::Set("permissionsChecker", quoted(who))));
     changes.extend(args.enabled.map(|enabled| KeyChange::Set("enabled", enabled.to_string())));

@@ -180,17 +180,18 @@ fn explained(mut item: Item, denials: &mut Denials) -> io::Result<Value> {
     {
         *call = completed;
     }
-    let (denied, waiting) = match &item {
+    let (denied, waiting, unguarded) = match &item {
         Item::Call(call) | Item::Result(call) => (
-            denials.of(call)?.map(|denial| denial.words()),
-            denials.waiting(call).map(|wait| wait.request.to_string()),
+            denials.of(call)?.map(|denial| denial.words().into()),
+            denials.waiting(call).map(|wait| wait.request.to_string().into()),
+            denials.is_unguarded(call)?.then_some(Value::Bool(true)),
         ),
-        Item::Text { .. } | Item::Note { .. } => (None, None),
+        Item::Text { .. } | Item::Note { .. } => (None, None, None),
     };
     let mut object = json!(item);
-    for (key, value) in [("denied", denied), ("waiting", waiting)] {
+    for (key, value) in [("denied", denied), ("waiting", waiting), ("unguarded", unguarded)] {
         if let (Some(value), Some(object)) = (value, object.as_object_mut()) {
-            object.insert(key.to_owned(), value.into());
+            object.insert(key.to_owned(), value);
         }
     }
     Ok(object)

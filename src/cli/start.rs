@@ -15,6 +15,7 @@ use derun::cli::captures;
 use derun::cli::stdout::{stdout, warn};
 use murmur_agent::rule_files;
 use murmur_core::config::heartbeat::Cache;
+use murmur_core::config::settings::Settings;
 use murmur_rpc::client::AskError;
 use murmur_store::journal::append;
 use std::convert::Infallible;
@@ -43,7 +44,7 @@ pub(super) fn run(args: &Start, env: &UserEnv) -> anyhow::Result<ExitCode> {
     }
     let dir = env.agents_data_dir()?;
     append::check(&dir.journal())?;
-    match start_or_find(&dir, || start_behind(args.tick, &dir))? {
+    match start_or_find(&dir, || start_behind(args.tick, &dir, env))? {
         Started::Now(pid) => writeln!(stdout(), "murmur is running (PID {pid})")?,
         Started::Before(pid) => writeln!(stdout(), "murmur is already running (PID {pid})")?,
     }
@@ -133,7 +134,11 @@ fn answering_daemon(dir: &DataDir) -> anyhow::Result<Option<Ping>> {
 }
 
 /// Starts the daemon in the background and returns its PID once it answers; `None` if another process holds the lock.
-pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Result<Option<u32>> {
+pub(super) fn start_behind(
+    tick: Option<Duration>,
+    dir: &DataDir,
+    env: &UserEnv,
+) -> anyhow::Result<Option<u32>> {
     let log =
         atomic::open_append(&dir.log()).with_context(|| format!("cannot open {}", dir.log().display()))?;
     let mut command = Command::new(std::env::current_exe().context("cannot find murmur itself")?);
@@ -143,7 +148,7 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
     // Read them before the daemon corrects some of them.
-    let mut problems = problems_of_config(dir);
+    let mut problems = problems_of_config(dir, &env.settings_dir()?.settings());
     problems.extend(super::status::waits(dir));
     let mut child = command.spawn().context("cannot start the daemon")?;
     let mut said = String::new();
@@ -166,9 +171,14 @@ pub(super) fn start_behind(tick: Option<Duration>, dir: &DataDir) -> anyhow::Res
 }
 
 /// Problems of the configuration that the new daemon will report.
-fn problems_of_config(dir: &DataDir) -> Vec<String> {
+fn problems_of_config(dir: &DataDir, settings: &Path) -> Vec<String> {
     match Cache::new(clock::local_zone()).load(&dir.config(), clock::now()) {
-        Ok(loaded) => [loaded.problem_lines(ahead_message), loaded.heartbeat_problem_lines()].concat(),
+        Ok(loaded) => {
+            // The daemon reports settings that are not readable.
+            let settings = Settings::read(settings).ok();
+            let heartbeats = loaded.heartbeat_problem_lines(settings.as_ref());
+            [loaded.problem_lines(ahead_message), heartbeats].concat()
+        }
         Err(error) => vec![format!("{}; {NOTHING_RUNS}", error.line())],
     }
 }

@@ -170,8 +170,8 @@ pub(super) async fn from_files(
     let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
     let mut problems = denied.clone();
     let mut known = LastRuns::new();
-    let settings = Settings::read(&env.settings_dir()?.settings()).unwrap_or_default();
-    problems.extend(settings.problem().map(|problem| problem.line()));
+    let settings = Settings::read(&env.settings_dir()?.settings()).ok();
+    problems.extend(settings.as_ref().and_then(Settings::problem).map(|problem| problem.line()));
     match Cache::new(env.time_zone()).load(&dir.config(), now) {
         Ok(mut loaded) => {
             approved::mark(dir, &mut loaded.heartbeats, now);
@@ -211,7 +211,7 @@ pub(super) async fn from_files(
     problems.extend(streaks.err().map(|error| error.line()));
     let broker = Broker::load(dir, env.home(), |_| false);
     state.set_deferred(broker.beats());
-    let mut heartbeats = status::heartbeats(&state, &settings, wanted, now);
+    let mut heartbeats = status::heartbeats(&state, settings.as_ref(), wanted, now);
     for heartbeat in &mut heartbeats {
         heartbeat.not_scheduled();
         // A heartbeat that is invalid in config.json may be known here.
@@ -276,6 +276,7 @@ fn add_last(dir: &DataDir, heartbeats: &mut [HeartbeatStatus]) -> anyhow::Result
                 stopped: entry.is_stopped(),
                 ended_at,
                 text: entry.text().map(Into::into),
+                unguarded: entry.unguarded.len(),
                 text_after_outcome: entry.text_after_outcome().map(Into::into),
             });
         }

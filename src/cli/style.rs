@@ -103,13 +103,18 @@ pub(super) fn ran_out_of_turns(entry: &JournalEntry) -> bool {
     entry.early_end == Some(EarlyEnd::OutOfTurns) || entry.error.as_ref().is_some_and(is_said)
 }
 
-/// Remarks before a beat's text: calls that ran without being checked, denied calls, ended background tasks, the turn limit, and a changed HEARTBEAT.md.
-pub(super) fn remarks(entry: &JournalEntry) -> String {
-    let unguarded = match entry.unguarded.len() {
+/// How many calls ran without being checked, before a beat's text; empty for none.
+pub(super) fn unchecked(calls: usize) -> String {
+    match calls {
         0 => String::new(),
         1 => "1 call ran unchecked  ".to_owned(),
         many => format!("{many} calls ran unchecked  "),
-    };
+    }
+}
+
+/// Remarks before a beat's text: calls that ran without being checked, denied calls, ended background tasks, the turn limit, and a changed HEARTBEAT.md.
+pub(super) fn remarks(entry: &JournalEntry) -> String {
+    let unguarded = unchecked(entry.unguarded.len());
     let denied = match entry.denials.len() {
         0 => String::new(),
         1 => "1 call denied  ".to_owned(),

@@ -3,7 +3,7 @@
 use super::args::{Add, Approve, List, Remove, Workspaces, WorkspacesCommand};
 use super::beat::unknown_name;
 use super::heartbeat_name::{named, short as short_name, workspace_or_heartbeat};
-use super::init::{checked_schedule, refuse_broad, refuse_other};
+use super::init::{backend, checked_schedule, refuse_broad, refuse_other};
 use super::requests::only_people;
 use super::style::{in_parentheses, plain_line};
 use super::user_env::UserEnv;
@@ -11,7 +11,7 @@ use crate::daemon::heartbeats::approve_hint;
 use crate::daemon::{approved, pauses};
 use anyhow::{Context, bail};
 use derun::cli::json::print as print_json;
-use derun::cli::stdout::stdout;
+use derun::cli::stdout::{stdout, warn};
 use murmur_claude_files::trust::Workspaces as Trust;
 use murmur_core::config::cron::Crons;
 use murmur_core::config::edit::{self, EditError, NewWorkspace};
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Workspaces, env: &UserEnv) -> anyhow::Result<ExitCode> 
 
 /// `murmur add`.
 pub(super) fn add(args: &Add, env: &UserEnv) -> anyhow::Result<ExitCode> {
-    let Add { path, interval, cron, tz, force } = args;
+    let Add { path, interval, cron, tz, agent, force } = args;
     let workspace = env.workspace(path)?;
     if !force {
         refuse_broad(&workspace, env)?;
@@ -66,12 +66,22 @@ pub(super) fn add(args: &Add, env: &UserEnv) -> anyhow::Result<ExitCode> {
     {
         schedule.interval = None;
     }
-    match register(&dir, &schedule.workspace(&workspace))? {
+    backend(agent.as_ref(), &dir, &workspace, env)?;
+    let entry = NewWorkspace { agent: agent.as_ref(), ..schedule.workspace(&workspace) };
+    match register(&dir, &entry)? {
         Registered::New => writeln!(Shown(stdout()), "registered {}", workspace.display())?,
         Registered::Already => writeln!(Shown(stdout()), "{} is already registered", workspace.display())?,
     }
-    let unapproved: Vec<_> = seen(&dir, env, &workspace)?;
-    let unapproved = unapproved.into_iter().filter(|heartbeat| !heartbeat.approved);
+    let seen = seen(&dir, env, &workspace)?;
+    let settings = Settings::read(&env.settings_dir()?.settings()).ok();
+    for heartbeat in &seen {
+        // Other problems are not about this command.
+        let is_new = heartbeat.problem.is_none() || agent.is_some();
+        if let Some(problem) = heartbeat.problem(settings.as_ref()).filter(|_| is_new) {
+            warn(problem.line())?;
+        }
+    }
+    let unapproved = seen.into_iter().filter(|heartbeat| !heartbeat.approved);
     for name in unapproved.filter_map(|heartbeat| heartbeat.name) {
         writeln!(Shown(stdout()), "not approved yet: {name}; {}", approve_hint(&workspace, &name))?;
     }
@@ -174,12 +184,14 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let problems: Vec<String> = problems.map(Hinted::line).collect();
     let mut trust = Trust::of(&dir, &env.home());
     let pauses = pauses::read(&dir);
-    // `murmur doctor` reports broken settings.
-    let by_default =
-        Settings::read(&env.settings_dir()?.settings()).unwrap_or_default().agent.unwrap_or_default();
-    let backend = |heartbeat: &Heartbeat| {
-        heartbeat.backend.as_ref().map_or(&by_default, |chosen| &chosen.value).clone()
+    let settings = Settings::read(&env.settings_dir()?.settings());
+    let problem = |heartbeat: &Heartbeat| {
+        let problem = heartbeat.problem(settings.as_ref().ok());
+        problem.map(|problem| problem.line())
     };
+    // `murmur doctor` reports broken settings.
+    let by_default = Settings::default();
+    let backend = |heartbeat| Heartbeat::backend(heartbeat, settings.as_ref().unwrap_or(&by_default));
     let mut out = Shown(stdout().lock());
     if args.json {
         let heartbeats: Vec<_> = loaded
@@ -194,7 +206,7 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
                     "schedule": heartbeat.schedule.as_ref().map(ToString::to_string),
                     "unedited": heartbeat.unedited,
                     "approved": heartbeat.approved,
-                    "problem": heartbeat.problem.as_ref().map(Hinted::line),
+                    "problem": problem(heartbeat),
                 });
                 let backend = backend(heartbeat);
                 if !backend.is_default() {
@@ -222,7 +234,7 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let name = plain_line(&heartbeat.title);
         let is_said = heartbeat.workspace.ends_with(&name) || id == name;
         let name = if is_said { String::new() } else { format!("  ({name})") };
-        writeln!(out, "{id}{}  {schedule}{name}", in_parentheses(&backend(heartbeat)))?;
+        writeln!(out, "{id}{}  {schedule}{name}", in_parentheses(backend(heartbeat)))?;
         if !heartbeat.is_enabled() {
             writeln!(out, "  disabled: \"enabled\" is false")?;
         }
@@ -238,8 +250,8 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
         if let Some(untrusted) = trust.untrusted(&heartbeat.workspace) {
             writeln!(out, "  {}", untrusted.line())?;
         }
-        if let Some(problem) = &heartbeat.problem {
-            writeln!(out, "  problem: {}", problem.line())?;
+        if let Some(problem) = problem(heartbeat) {
+            writeln!(out, "  problem: {problem}")?;
         }
     }
     for problem in &problems {

@@ -8,6 +8,7 @@ use super::{approved, watch_paths};
 use jiff::tz::TimeZone;
 use murmur_core::config::heartbeat::{Cache, FILE, FOLDER, Heartbeat};
 use murmur_core::config::problem::Problem;
+use murmur_core::config::settings::Settings;
 use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -169,7 +170,8 @@ impl ConfigWatcher {
             Ok(mut loaded) => {
                 approved::mark(&self.dir, &mut loaded.heartbeats, now);
                 if !std::mem::replace(&mut self.has_loaded, true) {
-                    first = loaded.heartbeat_problem_lines();
+                    let settings = Settings::read(&self.settings).ok();
+                    first = loaded.heartbeat_problem_lines(settings.as_ref());
                 }
                 self.watch(&loaded.heartbeats);
                 let problems = loaded.problem_lines(ahead_message);

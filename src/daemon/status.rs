@@ -12,6 +12,7 @@ use murmur_core::id::{AgentId, BeatId};
 use murmur_core::permit::request::RequestId;
 use murmur_store::limits::Limits;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use sys::clock::rfc3339;
 use sys::error::Hinted;
@@ -240,6 +241,11 @@ fn is_zero(count: &u32) -> bool {
     *count == 0
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
 /// A daemon that omits the field does not have it.
 fn yes() -> bool {
     true
@@ -258,6 +264,9 @@ pub struct Last {
     pub ended_at: String,
     /// Its summary or its error.
     pub text: Option<String>,
+    /// How many calls its agent ran without asking murmur.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub unguarded: usize,
     /// The text to print after its outcome.
     #[serde(skip)]
     pub text_after_outcome: Option<String>,
@@ -322,14 +331,16 @@ pub fn waiting(count: usize, reason: Option<&str>, runs: bool) -> String {
     }
 }
 
-/// Returns every heartbeat of `state`, as of `now`, with config.toml's `settings` and without the journal's data.
+/// Returns every heartbeat of `state`, as of `now`, with config.toml's settings if they are `read`, and without the journal's
+/// data.
 #[must_use]
 pub fn heartbeats(
     state: &Heartbeats,
-    settings: &Settings,
+    read: Option<&Settings>,
     wanted: StatusRequest,
     now: Timestamp,
 ) -> Vec<HeartbeatStatus> {
+    let settings = &read.map_or_else(|| Cow::Owned(Settings::default()), Cow::Borrowed);
     let place = |running: &'_ Running| (running.workspace.clone(), running.name.clone());
     let running: HashMap<_, _> = state.running().iter().map(|running| (place(running), running)).collect();
     let one = |entry: &ScheduledHeartbeat| {
@@ -338,12 +349,14 @@ pub fn heartbeats(
         let here = (!running.is_empty())
             .then(|| running.get(&(workspace.to_path_buf(), name.as_deref().map(str::to_owned))));
         let notices = sources::notices(&entry.heartbeat, &settings.asking);
+        let problem = entry.heartbeat.problem(read).map(|problem| problem.line());
         let paused = state.pauses().of(&entry.heartbeat.id).filter(|pause| pause.is_active(now)).cloned();
         let rows = wanted.settings.then(|| sources::rows(&entry.heartbeat, settings));
         let settings = rows.into_iter().flatten().map(Setting::from).collect();
         HeartbeatStatus {
             notices,
             paused,
+            problem,
             settings,
             ..heartbeat(entry, here.flatten().copied(), waits_for, now)
         }
@@ -394,7 +407,7 @@ fn heartbeat(
         approved: entry.is_approved(),
         notices: Vec::new(),
         repository_untrusted: false,
-        problem: heartbeat.problem.as_ref().map(Hinted::line),
+        problem: None,
         enabled: heartbeat.is_enabled(),
         paused: None,
         failures: entry.failures(),

@@ -42,7 +42,18 @@ pub(super) async fn examine(
         let (home, path) = (environment.user.home.clone(), path.clone());
         asking.spawn(async move {
             let found = match command {
-                Ok(command) => one(&backend, command, &home, &path, limit).await,
+                Ok(command) => {
+                    let offers = command.offers;
+                    let found = one(&backend, command, &home, &path, limit).await;
+                    // What nothing uses needs no more than its name and version.
+                    match found.level {
+                        Level::Ok if limit == LIMIT => {
+                            let found = Finding { found: format!("{}; {offers}", found.found), ..found };
+                            found.naming_what_lacks(&backend)
+                        }
+                        _ => found,
+                    }
+                }
                 Err(finding) => finding,
             };
             let is_harmless = limit == UNUSED_LIMIT && found.level == Level::Fail;

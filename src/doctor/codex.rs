@@ -34,7 +34,10 @@ pub(super) async fn examine(
     };
     let path = both_paths(login, &environment.path);
     Some(match find::find(&command.program, &path) {
-        Ok(program) => one(&program, &path, environment.has_codex_key, LIMIT).await,
+        Ok(program) => {
+            let finding = one(&program, &path, environment.has_codex_key, LIMIT).await;
+            finding.naming_what_lacks(&Backend::Codex)
+        }
         Err(error) => Check::CODEX.failed(&error),
     })
 }

@@ -24,12 +24,13 @@ pub(super) fn heartbeats(environment: &Environment, config: &Result<Resolved, Fi
         Ok(config) => config,
         Err(error) => return check.failed(error),
     };
-    let broken = config.heartbeats.iter().filter_map(|heartbeat| heartbeat.problem.as_ref());
-    let problems = config.problems.iter().chain(broken).map(|problem| check.failed(problem));
+    let settings = Settings::read(&environment.user.settings.settings()).ok();
+    let broken = config.heartbeats.iter().filter_map(|heartbeat| heartbeat.problem(settings.as_ref()));
+    let problems = config.problems.iter().cloned().chain(broken).map(|problem| check.failed(&problem));
     let warnings = config.warnings.iter().map(|warning| check.failed(warning).into_warning());
     let warnings =
         warnings.chain(config.ahead.iter().map(|ahead| check.warn(ahead.to_string(), Hint::START)));
-    let settings = Settings::read(&environment.user.settings.settings()).unwrap_or_default().asking;
+    let settings = settings.as_ref().map_or_else(ApprovalSettings::default, |settings| settings.asking);
     let notices = config.heartbeats.iter().flat_map(|heartbeat| {
         let notices = sources::notices(heartbeat, &settings);
         notices

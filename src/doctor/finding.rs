@@ -1,6 +1,7 @@
 //! The result of a check.
 
 use super::hint::Hint;
+use murmur_core::config::backend::Backend;
 use serde::Serialize;
 use sys::error::{Hinted, one_line};
 use sys::paths::PathsError;
@@ -111,6 +112,16 @@ impl Finding {
     /// Adds a prefix.
     pub(super) fn after(self, before: &str) -> Self {
         Self { found: format!("{before}{}", self.found), ..self }
+    }
+
+    /// Adds what `backend` can't do, unless it can't be used at all.
+    pub(super) fn naming_what_lacks(self, backend: &Backend) -> Self {
+        match self.level {
+            Level::Fail => self,
+            Level::Ok | Level::Warn => {
+                Self { found: format!("{}; it lacks {}", self.found, backend.lacks()), ..self }
+            }
+        }
     }
 
     /// Adds a hint if there is none.

@@ -1,8 +1,8 @@
-//! Turns an `ok` into `attention` if the guard refused a call, and into `error` if a hook failed.
+//! Turns an `ok` into `attention` if the guard refused a call or nobody answered about one, and into `error` if a hook failed.
 
 use super::{Outcome, QUOTE, SUMMARY, first_characters};
 use murmur_core::permit::request::NO_DAEMON;
-use murmur_host::audit::{GuardRefusals, Refusals};
+use murmur_host::audit::{Refusals, RefusedCalls};
 
 /// Returns `outcome` with the refusals taken into account.
 #[must_use]
@@ -10,13 +10,21 @@ pub fn apply(outcome: Outcome, refusals: &Refusals) -> Outcome {
     if let (Some(failure), false) = (&refusals.failure, matches!(outcome, Outcome::Error(_))) {
         return Outcome::Error(first_characters(&failed(failure), QUOTE));
     }
-    let Some(GuardRefusals { first: call, count }) = &refusals.by_guard else { return outcome };
-    let others = match count - 1 {
-        0 => String::new(),
-        1 => " and another call".to_owned(),
-        others => format!(" and {others} other calls"),
+    let clause = |what, calls: &RefusedCalls| {
+        let RefusedCalls { first: call, count } = calls;
+        match count - 1 {
+            0 => format!("{what} {call}"),
+            1 => format!("{what} {call} and another call"),
+            others => format!("{what} {call} and {others} other calls"),
+        }
     };
-    let refused = format!(", but the guard refused {call}{others}");
+    let by_guard = refusals.by_guard.as_ref().map(|calls| clause("the guard refused", calls));
+    let unanswered = refusals.unanswered.as_ref().map(|calls| clause("nobody answered about", calls));
+    let clauses: Vec<String> = by_guard.into_iter().chain(unanswered).collect();
+    if clauses.is_empty() {
+        return outcome;
+    }
+    let refused = format!(", but {}", clauses.join(", and "));
     match outcome {
         Outcome::Ok => Outcome::Attention(first_characters(&format!("HEARTBEAT_OK{refused}"), SUMMARY)),
         Outcome::Attention(summary) => {
@@ -44,7 +52,7 @@ mod tests {
 
     fn refused(count: usize) -> Refusals {
         let first = "Bash(sudo ls)".to_owned();
-        Refusals { by_guard: Some(GuardRefusals { first, count }), ..Refusals::default() }
+        Refusals { by_guard: Some(RefusedCalls { first, count }), ..Refusals::default() }
     }
 
     fn attention(text: &str) -> Outcome {
@@ -60,6 +68,18 @@ mod tests {
         assert_eq!(apply(attention("2 tests fail"), &refused(3)), more);
         let Outcome::Attention(long) = apply(attention(&"x".repeat(SUMMARY)), &refused(2)) else { panic!() };
         assert!(long.chars().count() == SUMMARY && long.ends_with("refused Bash(sudo ls) and another call"));
+    }
+
+    #[test]
+    fn calls_that_nobody_answered_about_are_reported() {
+        let nobody = Some(RefusedCalls { first: "Bash(git push)".to_owned(), count: 2 });
+        let alone = Refusals { unanswered: nobody.clone(), ..Refusals::default() };
+        let said = attention("HEARTBEAT_OK, but nobody answered about Bash(git push) and another call");
+        assert_eq!(apply(Outcome::Ok, &alone), said);
+        let both = attention(
+            "HEARTBEAT_OK, but the guard refused Bash(sudo ls), and nobody answered about Bash(git push) and another call",
+        );
+        assert_eq!(apply(Outcome::Ok, &Refusals { unanswered: nobody, ..refused(1) }), both);
     }
 
     #[test]

@@ -132,11 +132,11 @@ impl Known {
         )?;
         writeln!(
             table,
-            "| available since (newest tested version without it) | feature | effect of lacking it |\n| --- | --- | --- |"
+            "available since (newest tested version without it)|feature|effect of lacking it\n---|---|---"
         )?;
         for one in self.capabilities.iter().filter(|one| !one.lacks.is_empty()) {
             if let Some(without) = &one.without {
-                writeln!(table, "| {} | {} | {without} |", one.span(), one.about)?;
+                writeln!(table, "{}|{}|{without}", one.span(), one.about)?;
             }
         }
         table.push('\n');

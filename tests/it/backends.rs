@@ -2,6 +2,7 @@
 //! docs/reference/backends.md says about them.
 
 mod approvals;
+mod checked;
 mod client;
 mod faults;
 mod recorded;
@@ -100,6 +101,21 @@ fn decisions(env: &Env) -> Vec<[String; 3]> {
     lines
         .map(|line| ["tool", "decision", "reason"].map(|key| line[key].as_str().unwrap().to_owned()))
         .collect()
+}
+
+#[test]
+fn the_conversation_of_a_beat_has_its_denied_calls() {
+    for agent in AGENTS {
+        let env = Env::new();
+        let site = site(&env, agent);
+        site.plays(&json!({ "script": [call("sudo ls"), said("HEARTBEAT_OK")] }));
+        env.run(["beat", "site", "-v"]);
+        let line = env.journal().pop().unwrap();
+        let call = &line["turns"][0]["toolCalls"][0];
+        let found = (&call["name"], &call["input"]["command"], &call["isError"]);
+        assert_eq!(found, (&json!("Bash"), &json!("sudo ls"), &json!(true)), "{line}");
+        assert!(call["output"].as_str().is_some_and(|output| !output.is_empty()), "{line}");
+    }
 }
 
 #[test]
@@ -224,7 +240,7 @@ fn a_dry_run_shows_the_agent_and_only_limits_that_it_follows() {
         assert!(listed.contains(&format!("/site ({agent})  every 30m\n")), "{listed}");
         let shown = env.run(["beat", "--dry-run", "site"]);
         assert!(shown.contains(&format!("\n  agent: {agent}  ({source})\n")), "{shown}");
-        assert!(!shown.contains("maxTurns"), "{shown}");
+        assert!(!shown.contains("maxTurns") && !shown.contains("\n  questions:"), "{shown}");
     }
 }
 
@@ -259,6 +275,13 @@ fn every_key_that_its_agent_lacks_is_refused_whichever_file_chose_the_agent() {
                 env.configure(&json!({ "workspaces": [entry] }).to_string());
                 let said = env.murmur(["beat", "--dry-run", "site"]).output();
                 let said = String::from_utf8(said.stderr).unwrap();
+                // OpenCode reports what a run has cost, but can't be told to stop there.
+                let error = match agent {
+                    "acp:opencode" => {
+                        error.replace("maxBudgetUsd needs cost reporting", "maxBudgetUsd needs a cost limit")
+                    }
+                    _ => error.to_owned(),
+                };
                 assert!(said.contains(&format!("{error}, which {agent} doesn't have")), "{said}");
             }
         }

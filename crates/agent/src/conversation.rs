@@ -54,6 +54,9 @@ impl Turn {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
+    /// The backend's id of the call.
+    #[serde(skip)]
+    pub id: String,
     /// The tool's name.
     pub name: String,
     /// The input, as the agent wrote it.
@@ -124,6 +127,7 @@ impl Conversation {
                 let (_, calls) = if joins { self.last() } else { self.turn(message) };
                 let call = calls.len();
                 calls.push(ToolCall {
+                    id: id.clone().into_owned(),
                     name: name.clone().into_owned(),
                     input: input.0.to_owned(),
                     output: None,
@@ -134,6 +138,22 @@ impl Conversation {
                 self.open.push(Open { id: id.clone().into_owned(), turn, call, since: at });
             }
             Event::ToolResult { id, output, is_error, .. } => self.answer(id, output, *is_error, at),
+            Event::Blocked { id, reason } if self.open.iter().any(|open| open.id == **id) => {
+                self.answer(id, reason, true, at);
+            }
+            // Its agent doesn't announce a call that a hook blocks.
+            Event::Blocked { id, reason } => {
+                let is_last = matches!(self.turns.last(), Some(Turn::Assistant { .. }));
+                let (_, calls) = if is_last { self.last() } else { self.turn("") };
+                calls.push(ToolCall {
+                    id: id.clone().into_owned(),
+                    name: String::new(),
+                    input: RawValue::NULL.to_owned(),
+                    output: Some(reason.clone().into_owned()),
+                    duration_ms: None,
+                    is_error: true,
+                });
+            }
             Event::Result(result) => {
                 let text = result.text.clone().or_else(|| {
                     let errors = Some(result.errors.join("\n")).filter(|errors| !errors.is_empty());
@@ -148,6 +168,15 @@ impl Conversation {
             }
             _ => {}
         }
+    }
+
+    /// The calls that a hook blocked and that the agent did not announce: they lack their tool and input.
+    pub fn unannounced(&mut self) -> impl Iterator<Item = &mut ToolCall> {
+        let calls = self.turns.iter_mut().filter_map(|turn| match turn {
+            Turn::Assistant { tool_calls, .. } => Some(tool_calls),
+            Turn::Result { .. } => None,
+        });
+        calls.flatten().filter(|call| call.name.is_empty())
     }
 
     /// The turns so far.

@@ -33,7 +33,9 @@ const REFUSED: [&str; 2] = ["PreToolUse:", " hook error: "];
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Refusals {
     /// The calls that the guard refused.
-    pub by_guard: Option<GuardRefusals>,
+    pub by_guard: Option<RefusedCalls>,
+    /// The calls that were denied because nobody answered in time.
+    pub unanswered: Option<RefusedCalls>,
     /// The error of the first hook that failed.
     pub failure: Option<String>,
     /// Calls that ran without a decision, where the backend doesn't ask about every call; the first `UNGUARDED`.
@@ -57,9 +59,9 @@ pub(super) enum Coverage {
     Some,
 }
 
-/// Calls that the guard refused.
+/// Calls that were refused for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GuardRefusals {
+pub struct RefusedCalls {
     /// The first one.
     pub first: String,
     /// How many there are.
@@ -240,8 +242,13 @@ impl Audit {
     pub(super) fn refusals(&mut self) -> Refusals {
         self.decisions.read();
         let failure = self.failure.take().or_else(|| self.decisions.failure.clone());
-        let unguarded = self.unguarded.clone();
-        Refusals { by_guard: self.decisions.by_guard.clone(), failure, unguarded }
+        let Decisions { by_guard, unanswered, .. } = &self.decisions;
+        Refusals {
+            by_guard: by_guard.clone(),
+            unanswered: unanswered.clone(),
+            failure,
+            unguarded: self.unguarded.clone(),
+        }
     }
 
     fn ended(&mut self, id: &str, output: &str, is_error: bool) -> Option<String> {

@@ -15,6 +15,9 @@ const CALLS: usize = 64;
 /// The most characters of an error.
 const ERROR: usize = 200;
 
+/// How much of a message to remember, in characters; it may be a little more.
+const SAID: usize = 4 << 10;
+
 /// Writes the pulses of one agent.
 #[derive(Debug)]
 pub struct Pulses {
@@ -23,6 +26,8 @@ pub struct Pulses {
     common: Pulse,
     /// Calls without a result: id, tool and action.
     calls: Vec<[String; 3]>,
+    /// The beginning of the last message of the turn.
+    said: String,
 }
 
 impl Pulses {
@@ -35,7 +40,12 @@ impl Pulses {
             backend: info.backend.to_string(),
             ..Pulse::default()
         };
-        (!info.backend.has(Capability::Hooks)).then(|| Self { dir: dir.clone(), common, calls: Vec::new() })
+        (!info.backend.has(Capability::Hooks)).then(|| Self {
+            dir: dir.clone(),
+            common,
+            calls: Vec::new(),
+            said: String::new(),
+        })
     }
 
     /// Handles one of the agent's events.
@@ -44,12 +54,18 @@ impl Pulses {
             Event::Session { id, .. } => {
                 // A resumed agent may have repeated its conversation.
                 self.calls.clear();
+                self.said.clear();
                 self.common.session_id =
                     Some(SessionId::new(id.clone())).filter(|id| !id.as_str().is_empty());
                 let last_action = "session began".to_owned();
                 self.put(Pulse { state: State::Starting, last_action, ..self.common.clone() });
             }
+            Event::Text { parent, text, .. } if parent.is_empty() => {
+                let room = SAID.saturating_sub(self.said.len());
+                self.said.extend(text.chars().take(room));
+            }
             Event::ToolUse { id, name, input, .. } => {
+                self.said.clear();
                 self.calls.retain(|[known, ..]| *known != **id);
                 if self.calls.len() == CALLS {
                     self.calls.remove(0);
@@ -66,7 +82,10 @@ impl Pulses {
             }
             Event::Result(result) => {
                 self.calls.clear();
-                let text = result.text.clone().unwrap_or_else(|| result.errors.join("; "));
+                // Results of the Agent Client Protocol have no text.
+                let said = std::mem::take(&mut self.said);
+                let errors = Some(result.errors.join("; ")).filter(|errors| !errors.is_empty());
+                let text = result.text.clone().or(errors).unwrap_or(said);
                 let error = result.is_error.then(|| first_line(&text, "failed"));
                 let last_action = brief::line(&mask(&text), ACTION);
                 self.put(Pulse { state: State::Idle, last_action, error, ..self.common.clone() });
@@ -151,5 +170,30 @@ mod tests {
         idle Bash ls None
         exited acp:x Bash Some(SessionId("s"))
         "#);
+    }
+
+    #[test]
+    fn the_last_action_of_a_turn_without_calls_is_its_message() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        let mut pulses = Pulses::of(&dir, &info(Backend::Acp("x".into()))).unwrap();
+        let mut parser = Parser::new(Dialect::Acp);
+        let chunk = |text: &str| {
+            format!(
+                r#"{{"method":"session/update","params":{{"update":{{"sessionUpdate":"agent_message_chunk","content":{{"type":"text","text":"{text}"}}}}}}}}"#
+            )
+        };
+        let mut last = |lines: &[String]| {
+            for line in lines {
+                parser.feed(format!("{line}\n").as_bytes(), &mut |event| pulses.see(&event));
+            }
+            folder::read(&dir.pulse("site-1")).unwrap().pulse.last_action
+        };
+        let session = r#"{"id":"murmur-session","result":{"sessionId":"s"}}"#.to_owned();
+        let end =
+            |number: u8| format!(r#"{{"id":"murmur-prompt:{number}","result":{{"stopReason":"end_turn"}}}}"#);
+        let first = [session, chunk("All "), chunk("is well."), end(1)];
+        assert_eq!(last(&first), "All is well.");
+        assert_eq!(last(&[chunk(&"é".repeat(3000)), chunk("Done."), end(2)]).chars().next(), Some('é'));
     }
 }

@@ -368,7 +368,10 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let ending = stopping::ending(self.stopped, self.is_signaled, exit);
         let stderr = String::from_utf8_lossy(&self.stderr).into_owned();
         let lost = lost.or(unsaid);
-        let refusals = if self.spec.is_audited { self.audit.refusals() } else { Refusals::default() };
+        let refusals = match self.audit.refusals() {
+            refusals if self.spec.is_audited => refusals,
+            Refusals { unanswered, .. } => Refusals { unanswered, ..Refusals::default() },
+        };
         let (denials, unfinished) = (self.audit.denials(), self.activity.has_unfinished_turn());
         let Activity { results, session_id, version, .. } = self.activity;
         let run = Run {

@@ -4,6 +4,7 @@ use super::super::pieces::Pieces;
 use super::super::reported;
 use super::super::show::{NOTHING, took, turns};
 use super::super::style::{Style, plain_line, plain_text, shortened};
+use derun::plain::plain;
 use murmur_core::usage_limit::spoken;
 use murmur_rpc::envelope::Event;
 use serde_json::Value;
@@ -73,7 +74,7 @@ pub(super) fn event(
         "session" => {
             tagged("session", format!("{} {}", plain_line(text("model")), plain_line(text("sessionId"))))
         }
-        "stderr" => tagged("stderr", plain_line(text("text"))),
+        "stderr" => tagged("stderr", plain_line(&plain(text("text").as_bytes()))),
         "retry" => tagged(
             "retry",
             format!(

@@ -43,8 +43,10 @@ pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitC
     let guard = heartbeat.guard || !is_beat;
     let permissions = if is_beat { heartbeat.permissions.clone() } else { Permissions::default() };
     let workspace = if is_beat { heartbeat.workspace.to_path_buf() } else { cwd.clone() };
-    let backend = heartbeat.backend.as_ref().map(|backend| backend.value.clone());
-    let backend = backend.or_else(|| settings.as_ref().ok()?.agent.clone()).unwrap_or_default();
+    let backend = match &settings {
+        Ok(settings) => heartbeat.backend(settings).clone(),
+        Err(_) => heartbeat.backend.as_ref().map(|chosen| chosen.value.clone()).unwrap_or_default(),
+    };
     let mut policy = Policy::resolve(role, &asking, &heartbeat.asking, &heartbeat.tighter, guard);
     if is_beat {
         policy = policy.on(&backend);
@@ -85,7 +87,8 @@ pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitC
         };
         writeln!(out, "  for {}, project {}", plain_line(&whom), plain_line(&project.name))?;
     }
-    if let Some(problem) = heartbeat.problem.as_ref().filter(|_| is_beat && heartbeat.file.exists()) {
+    let problem = heartbeat.problem(settings.as_ref().ok());
+    if let Some(problem) = problem.filter(|_| is_beat && heartbeat.file.exists()) {
         note(format_args!("beats cannot run there; ignoring this error: {}", problem.line()))?;
     }
     Ok(ExitCode::SUCCESS)

@@ -12,6 +12,7 @@ use murmur_host::discover;
 use murmur_store::journal::decisions::read::{Decided, Filter, newest};
 use murmur_store::journal::deferred::Folder;
 use murmur_store::pulse::action;
+use secrets::mask;
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
@@ -50,6 +51,8 @@ pub(in crate::cli) struct Denials {
     is_running: bool,
     /// The requests of calls that wait for a person, by call.
     waiting: HashMap<String, Wait>,
+    /// The calls that the agent ran without asking murmur, as the journal has them.
+    unguarded: Vec<String>,
     /// The last decision on each call.
     decided: Option<HashMap<String, RecordedDecision>>,
 }
@@ -104,6 +107,7 @@ impl Denials {
             filter,
             is_running: run.is_running,
             waiting: HashMap::new(),
+            unguarded: run.entry.unguarded.clone(),
             decided: None,
         }
     }
@@ -111,7 +115,14 @@ impl Denials {
     /// The denials of the agent of a beat that begins.
     pub(in crate::cli) fn from_now(dir: &DataDir, agent: &str, now: Timestamp) -> Self {
         let filter = Filter { name: Some(agent.to_owned()), since: Some(now) };
-        Self { path: dir.decisions(), filter, is_running: true, waiting: HashMap::new(), decided: None }
+        Self {
+            path: dir.decisions(),
+            filter,
+            is_running: true,
+            waiting: HashMap::new(),
+            unguarded: Vec::new(),
+            decided: None,
+        }
     }
 
     /// Looks for calls that wait for a person now.
@@ -136,6 +147,14 @@ impl Denials {
             return Ok(None);
         }
         Ok(self.decision(&call.id)?.and_then(|decision| decision.denied))
+    }
+
+    /// Whether the agent ran the call without asking murmur.
+    pub(super) fn is_unguarded(&mut self, call: &Call) -> io::Result<bool> {
+        let Call { tool, subject, .. } = call;
+        let words = if subject.is_empty() { tool.clone() } else { format!("{tool}({subject})") };
+        // It may have asked about another call of the same kind.
+        Ok(self.unguarded.contains(&mask(&words)) && self.decision(&call.id)?.is_none())
     }
 
     /// The call with its tool and subject, if its agent did not say what it called, because a hook blocked it.

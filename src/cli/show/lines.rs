@@ -145,7 +145,11 @@ impl Lines {
             None => self.style.dim(printed(&result.output)),
         };
         let took = result.duration_ms.map(|ms| self.style.dim(format_args!(", {}", took(ms))));
-        writeln!(out, "{indent}  {before}{named}  {told}{}", took.unwrap_or_default())?;
+        let unchecked = match denials.is_unguarded(call)? {
+            true => format!("{}  ", self.style.paint("33", "unchecked")),
+            false => String::new(),
+        };
+        writeln!(out, "{indent}  {before}{named}  {unchecked}{told}{}", took.unwrap_or_default())?;
         if self.is_full && !is_told { self.output(out, indent, result) } else { Ok(()) }
     }
 

@@ -4,6 +4,7 @@ use super::super::style::plain_line;
 use super::choose::Run;
 use super::client_calls::ClientCalls;
 use super::denials;
+use derun::plain::plain;
 use derun::record::{Channel, Stretch};
 use derun::session::{Following, Session};
 use jiff::Timestamp;
@@ -203,7 +204,7 @@ impl Reading {
 
     fn end_stderr(&mut self) {
         let line = std::mem::take(&mut self.stderr);
-        let line = plain_line(&String::from_utf8_lossy(&line));
+        let line = plain_line(&plain(&line));
         if !line.is_empty() {
             self.transcript.note("stderr", line);
         }

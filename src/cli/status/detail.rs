@@ -1,7 +1,7 @@
 //! One heartbeat, as `murmur status` shows it.
 
 use crate::cli::inbox::{name_of, named_in};
-use crate::cli::style::{Colors, Style, plain_line};
+use crate::cli::style::{Colors, Style, plain_line, unchecked};
 use crate::daemon::heartbeats::approve_hint;
 use crate::daemon::status::{Dropped, HeartbeatStatus, HeldStatus, Setting};
 use derun::cli::span::span;
@@ -34,9 +34,10 @@ pub(super) fn print(
             let text = plain_line(last.text_after_outcome.as_deref().unwrap_or_default());
             let text = named_in(&text, dir, heartbeat.waits_for.as_deref());
             let line = format!(
-                "  last      {} {} {text}",
+                "  last      {} {} {}{text}",
                 style.outcome_of(last.outcome, last.stopped),
-                ago(&last.ended_at, now)
+                ago(&last.ended_at, now),
+                unchecked(last.unguarded)
             );
             writeln!(out, "{}", line.trim_end())?;
             if let Some(began) = later {

@@ -3,7 +3,7 @@
 use super::detail::{self, held_at, hint_of};
 use crate::cli::agents::columns;
 use crate::cli::fitted::{cut, cut_at_word, pad};
-use crate::cli::style::{Colors, Style, plain_line};
+use crate::cli::style::{Colors, Style, plain_line, unchecked};
 use crate::daemon::status::HeartbeatStatus;
 use derun::cli::span::span;
 use jiff::Timestamp;
@@ -129,7 +129,10 @@ fn row(heartbeat: &HeartbeatStatus, dir: &DataDir, has_daemon: bool, now: Timest
         Some(at) => format!("in {}", short(now, at)),
         None => String::new(),
     };
-    let told = last.and_then(|last| last.text_after_outcome.as_deref().map(plain_line));
+    let told = last.map(|last| {
+        let text = last.text_after_outcome.as_deref().map(plain_line);
+        format!("{}{}", unchecked(last.unguarded), text.unwrap_or_default())
+    });
     // What the last beat said is over once the next one runs.
     let told = told.filter(|_| heartbeat.running.is_none());
     let hint = hint_of(heartbeat, dir);

@@ -3,11 +3,12 @@
 use super::Runner;
 use crate::beat;
 use crate::daemon::client::Beats;
-use crate::daemon::heartbeats::HeartbeatRef;
+use crate::daemon::heartbeats::{HeartbeatRef, ScheduledHeartbeat};
 use crate::daemon::rpc_handlers::{Command, ReplyTo, StartedBeat};
 use crate::daemon::state::{Effect, Event, StartRequest};
 use crate::daemon::status::{self, Status, StatusRequest};
 use murmur_agent::{find, rule_files};
+use murmur_core::config::backend::{Backend, Command as AgentCommand};
 use murmur_core::config::settings::Settings;
 use murmur_store::journal::append;
 use sys::clock;
@@ -40,10 +41,10 @@ impl<L: FnMut(&str)> Runner<L> {
         let denied = rule_files::problems(&self.dir, &self.user.settings);
         let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
         let mut problems = denied.clone();
-        let settings = Settings::read(&self.user.settings.settings()).unwrap_or_default();
-        problems.extend(settings.problem().map(|problem| problem.line()));
+        let settings = Settings::read(&self.user.settings.settings()).ok();
+        problems.extend(settings.as_ref().and_then(Settings::problem).map(|problem| problem.line()));
         problems.extend_from_slice(self.sources.config.problems());
-        problems.extend(self.agent_problem());
+        problems.extend(self.agent_problems(settings.as_ref()));
         problems.extend(self.write_behind.problem().map(Failure::line));
         problems.extend(self.write_behind.full().map(Failure::line));
         problems.extend(self.write_behind.unreadable().map(Failure::line));
@@ -51,7 +52,7 @@ impl<L: FnMut(&str)> Runner<L> {
         if self.write_behind.waiting_lines() == 0 && self.write_behind.full().is_none() {
             problems.extend(append::problem(&self.dir.journal()).map(|problem| problem.line()));
         }
-        let mut heartbeats = status::heartbeats(self.state.heartbeats(), &settings, wanted, now);
+        let mut heartbeats = status::heartbeats(self.state.heartbeats(), settings.as_ref(), wanted, now);
         status::mark_waiting(&mut heartbeats, &self.broker.waiting_beats());
         Status {
             denied,
@@ -74,10 +75,25 @@ impl<L: FnMut(&str)> Runner<L> {
         }
     }
 
-    /// Why no agent can be started. Checked every time, as Claude Code may have been installed meanwhile.
-    pub(super) fn agent_problem(&self) -> Option<String> {
-        let path = self.path.as_ref()?;
-        find::find(find::CLAUDE, path.as_os_str()).err().map(|missing| missing.line())
+    /// Which programs of the heartbeats' backends can't be found. Checked every time, as they may have been installed meanwhile.
+    pub(super) fn agent_problems(&self, settings: Option<&Settings>) -> Vec<String> {
+        let Some(path) = &self.path else { return Vec::new() };
+        let mut used: Vec<&Backend> = Vec::new();
+        for backend in self.state.heartbeats().entries().iter().map(ScheduledHeartbeat::backend) {
+            if !used.contains(&backend) {
+                used.push(backend);
+            }
+        }
+        if used.is_empty() {
+            used.push(&Backend::Claude);
+        }
+        // Beats report settings that are not readable, and agents that nothing configures.
+        let command = |backend: &Backend| match settings {
+            Some(settings) => settings.command(backend).ok(),
+            None => backend.built_in(),
+        };
+        let missing = |command: AgentCommand| find::find(&command.program, path.as_os_str()).err();
+        used.into_iter().filter_map(command).filter_map(missing).map(|missing| missing.line()).collect()
     }
 
     /// Requests a beat; the answer comes as an effect.

@@ -5,6 +5,7 @@ use crate::daemon::data_folder::Lost;
 use crate::daemon::heartbeats::Accounts;
 use crate::daemon::last_runs;
 use crate::daemon::state::{Effect, Event};
+use murmur_core::config::settings::Settings;
 use murmur_store::journal::append;
 use sys::clock;
 use sys::error::Failure;
@@ -56,7 +57,8 @@ impl<L: FnMut(&str)> Runner<L> {
             }
 
             Effect::CheckAgent => {
-                if let Some(problem) = self.agent_problem() {
+                let settings = Settings::read(&self.user.settings.settings()).ok();
+                for problem in self.agent_problems(settings.as_ref()) {
                     (self.log)(&format!("warning: {problem}"));
                 }
             }

@@ -175,4 +175,15 @@ fn an_agents_own_call_that_murmur_did_is_not_unguarded() {
     let (line, _) = play(&env, &site, &calls);
     let [no, a] = ["no.txt", "a.txt"].map(|name| path(name).display().to_string());
     assert_eq!(line["unguarded"], json!([format!("Read({no})"), format!("Edit({a})")]), "{line}");
+    for args in [&["log", "-n", "1"][..], &["show", "last"], &["status", "site"]] {
+        let shown = env.run(args);
+        assert!(shown.contains("2 calls ran unchecked"), "{args:?}: {shown}");
+    }
+    let shown = env.run(["show", "last"]);
+    assert!(shown.contains(&format!("Read({no})  unchecked  ")), "{shown}");
+    let items = env.murmur(["show", "last", "--json"]).json()["items"].clone();
+    let marked = items.as_array().unwrap().iter().filter(|item| item["unguarded"] == true).count();
+    assert_eq!(marked, 2, "{items}");
+    let status = env.murmur(["status", "--json"]).json();
+    assert_eq!(status["heartbeats"][0]["last"]["unguarded"], 2, "{status}");
 }

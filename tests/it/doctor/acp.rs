@@ -22,11 +22,17 @@ fn an_agent_that_is_used_introduces_itself_and_is_ended() {
     let script = env.root().join("script.json");
     write(&script, "[[]]", 0o600);
     let own = format!("args = [\"acp\"]\nenv = {{ FAKE_CLAUDE_SCRIPT = \"{}\" }}", script.display());
-    write(&config.join("config.toml"), &format!("[acp.opencode]\ncommand = \"opencode\"\n{own}\n"), 0o600);
+    write(
+        &config.join("config.toml"),
+        &format!("[acp.opencode]\ncommand = \"opencode\"\noffer = [\"fs\"]\n{own}\n"),
+        0o600,
+    );
     let found = finding(&env, "acp agents");
     let opencode = env.home().join("bin/opencode");
     let expected = format!(
-        "acp:opencode: {} is OpenCode 1.18.33, protocol 1; session capabilities: close, fork, list, load, resume",
+        "acp:opencode: {} is OpenCode 1.18.33, protocol 1; session capabilities: close, fork, list, load, resume; \
+         offered: fs; it lacks hooks, deferred calls, questions to people, a turn limit, a cost limit, usage limits, \
+         a choice of MCP servers",
         opencode.display()
     );
     assert_eq!((&found["level"], &found["found"]), (&json!("ok"), &json!(expected)), "{found}");

@@ -16,10 +16,12 @@ fn codex_is_examined_once_a_heartbeat_uses_it() {
     let entry = json!({ "path": site.path(), "interval": "1h", "agent": "codex" });
     env.configure(&json!({ "workspaces": [entry] }).to_string());
     let version = format!("{} is codex-cli 0.169.0", env.home().join("bin/codex").display());
+    let lacks =
+        "it lacks deferred calls, questions to people, a turn limit, cost reporting, a choice of MCP servers";
     let found = finding(&env, "codex");
     assert_eq!(
         (&found["level"], &found["found"]),
-        (&json!("warn"), &json!(format!("{version}, not logged in")))
+        (&json!("warn"), &json!(format!("{version}, not logged in; {lacks}")))
     );
     let hint = "run: codex login, unless your Codex configuration sets a provider that needs no login";
     assert_eq!(found["hint"], hint);
@@ -27,5 +29,6 @@ fn codex_is_examined_once_a_heartbeat_uses_it() {
     std::fs::create_dir(env.home().join(".codex")).unwrap();
     write(&env.home().join(".codex/auth.json"), "{}", 0o600);
     let found = finding(&env, "codex");
-    assert_eq!((&found["level"], &found["found"]), (&json!("ok"), &json!(format!("{version}, logged in"))));
+    let said = format!("{version}, logged in; {lacks}");
+    assert_eq!((&found["level"], &found["found"]), (&json!("ok"), &json!(said)));
 }

@@ -33,7 +33,8 @@ fn a_request_that_times_out_without_a_daemon_is_denied_as_unanswered() {
     let id = text(&env.opened(), "id").to_owned();
     leave(&env, daemon);
     let line = line(beat);
-    assert_eq!((&line["outcome"], &line["error"]), (&json!("ok"), &Value::Null), "{line}");
+    assert_eq!((&line["outcome"], &line["error"]), (&json!("attention"), &Value::Null), "{line}");
+    assert_eq!(line["summary"], "HEARTBEAT_OK, but nobody answered about Bash(git push)", "{line}");
     assert!(
         env.only_tool_result().text.contains("nobody answered in time, so the call is denied"),
         "{:?}",
@@ -80,7 +81,7 @@ fn a_call_that_no_daemon_would_resume_is_not_deferred_without_one() {
     let id = text(&env.opened(), "id").to_owned();
     leave(&env, daemon);
     let line = line(beat);
-    assert_eq!((&line["outcome"], &line["waiting"]), (&json!("ok"), &Value::Null), "{line}");
+    assert_eq!((&line["outcome"], &line["waiting"]), (&json!("attention"), &Value::Null), "{line}");
     assert_eq!(decided(&env, &id), [("deny".to_owned(), json!("nobody"))]);
     assert_eq!(
         env.murmur(["permission", "list", "--json"]).json(),

@@ -53,8 +53,20 @@ impl<'a> PutOff<'a> {
 
 /// Checks that the beat resumed with the answer, once, and that nothing is left of it.
 fn is_over(put_off: &PutOff<'_>, line: &Value, denials: &Value) {
+    assert_eq!(line["outcome"], "ok", "{line}");
+    is_resumed(put_off, line, denials);
+}
+
+/// Likewise after nobody answered in time.
+fn is_over_unanswered(put_off: &PutOff<'_>, line: &Value) {
+    assert_eq!(line["outcome"], "attention", "{line}");
+    assert_eq!(line["summary"], "HEARTBEAT_OK, but nobody answered about Bash(git push)");
+    is_resumed(put_off, line, &json!(["Bash"]));
+}
+
+fn is_resumed(put_off: &PutOff<'_>, line: &Value, denials: &Value) {
     let (env, before) = (put_off.env, &put_off.line);
-    assert_eq!((&line["outcome"], &line["denials"], &line["waiting"]), (&json!("ok"), denials, &Value::Null));
+    assert_eq!((&line["denials"], &line["waiting"]), (denials, &Value::Null));
     assert_eq!((&line["resumes"], &line["sessionId"]), (&json!(put_off.id), &before["sessionId"]));
     assert_eq!(line["agent"], before["agent"]);
     assert_ne!(line["beat"], before["beat"]);
@@ -157,7 +169,7 @@ fn an_expired_request_is_a_denial() {
     let (mut put_off, daemon) = PutOff::new(&env, &expires, &[bash("t1", "git push")]);
     let line = put_off.events.until("beat_ended");
     env.wait_for_no_approvals();
-    is_over(&put_off, &line, &json!(["Bash"]));
+    is_over_unanswered(&put_off, &line);
     assert_snapshot!(env.only_tool_result().text, @"PreToolUse:Bash hook error: nobody answered in time; continue without it, or say what you need and why");
     daemon.stop();
 }
@@ -171,7 +183,7 @@ fn a_request_that_expired_without_a_daemon_is_a_denial() {
     let daemon = env.daemon();
     let line = env.events().until("beat_ended");
     env.wait_for_no_approvals();
-    is_over(&put_off, &line, &json!(["Bash"]));
+    is_over_unanswered(&put_off, &line);
     daemon.stop();
 }
 
@@ -221,7 +233,9 @@ fn two_calls_in_one_message_are_denied_instead_of_deferred() {
     site.plays(&json!({ "script": [both, [{ "type": "text", "text": "HEARTBEAT_OK" }]] }));
     let daemon = env.daemon();
     let line = env.run_beat();
-    assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(["Bash", "Bash"])));
+    assert_eq!((&line["outcome"], &line["denials"]), (&json!("attention"), &json!(["Bash", "Bash"])));
+    let summary = "HEARTBEAT_OK, but nobody answered about Bash(git push) and another call";
+    assert_eq!(line["summary"], summary);
     assert_eq!(env.tool_results().iter().map(|told| told.ran()).collect::<Vec<_>>(), [false, false]);
     assert!(!env.data().join("approvals").exists() || env.names(&env.data().join("approvals")).is_empty());
     daemon.stop();

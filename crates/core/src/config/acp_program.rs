@@ -6,6 +6,7 @@ use super::problem::Problem;
 use super::toml_text;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use sys::error::Failure;
@@ -19,6 +20,17 @@ pub struct Offers {
     pub fs: bool,
     /// It runs commands.
     pub terminal: bool,
+}
+
+impl fmt::Display for Offers {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match (self.fs, self.terminal) {
+            (true, true) => "offered: fs, terminal",
+            (true, false) => "offered: fs",
+            (false, true) => "offered: terminal",
+            (false, false) => "offered: nothing",
+        })
+    }
 }
 
 impl Offers {
@@ -56,6 +68,27 @@ impl Check for Offers {
     }
 }
 
+/// A program to start: a name to search on PATH, or an absolute path.
+struct Program(String);
+
+impl Check for Program {
+    type Raw = String;
+
+    fn check(text: String) -> Result<Self, Failure> {
+        let hint = "write a name on PATH or an absolute path, and its arguments in \"args\"";
+        if text.trim().is_empty() {
+            return Err(failure!("\"command\" is empty"; "{hint}"));
+        }
+        if text.contains(char::is_control) {
+            return Err(failure!("\"command\" {text:?} has a control character"; "{hint}"));
+        }
+        if text.contains(['/', ' ']) && !text.starts_with('/') {
+            return Err(failure!("\"command\" {text:?} is neither a name nor an absolute path"; "{hint}"));
+        }
+        Ok(Self(text))
+    }
+}
+
 /// A program as in config.toml.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcpProgram {
@@ -70,7 +103,7 @@ pub struct AcpProgram {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a table such as [acp.NAME]")]
 pub(super) struct AcpKeys {
-    command: Option<String>,
+    command: Option<Spanned<String>>,
     args: Option<Spanned<Vec<String>>>,
     #[serde(default)]
     env: BTreeMap<String, String>,
@@ -97,22 +130,29 @@ pub(super) fn checked(
     let checked = |(name, table): (String, Spanned<AcpKeys>)| {
         let start = table.span().start;
         let AcpKeys { command, args, env, offer } = table.into_inner();
+        let wrong = |start, wrong| Err(toml_text::problem_at(bytes, file, start, wrong));
+        if format!("acp:{name}").parse::<Backend>().is_err() {
+            return wrong(start, failure!("{name:?} can't name an agent"; "use letters, digits, - and _"));
+        }
+        if let Some(name) = env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
+            return wrong(start, failure!("\"env\" has {name:?}, which can't name a variable"; "correct it"));
+        }
         let is_built_in = Backend::Acp(Arc::from(name.as_str())).built_in().is_some();
         match &args {
             _ if command.is_some() => {}
             Some(args) => {
-                let wrong = failure!("\"args\" is given without \"command\""; "write \"command\" too");
-                return Err(toml_text::problem_at(bytes, file, args.span().start, wrong));
+                let without = failure!("\"args\" is given without \"command\""; "write \"command\" too");
+                return wrong(args.span().start, without);
             }
             None if is_built_in => {}
             None => {
-                let wrong = failure!("\"command\" is missing"; "write it, or remove the entry");
-                return Err(toml_text::problem_at(bytes, file, start, wrong));
+                let missing = failure!("\"command\" is missing"; "write it, or remove the entry");
+                return wrong(start, missing);
             }
         }
         let args = args.map(Spanned::into_inner).unwrap_or_default();
         let offers = toml_text::checked::<Offers>(offer, bytes, file)?.unwrap_or_default();
-        let command = command.map(|command| (command, args));
+        let command = toml_text::checked::<Program>(command, bytes, file)?.map(|Program(name)| (name, args));
         Ok((name, AcpProgram { command, env: env.into_iter().collect(), offers }))
     };
     tables.into_iter().map(checked).collect()

@@ -9,7 +9,7 @@ mod lacking;
 
 pub use acp::built_in_names;
 pub use lacking::BothPlaces;
-pub(super) use lacking::{KeyPlaces, check as check_keys};
+pub(super) use lacking::{KeyPlaces, check as check_keys, problem_at_key};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
@@ -175,6 +175,24 @@ impl Backend {
         *self == Self::default()
     }
 
+    /// What it lacks, for people; nothing for Claude Code.
+    #[must_use]
+    pub fn lacks(&self) -> String {
+        let lacking = Capability::ALL.into_iter().filter(|capability| !self.has(*capability));
+        let mut nouns: Vec<&str> = lacking.map(|capability| self.noun(capability)).collect();
+        nouns.dedup();
+        nouns.join(", ")
+    }
+
+    /// What `capability` is, for messages about this backend.
+    pub(super) fn noun(&self, capability: Capability) -> &'static str {
+        match capability {
+            // It reports what a run has cost, but can't end it at a cost.
+            Capability::Budget if self.has(Capability::Cost) => "a cost limit",
+            _ => capability.noun(),
+        }
+    }
+
     /// Whether it has `capability`.
     #[must_use]
     pub fn has(&self, capability: Capability) -> bool {
@@ -308,5 +326,12 @@ mod tests {
         let costs = ["opencode", "claude-agent-acp", "mine", "gemini", "goose", "codex-acp"];
         let costs = costs.map(|name| acp(name).has(Capability::Cost));
         assert_eq!(costs, [true, true, true, false, false, false]);
+        assert_eq!(Backend::Claude.lacks(), "");
+        let codex =
+            "deferred calls, questions to people, a turn limit, cost reporting, a choice of MCP servers";
+        assert_eq!(Backend::Codex.lacks(), codex);
+        let opencode = "hooks, deferred calls, questions to people, a turn limit, a cost limit, usage limits, \
+                        a choice of MCP servers";
+        assert_eq!(acp("opencode").lacks(), opencode);
     }
 }

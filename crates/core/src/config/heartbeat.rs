@@ -5,6 +5,7 @@
 mod cache;
 mod heartbeat_file;
 mod never_runs;
+mod on_backend;
 mod resolve;
 #[cfg(test)]
 mod tests;
@@ -17,8 +18,8 @@ use sys::error::Hinted;
 
 use jiff::Timestamp;
 
-use super::approval::{Approval, ApprovalSettings, Questions};
-use super::backend::{Backend, BothPlaces, Capability, check_keys};
+use super::approval::ApprovalSettings;
+use super::backend::{Backend, BothPlaces};
 use super::budget::{Budgets, Usd};
 use super::cron::Crons;
 use super::file::{BadWorkspace, File, Workspace};
@@ -32,6 +33,7 @@ use super::problem::Problem;
 use super::requires::Requires;
 use super::reserve::{OnLimit, Reserve};
 use super::schedule_options::ScheduleOptions;
+use super::settings::Settings;
 use super::size::Size;
 use super::timing::Schedule;
 use super::trigger::On;
@@ -163,36 +165,6 @@ pub struct Heartbeat {
 }
 
 impl Heartbeat {
-    /// Checks that `backend` can do everything that its files ask for.
-    ///
-    /// # Errors
-    /// Names the first key that `backend` doesn't support.
-    pub fn check_on(&self, backend: &Backend) -> Result<(), Problem> {
-        let wants =
-            |wanted: fn(&ApprovalSettings) -> bool| [&self.asking, &self.tighter].into_iter().any(wanted);
-        let budgets = self.budgets.iter().flat_map(|budgets| [&budgets.workspace, &budgets.own]);
-        check_keys(
-            backend,
-            &[
-                ("maxTurns", self.max_turns.is_some(), Capability::MaxTurns),
-                ("requires", !self.requires.0.is_empty(), Capability::McpServers),
-                ("mcp", !self.mcp.is_all(), Capability::McpServers),
-                ("approval: defer", wants(|asks| asks.approval == Some(Approval::Defer)), Capability::Defer),
-                (
-                    "questions: broker",
-                    wants(|asks| asks.questions == Some(Questions::Broker)),
-                    Capability::Questions,
-                ),
-                ("maxBudgetUsd", self.max_budget.is_some(), Capability::Budget),
-                ("budget", budgets.flatten().any(|budget| budget.is_in_money()), Capability::Cost),
-                ("reserve", self.reserve.is_some(), Capability::Limits),
-                ("onLimit", self.on_limit.source != Source::Default, Capability::Limits),
-            ],
-            self.places.as_deref(),
-            &self.file,
-        )
-    }
-
     /// Whether the daemon may start it.
     #[must_use]
     pub fn is_enabled(&self) -> bool {
@@ -240,11 +212,11 @@ impl Resolved {
         lines.chain(self.ahead.iter().map(ahead)).collect()
     }
 
-    /// Why heartbeats can't run, one line each.
+    /// Why heartbeats can't run, one line each, given config.toml's `settings`, unless those are not readable.
     #[must_use]
-    pub fn heartbeat_problem_lines(&self) -> Vec<String> {
-        let problems = self.heartbeats.iter().filter_map(|heartbeat| heartbeat.problem.as_ref());
-        let mut lines: Vec<String> = problems.map(Hinted::line).collect();
+    pub fn heartbeat_problem_lines(&self, settings: Option<&Settings>) -> Vec<String> {
+        let problems = self.heartbeats.iter().filter_map(|heartbeat| heartbeat.problem(settings));
+        let mut lines: Vec<String> = problems.map(|problem| problem.line()).collect();
         // Heartbeats of a workspace share its problems.
         lines.dedup();
         lines

@@ -15,13 +15,14 @@ use toml::Spanned;
 
 use super::acp_program::{self, AcpKeys, AcpProgram};
 use super::approval::{Approval, ApprovalSettings, Checker, Questions, Word};
-use super::backend::{Backend, Command};
+use super::backend::{Backend, Command, built_in_names};
 use super::captures::Captures;
 use super::checked::Check;
 use super::interval::Interval;
 use super::notify::{Notify, NotifyKeys};
 use super::problem::Problem;
 use super::quiet::Quiet;
+use super::spelling::nearest;
 use super::toml_text;
 use sys::file;
 use sys::unreadable::uncommon;
@@ -58,7 +59,12 @@ impl Hinted for UnknownProgram {
     fn hint(&self) -> Option<String> {
         let name = self.0.to_string();
         let name = name.strip_prefix("acp:").unwrap_or(&name);
-        Some(format!("add [acp.{name}] with its command to config.toml"))
+        let add = format!("add [acp.{name}] with its command to config.toml");
+        let built_in: Vec<&str> = built_in_names().collect();
+        Some(match nearest(name, &built_in) {
+            Some(meant) => format!("did you mean acp:{meant}? Otherwise, {add}"),
+            None => add,
+        })
     }
 }
 
@@ -253,12 +259,17 @@ impl Settings {
             );
             return Err(Problem::with(path, what));
         }
+        let agent_start = keys.agent.as_ref().map_or(0, |agent| agent.span().start);
         let agent = toml_text::checked(keys.agent, bytes, path)?;
         let (captures, captures_problem) = Captures::read(bytes, path);
         let notify = keys.notify.checked(bytes, path)?;
         let acp = acp_program::checked(keys.acp, bytes, path)?;
         let (llm, providers) = (keys.llm_auth, keys.providers);
-        Ok(Self { asking, llm, providers, quiet, agent, acp, captures, captures_problem, notify })
+        let settings = Self { asking, llm, providers, quiet, agent, acp, captures, captures_problem, notify };
+        match settings.agent.as_ref().map_or(Ok(()), |agent| settings.command(agent).map(drop)) {
+            Ok(()) => Ok(settings),
+            Err(unknown) => Err(toml_text::problem_at(bytes, path, agent_start, unknown.failure())),
+        }
     }
 
     /// What is wrong in a part on which no decision about a call depends, and what that means.

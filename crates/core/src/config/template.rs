@@ -25,11 +25,27 @@ pub fn is_schedule(line: &str) -> bool {
     ["interval:", "cron:", "tz:"].iter().any(|key| line.starts_with(key))
 }
 
-/// Whether `text`, a whole HEARTBEAT.md, is an unedited template. Ignores the schedule, line endings and trailing blank
-/// lines.
+/// Whether a line of frontmatter sets a limit that only some backends have.
+fn is_turns(line: &str) -> bool {
+    line.starts_with("maxTurns:")
+}
+
+/// The template `text` without limits that only some backends have.
+#[must_use]
+pub fn without_turns(text: &str) -> String {
+    let (settings, body) = split(text);
+    let kept: String = settings.split_inclusive('\n').filter(|line| !is_turns(line)).collect();
+    if kept.is_empty() { body.to_owned() } else { format!("---\n{kept}---\n{body}") }
+}
+
+/// Whether `text`, a whole HEARTBEAT.md, is an unedited template, or one [`without_turns`]. Ignores the schedule, line endings
+/// and trailing blank lines.
 #[must_use]
 pub fn is_unedited(text: &str) -> bool {
-    TEMPLATES.iter().any(|(_, template)| significant(text).eq(significant(template)))
+    TEMPLATES.iter().any(|(_, template)| {
+        let limited = significant(template).filter(|line| !is_turns(line));
+        significant(text).eq(significant(template)) || significant(text).eq(limited)
+    })
 }
 
 /// The lines that count in a comparison.
@@ -63,6 +79,12 @@ mod tests {
                 assert!(!is_unedited(&format!("---\nmodel: opus\n{settings}---\n{body}")), "{name}");
             }
             assert!(is_unedited(template), "{name}");
+            let without = without_turns(template);
+            assert!(is_unedited(&without) && !without.contains("maxTurns"), "{name}: {without}");
+            assert!(
+                !is_unedited(&template.replace("maxTurns: ", "maxTurns: 1"))
+                    || !template.contains("maxTurns")
+            );
         }
     }
 

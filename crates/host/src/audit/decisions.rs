@@ -1,6 +1,6 @@
 //! The decisions on an agent's calls, followed in decisions.jsonl as it grows and is rotated.
 
-use super::{GuardRefusals, describe};
+use super::{RefusedCalls, describe};
 use murmur_core::id::AgentId;
 use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_store::journal::decisions::read::Decided;
@@ -24,7 +24,8 @@ pub(super) struct Decisions {
     pub(super) by_call: HashMap<String, DecisionKind>,
     /// The calls that were denied, in order: id and tool.
     denied: Vec<(String, String)>,
-    pub(super) by_guard: Option<GuardRefusals>,
+    pub(super) by_guard: Option<RefusedCalls>,
+    pub(super) unanswered: Option<RefusedCalls>,
     pub(super) breach: Option<String>,
     pub(super) failure: Option<String>,
 }
@@ -53,6 +54,7 @@ impl Decisions {
             by_call: HashMap::new(),
             denied: Vec::new(),
             by_guard: None,
+            unanswered: None,
             breach: None,
             failure: None,
         };
@@ -164,11 +166,9 @@ impl Decisions {
             self.breach.get_or_insert(said);
             return;
         }
-        match (line.decision, line.by) {
-            (DecisionKind::Deny, DecidedBy::Guard(_)) => {
-                let none = || GuardRefusals { first: describe(&line.tool, &line.input), count: 0 };
-                self.by_guard.get_or_insert_with(none).count += 1;
-            }
+        match (line.decision, &line.by) {
+            (DecisionKind::Deny, DecidedBy::Guard(_)) => count(&mut self.by_guard, &line),
+            (DecisionKind::Deny, DecidedBy::Nobody) => count(&mut self.unanswered, &line),
             (_, DecidedBy::Failure) => {
                 self.failure
                     .get_or_insert_with(|| format!("{}: {}", describe(&line.tool, &line.input), line.reason));
@@ -177,6 +177,12 @@ impl Decisions {
         }
         self.decide(line.tool_use_id, &line.tool, line.decision);
     }
+}
+
+/// Adds the call of `line` to `refused`.
+fn count(refused: &mut Option<RefusedCalls>, line: &Decided) {
+    let none = || RefusedCalls { first: describe(&line.tool, &line.input), count: 0 };
+    refused.get_or_insert_with(none).count += 1;
 }
 
 impl Source {

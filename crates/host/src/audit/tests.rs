@@ -111,7 +111,7 @@ fn failed_hooks_and_refused_calls_are_reported_at_the_end() {
         assert_eq!(watch.call(id, "PreToolUse:Bash hook error: refused", true), None);
     }
     let refusals = watch.audit.refusals();
-    assert_eq!(refusals.by_guard, Some(GuardRefusals { first: "Bash(ls)".to_owned(), count: 2 }));
+    assert_eq!(refusals.by_guard, Some(RefusedCalls { first: "Bash(ls)".to_owned(), count: 2 }));
     assert_eq!(refusals.failure, Some(format!("Bash(run t1): {failed}")));
     let mut watch = Watch::new();
     write(&path(&watch.folder), "a", "t1", "deny", &json!({ "kind": "failure" }));

@@ -4,11 +4,22 @@ use super::{Backend, Capability};
 use crate::config::problem::{Position, Problem};
 use std::path::Path;
 use std::sync::Arc;
+use sys::error::Failure;
 use sys::failure;
 
-/// The keys that not every backend can fulfill.
-const KEYS: [&str; 9] =
-    ["maxTurns", "requires", "mcp", "approval", "questions", "maxBudgetUsd", "budget", "reserve", "onLimit"];
+/// The keys that not every backend can fulfill, and the one that chooses it.
+const KEYS: [&str; 10] = [
+    "agent",
+    "maxTurns",
+    "requires",
+    "mcp",
+    "approval",
+    "questions",
+    "maxBudgetUsd",
+    "budget",
+    "reserve",
+    "onLimit",
+];
 
 /// Where keys that not every backend can fulfill are set, in one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,14 +72,23 @@ pub(in crate::config) fn check(
     let lacks = |(_, is_set, needed): &&(&str, bool, Capability)| *is_set && !backend.has(*needed);
     let Some((key, _, needed)) = keys.iter().find(lacks) else { return Ok(()) };
     let failure = failure!(
-        "{key} needs {}, which {backend} doesn't have", needed.noun();
+        "{key} needs {}, which {backend} doesn't have", backend.noun(*needed);
         "remove {key}, or choose another agent"
     );
-    let name = key.split(':').next().unwrap_or(key);
-    Err(match places.and_then(|places| places.of(name, heartbeat)) {
-        Some((file, place)) => Problem::at(&file, place, failure),
-        None => Problem::with(heartbeat, failure),
-    })
+    Err(problem_at_key(key.split(':').next().unwrap_or(key), places, heartbeat, failure))
+}
+
+/// The problem `wrong` with `key`, which is set at one of `places`; otherwise it is one of the file `heartbeat`.
+pub(in crate::config) fn problem_at_key(
+    key: &str,
+    places: Option<&BothPlaces>,
+    heartbeat: &Path,
+    wrong: Failure,
+) -> Problem {
+    match places.and_then(|places| places.of(key, heartbeat)) {
+        Some((file, place)) => Problem::at(&file, place, wrong),
+        None => Problem::with(heartbeat, wrong),
+    }
 }
 
 #[cfg(test)]

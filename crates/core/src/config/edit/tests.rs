@@ -1,6 +1,7 @@
 //! Edits change only what they should.
 
 use super::*;
+use crate::config::backend::Backend;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sys::error::Hinted;
@@ -151,6 +152,7 @@ fn new(path: &str) -> NewWorkspace<'_> {
         interval: Some("30m".parse().unwrap()),
         cron: None,
         tz: None,
+        agent: None,
     }
 }
 
@@ -176,6 +178,10 @@ fn a_workspace_is_added_in_the_style_of_the_file() {
     assert_eq!(
         add_workspace("{\"x\": 1}", &new("/b")).unwrap(),
         r#"{"x": 1, "workspaces": [{"path": "/b", "interval": "30m", "lastRun": null}]}"#
+    );
+    assert_eq!(
+        add_workspace("{\"x\": 1}", &NewWorkspace { agent: Some(&Backend::Codex), ..new("/b") }).unwrap(),
+        r#"{"x": 1, "workspaces": [{"path": "/b", "interval": "30m", "agent": "codex", "lastRun": null}]}"#
     );
 }
 

@@ -6,6 +6,7 @@ use super::EditError;
 use super::layout::{self, Layout, after_comma, quoted};
 use super::member;
 use super::splice::{Splices, splice, without};
+use crate::config::backend::Backend;
 use crate::config::file::Text;
 use crate::config::interval::Interval;
 use crate::config::json::{self, Object};
@@ -23,6 +24,8 @@ pub struct NewWorkspace<'a> {
     pub cron: Option<&'a str>,
     /// The time zone of `cron`.
     pub tz: Option<&'a str>,
+    /// The program that runs its agents.
+    pub agent: Option<&'a Backend>,
 }
 
 impl NewWorkspace<'_> {
@@ -34,6 +37,7 @@ impl NewWorkspace<'_> {
             ("interval", self.interval.map(|interval| quoted(&interval.to_string()))),
             ("cron", self.cron.map(quoted)),
             ("tz", self.tz.map(quoted)),
+            ("agent", self.agent.map(|agent| quoted(&agent.to_string()))),
             ("lastRun", Some("null".to_owned())),
         ];
         Ok(given.into_iter().filter_map(|(key, value)| Some((key, value?))).collect())

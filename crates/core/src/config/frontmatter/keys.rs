@@ -245,6 +245,7 @@ pub(super) fn read(yaml: &str, crons: &Crons) -> Result<Frontmatter, Frontmatter
 fn places(keys: &Keys) -> KeyPlaces {
     let mut places = KeyPlaces::default();
     for (key, place) in [
+        ("agent", keys.agent.place()),
         ("maxTurns", keys.max_turns.place()),
         ("requires", keys.requires.place()),
         ("mcp", keys.mcp.place()),

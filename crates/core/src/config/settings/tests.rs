@@ -107,7 +107,8 @@ fn anything_unknown_is_an_error_with_its_position() {
 #[test]
 fn a_table_adds_a_program_or_changes_a_built_in_one() {
     let text = "[acp.mine]\ncommand = \"m\"\nargs = [\"a\"]\nenv = { A = \"1\" }\noffer = [\"terminal\"]\n\
-                [acp.opencode]\noffer = [\"fs\", \"terminal\"]\nenv = { B = \"2\" }\n[acp.goose]\ncommand = \"g\"\noffer = []";
+                [acp.opencode]\noffer = [\"fs\", \"terminal\"]\nenv = { B = \"2\" }\n[acp.goose]\ncommand = \"g\"\noffer = []\n\
+                [acp.gemini]\nenv = { C = \"3\" }";
     let settings = parse(text).unwrap();
     let command = |name: &str| settings.command(&Backend::Acp(name.into())).unwrap();
     let both = |fs, terminal| Offers { fs, terminal };
@@ -118,17 +119,21 @@ fn a_table_adds_a_program_or_changes_a_built_in_one() {
         ("mine", "m", vec!["a"], text(&[("A", "1")]), both(false, true)),
         ("opencode", "opencode", vec!["acp"], text(&[("B", "2")]), both(true, true)),
         ("goose", "g", vec![], vec![], both(false, false)),
-        ("gemini", "gemini", vec!["--acp"], vec![], both(false, false)),
+        ("gemini", "gemini", vec!["--acp"], text(&[("C", "3")]), both(false, false)),
     ] {
         let args = args.into_iter().map(str::to_owned).collect();
         assert_eq!(command(name), Command { program: program.to_owned(), args, env, offers });
     }
     let unknown = settings.command(&Backend::Acp("other".into())).unwrap_err().line();
+    let misspelled = settings.command(&Backend::Acp("opncode".into())).unwrap_err().line();
+    let meant = "did you mean acp:opencode? Otherwise, add [acp.opncode] with its command to config.toml";
+    assert_eq!(misspelled, format!("agent acp:opncode is not configured; {meant}"));
     assert_eq!(unknown, "agent acp:other is not configured; add [acp.other] with its command to config.toml");
 }
 
 #[test]
 fn a_wrong_table_of_a_program_is_one_error_with_its_position() {
+    const PROGRAM: &str = "write a name on PATH or an absolute path, and its arguments in \"args\"";
     const ACCEPTED: &str = "write offer = [\"fs\", \"terminal\"], or only one of them";
     for (text, expected) in [
         (
@@ -149,6 +154,32 @@ fn a_wrong_table_of_a_program_is_one_error_with_its_position() {
         (
             "[acp.opencode]\nargs = []",
             "2:8: \"args\" is given without \"command\"; write \"command\" too".to_owned(),
+        ),
+        (
+            "[acp.\"my agent\"]\ncommand = \"x\"",
+            "1:1: \"my agent\" can't name an agent; use letters, digits, - and _".to_owned(),
+        ),
+        (
+            "[acp.goose]\nenv = { \"A=B\" = \"1\" }",
+            "1:1: \"env\" has \"A=B\", which can't name a variable; correct it".to_owned(),
+        ),
+        ("[acp.mine]\ncommand = \" \"", format!("2:11: \"command\" is empty; {PROGRAM}")),
+        (
+            "[acp.mine]\ncommand = \"goose acp\"",
+            format!("2:11: \"command\" \"goose acp\" is neither a name nor an absolute path; {PROGRAM}"),
+        ),
+        (
+            "[acp.mine]\ncommand = \"~/bin/x\"",
+            format!("2:11: \"command\" \"~/bin/x\" is neither a name nor an absolute path; {PROGRAM}"),
+        ),
+        (
+            "[acp.mine]\ncommand = \"/x\\n\"",
+            format!("2:11: \"command\" \"/x\\n\" has a control character; {PROGRAM}"),
+        ),
+        (
+            "agent = \"acp:mine\"",
+            "1:9: agent acp:mine is not configured; add [acp.mine] with its command to config.toml"
+                .to_owned(),
         ),
         (
             "acp.opencode = 1",

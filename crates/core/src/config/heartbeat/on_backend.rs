@@ -1,0 +1,60 @@
+//! What keeps a heartbeat from running on its backend, which config.toml may choose: settings that the backend lacks, or an ACP
+//! agent that nothing configures.
+
+use super::Heartbeat;
+use crate::config::approval::{Approval, ApprovalSettings, Questions};
+use crate::config::backend::{Backend, Capability, check_keys, problem_at_key};
+use crate::config::limit::Source;
+use crate::config::problem::Problem;
+use crate::config::settings::Settings;
+use sys::error::Hinted;
+
+impl Heartbeat {
+    /// The program that runs its agent, given config.toml's `settings`.
+    #[must_use]
+    pub fn backend<'a>(&'a self, settings: &'a Settings) -> &'a Backend {
+        match &self.backend {
+            Some(chosen) => &chosen.value,
+            None => settings.agent.as_ref().unwrap_or(&Backend::Claude),
+        }
+    }
+
+    /// Why it can't run, given config.toml's `settings`; `None` if those are not readable.
+    #[must_use]
+    pub fn problem(&self, settings: Option<&Settings>) -> Option<Problem> {
+        let own = self.problem.clone();
+        let Some(settings) = settings.filter(|_| own.is_none()) else { return own };
+        let backend = self.backend(settings);
+        self.check_on(backend).err().or_else(|| {
+            let unknown = settings.command(backend).err()?.failure();
+            Some(problem_at_key("agent", self.places.as_deref(), &self.file, unknown))
+        })
+    }
+
+    /// Checks that `backend` can do everything that its files ask for. The error names the first key that it doesn't support.
+    pub(super) fn check_on(&self, backend: &Backend) -> Result<(), Problem> {
+        let wants =
+            |wanted: fn(&ApprovalSettings) -> bool| [&self.asking, &self.tighter].into_iter().any(wanted);
+        let budgets = self.budgets.iter().flat_map(|budgets| [&budgets.workspace, &budgets.own]);
+        check_keys(
+            backend,
+            &[
+                ("maxTurns", self.max_turns.is_some(), Capability::MaxTurns),
+                ("requires", !self.requires.0.is_empty(), Capability::McpServers),
+                ("mcp", !self.mcp.is_all(), Capability::McpServers),
+                ("approval: defer", wants(|asks| asks.approval == Some(Approval::Defer)), Capability::Defer),
+                (
+                    "questions: broker",
+                    wants(|asks| asks.questions == Some(Questions::Broker)),
+                    Capability::Questions,
+                ),
+                ("maxBudgetUsd", self.max_budget.is_some(), Capability::Budget),
+                ("budget", budgets.flatten().any(|budget| budget.is_in_money()), Capability::Cost),
+                ("reserve", self.reserve.is_some(), Capability::Limits),
+                ("onLimit", self.on_limit.source != Source::Default, Capability::Limits),
+            ],
+            self.places.as_deref(),
+            &self.file,
+        )
+    }
+}
