@@ -101,6 +101,7 @@ fn restore_on_panic(outer: OuterTerminal) {
 #[cfg(target_os = "linux")]
 mod tests {
     use super::*;
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::fd::OwnedFd;
     use rustix::pty::OpenptFlags;
     use rustix::termios::tcgetattr;
@@ -144,9 +145,15 @@ mod tests {
         itself.env(PANICS, "1").env("RUST_BACKTRACE", "0");
         let status = itself.stdin(stream()).stdout(stream()).stderr(stream()).status().unwrap();
         assert_eq!(modes(), before);
-        let mut shown = [0; 8192];
-        let read = rustix::io::read(&ours, &mut shown[..]).unwrap();
-        let shown = String::from_utf8_lossy(&shown[..read]).into_owned();
+        // The kernel may hand the output over in parts.
+        let (mut shown, mut part) = (String::new(), [0; 8192]);
+        while !shown.contains("on purpose") {
+            let mut ready = [PollFd::new(&ours, PollFlags::IN)];
+            let patience = Timespec { tv_sec: 20, tv_nsec: 0 };
+            assert_eq!(poll(&mut ready, Some(&patience)), Ok(1), "{shown}");
+            let read = rustix::io::read(&ours, &mut part[..]).unwrap();
+            shown += &String::from_utf8_lossy(&part[..read]);
+        }
         let (_, rest) = shown.split_once(PASTE.0).unwrap_or_else(|| panic!("{shown}"));
         let (restored, reported) = (rest.find(PASTE.1).unwrap(), rest.find("on purpose").unwrap());
         assert!(restored < reported && !status.success(), "{shown}");

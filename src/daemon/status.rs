@@ -1,21 +1,21 @@
 //! The status that `murmur status` shows: the daemon, if one runs, and every heartbeat (docs/reference/json.md).
 
-use super::heartbeats::{Heartbeats, Held, HeldKind, Running, ScheduledHeartbeat};
+mod collect;
+
+use super::heartbeats::{Held, HeldKind};
 use super::pauses::Pause;
 use crate::beat::sources;
 use crate::outcome::OutcomeKind;
 use jiff::Timestamp;
 use murmur_core::config::backend::Backend;
-use murmur_core::config::heartbeat::Heartbeat;
-use murmur_core::config::settings::Settings;
 use murmur_core::id::{AgentId, BeatId};
 use murmur_core::permit::request::RequestId;
 use murmur_store::limits::Limits;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::HashMap;
 use sys::clock::rfc3339;
-use sys::error::Hinted;
+
+pub use collect::heartbeats;
 
 /// What a client asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -328,89 +328,5 @@ pub fn waiting(count: usize, reason: Option<&str>, runs: bool) -> String {
         Some(reason) => format!("{lines} not written yet: {reason}"),
         None if runs => format!("{lines} not written yet; the daemon retries every 10 s"),
         None => format!("{lines} not written yet; run: murmur start"),
-    }
-}
-
-/// Returns every heartbeat of `state`, as of `now`, with config.toml's settings if they are `read`, and without the journal's
-/// data.
-#[must_use]
-pub fn heartbeats(
-    state: &Heartbeats,
-    read: Option<&Settings>,
-    wanted: StatusRequest,
-    now: Timestamp,
-) -> Vec<HeartbeatStatus> {
-    let settings = &read.map_or_else(|| Cow::Owned(Settings::default()), Cow::Borrowed);
-    let place = |running: &'_ Running| (running.workspace.clone(), running.name.clone());
-    let running: HashMap<_, _> = state.running().iter().map(|running| (place(running), running)).collect();
-    let one = |entry: &ScheduledHeartbeat| {
-        let waits_for = state.waits_for(entry).map(ToString::to_string);
-        let Heartbeat { workspace, name, .. } = &entry.heartbeat;
-        let here = (!running.is_empty())
-            .then(|| running.get(&(workspace.to_path_buf(), name.as_deref().map(str::to_owned))));
-        let notices = sources::notices(&entry.heartbeat, &settings.asking);
-        let problem = entry.heartbeat.problem(read).map(|problem| problem.line());
-        let paused = state.pauses().of(&entry.heartbeat.id).filter(|pause| pause.is_active(now)).cloned();
-        let rows = wanted.settings.then(|| sources::rows(&entry.heartbeat, settings));
-        let settings = rows.into_iter().flatten().map(Setting::from).collect();
-        HeartbeatStatus {
-            notices,
-            paused,
-            problem,
-            settings,
-            ..heartbeat(entry, here.flatten().copied(), waits_for, now)
-        }
-    };
-    state.entries().iter().map(one).collect()
-}
-
-fn heartbeat(
-    entry: &ScheduledHeartbeat,
-    running: Option<&Running>,
-    waits_for: Option<String>,
-    now: Timestamp,
-) -> HeartbeatStatus {
-    let heartbeat = &entry.heartbeat;
-    let ahead = heartbeat.last_run.filter(|at| *at > now);
-    HeartbeatStatus {
-        id: heartbeat.id.to_string(),
-        workspace: heartbeat.workspace.display().to_string(),
-        name: heartbeat.name.as_deref().map(str::to_owned),
-        title: heartbeat.title.to_string(),
-        backend: entry.backend().clone(),
-        schedule: heartbeat.schedule.as_ref().map(ToString::to_string),
-        on: heartbeat.on().map(|on| on.paths().iter().map(ToString::to_string).collect()),
-        // A run in the future counts as now, but none started then.
-        last_run: entry.last_run.filter(|_| ahead.is_none()).map(rfc3339),
-        last_run_ahead: ahead.map(rfc3339),
-        last: None,
-        next_run: entry.next_run().map(rfc3339),
-        next_reason: entry.delay(now),
-        dropped: entry.dropped().map(|dropped| Dropped {
-            count: dropped.count,
-            last: rfc3339(dropped.last),
-            why: dropped.why.to_owned(),
-        }),
-        running: running.map(|running| Now {
-            beat: running.beat.clone(),
-            since: rfc3339(running.since),
-            waits_for: None,
-        }),
-        waiting: running.is_none()
-            && waits_for.is_none()
-            && entry.next_run().is_some_and(|next| next <= now)
-            && entry.held().is_none_or(|held| held.until <= now),
-        waits_for,
-        held: HeldStatus::of(entry.held(), now),
-        also_held: HeldStatus::of(entry.also_held(), now),
-        unedited: heartbeat.unedited,
-        approved: entry.is_approved(),
-        notices: Vec::new(),
-        repository_untrusted: false,
-        problem: None,
-        enabled: heartbeat.is_enabled(),
-        paused: None,
-        failures: entry.failures(),
-        settings: Vec::new(),
     }
 }

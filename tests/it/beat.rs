@@ -198,6 +198,15 @@ fn a_dry_run_shows_what_would_run_and_writes_nothing() {
       permissions: the built-in deny list  (default)
       permissionsChecker: off  (default)
       questions: broker  (default)
+      onLimit: resume  (default)
+      minFree: 256MiB  (default)
+      enabled: true  (default)
+      catchUp: once  (default)
+      overlap: queue  (default)
+      gates: config  (default)
+      breaker: 5  (default)
+      startTimeout: 2m  (default)
+      captures: keep 14d, keep-failed 90d, max 2GiB, max-per-run 64MiB  (default)
       notice: permissions: skip in HEARTBEAT.md has no effect; only config.json can set it
     environment:
       MURMUR_AGENT_ID=site-[ID]

@@ -82,7 +82,7 @@ fn data_dir_is_accepted_only_where_it_has_an_effect() {
             _ => &[],
         };
         let refused = format!(
-            "error: --data-dir has no effect on 'murmur {command}'\nhint: remove it; see: murmur {command} --help\n"
+            "error: --data-dir has no effect on \"murmur {command}\"\nhint: remove it; see: murmur {command} --help\n"
         );
         let before = [&["--data-dir", "elsewhere", command], asked].concat();
         env.murmur(before).assert().code(2).stdout("").stderr(starts_with(refused));

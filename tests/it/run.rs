@@ -84,7 +84,11 @@ impl Place {
 
     /// Starts `words` on its own terminal.
     fn on_terminal(&self, words: &[&str]) -> Terminal {
-        Terminal::open().start(|args| self.program("setsid", args), &[self.by.words(), words].concat())
+        self.start_on(Terminal::open(), words)
+    }
+
+    fn start_on(&self, terminal: Terminal, words: &[&str]) -> Terminal {
+        terminal.start(|args| self.program("setsid", args), &[self.by.words(), words].concat())
     }
 
     /// Starts a shell with job control on its own terminal, and waits for its prompt.

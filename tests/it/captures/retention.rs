@@ -203,9 +203,13 @@ fn a_run_removes_expired_sessions() {
     let meta = vault.path("s/meta.json");
     let text = std::fs::read_to_string(&meta).unwrap();
     std::fs::write(&meta, text.replace("\"retention_seconds\":60", "\"retention_seconds\":0")).unwrap();
+    // Written when a sweep ends, and when a run does.
+    let next = vault.store.root().join("next-expiry");
+    assert!(!next.exists());
     // It runs until the sweep has ended, and then its stdin ends.
     let mut child = vault.murmur(["run", "--", "cat"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
-    vault.env.wait(&vault.path(""), || (!vault.path("s").exists()).then_some(()));
+    vault.env.wait(vault.store.root(), || next.exists().then_some(()));
+    assert!(!vault.path("s").exists());
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
     assert_eq!(vault.said("s"), pair("removed", "expired"));

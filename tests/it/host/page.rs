@@ -266,7 +266,7 @@ fn the_page_lists_every_event_type_and_state() {
     for call in ["write_event(out, \"", "event_line(\""] {
         types.extend(code.split(call).skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));
     }
-    assert_eq!(terms("Types of events, each with its payload:"), types);
+    assert_eq!(terms("Event types with their payloads:"), types);
     let shown: BTreeSet<String> =
         events().iter().map(|event| event["event_type"].as_str().unwrap().to_owned()).collect();
     assert_eq!(shown, types);

@@ -5,6 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 
 use rustix::process::Signal;
 
+use super::terminal::Terminal;
 use super::{By, Place};
 use crate::env::kill;
 
@@ -80,8 +81,9 @@ fn a_signal_during_startup_is_not_lost_in_pipes() {
 fn a_signal_during_startup_is_not_lost_on_a_terminal() {
     let place = Place::new(By::Murmur);
     for round in 0..60 {
-        let mut terminal = place.on_terminal(&["sleep", "60"]);
+        let terminal = Terminal::open();
         let before = terminal.look();
+        let mut terminal = place.start_on(terminal, &["sleep", "60"]);
         wait_a_little(round);
         kill(terminal.pid(), Signal::TERM);
         assert_eq!(terminal.ended().signal(), Some(libc::SIGTERM), "round {round}");

@@ -41,9 +41,10 @@ pub(super) fn problem_at(text: &[u8], file: &Path, start: usize, wrong: Failure)
 
 /// The problem `wrong` at byte `start`, with the key before it, if it is about a value.
 fn named(text: &str, file: &Path, start: usize, wrong: Failure) -> Problem {
-    let key = key_before(text, start).map(|key| format!("{key:?}"));
-    let wrong = match key.filter(|key| !wrong.to_string().contains(key)) {
-        Some(key) => wrong.after(format_args!("{key}: ")),
+    let said = wrong.to_string();
+    let is_named = |key: &&str| said.contains(&format!("{key:?}")) || said.starts_with(&format!("{key} "));
+    let wrong = match key_before(text, start).filter(|key| !is_named(key)) {
+        Some(key) => wrong.after(format_args!("{key:?}: ")),
         None => wrong,
     };
     Problem::at(file, Position::of(text, start), wrong)
