@@ -21,19 +21,19 @@ Examples:
   murmur log --stat                        sum up each heartbeat's last 30 days
   murmur log --follow --json | jq .        pass beats to a program as they end")]
 pub(super) struct Log {
-    /// Maximum number of lines, or 'all' [default: 20]
+    /// Maximum number of beats, or all [default: 20]
     #[arg(short = 'n', value_name = "N", value_parser = count, allow_negative_numbers = true)]
     pub(super) count: Option<usize>,
     /// Keep running and show beats as they end
     #[arg(long, short = 'f')]
     pub(super) follow: bool,
-    /// Show only beats of this heartbeat, or of the workspace at PATH
+    /// Show only beats of this heartbeat, or of the workspace in this folder
     #[arg(long, value_name = "NAME|PATH", conflicts_with = "workspace", value_hint = ValueHint::DirPath)]
     pub(super) name: Option<PathBuf>,
     /// Show only beats of this workspace
     #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub(super) workspace: Option<PathBuf>,
-    /// Show only beats with this outcome
+    /// Show only beats with this outcome, or those that were stopped
     #[arg(long)]
     pub(super) outcome: Option<OutcomeArg>,
     /// Show only beats since WHEN, such as 2h, monday or 2026-11-22

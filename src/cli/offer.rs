@@ -100,7 +100,7 @@ pub(super) fn kind_of(command: &Command, arg: &Arg) -> Option<Noun> {
     let value = arg.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str());
     match (value, arg.get_id().as_str(), command.get_name()) {
         ("NAME|PATH", ..) => Some(Noun::Heartbeat),
-        ("NAME|BEAT", ..) => Some(Noun::Beat),
+        ("NAME|ID", ..) => Some(Noun::Beat),
         ("REQUEST", ..) | (_, "id", "respond") => Some(Noun::Request),
         (_, "agent", _) => Some(Noun::Agent),
         (_, "id", "show") => Some(Noun::Capture),

@@ -5,10 +5,8 @@ use clap::Args as ClapArgs;
 /// Show what a beat or an agent did
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Shows the newest beat, the newest beat of a heartbeat, the beat with the given ID, or a hosted agent. On a terminal, the output goes through \
-your $PAGER.
-
-With the ID of another command's capture, prints the exact bytes that the command wrote.
+Shows the newest beat by default. With the ID of a command's capture, prints the exact bytes that the command wrote. \
+On a terminal, the output goes through your $PAGER.
 
 Examples:
   murmur show                     show what the newest beat did
@@ -17,8 +15,8 @@ Examples:
   murmur show site --follow       follow a running beat
   murmur show build-42 --plain    print the text of a capture")]
 pub(super) struct ShowBeat {
-    /// Name or folder of a heartbeat; ID of a beat, agent or capture, or a prefix of it; or last
-    #[arg(value_name = "NAME|BEAT", default_value = "last", hide_default_value = true)]
+    /// Name or folder of a heartbeat, ID of a beat, agent or capture (or a prefix), or last
+    #[arg(value_name = "NAME|ID", default_value = "last", hide_default_value = true)]
     pub(super) what: String,
     /// Show the full output of tools
     #[arg(long)]
