@@ -80,13 +80,29 @@ fn named_backends<'a>(
     named.chain(&settings.agent)
 }
 
+/// Whether Claude Code is used: by a heartbeat or, if there are none, by default.
+fn uses_claude(settings: &Settings, config: Option<&Resolved>) -> bool {
+    let default = settings.agent.clone().unwrap_or_default();
+    let heartbeats = config.map_or(&[][..], |config| &config.heartbeats);
+    let used = |backend: &Backend| backend.is_default();
+    heartbeats.is_empty() && used(&default)
+        || heartbeats
+            .iter()
+            .any(|heartbeat| used(heartbeat.backend.as_ref().map_or(&default, |backend| &backend.value)))
+}
+
 /// Runs all checks. Starts the login shell, `claude --version`, Codex and the ACP agents that are configured, and the hook, and
 /// queries the daemon and hosts: takes about a second, and less than a minute if all of them hang.
 pub async fn examine(environment: &Environment) -> Vec<Finding> {
     let config = Cache::new(environment.time_zone.clone()).load(&environment.dir.config(), clock::now());
     let login = find::login_path(&environment.shell, OsStr::new(""), LOGIN).await;
+    // The check of config.toml reports what is wrong with it.
+    let settings = Settings::read(&environment.user.settings.settings()).unwrap_or_default();
+    let is_claude_used = uses_claude(&settings, config.as_ref().ok());
+    let claude =
+        async { if is_claude_used { agent::examine(environment, &login).await } else { Vec::new() } };
     let (agent, codex, acp, processes, guard) = tokio::join!(
-        agent::examine(environment, &login),
+        claude,
         codex::examine(environment, config.as_ref().ok(), &login),
         acp::examine(environment, config.as_ref().ok(), &login),
         processes::examine(environment),
@@ -94,11 +110,11 @@ pub async fn examine(environment: &Environment) -> Vec<Finding> {
     );
     let mut findings = agent;
     findings.extend(unknown::examine(environment));
-    findings.push(credentials::examine(environment));
+    findings.extend(is_claude_used.then(|| credentials::examine(environment)));
     findings.extend(codex);
     findings.extend(acp);
     findings.extend(settings::examine(environment, config.as_ref().ok()));
-    findings.extend(config.as_ref().ok().and_then(|config| trust::examine(environment, config)));
+    findings.extend(config.as_ref().ok().and_then(|config| trust::examine(environment, &settings, config)));
     findings.extend(files::examine(environment, &config));
     findings.extend(notifications::examine(environment, &login));
     findings.extend(processes);

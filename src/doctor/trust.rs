@@ -3,15 +3,17 @@
 use super::{Check, Environment, Finding};
 use murmur_claude_files::trust::Workspaces;
 use murmur_core::config::heartbeat::Resolved;
+use murmur_core::config::settings::Settings;
 use std::collections::BTreeSet;
 use std::path::Path;
 use sys::error::one_line;
 
 /// Reports workspaces with untrusted Claude files.
-pub(super) fn examine(environment: &Environment, config: &Resolved) -> Option<Finding> {
+pub(super) fn examine(environment: &Environment, settings: &Settings, config: &Resolved) -> Option<Finding> {
     let mut trust = Workspaces::of(&environment.dir, &environment.user.home);
-    let workspaces: BTreeSet<&Path> =
-        config.heartbeats.iter().map(|heartbeat| &*heartbeat.workspace).collect();
+    let heartbeats = config.heartbeats.iter();
+    let reading = heartbeats.filter(|heartbeat| heartbeat.backend(settings).reads_claude_files());
+    let workspaces: BTreeSet<&Path> = reading.map(|heartbeat| &*heartbeat.workspace).collect();
     let mut untrusted = workspaces.into_iter().filter_map(|workspace| {
         let failure = trust.untrusted(workspace)?;
         Some(

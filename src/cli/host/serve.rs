@@ -235,7 +235,9 @@ fn spec(
     check_extra_args(&args.args)?;
     let mcp = heartbeat_at(&worktree, env)?.map(|heartbeat| heartbeat.mcp).unwrap_or_default();
     let start = trust::start(dir, &user.home, &agent_id, &worktree, &mcp)?;
-    if let Some(untrusted) = start.trust_state.failure(&worktree) {
+    if args.backend.reads_claude_files()
+        && let Some(untrusted) = start.trust_state.failure(&worktree)
+    {
         let _full = writeln!(io::stderr(), "{} warning: {}", clock::rfc3339(clock::now()), untrusted.line());
     }
     let plan = Plan {

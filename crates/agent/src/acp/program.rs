@@ -91,10 +91,14 @@ impl Program {
         KNOWN.iter().find(|(known, _)| *known == name).map_or(OTHER, |(_, program)| *program)
     }
 
-    /// What to add to the request for a conversation.
-    pub(super) fn session_meta(&self) -> Option<Value> {
-        let settings = json!({ "permissions": { "ask": ["*"] } });
-        self.is_claude.then(|| json!({ "claudeCode": { "options": { "settings": settings } } }))
+    /// What to add to the request for a conversation, with or without the repository's Claude files.
+    pub(super) fn session_meta(&self, ignores_claude_files: bool) -> Option<Value> {
+        let mut options = json!({ "settings": { "permissions": { "ask": ["*"] } } });
+        if ignores_claude_files {
+            options["settingSources"] = json!(["user"]);
+            options["strictMcpConfig"] = true.into();
+        }
+        self.is_claude.then(|| json!({ "claudeCode": { "options": options } }))
     }
 }
 

@@ -175,6 +175,16 @@ impl Backend {
         *self == Self::default()
     }
 
+    /// Whether it follows a repository's Claude files. Whether these are trusted means nothing to others.
+    #[must_use]
+    pub fn reads_claude_files(&self) -> bool {
+        match self {
+            Self::Claude => true,
+            Self::Codex => false,
+            Self::Acp(name) => &**name == "claude-agent-acp",
+        }
+    }
+
     /// What it lacks, for people; nothing for Claude Code.
     #[must_use]
     pub fn lacks(&self) -> String {

@@ -81,6 +81,20 @@ fn request(line: &str) -> PermissionRequest {
 }
 
 #[test]
+fn an_untrusted_repository_has_no_claude_files_for_claude_agent_acp() {
+    let options = |ignores_claude_files| {
+        let conversation = Conversation { ignores_claude_files, ..Conversation::default() };
+        let mut dialog = AcpDialog::new("claude-agent-acp", conversation);
+        let _opening = dialog.open();
+        let begun = messages(&read(&mut dialog, &initialized(&json!({}))));
+        let options = begun[0]["params"]["_meta"]["claudeCode"]["options"].clone();
+        (options["settingSources"].clone(), options["strictMcpConfig"].clone())
+    };
+    assert_eq!(options(true), (json!(["user"]), json!(true)));
+    assert_eq!(options(false), (Value::Null, Value::Null));
+}
+
+#[test]
 fn a_prompt_waits_for_the_handshake_whatever_the_chunks() {
     let mut dialog = dialog("claude-agent-acp", None, Some("opus"));
     let opening = messages(&dialog.open());
