@@ -52,7 +52,7 @@ pub(crate) struct AgentShow {
 Agents that you start outlive the daemon. Without a daemon, calls that need your approval are denied.
 
 Examples:
-  murmur agent start \"Fix the build\" --attach   start one in this folder, follow it
+  murmur agent start \"Fix the build\" --attach   start one in this folder
   murmur agent list                             list all agents
   murmur agent send last \"And the docs\"         send another message
   murmur agent chat site-1f2e3d4c               talk with it

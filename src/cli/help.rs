@@ -147,11 +147,11 @@ mod tests {
         insta::assert_snapshot!(names(), @"
           Heartbeats:  init add approve list beat edit set pause resume remove trust log
                        show usage
-          Daemon:      start stop restart status limits service
+          Daemon:      start stop restart status watch limits service
           Agents:      agent
           Inbox:       inbox allow deny answer rules
           Captures:    capture mcp
-          Setup:       doctor config notify setup completions watch gc man record demo
+          Setup:       doctor config notify setup completions gc man record demo
         ");
         assert!(names().lines().all(|line| line.len() <= WIDTH));
         let help = with_headings(&["--help".into()]).render_help().to_string();

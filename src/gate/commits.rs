@@ -16,10 +16,12 @@ pub(super) async fn ask(
     now: &mut GateMemory,
 ) -> Result<GateAnswer, Problem> {
     let git = program::find("git", context)?;
-    let args = ["rev-parse", "--verify", "HEAD"];
+    // Quiet, it ends with 1 if there is no commit yet.
+    let args = ["rev-parse", "--verify", "--quiet", "HEAD"];
     let finished = program::run(&git, &args, context, limit, None).await;
     match finished.ending {
         ProgramEnd::Exited(Exit::Code(0)) => {}
+        ProgramEnd::Exited(Exit::Code(1)) => return Ok(GateAnswer::Skip("no commits yet".to_owned())),
         ProgramEnd::Stopped(after) => return Err(Problem::Stopped(after)),
         ending => {
             let (how, end) = (described(&ending, limit), finished.output.end(QUOTE));

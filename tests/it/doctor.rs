@@ -178,10 +178,32 @@ fn every_check_and_hint_is_on_the_troubleshooting_page() {
 }
 
 #[test]
-fn the_doctor_prints_all_of_its_checks() {
+fn claude_code_is_checked_only_if_something_uses_it() {
     let env = Env::new();
     acp::uses_opencode(&env);
-    env.create_data();
+    let checks = || {
+        let object = env.murmur(["doctor", "--json"]).json();
+        let findings = object["findings"].as_array().unwrap().iter();
+        findings.map(|one| one["check"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for check in ["login PATH", "claude", "credentials"] {
+        assert!(!checks().iter().any(|found| found == check), "{check}");
+    }
+    env.configure("{}");
+    for check in ["login PATH", "claude", "credentials"] {
+        assert!(checks().iter().any(|found| found == check), "{check}");
+    }
+}
+
+#[test]
+fn the_doctor_prints_all_of_its_checks() {
+    let env = Env::new();
+    env.agent("opencode");
+    let entries = ["claude", "acp:opencode"].map(|agent| {
+        let site = env.workspace(agent.trim_start_matches("acp:"), "Look.");
+        json!({ "path": site.path(), "interval": "1h", "agent": agent })
+    });
+    env.configure(&json!({ "workspaces": entries }).to_string());
     let config = env.data().join("config");
     std::fs::create_dir_all(&config).unwrap();
     write(

@@ -83,14 +83,22 @@ pub const REJECTED: &str = "rejected";
 
 /// What one agent reported of its account's usage limits.
 #[derive(Debug, Clone, Default)]
-pub struct Reports(Vec<RateLimit>);
+pub struct Reports(Vec<Report>);
+
+/// A report, and when it arrived.
+#[derive(Debug, Clone)]
+struct Report {
+    limit: RateLimit,
+    at: Timestamp,
+}
 
 impl Reports {
-    /// Processes a report. The last one of each limit counts.
-    fn add(&mut self, limit: &RateLimit) {
-        match self.0.iter_mut().find(|known| known.window == limit.window) {
-            Some(known) => *known = limit.clone(),
-            None => self.0.push(limit.clone()),
+    /// Processes a report that arrived at `at`. The last one of each limit counts.
+    fn add(&mut self, limit: &RateLimit, at: Timestamp) {
+        let report = Report { limit: limit.clone(), at };
+        match self.0.iter_mut().find(|known| known.limit.window == limit.window) {
+            Some(known) => *known = report,
+            None => self.0.push(report),
         }
     }
 
@@ -98,9 +106,9 @@ impl Reports {
     /// before them.
     pub fn observe(&mut self, event: &Event<'_>, now: Timestamp) -> bool {
         match event {
-            Event::RateLimit(limit) => self.add(limit),
+            Event::RateLimit(limit) => self.add(limit, now),
             Event::ApiError(error) if self.rejected().is_none() => match &error.limit {
-                Some(limit) => self.add(limit),
+                Some(limit) => self.add(limit, now),
                 None => return false,
             },
             Event::Result(result) if result.is_error => {
@@ -116,13 +124,13 @@ impl Reports {
         if usage_limit::is_other_limit(text) {
             let before = self.0.len();
             // Claude Code reports each 429 as a rejected limit; this one has no name.
-            self.0.retain(|limit| limit.status != REJECTED || !limit.window.is_empty());
+            self.0.retain(|known| known.limit.status != REJECTED || !known.limit.window.is_empty());
             return self.0.len() < before;
         }
         let found = LimitMessage::parse(text, now).filter(|_| self.rejected().is_none());
         let Some(LimitMessage { window, resets_at }) = found else { return false };
         let resets_at = resets_at.map(Timestamp::as_second);
-        self.add(&RateLimit { status: REJECTED.to_owned(), window, resets_at, utilization: None });
+        self.add(&RateLimit { status: REJECTED.to_owned(), window, resets_at, utilization: None }, now);
         true
     }
 
@@ -135,7 +143,8 @@ impl Reports {
     /// The limit that is reached; of several, the one that resets last.
     #[must_use]
     pub fn rejected(&self) -> Option<&RateLimit> {
-        self.0.iter().filter(|limit| limit.status == REJECTED).max_by_key(|limit| limit.resets_at)
+        let limits = self.0.iter().map(|report| &report.limit);
+        limits.filter(|limit| limit.status == REJECTED).max_by_key(|limit| limit.resets_at)
     }
 
     /// The resulting hold for `account`, or why it isn't put on hold; `None` if no limit is reached.
@@ -145,27 +154,41 @@ impl Reports {
         Some(usage_limit::hold(account, &limit.window, time(limit), now))
     }
 
-    /// Updates the usage of `account`; returns whether it changed.
+    /// Updates the usage of `account`; returns whether it changed. Another agent may have reported something newer.
     pub fn record(&self, usage: &mut Usage, account: &Account, now: Timestamp) -> bool {
         let before = usage.clone();
-        for limit in &self.0 {
+        for Report { limit, at } in &self.0 {
             let mut window = Window {
                 status: limit.status.clone(),
                 utilization: limit.utilization.filter(|part| part.is_finite()),
                 resets_at: time(limit),
-                reported_at: now,
+                reported_at: *at,
             };
-            if let Some(known) = usage.windows.get(&limit.window)
-                && *known == (Window { reported_at: known.reported_at, ..window.clone() })
-            {
-                window.reported_at = known.reported_at;
+            if let Some(known) = usage.windows.get(&limit.window) {
+                // A time in the future is from before the clock was set back.
+                if known.reported_at > *at && known.reported_at <= now {
+                    continue;
+                }
+                let is_same = *known == (Window { reported_at: known.reported_at, ..window.clone() });
+                if is_same && limit.status != REJECTED {
+                    window.reported_at = known.reported_at;
+                }
             }
+            let is_rejected = limit.status == REJECTED;
             usage.windows.insert(limit.window.clone(), window);
-        }
-        match self.hold(account, now) {
-            Some(Ok(hold)) => usage.hold = Some(hold),
-            // Any other report means that the account can be used.
-            Some(Err(_)) | None => usage.hold = None,
+            let is_held = usage.hold.as_ref().is_some_and(|hold| hold.window == limit.window);
+            match usage_limit::hold(account, &limit.window, time(limit), now) {
+                Ok(hold) if is_rejected => {
+                    let is_longer = usage.held(now).is_none_or(|known| is_held || known.until < hold.until);
+                    if is_longer {
+                        usage.hold = Some(hold);
+                    }
+                }
+                // A limit whose reset isn't known says nothing about the hold.
+                Err(_) if is_rejected => {}
+                _ if is_held => usage.hold = None,
+                _ => {}
+            }
         }
         *usage != before
     }
@@ -235,7 +258,7 @@ mod tests {
 
     fn record_one(dir: &DataDir, reports: &[RateLimit], stopped: Option<StoppedBeat>) {
         let mut all = Reports::default();
-        reports.iter().for_each(|report| all.add(report));
+        reports.iter().for_each(|report| all.add(report, now()));
         let id = HeartbeatId::parse("/w");
         record(dir, &Account::new("claude", "/c", "login"), &all, &id, stopped, now()).unwrap();
     }
@@ -268,6 +291,28 @@ mod tests {
         let limits = read(&dir).unwrap();
         assert_eq!(limits.accounts.values().next().unwrap().held(now()), None);
         assert!(limits.stopped.is_empty());
+    }
+
+    #[test]
+    fn only_a_newer_report_of_the_same_limit_ends_a_hold() {
+        let account = Account::new("claude", "/c", "login");
+        let mut usage = Usage::default();
+        let second = |seconds: i64| now().checked_add(jiff::SignedDuration::from_secs(seconds)).unwrap();
+        let mut seen = |window, status, hours: Option<i64>, at: i64, recorded: i64| {
+            let mut reports = Reports::default();
+            reports.add(&report(window, status, hours.and_then(in_hours)), second(at));
+            reports.record(&mut usage, &account, second(recorded));
+            usage.held(second(recorded)).map(|hold| hold.window.clone())
+        };
+        let five = Some("five_hour".to_owned());
+        assert_eq!(seen("five_hour", "rejected", Some(2), 10, 10), five);
+        // Seen before that by a beat that ended later.
+        assert_eq!(seen("five_hour", "allowed", Some(2), 5, 20), five);
+        assert_eq!(seen("seven_day", "allowed", Some(90), 21, 21), five);
+        assert_eq!(seen("five_hour", "rejected", None, 22, 22), five);
+        assert_eq!(seen("seven_day", "rejected", Some(90), 23, 23), Some("seven_day".to_owned()));
+        assert_eq!(seen("five_hour", "rejected", Some(2), 24, 24), Some("seven_day".to_owned()));
+        assert_eq!(seen("seven_day", "allowed", Some(90), 25, 25), None);
     }
 
     fn error(text: &str) -> Event<'static> {
@@ -314,10 +359,10 @@ mod tests {
         for (window, status, hours) in
             [("five_hour", "rejected", 2), ("seven_day", "rejected", 90), ("other", "allowed", 100)]
         {
-            reports.add(&report(window, status, in_hours(hours)));
+            reports.add(&report(window, status, in_hours(hours)), now());
         }
         assert_eq!(reports.rejected().unwrap().window, "seven_day");
-        reports.add(&report("seven_day", "allowed", in_hours(90)));
+        reports.add(&report("seven_day", "allowed", in_hours(90)), now());
         assert_eq!(reports.rejected().unwrap().window, "five_hour");
     }
 

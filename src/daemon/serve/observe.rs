@@ -21,6 +21,10 @@ fn end_of(entry: &JournalEntry) -> BeatEnd {
         Error if !entry.is_stopped() && entry.early_end != Some(outcome::EarlyEnd::Replaced) => {
             BeatEnd::Failure { retryable: entry.retryable }
         }
+        // Without a hold, nothing else would make its heartbeat wait.
+        Limited if entry.limit.as_ref().is_some_and(|limit| limit.hold_until.is_none()) => {
+            BeatEnd::Failure { retryable: false }
+        }
         Error | Limited | Skipped => BeatEnd::Neither,
     }
 }
@@ -88,6 +92,8 @@ impl<L: FnMut(&str)> Runner<L> {
 mod tests {
     use super::*;
     use crate::outcome::{EarlyEnd, OutcomeKind};
+    use murmur_core::usage_limit::Account;
+    use murmur_store::limits::LimitReached;
 
     #[test]
     fn only_failures_count_towards_the_breaker() {
@@ -96,6 +102,16 @@ mod tests {
             end_of(&JournalEntry { early_end, ..entry })
         };
         let failure = BeatEnd::Failure { retryable: false };
+        let limit = |hold_until| LimitReached {
+            account: Account::default(),
+            window: "five_hour".to_owned(),
+            resets_at: None,
+            hold_until,
+        };
+        for (hold_until, expected) in [(Some(String::new()), BeatEnd::Neither), (None, failure)] {
+            let entry = JournalEntry::new(String::new(), String::new(), OutcomeKind::Limited, 0);
+            assert_eq!(end_of(&JournalEntry { limit: Some(limit(hold_until)), ..entry }), expected);
+        }
         for (outcome, early_end, expected) in [
             (OutcomeKind::Ok, None, BeatEnd::Success),
             (OutcomeKind::Error, None, failure),

@@ -135,6 +135,10 @@ fn new_commits_start_a_beat_once() {
     [exit 1]
     ");
     git(&["init", "--quiet"]);
+    assert_snapshot!(beat(), @"
+    skipped [S] no commits yet
+    [exit 0]
+    ");
     git(&["commit", "--quiet", "--allow-empty", "-m", "one"]);
     let one = git(&["rev-parse", "HEAD"]);
     assert_snapshot!(beat(), @"
