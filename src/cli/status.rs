@@ -128,7 +128,7 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
     } else {
         let mut text = Vec::new();
         paused::print(&mut text, &status.paused, env, now)?;
-        let is_short = io::stdout().is_terminal() && !args.verbose;
+        let is_short = io::stdout().is_terminal() && !args.verbose && args.name.is_none();
         print(&mut text, &status, advises, &mut trust, (dir, env, now), is_short)?;
         if args.name.is_some() {
             status.heartbeats.iter().try_for_each(|heartbeat| detail::settings(&mut text, heartbeat))?;
