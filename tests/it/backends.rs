@@ -6,6 +6,7 @@ mod checked;
 mod client;
 mod faults;
 mod recorded;
+mod refused;
 mod terminals;
 mod unknown;
 
@@ -121,7 +122,11 @@ fn the_conversation_of_a_beat_has_its_denied_calls() {
 #[test]
 fn a_patch_is_refused_as_a_whole_for_one_file_that_is() {
     let (env, line) = beat("codex", &json!([patch(&["a.txt", "b/c.txt"]), said("HEARTBEAT_OK")]));
-    assert_eq!(line["outcome"], "ok", "{line}");
+    // Allowed by the guard, and declined by Codex's sandbox.
+    assert_eq!(
+        line["summary"], "HEARTBEAT_OK, but the backend refused apply_patch(a.txt, b/c.txt)",
+        "{line}"
+    );
     assert_eq!(decisions(&env)[0][..2], ["apply_patch", "allow"]);
     for files in [["a.txt", "/etc/cron.d/evil"], ["/etc/cron.d/evil", "a.txt"]] {
         let (env, line) = beat("codex", &json!([patch(&files), said("HEARTBEAT_OK")]));

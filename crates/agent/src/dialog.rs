@@ -40,6 +40,15 @@ pub enum CallDecision {
     },
 }
 
+/// A call that will not run although it was allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overruled {
+    /// The backend's id of the call.
+    pub tool_use_id: String,
+    /// Why, for people.
+    pub reason: String,
+}
+
 /// A conversation with one agent over its stdin and stdout.
 pub trait Dialog: Debug + Send {
     /// The first bytes for a new agent, before any message.
@@ -91,6 +100,11 @@ pub trait Dialog: Debug + Send {
     /// by its id.
     fn repeat_decisions(&mut self, is_allowed: &mut dyn FnMut(&str) -> bool) -> Vec<u8> {
         let _asks_once = is_allowed;
+        Vec::new()
+    }
+
+    /// The calls that were declined since the last time although they may have been allowed.
+    fn overruled(&mut self) -> Vec<Overruled> {
         Vec::new()
     }
 

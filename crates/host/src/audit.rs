@@ -10,6 +10,7 @@ mod decisions;
 
 use crate::process::{breached, ran_denied};
 use decisions::Decisions;
+use murmur_agent::dialog::Overruled;
 use murmur_agent::event::{Event, PermissionRequest};
 use murmur_core::id::AgentId;
 use murmur_core::permit::decision::DecisionKind;
@@ -36,6 +37,8 @@ pub struct Refusals {
     pub by_guard: Option<RefusedCalls>,
     /// The calls that were denied because nobody answered in time.
     pub unanswered: Option<RefusedCalls>,
+    /// The calls that the backend would not run although they were allowed.
+    pub by_backend: Option<RefusedCalls>,
     /// The error of the first hook that failed.
     pub failure: Option<String>,
     /// Calls that ran without a decision, where the backend doesn't ask about every call; the first `UNGUARDED`.
@@ -212,6 +215,11 @@ impl Audit {
         self.decisions.deny(&asked.tool_use_id, &asked.tool);
     }
 
+    /// Records that a call will not run although it was allowed.
+    pub(super) fn overrule(&mut self, Overruled { tool_use_id, reason }: &Overruled) {
+        self.decisions.overrule(tool_use_id, reason);
+    }
+
     /// Notes that the agent has murmur do one of `calls`, and whether that is allowed: the agent may report it as a call of its own.
     pub(super) fn decided_for_client(&mut self, calls: &[(&str, Value)], is_allowed: bool) {
         for (tool, input) in calls {
@@ -242,10 +250,11 @@ impl Audit {
     pub(super) fn refusals(&mut self) -> Refusals {
         self.decisions.read();
         let failure = self.failure.take().or_else(|| self.decisions.failure.clone());
-        let Decisions { by_guard, unanswered, .. } = &self.decisions;
+        let Decisions { by_guard, unanswered, by_backend, .. } = &self.decisions;
         Refusals {
             by_guard: by_guard.clone(),
             unanswered: unanswered.clone(),
+            by_backend: by_backend.clone(),
             failure,
             unguarded: self.unguarded.clone(),
         }
@@ -274,7 +283,7 @@ impl Audit {
         }
         if self.decisions.has(id) {
             // A decision is valid for one call only.
-            if self.decisions.by_call.remove(id) == Some(DecisionKind::Deny) && !is_error {
+            if self.decisions.end(id) == Some(DecisionKind::Deny) && !is_error {
                 self.ran_denied.get_or_insert(words);
             }
             return None;

@@ -273,6 +273,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
                 let reply = self.dialog.read(bytes);
                 self.take_in_turns(bytes, is_turn);
                 self.control_requests.complete(&*self.dialog, Instant::now());
+                self.note_overruled();
                 self.send_bytes(reply);
                 self.take_client_steps();
                 self.repeat_decisions();
@@ -370,7 +371,9 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
         let lost = lost.or(unsaid);
         let refusals = match self.audit.refusals() {
             refusals if self.spec.is_audited => refusals,
-            Refusals { unanswered, .. } => Refusals { unanswered, ..Refusals::default() },
+            Refusals { unanswered, by_backend, .. } => {
+                Refusals { unanswered, by_backend, ..Refusals::default() }
+            }
         };
         let (denials, unfinished) = (self.audit.denials(), self.activity.has_unfinished_turn());
         let Activity { results, session_id, version, .. } = self.activity;

@@ -183,6 +183,7 @@ fn by(by: &DecidedBy, policy: &Policy) -> String {
         DecidedBy::Person => "a person".to_owned(),
         DecidedBy::Model(model) => format!("the model {}", plain_line(model)),
         DecidedBy::Nobody => "nobody".to_owned(),
+        DecidedBy::Backend => "the backend".to_owned(),
         DecidedBy::Failure => {
             "an unreadable configuration: every call is denied until it is fixed".to_owned()
         }

@@ -71,6 +71,7 @@ fn by(by: &DecidedBy) -> String {
         DecidedBy::Model(model) => format!("model {}", plain_line(model)),
         DecidedBy::Default(setting) => plain_line(setting),
         DecidedBy::Nobody => "nobody".to_owned(),
+        DecidedBy::Backend => "backend".to_owned(),
         DecidedBy::Failure => "failure".to_owned(),
     }
 }

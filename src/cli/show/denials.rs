@@ -184,6 +184,7 @@ impl Denials {
             let by = match by {
                 DecidedBy::Guard(_) => Some("the guard"),
                 DecidedBy::Person => Some("you"),
+                DecidedBy::Backend => Some("the backend"),
                 _ => None,
             };
             let subject = action::of(tool, input);

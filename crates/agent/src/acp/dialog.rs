@@ -11,7 +11,7 @@ use super::message::{Message, RequestTag, encode, object, text_at};
 use super::outcome::{VERSION, model, model_option};
 use super::program::Program;
 use crate::client_call::{ClientError, ClientReply, ClientStep};
-use crate::dialog::{CallDecision, Conversation, Dialog};
+use crate::dialog::{CallDecision, Conversation, Dialog, Overruled};
 use crate::event::MAX_LINE;
 use crate::event::PermissionRequest;
 use serde_json::{Value, json};
@@ -41,6 +41,8 @@ pub struct AcpDialog {
     pub(super) asked: BTreeMap<String, Asked>,
     /// What the agent has said about calls without a result, by id.
     pub(super) calls: BTreeMap<String, Fields>,
+    /// Calls that could not be allowed, and why.
+    overruled: Vec<Overruled>,
     client: Client,
     lines: LineBuffer,
 }
@@ -83,6 +85,7 @@ impl AcpDialog {
             prompts: 0,
             asked: BTreeMap::new(),
             calls: BTreeMap::new(),
+            overruled: Vec::new(),
             lines: LineBuffer::new(MAX_LINE),
         }
     }
@@ -236,7 +239,7 @@ impl AcpDialog {
         };
         let asked = Asked { call: object(params.remove("toolCall")), options, id };
         if self.asked.len() >= MAX_ASKED {
-            return asked.answer("reject_once");
+            return asked.reject();
         }
         self.asked.insert(asked.id.to_string(), asked);
         Vec::new()
@@ -314,12 +317,24 @@ impl Dialog for AcpDialog {
         let Some(asked) = self.asked.remove(&request.request_id) else {
             return self.client.decided(request, decision).unwrap_or_default();
         };
-        asked.answer(match decision {
-            // Another input can't be passed on, and the call was not approved as it is.
-            CallDecision::Allow { input: Some(input) } if *input != request.input => "reject_once",
-            CallDecision::Allow { .. } => "allow_once",
-            CallDecision::Deny { .. } => "reject_once",
-        })
+        let why = match decision {
+            CallDecision::Deny { .. } => return asked.reject(),
+            CallDecision::Allow { input: Some(input) } if *input != request.input => {
+                "the agent can't run the call with another input"
+            }
+            // `allow_always` would also allow later calls.
+            CallDecision::Allow { .. } => match asked.select("allow_once") {
+                Some(allowed) => return allowed,
+                None => "the agent can't be told to allow this call only (it offers no allow_once)",
+            },
+        };
+        let (tool_use_id, reason) = (request.tool_use_id.clone(), why.to_owned());
+        self.overruled.push(Overruled { tool_use_id, reason });
+        asked.reject()
+    }
+
+    fn overruled(&mut self) -> Vec<Overruled> {
+        std::mem::take(&mut self.overruled)
     }
 
     fn interrupt(&mut self) -> Vec<u8> {
@@ -348,13 +363,17 @@ impl Dialog for AcpDialog {
 }
 
 impl Asked {
-    /// The answer with the option of this kind. Without such an option, the request is canceled, which denies the call.
-    fn answer(&self, kind: &str) -> Vec<u8> {
+    /// The answer with the option of this kind, if the agent offers it.
+    fn select(&self, kind: &str) -> Option<Vec<u8>> {
         let option = self.options.iter().find(|option| text_at(Some(option), &["kind"]) == kind);
-        match option.and_then(|option| option.get("optionId")) {
-            Some(option) => self.outcome(&json!({ "outcome": "selected", "optionId": option })),
-            None => self.cancelled(),
-        }
+        let option = option.and_then(|option| option.get("optionId"))?;
+        Some(self.outcome(&json!({ "outcome": "selected", "optionId": option })))
+    }
+
+    /// The answer that denies the call. Without an option for that, the request is canceled, which denies it, too.
+    fn reject(&self) -> Vec<u8> {
+        let rejected = self.select("reject_once").or_else(|| self.select("reject_always"));
+        rejected.unwrap_or_else(|| self.cancelled())
     }
 
     fn cancelled(&self) -> Vec<u8> {

@@ -9,7 +9,7 @@ use super::line::CodexMessage;
 use super::thread::{
     ASK_ALWAYS, ASK_TO_LEAVE, CLEAN, HOOKS, INITIALIZE, INTERRUPT, LIMITS, THREAD, TURN, Thread,
 };
-use crate::dialog::{CallDecision, Conversation, Dialog};
+use crate::dialog::{CallDecision, Conversation, Dialog, Overruled};
 use crate::event::MAX_LINE;
 use crate::event::PermissionRequest;
 use serde::Deserialize;
@@ -42,8 +42,8 @@ enum Stage {
     Ready {
         /// Its id.
         thread: String,
-        /// Whether its calls run in a sandbox.
-        is_sandboxed: bool,
+        /// The name of the sandbox that its calls run in, unless they run without one.
+        sandbox: Option<String>,
     },
     /// There is none, or it is not usable; the next message tries again.
     Failed,
@@ -60,6 +60,7 @@ pub struct CodexDialog {
     turn: Option<String>,
     output: Output,
     asked: Vec<Asked>,
+    overruled: Vec<Overruled>,
     mcp_calls: Vec<McpCall>,
 }
 
@@ -120,6 +121,7 @@ impl CodexDialog {
             turn: None,
             output: Output::default(),
             asked: Vec::new(),
+            overruled: Vec::new(),
             mcp_calls: Vec::new(),
         }
     }
@@ -155,8 +157,8 @@ impl CodexDialog {
     }
 
     fn start_turn(&self, text: &str) -> Vec<u8> {
-        let Stage::Ready { thread, is_sandboxed } = &self.stage else { return Vec::new() };
-        let policy = if *is_sandboxed { ASK_TO_LEAVE } else { ASK_ALWAYS };
+        let Stage::Ready { thread, sandbox } = &self.stage else { return Vec::new() };
+        let policy = if sandbox.is_some() { ASK_TO_LEAVE } else { ASK_ALWAYS };
         let input = json!([{ "type": "text", "text": text }]);
         request(TURN, "turn/start", &json!({ "threadId": thread, "input": input, "approvalPolicy": policy }))
     }
@@ -176,7 +178,7 @@ impl CodexDialog {
                     let thread = begun.id().to_owned();
                     // A later message continues this thread, also if it has to be loaded again.
                     self.conversation.resume = Some(thread.clone());
-                    self.stage = Stage::Ready { thread, is_sandboxed: begun.is_sandboxed() };
+                    self.stage = Stage::Ready { thread, sandbox: begun.sandbox() };
                     let queued = std::mem::take(&mut self.queued);
                     let turns = queued.iter().flat_map(|text| self.start_turn(text));
                     // Last, so that no turn waits for the answer. Without a ChatGPT login it is an error, which says nothing.
@@ -227,16 +229,20 @@ impl CodexDialog {
     fn asks(&mut self, method: &str, id: &str, line: &CodexMessage<'_>) -> Vec<u8> {
         let params: Value = line.params().unwrap_or_default();
         let is_set = |name: &str| params.get(name).is_some_and(|value| !value.is_null());
-        let is_sandboxed = !matches!(self.stage, Stage::Ready { is_sandboxed: false, .. });
+        let is_sandboxed = !matches!(self.stage, Stage::Ready { sandbox: None, .. });
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let mut is_refused = false;
         let asked = match method {
             "item/commandExecution/requestApproval" => {
                 let is_plain = params.get("kind").is_none_or(|kind| kind == "command")
                     && !is_set("networkApprovalContext")
                     && !is_set("approvalId");
+                // If only a part of it is declined, the command runs on.
+                is_refused = is_plain && is_sandboxed;
                 (is_plain && !is_sandboxed).then(|| text(&params["itemId"]))
             }
             "item/fileChange/requestApproval" => {
+                is_refused = is_sandboxed;
                 (!is_set("grantRoot") && !is_sandboxed).then(|| text(&params["itemId"]))
             }
             "mcpServer/elicitation/request" => {
@@ -255,6 +261,10 @@ impl CodexDialog {
                 return answer(id, "error", &error);
             }
         };
+        if is_refused && let Stage::Ready { sandbox: Some(sandbox), .. } = &self.stage {
+            let (tool_use_id, reason) = (text(&params["itemId"]), outside(sandbox));
+            self.overruled.push(Overruled { tool_use_id, reason });
+        }
         let is_elicitation = method == "mcpServer/elicitation/request";
         match asked {
             Some(item) => {
@@ -324,6 +334,10 @@ impl Dialog for CodexDialog {
             .collect()
     }
 
+    fn overruled(&mut self) -> Vec<Overruled> {
+        std::mem::take(&mut self.overruled)
+    }
+
     fn interrupt(&mut self) -> Vec<u8> {
         let (Stage::Ready { thread, .. }, Some(turn)) = (&self.stage, &self.turn) else { return Vec::new() };
         request(INTERRUPT, "turn/interrupt", &json!({ "threadId": thread, "turnId": turn }))
@@ -336,6 +350,11 @@ impl Dialog for CodexDialog {
     fn is_decided_at_start(&self) -> bool {
         true
     }
+}
+
+/// Why a call is declined that would leave `sandbox`.
+fn outside(sandbox: &str) -> String {
+    format!("Codex's sandbox ({sandbox}) doesn't allow it; set sandbox_mode in its config.toml")
 }
 
 /// The MCP call that an item begins.

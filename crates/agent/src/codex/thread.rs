@@ -63,9 +63,14 @@ impl Thread {
         self.approval_policy == ASK_ALWAYS
     }
 
-    /// Whether calls run in a sandbox, which an approved call would leave.
-    pub(super) fn is_sandboxed(&self) -> bool {
-        self.sandbox.kind != "dangerFullAccess"
+    /// The sandbox that calls run in, and that an approved call would leave, as `sandbox_mode` calls it; `None` without one.
+    pub(super) fn sandbox(&self) -> Option<String> {
+        match self.sandbox.kind.as_str() {
+            "dangerFullAccess" => None,
+            "readOnly" => Some("read-only".to_owned()),
+            "workspaceWrite" => Some("workspace-write".to_owned()),
+            other => Some(other.to_owned()),
+        }
     }
 
     pub(super) fn emit(&self, sink: &mut impl FnMut(Event<'_>)) {

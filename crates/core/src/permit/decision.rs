@@ -35,6 +35,8 @@ pub enum DecidedBy {
     Default(String),
     /// Nobody; the person who was asked did not answer in time.
     Nobody,
+    /// The backend, which would not run a call that was allowed.
+    Backend,
     /// Nobody; something failed.
     Failure,
 }

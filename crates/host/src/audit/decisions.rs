@@ -4,11 +4,13 @@ use super::{RefusedCalls, describe};
 use murmur_core::id::AgentId;
 use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_store::journal::decisions::read::Decided;
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
+use sys::clock;
 use sys::file::append_from;
 use sys::lines::LineBuffer;
 
@@ -22,10 +24,13 @@ pub(super) struct Decisions {
     unread: u64,
     /// The latest decision on each call without a result.
     pub(super) by_call: HashMap<String, DecisionKind>,
+    /// The lines that allow these calls.
+    allowing: HashMap<String, Vec<u8>>,
     /// The calls that were denied, in order: id and tool.
     denied: Vec<(String, String)>,
     pub(super) by_guard: Option<RefusedCalls>,
     pub(super) unanswered: Option<RefusedCalls>,
+    pub(super) by_backend: Option<RefusedCalls>,
     pub(super) breach: Option<String>,
     pub(super) failure: Option<String>,
 }
@@ -52,9 +57,11 @@ impl Decisions {
             source: None,
             unread: 0,
             by_call: HashMap::new(),
+            allowing: HashMap::new(),
             denied: Vec::new(),
             by_guard: None,
             unanswered: None,
+            by_backend: None,
             breach: None,
             failure: None,
         };
@@ -73,6 +80,22 @@ impl Decisions {
     /// Records a decision that has no line.
     pub(super) fn deny(&mut self, id: &str, tool: &str) {
         self.decide(id.to_owned(), tool, DecisionKind::Deny);
+    }
+
+    /// Records that the call `id`, which was allowed, will not run, for this reason.
+    pub(super) fn overrule(&mut self, id: &str, reason: &str) {
+        self.read();
+        let Some(line) = self.allowing.get(id) else { return };
+        let Ok(line) = overruled(line, reason) else { return };
+        if rotate::append_line(&self.path, &line).is_err() {
+            self.add(&line);
+        }
+    }
+
+    /// Takes the decision on the call `id`, which is over.
+    pub(super) fn end(&mut self, id: &str) -> Option<DecisionKind> {
+        self.allowing.remove(id);
+        self.by_call.remove(id)
     }
 
     fn decide(&mut self, id: String, tool: &str, decision: DecisionKind) {
@@ -156,8 +179,8 @@ impl Decisions {
         let _unread = source.lines(|line| self.add(line));
     }
 
-    fn add(&mut self, line: &[u8]) {
-        let Ok(line) = serde_json::from_slice::<Decided>(line) else { return };
+    fn add(&mut self, bytes: &[u8]) {
+        let Ok(line) = serde_json::from_slice::<Decided>(bytes) else { return };
         if line.agent != self.agent.as_str() {
             return;
         }
@@ -169,14 +192,35 @@ impl Decisions {
         match (line.decision, &line.by) {
             (DecisionKind::Deny, DecidedBy::Guard(_)) => count(&mut self.by_guard, &line),
             (DecisionKind::Deny, DecidedBy::Nobody) => count(&mut self.unanswered, &line),
+            (DecisionKind::Deny, DecidedBy::Backend) => count(&mut self.by_backend, &line),
             (_, DecidedBy::Failure) => {
                 self.failure
                     .get_or_insert_with(|| format!("{}: {}", describe(&line.tool, &line.input), line.reason));
             }
             _ => {}
         }
+        match line.decision {
+            DecisionKind::Allow => self.allowing.insert(line.tool_use_id.clone(), bytes.to_owned()),
+            DecisionKind::Deny | DecisionKind::Defer => self.allowing.remove(&line.tool_use_id),
+        };
         self.decide(line.tool_use_id, &line.tool, line.decision);
     }
+}
+
+/// The line that replaces `line`, which allows a call.
+fn overruled(line: &[u8], reason: &str) -> serde_json::Result<Vec<u8>> {
+    let mut line: Map<String, Value> = serde_json::from_slice(line)?;
+    line.insert("ts".to_owned(), clock::rfc3339(clock::now()).into());
+    line.insert("decision".to_owned(), serde_json::to_value(DecisionKind::Deny)?);
+    line.insert("by".to_owned(), serde_json::to_value(DecidedBy::Backend)?);
+    line.insert("reason".to_owned(), reason.into());
+    line.insert("durationMs".to_owned(), 0.into());
+    for key in ["answers", "request", "answeredBy"] {
+        line.remove(key);
+    }
+    let mut line = serde_json::to_vec(&line)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 /// Adds the call of `line` to `refused`.

@@ -50,8 +50,16 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             CallDecision::Deny { reason: "murmur could not decide on the call".to_owned() }
         });
         let bytes = self.dialog.answer(&request, &decision);
+        self.note_overruled();
         self.send_bytes(bytes);
         self.decided_for_client(&request.request_id, &decision);
+    }
+
+    /// Records the calls that will not run although they were allowed, before the agent is told.
+    pub(super) fn note_overruled(&mut self) {
+        for call in self.dialog.overruled() {
+            self.audit.overrule(&call);
+        }
     }
 
     /// Interrupts the current turn. Returns the state, which the agent's next result changes.

@@ -118,11 +118,16 @@ pub(super) fn is_shell(call: &Call) -> bool {
     })
 }
 
-/// Whether the input doesn't say what the call would run or write, although it is a shell's or a writer's. Some agents ask
-/// about calls without showing them.
+/// What a tool is called if the agent names neither it nor its kind.
+const UNKNOWN: &str = "unknown";
+
+/// Whether the request doesn't say what the call would run or write: its tool is not known, or a shell's or a writer's input
+/// doesn't show it. Some agents ask about calls without showing them.
 pub(super) fn is_hidden(call: &Call) -> bool {
     match call.tool.as_str() {
         "Bash" => call.command().is_none(),
+        UNKNOWN => true,
+        tool if tool.starts_with("mcp__") => name(call) == Some(UNKNOWN),
         tool => WRITERS.contains(&tool) && written(call).is_empty(),
     }
 }
@@ -244,6 +249,9 @@ mod tests {
             ("Edit", json!({ "file_path": "~/../../etc/passwd" })),
             ("Edit", json!({ "file_path": "a", "file_paths": ["a", "/etc/passwd"] })),
             ("Edit", json!({})),
+            ("unknown", json!({})),
+            ("unknown", json!({ "level": 3 })),
+            ("mcp__unknown__unknown", json!({})),
             ("Bash", json!({ "command": ["ls"] })),
             ("NotebookEdit", json!({ "notebook_path": "~/.zshrc" })),
             ("mcp__fs__write", json!({ "uri": "file:///etc/passwd" })),

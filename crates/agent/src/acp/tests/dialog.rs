@@ -3,7 +3,7 @@
 use super::super::super::parser::{Dialect, Parser};
 use super::super::AcpDialog;
 use super::{asks, response, update};
-use crate::dialog::{CallDecision, Conversation, Dialog};
+use crate::dialog::{CallDecision, Conversation, Dialog, Overruled};
 use crate::event::{Event, PermissionRequest};
 use serde_json::{Value, json};
 
@@ -191,7 +191,10 @@ fn requests_are_answered_once_and_by_kind() {
     let mut dialog = busy("opencode");
     let line = asks(&json!(0), &call).replace("allow_once", "other");
     read(&mut dialog, &line);
-    assert_eq!(words(&dialog.answer(&request(&line), &ALLOW)), ["0: \"cancelled\""]);
+    assert_eq!(words(&dialog.answer(&request(&line), &ALLOW)), ["0: \"reject\""]);
+    let [Overruled { tool_use_id, reason }] = &dialog.overruled()[..] else { panic!() };
+    assert!(tool_use_id == "c1" && reason.contains("allow_once"), "{reason}");
+    assert_eq!(dialog.overruled(), []);
 }
 
 #[test]

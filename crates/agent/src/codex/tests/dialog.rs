@@ -102,11 +102,21 @@ fn without_a_sandbox_the_recorded_decision_is_repeated() {
 
 #[test]
 fn no_call_leaves_the_users_sandbox() {
-    for sandbox in ["readOnly", "workspaceWrite", "somethingNew"] {
+    for (sandbox, name) in
+        [("readOnly", "read-only"), ("workspaceWrite", "workspace-write"), ("somethingNew", "somethingNew")]
+    {
         let mut dialog = at_work(sandbox);
         let denied = json!({ "id": 0, "result": { "decision": "decline" } });
         assert_eq!(answered(&mut dialog, COMMAND, "call_A"), [denied], "{sandbox}");
         assert_eq!(answered(&mut dialog, PATCH, "call_B")[0]["result"]["decision"], "decline");
+        let overruled = dialog.overruled();
+        let calls: Vec<&str> = overruled.iter().map(|call| call.tool_use_id.as_str()).collect();
+        assert_eq!(calls, ["call_A", "call_B"]);
+        assert!(overruled.iter().all(|call| call.reason.contains(name)), "{overruled:?}");
+        // The rest of such a command runs.
+        let part = COMMAND.replace(r#""environmentId":"local""#, r#""approvalId":"x""#);
+        assert_eq!(answered(&mut dialog, &part, "call_A").len(), 1);
+        assert_eq!(dialog.overruled(), []);
         let turn = messages(&dialog.send("More."));
         assert_eq!(turn[0]["params"]["approvalPolicy"], "on-request");
     }

@@ -1,0 +1,143 @@
+//! Calls that murmur can't allow: what they do is not known, or the agent can't be told to run them.
+
+use serde_json::{Value, json};
+use std::os::unix::fs::PermissionsExt;
+
+use super::{beat, decisions, patch, said};
+use crate::env::Env;
+
+/// What an ACP agent says about a call when it asks for permission.
+const COMMAND: &str = r#"{"toolCallId":"c1","kind":"execute","rawInput":{"command":"git push"}}"#;
+
+/// A workspace with this frontmatter, whose agent asks about `call`, with options of these kinds.
+fn asking(env: &Env, frontmatter: &str, call: &str, options: &[&str]) {
+    let site = env.workspace("site", &format!("---\n{frontmatter}\n---\nDo it."));
+    let options: Vec<Value> =
+        options.iter().map(|kind| json!({ "optionId": kind, "kind": kind, "name": kind })).collect();
+    let options = Value::from(options);
+    let update = |update: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s","update":{update}}}}}"#
+        )
+    };
+    let begun = update(&format!(r#"{{"sessionUpdate":"tool_call",{}"#, &call[1..]));
+    let failed = update(r#"{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"failed"}"#);
+    let text =
+        update(r#"{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"HEARTBEAT_OK"}}"#);
+    let script = format!(
+        r#"#!/bin/sh
+say() {{ printf '%s\n' "$1"; }}
+while read -r line; do
+  case $line in
+    *'"initialize"'*) say '{{"jsonrpc":"2.0","id":"murmur-initialize","result":{{"protocolVersion":1}}}}' ;;
+    *'"session/new"'*) say '{{"jsonrpc":"2.0","id":"murmur-session","result":{{"sessionId":"s"}}}}' ;;
+    *'"session/prompt"'*)
+      say '{begun}'
+      say '{{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{{"sessionId":"s","toolCall":{call},"options":{options}}}}}' ;;
+    *'"id":7'*)
+      say "$line" >answer
+      say '{failed}'
+      say '{text}'
+      say '{{"jsonrpc":"2.0","id":"murmur-prompt:1","result":{{"stopReason":"end_turn"}}}}' ;;
+  esac
+done
+"#
+    );
+    let program = env.root().join("odd-agent");
+    std::fs::write(&program, script).unwrap();
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let folder = env.data().join("config");
+    std::fs::create_dir_all(&folder).unwrap();
+    let settings = format!("[acp.odd]\ncommand = {program:?}\n");
+    std::fs::write(folder.join("config.toml"), settings).unwrap();
+    let entry = json!({ "path": site.0, "interval": "30m", "agent": "acp:odd" });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+}
+
+/// The option that was chosen, or `cancelled`.
+fn chosen(env: &Env) -> String {
+    let answer = std::fs::read_to_string(env.root().join("site/answer")).unwrap();
+    let outcome = serde_json::from_str::<Value>(&answer).unwrap()["result"]["outcome"].take();
+    outcome.get("optionId").unwrap_or(&outcome["outcome"]).as_str().unwrap().to_owned()
+}
+
+/// Runs a beat and returns its journal line.
+fn ran(env: &Env) -> Value {
+    env.run(["beat", "site"]);
+    env.journal().pop().unwrap()
+}
+
+#[test]
+fn a_call_that_does_not_say_what_it_does_is_denied_or_asked_about() {
+    for (call, words) in [
+        (r#"{"toolCallId":"c1"}"#, "unknown"),
+        (
+            r#"{"toolCallId":"c1","title":"Do a thing","kind":"other","rawInput":{"level":3}}"#,
+            "unknown(level: 3)",
+        ),
+    ] {
+        let why = "the request doesn't say what would be run or written";
+        let env = Env::new();
+        asking(&env, "permissionsChecker: off", call, &["allow_once", "reject_once"]);
+        let line = ran(&env);
+        assert_eq!(line["summary"], format!("HEARTBEAT_OK, but the guard refused {words}"), "{line}");
+        assert_eq!((&line["outcome"], &line["denials"]), (&json!("attention"), &json!(["unknown"])));
+        let [[tool, decision, reason]] = &decisions(&env)[..] else { panic!("{line}") };
+        assert!(tool == "unknown" && decision == "deny" && reason.starts_with(why), "{reason}");
+        assert_eq!(chosen(&env), "reject_once");
+
+        let env = Env::new();
+        asking(&env, "permissionsChecker: manual", call, &["allow_once", "reject_once"]);
+        let daemon = env.daemon();
+        let beat = env.beat();
+        let request = env.opened();
+        assert_eq!(request["doubt"], why, "{request}");
+        env.run(["allow", request["id"].as_str().unwrap()]);
+        let line = crate::permit::line(beat);
+        daemon.stop();
+        assert_eq!((&line["outcome"], chosen(&env).as_str()), (&json!("ok"), "allow_once"), "{line}");
+    }
+}
+
+#[test]
+fn a_call_that_can_only_be_allowed_for_good_is_denied() {
+    for (options, expected) in [
+        (&["allow_always", "reject_always"][..], "reject_always"),
+        (&["allow_always", "reject_always", "reject_once"], "reject_once"),
+        (&["allow_always"], "cancelled"),
+    ] {
+        let env = Env::new();
+        asking(&env, "permissionsChecker: off", COMMAND, options);
+        let line = ran(&env);
+        assert_eq!(chosen(&env), expected);
+        assert_eq!(line["summary"], "HEARTBEAT_OK, but the backend refused Bash(git push)", "{line}");
+        assert_eq!((&line["outcome"], &line["denials"]), (&json!("attention"), &json!(["Bash"])), "{line}");
+        let [[_, first, _], [tool, last, reason]] = &decisions(&env)[..] else { panic!("{line}") };
+        assert_eq!([first, tool, last], ["allow", "Bash", "deny"]);
+        assert_eq!(reason, "the agent can't be told to allow this call only (it offers no allow_once)");
+        let shown = env.run(["show"]);
+        assert!(shown.contains("the backend: the agent can't be told"), "{shown}");
+    }
+}
+
+#[test]
+fn a_denied_call_of_an_agent_without_reject_once_is_rejected_for_good() {
+    let env = Env::new();
+    asking(&env, "permissionsChecker: deny", COMMAND, &["allow_once", "reject_always"]);
+    let line = ran(&env);
+    assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(["Bash"])), "{line}");
+    assert_eq!(chosen(&env), "reject_always");
+}
+
+#[test]
+fn a_call_that_codex_declines_in_its_sandbox_is_denied() {
+    let (env, line) = beat("codex", &json!([patch(&["a.txt"]), said("HEARTBEAT_OK")]));
+    assert_eq!(line["summary"], "HEARTBEAT_OK, but the backend refused Write(a.txt)", "{line}");
+    assert_eq!((&line["outcome"], &line["denials"]), (&json!("attention"), &json!(["Write"])), "{line}");
+    let [first, last] = &decisions(&env)[..] else { panic!("{line}") };
+    assert_eq!(first[..2], ["Write", "allow"]);
+    let why = "Codex's sandbox (read-only) doesn't allow it; set sandbox_mode in its config.toml";
+    assert_eq!(last[..], ["Write", "deny", why]);
+    let shown = env.run(["show"]);
+    assert!(shown.contains("the backend: Codex's sandbox (read-only)"), "{shown}");
+}
