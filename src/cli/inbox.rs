@@ -15,6 +15,7 @@ use super::user_env::UserEnv;
 use crate::daemon::broker::{RequestKind, Row};
 use crate::daemon::instance;
 use anyhow::bail;
+use derun::cli::is_closed_pipe;
 use entry::InboxEntry;
 use murmur_core::naming::{self, Candidate};
 use murmur_core::permit::question::QuestionSet;
@@ -106,7 +107,8 @@ fn decide(args: &Decision, answer: Answer, env: &UserEnv) -> anyhow::Result<Exit
         }
     }
     let answered = requests::respond(id.as_str(), answer, args.reason.as_deref(), args.always, env);
-    answered.map_err(|error| renamed(&error, &id, &args.id))
+    // The answer was given even if nobody reads that it was.
+    answered.map_err(|error| if is_closed_pipe(&error) { error } else { renamed(&error, &id, &args.id) })
 }
 
 /// The error of an answer to the request `id`. The daemon only knows ids, and the user called it `typed`.

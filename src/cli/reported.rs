@@ -46,11 +46,11 @@ pub(super) fn value<'a>(payload: &'a Value, key: &str) -> Option<&'a Value> {
     })
 }
 
-/// A call in one line: the tool, and what it does; `shorten` makes that fit.
-pub(super) fn call(tool: &str, input: &str, shorten: impl FnOnce(&str) -> String) -> String {
-    match plain_line(&action::of(tool, input)) {
+/// A call in one line: the tool, and what it does.
+pub(super) fn call(tool: &str, input: &str) -> String {
+    match action::of(tool, input) {
         subject if subject.is_empty() => plain_line(tool),
-        subject => format!("{}({})", plain_line(tool), shorten(&subject)),
+        subject => format!("{}({subject})", plain_line(tool)),
     }
 }
 

@@ -31,7 +31,7 @@ use sys::failure;
 use sys::paths::DataDir;
 use sys::unreadable::unreadable;
 pub(super) use text::input;
-pub(super) use text::paragraph;
+pub(super) use text::{paragraph, reading};
 
 /// All waiting requests.
 pub(super) async fn all(dir: &DataDir) -> anyhow::Result<Vec<Row>> {

@@ -8,6 +8,7 @@ mod choose;
 mod client_calls;
 pub(super) mod denials;
 mod end;
+mod input;
 mod lines;
 pub(super) mod live;
 mod pager;
@@ -188,8 +189,13 @@ fn explained(mut item: Item, denials: &mut Denials) -> io::Result<Value> {
         ),
         Item::Text { .. } | Item::Note { .. } => (None, None, None),
     };
+    let input = match &item {
+        Item::Call(call) => input::masked(call),
+        _ => None,
+    };
     let mut object = json!(item);
-    for (key, value) in [("denied", denied), ("waiting", waiting), ("unguarded", unguarded)] {
+    for (key, value) in [("input", input), ("denied", denied), ("waiting", waiting), ("unguarded", unguarded)]
+    {
         if let (Some(value), Some(object)) = (value, object.as_object_mut()) {
             object.insert(key.to_owned(), value);
         }

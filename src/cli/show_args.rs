@@ -11,14 +11,14 @@ On a terminal, the output goes through your $PAGER.
 Examples:
   murmur show                     show what the newest beat did
   murmur show site                show what the newest beat of site did
-  murmur show site --full         also show the full output of its tools
+  murmur show site --full         also show the full input and output of its tools
   murmur show site --follow       follow a running beat
   murmur show build-42 --plain    print the text of a capture")]
 pub(super) struct ShowBeat {
     /// Name or folder of a heartbeat, ID of a beat, agent or capture (or a prefix), or last
     #[arg(value_name = "NAME|ID", default_value = "last", hide_default_value = true)]
     pub(super) what: String,
-    /// Show the full output of tools
+    /// Show the full input and output of tools
     #[arg(long)]
     pub(super) full: bool,
     /// Print the bytes that the agent wrote

@@ -214,7 +214,7 @@ mod tests {
         let long = "x".repeat(8 << 20);
         let text =
             format!(r#"{{"tool_name":"Bash","tool_input":{{"command":"{long}"}},"tool_response":{deep}}}"#);
-        assert_eq!(read("PostToolUse", &text).pulse.last_action, "x".repeat(ACTION));
+        assert_eq!(read("PostToolUse", &text).pulse.last_action, format!("{}…", "x".repeat(ACTION - 1)));
     }
 
     #[test]
@@ -264,7 +264,7 @@ mod tests {
             assert_eq!(read(event, text).pulse.error.as_deref(), error, "{event} {text}");
         }
         let long = format!(r#"{{"error":"{}"}}"#, "x".repeat(5000));
-        assert_eq!(read("StopFailure", &long).pulse.error.unwrap().len(), MAX_ERROR);
+        assert_eq!(read("StopFailure", &long).pulse.error.unwrap().chars().count(), MAX_ERROR);
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
             r#"{{"tool_name":"X","tool_input":{{"a":{deep}}},"tool_response":{deep},"error":{deep}}}"#
         );
         for (event, _) in PULSE_EVENTS {
-            assert!(read(event, &deep).pulse.last_action.len() <= ACTION);
+            assert!(read(event, &deep).pulse.last_action.chars().count() <= ACTION);
         }
     }
 }

@@ -72,7 +72,7 @@ fn a_pulse_has_every_field_in_order_and_is_private() {
     assert!(time.ends_with("+00:00") && time.len() == "2026-01-21T10:30:45.123+00:00".len(), "{time}");
     let ago = sys::clock::now().duration_since(time.parse().unwrap());
     assert!((0..60).contains(&ago.as_secs()), "{time}");
-    assert_snapshot!(rest, @r#""agent_id":"site-1","tool_name":"Bash","last_action":"cargo test --quiet","current_task":"","git_branch":"unknown","workspace":"/","pid":OURS,"session_id":"s1","state":"running","tool_use_id":"t1","duration_ms":12,"error":null}"#);
+    assert_snapshot!(rest, @r#""agent_id":"site-1","tool_name":"Bash","last_action":"cargo test\\n --quiet","current_task":"","git_branch":"unknown","workspace":"/","pid":OURS,"session_id":"s1","state":"running","tool_use_id":"t1","duration_ms":12,"error":null}"#);
     assert_eq!(env.activity("site-1"), [env.pulse("site-1")]);
     let mode =
         |path: PathBuf| std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions());

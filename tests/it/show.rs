@@ -51,7 +51,10 @@ fn a_run_is_shown_with_a_header_and_a_line_for_each_call() {
     [exit 0]
     ");
     let full = shown(&env, &["--full"]);
-    assert!(full.contains("  Bash(wc -l < notes.md)  2, [S]\n  Write"), "{full}");
+    assert!(
+        full.contains("  Bash(wc -l < notes.md)  2, [S]\n    > description: \"Count the lines\"\n  Write"),
+        "{full}"
+    );
     assert!(full.contains("  Read(/workspace/notes.md)  3 lines, [S]\n    "), "{full}");
     assert_snapshot!(played(&env, &site, "subagent", &["site"]), @"
     site  [ENV]/site
@@ -92,7 +95,7 @@ fn a_run_is_shown_with_a_header_and_a_line_for_each_call() {
 fn a_denied_call_names_who_denied_it_and_why() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
-    assert_snapshot!(played(&env, &site, "denied", &["--full"]), @"
+    assert_snapshot!(played(&env, &site, "denied", &["--full"]), @r#"
     site  [ENV]/site
       beat     [BEAT]
       started  [TIME], took [S]
@@ -102,10 +105,11 @@ fn a_denied_call_names_who_denied_it_and_why() {
       ended    exit code 0
 
       Bash(sudo ls /root)  denied by the guard: `sudo ls /root` is refused: it raises privileges; work without them, or ask the user to run it, [S]
+        > description: "List"
         Permission to use Bash with command sudo ls /root has been denied.
     ATTENTION: I may not use sudo.
     [exit 0]
-    ");
+    "#);
     let object = env.murmur(["show", "--json"]).json();
     assert_eq!(object["beat"]["outcome"], "attention");
     let call = &object["items"][0];
@@ -188,6 +192,54 @@ fn the_capture_of_a_beat_is_shown_as_the_beat_unless_its_bytes_are_wanted() {
 }
 
 #[test]
+fn a_cut_call_says_so_and_full_shows_all_of_its_input() {
+    let env = Env::new();
+    let site = env.workspace("site", "Do it.");
+    let long: String = (0..8).map(|n| format!("echo line  {n}\n")).collect();
+    let call = |id: &str, input: Value| {
+        let content = [json!({ "type": "tool_use", "id": id, "name": "Bash", "input": input })];
+        json!({ "type": "assistant", "message": { "id": id, "content": content } })
+    };
+    let calls = [
+        call("1", json!({ "command": long, "description": "Print", "timeout": 5 })),
+        call("2", json!({ "command": "git push\n# hi\u{202e}" })),
+        call("3", json!({ "command": "ls  -l" })),
+    ];
+    let calls = calls.map(|call| call.to_string()).join("\n");
+    site.plays(&json!({ "stdout": format!("{calls}\n{}", crate::env::result("HEARTBEAT_OK")) }));
+    env.run(["beat", "site"]);
+    let calls_of = |args: &[&str]| shown(&env, args).split_once("\n\n").unwrap().1.to_owned();
+    assert_snapshot!(calls_of(&[]), @r"
+      Bash(echo line  0\necho line  1\necho line  2\necho line  3\necho line  4\necho line  5\necho line  6\ne…)
+      Bash(git push\n# hi\u{202e})
+      Bash(ls  -l)
+    [exit 0]
+    ");
+    assert_snapshot!(calls_of(&["--full"]), @r#"
+      Bash(echo line  0\necho line  1\necho line  2\necho line  3\necho line  4\necho line  5\necho line  6\ne…)
+        > echo line  0
+        > echo line  1
+        > echo line  2
+        > echo line  3
+        > echo line  4
+        > echo line  5
+        > echo line  6
+        > echo line  7
+        >
+        > description: "Print"
+        > timeout: 5
+      Bash(git push\n# hi\u{202e})
+        > git push
+        > # hi\u{202e}
+      Bash(ls  -l)
+    [exit 0]
+    "#);
+    let items = &env.murmur(["show", "--json"]).json()["items"];
+    assert_eq!(items[0]["input"], json!({ "command": long, "description": "Print", "timeout": 5 }));
+    assert_eq!(items[1]["subject"], r"git push\n# hi\u{202e}");
+}
+
+#[test]
 fn hostile_output_cannot_act_on_the_terminal() {
     let env = Env::new();
     let site = env.workspace("site", "Do it.");
@@ -203,7 +255,7 @@ fn hostile_output_cannot_act_on_the_terminal() {
     env.run(["beat", "site"]);
     let shown = shown(&env, &["--full"]);
     assert!(!shown.contains(['\u{1b}', '\r', '\u{7}', '\u{202e}']), "{shown:?}");
-    assert_snapshot!(shown, @"
+    assert_snapshot!(shown, @r"
     site  [ENV]/site
       beat     [BEAT]
       started  [TIME], took [S]
@@ -213,7 +265,7 @@ fn hostile_output_cannot_act_on_the_terminal() {
 
     a[2Jbc
     	d
-      Ba]0;xsh(e [1m)  2 lines, [S]
+      Ba]0;xsh(e\u{d}\u{1b}[1m)  2 lines, [S]
         x[31m
         y
       [note] skipped a line that is not JSON

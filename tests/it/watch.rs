@@ -160,7 +160,8 @@ fn the_panes_show_what_happens_and_a_resized_terminal_is_filled() {
 #[test]
 fn a_request_is_answered_from_the_view() {
     let env = Env::new();
-    let call = json!({ "type": "tool_use", "id": "t1", "name": "Bash", "input": { "command": "git push" } });
+    let call =
+        json!({ "type": "tool_use", "id": "t1", "name": "Bash", "input": { "command": "git push && ls" } });
     env.workspace("site", "---\npermissionsChecker: manual\n---\nDo it.").plays(&json!({
         "script": [[call], [{ "type": "text", "text": "HEARTBEAT_OK" }]]
     }));
@@ -178,6 +179,7 @@ fn a_request_is_answered_from_the_view() {
         until(terminal, SMALL, "git push");
         terminal.send("y");
         until(terminal, SMALL, "1  Bash  asked");
+        until(terminal, SMALL, "the guard reads: git push; ls");
         until(terminal, SMALL, "y allow");
         terminal.send("y");
         until(terminal, SMALL, "allowed Bash for site-");

@@ -54,6 +54,9 @@ pub struct Call {
     pub tool: String,
     /// What it was called with, in one line.
     pub subject: String,
+    /// Its whole input, as JSON text; empty if it isn't known.
+    #[serde(skip)]
+    pub input: String,
     /// How it ended; `None` if there was no result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<CallResult>,
@@ -104,7 +107,7 @@ impl Transcript {
             _ => None,
         });
         if let Some(known) = known {
-            known.subject = call.subject;
+            (known.subject, known.input) = (call.subject, call.input);
         } else if !self.early.iter().any(|known| known.id == call.id) {
             self.hold(Item::Call(call));
         }

@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(newest(&calls), "");
         begin(&mut calls, "1", "Task", &json!({ "description": "Look around", "prompt": "..." }));
         begin(&mut calls, "2", "Bash", &json!({ "command": "cargo\n  test\u{1b}[1m" }));
-        assert_eq!(newest(&calls), "Bash: cargo test [1m");
+        assert_eq!(newest(&calls), r"Bash: cargo\n  test\u{1b}[1m");
         end(&mut calls, "2");
         assert_eq!(newest(&calls), "Task: Look around");
         calls.see(&Event::Result(Box::default()), Duration::ZERO);

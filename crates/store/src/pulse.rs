@@ -40,7 +40,7 @@ pub struct Pulse {
     pub agent_id: String,
     /// The tool; at the end of a turn or session, the session's last one; empty if none.
     pub tool_name: String,
-    /// What it did: the first [`ACTION`] characters of the command, path or pattern.
+    /// What it did: the command, path or pattern, with `…` if it has over [`ACTION`] characters.
     pub last_action: String,
     /// Its task; empty if not set.
     pub current_task: String,

@@ -49,7 +49,7 @@ impl Progress {
             Event::Session { .. } => "waiting for the model".clone_into(&mut self.state),
             Event::Text { parent, .. } if parent.is_empty() => "writing".clone_into(&mut self.state),
             Event::ToolUse { id, name, input, .. } => {
-                let call = reported::call(name, input.0.get(), str::to_owned);
+                let call = reported::call(name, input.0.get());
                 self.calls.retain(|(known, _)| *known != **id);
                 if self.calls.len() < CALLS {
                     self.calls.push((id.clone().into_owned(), call));

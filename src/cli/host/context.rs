@@ -1,7 +1,7 @@
 //! What came before an attachment: the agent's state and its last turn, so that whoever joins knows what it is about.
 
 use super::super::reported;
-use super::super::style::{Style, plain_line, plain_text, shortened};
+use super::super::style::{Style, plain_line, plain_text};
 use super::show;
 use murmur_rpc::envelope::{Event, GAP};
 use serde_json::Value;
@@ -9,9 +9,6 @@ use std::io::{self, Write};
 
 /// How much of the last prompt and of the last reply to show, in characters: their ends.
 const MOST: usize = 4000;
-
-/// How many characters of a call to show.
-const CALL: usize = 120;
 
 /// The last turn of the events before an attachment.
 #[derive(Debug, Default)]
@@ -53,7 +50,7 @@ impl LastTurn {
                 self.reply.1 = false;
                 let id = text("id");
                 let input = event.payload.get("input").map(Value::to_string).unwrap_or_default();
-                let call = reported::call(text("name"), &input, |subject| shortened(subject, CALL));
+                let call = reported::call(text("name"), &input);
                 match self.open.iter_mut().find(|(known, _)| known == id) {
                     // A call may be described again.
                     Some((_, known)) => *known = call,

@@ -44,7 +44,7 @@ pub(super) fn event(
         "chat" => writeln!(out, "{indent}{}", plain_text(text("text"))),
         "tool_use" => {
             let input = payload.get("input").map(Value::to_string).unwrap_or_default();
-            let call = reported::call(text("name"), &input, short);
+            let call = reported::call(text("name"), &input);
             if pieces.is_new(text("id"), &call) { tagged("tool", call) } else { Ok(()) }
         }
         "tool_result" => {

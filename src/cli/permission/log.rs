@@ -1,6 +1,7 @@
 //! `murmur rules log`: shows past decisions on agents' calls.
 
 use super::super::args::RulesLog;
+use super::super::reported::call;
 use super::super::style::{Style, plain_line};
 use super::super::user_env::UserEnv;
 use anyhow::Context;
@@ -9,7 +10,6 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_store::journal::decisions::read::{Decided, Filter, FoundDecision, newest};
-use murmur_store::pulse::action;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use sys::error::Hinted;
@@ -52,9 +52,7 @@ fn print(out: &mut impl Write, decided: &Decided, style: Style, zone: &TimeZone)
         DecisionKind::Deny => style.paint("31", "deny  "),
         DecisionKind::Defer => style.paint("33", "defer "),
     };
-    let action = action::of(tool, input);
-    let call = if action.is_empty() { tool.clone() } else { format!("{tool}({action})") };
-    let (agent, call, reason) = (plain_line(agent), plain_line(&call), plain_line(reason));
+    let (agent, call, reason) = (plain_line(agent), call(tool, input), plain_line(reason));
     let by = by(decided_by);
     // The reason of a rule's decision names the rule.
     let why = if reason.starts_with(&by) { reason } else { format!("{by}: {reason}") };

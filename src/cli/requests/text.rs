@@ -28,22 +28,21 @@ pub(in crate::cli) fn paragraph(
     if row.cwd != row.workspace {
         writeln!(out, "  in {}", plain_line(&row.cwd.display().to_string()))?;
     }
-    match (&row.doubt, reading(row)) {
-        (Some(doubt), _) => {
-            writeln!(out, "  the guard cannot determine what it does: {}", plain_line(doubt))?;
-        }
-        (None, Some(commands)) => writeln!(out, "  the guard reads: {}", commands.join("; "))?,
-        (None, None) => {}
+    if let Some(doubt) = &row.doubt {
+        writeln!(out, "  the guard cannot determine what it does: {}", plain_line(doubt))?;
+    } else if let Some(reading) = reading(row) {
+        writeln!(out, "  {reading}")?;
     }
     writeln!(out, "  {}", style.dim(times(row, now)))
 }
 
 /// The commands that a command line runs, as the guard reads it, if that says more than the line itself.
-fn reading(row: &Row) -> Option<Vec<String>> {
+pub(in crate::cli) fn reading(row: &Row) -> Option<String> {
     let line = row.input.get("command").filter(|_| row.kind == RequestKind::Permission)?.as_str()?;
     let mut texts = Vec::new();
     gather(&shell_guard::shell::commands(line).ok()?, &mut texts);
-    (texts.len() > 1 || texts.first().is_some_and(|only| *only != shown(line.trim()))).then_some(texts)
+    let says_more = texts.len() > 1 || texts.first().is_some_and(|only| *only != shown(line.trim()));
+    says_more.then(|| format!("the guard reads: {}", texts.join("; ")))
 }
 
 /// Adds the texts of commands, each before those that it runs.

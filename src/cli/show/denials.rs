@@ -63,6 +63,8 @@ struct RecordedDecision {
     tool: String,
     /// What the tool was called with, in one line.
     subject: String,
+    /// All of it, as JSON text.
+    input: String,
     denied: Option<Denial>,
 }
 
@@ -163,7 +165,12 @@ impl Denials {
             return Ok(None);
         }
         let decision = self.decision(&call.id)?;
-        Ok(decision.map(|RecordedDecision { tool, subject, .. }| Call { tool, subject, ..call.clone() }))
+        Ok(decision.map(|RecordedDecision { tool, subject, input, .. }| Call {
+            tool,
+            subject,
+            input,
+            ..call.clone()
+        }))
     }
 
     /// The last decision on the call `id`.
@@ -191,6 +198,7 @@ impl Denials {
             RecordedDecision {
                 tool: plain_line(tool),
                 subject,
+                input: input.clone(),
                 denied: (*decision == DecisionKind::Deny).then(|| Denial { by, reason: own_reason(reason) }),
             }
         };

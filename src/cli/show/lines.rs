@@ -8,6 +8,7 @@ use super::super::style::{
 };
 use super::choose::{Run, linked};
 use super::denials::Denials;
+use super::input;
 use crate::outcome::EarlyEnd;
 use derun::cli::span::span;
 use jiff::SignedDuration;
@@ -29,7 +30,7 @@ const SHORT: usize = 100;
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cli) struct Lines {
     pub(in crate::cli) style: Style,
-    /// Whether to print all that tools printed.
+    /// Whether to print all that tools were called with and printed.
     pub(in crate::cli) is_full: bool,
 }
 
@@ -114,26 +115,30 @@ impl Lines {
             Item::Note { tag, text } => {
                 writeln!(out, "  {} {}", self.style.dim(format_args!("[{tag}]")), plain_line(text))
             }
-            Item::Call(call) => self.call(out, denials, call, ""),
-            Item::Result(call) => self.call(out, denials, call, "end of "),
+            Item::Call(call) => self.call(out, denials, call, true),
+            Item::Result(call) => self.call(out, denials, call, false),
         }
     }
 
-    fn call(&self, out: &mut impl Write, denials: &mut Denials, call: &Call, before: &str) -> io::Result<()> {
+    /// Prints a call with its result, or, if it is not `new`, the result of one that was printed before.
+    fn call(&self, out: &mut impl Write, denials: &mut Denials, call: &Call, is_new: bool) -> io::Result<()> {
+        let before = if is_new { "" } else { "end of " };
         let completed = denials.completed(call)?;
         let call = completed.as_ref().unwrap_or(call);
         let indent = indent(&call.parent);
         let named = match &*call.subject {
             "" if call.tool.is_empty() => self.style.bold("a call"),
             "" => self.style.bold(&call.tool),
-            subject => format!("{}({})", self.style.bold(&call.tool), plain_line(subject)),
+            subject => format!("{}({})", self.style.bold(&call.tool), subject),
         };
         if let Some(wait) = denials.waiting(call) {
             let waits = self.style.paint("33", reported::waiting(&wait.name, &wait.tool));
-            return writeln!(out, "{indent}  {before}{named}  {waits}");
+            writeln!(out, "{indent}  {before}{named}  {waits}")?;
+            return self.input(out, indent, call, is_new);
         }
         let Some(result) = &call.result else {
-            return writeln!(out, "{indent}  {before}{named}");
+            writeln!(out, "{indent}  {before}{named}")?;
+            return self.input(out, indent, call, is_new);
         };
         let denied = denials.of(call)?;
         let is_told = denied.is_none() && is_short(&result.output);
@@ -150,7 +155,17 @@ impl Lines {
             false => String::new(),
         };
         writeln!(out, "{indent}  {before}{named}  {unchecked}{told}{}", took.unwrap_or_default())?;
+        self.input(out, indent, call, is_new)?;
         if self.is_full && !is_told { self.output(out, indent, result) } else { Ok(()) }
+    }
+
+    /// Prints what the line of a new call lacks of its input.
+    fn input(&self, out: &mut impl Write, indent: &str, call: &Call, is_new: bool) -> io::Result<()> {
+        let text = if self.is_full && is_new { input::untold(call) } else { None };
+        for line in text.iter().flat_map(|text| text.lines()) {
+            writeln!(out, "{indent}    {}", self.style.dim(format!("> {line}").trim_end()))?;
+        }
+        Ok(())
     }
 
     fn output(&self, out: &mut impl Write, indent: &str, result: &CallResult) -> io::Result<()> {

@@ -227,6 +227,7 @@ pub(in crate::cli) fn take(transcript: &mut Transcript, event: &Event<'_>, at: O
             parent: parent.clone().into_owned(),
             tool: plain_line(name),
             subject: action::of(name, input.0.get()),
+            input: input.0.get().to_owned(),
             result: None,
             at,
         }),

@@ -1,6 +1,7 @@
 //! What murmur knows → rows of the view.
 
 use super::super::inbox::{self, entry::InboxEntry, list};
+use super::super::requests;
 use super::super::style::{remarks, text_of};
 use crate::agents::Agent;
 use crate::agents::hosted::{HostStatus, Hosted};
@@ -140,7 +141,7 @@ pub(super) fn agent(agent: &Agent, host: Option<&Hosted>, extras: Extras) -> row
 
 /// A request.
 pub(super) fn request(row: &Row, name: &str) -> rows::Request {
-    let input = super::super::requests::input(row);
+    let input = requests::input(row);
     let summary = match row.input.get("command").or_else(|| row.input.get("file_path")) {
         Some(serde_json::Value::String(text)) => Text::new(text),
         _ => Text::new(input.trim_start_matches(['{', '\n', ' '])),
@@ -153,6 +154,11 @@ pub(super) fn request(row: &Row, name: &str) -> rows::Request {
     }
     if row.cwd != row.workspace {
         body.push(Text::new(&format!("in {}", row.cwd.display())));
+    }
+    if row.doubt.is_none()
+        && let Some(reading) = requests::reading(row)
+    {
+        body.extend(Text::lines(&reading));
     }
     let asked = if row.kind == RequestKind::Question { QuestionSet::parse(&row.input).ok() } else { None };
     let questions = asked.iter().flat_map(QuestionSet::questions).map(|question| rows::Question {

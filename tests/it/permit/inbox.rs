@@ -259,6 +259,23 @@ fn a_watched_inbox_on_a_terminal_prints_what_comes_and_what_goes() {
 }
 
 #[test]
+fn an_answer_whose_confirmation_nobody_reads_is_given() {
+    let env = Env::new();
+    env.workspace_calling(MANUAL, &[bash("t1", "git push"), bash("t2", "git pull")]);
+    let daemon = env.daemon();
+    let mut events = env.events();
+    let beat = env.beat();
+    for answer in ["allow", "deny"] {
+        events.until("request_opened");
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        assert_eq!(env.murmur([answer, "last"]).stdout(writer).run(), "[exit 0]", "{answer}");
+    }
+    line(beat);
+    daemon.stop();
+}
+
+#[test]
 fn the_commands_that_the_guard_reads_are_shown_with_a_command_line() {
     let env = Env::new();
     env.workspace_calling(MANUAL, &[bash("t1", "cd /srv && timeout 5 git   push | tee 'a b' > log")]);

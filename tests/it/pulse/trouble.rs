@@ -63,7 +63,7 @@ fn long_and_deeply_nested_input_works() {
         r#"{{"session_id":"s1","tool_name":"Bash","tool_input":{{"command":"{long}"}},"tool_response":{deep}}}"#
     );
     is_quiet(env.pulse_hook("PostToolUse", told));
-    assert_eq!(env.pulse("claude-s1")["last_action"], "x".repeat(100));
+    assert_eq!(env.pulse("claude-s1")["last_action"], format!("{}…", "x".repeat(99)));
 }
 
 #[test]

@@ -3,7 +3,7 @@ use super::*;
 fn call(id: &str, parent: &str) -> Call {
     let at = Some(Timestamp::UNIX_EPOCH);
     let (id, parent) = (id.to_owned(), parent.to_owned());
-    Call { subject: format!("{id}!"), id, parent, tool: "Bash".to_owned(), result: None, at }
+    Call { subject: format!("{id}!"), id, parent, tool: "Bash".to_owned(), at, ..Call::default() }
 }
 
 /// What is complete, in short.

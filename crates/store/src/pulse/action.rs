@@ -39,7 +39,7 @@ pub fn of(tool: &str, input: &str) -> String {
             value.map(plain).unwrap_or_default()
         }
     };
-    brief::line(&said, ACTION)
+    brief::exact(&said, ACTION)
 }
 
 fn known(tool: &str, input: &Object<'_>) -> Option<String> {
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn calls_are_described_for_people() {
         for (tool, input, said) in [
-            ("Bash", r#"{"command":"cargo test\n  --quiet","description":"Test"}"#, "cargo test --quiet"),
+            ("Bash", r#"{"command":"cargo test\n  --quiet","description":"Test"}"#, r"cargo test\n  --quiet"),
             ("Read", r#"{"file_path":"/w/src/a.rs","limit":5}"#, "/w/src/a.rs"),
             ("Write", r#"{"content":"x","file_path":"/w/ü.txt"}"#, "/w/ü.txt"),
             ("Edit", r#"{"file_path":"/w/a","old_string":"x","new_string":"y"}"#, "/w/a"),

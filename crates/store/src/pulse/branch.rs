@@ -101,7 +101,7 @@ mod tests {
             ("plain/none", "feature/pan-30"),
             ("plain/gone", UNKNOWN),
             ("plain/nothing/deep", UNKNOWN),
-            ("plain/long", &"x".repeat(NAME)),
+            ("plain/long", &format!("{}…", "x".repeat(NAME - 1))),
             ("plain/rebased", "bisect/a [1mb"),
             ("detached", "detached at 0123456789ab"),
             ("empty", UNKNOWN),
