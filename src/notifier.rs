@@ -163,13 +163,11 @@ impl Notifier {
             self.notify.channels.keys().filter(|name| !self.busy.contains(*name)).cloned().collect();
         let batches: Vec<Batch> =
             idle.iter().filter_map(|name| outbox::next(&self.state, name, &self.notify, now)).collect();
-        let messages: Vec<(Batch, ::notify::message::Message)> = batches
-            .into_iter()
-            .map(|batch| {
-                let message = self.message(&batch);
-                (batch, message)
-            })
-            .collect();
+        let mut messages = Vec::new();
+        for batch in batches {
+            let (message, token) = self.message(&batch);
+            messages.push((batch, message, token));
+        }
         if self.notify.channels.is_empty() {
             // Nobody was told anything, which the first channel's messages must not rely on.
             self.state.heartbeats.clear();
@@ -177,9 +175,9 @@ impl Notifier {
         }
         // On disk before anything is sent.
         self.save();
-        for (batch, message) in messages {
+        for (batch, message, token) in messages {
             self.busy.insert(batch.channel.clone());
-            self.deliver(batch, message, now);
+            self.deliver(batch, message, token, now);
         }
     }
 
