@@ -10,6 +10,7 @@
 
 mod answers;
 mod deliver;
+mod missed;
 mod news;
 mod ping;
 
@@ -24,12 +25,13 @@ use anyhow::Context;
 use deliver::Delivery;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use missed::Missed;
 use murmur_core::config::notify::Notify;
 use murmur_rpc::client::Client;
 use murmur_rpc::envelope::{GAP, LAGGED};
 use murmur_store::journal::tail::{Position, Tail};
 use news::Names;
-use ping::Ping;
+use ping::Pings;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -51,8 +53,8 @@ enum Input {
     Delivered(Delivery),
     /// A channel's listener reports something.
     Heard(String, Report),
-    /// A ping failed.
-    PingFailed(String, String),
+    /// A heartbeat's ping was sent, or failed with an error.
+    Pinged(String, Option<String>),
 }
 
 /// The notifier's state.
@@ -67,6 +69,9 @@ struct Notifier {
     names: Names,
     /// The channels that are delivering.
     busy: BTreeSet<String>,
+    pings: Pings,
+    /// What happened while no notifier ran, until all of it is read.
+    missed: Option<Missed>,
     threads: mpsc::Sender<Input>,
 }
 
@@ -78,6 +83,7 @@ pub async fn run(dir: &DataDir, settings: PathBuf, notify: Notify) -> anyhow::Re
     let (threads, mut inputs) = mpsc::channel(QUEUE);
     let mut notifier = Notifier::new(dir, settings, notify, threads)?;
     notifier.skip_or_catch_up(&attached);
+    notifier.tell_missed();
     notifier.listen();
     notifier.read_requests().await;
     let mut alarm = Alarm::new()?;
@@ -120,8 +126,19 @@ impl Notifier {
             Some(_) => Tail::from_start(dir.journal()),
             None => Tail::from_end(dir.journal())?,
         };
-        let (names, busy, dir) = (Names::new(dir, &zone), BTreeSet::new(), dir.clone());
-        Ok(Self { dir, settings, notify, zone, state, tail, names, busy, threads })
+        Ok(Self {
+            names: Names::new(dir, &zone),
+            dir: dir.clone(),
+            settings,
+            notify,
+            zone,
+            state,
+            tail,
+            busy: BTreeSet::new(),
+            pings: Pings::default(),
+            missed: Some(Missed::default()),
+            threads,
+        })
     }
 
     /// Does what is due.
@@ -146,18 +163,21 @@ impl Notifier {
             self.notify.channels.keys().filter(|name| !self.busy.contains(*name)).cloned().collect();
         let batches: Vec<Batch> =
             idle.iter().filter_map(|name| outbox::next(&self.state, name, &self.notify, now)).collect();
-        let messages: Vec<(Batch, ::notify::message::Message)> = batches
-            .into_iter()
-            .map(|batch| {
-                let message = self.message(&batch);
-                (batch, message)
-            })
-            .collect();
+        let mut messages = Vec::new();
+        for batch in batches {
+            let (message, token) = self.message(&batch);
+            messages.push((batch, message, token));
+        }
+        if self.notify.channels.is_empty() {
+            // Nobody was told anything, which the first channel's messages must not rely on.
+            self.state.heartbeats.clear();
+            self.state.requests.clear();
+        }
         // On disk before anything is sent.
         self.save();
-        for (batch, message) in messages {
+        for (batch, message, token) in messages {
             self.busy.insert(batch.channel.clone());
-            self.deliver(batch, message, now);
+            self.deliver(batch, message, token, now);
         }
     }
 
@@ -178,7 +198,7 @@ impl Notifier {
         match input {
             Input::Delivered(delivery) => self.delivered(delivery),
             Input::Heard(channel, report) => self.heard(&channel, report).await,
-            Input::PingFailed(heartbeat, error) => self.note(&heartbeat, "failed", "ping", Some(&error)),
+            Input::Pinged(heartbeat, error) => self.pinged(&heartbeat, error.as_deref()),
         }
     }
 
@@ -191,7 +211,7 @@ impl Notifier {
                     outbox::close(&mut self.state, id);
                 }
             }
-            "beat_started" => self.ping(payload, Ping::Start),
+            "beat_started" => self.ping_start(payload),
             // The journal has the rest; it is read after every event.
             _ => {}
         }

@@ -30,7 +30,7 @@ pub struct NotifierProcess {
     settings: PathBuf,
     /// The file as last read.
     stamp: Option<Stamp>,
-    /// Where the journal ended when the daemon started; `None` after config.toml was read for the first time.
+    /// Where the journal ended when the daemon started; `None` after the first look at config.toml.
     started_at: Option<Journal>,
     is_wanted: bool,
     child: Option<Child>,
@@ -66,6 +66,8 @@ impl NotifierProcess {
     /// Reads config.toml, if it changed, and starts, restarts or stops the process. A file that isn't readable changes
     /// nothing.
     pub fn reload(&mut self) -> io::Result<()> {
+        // Only a file that was there when the daemon started concerns what has happened since.
+        let started_at = self.started_at.take();
         let stamp = Stamp::of(&self.settings);
         if stamp == self.stamp {
             return Ok(());
@@ -73,7 +75,6 @@ impl NotifierProcess {
         let Ok(settings) = Settings::read(&self.settings) else { return Ok(()) };
         self.stamp = stamp;
         self.is_wanted = settings.notify.is_used();
-        let started_at = self.started_at.take();
         if self.is_wanted {
             // The notifier reports it if it can't write the file either.
             let _best_effort = self.begin_at(started_at);

@@ -9,9 +9,11 @@ use ::notify::listen::{self, ChannelAnswer, Report};
 use ::notify::log::LogEntry;
 use ::notify::tokens::{self, Issued, Refusal, Reply};
 use murmur_core::config::notify::Destination;
+use murmur_core::permit::question::{Question, QuestionSet};
 use murmur_core::permit::request::ANSWERED;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sys::clock;
+use sys::error::Hinted;
 use thiserror::Error;
 
 impl Notifier {
@@ -54,21 +56,28 @@ impl Notifier {
     }
 
     async fn on_answer(&mut self, channel: &str, answer: &ChannelAnswer) {
-        let found = self.redeem(channel, answer);
+        let found = self.find(channel, answer);
         let (reply, issued) = match found {
             Some(Ok(found)) => found,
             Some(Err(refusal)) => return self.refused(channel, answer, None, &refusal.into()),
             // The message is not an answer.
             None => return,
         };
-        // Recorded as used before the daemon gets the answer.
-        self.save();
-        match self.answer(channel, &reply, &issued).await {
-            Ok(row) => {
+        let answered = match self.prepare(channel, &reply, &issued).await {
+            Ok(prepared) => {
+                // Recorded as used before the daemon gets the answer.
+                tokens::use_up(&mut self.state.tokens, &issued.request);
+                self.save();
+                self.answer(prepared).await
+            }
+            Err(error) => Err(error),
+        };
+        match answered {
+            Ok(what) => {
                 let line = LogEntry {
                     channel: channel.to_owned(),
                     result: "accepted".to_owned(),
-                    what: answered(&reply, &issued, &row),
+                    what,
                     request: Some(issued.request.clone()),
                     sender: answer.sender.map(|sender| sender.to_string()),
                     ..LogEntry::default()
@@ -81,7 +90,7 @@ impl Notifier {
     }
 
     /// The reply and its token; `None` if `answer` isn't meant as one.
-    fn redeem(&mut self, channel: &str, answer: &ChannelAnswer) -> Option<Result<(Reply, Issued), Refusal>> {
+    fn find(&self, channel: &str, answer: &ChannelAnswer) -> Option<Result<(Reply, Issued), Refusal>> {
         let destination = &self.notify.channels.get(channel)?.destination;
         let button = tokens::parse_button(&answer.text);
         if let Destination::Telegram { senders, .. } = destination {
@@ -92,24 +101,27 @@ impl Notifier {
             }
         }
         let now = clock::now();
-        let known = &mut self.state.tokens;
-        Some(match (button, answer.reply_to) {
+        let known = &self.state.tokens;
+        let found = match (button, answer.reply_to) {
             (Some((reply, token)), _) => {
                 let hash = tokens::hash(token.as_bytes());
-                tokens::redeem(known, channel, &reply, now, |issued| issued.hash == hash)
-                    .map(|issued| (reply, issued))
+                tokens::find(known, channel, now, |issued| issued.hash == hash).map(|issued| (reply, issued))
             }
             (None, Some(message)) => {
-                let reply = tokens::parse_text(&answer.text);
                 let is_it = |issued: &Issued| issued.channel == channel && issued.message == Some(message);
-                tokens::redeem(known, channel, &reply, now, is_it).map(|issued| (reply, issued))
+                match tokens::find(known, channel, now, is_it) {
+                    Ok(issued) => Ok((tokens::parse_text(&answer.text, issued.is_question), issued)),
+                    Err(Refusal::Unknown) => Err(Refusal::NoRequest),
+                    Err(refusal) => Err(refusal),
+                }
             }
             (None, None) => Err(Refusal::Unknown),
-        })
+        };
+        Some(found.and_then(|(reply, issued)| issued.check(&reply).map(|()| (reply, issued.clone()))))
     }
 
-    /// Answers the request, if it is still the one that was shown, and returns it.
-    async fn answer(&self, channel: &str, reply: &Reply, issued: &Issued) -> Result<Row, AnswerError> {
+    /// The answer to the request, if it is still the one that was shown.
+    async fn prepare(&self, channel: &str, reply: &Reply, issued: &Issued) -> Result<Prepared, AnswerError> {
         let rows = self.requests().await?;
         let row = rows.into_iter().find(|row| row.id.as_str() == issued.request && row.state != ANSWERED);
         let Some(row) = row else { return Err(AnswerError::Closed) };
@@ -117,22 +129,30 @@ impl Notifier {
             return Err(AnswerError::Changed);
         }
         let mut response = json!({ "id": issued.request, "channel": channel, "inputSha256": issued.input });
-        let answered = match reply {
-            Reply::Allow => json!({ "decision": "allow" }),
-            Reply::Deny(reason) => json!({ "decision": "deny", "reason": reason }),
+        let (answered, text) = match reply {
+            Reply::Allow => (json!({ "decision": "allow" }), None),
+            Reply::Deny(reason) => (json!({ "decision": "deny", "reason": reason }), reason.clone()),
             Reply::Choice(number) => match issued.choices.get(number.saturating_sub(1)) {
-                Some(label) => json!({ "answers": { "q1": label } }),
+                Some(label) => (json!({ "answers": { "q1": label } }), Some(label.clone())),
                 None => return Err(Refusal::NoAnswer.into()),
             },
-            Reply::Text(text) => json!({ "answers": { "q1": { "other": text } } }),
+            Reply::Text(text) => {
+                let (answers, text) = typed(&row.input, text)?;
+                (json!({ "answers": answers }), Some(text))
+            }
         };
         if let (Some(response), Some(answered)) = (response.as_object_mut(), answered.as_object()) {
             response.extend(answered.clone());
         }
+        Ok(Prepared { response, what: answered_words(reply, text.as_deref(), &row) })
+    }
+
+    /// Gives the answer, and returns what it is for `murmur notify log`.
+    async fn answer(&self, prepared: Prepared) -> Result<String, AnswerError> {
         let mut daemon = connect(&self.dir).await.ok_or(DaemonError::Unreachable)?;
-        let answering = daemon.answer_as::<Value>("permission.respond", response, client::PATIENCE);
+        let answering = daemon.answer_as::<Value>("permission.respond", prepared.response, client::PATIENCE);
         answering.await.map_err(DaemonError::from)?;
-        Ok(row)
+        Ok(prepared.what)
     }
 
     fn refused(&self, channel: &str, answer: &ChannelAnswer, request: Option<String>, why: &AnswerError) {
@@ -163,6 +183,43 @@ impl Notifier {
     }
 }
 
+/// An answer that is ready to be given.
+struct Prepared {
+    /// For the daemon.
+    response: Value,
+    /// For `murmur notify log`.
+    what: String,
+}
+
+/// The answers that a person typed to all questions in `input`, one on each line, and the same for the log.
+fn typed(input: &Value, text: &str) -> Result<(Map<String, Value>, String), AnswerError> {
+    let asked = QuestionSet::parse(input).map_err(|error| AnswerError::Typed(error.failure().line()))?;
+    let count = asked.questions().len();
+    let lines: Vec<String> = match count {
+        1 => vec![text.trim().to_owned()],
+        _ => text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect(),
+    };
+    if lines.len() != count {
+        let given = lines.len();
+        return Err(AnswerError::Typed(format!("{count} questions take {count} lines, not {given}")));
+    }
+    let answers = asked.typed(&lines).map_err(|error| AnswerError::Typed(error.failure().line()))?;
+    let labels = asked.answers(&Value::Object(answers.clone()));
+    let mut labels = labels.map_err(|error| AnswerError::Typed(error.failure().line()))?;
+    let labels: Vec<String> =
+        asked.questions().iter().filter_map(|question| labels.remove(&question.question)).collect();
+    // Whoever wants to allow a call hasn't read the question.
+    let is_offered = asked.questions().iter().any(|question| is_label(question, text));
+    if text.trim().eq_ignore_ascii_case("allow") && !is_offered {
+        return Err(Refusal::NoAnswer.into());
+    }
+    Ok((answers, labels.join("; ")))
+}
+
+fn is_label(question: &Question, text: &str) -> bool {
+    question.options.iter().any(|choice| choice.label.trim().eq_ignore_ascii_case(text.trim()))
+}
+
 /// Why an answer didn't reach its request.
 #[derive(Debug, Error)]
 enum AnswerError {
@@ -172,6 +229,8 @@ enum AnswerError {
     Closed,
     #[error("the call is not the one that was shown")]
     Changed,
+    #[error("{0}")]
+    Typed(String),
     #[error(transparent)]
     Daemon(#[from] DaemonError),
 }
@@ -183,13 +242,11 @@ impl From<Refusal> for AnswerError {
 }
 
 /// What was answered, for `murmur notify log`.
-fn answered(reply: &Reply, issued: &Issued, row: &Row) -> String {
-    let choice = |number: &usize| issued.choices.get(number.saturating_sub(1)).map(String::as_str);
-    let (word, text) = match reply {
-        Reply::Allow => ("allowed", None),
-        Reply::Deny(reason) => ("denied", reason.as_deref()),
-        Reply::Choice(number) => ("answered", choice(number)),
-        Reply::Text(text) => ("answered", Some(text.as_str())),
+fn answered_words(reply: &Reply, text: Option<&str>, row: &Row) -> String {
+    let word = match reply {
+        Reply::Allow => "allowed",
+        Reply::Deny(_) => "denied",
+        Reply::Choice(_) | Reply::Text(_) => "answered",
     };
     let text = text.map(|text| format!(": {text}")).unwrap_or_default();
     let line = format!("{word} {} for {}{text}", row.tool, row.agent);
@@ -225,25 +282,15 @@ mod tests {
             asked_at: String::new(),
             expires_at: None,
         };
-        let issued = Issued {
-            hash: String::new(),
-            channel: "tg".to_owned(),
-            request: id.to_string(),
-            input: String::new(),
-            may_allow: true,
-            choices: vec!["Red".to_owned(), "Blue".to_owned()],
-            expires_at: None,
-            message: None,
-        };
         let all = [
-            (Reply::Allow, "Bash"),
-            (Reply::Deny(None), "Bash"),
-            (Reply::Deny(Some("too risky".to_owned())), "Bash"),
-            (Reply::Choice(2), "AskUserQuestion"),
-            (Reply::Text("the green one".to_owned()), "AskUserQuestion"),
+            (Reply::Allow, None, "Bash"),
+            (Reply::Deny(None), None, "Bash"),
+            (Reply::Deny(Some("too risky".to_owned())), Some("too risky"), "Bash"),
+            (Reply::Choice(2), Some("Blue"), "AskUserQuestion"),
+            (Reply::Text("the green one".to_owned()), Some("the green one"), "AskUserQuestion"),
         ];
         let lines: Vec<String> =
-            all.iter().map(|(reply, tool)| answered(reply, &issued, &row(tool))).collect();
+            all.iter().map(|(reply, text, tool)| answered_words(reply, *text, &row(tool))).collect();
         insta::assert_snapshot!(lines.join("\n"), @"
         allowed Bash for site-1
         denied Bash for site-1
@@ -251,5 +298,33 @@ mod tests {
         answered AskUserQuestion for site-1: Blue
         answered AskUserQuestion for site-1: the green one
         ");
+    }
+
+    #[test]
+    fn questions_are_answered_with_one_line_each() {
+        let option = |label: &str| json!({ "label": label });
+        let letters =
+            json!({ "question": "Which?", "options": [option("A"), option("B"), option("C"), option("D")] });
+        let checks =
+            json!({ "question": "What?", "multiSelect": true, "options": [option("Lint"), option("Test")] });
+        let free = json!({ "question": "Why?" });
+        let said = |questions: &[&Value], text: &str| {
+            let answered = typed(&json!({ "questions": questions }), text);
+            answered.map_or_else(|error| error.to_string(), |(_, text)| text)
+        };
+        for (text, expected) in [
+            ("b", "B"),
+            ("4", "D"),
+            ("none of these", "none of these"),
+            ("Allow", "this is not an answer to the request"),
+            ("=Allow", "Allow"),
+        ] {
+            assert_eq!(said(&[&letters], text), expected, "{text}");
+        }
+        assert!(said(&[&letters], "7").starts_with("q1 cannot be answered with \"7\""));
+        assert_eq!(said(&[&checks], "lint, 2"), "Lint, Test");
+        assert_eq!(said(&[&free], "because\nof this"), "because\nof this");
+        assert_eq!(said(&[&letters, &checks, &free], "c\n\n2\nbecause"), "C; Test; because");
+        assert_eq!(said(&[&letters, &checks], "c"), "2 questions take 2 lines, not 1");
     }
 }

@@ -8,7 +8,8 @@ use ::notify::message::{Action, Message};
 use ::notify::outbox::{self, Batch};
 use ::notify::tokens::{self, Issued};
 use jiff::Timestamp;
-use murmur_core::config::notify::EventKind;
+use murmur_core::config::notify::{Destination, EventKind};
+use murmur_core::permit::question::QuestionSet;
 use sys::clock;
 
 /// How many answers to a question have a button.
@@ -24,33 +25,36 @@ pub(super) struct Delivery {
 }
 
 impl Notifier {
-    /// The message for `batch`, with buttons if the channel takes answers.
-    pub(super) fn message(&mut self, batch: &Batch) -> Message {
+    /// The message for `batch`, with buttons if the channel takes answers, and the hash of its token.
+    pub(super) fn message(&mut self, batch: &Batch) -> (Message, Option<String>) {
         let mut message = Message::new(batch.events.clone(), &self.zone);
-        let Some(channel) = self.notify.channels.get(&batch.channel) else { return message };
+        let Some(channel) = self.notify.channels.get(&batch.channel) else { return (message, None) };
         let request = match batch.events.as_slice() {
             [event] if event.kind == EventKind::Waiting => event.request.as_ref(),
             _ => None,
         };
         if let Some(request) = request.filter(|_| channel.takes_answers()) {
+            if let Destination::Telegram { .. } = channel.destination {
+                message.body.push_str(&how_to_reply(request));
+            }
             let is_shown = channel::shows_all(&channel.destination, &message);
             match issue(&batch.channel, request, is_shown) {
                 Ok((token, issued)) => {
                     message.actions = actions(request, &token, &issued);
+                    let hash = issued.hash.clone();
                     self.state.tokens.push(issued);
+                    return (message, Some(hash));
                 }
                 Err(error) => complain(&format!("cannot make a token: {error}")),
             }
         }
-        message
+        (message, None)
     }
 
-    /// Sends `message` on a thread of its own.
-    pub(super) fn deliver(&self, batch: Batch, message: Message, now: Timestamp) {
+    /// Sends `message`, which has the token with the hash `token`, on a thread of its own.
+    pub(super) fn deliver(&self, batch: Batch, message: Message, token: Option<String>, now: Timestamp) {
         let Some(channel) = self.notify.channels.get(&batch.channel).cloned() else { return };
         let (settings, threads) = (self.settings.clone(), self.threads.clone());
-        let answer = message.actions.first().and_then(|action| tokens::parse_button(&action.answer));
-        let token = answer.map(|(_, token)| tokens::hash(token.as_bytes()));
         std::thread::spawn(move || {
             let result = channel::send(&channel.destination, &message, &settings, now);
             let delivery = Delivery { batch, title: message.title, token, result };
@@ -101,11 +105,24 @@ fn issue(channel: &str, request: &Request, is_shown: bool) -> std::io::Result<(S
         request: request.id.clone(),
         input: tokens::hash(request.input.to_string().as_bytes()),
         may_allow: is_shown && request.doubt.is_none(),
+        is_question: request.is_question,
         choices: request.choices(),
         expires_at: request.expires_at.as_deref().and_then(|at| at.parse().ok()),
         message: None,
     };
     Ok((token, issued))
+}
+
+/// A line that says how a reply answers questions; empty for a call, which has buttons.
+fn how_to_reply(request: &Request) -> String {
+    let asked = QuestionSet::parse(&request.input).ok().filter(|_| request.is_question);
+    let Some(asked) = asked else { return String::new() };
+    let several = asked.questions().iter().any(|question| question.multi_select);
+    let several = if several { "; where several apply, write them with commas" } else { "" };
+    match asked.questions().len() {
+        1 => format!("\nOr reply with the answer, or deny{several}"),
+        count => format!("\nOr reply with {count} lines, one for each answer, or deny{several}"),
+    }
 }
 
 fn actions(request: &Request, token: &str, issued: &Issued) -> Vec<Action> {

@@ -3,7 +3,6 @@
 use super::{Notifier, complain, connect};
 use crate::daemon::broker::{Page, RequestKind, Row};
 use crate::daemon::client::{self, Attached};
-use crate::notifier::ping::Ping;
 use ::notify::changes::{self, Beat};
 use ::notify::event::{Event, Request};
 use jiff::Timestamp;
@@ -148,6 +147,10 @@ impl Notifier {
                     // The outcome decides its kind.
                     event: event(EventKind::Recovered),
                 };
+                if let Some(missed) = &mut self.missed {
+                    missed.beat_ended(&mut self.state, beat, &self.notify, now);
+                    return;
+                }
                 changes::beat_ended(&mut self.state, beat, &self.notify, now)
             }
             LineKind::Stuck => Some(event(EventKind::Stuck)),
@@ -156,18 +159,11 @@ impl Notifier {
             LineKind::Budget => Some(event(EventKind::Budget)),
             _ => None,
         };
-        if let Some(event) = news {
-            self.tell(&event, now);
+        match (news, &mut self.missed) {
+            (Some(event), Some(missed)) => missed.add(id.as_str(), event, now),
+            (Some(event), None) => self.tell(&event, now),
+            (None, _) => {}
         }
-    }
-
-    fn ping_end(&mut self, name: &str, entry: &JournalEntry) {
-        use murmur_core::outcome::OutcomeKind;
-        let is_fine = matches!(entry.outcome, OutcomeKind::Ok | OutcomeKind::Skipped | OutcomeKind::Limited)
-            || entry.waiting.is_some();
-        let text = entry.text().map(|text| text.into_owned()).unwrap_or_default();
-        let beat = entry.beat.as_ref().map(ToString::to_string);
-        self.send_ping(name, beat, if is_fine { Ping::Ok } else { Ping::Fail }, text);
     }
 
     pub(super) fn request_opened(&mut self, row: &Value, now: Timestamp) {

@@ -1,5 +1,6 @@
 //! Notifications, end to end: beats and requests, the daemon, the notifier, channels, and answers that come back.
 
+mod missed;
 mod server;
 
 use crate::env::{Env, Workspace};
@@ -93,7 +94,8 @@ fn a_request_is_answered_by_a_button_once_and_by_nobody_else() {
     let site = env.workspace("site", "Push.");
     let push = json!({ "type": "tool_use", "id": "t1", "name": "Bash", "input": { "command": "git push" } });
     site.plays(&json!({ "script": [[push], [{ "type": "text", "text": "HEARTBEAT_OK" }]] }));
-    env.register(&[&site]);
+    // Not registered, since the daemon would run it at once.
+    env.register(&[]);
     let daemon = env.daemon();
     let beat = env.murmur(["beat", site.path()]).start();
     let message = server.next();

@@ -5,7 +5,7 @@
 //! what is still true then is sent.
 
 use crate::event::Event;
-use crate::state::{Held, State};
+use crate::state::{Heartbeat, Held, State};
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, ToSpan};
@@ -36,14 +36,22 @@ const LISTED: usize = 50;
 
 /// Records the end of a beat, and returns the event to send now, if there is one.
 pub fn beat_ended(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Timestamp) -> Option<Event> {
+    let id = beat.id;
+    hold(state, beat, notify, now);
+    state.heartbeats.get_mut(id)?.due(now)
+}
+
+/// Records the end of a beat. [`cooled_down`] returns the event to send, if there is one: whoever reads what happened long ago
+/// calls it after the last beat, and so learns only what is still true.
+pub fn hold(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Timestamp) {
     let name = beat.event.heartbeat.clone().unwrap_or_default();
     let tally = state.tally.entry(name).or_default();
     *tally.outcomes.entry(beat.outcome.to_string()).or_default() += 1;
     tally.cost_usd += beat.cost_usd.unwrap_or_default();
     // A beat that was skipped, that a person stopped, or that waits for an answer says nothing about the heartbeat.
     let kind = match beat.outcome {
-        _ if beat.is_waiting || beat.was_stopped => return None,
-        OutcomeKind::Skipped => return None,
+        _ if beat.is_waiting || beat.was_stopped => return,
+        OutcomeKind::Skipped => return,
         OutcomeKind::Ok => None,
         OutcomeKind::Attention => Some(EventKind::Attention),
         OutcomeKind::Error => Some(EventKind::Error),
@@ -53,33 +61,26 @@ pub fn beat_ended(state: &mut State, beat: Beat<'_>, notify: &Notify, now: Times
     let fingerprint = kind.map_or_else(String::new, |kind| fingerprint(kind, &beat.event.text));
     if fingerprint == known.told {
         known.held = None;
-        return None;
+        return;
     }
     let event = Event { kind: kind.unwrap_or(EventKind::Recovered), ..beat.event };
     let cooldown = SignedDuration::try_from(notify.cooldown.duration()).unwrap_or(SignedDuration::MAX);
-    let due = known.told_at.and_then(|at| at.checked_add(cooldown).ok()).filter(|due| *due > now);
-    match due {
-        Some(due) => {
-            known.held = Some(Held { event, fingerprint, due });
-            None
-        }
-        None => {
-            (known.told, known.told_at, known.held) = (fingerprint, Some(now), None);
-            Some(event)
-        }
-    }
+    let due = known.told_at.and_then(|at| at.checked_add(cooldown).ok()).unwrap_or(now).max(now);
+    known.held = Some(Held { event, fingerprint, due });
 }
 
 /// Returns the events whose cooldown is over.
 pub fn cooled_down(state: &mut State, now: Timestamp) -> Vec<Event> {
-    let mut events = Vec::new();
-    for heartbeat in state.heartbeats.values_mut() {
-        if let Some(held) = heartbeat.held.take_if(|held| held.due <= now) {
-            (heartbeat.told, heartbeat.told_at) = (held.fingerprint, Some(now));
-            events.push(held.event);
-        }
+    state.heartbeats.values_mut().filter_map(|heartbeat| heartbeat.due(now)).collect()
+}
+
+impl Heartbeat {
+    /// The event whose cooldown is over, which counts as told from now on.
+    fn due(&mut self, now: Timestamp) -> Option<Event> {
+        let held = self.held.take_if(|held| held.due <= now)?;
+        (self.told, self.told_at) = (held.fingerprint, Some(now));
+        Some(held.event)
     }
-    events
 }
 
 /// The daily digest, if it is due; the first one a day after notifications were set up.
@@ -203,6 +204,25 @@ mod tests {
         assert!(end(&mut state, OutcomeKind::Ok, "", 12).is_none());
         assert!(end(&mut state, OutcomeKind::Error, "b", 13).is_none());
         assert_eq!(wake_at(&state, &Notify::default(), &TimeZone::UTC), None);
+    }
+
+    #[test]
+    fn trouble_that_began_and_ended_long_ago_is_no_news() {
+        use OutcomeKind::{Attention, Error, Ok};
+        let mut state = State::default();
+        let missed = |state: &mut State, outcomes: &[OutcomeKind], minute| {
+            for outcome in outcomes {
+                let event = Event::new(EventKind::Test, String::new(), "x");
+                let (is_waiting, was_stopped, outcome) = (false, false, *outcome);
+                let beat = Beat { id: "/site", outcome, is_waiting, was_stopped, cost_usd: None, event };
+                hold(state, beat, &Notify::default(), at(minute));
+            }
+            cooled_down(state, at(minute)).into_iter().map(said).collect::<Vec<_>>()
+        };
+        assert_eq!(missed(&mut state, &[Attention, Ok, Ok], 0), [""; 0]);
+        assert_eq!(missed(&mut state, &[Ok, Error, Attention], 30), ["attention x"]);
+        assert_eq!(missed(&mut state, &[Ok, Attention], 60), [""; 0]);
+        assert_eq!(missed(&mut state, &[Error, Ok], 90), ["recovered x"]);
     }
 
     #[test]

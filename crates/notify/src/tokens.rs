@@ -26,7 +26,10 @@ pub struct Issued {
     pub input: String,
     /// Whether it may allow the call: only if all of it was shown.
     pub may_allow: bool,
-    /// The labels that answer a question.
+    /// Whether the request asks questions.
+    #[serde(default)]
+    pub is_question: bool,
+    /// The labels that answer it, if it is one question with one answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<String>,
     /// When it expires, if ever.
@@ -46,7 +49,7 @@ pub enum Reply {
     Deny(Option<String>),
     /// The option with this number, from 1 on.
     Choice(usize),
-    /// A text.
+    /// A text: the answers to questions.
     Text(String),
 }
 
@@ -65,6 +68,8 @@ pub enum Refusal {
     NotShown,
     /// The question has no such answer.
     NoAnswer,
+    /// The message that this replies to is not about an open request.
+    NoRequest,
 }
 
 impl Refusal {
@@ -76,8 +81,11 @@ impl Refusal {
             Self::Unknown => "the token is not valid: it was used, has expired, or was never sent",
             Self::Channel => "the token was sent through another channel",
             Self::Expired => "the request has expired",
-            Self::NotShown => "the message did not show the whole call, so it can only be denied",
+            Self::NotShown => {
+                "the message did not show the whole call, or the guard doubts it, so it can only be denied"
+            }
             Self::NoAnswer => "this is not an answer to the request",
+            Self::NoRequest => "the message that you replied to is not about an open request",
         }
     }
 }
@@ -113,48 +121,56 @@ pub fn parse_button(text: &str) -> Option<(Reply, &str)> {
     is_token.then_some((reply, token))
 }
 
-/// Reads what a person typed in reply to a message.
+/// Reads what a person typed in reply to a message about a request. Besides answers, questions can be denied, in so many words.
 #[must_use]
-pub fn parse_text(text: &str) -> Reply {
+pub fn parse_text(text: &str, is_question: bool) -> Reply {
     let text = text.trim();
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let rest = rest.trim();
     match (word.to_ascii_lowercase().as_str(), rest) {
+        ("deny", "") => Reply::Deny(None),
+        ("deny", reason) => Reply::Deny(Some(reason.to_owned())),
+        _ if is_question => Reply::Text(text.to_owned()),
         ("allow" | "yes", "") => Reply::Allow,
-        ("deny" | "no", "") => Reply::Deny(None),
-        ("deny" | "no", reason) => Reply::Deny(Some(reason.to_owned())),
-        (number, "") if number.parse::<usize>().is_ok() => Reply::Choice(number.parse().unwrap_or_default()),
+        ("no", "") => Reply::Deny(None),
+        ("no", reason) => Reply::Deny(Some(reason.to_owned())),
         _ => Reply::Text(text.to_owned()),
     }
 }
 
-/// Uses up the token that `is_it` finds, and with it every token of its request.
-pub fn redeem(
-    tokens: &mut Vec<Issued>,
+/// Finds the token that came back through `channel`.
+pub fn find<'a>(
+    tokens: &'a [Issued],
     channel: &str,
-    reply: &Reply,
     now: Timestamp,
     is_it: impl Fn(&Issued) -> bool,
-) -> Result<Issued, Refusal> {
-    let Some(found) = tokens.iter().find(|token| is_it(token)).cloned() else { return Err(Refusal::Unknown) };
+) -> Result<&'a Issued, Refusal> {
+    let found = tokens.iter().find(|token| is_it(token)).ok_or(Refusal::Unknown)?;
     if found.channel != channel {
         return Err(Refusal::Channel);
     }
     if found.expires_at.is_some_and(|at| at <= now) {
         return Err(Refusal::Expired);
     }
-    let is_question = !found.choices.is_empty();
-    match reply {
-        Reply::Allow if is_question => return Err(Refusal::NoAnswer),
-        Reply::Allow if !found.may_allow => return Err(Refusal::NotShown),
-        Reply::Choice(number) if *number == 0 || *number > found.choices.len() => {
-            return Err(Refusal::NoAnswer);
-        }
-        Reply::Text(_) if !is_question => return Err(Refusal::NoAnswer),
-        _ => {}
-    }
-    tokens.retain(|token| token.request != found.request);
     Ok(found)
+}
+
+impl Issued {
+    /// Whether it may give this `reply`.
+    pub fn check(&self, reply: &Reply) -> Result<(), Refusal> {
+        match reply {
+            Reply::Allow if self.is_question => Err(Refusal::NoAnswer),
+            Reply::Allow if !self.may_allow => Err(Refusal::NotShown),
+            Reply::Choice(number) if *number == 0 || *number > self.choices.len() => Err(Refusal::NoAnswer),
+            Reply::Text(_) if !self.is_question => Err(Refusal::NoAnswer),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Uses up every token of `request`.
+pub fn use_up(tokens: &mut Vec<Issued>, request: &str) {
+    tokens.retain(|token| token.request != request);
 }
 
 #[cfg(test)]
@@ -168,6 +184,7 @@ mod tests {
             request: request.to_owned(),
             input: String::new(),
             may_allow: true,
+            is_question: false,
             choices: Vec::new(),
             expires_at: Some("2026-02-03T10:00:00Z".parse().unwrap()),
             message: None,
@@ -182,8 +199,11 @@ mod tests {
         at: &str,
     ) -> Result<String, Refusal> {
         let known = hash(token.as_bytes());
-        let used = redeem(tokens, channel, &reply, at.parse().unwrap(), |issued| issued.hash == known);
-        used.map(|used| used.request)
+        let found = find(tokens, channel, at.parse().unwrap(), |issued| issued.hash == known)?;
+        found.check(&reply)?;
+        let request = found.request.clone();
+        use_up(tokens, &request);
+        Ok(request)
     }
 
     #[test]
@@ -222,7 +242,8 @@ mod tests {
     #[test]
     fn a_question_is_answered_by_a_number_or_a_text() {
         const NOW: &str = "2026-02-03T09:00:00Z";
-        let all = || vec![Issued { choices: vec!["Red".to_owned()], ..issued("a", "r1") }];
+        let question = || Issued { is_question: true, ..issued("a", "r1") };
+        let all = || vec![Issued { choices: vec!["Red".to_owned()], ..question() }];
         for (reply, works) in [
             (Reply::Choice(1), true),
             (Reply::Choice(0), false),
@@ -232,6 +253,16 @@ mod tests {
             (Reply::Deny(None), true),
         ] {
             let redeemed = redeem_at(&mut all(), "phone", "a", reply.clone(), NOW);
+            assert_eq!(redeemed.is_ok(), works, "{reply:?}");
+        }
+        // Several questions, or one without options.
+        for (reply, works) in [
+            (Reply::Choice(1), false),
+            (Reply::Allow, false),
+            (Reply::Text("Green".to_owned()), true),
+            (Reply::Deny(None), true),
+        ] {
+            let redeemed = redeem_at(&mut vec![question()], "phone", "a", reply.clone(), NOW);
             assert_eq!(redeemed.is_ok(), works, "{reply:?}");
         }
     }
@@ -254,11 +285,19 @@ mod tests {
             ("Allow", Reply::Allow),
             (" no ", Reply::Deny(None)),
             ("deny not on a Friday", Reply::Deny(Some("not on a Friday".to_owned()))),
-            ("2", Reply::Choice(2)),
             ("allow always", Reply::Text("allow always".to_owned())),
-            ("the blue one", Reply::Text("the blue one".to_owned())),
         ] {
-            assert_eq!(parse_text(text), expected, "{text}");
+            assert_eq!(parse_text(text, false), expected, "{text}");
+        }
+        for (text, expected) in [
+            (" 2", Reply::Text("2".to_owned())),
+            ("no", Reply::Text("no".to_owned())),
+            ("Allow", Reply::Text("Allow".to_owned())),
+            ("the blue one\nb", Reply::Text("the blue one\nb".to_owned())),
+            ("Deny", Reply::Deny(None)),
+            ("deny ask me later", Reply::Deny(Some("ask me later".to_owned()))),
+        ] {
+            assert_eq!(parse_text(text, true), expected, "{text}");
         }
     }
 }

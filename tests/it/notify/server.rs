@@ -1,4 +1,4 @@
-//! A server that speaks as much of ntfy as murmur uses: publishing, and a topic's stream.
+//! A server that speaks as much of ntfy as murmur uses, publishing and a topic's stream, and takes pings.
 
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, Stream};
@@ -108,5 +108,10 @@ fn serve(stream: TcpStream, publish: &Sender<Value>, open: &Sender<TcpStream>) {
         return;
     }
     let _gone = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}");
-    let _test_is_over = publish.send(serde_json::from_slice(&body).unwrap_or_default());
+    let path = first.split(' ').nth(1).unwrap_or_default();
+    let message = match path {
+        "/" => serde_json::from_slice(&body).unwrap_or_default(),
+        ping => json!({ "ping": ping, "text": String::from_utf8_lossy(&body) }),
+    };
+    let _test_is_over = publish.send(message);
 }
