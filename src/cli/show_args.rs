@@ -11,7 +11,7 @@ On a terminal, the output goes through your $PAGER.
 Examples:
   murmur show                     show what the newest beat did
   murmur show site                show what the newest beat of site did
-  murmur show site --full         also show the full input and output of its tools
+  murmur show site --full         also show all input and output of tools
   murmur show site --follow       follow a running beat
   murmur show build-42 --plain    print the text of a capture")]
 pub(super) struct ShowBeat {

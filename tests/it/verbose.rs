@@ -76,7 +76,7 @@ fn tools_are_shown_while_the_agent_is_running() {
     let mut line = String::new();
     std::io::Write::write_all(&mut gate, b".").unwrap();
     std::io::BufRead::read_line(&mut stdout, &mut line).unwrap();
-    assert_eq!(line, "  Bash(ls [2J -la)\n");
+    assert_eq!(line, "  Bash(ls\\u{1b}[2J -la)\n");
     assert!(beat.try_wait().unwrap().is_none());
     std::io::Write::write_all(&mut gate, b".").unwrap();
     assert!(beat.wait().unwrap().success());

@@ -151,7 +151,7 @@ mod tests {
             "0s  950 tokens  waiting for the model",
             "0s  turn 1  950 tokens  writing",
             "0s  turn 1  960 tokens  writing",
-            "0s  turn 1  960 tokens  Bash(cargo test)",
+            "0s  turn 1  960 tokens  Bash(cargo\\ntest)",
             "0s  turn 1  960 tokens  waiting for the model",
             "0s  turn 1  21k tokens  waiting for the model",
             "0s  turn 2  21k tokens  writing",
