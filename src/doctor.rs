@@ -82,13 +82,10 @@ fn named_backends<'a>(
 
 /// Whether Claude Code is used: by a heartbeat or, if there are none, by default.
 fn uses_claude(settings: &Settings, config: Option<&Resolved>) -> bool {
-    let default = settings.agent.clone().unwrap_or_default();
-    let heartbeats = config.map_or(&[][..], |config| &config.heartbeats);
-    let used = |backend: &Backend| backend.is_default();
-    heartbeats.is_empty() && used(&default)
-        || heartbeats
-            .iter()
-            .any(|heartbeat| used(heartbeat.backend.as_ref().map_or(&default, |backend| &backend.value)))
+    match config.map_or(&[][..], |config| &config.heartbeats) {
+        [] => settings.agent.as_ref().is_none_or(Backend::is_default),
+        heartbeats => heartbeats.iter().any(|heartbeat| heartbeat.backend(settings).is_default()),
+    }
 }
 
 /// Runs all checks. Starts the login shell, `claude --version`, Codex and the ACP agents that are configured, and the hook, and
@@ -103,8 +100,8 @@ pub async fn examine(environment: &Environment) -> Vec<Finding> {
         async { if is_claude_used { agent::examine(environment, &login).await } else { Vec::new() } };
     let (agent, codex, acp, processes, guard) = tokio::join!(
         claude,
-        codex::examine(environment, config.as_ref().ok(), &login),
-        acp::examine(environment, config.as_ref().ok(), &login),
+        codex::examine(environment, &settings, config.as_ref().ok(), &login),
+        acp::examine(environment, &settings, config.as_ref().ok(), &login),
         processes::examine(environment),
         guard::examine(environment)
     );
@@ -116,7 +113,7 @@ pub async fn examine(environment: &Environment) -> Vec<Finding> {
     findings.extend(settings::examine(environment, config.as_ref().ok()));
     findings.extend(config.as_ref().ok().and_then(|config| trust::examine(environment, &settings, config)));
     findings.extend(files::examine(environment, &config));
-    findings.extend(notifications::examine(environment, &login));
+    findings.extend(notifications::examine(environment, &settings, &login));
     findings.extend(processes);
     findings.extend(guard);
     findings

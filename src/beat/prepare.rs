@@ -105,6 +105,7 @@ pub fn prepare(
         deny: job.deny.as_deref(),
         model: job.model.as_deref(),
         trust: &start.args,
+        hides_claude_files: start.trust_state.hides_files(),
         resume: job
             .resumes
             .as_ref()

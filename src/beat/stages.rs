@@ -242,8 +242,7 @@ impl<'a> Beat<'a> {
             is_audited: self.job.policy.guard,
             watched: None,
         };
-        let untrusted = start.trust_state.failure(&self.job.workspace);
-        let untrusted = untrusted.filter(|_| self.job.backend.reads_claude_files());
+        let untrusted = start.trust_state.failure(&self.job.workspace, &self.job.backend);
         let file = start.file.map(|file| file.write()).transpose()?;
         let folder = agent.folder.map(|folder| folder.create()).transpose()?;
         Ok(Prepared { spec, untrusted, left_out: start.left_out, _file: file, _folder: folder })

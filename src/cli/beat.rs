@@ -58,7 +58,7 @@ pub(super) fn run(args: &Beat, env: &UserEnv) -> anyhow::Result<ExitCode> {
         job.verbose = args.verbose;
         if args.dry_run {
             let (agent, start) = prepared(&job, &dir)?;
-            if let Some(untrusted) = start.trust_state.failure(&job.workspace) {
+            if let Some(untrusted) = start.trust_state.failure(&job.workspace, &job.backend) {
                 writeln!(stdout(), "{}", untrusted.line())?;
             }
             show(&agent.invocation, &heartbeat, &settings)

@@ -134,7 +134,7 @@ pub(super) fn run(args: &Init, env: &UserEnv) -> anyhow::Result<ExitCode> {
             )?;
         }
     }
-    if let Some(untrusted) = Workspaces::of(&dir, &env.home()).untrusted(&workspace) {
+    if let Some(untrusted) = Workspaces::of(&dir, &env.home()).untrusted(&workspace, &backend) {
         writeln!(out, "{}", untrusted.line())?;
     }
     Ok(ExitCode::SUCCESS)

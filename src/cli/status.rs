@@ -362,7 +362,7 @@ fn print(
             writeln!(out, "  paused    {}", paused::line(pause, env, now))?;
         }
         if heartbeat.repository_untrusted
-            && let Some(untrusted) = trust.untrusted(heartbeat.workspace.as_ref())
+            && let Some(untrusted) = trust.untrusted(heartbeat.workspace.as_ref(), &heartbeat.backend)
         {
             writeln!(out, "  trust     {}", untrusted.line())?;
         }

@@ -198,8 +198,7 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
             .heartbeats
             .iter()
             .map(|heartbeat| {
-                let untrusted = backend(heartbeat).reads_claude_files()
-                    && trust.untrusted(&heartbeat.workspace).is_some();
+                let untrusted = trust.untrusted(&heartbeat.workspace, backend(heartbeat)).is_some();
                 let mut object = serde_json::json!({
                     "id": heartbeat.id.to_string(),
                     "workspace": heartbeat.workspace.display().to_string(),
@@ -248,9 +247,7 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
         if let (false, Some(name)) = (heartbeat.approved, &heartbeat.name) {
             writeln!(out, "  not approved yet; {}", approve_hint(&heartbeat.workspace, name))?;
         }
-        if backend(heartbeat).reads_claude_files()
-            && let Some(untrusted) = trust.untrusted(&heartbeat.workspace)
-        {
+        if let Some(untrusted) = trust.untrusted(&heartbeat.workspace, backend(heartbeat)) {
             writeln!(out, "  {}", untrusted.line())?;
         }
         if let Some(problem) = problem(heartbeat) {

@@ -26,14 +26,13 @@ const UNUSED_LIMIT: Duration = Duration::from_secs(5);
 /// Examines the agents of heartbeats and config.toml, and the built-in ones on the PATH, all at once. The daemon starts them with the PATH `login`.
 pub(super) async fn examine(
     environment: &Environment,
+    settings: &Settings,
     config: Option<&Resolved>,
     login: &OsStr,
 ) -> Vec<Finding> {
-    // The check of config.toml reports what is wrong with it.
-    let settings = Settings::read(&environment.user.settings.settings()).unwrap_or_default();
     let path = both_paths(login, &environment.path);
     let mut asking = JoinSet::new();
-    let used = names(&settings, config);
+    let used = names(settings, config);
     let unused = built_in_names().map(Arc::from).filter(|name| !used.contains(name));
     let unused = unused.filter(|name| is_installed(name, &path)).map(|name| (name, UNUSED_LIMIT));
     for (name, limit) in used.iter().map(|name| (Arc::clone(name), LIMIT)).chain(unused) {

@@ -20,12 +20,11 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// Examines the Codex that the daemon finds on the PATH `login`; `None` if nothing uses it.
 pub(super) async fn examine(
     environment: &Environment,
+    settings: &Settings,
     config: Option<&Resolved>,
     login: &OsStr,
 ) -> Option<Finding> {
-    // The check of config.toml reports what is wrong with it.
-    let settings = Settings::read(&environment.user.settings.settings()).unwrap_or_default();
-    if !named_backends(&settings, config).any(|backend| *backend == Backend::Codex) {
+    if !named_backends(settings, config).any(|backend| *backend == Backend::Codex) {
         return None;
     }
     let command = match settings.command(&Backend::Codex) {

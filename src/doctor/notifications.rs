@@ -13,9 +13,7 @@ use sys::shell;
 use sys::text::visible;
 
 /// Examines the channels in config.toml; `None` if there is none. `login` is the PATH of the daemon, which starts the programs.
-pub(super) fn examine(environment: &Environment, login: &OsStr) -> Option<Finding> {
-    // The check of config.toml reports what is wrong with it.
-    let settings = Settings::read(&environment.user.settings.settings()).unwrap_or_default();
+pub(super) fn examine(environment: &Environment, settings: &Settings, login: &OsStr) -> Option<Finding> {
     let channels = &settings.notify.channels;
     if channels.is_empty() {
         return None;

@@ -4,7 +4,7 @@ use super::{Check, Environment, Finding};
 use murmur_claude_files::trust::Workspaces;
 use murmur_core::config::heartbeat::Resolved;
 use murmur_core::config::settings::Settings;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 use sys::error::one_line;
 
@@ -12,16 +12,15 @@ use sys::error::one_line;
 pub(super) fn examine(environment: &Environment, settings: &Settings, config: &Resolved) -> Option<Finding> {
     let mut trust = Workspaces::of(&environment.dir, &environment.user.home);
     let heartbeats = config.heartbeats.iter();
-    let reading = heartbeats.filter(|heartbeat| heartbeat.backend(settings).reads_claude_files());
-    let workspaces: BTreeSet<&Path> = reading.map(|heartbeat| &*heartbeat.workspace).collect();
-    let mut untrusted = workspaces.into_iter().filter_map(|workspace| {
-        let failure = trust.untrusted(workspace)?;
-        Some(
-            Check::CLAUDE_SETTINGS
-                .failed(&failure)
-                .into_warning()
-                .after(&format!("{}: ", workspace.display())),
-        )
+    let found: BTreeMap<&Path, _> = heartbeats
+        .filter_map(|heartbeat| {
+            let failure = trust.untrusted(&heartbeat.workspace, heartbeat.backend(settings))?;
+            Some((&*heartbeat.workspace, failure))
+        })
+        .collect();
+    let mut untrusted = found.into_iter().map(|(workspace, failure)| {
+        let finding = Check::CLAUDE_SETTINGS.failed(&failure).into_warning();
+        finding.after(&format!("{}: ", workspace.display()))
     });
     let mut first = untrusted.next()?;
     let rest = untrusted.count();

@@ -9,8 +9,16 @@ use serde_json::{Value, json};
 
 use crate::env::Env;
 
-/// The lines of a dry run's settings, and its notices.
+/// The lines of a dry run's settings that a heartbeat without settings doesn't have, and its notices.
 fn settings(env: &Env) -> String {
+    let unset = Env::new();
+    configured(&unset, "Do it.", json!({ "interval": "9d" }));
+    let unset = all_settings(&unset);
+    let differing = |line: &&str| !unset.lines().skip(1).any(|known| known == *line);
+    all_settings(env).split_inclusive('\n').filter(|line| differing(&line.trim_end_matches('\n'))).collect()
+}
+
+fn all_settings(env: &Env) -> String {
     let shown = env.murmur(["beat", "site", "--dry-run"]).quiet();
     let from = shown.find("settings:\n").unwrap_or_else(|| panic!("{shown}"));
     shown[from..shown.find("environment:").unwrap()].to_owned()
@@ -61,7 +69,6 @@ fn values_beyond_config_json_are_limited_and_reported() {
     assert_snapshot!(settings(&env), @"
     settings:
       schedule: every 1h  (config.json)
-      agent: claude  (default)
       maxTurns: 10  (config.json)
       timeout: 10m  (config.json)
       backgroundWait: 20s  (config.json)
@@ -72,15 +79,6 @@ fn values_beyond_config_json_are_limited_and_reported() {
       questions: deny  (config.toml)
       requires: a  (config.json)
       requires: b  (HEARTBEAT.md)
-      onLimit: resume  (default)
-      minFree: 256MiB  (default)
-      enabled: true  (default)
-      catchUp: once  (default)
-      overlap: queue  (default)
-      gates: config  (default)
-      breaker: 5  (default)
-      startTimeout: 2m  (default)
-      captures: keep 14d, keep-failed 90d, max 2GiB, max-per-run 64MiB  (default)
       notice: interval: 5m in HEARTBEAT.md is more often than config.json allows; every 1h applies
       notice: maxTurns: 50 in HEARTBEAT.md is more than config.json allows; 10 applies
       notice: timeout: 2h in HEARTBEAT.md is more than config.json allows; 10m applies
@@ -128,23 +126,10 @@ fn values_below_config_jsons_apply_and_unset_ones_can_be_set() {
     assert_snapshot!(settings(&env), @"
     settings:
       schedule: every 2h  (HEARTBEAT.md)
-      agent: claude  (default)
       maxTurns: 5  (HEARTBEAT.md)
       timeout: 1m  (HEARTBEAT.md)
-      backgroundWait: 10s  (default)
       model: opus  (HEARTBEAT.md)
-      permissions: the built-in deny list  (default)
       permissionsChecker: manual  (HEARTBEAT.md)
-      questions: broker  (default)
-      onLimit: resume  (default)
-      minFree: 256MiB  (default)
-      enabled: true  (default)
-      catchUp: once  (default)
-      overlap: queue  (default)
-      gates: config  (default)
-      breaker: 5  (default)
-      startTimeout: 2m  (default)
-      captures: keep 14d, keep-failed 90d, max 2GiB, max-per-run 64MiB  (default)
     ");
 }
 
@@ -156,23 +141,8 @@ fn an_agent_cannot_raise_its_limits_beyond_the_fixed_ones() {
     assert_snapshot!(settings(&env), @"
     settings:
       schedule: every 1m  (default)
-      agent: claude  (default)
       maxTurns: 1000  (default)
       timeout: 6h  (default)
-      backgroundWait: 10s  (default)
-      model: the agent's own choice  (default)
-      permissions: the built-in deny list  (default)
-      permissionsChecker: off  (default)
-      questions: broker  (default)
-      onLimit: resume  (default)
-      minFree: 256MiB  (default)
-      enabled: true  (default)
-      catchUp: once  (default)
-      overlap: queue  (default)
-      gates: config  (default)
-      breaker: 5  (default)
-      startTimeout: 2m  (default)
-      captures: keep 14d, keep-failed 90d, max 2GiB, max-per-run 64MiB  (default)
       notice: interval: 1s in HEARTBEAT.md is below 1m, the minimum for HEARTBEAT.md; 1m applies
       notice: maxTurns: 4000000000 in HEARTBEAT.md exceeds 1000, the maximum for HEARTBEAT.md; 1000 applies
       notice: timeout: 36500d in HEARTBEAT.md exceeds 6h, the maximum for HEARTBEAT.md; 6h applies
@@ -183,23 +153,8 @@ fn an_agent_cannot_raise_its_limits_beyond_the_fixed_ones() {
     assert_snapshot!(settings(&env), @"
     settings:
       schedule: every 1s  (config.json)
-      agent: claude  (default)
       maxTurns: 4000000000  (config.json)
       timeout: 36500d  (config.json)
-      backgroundWait: 10s  (default)
-      model: the agent's own choice  (default)
-      permissions: the built-in deny list  (default)
-      permissionsChecker: off  (default)
-      questions: broker  (default)
-      onLimit: resume  (default)
-      minFree: 256MiB  (default)
-      enabled: true  (default)
-      catchUp: once  (default)
-      overlap: queue  (default)
-      gates: config  (default)
-      breaker: 5  (default)
-      startTimeout: 2m  (default)
-      captures: keep 14d, keep-failed 90d, max 2GiB, max-per-run 64MiB  (default)
     ");
 }
 

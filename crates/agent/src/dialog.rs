@@ -21,8 +21,8 @@ pub struct Conversation {
     pub resume: Option<String>,
     /// What murmur does for the agent.
     pub offers: Offers,
-    /// Whether the agent must ignore the repository's Claude files.
-    pub ignores_claude_files: bool,
+    /// Whether the repository has Claude files that the agent must not get.
+    pub hides_claude_files: bool,
 }
 
 /// A decision on a call that the agent asks about.

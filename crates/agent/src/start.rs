@@ -52,8 +52,10 @@ pub struct Plan<'a> {
     pub deny: Option<&'a [String]>,
     /// The model, or `None` for the user's default.
     pub model: Option<&'a str>,
-    /// Options that follow from the workspace's trust (`trust::start`).
+    /// Options of Claude Code that follow from the workspace's trust (`trust::start`).
     pub trust: &'a [String],
+    /// Whether the repository has Claude files that the agent must not get.
+    pub hides_claude_files: bool,
     /// The backend's id of the conversation to resume.
     pub resume: Option<&'a str>,
     /// A beat's prompt, or the first message to a hosted agent.

@@ -235,9 +235,7 @@ fn spec(
     check_extra_args(&args.args)?;
     let mcp = heartbeat_at(&worktree, env)?.map(|heartbeat| heartbeat.mcp).unwrap_or_default();
     let start = trust::start(dir, &user.home, &agent_id, &worktree, &mcp)?;
-    if args.backend.reads_claude_files()
-        && let Some(untrusted) = start.trust_state.failure(&worktree)
-    {
+    if let Some(untrusted) = start.trust_state.failure(&worktree, &args.backend) {
         let _full = writeln!(io::stderr(), "{} warning: {}", clock::rfc3339(clock::now()), untrusted.line());
     }
     let plan = Plan {
@@ -252,6 +250,7 @@ fn spec(
         deny: Some(&[]),
         model: args.model.as_deref(),
         trust: &start.args,
+        hides_claude_files: start.trust_state.hides_files(),
         resume: args.resume.as_deref(),
         stdin: message.into_bytes(),
     };

@@ -91,8 +91,7 @@ pub(in crate::cli) fn of_status(status: &Status, dir: &DataDir, home: &Path) -> 
     for heartbeat in &status.heartbeats {
         let holds = heartbeat.held.iter().chain(&heartbeat.also_held);
         entries.extend(holds.filter_map(|held| hold(heartbeat, held)));
-        if heartbeat.backend.reads_claude_files()
-            && let Some(untrusted) = trust.untrusted(heartbeat.workspace.as_ref())
+        if let Some(untrusted) = trust.untrusted(heartbeat.workspace.as_ref(), &heartbeat.backend)
             && repositories.insert(&heartbeat.workspace)
         {
             // Without its hint, which is the command.

@@ -14,8 +14,8 @@ pub(super) fn mark(heartbeats: &mut [HeartbeatStatus], dir: &DataDir, home: &Pat
     let mark = |part: &mut [HeartbeatStatus]| {
         let mut trust = Workspaces::of(dir, home);
         for heartbeat in part {
-            heartbeat.repository_untrusted = heartbeat.backend.reads_claude_files()
-                && trust.untrusted(heartbeat.workspace.as_ref()).is_some();
+            let failure = trust.untrusted(heartbeat.workspace.as_ref(), &heartbeat.backend);
+            heartbeat.repository_untrusted = failure.is_some();
         }
     };
     let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);

@@ -167,7 +167,7 @@ impl AcpDialog {
 
     fn session_request(&self, initialized: &Value) -> Vec<u8> {
         let mut params = json!({ "cwd": self.conversation.cwd, "mcpServers": [] });
-        if let Some(meta) = self.program.session_meta(self.conversation.ignores_claude_files) {
+        if let Some(meta) = self.program.session_meta(self.conversation.hides_claude_files) {
             params["_meta"] = meta;
         }
         let resumed = self.conversation.resume.clone();

@@ -91,10 +91,10 @@ impl Program {
         KNOWN.iter().find(|(known, _)| *known == name).map_or(OTHER, |(_, program)| *program)
     }
 
-    /// What to add to the request for a conversation, with or without the repository's Claude files.
-    pub(super) fn session_meta(&self, ignores_claude_files: bool) -> Option<Value> {
+    /// What to add to the request for a conversation, maybe without the repository's Claude files.
+    pub(super) fn session_meta(&self, hides_claude_files: bool) -> Option<Value> {
         let mut options = json!({ "settings": { "permissions": { "ask": ["*"] } } });
-        if ignores_claude_files {
+        if hides_claude_files {
             options["settingSources"] = json!(["user"]);
             options["strictMcpConfig"] = true.into();
         }

@@ -48,9 +48,6 @@ pub fn environment(
     Ok(env)
 }
 
-/// The option that keeps Claude Code from a repository's files.
-const SETTING_SOURCES: &str = "--setting-sources";
-
 /// Prepares the program called `name`.
 pub(crate) fn start(name: &str, plan: Plan<'_>) -> Result<Prepared, Failure> {
     let program = Program::named(name);
@@ -74,9 +71,8 @@ pub(crate) fn start(name: &str, plan: Plan<'_>) -> Result<Prepared, Failure> {
     env.push((DENY_VARIABLE, denied(plan.deny).into()));
     let cwd = plan.guarded.workspace.to_path_buf();
     let resume = plan.resume.map(str::to_owned);
-    let ignores_claude_files = plan.trust.iter().any(|option| option == SETTING_SOURCES);
-    let conversation =
-        Conversation { cwd: cwd.clone(), model, resume, offers: plan.offers, ignores_claude_files };
+    let (offers, hides_claude_files) = (plan.offers, plan.hides_claude_files);
+    let conversation = Conversation { cwd: cwd.clone(), model, resume, offers, hides_claude_files };
     let invocation = Invocation { program: plan.program, args, env, program_env, cwd, stdin: plan.stdin };
     Ok(Prepared { invocation, conversation, hook: Some(plan.hook.clone()), folder: None })
 }

@@ -43,7 +43,7 @@ pub(crate) fn start(plan: Plan<'_>) -> Result<Prepared, Failure> {
         model: plan.model.map(str::to_owned),
         resume: plan.resume.map(str::to_owned),
         offers: plan.offers,
-        ignores_claude_files: false,
+        hides_claude_files: false,
     };
     let invocation = Invocation { program: plan.program, args, env, program_env, cwd, stdin: plan.stdin };
     // Its hooks decide on every call; what it asks about again, the dialog answers with their decisions.

@@ -3,6 +3,7 @@
 use super::collect::{collect_below, is_bare};
 use super::store::{Store, StoreError, Trusted};
 use super::{Claude, ClaudeFile, CollectError, FileKind, collect};
+use murmur_core::config::backend::Backend;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -98,10 +99,20 @@ impl TrustState {
         matches!(self, Self::Untrusted(_))
     }
 
-    /// The warning for people, with a hint; `None` unless the files are untrusted.
+    /// Whether the repository has files that agents must not get.
     #[must_use]
-    pub fn failure(&self, workspace: &Path) -> Option<Failure> {
+    pub fn hides_files(&self) -> bool {
+        matches!(self, Self::Untrusted(_))
+    }
+
+    /// The warning for people about an agent of `backend`, with a hint; `None` unless it starts without files that it would
+    /// follow.
+    #[must_use]
+    pub fn failure(&self, workspace: &Path, backend: &Backend) -> Option<Failure> {
         let Self::Untrusted(why) = self else { return None };
+        if !backend.reads_claude_files() {
+            return None;
+        }
         let what = match why {
             WhyUntrusted::Never => String::new(),
             WhyUntrusted::Changed(changes) => match &changes[..] {
@@ -120,7 +131,7 @@ impl TrustState {
 pub struct Workspaces {
     store: Result<Store, StoreError>,
     claude: Claude,
-    seen: HashMap<PathBuf, Option<Failure>>,
+    seen: HashMap<PathBuf, TrustState>,
     /// The parent folders of workspaces, with their paths without links.
     parents: HashMap<PathBuf, Option<PathBuf>>,
     /// Folders above workspaces, and whether they and all their parents have no relevant files.
@@ -143,14 +154,16 @@ impl Workspaces {
         }
     }
 
-    /// The warning that the files of `workspace` are not trusted, if that is so.
-    pub fn untrusted(&mut self, workspace: &Path) -> Option<Failure> {
-        if let Some(known) = self.seen.get(workspace) {
-            return known.clone();
+    /// The warning that an agent of `backend` starts without the files of `workspace`, if it does.
+    pub fn untrusted(&mut self, workspace: &Path, backend: &Backend) -> Option<Failure> {
+        if !backend.reads_claude_files() {
+            return None;
         }
-        let failure = self.state_of(workspace).failure(workspace);
-        self.seen.insert(workspace.to_path_buf(), failure.clone());
-        failure
+        if !self.seen.contains_key(workspace) {
+            let state = self.state_of(workspace);
+            self.seen.insert(workspace.to_path_buf(), state);
+        }
+        self.seen[workspace].failure(workspace, backend)
     }
 
     fn state_of(&mut self, workspace: &Path) -> TrustState {

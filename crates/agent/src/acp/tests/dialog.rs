@@ -82,8 +82,8 @@ fn request(line: &str) -> PermissionRequest {
 
 #[test]
 fn an_untrusted_repository_has_no_claude_files_for_claude_agent_acp() {
-    let options = |ignores_claude_files| {
-        let conversation = Conversation { ignores_claude_files, ..Conversation::default() };
+    let options = |hides_claude_files| {
+        let conversation = Conversation { hides_claude_files, ..Conversation::default() };
         let mut dialog = AcpDialog::new("claude-agent-acp", conversation);
         let _opening = dialog.open();
         let begun = messages(&read(&mut dialog, &initialized(&json!({}))));
