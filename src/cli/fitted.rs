@@ -1,7 +1,7 @@
 //! Text fitted into columns of a terminal.
 
+pub(super) use sys::text::cut;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-pub(super) use watch::text::cut;
 
 /// Shortens `text` to `width` columns like [`cut`], but between words if that keeps at least half of it.
 pub(super) fn cut_at_word(text: &str, width: usize) -> String {

@@ -48,7 +48,7 @@ const FILTERS: [(&str, &str); 25] = [
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", "[WHEN]"),
     (r#"("durationMs": ?)\d+"#, "$1[MS]"),
     (r"\b\d+ ms\b", "[MS] ms"),
-    (r" +\d+\.\ds\b", " [S]"),
+    (r" +\d+\.\ds\b|   +\d+ms\b", " [S]"),
     (r"(\[2m)\d+\.\ds\b", "$1[S]"),
     (r"\bPID \d+", "PID [PID]"),
     (r#"("pid": ?)\d+"#, "$1[PID]"),

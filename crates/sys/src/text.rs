@@ -2,6 +2,7 @@
 //! letters are reported.
 
 use std::io::{self, Write};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The escape sequences that murmur's own output may contain: bold, dim, colors and reset.
 const STYLES: [&str; 11] = [
@@ -66,6 +67,36 @@ pub fn visible(text: &str) -> String {
         }
     }
     line
+}
+
+/// The beginning of `text` that fits into `most` columns, with `…` if it was cut.
+#[must_use]
+pub fn cut(text: &str, most: usize) -> String {
+    if text.width() <= most {
+        return text.to_owned();
+    }
+    let (mut kept, mut used) = (String::new(), 1);
+    for letter in text.chars() {
+        used += letter.width().unwrap_or_default();
+        if used > most {
+            break;
+        }
+        kept.push(letter);
+    }
+    if most > 0 {
+        kept.push('…');
+    }
+    kept
+}
+
+/// A time in milliseconds, for people: `34ms` or `1.2s`; `None` from a minute on.
+#[must_use]
+pub fn below_a_minute(ms: u64) -> Option<String> {
+    match ms {
+        0..1000 => Some(format!("{ms}ms")),
+        1000..59_950 => Some(format!("{:.1}s", ms as f64 / 1000.0)),
+        _ => None,
+    }
 }
 
 /// A writer to a terminal that passes everything through [`shown`], except murmur's own styles.
@@ -159,5 +190,22 @@ mod tests {
         assert_eq!(lookalikes("sud\u{43e} ls"), [("sud\u{43e}".to_owned(), vec!['\u{43e}'])]);
         assert_eq!(word("\u{ff53}udo \u{1d5cc}"), ["\u{ff53}udo", "\u{1d5cc}"]);
         assert_eq!(word("привет мир, Ελλάδα, 日本, für, naïve, ls -la"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn text_is_cut_at_its_width() {
+        for (text, most, expected) in
+            [("日本語", 5, "日本…"), ("abc", 3, "abc"), ("abcd", 3, "ab…"), ("abc", 0, "")]
+        {
+            assert_eq!(cut(text, most), expected, "{text} {most}");
+        }
+    }
+
+    #[test]
+    fn times_below_a_minute_are_rounded() {
+        let shown = [0, 340, 999, 1_949, 59_949, 59_950].map(below_a_minute);
+        let expected = ["0ms", "340ms", "999ms", "1.9s", "59.9s"].map(|time| Some(time.to_owned()));
+        assert_eq!(shown[..5], expected);
+        assert_eq!(shown[5], None);
     }
 }

@@ -9,13 +9,14 @@ mod time;
 
 use crate::model::Model;
 use crate::rows::{Daemon, Health, HeartbeatState};
-use crate::text::{cut, width};
+use crate::text::width;
 use crate::view::{Pane, Prompt, Purpose, Screen};
 use jiff::{SignedDuration, Timestamp};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::terminal::Frame;
+use sys::text::cut;
 use time::span;
 
 /// From this size on, all panes are shown at once.

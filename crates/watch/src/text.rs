@@ -98,26 +98,6 @@ pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The beginning of `text` that fits into `most` cells, with `…` if it was cut.
-#[must_use]
-pub fn cut(text: &str, most: usize) -> String {
-    if width(text) <= most {
-        return text.to_owned();
-    }
-    let (mut kept, mut used) = (String::new(), 1);
-    for letter in text.chars() {
-        used += letter.width().unwrap_or_default();
-        if used > most {
-            break;
-        }
-        kept.push(letter);
-    }
-    if most > 0 {
-        kept.push('…');
-    }
-    kept
-}
-
 /// The end of `text` that fits into `most` cells, with `…` if it was cut: paths differ at their ends.
 #[must_use]
 pub fn cut_start(text: &str, most: usize) -> String {
@@ -178,9 +158,6 @@ mod tests {
 
     #[test]
     fn text_is_cut_and_wrapped_at_the_width() {
-        assert_eq!(cut("日本語", 5), "日本…");
-        assert_eq!(cut("abc", 3), "abc");
-        assert_eq!(cut("abc", 0), "");
         assert_eq!(cut_start("/home/you/site", 6), "…/site");
         assert_eq!(wrap("one two three", 8), ["one two", "three"]);
         assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
@@ -189,7 +166,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_wider_than_asked(text in "\\PC{0,40}", most in 0..30usize) {
-            prop_assert!(width(&cut(&text, most)) <= most);
+            prop_assert!(width(&sys::text::cut(&text, most)) <= most);
             prop_assert!(width(&cut_start(&text, most)) <= most);
             for row in wrap(&text, most) {
                 prop_assert!(width(&row) <= most.max(2) + 1, "{row:?}");

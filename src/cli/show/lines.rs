@@ -19,6 +19,7 @@ use std::io::{self, Write};
 use sys::clock;
 use sys::paths::DataDir;
 use sys::process::Exit;
+use sys::text::below_a_minute;
 
 /// What Claude Code says of a command that printed nothing.
 pub(in crate::cli) const NOTHING: &str = "(Bash completed with no output)";
@@ -210,12 +211,8 @@ fn printed(output: &str) -> String {
 
 /// A duration in milliseconds: `34ms`, `1.2s` or `3m 5s`.
 pub(in crate::cli) fn took(ms: u64) -> String {
-    match ms {
-        0..1000 => return format!("{ms}ms"),
-        1000..59_950 => return format!("{:.1}s", ms as f64 / 1000.0),
-        _ => {}
-    }
-    span(SignedDuration::from_millis(i64::try_from(ms.saturating_add(50)).unwrap_or(i64::MAX)))
+    let rounded = || SignedDuration::from_millis(i64::try_from(ms.saturating_add(50)).unwrap_or(i64::MAX));
+    below_a_minute(ms).unwrap_or_else(|| span(rounded()))
 }
 
 /// A number of turns: `1 turn`, `2 turns`.

@@ -18,7 +18,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use sys::clock;
 use sys::error::Hinted;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use sys::text::{below_a_minute, cut};
+use unicode_width::UnicodeWidthStr;
 
 /// How many characters of a command to show.
 const COMMAND: usize = 100;
@@ -153,8 +154,10 @@ impl Row {
         let end = self.ended_at.or_else(|| self.state.is_active().then_some(now));
         match end.map(|end| end.duration_since(self.started_at).max(SignedDuration::ZERO)) {
             None => "?".to_owned(),
-            Some(short) if short.as_secs() < 60 => format!("{:.1}s", short.as_secs_f64()),
-            Some(long) => span(long),
+            Some(time) => {
+                let ms = u64::try_from(time.as_millis()).unwrap_or_default();
+                below_a_minute(ms).unwrap_or_else(|| span(time))
+            }
         }
     }
 
@@ -212,20 +215,6 @@ fn print(out: &mut impl Write, rows: &[Row], now: Timestamp, width: Option<usize
         writeln!(out, "{}", if place == 0 { style.dim(line) } else { line })?;
     }
     Ok(())
-}
-
-/// The beginning of `text` in `width` columns, with an ellipsis if there is more.
-fn cut(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let mut room = width.saturating_sub(1);
-    let fits = |c: &char| {
-        let left = room.checked_sub(c.width().unwrap_or(0));
-        room = left.unwrap_or(0);
-        left.is_some()
-    };
-    text.chars().take_while(fits).chain(['…']).collect()
 }
 
 /// A human-readable size: `12 B`, `1.5 MiB`.

@@ -1,9 +1,10 @@
 //! Rows in columns that fit a width: less important columns are left out when there is no room.
 
-use crate::text::{cut, width};
+use crate::text::width;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
+use sys::text::cut;
 
 /// A column.
 #[derive(Debug, Clone, Copy)]

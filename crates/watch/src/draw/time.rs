@@ -1,6 +1,7 @@
 //! Time spans, short enough for a column.
 
 use jiff::SignedDuration;
+use sys::text::below_a_minute;
 
 /// A span in its largest units; the same for the past and the future.
 pub(super) fn span(span: SignedDuration) -> String {
@@ -15,11 +16,8 @@ pub(super) fn span(span: SignedDuration) -> String {
 
 /// How long something took, in milliseconds.
 pub(super) fn took(ms: u64) -> String {
-    match ms {
-        0..1000 => format!("{ms}ms"),
-        1000..59_950 => format!("{:.1}s", ms as f64 / 1000.0),
-        _ => span(SignedDuration::from_secs(i64::try_from(ms.saturating_add(50) / 1000).unwrap_or(i64::MAX))),
-    }
+    let rounded = || SignedDuration::from_millis(i64::try_from(ms.saturating_add(50)).unwrap_or(i64::MAX));
+    below_a_minute(ms).unwrap_or_else(|| span(rounded()))
 }
 
 /// How long [`span`] stays the same while time passes.
