@@ -201,7 +201,9 @@ fn typed(input: &Value, text: &str) -> Result<(Map<String, Value>, String), Answ
     };
     if lines.len() != count {
         let given = lines.len();
-        return Err(AnswerError::Typed(format!("{count} questions take {count} lines, not {given}")));
+        return Err(AnswerError::Typed(format!(
+            "there are {count} questions; write one line for each, not {given}"
+        )));
     }
     let answers = asked.typed(&lines).map_err(|error| AnswerError::Typed(error.failure().line()))?;
     let labels = asked.answers(&Value::Object(answers.clone()));
@@ -325,6 +327,6 @@ mod tests {
         assert_eq!(said(&[&checks], "lint, 2"), "Lint, Test");
         assert_eq!(said(&[&free], "because\nof this"), "because\nof this");
         assert_eq!(said(&[&letters, &checks, &free], "c\n\n2\nbecause"), "C; Test; because");
-        assert_eq!(said(&[&letters, &checks], "c"), "2 questions take 2 lines, not 1");
+        assert_eq!(said(&[&letters, &checks], "c"), "there are 2 questions; write one line for each, not 1");
     }
 }

@@ -1,4 +1,4 @@
-//! Turns an `ok` into `attention` if the guard or the backend refused a call or nobody answered about one, and into `error` if a hook failed.
+//! Turns an `ok` into `attention` if the guard or the backend refused a call or nobody answered the request for one, and into `error` if a hook failed.
 
 use super::{Outcome, QUOTE, SUMMARY, first_characters};
 use murmur_core::permit::request::NO_DAEMON;
@@ -19,7 +19,8 @@ pub fn apply(outcome: Outcome, refusals: &Refusals) -> Outcome {
         }
     };
     let by_guard = refusals.by_guard.as_ref().map(|calls| clause("the guard refused", calls));
-    let unanswered = refusals.unanswered.as_ref().map(|calls| clause("nobody answered about", calls));
+    let unanswered =
+        refusals.unanswered.as_ref().map(|calls| clause("nobody answered the request for", calls));
     let by_backend = refusals.by_backend.as_ref().map(|calls| clause("the backend refused", calls));
     let clauses: Vec<String> = by_guard.into_iter().chain(by_backend).chain(unanswered).collect();
     if clauses.is_empty() {
@@ -75,14 +76,15 @@ mod tests {
     fn calls_that_nobody_answered_about_are_reported() {
         let nobody = Some(RefusedCalls { first: "Bash(git push)".to_owned(), count: 2 });
         let alone = Refusals { unanswered: nobody.clone(), ..Refusals::default() };
-        let said = attention("HEARTBEAT_OK, but nobody answered about Bash(git push) and another call");
+        let said =
+            attention("HEARTBEAT_OK, but nobody answered the request for Bash(git push) and another call");
         assert_eq!(apply(Outcome::Ok, &alone), said);
         let by_backend = Some(RefusedCalls { first: "Bash(touch x)".to_owned(), count: 1 });
         let backend = Refusals { by_backend, ..Refusals::default() };
         let said = attention("HEARTBEAT_OK, but the backend refused Bash(touch x)");
         assert_eq!(apply(Outcome::Ok, &backend), said);
         let both = attention(
-            "HEARTBEAT_OK, but the guard refused Bash(sudo ls), and nobody answered about Bash(git push) and another call",
+            "HEARTBEAT_OK, but the guard refused Bash(sudo ls), and nobody answered the request for Bash(git push) and another call",
         );
         assert_eq!(apply(Outcome::Ok, &Refusals { unanswered: nobody, ..refused(1) }), both);
     }

@@ -238,7 +238,7 @@ fn a_file_that_is_not_readable_pauses_everything_and_says_so() {
     std::fs::write(env.create_data().join("paused.json"), "{").unwrap();
     let daemon = env.daemon();
     let shown = env.run(["status"]);
-    assert_snapshot!(shown.lines().next().unwrap(), @"paused: all heartbeats, [ENV]/data/paused.json is not a list of pauses that this murmur can read; to resume, run: murmur resume --all");
+    assert_snapshot!(shown.lines().next().unwrap(), @"paused: all heartbeats, [ENV]/data/paused.json is not a list of pauses that this version can read; to resume, run: murmur resume --all");
     assert!(env.agents().is_empty());
     env.murmur(["resume", "--all"]).assert().success();
     env.wait_for_journal(3);

@@ -64,14 +64,14 @@ fn the_shipped_rules_are_valid() {
 fn without_a_file_there_are_no_rules_and_its_path_is_shown() {
     let env = Env::new();
     assert_snapshot!(here(&env, ["permission", "rules"]).run(), @"
-    no rules: [ENV]/data/projects/here@[DIGITS]/permissions.toml does not exist, which is fine
-    no rules: [ENV]/data/config/permissions.toml does not exist, which is fine
+    [ENV]/data/projects/here@[DIGITS]/permissions.toml does not exist, so it has no rules
+    [ENV]/data/config/permissions.toml does not exist, so it has no rules
     agents with --role manager may run: murmur:*
     [exit 0]
     ");
     assert_snapshot!(here(&env, ["permission", "rules"]).unset("MURMUR_DIR").set("XDG_CONFIG_HOME", env.root().join("xdg")).run(), @"
-    no rules: [ENV]/home/.murmur/projects/here@[DIGITS]/permissions.toml does not exist, which is fine
-    no rules: [ENV]/xdg/murmur/permissions.toml does not exist, which is fine
+    [ENV]/home/.murmur/projects/here@[DIGITS]/permissions.toml does not exist, so it has no rules
+    [ENV]/xdg/murmur/permissions.toml does not exist, so it has no rules
     agents with --role manager may run: murmur:*
     [exit 0]
     ");

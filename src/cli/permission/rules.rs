@@ -59,7 +59,7 @@ pub(super) fn run(args: &PermissionRules, env: &UserEnv) -> anyhow::Result<ExitC
 fn list(out: &mut impl Write, file: &RulesFile) -> io::Result<()> {
     let path = plain_line(&file.path.display().to_string());
     let Some(rules) = &file.rules else {
-        return writeln!(out, "no rules: {path} does not exist, which is fine");
+        return writeln!(out, "{path} does not exist, so it has no rules");
     };
     if rules.iter().len() == 0 {
         writeln!(out, "{path} has no rules")?;

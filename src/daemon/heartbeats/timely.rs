@@ -99,7 +99,7 @@ impl ScheduledHeartbeat {
         let wanted = planned.max(now);
         let closed = options.closed_at(wanted).filter(|_| wanted < next);
         match (closed, &options.jitter) {
-            (Some(key), _) => Some(format!("earlier times are closed by {key}")),
+            (Some(key), _) => Some(format!("earlier times are excluded by {key}")),
             (None, Some(jitter)) if planned < next => {
                 Some(format!("delayed by jitter, at most {}", jitter.value))
             }

@@ -53,7 +53,10 @@ fn without_an_answer_the_call_of_a_beat_is_denied_and_not_deferred() {
         let line = line(env.beat());
         daemon.stop();
         assert_eq!((&line["outcome"], &line["denials"]), (&json!("attention"), &json!(["Bash"])), "{line}");
-        assert_eq!(line["summary"], "HEARTBEAT_OK, but nobody answered about Bash(git push)", "{line}");
+        assert_eq!(
+            line["summary"], "HEARTBEAT_OK, but nobody answered the request for Bash(git push)",
+            "{line}"
+        );
         assert!(line["waiting"].is_null(), "{line}");
         let [[_, decision, reason]] = &decisions(&env)[..] else { panic!("{agent}: {line}") };
         assert!(decision == "deny" && reason.starts_with("nobody answered in time"), "{agent}: {reason}");

@@ -34,7 +34,7 @@ fn a_request_that_times_out_without_a_daemon_is_denied_as_unanswered() {
     leave(&env, daemon);
     let line = line(beat);
     assert_eq!((&line["outcome"], &line["error"]), (&json!("attention"), &Value::Null), "{line}");
-    assert_eq!(line["summary"], "HEARTBEAT_OK, but nobody answered about Bash(git push)", "{line}");
+    assert_eq!(line["summary"], "HEARTBEAT_OK, but nobody answered the request for Bash(git push)", "{line}");
     assert!(
         env.only_tool_result().text.contains("nobody answered in time, so the call is denied"),
         "{:?}",

@@ -60,7 +60,7 @@ fn is_over(put_off: &PutOff<'_>, line: &Value, denials: &Value) {
 /// Likewise after nobody answered in time.
 fn is_over_unanswered(put_off: &PutOff<'_>, line: &Value) {
     assert_eq!(line["outcome"], "attention", "{line}");
-    assert_eq!(line["summary"], "HEARTBEAT_OK, but nobody answered about Bash(git push)");
+    assert_eq!(line["summary"], "HEARTBEAT_OK, but nobody answered the request for Bash(git push)");
     is_resumed(put_off, line, &json!(["Bash"]));
 }
 
@@ -234,7 +234,7 @@ fn two_calls_in_one_message_are_denied_instead_of_deferred() {
     let daemon = env.daemon();
     let line = env.run_beat();
     assert_eq!((&line["outcome"], &line["denials"]), (&json!("attention"), &json!(["Bash", "Bash"])));
-    let summary = "HEARTBEAT_OK, but nobody answered about Bash(git push) and another call";
+    let summary = "HEARTBEAT_OK, but nobody answered the request for Bash(git push) and another call";
     assert_eq!(line["summary"], summary);
     assert_eq!(env.tool_results().iter().map(|told| told.ran()).collect::<Vec<_>>(), [false, false]);
     assert!(!env.data().join("approvals").exists() || env.names(&env.data().join("approvals")).is_empty());

@@ -65,7 +65,7 @@ fn permission_check_agrees_with_a_beat() {
     assert_snapshot!(at(&["rules"]), @"
     [ENV]/data/projects/site/permissions.toml:1  1. deny   Bash  git push:*
     note: that file applies to every project named site; move its rules to [ENV]/data/projects/site@[DIGITS]/permissions.toml
-    no rules: [ENV]/data/projects/site@[DIGITS]/permissions.toml does not exist, which is fine
+    [ENV]/data/projects/site@[DIGITS]/permissions.toml does not exist, so it has no rules
     [ENV]/data/config/permissions.toml:1  1. allow  Bash  git push
     [ENV]/data/config/permissions.toml:5  2. deny   Bash  git pull
     added to murmur's deny list for a beat of [ENV]/site: Bash(curl:*), Bash(git log)

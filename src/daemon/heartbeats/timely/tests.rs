@@ -188,14 +188,14 @@ fn the_next_run_says_why_it_waits_and_dropped_runs_are_counted() {
             r#""activeHours":"08:00-20:00""#,
             Some("19:45:00"),
             "19:50:00",
-            Some("earlier times are closed by activeHours"),
+            Some("earlier times are excluded by activeHours"),
         ),
         (r#""activeHours":"08:00-20:00""#, Some("19:00:00"), "19:10:00", None),
         (
             r#""except":["2026-02-03"]"#,
             Some("09:00:00"),
             "09:10:00",
-            Some("earlier times are closed by except"),
+            Some("earlier times are excluded by except"),
         ),
     ] {
         let state = state(4, &[with(keys, last_run)], now);
@@ -204,7 +204,7 @@ fn the_next_run_says_why_it_waits_and_dropped_runs_are_counted() {
     // One that was due outside its hours.
     let mut waiting = state(4, &[with(r#""activeHours":"08:00-20:00""#, None)], "06:00:00");
     assert!(starts(&mut waiting, "06:00:00").is_empty());
-    assert_eq!(next(&waiting, "06:00:00").as_deref(), Some("earlier times are closed by activeHours"));
+    assert_eq!(next(&waiting, "06:00:00").as_deref(), Some("earlier times are excluded by activeHours"));
 
     let mut late = state(4, &[with(r#""startDeadline":"5m""#, Some("10:00:00"))], "10:00:00");
     assert_eq!(late.entries()[0].dropped(), None);
