@@ -144,7 +144,8 @@ fn pauses_in(dir: &DataDir, bytes: io::Result<Option<Vec<u8>>>) -> Result<Pauses
         Err(error) => return Err(failure!("cannot read {file}").because(&error)),
     };
     let contents = versioned::parse::<Contents>(&bytes);
-    let contents = contents.ok_or_else(|| failure!("{file} is not a list of pauses that this version can read"))?;
+    let contents =
+        contents.ok_or_else(|| failure!("{file} is not a list of pauses that this version can read"))?;
     Ok(Pauses(contents.paused))
 }
 
