@@ -36,7 +36,7 @@ pub(super) struct Init {
     /// Backend: claude, codex or acp:NAME [default: that of config.toml, else claude]
     #[arg(long, value_name = "BACKEND", conflicts_with = "name")]
     pub(super) agent: Option<Backend>,
-    /// Template, or path of a file, to start from [default: default]
+    /// Template to start from, or the path of one [default: default]
     #[arg(long, value_parser = Templates)]
     pub(super) template: Option<String>,
     /// Allow your home folder, a folder above it, or a system folder
@@ -73,7 +73,7 @@ pub(super) struct Add {
     /// Workspace folder
     #[arg(default_value = ".", value_hint = ValueHint::DirPath)]
     pub(super) path: PathBuf,
-    /// Interval between runs [default: 30m if nothing sets a schedule]
+    /// Interval between runs [default: 30m if no schedule is set]
     #[arg(long, value_name = "INTERVAL", conflicts_with = "cron")]
     pub(super) interval: Option<String>,
     /// Schedule as five cron fields, such as '0 9 * * 1-5'
@@ -141,13 +141,13 @@ pub(super) struct Set {
     /// Time that a beat may take
     #[arg(long, value_name = "DURATION")]
     pub(super) timeout: Option<String>,
-    /// Backend: claude, codex or acp:NAME; see what it lacks with: murmur doctor
+    /// Backend: claude, codex or acp:NAME (murmur doctor shows what it lacks)
     #[arg(long, value_name = "BACKEND")]
     pub(super) agent: Option<Backend>,
     /// Model to use
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(super) model: Option<String>,
-    /// Who decides on calls that no rule decides: manual asks you
+    /// Who decides on calls that no rule covers (manual asks you)
     #[arg(long, value_name = "WHO", value_parser = ["off", "manual", "llm", "deny"])]
     pub(super) permissions_checker: Option<String>,
     /// Whether the daemon starts the workspace's heartbeats
@@ -180,7 +180,7 @@ pub(super) struct Beat {
     /// Name of a registered heartbeat, or any folder with a HEARTBEAT.md
     #[arg(value_name = "NAME|PATH", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(super) path: PathBuf,
-    /// Heartbeat to run, of those in the folder's heartbeats/
+    /// Named heartbeat to run, from the folder's heartbeats/
     #[arg(long)]
     pub(super) name: Option<String>,
     /// Print what the agent does as it happens

@@ -68,10 +68,10 @@ pub(crate) struct HostSpawn {
     /// Agent ID [default: the project and eight random hex digits]
     #[arg(long, value_name = "ID")]
     pub(crate) agent_id: Option<AgentId>,
-    /// Project, whose rules apply [default: the name of the folder]
+    /// Project whose rules apply [default: the name of the folder]
     #[arg(long)]
     pub(crate) project: Option<String>,
-    /// Role, such as manager, which may start agents
+    /// Role, such as manager (may start agents)
     #[arg(long, default_value = "agent")]
     pub(crate) role: String,
     /// Folder to work in
@@ -119,7 +119,8 @@ pub(crate) struct HostAttach {
 /// Talk with a hosted agent on a terminal
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Enter sends a message; a line that ends with \\ continues on the next one. Asks you about the agent's requests.
+Enter sends a message; a line that ends with \\ continues on the next one. The chat also \
+asks you about the agent's requests.
 Ctrl-C interrupts the agent's turn. Ctrl-D leaves the agent running.")]
 pub(crate) struct HostChat {
     /// Agent ID, a prefix of it, or last
@@ -199,7 +200,7 @@ pub(crate) struct HostServe {
     /// Project it belongs to
     #[arg(long, required_unless_present = "beat")]
     pub(crate) project: Option<String>,
-    /// Role, such as manager, which may start agents
+    /// Role, such as manager (may start agents)
     #[arg(long, default_value = "agent")]
     pub(crate) role: String,
     /// Backend of the agent

@@ -39,7 +39,7 @@ pub(crate) struct Decision {
 #[command(after_help = "\
 Examples:
   murmur allow 1           allow the call that the inbox lists as 1
-  murmur allow 1 --always  allow it now, and exactly this call in future
+  murmur allow 1 --always  allow it, and exactly this call from now on
   murmur allow last        allow the latest call")]
 pub(crate) struct Allow {
     #[command(flatten)]

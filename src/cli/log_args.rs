@@ -11,8 +11,8 @@ use std::path::PathBuf;
 /// Show the outcomes of past beats
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-WHEN is a time span such as 2h, a time such as 14:30, noon or now, a day such as today, yesterday, monday
-or 2026-11-22, or last week. With a day or last week, --until includes all of it.
+WHEN is a time span (2h), a time (14:30, noon, now), a day (today, yesterday, monday, 2026-11-22) or \
+'last week'. With a day or 'last week', --until includes all of it.
 
 Examples:
   murmur log -n 5                          show the last five beats
@@ -27,7 +27,7 @@ pub(super) struct Log {
     /// Keep running and show beats as they end
     #[arg(long, short = 'f')]
     pub(super) follow: bool,
-    /// Show only beats of this heartbeat, or of the workspace in this folder
+    /// Show only beats of this heartbeat or workspace
     #[arg(long, value_name = "NAME|PATH", conflicts_with = "workspace", value_hint = ValueHint::DirPath)]
     pub(super) name: Option<PathBuf>,
     /// Show only beats of this workspace

@@ -14,7 +14,7 @@ Examples:
   murmur pause nightly --until 18:00    pause one heartbeat until 18:00
   murmur pause --all --reason 'release day'")]
 pub(super) struct Pause {
-    /// Name of a heartbeat, or a workspace folder [default: this folder]
+    /// Name of a heartbeat, or a workspace folder [default: .]
     #[arg(value_name = "NAME|PATH", value_hint = ValueHint::DirPath)]
     pub(super) name: Option<String>,
     /// Pause all heartbeats
@@ -39,7 +39,7 @@ Examples:
   murmur resume nightly      resume one heartbeat
   murmur resume --all        resume all, including those paused individually")]
 pub(super) struct Resume {
-    /// Name of a heartbeat, or a workspace folder [default: this folder]
+    /// Name of a heartbeat, or a workspace folder [default: .]
     #[arg(value_name = "NAME|PATH", value_hint = ValueHint::DirPath)]
     pub(super) name: Option<String>,
     /// Resume all heartbeats

@@ -53,7 +53,7 @@ pub(crate) enum RulesCommand {
 /// Show past decisions on agents' calls
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RulesLog {
-    /// Maximum number of decisions, or 'all'
+    /// Maximum number of decisions, or all
     #[arg(short = 'n', value_name = "N", default_value = "20", value_parser = count, allow_negative_numbers = true)]
     pub(crate) count: usize,
     /// Show only decisions on calls of agents with this ID, project or heartbeat
