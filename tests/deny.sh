@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks the dependencies against deny.toml: licenses, bans, sources, and known vulnerabilities. The advisory database is
 # this machine's (`just advisories` fetches it), else the part of it in .ci/advisories. Also checks that CI and the
-# container name their base by digest.
+# container name their base by digest, and that programs and tests are built from the same crates.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . .ci/versions.sh
@@ -13,6 +13,17 @@ if grep -rnE '^ *(- )?uses:' .github/workflows | grep -vE 'uses: [a-z0-9_/.-]+@[
 fi
 if grep -nE '^(ARG [A-Z]+=[^ ]*[/:]|FROM [^$])' Containerfile | grep -vE '@sha256:[0-9a-f]{64}$'; then
   echo "error: base image not pinned to a digest; write: NAME:TAG@sha256:DIGEST" >&2
+  exit 1
+fi
+
+# crates ARGUMENT...: the crates with their features, without those of the build machine.
+crates() {
+  cargo tree --locked --prefix none --no-dedupe --format '{p} {f}' "$@" | LC_ALL=C sort --unique
+}
+differ=$(LC_ALL=C comm -23 <(crates --edges normal,no-proc-macro) <(crates --workspace --edges normal,build,dev,no-proc-macro))
+if [[ -n $differ ]]; then
+  echo "error: tests have other features of these crates than programs; enable them in the workspace's dependencies:
+$differ" >&2
   exit 1
 fi
 

@@ -12,7 +12,7 @@ mod options;
 mod private_key;
 mod programs;
 mod providers;
-#[cfg(any(test, feature = "samples"))]
+#[doc(hidden)]
 pub mod samples;
 pub mod scan;
 mod shape;
