@@ -1,8 +1,9 @@
-//! Compares fake-claude under other names with other agents: Codex, and OpenCode as an ACP agent.
+//! Checks other agents: Codex, OpenCode as an ACP agent, and Claude Code through its ACP adapter.
 //!
 //! Input: `fixtures/codex` and `fixtures/acp`, and names such as `codex`, `acp`, `codex/ok` or `codex/beats` (`beats.rs`).
 //! Each scenario is run on the real CLI with fake-model, and on fake-claude with the same script, with the pinned and the
-//! newest version. Output: the differences of their conversations, and a table (`judge.rs`).
+//! newest version; an agent without fixtures has only beats. Output: the differences of their conversations, and a table
+//! (`judge.rs`).
 
 mod acp;
 mod beats;
@@ -27,17 +28,22 @@ use talk::Protocol;
 struct Agent {
     /// The name of its fixtures.
     name: &'static str,
+    /// Its name in `agent`.
+    backend: &'static str,
     /// Its name on the PATH.
     program: &'static str,
     /// The npm package, its version, and the executable in it.
     package: (&'static str, &'static str, &'static str),
     /// A variable with the path of another executable.
     variable: &'static str,
+    /// Whether it asks about each call, so that a person or the guard can decide on it.
+    asks: bool,
 }
 
-const AGENTS: [Agent; 2] = [
+const AGENTS: [Agent; 4] = [
     Agent {
         name: "codex",
+        backend: "codex",
         program: "codex",
         package: (
             "@openai/codex",
@@ -45,12 +51,39 @@ const AGENTS: [Agent; 2] = [
             "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
         ),
         variable: "MURMUR_REAL_CODEX",
+        asks: true,
     },
     Agent {
         name: "acp",
+        backend: "acp:opencode",
         program: "opencode",
         package: ("opencode-ai", "1.18.33", "node_modules/opencode-linux-x64/bin/opencode"),
         variable: "MURMUR_REAL_OPENCODE",
+        asks: true,
+    },
+    Agent {
+        name: "claude-agent-acp",
+        backend: "acp:claude-agent-acp",
+        program: "claude-agent-acp",
+        package: (
+            "@agentclientprotocol/claude-agent-acp",
+            "0.101.0",
+            "node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js",
+        ),
+        variable: "MURMUR_REAL_CLAUDE_AGENT_ACP",
+        asks: true,
+    },
+    Agent {
+        name: "codex-acp",
+        backend: "acp:codex-acp",
+        program: "codex-acp",
+        package: (
+            "@agentclientprotocol/codex-acp",
+            "2.6.0",
+            "node_modules/@agentclientprotocol/codex-acp/dist/index.js",
+        ),
+        variable: "MURMUR_REAL_CODEX_ACP",
+        asks: false,
     },
 ];
 
@@ -158,7 +191,7 @@ impl Agent {
         let (beats, scenarios): (Vec<_>, Vec<_>) =
             wanted.iter().copied().partition(|name| *name == Some(beats::NAME));
         if !beats.is_empty() {
-            let new = || beats::Agent::new(self.name, self.program, program);
+            let new = || beats::Agent::new(self, program);
             recorded::record(new, self.name == "codex", &fixtures().join(beats::NAME).join(self.name), say)?;
         }
         if scenarios.is_empty() {

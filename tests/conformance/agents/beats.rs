@@ -16,15 +16,20 @@ use crate::place::Place;
 pub(super) const NAME: &str = "beats";
 
 /// A check of a kind of beat.
-pub(super) type Check = fn(&mut Agent) -> Result<()>;
+pub(super) struct Check {
+    pub(super) name: &'static str,
+    /// Whether it needs an agent that asks about each call.
+    pub(super) decides: bool,
+    run: fn(&mut Agent) -> Result<()>,
+}
 
-/// The checks, with their names.
-pub(super) const CHECKS: [(&str, Check); 5] = [
-    ("denied", denied),
-    ("allowed", allowed),
-    ("failed", failed),
-    ("timeout", timed_out),
-    ("resumed", resumed),
+/// The checks.
+pub(super) const CHECKS: [Check; 5] = [
+    Check { name: "denied", decides: true, run: denied },
+    Check { name: "allowed", decides: true, run: allowed },
+    Check { name: "failed", decides: false, run: failed },
+    Check { name: "timeout", decides: false, run: timed_out },
+    Check { name: "resumed", decides: false, run: resumed },
 ];
 
 /// An agent in a place of its own.
@@ -36,8 +41,8 @@ pub(super) struct Agent {
 
 /// Runs the check with this number with the real `program`.
 pub(super) fn run(number: usize, agent: &super::Agent, program: &Path) -> Result<()> {
-    let mut placed = Agent::new(agent.name, agent.program, program)?;
-    CHECKS[number].1(&mut placed)?;
+    let mut placed = Agent::new(agent, program)?;
+    (CHECKS[number].run)(&mut placed)?;
     let unknown = placed.place.folder.path().join("data/unknown.json");
     ensure!(!unknown.exists(), "murmur doesn't know {}", std::fs::read_to_string(&unknown)?);
     Ok(())
@@ -48,13 +53,12 @@ pub(super) fn text(text: &str) -> Value {
 }
 
 impl Agent {
-    /// An agent whose fixtures have this name, and whose program is called `link`.
-    pub(super) fn new(fixtures: &str, link: &str, program: &Path) -> Result<Self> {
-        let name = if fixtures == "acp" { "acp:opencode" } else { "codex" };
+    /// This agent, whose real CLI is `program`.
+    pub(super) fn new(agent: &super::Agent, program: &Path) -> Result<Self> {
         let place = Place::new(program, &json!([]))?;
         DirBuilder::new().mode(0o700).create(place.folder.path().join("data"))?;
         let home = place.folder.path().join("home");
-        std::os::unix::fs::symlink(program, home.join("bin").join(link))?;
+        std::os::unix::fs::symlink(program, home.join("bin").join(agent.program))?;
         let url = format!("http://127.0.0.1:{}/v1", place.port());
         let [codex, opencode] = [".codex", ".config/opencode"].map(|folder| home.join(folder));
         for folder in [&codex, &opencode] {
@@ -73,7 +77,7 @@ impl Agent {
             "models": { "m1": model } });
         let settings = json!({ "model": "fake/m1", "autoupdate": false, "provider": { "fake": provider } });
         std::fs::write(opencode.join("opencode.json"), settings.to_string())?;
-        Ok(Self { name, place })
+        Ok(Self { name: agent.backend, place })
     }
 
     /// Prepares a beat whose model plays `script`.

@@ -30,7 +30,7 @@ enum Check {
 impl Check {
     fn name(&self) -> String {
         match self {
-            Self::Beat(number) => format!("{}/{}", beats::NAME, beats::CHECKS[*number].0),
+            Self::Beat(number) => format!("{}/{}", beats::NAME, beats::CHECKS[*number].name),
             Self::Scenario(scenario) => scenario.name.clone(),
         }
     }
@@ -56,9 +56,11 @@ pub(super) fn judge(
         wanted.iter().copied().partition(|name| *name == Some(beats::NAME));
     let mut checks: Vec<Check> = Vec::new();
     if !beats.is_empty() || scenarios.contains(&None) {
-        checks.extend((0..beats::CHECKS.len()).map(Check::Beat));
+        let all = beats::CHECKS.iter().enumerate();
+        let wanted = all.filter(|(_, check)| agent.asks || !check.decides);
+        checks.extend(wanted.map(|(number, _)| Check::Beat(number)));
     }
-    if !scenarios.is_empty() {
+    if agent.folder().is_dir() && !scenarios.is_empty() {
         checks.extend(
             Scenario::all(&agent.folder(), &scenarios)?.into_iter().map(Box::new).map(Check::Scenario),
         );
