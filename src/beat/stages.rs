@@ -27,7 +27,7 @@ use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::unfinished::{BeatRecord, LineKept, Phase, Record, Unwritten};
 use murmur_store::journal::{append, decisions, last_beat, unknown};
 use murmur_store::pulse::task;
-use murmur_store::pulse::write::put_over;
+use murmur_store::pulse::write::{put_over, remove};
 use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
@@ -324,8 +324,12 @@ impl<'a> Beat<'a> {
         let Concluded { conversation, registration, clients } = concluded;
         let is_deleted = folder.is_some_and(|folder| folder.state() == FolderState::Deleted);
         if !is_deleted {
-            // An agent that was killed had no hook left to report its end.
-            let _best_effort = put_over(dir, job.agent.as_str());
+            // An agent that was killed had no hook left to report its end. The capture of a quiet one says all that it did.
+            if entry.outcome == OutcomeKind::Ok {
+                remove(dir, job.agent.as_str());
+            } else {
+                let _best_effort = put_over(dir, job.agent.as_str());
+            }
             // Frees disk space that the journal line may need.
             task::forget(dir, job.agent.as_str());
         }
