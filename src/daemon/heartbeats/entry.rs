@@ -1,5 +1,6 @@
 //! A heartbeat and its schedule.
 
+use super::triggered::FileChanges;
 use super::{DeferredBeat, Held};
 use crate::daemon::pauses::PausedUntil;
 use jiff::Timestamp;
@@ -58,10 +59,10 @@ pub struct ScheduledHeartbeat {
     /// Its runs that were dropped.
     pub(super) dropped: Option<DroppedRuns>,
     /// When files last changed that start it; `None` if not since it last started.
-    pub(super) changed: Option<Timestamp>,
-    /// The change that started its last beat.
-    pub(super) started_by: Option<Timestamp>,
-    /// When a beat in its workspace last ended.
+    pub(super) changed: Option<FileChanges>,
+    /// The changes that started its last beat.
+    pub(super) started_by: Option<FileChanges>,
+    /// When a beat last ended whose changes don't start it.
     pub(super) left_alone: Option<Timestamp>,
 }
 
