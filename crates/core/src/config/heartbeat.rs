@@ -216,9 +216,11 @@ impl Resolved {
     #[must_use]
     pub fn heartbeat_problem_lines(&self, settings: Option<&Settings>) -> Vec<String> {
         let problems = self.heartbeats.iter().filter_map(|heartbeat| heartbeat.problem(settings));
-        let mut lines: Vec<String> = problems.map(|problem| problem.line()).collect();
+        let lines = |problem: &Problem| problem.all().map(Hinted::line).collect::<Vec<_>>();
+        let mut lines: Vec<String> = problems.flat_map(|problem| lines(&problem)).collect();
         // Heartbeats of a workspace share its problems.
-        lines.dedup();
+        let mut known = std::collections::HashSet::new();
+        lines.retain(|line| known.insert(line.clone()));
         lines
     }
 }
