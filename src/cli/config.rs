@@ -47,7 +47,7 @@ fn check(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     // With settings that aren't readable, every call is denied, which the first of these says.
     let mut problems: Vec<String> = Vec::new();
     problems.extend(rule_files::problems(&dir, &settings).iter().map(Hinted::line));
-    let other = read.as_ref().ok().and_then(Settings::problem);
+    let other = read.iter().flat_map(Settings::problems);
     problems.extend(other.map(|problem| problem.line()));
     let mut count = 0;
     match Cache::new(env.time_zone()).load(&dir.config(), clock::now()) {

@@ -171,7 +171,7 @@ pub(super) async fn from_files(
     let mut problems = denied.clone();
     let mut known = LastRuns::new();
     let settings = Settings::read(&env.settings_dir()?.settings()).ok();
-    problems.extend(settings.as_ref().and_then(Settings::problem).map(|problem| problem.line()));
+    problems.extend(settings.iter().flat_map(Settings::problems).map(|problem| problem.line()));
     match Cache::new(env.time_zone()).load(&dir.config(), now) {
         Ok(mut loaded) => {
             approved::mark(dir, &mut loaded.heartbeats, now);

@@ -64,8 +64,8 @@ pub(super) fn settings(environment: &Environment, config: Option<&Resolved>) -> 
         Ok(settings) => settings,
         Err(error) => return check.failed(&error).after("every call is denied: "),
     };
-    if let Some(problem) = settings.problem() {
-        return check.failed(&problem);
+    if let Some(problem) = settings.problems().first() {
+        return check.failed(problem);
     }
     let asks_a_model = |asking: &ApprovalSettings| asking.checker == Some(Checker::Llm);
     let heartbeats = config.into_iter().flat_map(|config| &config.heartbeats);

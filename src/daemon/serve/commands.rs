@@ -42,7 +42,7 @@ impl<L: FnMut(&str)> Runner<L> {
         let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
         let mut problems = denied.clone();
         let settings = Settings::read(&self.user.settings.settings()).ok();
-        problems.extend(settings.as_ref().and_then(Settings::problem).map(|problem| problem.line()));
+        problems.extend(settings.iter().flat_map(Settings::problems).map(|problem| problem.line()));
         problems.extend_from_slice(self.sources.config.problems());
         problems.extend(self.agent_problems(settings.as_ref()));
         problems.extend(self.write_behind.problem().map(Failure::line));
