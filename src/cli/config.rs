@@ -55,6 +55,10 @@ fn check(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
             count = loaded.heartbeats.len();
             problems.extend(loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line));
             problems.extend(loaded.heartbeat_problem_lines(read.as_ref().ok()));
+            for heartbeat in &loaded.heartbeats {
+                let lines = heartbeat.timeouts_without_effect().into_iter();
+                problems.extend(lines.map(|line| format!("{}: {line}", heartbeat.id)));
+            }
         }
         Err(error) => problems.push(error.line()),
     }

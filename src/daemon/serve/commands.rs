@@ -52,7 +52,10 @@ impl<L: FnMut(&str)> Runner<L> {
         if self.write_behind.waiting_lines() == 0 && self.write_behind.full().is_none() {
             problems.extend(append::problem(&self.dir.journal()).map(|problem| problem.line()));
         }
-        let mut heartbeats = status::heartbeats(self.state.heartbeats(), settings.as_ref(), wanted, now);
+        let mut heartbeats = {
+            let (heartbeats, ledger) = (self.state.heartbeats(), self.budgets.ledger());
+            status::heartbeats(heartbeats, settings.as_ref(), ledger, wanted, now)
+        };
         status::mark_waiting(&mut heartbeats, &self.broker.waiting_beats());
         Status {
             denied,

@@ -154,6 +154,8 @@ pub struct Heartbeat {
     pub places: Option<Box<BothPlaces>>,
     /// Why it can't run. A beat that comes due then ends at once with this error.
     pub problem: Option<Problem>,
+    /// Whether that problem is that nothing starts it.
+    pub never_runs: bool,
     /// Whether its file is an unedited template, which the daemon does not start.
     pub unedited: bool,
     /// Whether a person has approved it, as far as is known here. A workspace's own heartbeat is approved with its workspace.

@@ -221,6 +221,7 @@ impl Heartbeat {
             watchdogs: Watchdogs::default(),
             places: None,
             problem: None,
+            never_runs: false,
             unedited: false,
             approved: true,
             options: None,

@@ -1,5 +1,7 @@
 //! From a folder and a config.json to heartbeats, and what the cache notices.
 
+mod limits;
+
 use super::*;
 use crate::config::approval::{Checker, Questions, ResolvedApproval};
 use jiff::tz::TimeZone;
@@ -132,31 +134,6 @@ fn frontmatter_asks_for_less_than_config_and_rules_add_up() {
     assert_eq!(beat.schedule.unwrap().to_string(), "cron 0 3 * * MON UTC");
     assert_eq!((beat.scheduled_by, beat.max_turns.unwrap().source), (Source::Heartbeat, Source::Heartbeat));
     assert!(beat.notices.lines().is_empty());
-}
-
-#[test]
-fn frontmatter_asks_for_at_least_as_much_free_space() {
-    for (config, front, value, source, notice) in [
-        ("", "1MiB", "256MiB", Source::Default, Some("less than the default asks for; 256MiB applies")),
-        ("", "1GiB", "1GiB", Source::Heartbeat, None),
-        (r#", "minFree": "0B""#, "1MiB", "1MiB", Source::Heartbeat, None),
-        (
-            r#", "minFree": "2MiB""#,
-            "1MiB",
-            "2MiB",
-            Source::ConfigJson,
-            Some("less than config.json asks for; 2MiB applies"),
-        ),
-    ] {
-        let mut home = Home::new();
-        home.config(&format!(r#"{{"path": "@/a", "interval": "1h"{config}}}"#));
-        home.write("a/HEARTBEAT.md", format!("---\nminFree: {front}\n---\nx"));
-        let beat = home.load().heartbeats.remove(0);
-        assert_eq!((beat.min_free.value.to_string().as_str(), beat.min_free.source), (value, source));
-        let notices: Vec<String> = beat.notices.lines().iter().map(ToString::to_string).collect();
-        let expected = notice.map(|notice| format!("minFree: {front} in HEARTBEAT.md is {notice}"));
-        assert_eq!(notices, expected.into_iter().collect::<Vec<_>>());
-    }
 }
 
 #[test]
