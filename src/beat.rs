@@ -27,7 +27,7 @@ use secrets::mask;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use sys::error::Hinted;
+use sys::error::{Failure, Hinted};
 use sys::file::room_hint;
 use sys::paths::DataDir;
 use sys::process::Signal;
@@ -48,6 +48,8 @@ pub struct Report {
     pub unwritten: Option<Unwritten>,
     /// Why clients could not follow the agent while it ran.
     pub unreachable: Option<String>,
+    /// Why its gates saw everything as new.
+    pub gates_unreadable: Option<Failure>,
 }
 
 /// Why a beat did not begin.

@@ -4,7 +4,7 @@
 //!
 //! Programs are started without a shell, under this process, and none of their processes is left running. Their output is
 //! data: it can get into the prompt and the journal, and never decides anything else. Built-in conditions compare what they
-//! see with what they saw before the last beat that was `ok` or `attention` ([`seen`]).
+//! see with what they saw at the end of the last beat that was `ok` or `attention` ([`seen`]).
 
 mod apart;
 pub mod ask;
@@ -118,6 +118,35 @@ pub async fn ask(
         Condition::Url(url) => page::ask(url, &name, context, limit, seen, now).await,
     };
     answer.map_err(|problem| problem.in_gate(&name))
+}
+
+/// Notes in `now` what `gate` has seen once the beat has ended, which began when it had seen `begun`: changes to files and
+/// commits during the beat count as the beat's own, but a page is somebody else's.
+pub async fn see_again(
+    gate: &Gate,
+    context: &GateContext<'_>,
+    begun: &GateMemory,
+    now: &mut GateMemory,
+) -> Result<(), Problem> {
+    let (name, limit) = (one_line(&gate.condition.to_string()), gate.timeout);
+    match &gate.condition {
+        Condition::Run(_) => {}
+        Condition::Changed(paths) => {
+            let files = changed::see(paths, context, limit, begun.files.get(&name)).await?;
+            now.files.insert(name, files);
+        }
+        Condition::NewCommits => {
+            if let Some(mut commits) = commits::see(context, limit).await? {
+                let before = begun.commits.get(&name).filter(|before| before.head != commits.head);
+                commits.begun = before.map(|before| before.head.clone());
+                now.commits.insert(name, commits);
+            }
+        }
+        Condition::Url(_) => {
+            now.pages.extend(begun.pages.get(&name).map(|page| (name, page.clone())));
+        }
+    }
+    Ok(())
 }
 
 /// Runs the program that `key` names.

@@ -18,6 +18,17 @@ use sys::error::{Failure, one_line};
 use sys::paths::DataDir;
 use tokio::sync::watch;
 
+/// What a beat's gates have seen.
+#[derive(Debug, Default)]
+pub(super) struct GatesSeen {
+    /// When it began.
+    begun: GateMemory,
+    /// Whether something had changed by then that its agent isn't told of.
+    is_behind: bool,
+    /// Why nothing is known of what they saw before.
+    pub(super) unreadable: Option<Failure>,
+}
+
 impl Beat<'_> {
     /// Asks the gates, in order, until one says that there is nothing to do. Returns what they tell the agent.
     ///
@@ -32,8 +43,17 @@ impl Beat<'_> {
         let (job, dir) = (self.job, self.dir);
         let failed = |failure: Failure| Obstacle::Failed(failure.line());
         preflight::check(job, dir, &self.found, captures).map_err(failed)?;
-        // A beat that resumes or continues another one, which has passed them.
-        if job.when.is_empty() || job.resumes.is_some() || job.continues.is_some() {
+        if job.when.is_empty() {
+            return Ok(Vec::new());
+        }
+        let memory = GateMemory::read(&dir.gates(&job.workspace, job.name.as_deref()));
+        let memory = memory.unwrap_or_else(|failure| {
+            self.gates.unreadable = Some(failure);
+            GateMemory::default()
+        });
+        // It has passed them.
+        if job.resumes.is_some() || job.continues.is_some() {
+            self.go_on(&memory, capture, stop).await;
             return Ok(Vec::new());
         }
         check(job, dir, &self.found).map_err(failed)?;
@@ -42,10 +62,10 @@ impl Beat<'_> {
         let _best_effort = record.as_ref().map(Record::sync);
         let note = |gates: &CaptureId| note(record, begun, None, gates);
         let context = context(job, dir, (capture, &note), stop).map_err(failed)?;
-        let before = GateMemory::read(&dir.gates(&job.workspace, job.name.as_deref()));
+        let before = memory.basis(false);
         let mut outputs = Vec::new();
         for gate in &job.when {
-            match gate::ask(gate, &context, &before, &mut self.seen).await {
+            match gate::ask(gate, &context, &before, &mut self.gates.begun).await {
                 Ok(GateAnswer::Pass(text)) => {
                     let gate = mask(&one_line(&gate.condition.to_string()));
                     outputs.push(GateOutput { gate, text });
@@ -59,8 +79,31 @@ impl Beat<'_> {
         Ok(outputs)
     }
 
-    /// Runs the verifiers of a beat that reports success, in order, until one fails. Then remembers what the gates saw, unless
-    /// the beat failed and should see it again.
+    /// Notes what the gates of a beat that goes on with another one have seen. What others changed in between stays new.
+    async fn go_on(&mut self, memory: &GateMemory, capture: &GateCapture, stop: &watch::Receiver<bool>) {
+        let basis = memory.basis(self.job.continues.is_some());
+        let now = self.see_again(&basis, capture, stop).await;
+        self.gates.is_behind = now.is_none_or(|now| !basis.is_as_before(&now));
+        self.gates.begun = basis;
+    }
+
+    /// What the gates see now, after they had seen `begun`; `None` if one of them fails.
+    async fn see_again(
+        &self,
+        begun: &GateMemory,
+        capture: &GateCapture,
+        stop: &watch::Receiver<bool>,
+    ) -> Option<GateMemory> {
+        let context = context(self.job, self.dir, (capture, &|_| {}), stop).ok()?;
+        let mut now = GateMemory::default();
+        for gate in &self.job.when {
+            gate::see_again(gate, &context, begun, &mut now).await.ok()?;
+        }
+        Some(now)
+    }
+
+    /// Runs the verifiers of a beat that reports success, in order, until one fails. Then remembers what the gates have seen,
+    /// unless the beat failed and should see it again.
     pub(super) async fn verify(&mut self, capture: &GateCapture, stop: &watch::Receiver<bool>) {
         if self.entry.outcome == OutcomeKind::Ok
             && !self.job.verify.is_empty()
@@ -69,11 +112,21 @@ impl Beat<'_> {
             self.set_outcome_of(&obstacle);
             self.time();
         }
+        if !self.job.when.is_empty() {
+            self.remember(capture, stop).await;
+        }
+    }
+
+    /// Remembers what the gates have seen.
+    async fn remember(&mut self, capture: &GateCapture, stop: &watch::Receiver<bool>) {
         let path = self.dir.gates(&self.job.workspace, self.job.name.as_deref());
-        let continues = self.job.continues.is_some();
-        if (continues || !self.job.when.is_empty())
-            && let Some(seen) = GateMemory::read(&path).after(self.entry.outcome, continues, &self.seen)
-        {
+        let (memory, outcome) = (GateMemory::read(&path).unwrap_or_default(), self.entry.outcome);
+        let begun = std::mem::take(&mut self.gates.begun);
+        // Whatever the beat saw doesn't matter otherwise.
+        let counts = matches!(outcome, OutcomeKind::Ok | OutcomeKind::Attention | OutcomeKind::Limited);
+        let now =
+            if counts && !self.gates.is_behind { self.see_again(&begun, capture, stop).await } else { None };
+        if let Some(seen) = memory.after(outcome, now.unwrap_or(begun)) {
             // On a full disk, the next beat sees the same again.
             let _best_effort = seen.write(&path);
         }

@@ -7,6 +7,7 @@ use murmur_agent::backend::{self, Places};
 use murmur_agent::find;
 use murmur_claude_files::trust;
 use murmur_core::config::backend::Capability;
+use murmur_core::config::size;
 use rustix::fs::{Access, access, statvfs};
 use rustix::io::Errno;
 use serde_json::Value;
@@ -93,9 +94,8 @@ fn enough(free: u64, wanted: u64, whose: &str) -> Result<(), Failure> {
     if free >= wanted {
         return Ok(());
     }
-    let mebibytes = |bytes: u64| bytes >> 20;
     Err(failure!(
-        "only {} MiB is free on the disk of {whose}, less than \"minFree\", {} MiB", mebibytes(free), mebibytes(wanted);
+        "only {} is free on the disk of {whose}, less than \"minFree\", {}", size::for_people(free), size::for_people(wanted);
         "free some space, or set a lower \"minFree\""
     ))
 }

@@ -1,11 +1,11 @@
 //! The stages of a beat: begin, ask gates, host, conclude, verify, journal. Each takes the result of the one before.
 
+use super::gates::GatesSeen;
 use super::session::Session;
 use super::{
     BeatError, Job, Report, ResolvedPaths, cannot_start, deferred, forever, lock_workspace, prepare, until,
 };
 use super::{turns, usage_limit};
-use crate::gate::seen::GateMemory;
 use crate::gate::{GateOutput, stopped};
 use crate::outcome::gate::Obstacle;
 use crate::outcome::retryable::is_worth_a_retry;
@@ -27,7 +27,7 @@ use murmur_store::journal::entry::JournalEntry;
 use murmur_store::journal::unfinished::{BeatRecord, LineKept, Phase, Record, Unwritten};
 use murmur_store::journal::{append, decisions, last_beat, unknown};
 use murmur_store::pulse::task;
-use murmur_store::pulse::write::put_over;
+use murmur_store::pulse::write::{put_over, remove};
 use std::cell::Cell;
 use std::io;
 use std::rc::Rc;
@@ -55,8 +55,7 @@ pub(super) struct Beat<'a> {
     pub(super) record: io::Result<Record>,
     /// Its journal line, as far as it is known.
     pub(super) entry: JournalEntry,
-    /// What its gates saw.
-    pub(super) seen: GateMemory,
+    pub(super) gates: GatesSeen,
     /// Why it should end early, once that is known.
     stop_reason: Rc<Cell<Option<StopReason>>>,
 }
@@ -115,19 +114,18 @@ impl<'a> Beat<'a> {
             let source = io::Error::new(source.kind(), source.to_string());
             return Err(BeatError::Full { path: dir.beats(), source });
         }
-        let (clock, seen) = (Instant::now(), GateMemory::default());
         Ok(Self {
             job,
             dir,
             found,
             workspace_lock,
             folder,
-            clock,
+            clock: Instant::now(),
             started,
             begun,
             record,
             entry,
-            seen,
+            gates: GatesSeen::default(),
             stop_reason: Rc::default(),
         })
     }
@@ -322,12 +320,16 @@ impl<'a> Beat<'a> {
 
     /// Writes the journal line, unlocks the workspace and disconnects clients.
     pub(super) async fn journal(self, concluded: Concluded) -> Report {
-        let Self { job, dir, workspace_lock, folder, started, record, mut entry, .. } = self;
+        let Self { job, dir, workspace_lock, folder, started, record, mut entry, gates, .. } = self;
         let Concluded { conversation, registration, clients } = concluded;
         let is_deleted = folder.is_some_and(|folder| folder.state() == FolderState::Deleted);
         if !is_deleted {
-            // An agent that was killed had no hook left to report its end.
-            let _best_effort = put_over(dir, job.agent.as_str());
+            // An agent that was killed had no hook left to report its end. The capture of a quiet one says all that it did.
+            if entry.outcome == OutcomeKind::Ok {
+                remove(dir, job.agent.as_str());
+            } else {
+                let _best_effort = put_over(dir, job.agent.as_str());
+            }
             // Frees disk space that the journal line may need.
             task::forget(dir, job.agent.as_str());
         }
@@ -359,7 +361,7 @@ impl<'a> Beat<'a> {
         if let Some(clients) = clients {
             clients.finish().await;
         }
-        Report { entry, unwritten, unreachable }
+        Report { entry, unwritten, unreachable, gates_unreadable: gates.unreadable }
     }
 }
 

@@ -121,7 +121,10 @@ const NOBODY: &str = "no agents; start one with: murmur agent start";
 pub(super) fn sources(env: &UserEnv) -> anyhow::Result<Sources> {
     let dir = env.read_data_dir()?;
     let quiet = match Settings::read(&env.settings_dir()?.settings()) {
-        Ok(settings) => settings.quiet,
+        Ok(settings) => {
+            settings.quiet_problem().map_or(Ok(()), |problem| warn(problem.line()))?;
+            settings.quiet
+        }
         Err(error) => {
             warn(error.line())?;
             Quiet::default()

@@ -47,7 +47,7 @@ fn check(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
     // With settings that aren't readable, every call is denied, which the first of these says.
     let mut problems: Vec<String> = Vec::new();
     problems.extend(rule_files::problems(&dir, &settings).iter().map(Hinted::line));
-    let other = read.as_ref().ok().and_then(Settings::problem);
+    let other = read.iter().flat_map(Settings::problems);
     problems.extend(other.map(|problem| problem.line()));
     let mut count = 0;
     match Cache::new(env.time_zone()).load(&dir.config(), clock::now()) {
@@ -55,6 +55,10 @@ fn check(json: bool, env: &UserEnv) -> anyhow::Result<ExitCode> {
             count = loaded.heartbeats.len();
             problems.extend(loaded.problems.iter().chain(&loaded.warnings).map(Hinted::line));
             problems.extend(loaded.heartbeat_problem_lines(read.as_ref().ok()));
+            for heartbeat in &loaded.heartbeats {
+                let lines = heartbeat.timeouts_without_effect().into_iter();
+                problems.extend(lines.map(|line| format!("{}: {line}", heartbeat.id)));
+            }
         }
         Err(error) => problems.push(error.line()),
     }

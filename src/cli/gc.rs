@@ -16,7 +16,7 @@ use sys::text::Shown;
 pub(super) fn run(args: &Args, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.read_data_dir()?;
     let settings = Settings::read(&env.user()?.settings.settings())?;
-    if let Some(problem) = settings.problem() {
+    if let Some(problem) = settings.captures_problem() {
         bail!(problem);
     }
     let root = captures::root().ok();

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc;
 use sys::clock;
-use sys::error::Failure;
+use sys::error::{Failure, Hinted};
 use sys::failure;
 use sys::text::Shown;
 
@@ -38,7 +38,11 @@ pub(super) fn run(args: &NotifyArgs, env: &UserEnv) -> anyhow::Result<ExitCode> 
 /// The settings, and the folder of config.toml.
 fn settings(env: &UserEnv) -> anyhow::Result<(Notify, PathBuf)> {
     let path = env.settings_dir()?.settings();
-    let notify = Settings::read(&path)?.notify;
+    let settings = Settings::read(&path)?;
+    if let Some(problem) = settings.notify_problem() {
+        bail!(problem.failure());
+    }
+    let notify = settings.notify;
     Ok((notify, path.parent().unwrap_or(&path).to_owned()))
 }
 

@@ -25,6 +25,7 @@ use murmur_agent::rule_files;
 use murmur_claude_files::trust::Workspaces;
 use murmur_core::config::heartbeat::{Cache, HeartbeatId};
 use murmur_core::config::settings::Settings;
+use murmur_core::spending::Ledger;
 use murmur_core::usage_limit::spoken;
 use murmur_host::discover;
 use murmur_rpc::client::AskError;
@@ -131,7 +132,7 @@ fn show(args: &Args, env: &UserEnv, dir: &DataDir) -> anyhow::Result<bool> {
         let is_short = io::stdout().is_terminal() && !args.verbose && args.name.is_none();
         print(&mut text, &status, advises, &mut trust, (dir, env, now), is_short)?;
         if args.name.is_some() {
-            status.heartbeats.iter().try_for_each(|heartbeat| detail::settings(&mut text, heartbeat))?;
+            status.heartbeats.iter().try_for_each(|heartbeat| detail::settings(&mut text, heartbeat, now))?;
         }
         out.write_all(wrapped(&String::from_utf8_lossy(&text), output_width()).as_bytes())?;
     }
@@ -171,7 +172,7 @@ pub(super) async fn from_files(
     let mut problems = denied.clone();
     let mut known = LastRuns::new();
     let settings = Settings::read(&env.settings_dir()?.settings()).ok();
-    problems.extend(settings.as_ref().and_then(Settings::problem).map(|problem| problem.line()));
+    problems.extend(settings.iter().flat_map(Settings::problems).map(|problem| problem.line()));
     match Cache::new(env.time_zone()).load(&dir.config(), now) {
         Ok(mut loaded) => {
             approved::mark(dir, &mut loaded.heartbeats, now);
@@ -200,10 +201,12 @@ pub(super) async fn from_files(
         Err(error) => problems.push(error.line()),
     }
     let known_heartbeats = || state.entries().iter().map(|entry| &entry.heartbeat);
+    let mut spent = Ledger::default();
     match budgets::ledger(&dir.journal(), known_heartbeats(), now) {
         Ok(ledger) => {
             let over_budget = budgets::held(&ledger, known_heartbeats(), now);
             state.set_over_budget(over_budget, now);
+            spent = ledger;
         }
         Err(error) => problems.push(format!("cannot read {} for budgets: {error}", dir.journal().display())),
     }
@@ -211,7 +214,7 @@ pub(super) async fn from_files(
     problems.extend(streaks.err().map(|error| error.line()));
     let broker = Broker::load(dir, env.home(), |_| false);
     state.set_deferred(broker.beats());
-    let mut heartbeats = status::heartbeats(&state, settings.as_ref(), wanted, now);
+    let mut heartbeats = status::heartbeats(&state, settings.as_ref(), &spent, wanted, now);
     for heartbeat in &mut heartbeats {
         heartbeat.not_scheduled();
         // A heartbeat that is invalid in config.json may be known here.

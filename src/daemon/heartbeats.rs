@@ -24,10 +24,11 @@ use murmur_core::config::heartbeat::{Heartbeat, HeartbeatId};
 use murmur_core::id::{BeatId, SessionId};
 use murmur_core::permit::request::RequestId;
 use murmur_store::failures::Streaks;
+use murmur_store::journal::entry::JournalEntry;
 use murmur_store::limits::Limits;
 use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub use deferred_beat::DeferredBeat;
 pub use entry::{DroppedRuns, ScheduledHeartbeat};
@@ -58,6 +59,8 @@ pub struct Heartbeats {
     replaced: HashMap<BeatId, Timestamp>,
     /// What to log about runs that were dropped.
     dropped: Vec<String>,
+    /// Journal lines to write.
+    reports: Vec<JournalEntry>,
     /// Whether any heartbeat has options.
     have_options: bool,
     max_concurrent: usize,
@@ -255,7 +258,7 @@ impl Heartbeats {
     /// A beat of ours ended.
     pub fn ended(&mut self, beat: &BeatId, now: Timestamp) {
         while let Some(ended) = self.running.remove(beat) {
-            self.left_alone(&ended.workspace, now);
+            self.left_alone(&ended, now);
         }
     }
 
@@ -305,10 +308,10 @@ impl Heartbeats {
     /// Sets the running beats of others.
     pub fn set_others(&mut self, running: Vec<Running>, now: Timestamp) {
         let others = self.running.all().iter().filter(|known| !known.ours && self.have_options);
-        let before: Vec<PathBuf> = others.map(|known| known.workspace.clone()).collect();
+        let before: Vec<Running> = others.cloned().collect();
         self.running.replace_others(running);
-        let over = before.iter().filter(|workspace| !self.running.holds(workspace)).collect::<Vec<_>>();
-        over.into_iter().for_each(|workspace| self.left_alone(workspace, now));
+        let over: Vec<_> = before.iter().filter(|known| !self.running.holds(&known.workspace)).collect();
+        over.into_iter().for_each(|ended| self.left_alone(ended, now));
     }
 
     /// Starts no more beats.

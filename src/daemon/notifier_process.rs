@@ -63,8 +63,8 @@ impl NotifierProcess {
         Self { dir, settings, stamp, started_at, is_wanted: false, child: None, restart_at: None, pid }
     }
 
-    /// Reads config.toml, if it changed, and starts, restarts or stops the process. A file that isn't readable changes
-    /// nothing.
+    /// Reads config.toml, if it changed, and starts, restarts or stops the process. A file or table that isn't readable
+    /// changes nothing.
     pub fn reload(&mut self) -> io::Result<()> {
         // Only a file that was there when the daemon started concerns what has happened since.
         let started_at = self.started_at.take();
@@ -72,7 +72,10 @@ impl NotifierProcess {
         if stamp == self.stamp {
             return Ok(());
         }
-        let Ok(settings) = Settings::read(&self.settings) else { return Ok(()) };
+        let settings = Settings::read(&self.settings).ok();
+        let Some(settings) = settings.filter(|settings| settings.notify_problem().is_none()) else {
+            return Ok(());
+        };
         self.stamp = stamp;
         self.is_wanted = settings.notify.is_used();
         if self.is_wanted {

@@ -1,6 +1,7 @@
 //! The state files of the data folder that murmur can't read. It goes on without them, so a person has to be told.
 
 use super::{approved, last_runs, pauses};
+use crate::gate::seen;
 use murmur_claude_files::trust::Store;
 use murmur_store::{failures, limits};
 use notify::state::State;
@@ -25,6 +26,7 @@ pub fn problems(dir: &DataDir) -> Vec<Failure> {
     ]
     .into_iter()
     .flatten()
+    .chain(seen::problems(dir))
     .collect()
 }
 
@@ -56,6 +58,7 @@ mod tests {
             dir.trust(),
             dir.last_runs(),
             dir.notify(),
+            dir.gates(folder.path(), None),
         ];
         for broken in [&b"{\"version\":1,"[..], b"{\"version\":99}"] {
             files.iter().for_each(|file| atomic::write(file, broken).unwrap());

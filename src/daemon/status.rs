@@ -8,8 +8,10 @@ use crate::beat::sources;
 use crate::outcome::OutcomeKind;
 use jiff::Timestamp;
 use murmur_core::config::backend::Backend;
+use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::id::{AgentId, BeatId};
 use murmur_core::permit::request::RequestId;
+use murmur_core::spending::{Ledger, Spent};
 use murmur_store::limits::Limits;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -194,6 +196,12 @@ pub struct HeartbeatStatus {
     pub repository_untrusted: bool,
     /// Why it cannot run.
     pub problem: Option<String>,
+    /// Whether that is because nothing ever starts it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub never_runs: bool,
+    /// What it has spent of its budgets in their current periods; only with settings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub budgets: Vec<BudgetStatus>,
     /// Whether the daemon may start it, as the configuration says.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub enabled: bool,
@@ -206,6 +214,35 @@ pub struct HeartbeatStatus {
     /// All settings that a beat of it would run with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
+}
+
+/// What was spent of a budget in its current period.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetStatus {
+    /// Whose beats count.
+    pub scope: String,
+    /// `day`, `week` or `month`.
+    pub period: String,
+    /// How much may be spent, such as `5 USD`.
+    pub limit: String,
+    /// How much was.
+    pub spent: String,
+    /// When the period ends, RFC 3339.
+    pub until: String,
+}
+
+impl BudgetStatus {
+    /// What was spent of the budgets of `heartbeat`, as of `now`.
+    fn all(ledger: &Ledger, heartbeat: &Heartbeat, now: Timestamp) -> Vec<Self> {
+        let status = |spent: Spent| Self {
+            scope: spent.scope.to_string(),
+            period: spent.period.name().to_owned(),
+            limit: spent.limit.to_string(),
+            spent: spent.amount,
+            until: rfc3339(spent.until),
+        };
+        ledger.spent(heartbeat, now).into_iter().map(status).collect()
+    }
 }
 
 /// Runs that did not start, because they were late or the previous one was still running.

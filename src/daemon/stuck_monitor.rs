@@ -245,7 +245,7 @@ fn scan(paths: MonitorPaths, known: &StuckAgents, waiting: BTreeSet<String>, col
     let MonitorPaths { dir, claude, captures, settings: path } = paths;
     let mut problems = Vec::new();
     let settings = settings(&path).map_err(|problem| problems.push(problem.line())).ok();
-    problems.extend(settings.as_ref().and_then(Settings::problem).map(|problem| problem.line()));
+    problems.extend(settings.iter().flat_map(Settings::problems).map(|problem| problem.line()));
     let quiet = settings.as_ref().map_or_else(Quiet::default, |settings| settings.quiet);
     // First, so that ended agents are not reported as stuck.
     let collected = collects.then(|| {

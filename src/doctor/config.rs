@@ -26,7 +26,9 @@ pub(super) fn heartbeats(environment: &Environment, config: &Result<Resolved, Fi
     };
     let settings = Settings::read(&environment.user.settings.settings()).ok();
     let broken = config.heartbeats.iter().filter_map(|heartbeat| heartbeat.problem(settings.as_ref()));
-    let problems = config.problems.iter().cloned().chain(broken).map(|problem| check.failed(&problem));
+    let broken: Vec<_> = broken.collect();
+    let broken = broken.iter().flat_map(|problem| problem.all());
+    let problems = config.problems.iter().chain(broken).map(|problem| check.failed(problem));
     let warnings = config.warnings.iter().map(|warning| check.failed(warning).into_warning());
     let warnings =
         warnings.chain(config.ahead.iter().map(|ahead| check.warn(ahead.to_string(), Hint::START)));
@@ -62,8 +64,8 @@ pub(super) fn settings(environment: &Environment, config: Option<&Resolved>) -> 
         Ok(settings) => settings,
         Err(error) => return check.failed(&error).after("every call is denied: "),
     };
-    if let Some(problem) = settings.problem() {
-        return check.failed(&problem);
+    if let Some(problem) = settings.problems().first() {
+        return check.failed(problem);
     }
     let asks_a_model = |asking: &ApprovalSettings| asking.checker == Some(Checker::Llm);
     let heartbeats = config.into_iter().flat_map(|config| &config.heartbeats);

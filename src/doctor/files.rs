@@ -6,6 +6,7 @@ use crate::daemon::state_files;
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::file::{DEFAULT_MIN_FREE, FileError};
 use murmur_core::config::heartbeat::Resolved;
+use murmur_core::config::size;
 use murmur_store::journal::append;
 use murmur_store::journal::read::{Backward, Entries};
 use std::fs::File;
@@ -118,7 +119,7 @@ fn room(environment: &Environment) -> Finding {
     let mut least = None;
     for folder in std::iter::once(root).chain(captures) {
         let free = match rustix::fs::statvfs(folder) {
-            Ok(found) => found.f_bavail.saturating_mul(found.f_frsize) >> 20,
+            Ok(found) => found.f_bavail.saturating_mul(found.f_frsize),
             Err(error) => {
                 return check.fail(format!("{}: {error}", folder.display()), Hint::CHECK_THE_DISK);
             }
@@ -128,10 +129,10 @@ fn room(environment: &Environment) -> Finding {
         }
     }
     let (free, folder) = least.unwrap_or((0, root));
-    let found = format!("{free} MiB free for {}", folder.display());
-    match free {
+    let found = format!("{} free for {}", size::for_people(free), folder.display());
+    match free >> 20 {
         0..NONE => check.fail(found, Hint::FREE_SPACE_NOW),
-        NONE.. if free < DEFAULT_MIN_FREE.bytes() >> 20 => check.warn(found, Hint::FREE_SPACE),
+        NONE.. if free < DEFAULT_MIN_FREE.bytes() => check.warn(found, Hint::FREE_SPACE),
         _ => check.ok(found),
     }
 }

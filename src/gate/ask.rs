@@ -1,5 +1,6 @@
 //! Asks a program something: reads the beginning of its output, and leaves no process behind.
 
+use derun::plain::plain;
 use secrets::mask;
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -36,9 +37,9 @@ pub struct ProgramOutput {
     pub stderr: Vec<u8>,
 }
 
-/// The first nonblank line, shortened and without secrets and control characters.
+/// The first nonblank line, shortened and without secrets, escape codes and control characters.
 pub fn first_line(said: &[u8]) -> Option<String> {
-    let said = mask(&String::from_utf8_lossy(said));
+    let said = mask(&plain(said));
     let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
     Some(line.chars().filter(|character| !character.is_control()).take(SHOWN).collect())
 }

@@ -1,19 +1,21 @@
 //! `{changed: [paths or globs]}`: whether files in the workspace were added, modified or removed.
 //!
-//! Compares sizes and times, not contents. Follows no links, and looks into no `.git`.
+//! A file whose size or time differs is compared by a hash of its contents, unless it is large. Follows no links, and
+//! looks into no `.git`.
 
 use super::apart::{self, Cancel};
-use super::seen::GateMemory;
+use super::seen::{Files, GateMemory};
 use super::{GateAnswer, GateContext, Problem};
 use murmur_core::config::gate::Patterns;
 use murmur_core::config::interval::Interval;
-use std::collections::BTreeMap;
+use sha2::{Digest, Sha256};
 use std::fs::{self, Metadata};
-use std::io;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use sys::error::Failure;
-use sys::failure;
+use sys::{failure, file};
 
 /// The most files to compare.
 const MOST_FILES: usize = 50_000;
@@ -21,8 +23,14 @@ const MOST_FILES: usize = 50_000;
 /// The most changes to name to the agent.
 const MOST_NAMED: usize = 200;
 
-/// Files by their path in the workspace, each with what tells two versions apart.
-type Files = BTreeMap<String, String>;
+/// The largest file whose contents are compared, in bytes.
+const LARGEST: u64 = 8 << 20;
+
+/// How many bytes of contents are read at most.
+const MOST_READ: u64 = 128 << 20;
+
+/// How many bytes of a hash are kept.
+const HASH: usize = 16;
 
 pub(super) async fn ask(
     paths: &[Box<str>],
@@ -32,9 +40,8 @@ pub(super) async fn ask(
     seen: &GateMemory,
     now: &mut GateMemory,
 ) -> Result<GateAnswer, Problem> {
-    let (patterns, workspace) = (Patterns::new(paths)?, context.workspace.to_path_buf());
-    let files = apart::run(context, limit, move |cancel| look(&workspace, &patterns, cancel)).await??;
     let before = seen.files.get(name);
+    let files = see(paths, context, limit, before).await?;
     let text = before.map(|before| changes(before, &files));
     let is_empty = files.is_empty();
     now.files.insert(name.to_owned(), files);
@@ -47,11 +54,23 @@ pub(super) async fn ask(
     })
 }
 
+/// All files that match, with the hashes of those in `known` that have not been touched since.
+pub(super) async fn see(
+    paths: &[Box<str>],
+    context: &GateContext<'_>,
+    limit: Interval,
+    known: Option<&Files>,
+) -> Result<Files, Problem> {
+    let (patterns, workspace) = (Patterns::new(paths)?, context.workspace.to_path_buf());
+    let known = known.cloned().unwrap_or_default();
+    Ok(apart::run(context, limit, move |cancel| look(&workspace, &patterns, known, cancel)).await??)
+}
+
 /// One line for each difference.
-fn changes(before: &Files, now: &Files) -> String {
+pub(super) fn changes(before: &Files, now: &Files) -> String {
     let modified = now.iter().filter_map(|(path, stamp)| match before.get(path) {
         None => Some(("added", path)),
-        Some(known) => (known != stamp).then_some(("modified", path)),
+        Some(known) => (!is_same(known, stamp)).then_some(("modified", path)),
     });
     let removed = before.keys().filter(|path| !now.contains_key(*path)).map(|path| ("removed", path));
     let all: Vec<_> = modified.chain(removed).collect();
@@ -66,9 +85,8 @@ fn changes(before: &Files, now: &Files) -> String {
     lines.join("\n")
 }
 
-/// All files that match.
-fn look(workspace: &Path, patterns: &Patterns, cancel: &Cancel) -> Result<Files, Failure> {
-    let mut walk = Walk { workspace, patterns, cancel, files: Files::new() };
+fn look(workspace: &Path, patterns: &Patterns, known: Files, cancel: &Cancel) -> Result<Files, Failure> {
+    let mut walk = Walk { workspace, patterns, cancel, known, left: MOST_READ, files: Files::new() };
     for root in patterns.roots() {
         let is_within = root.ancestors().any(|folder| patterns.is_match(folder));
         walk.visit(root.clone(), is_within)?;
@@ -80,6 +98,9 @@ struct Walk<'a> {
     workspace: &'a Path,
     patterns: &'a Patterns,
     cancel: &'a Cancel,
+    known: Files,
+    /// How many more bytes may be read.
+    left: u64,
     files: Files,
 }
 
@@ -96,7 +117,9 @@ impl Walk<'_> {
             let matches = is_within || self.patterns.is_match(&relative);
             if !found.is_dir() {
                 if matches {
-                    self.files.insert(relative.to_string_lossy().into_owned(), stamp(&found));
+                    let name = relative.to_string_lossy().into_owned();
+                    let stamp = self.stamp(&name, &path, &found);
+                    self.files.insert(name, stamp);
                 }
                 if self.files.len() > MOST_FILES {
                     return Err(failure!("matches more than {MOST_FILES} files"; "name fewer"));
@@ -113,6 +136,47 @@ impl Walk<'_> {
         }
         Ok(())
     }
+
+    /// What tells two versions of a file apart: mode, size, time and, if it isn't large, a hash.
+    fn stamp(&mut self, name: &str, path: &Path, found: &Metadata) -> String {
+        let touched =
+            format!("{:o} {} {}.{:09}", found.mode(), found.size(), found.mtime(), found.mtime_nsec());
+        match self.known.remove(name) {
+            Some(known) if known.strip_prefix(&touched).is_some_and(|rest| rest.starts_with(' ')) => known,
+            _ => match self.hash(path, found) {
+                Some(hash) => format!("{touched} {hash}"),
+                None => touched,
+            },
+        }
+    }
+
+    /// `None` if only size and time are compared.
+    fn hash(&mut self, path: &Path, found: &Metadata) -> Option<String> {
+        let mut contents = Vec::new();
+        if found.is_symlink() {
+            contents.extend_from_slice(fs::read_link(path).ok()?.as_os_str().as_bytes());
+        } else if found.is_file() && found.size() <= LARGEST.min(self.left) {
+            let opened = file::open_regular(path, fs::OpenOptions::new().read(true)).ok()?;
+            let read = opened.take(LARGEST + 1).read_to_end(&mut contents).ok()?;
+            self.left = self.left.saturating_sub(u64::try_from(read).ok()?);
+            if contents.len() as u64 != found.size() {
+                return None;
+            }
+        } else {
+            return None;
+        }
+        Some(Sha256::digest(&contents)[..HASH].iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+/// Whether two versions of a file are the same. Without a hash, a later time means that they may differ.
+fn is_same(before: &str, now: &str) -> bool {
+    let parts = |stamp: &str| stamp.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let (before, now) = (parts(before), parts(now));
+    if before.iter().zip(&now).take(3).all(|(before, now)| before == now) {
+        return true;
+    }
+    before.first() == now.first() && before.len() == 4 && before.get(3) == now.get(3)
 }
 
 /// `None` if it doesn't exist, or no longer.
@@ -126,7 +190,26 @@ fn if_there<T>(result: io::Result<T>, path: &Path) -> Result<Option<T>, Failure>
     }
 }
 
-/// What tells two versions of a file apart.
-fn stamp(found: &Metadata) -> String {
-    format!("{:o} {} {}.{:09}", found.mode(), found.size(), found.mtime(), found.mtime_nsec())
+#[cfg(test)]
+mod tests {
+    use super::is_same;
+
+    #[test]
+    fn only_other_contents_or_modes_count() {
+        for (before, now, expected) in [
+            ("100644 1 5.0 aa", "100644 1 5.0 aa", true),
+            ("100644 1 5.0 aa", "100644 1 6.0 aa", true),
+            ("100644 1 5.0 aa", "100644 1 6.0 bb", false),
+            ("100644 1 5.0 aa", "100755 1 5.0 aa", false),
+            // A large file, or one that an earlier version saw.
+            ("100644 1 5.0", "100644 1 5.0", true),
+            ("100644 1 5.0", "100644 1 5.0 aa", true),
+            ("100644 1 5.0 aa", "100644 1 5.0", true),
+            ("100644 1 5.0", "100644 1 6.0", false),
+            ("100644 1 5.0", "100644 1 6.0 aa", false),
+            ("100644 1 5.0 aa", "100644 1 6.0", false),
+        ] {
+            assert_eq!(is_same(before, now), expected, "{before} {now}");
+        }
+    }
 }

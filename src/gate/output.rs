@@ -1,5 +1,6 @@
 //! What a program prints: the beginning of stdout for the prompt, and the end of everything for messages.
 
+use derun::plain::plain;
 use derun::record::Channel;
 use secrets::mask;
 
@@ -52,18 +53,18 @@ impl Output {
         }
     }
 
-    /// The last line of stdout that isn't blank, or else of stderr.
+    /// The last line of stdout that isn't blank, or else of stderr, without escape codes.
     pub(super) fn last_line(&self) -> String {
         let last = |bytes: &[u8]| {
-            let text = String::from_utf8_lossy(bytes).into_owned();
+            let text = plain(bytes);
             text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
         };
         last(&self.stdout_end).or_else(|| last(&self.stderr_end)).unwrap_or_default()
     }
 
-    /// The last lines of both, stderr's after stdout's, at most `most` characters, with secrets masked.
+    /// The last lines of both, stderr's after stdout's, at most `most` characters, with secrets masked, without escape codes.
     pub(super) fn end(&self, most: usize) -> String {
-        let [stdout, stderr] = [&self.stdout_end, &self.stderr_end].map(|end| String::from_utf8_lossy(end));
+        let [stdout, stderr] = [&self.stdout_end, &self.stderr_end].map(|end| plain(end));
         let text = mask(&format!("{}\n{}", stdout.trim(), stderr.trim()));
         let text = text.trim();
         let surplus = text.chars().count().saturating_sub(most);
@@ -116,6 +117,15 @@ mod tests {
             let output = of(&[(Channel::Stdout, stdout.as_bytes()), (Channel::Stderr, stderr.as_bytes())]);
             assert_eq!(output.last_line(), expected, "{stdout:?} {stderr:?}");
         }
+    }
+
+    #[test]
+    fn people_see_no_escape_codes() {
+        let colored = "\x1b[1;31mfailed\x1b[0m \x1b]8;;https://x\x07link\x1b]8;;\x07\x1b(B";
+        let output = of(&[(Channel::Stdout, colored.as_bytes()), (Channel::Stderr, b"\x1b[31mwhy\x1b[")]);
+        assert_eq!(output.last_line(), "failed link");
+        assert_eq!(output.end(100), "failed link\nwhy");
+        assert_eq!(of(&[(Channel::Stderr, b"\x1b[31mwhy\x1b[m\r\n")]).last_line(), "why");
     }
 
     #[test]

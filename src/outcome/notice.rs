@@ -4,6 +4,7 @@
 use super::{OutcomeKind, SUMMARY, first_characters};
 use crate::agents::Agent;
 use jiff::Timestamp;
+use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::failures::Streak;
 use murmur_core::spending::UsedUp;
 use murmur_host::protocol::AgentInfo;
@@ -109,6 +110,21 @@ pub fn failing(failing: Failing<'_>, now: Timestamp) -> JournalEntry {
             OutcomeKind::Attention,
             0,
         )
+    }
+}
+
+/// The journal line about a heartbeat whose last `count` beats were all ended for the next one.
+#[must_use]
+pub fn always_replaced(heartbeat: &Heartbeat, count: u32, now: Timestamp) -> JournalEntry {
+    let summary = format!(
+        "{count} beats in a row were replaced by the next run: each takes longer than the time between runs; let it run less often, or set \"overlap\" to \"queue\""
+    );
+    let workspace = heartbeat.workspace.to_string_lossy().into_owned();
+    JournalEntry {
+        summary: Some(summary),
+        kind: LineKind::Failing,
+        heartbeat: heartbeat.name.as_deref().map(str::to_owned),
+        ..JournalEntry::new(rfc3339(now), workspace, OutcomeKind::Attention, 0)
     }
 }
 

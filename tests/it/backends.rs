@@ -185,7 +185,7 @@ fn the_limits_of_a_login_are_shown_and_followed() {
 #[test]
 fn lists_name_the_backend_and_keep_agents_that_ended() {
     for agent in AGENTS {
-        let (env, line) = beat(agent, &json!([call("ls"), said("HEARTBEAT_OK")]));
+        let (env, line) = beat(agent, &json!([call("ls"), said("ATTENTION: look")]));
         let marked = format!(" ({agent})");
         assert!(env.run(["log"]).contains(&marked), "{}", env.run(["log"]));
         assert!(env.run(["show", "last"]).contains(&marked), "{}", env.run(["show", "last"]));

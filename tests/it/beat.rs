@@ -4,6 +4,7 @@ mod argv;
 mod calls;
 mod files;
 mod outcomes;
+mod quiet;
 mod terminal;
 mod unregistered;
 

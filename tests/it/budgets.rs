@@ -75,6 +75,12 @@ fn a_budget_that_is_used_up_holds_the_workspace_and_survives_a_restart() {
     let inbox = env.run(["inbox"]);
     assert!(inbox.starts_with(&format!("1  budget  {}: {why}\n  ends in ", site.path())), "{inbox}");
     assert!(inbox.ends_with("\n  see: murmur usage\n[exit 0]"), "{inbox}");
+    let spent = format!(
+        "\n  spent     0.6 USD of 0.5 USD this month by workspace {}; the month ends in ",
+        site.path()
+    );
+    let shown = env.run(["status", "site"]);
+    assert!(shown.contains(&spent), "{shown}");
     let refused = env.connect().refusal("beat", &json!({ "workspace": site.0 }));
     assert!(refused.contains("it may not start until") && refused.contains(&why), "{refused}");
     daemon.stop();

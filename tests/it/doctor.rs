@@ -20,7 +20,7 @@ use crate::env::Env;
 /// What differs from machine to machine.
 fn shown(env: &Env) -> String {
     let mut settings = Settings::clone_current();
-    settings.add_filter(r"\d+ MiB free", "[N] MiB free");
+    settings.add_filter(r"[\d.]+ [KMGT]?i?B free", "[N] MiB free");
     settings.add_filter(r"\d+ bytes", "[N] bytes");
     // What a login shell adds depends on the system.
     settings.add_filter(r"(on PATH \(\[ENV\]/home/bin):[^)]*", "$1:[PATH]");

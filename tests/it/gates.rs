@@ -4,6 +4,7 @@ mod bad;
 mod built_in;
 mod captures;
 mod config;
+mod own_changes;
 
 use insta::assert_snapshot;
 use rustix::process::Signal;

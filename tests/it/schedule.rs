@@ -178,3 +178,22 @@ fn changes_of_files_start_a_heartbeat_without_a_schedule_but_not_those_of_its_ow
     wait_for(site.path(), 2);
     daemon.stop();
 }
+
+#[test]
+fn status_says_that_a_heartbeat_without_any_time_never_runs() {
+    let env = Env::new();
+    let entry = |name: &str, key: &str, value: Value| {
+        let site = env.workspace(name, "Do it.");
+        json!({ "path": site.0, key: value, "except": ["2000-01-01..2999-12-31"] })
+    };
+    let entries = [entry("one", "interval", "1h".into()), entry("two", "on", json!({ "path": "src" }))];
+    env.configure(&json!({ "workspaces": entries }).to_string());
+    let daemon = env.daemon();
+    let shown = env.run(["status"]);
+    assert_eq!(shown.matches("\n  next      never\n").count(), 2, "{shown}");
+    // It has said why.
+    daemon.signal(rustix::process::Signal::TERM);
+    assert!(daemon.ended().0.success());
+    let checked = env.run(["config", "check"]);
+    assert_eq!(checked.matches("so it never runs").count(), 2, "{checked}");
+}

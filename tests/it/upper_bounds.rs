@@ -140,9 +140,9 @@ fn an_agent_cannot_raise_its_limits_beyond_the_fixed_ones() {
     configured(&env, heartbeat, json!({}));
     assert_snapshot!(settings(&env), @"
     settings:
-      schedule: every 1m  (default)
-      maxTurns: 1000  (default)
-      timeout: 6h  (default)
+      schedule: every 1m  (HEARTBEAT.md)
+      maxTurns: 1000  (HEARTBEAT.md)
+      timeout: 6h  (HEARTBEAT.md)
       notice: interval: 1s in HEARTBEAT.md is below 1m, the minimum for HEARTBEAT.md; 1m applies
       notice: maxTurns: 4000000000 in HEARTBEAT.md exceeds 1000, the maximum for HEARTBEAT.md; 1000 applies
       notice: timeout: 36500d in HEARTBEAT.md exceeds 6h, the maximum for HEARTBEAT.md; 6h applies

@@ -1,7 +1,7 @@
 //! A year of beats with a clock of its own and stand-ins for agents: decisions, journal, captures and garbage collection are real.
 //!
 //! The daemon's state machine decides which beats run, and when (`year/daemon.rs`). Simulated are the clock and the beats: what
-//! each leaves in the journal and as a capture is made by murmur's own writers. Real are rotation, the daemon's daily garbage
+//! each leaves in the journal, as a pulse and as a capture is made by murmur's own writers. Real are rotation, the daemon's daily garbage
 //! collection, and `murmur status`, whose time is that of the program.
 //!
 //! A check simulates a few weeks of a few heartbeats. `MURMUR_YEAR_DAYS` (`just year`) asks for 100 heartbeats every 30
@@ -30,6 +30,7 @@ use murmur_core::id::{BeatId, SessionId};
 use murmur_core::outcome::OutcomeKind;
 use murmur_store::journal::append;
 use murmur_store::journal::entry::JournalEntry;
+use murmur_store::pulse::{Pulse, write};
 use rotate::History;
 use serde_json::json;
 use sys::paths::{DataDir, slug};
@@ -118,6 +119,17 @@ impl Files {
             capture: Some(id),
             ..JournalEntry::new(ts, workspace.display().to_string(), outcome, 8200)
         };
+        let pulse = Pulse { agent_id: entry.agent.clone(), workspace: workspace.into(), ..Pulse::default() };
+        write::put(&self.dir, pulse).unwrap();
+        match failed {
+            true => {
+                write::put_over(&self.dir, &entry.agent).unwrap();
+                // Its time counts, as that in the pulse is later.
+                let pulse = fs::File::open(self.dir.pulse(&entry.agent)).unwrap();
+                pulse.set_modified(started.into()).unwrap();
+            }
+            false => write::remove(&self.dir, &entry.agent),
+        }
         append::append(&self.dir.journal(), &entry).unwrap();
         if failed { BeatEnd::Failure { retryable: false } } else { BeatEnd::Success }
     }

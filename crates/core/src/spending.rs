@@ -60,6 +60,21 @@ impl fmt::Display for UsedUp {
     }
 }
 
+/// What was spent of a limit in its current period.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spent {
+    /// Whose beats count.
+    pub scope: Scope,
+    /// How much may be spent.
+    pub limit: Amount,
+    /// In which period.
+    pub period: Period,
+    /// How much was, for people.
+    pub amount: String,
+    /// When the period ends.
+    pub until: Timestamp,
+}
+
 /// What was spent in the current period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Window {
@@ -226,6 +241,26 @@ impl Ledger {
             }
         }
         self
+    }
+
+    /// What was spent of the budgets of `heartbeat`.
+    #[must_use]
+    pub fn spent(&self, heartbeat: &Heartbeat, now: Timestamp) -> Vec<Spent> {
+        let tallies = scopes(heartbeat).filter_map(|(scope, _)| Some((self.tallies.get(&scope)?, scope)));
+        let spent = tallies.flat_map(|(tally, scope)| {
+            let limits = tally.budget.limits().iter().zip(&tally.windows);
+            limits.map(move |((period, limit), window)| {
+                // A period that has ended has a successor, in which nothing was spent.
+                let next = Window::of(*period, now, tally.budget.zone()).filter(|_| window.end <= now);
+                let window = next.unwrap_or(*window);
+                let amount = match limit {
+                    Amount::Usd(_) => format!("{} USD", window.cost.usd()),
+                    Amount::Tokens(_) => format!("{} tokens", window.tokens),
+                };
+                Spent { scope: scope.clone(), period: *period, limit: *limit, amount, until: window.end }
+            })
+        });
+        spent.collect()
     }
 
     /// The budget that holds `heartbeat` for the longest time.

@@ -11,6 +11,7 @@ use crate::agents::{Agent, Source};
 use jiff::Timestamp;
 use std::borrow::Cow;
 use std::time::Duration;
+use sys::clock;
 use unicode_width::UnicodeWidthStr;
 
 const HEAD: [&str; 9] =
@@ -90,9 +91,10 @@ pub(super) fn name(agent: &Agent) -> String {
     format!("{}{}", agent.agent_id, in_parentheses(&agent.backend))
 }
 
-/// The state of `agent`, with the number of its background tasks, and whether its account is on hold.
+/// The state of `agent`, with the number of its background tasks, and until when its account is on hold.
 pub(super) fn state(agent: &Agent) -> String {
-    let hold = if agent.hold.is_some() { ", on hold" } else { "" };
+    let until = |until: Timestamp| until.to_zoned(clock::local_zone()).strftime("%a %H:%M").to_string();
+    let hold = agent.hold.map(|hold| format!(", on hold until {}", until(hold))).unwrap_or_default();
     format!("{}{}{hold}", agent.state, in_background(agent.background as u64))
 }
 

@@ -268,6 +268,9 @@ fn warn_of(dir: &DataDir, report: &Report) -> anyhow::Result<bool> {
     if let Some(error) = &report.unreachable {
         let _full = warn(format_args!("clients could not follow the agent: {error}"));
     }
+    if let Some(failure) = &report.gates_unreadable {
+        let _full = warn(failure.line());
+    }
     let Some(Unwritten { error, kept }) = &report.unwritten else { return Ok(false) };
     let failure = unwritable(&dir.journal(), error);
     let hint = failure.to_do().unwrap_or_default();

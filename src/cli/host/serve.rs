@@ -322,7 +322,8 @@ fn run_beat(env: &UserEnv) -> anyhow::Result<ExitCode> {
                 .await
             {
                 Ok(report) => {
-                    if let Some(error) = report.unreachable {
+                    let forgotten = report.gates_unreadable.map(|failure| failure.line());
+                    for error in report.unreachable.into_iter().chain(forgotten) {
                         // The log may be on the same full disk; the beat is reported anyway.
                         let _full =
                             writeln!(io::stderr(), "{} warning: {error}", clock::rfc3339(clock::now()));

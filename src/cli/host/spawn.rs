@@ -7,10 +7,17 @@ use super::serve;
 use anyhow::Context;
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::{stdout, warn};
+use murmur_agent::backend;
+use murmur_agent::invocation::own_env;
+use murmur_core::config::backend::Backend;
+use murmur_core::usage_limit::spoken;
 use murmur_host::launch::LaunchOptions;
+use murmur_store::limits;
 use serde_json::json;
 use std::io::{self, Read, Write};
 use std::process::ExitCode;
+use sys::clock;
+use sys::paths::DataDir;
 
 pub(in super::super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let dir = env.agents_data_dir()?;
@@ -39,6 +46,9 @@ pub(in super::super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<E
     {
         let _closed = warn(warning);
     }
+    if let Some(held) = held(&args.backend.clone().unwrap_or_default(), &dir, env) {
+        let _closed = warn(held);
+    }
     if args.attach {
         let from = Some(0);
         return super::attach(&HostAttach { agent: agent_id, from, json: args.json }, env);
@@ -50,6 +60,17 @@ pub(in super::super) fn run(args: &HostSpawn, env: &UserEnv) -> anyhow::Result<E
         writeln!(out, "agent {agent_id} is running; talk with it: murmur agent chat {agent_id}")?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says that the account of `backend` is on hold, if it is.
+fn held(backend: &Backend, dir: &DataDir, env: &UserEnv) -> Option<String> {
+    let account = backend::account(backend, &env.user().ok()?.home, &own_env);
+    let limits = limits::read(dir).ok()?;
+    let hold = limits.accounts.get(&account)?.held(clock::now())?;
+    let (until, window) = (clock::rfc3339(hold.until), spoken(&hold.window));
+    Some(format!(
+        "{account} is on hold until {until}: its {window} limit is reached; the agent can hardly work before"
+    ))
 }
 
 /// The message; `-` reads it from stdin.

@@ -3,11 +3,12 @@
 use crate::cli::inbox::{name_of, named_in};
 use crate::cli::style::{Colors, Style, plain_line, unchecked};
 use crate::daemon::heartbeats::approve_hint;
-use crate::daemon::status::{Dropped, HeartbeatStatus, HeldStatus, Setting};
+use crate::daemon::status::{BudgetStatus, Dropped, HeartbeatStatus, HeldStatus, Setting};
 use derun::cli::span::span;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::file_of;
 use std::io::Write;
+use sys::clock::rfc3339;
 use sys::paths::DataDir;
 
 pub(super) fn print(
@@ -81,7 +82,9 @@ pub(super) fn print(
         (None, None, None, None) if heartbeat.paused.is_some() => {
             writeln!(out, "  next      when it is resumed")?;
         }
-        (None, None, None, None) if heartbeat.on.is_some() => writeln!(out, "  next      when files change")?,
+        (None, None, None, None) if heartbeat.on.is_some() && !heartbeat.never_runs => {
+            writeln!(out, "  next      when files change")?
+        }
         (None, None, None, None) => writeln!(out, "  next      never")?,
     }
     if let Some(Dropped { count, last, why }) = &heartbeat.dropped {
@@ -110,8 +113,16 @@ pub(super) fn print(
     Ok(())
 }
 
-/// The settings of a heartbeat, and where they are set.
-pub(super) fn settings(out: &mut impl Write, heartbeat: &HeartbeatStatus) -> std::io::Result<()> {
+/// The settings of a heartbeat, and where they are set, after what it has spent.
+pub(super) fn settings(
+    out: &mut impl Write,
+    heartbeat: &HeartbeatStatus,
+    now: Timestamp,
+) -> std::io::Result<()> {
+    for BudgetStatus { scope, period, limit, spent, until } in &heartbeat.budgets {
+        let (scope, until) = (plain_line(scope), ahead(until, now));
+        writeln!(out, "  spent     {spent} of {limit} this {period} by {scope}; the {period} ends {until}")?;
+    }
     writeln!(out, "  settings")?;
     for Setting { key, value, source } in &heartbeat.settings {
         writeln!(out, "    {key}: {}  ({source})", plain_line(value))?;
@@ -160,6 +171,7 @@ fn lasting(since: &str, now: Timestamp) -> String {
 
 /// A future time, for people.
 pub(super) fn ahead(at: &str, now: Timestamp) -> String {
-    at.parse::<Timestamp>()
-        .map_or_else(|_| at.to_owned(), |next| format!("in {} ({at})", span(next.duration_since(now))))
+    let Ok(next) = at.parse::<Timestamp>() else { return at.to_owned() };
+    let second = Timestamp::from_second(next.as_second()).unwrap_or(next);
+    format!("in {} ({})", span(next.duration_since(now)), rfc3339(second))
 }

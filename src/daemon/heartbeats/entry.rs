@@ -1,5 +1,6 @@
 //! A heartbeat and its schedule.
 
+use super::triggered::FileChanges;
 use super::{DeferredBeat, Held};
 use crate::daemon::pauses::PausedUntil;
 use jiff::Timestamp;
@@ -57,11 +58,13 @@ pub struct ScheduledHeartbeat {
     pub(super) seen: bool,
     /// Its runs that were dropped.
     pub(super) dropped: Option<DroppedRuns>,
+    /// How many of its beats in a row were ended for the next one.
+    pub(super) replaced_in_a_row: u32,
     /// When files last changed that start it; `None` if not since it last started.
-    pub(super) changed: Option<Timestamp>,
-    /// The change that started its last beat.
-    pub(super) started_by: Option<Timestamp>,
-    /// When a beat in its workspace last ended.
+    pub(super) changed: Option<FileChanges>,
+    /// The changes that started its last beat.
+    pub(super) started_by: Option<FileChanges>,
+    /// When a beat last ended whose changes don't start it.
     pub(super) left_alone: Option<Timestamp>,
 }
 
@@ -83,6 +86,7 @@ impl ScheduledHeartbeat {
             opens: None,
             seen: false,
             dropped: None,
+            replaced_in_a_row: 0,
             changed: None,
             started_by: None,
             left_alone: None,

@@ -5,7 +5,7 @@ use crate::daemon::state::JournalLine;
 use crate::outcome::notice::{self, Failing};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::heartbeat::HeartbeatId;
-use murmur_core::failures::{self, Streak};
+use murmur_core::failures::{self, BeatEnd, Streak};
 use murmur_store::failures::Streaks;
 use murmur_store::journal::entry::JournalEntry;
 
@@ -48,6 +48,9 @@ impl Heartbeats {
     /// Records the end of a beat; `None` if that changes nothing.
     pub fn beat_ended(&mut self, line: &JournalLine, now: Timestamp) -> Option<StreakChange> {
         let place = self.place(&line.workspace, line.name.as_deref())?;
+        if line.end != BeatEnd::Neither {
+            self.entries[place].replaced_in_a_row = 0;
+        }
         let entry = &self.entries[place];
         let (before, id) = (&entry.streak, entry.heartbeat.id.clone());
         let times = (line.started?, line.ended?);

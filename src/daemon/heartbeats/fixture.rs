@@ -70,6 +70,7 @@ pub(crate) fn heartbeat(
         on_limit: Sourced::default(OnLimit::default()),
         places: None,
         problem: None,
+        never_runs: false,
         unedited: false,
         approved: true,
         options: None,

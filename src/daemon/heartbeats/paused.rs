@@ -27,9 +27,12 @@ impl ScheduledHeartbeat {
         self.paused = pauses.hold(&self.heartbeat.id);
     }
 
-    /// When it is due unless a start fails; `None` while it is paused until a person acts.
+    /// When it is due unless a start fails; `None` while it is paused until a person acts, and if nothing ever starts it.
     #[must_use]
     pub fn next_run(&self) -> Option<Timestamp> {
+        if self.heartbeat.never_runs {
+            return None;
+        }
         let paused = match self.paused {
             Some(PausedUntil::Open) => return None,
             Some(PausedUntil::Until(until)) => Some(until),

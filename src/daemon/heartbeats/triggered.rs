@@ -1,15 +1,25 @@
 //! Heartbeats that file changes start (`on`).
 //!
-//! A beat starts once its files have been left alone for [`DEBOUNCE`]. What changes while a beat runs in the workspace doesn't
-//! count, or an agent's own edits would start it again and again.
+//! A beat starts once its files have been left alone for [`DEBOUNCE`], or [`MOST_DEBOUNCE`] after the first change. What changes
+//! during its own beats doesn't count, or an agent's edits would start it again and again. Neither does what changes during
+//! beats that other changes started: two heartbeats would start each other forever.
 
-use super::{HeartbeatId, Heartbeats, ScheduledHeartbeat};
+use super::{HeartbeatId, Heartbeats, Running, ScheduledHeartbeat};
 use jiff::{SignedDuration, Timestamp};
 use murmur_core::config::limit::{MIN_INTERVAL, Source};
-use std::path::Path;
 
 /// How long files must be left alone before their heartbeat starts.
 pub(super) const DEBOUNCE: SignedDuration = SignedDuration::from_secs(2);
+
+/// How long after the first change their heartbeat starts, even if they still change.
+const MOST_DEBOUNCE: SignedDuration = SignedDuration::from_secs(30);
+
+/// Changes of files that start a heartbeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileChanges {
+    first: Timestamp,
+    last: Timestamp,
+}
 
 /// How long after a beat its workspace's changes still count as its own: they are reported with a delay.
 const OWN_CHANGES: SignedDuration = SignedDuration::from_millis(500);
@@ -19,18 +29,30 @@ impl Heartbeats {
     pub fn files_changed(&mut self, ids: &[HeartbeatId], now: Timestamp) {
         for id in ids {
             let Some(place) = self.indices.get(id).copied() else { continue };
-            if !self.is_taken(&self.entries[place]) {
+            if !self.running.all().iter().any(|running| self.is_own(&self.entries[place], running)) {
                 self.change(place, |entry| entry.files_changed(now));
             }
         }
     }
 
-    /// Records that a beat in `workspace` ended.
-    pub(super) fn left_alone(&mut self, workspace: &Path, now: Timestamp) {
+    /// Records that `ended` did.
+    pub(super) fn left_alone(&mut self, ended: &Running, now: Timestamp) {
         if self.have_options {
-            let here = self.entries.iter_mut().filter(|entry| *entry.heartbeat.workspace == *workspace);
-            here.for_each(|entry| entry.left_alone = Some(now));
+            let own: Vec<bool> = self.entries.iter().map(|entry| self.is_own(entry, ended)).collect();
+            let own = self.entries.iter_mut().zip(own).filter(|(_, is_own)| *is_own);
+            own.for_each(|(entry, _)| entry.left_alone = Some(now));
         }
+    }
+
+    /// Whether changes by the beat `running` don't start `entry`.
+    fn is_own(&self, entry: &ScheduledHeartbeat, running: &Running) -> bool {
+        let name = running.name.as_deref();
+        let is_triggered = || {
+            let of = self.place(&running.workspace, name).and_then(|place| self.entries.get(place));
+            running.ours && of.is_some_and(|of| of.started_by.is_some())
+        };
+        *entry.heartbeat.workspace == *running.workspace
+            && (entry.is(&running.workspace, name) || is_triggered())
     }
 }
 
@@ -38,7 +60,8 @@ impl ScheduledHeartbeat {
     fn files_changed(&mut self, now: Timestamp) {
         let own = self.left_alone.is_some_and(|ended| now.duration_since(ended).abs() <= OWN_CHANGES);
         if !own && self.may_start() && self.is_triggered() {
-            self.changed = Some(now);
+            let first = self.changed.map_or(now, |changes| changes.first);
+            self.changed = Some(FileChanges { first, last: now });
         }
     }
 
@@ -50,7 +73,9 @@ impl ScheduledHeartbeat {
     /// When it is due because files changed; at most once a minute if an agent could have asked for it.
     pub(super) fn trigger_due(&self) -> Option<Timestamp> {
         let on = self.heartbeat.options.as_ref()?.on.as_ref()?;
-        let due = self.changed.filter(|_| self.may_start())?.checked_add(DEBOUNCE).ok()?;
+        let changes = self.changed.filter(|_| self.may_start())?;
+        let due =
+            changes.last.checked_add(DEBOUNCE).ok()?.min(changes.first.checked_add(MOST_DEBOUNCE).ok()?);
         let last = self.last_run.filter(|_| on.source == Source::Heartbeat);
         let earliest = last.and_then(|last| last.checked_add(MIN_INTERVAL.signed()).ok());
         Some(earliest.map_or(due, |earliest| due.max(earliest)))
@@ -78,6 +103,7 @@ mod tests {
     use murmur_core::config::schedule_options::ScheduleOptions;
     use murmur_core::id::BeatId;
     use std::num::NonZeroU32;
+    use std::path::Path;
 
     /// `/a`, which has no schedule but these keys, and `/a nightly`, which has only a schedule.
     fn two(keys: &str) -> Heartbeats {
@@ -154,6 +180,49 @@ mod tests {
         assert_eq!(state.wake_at(), None);
         changed(&mut state, "10:00:07");
         assert_eq!(starts(&mut state, "10:00:09").len(), 1);
+    }
+
+    #[test]
+    fn files_that_never_stop_changing_start_a_beat() {
+        let mut state = two(r#"{"on":{"path":"src"}}"#);
+        for second in 0..40 {
+            changed(&mut state, &format!("10:00:{second:02}"));
+        }
+        assert_eq!(state.wake_at(), Some(at("10:00:30")));
+        assert_eq!(starts(&mut state, "10:00:40").len(), 1);
+        assert_eq!(state.wake_at(), None);
+    }
+
+    #[test]
+    fn changes_by_another_heartbeat_start_one_beat_after_its_own() {
+        let mut state = two(r#"{"on":{"path":"src"}}"#);
+        let nightly = state.start_now(Path::new("/a"), Some("nightly"), at("10:00:00"), BeatId::new("n"));
+        let nightly = nightly.unwrap().running.beat;
+        changed(&mut state, "10:00:05");
+        assert!(starts(&mut state, "10:00:09").is_empty(), "the workspace is taken");
+        state.ended(&nightly, at("10:01:00"));
+        let beat = starts(&mut state, "10:01:00").remove(0);
+        changed(&mut state, "10:01:01");
+        state.ended(&beat, at("10:01:02"));
+        assert_eq!(state.wake_at(), None);
+    }
+
+    #[test]
+    fn heartbeats_that_changes_start_do_not_start_each_other() {
+        let on = serde_json::from_str(r#"{"path":"src"}"#).unwrap();
+        let on = Some(Sourced { value: on, source: Source::ConfigJson });
+        let options = Some(Box::new(ScheduleOptions { on, ..ScheduleOptions::default() }));
+        let of =
+            |name| Heartbeat { schedule: None, options: options.clone(), ..heartbeat("/a", name, 30, None) };
+        let mut state = Heartbeats::default();
+        state.load(vec![of(None), of(Some("nightly"))], NonZeroU32::new(4).unwrap(), at("09:00:00"));
+        let first = HeartbeatId::new(Path::new("/a"), None);
+        state.files_changed(&[first], at("10:00:00"));
+        let beat = starts(&mut state, "10:00:02").remove(0);
+        changed(&mut state, "10:00:03");
+        state.ended(&beat, at("10:00:04"));
+        changed(&mut state, "10:00:04");
+        assert_eq!(state.wake_at(), None);
     }
 
     #[test]

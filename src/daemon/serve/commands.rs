@@ -42,7 +42,7 @@ impl<L: FnMut(&str)> Runner<L> {
         let denied: Vec<String> = denied.iter().map(Hinted::line).collect();
         let mut problems = denied.clone();
         let settings = Settings::read(&self.user.settings.settings()).ok();
-        problems.extend(settings.as_ref().and_then(Settings::problem).map(|problem| problem.line()));
+        problems.extend(settings.iter().flat_map(Settings::problems).map(|problem| problem.line()));
         problems.extend_from_slice(self.sources.config.problems());
         problems.extend(self.agent_problems(settings.as_ref()));
         problems.extend(self.write_behind.problem().map(Failure::line));
@@ -52,7 +52,10 @@ impl<L: FnMut(&str)> Runner<L> {
         if self.write_behind.waiting_lines() == 0 && self.write_behind.full().is_none() {
             problems.extend(append::problem(&self.dir.journal()).map(|problem| problem.line()));
         }
-        let mut heartbeats = status::heartbeats(self.state.heartbeats(), settings.as_ref(), wanted, now);
+        let mut heartbeats = {
+            let (heartbeats, ledger) = (self.state.heartbeats(), self.budgets.ledger());
+            status::heartbeats(heartbeats, settings.as_ref(), ledger, wanted, now)
+        };
         status::mark_waiting(&mut heartbeats, &self.broker.waiting_beats());
         Status {
             denied,

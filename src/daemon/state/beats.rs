@@ -26,7 +26,13 @@ impl State {
             self.heartbeats.replace(now).into_iter().map(Effect::ReplaceBeat).collect();
         let due = self.heartbeats.start_due(now, !self.unread, AT_ONCE, || new_id(now));
         let dropped = self.heartbeats.take_dropped().into_iter().map(Effect::Log);
-        dropped.chain(replaced).chain(due.into_iter().flat_map(|start| self.begin(start, false))).collect()
+        let reports = self.heartbeats.take_reports().into_iter().map(|line| Effect::Report(Box::new(line)));
+        let reports: Vec<Effect> = reports.collect();
+        dropped
+            .chain(replaced)
+            .chain(reports)
+            .chain(due.into_iter().flat_map(|start| self.begin(start, false)))
+            .collect()
     }
 
     fn begin(&mut self, start: Start, requested: bool) -> [Effect; 2] {

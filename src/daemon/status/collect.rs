@@ -1,22 +1,24 @@
 //! The status of each heartbeat, from the daemon's state.
 
 use super::super::heartbeats::{Heartbeats, Running, ScheduledHeartbeat};
-use super::{Dropped, HeartbeatStatus, HeldStatus, Now, Setting, StatusRequest};
+use super::{BudgetStatus, Dropped, HeartbeatStatus, HeldStatus, Now, Setting, StatusRequest};
 use crate::beat::sources;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::config::settings::Settings;
+use murmur_core::spending::Ledger;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use sys::clock::rfc3339;
 use sys::error::Hinted;
 
-/// Returns every heartbeat of `state`, as of `now`, with config.toml's settings if they are `read`, and without the journal's
-/// data.
+/// Returns every heartbeat of `state`, as of `now`, with config.toml's settings if they are `read`, what was spent according to
+/// `ledger`, and without the journal's other data.
 #[must_use]
 pub fn heartbeats(
     state: &Heartbeats,
     read: Option<&Settings>,
+    ledger: &Ledger,
     wanted: StatusRequest,
     now: Timestamp,
 ) -> Vec<HeartbeatStatus> {
@@ -32,12 +34,14 @@ pub fn heartbeats(
         let problem = entry.heartbeat.problem(read).map(|problem| problem.line());
         let paused = state.pauses().of(&entry.heartbeat.id).filter(|pause| pause.is_active(now)).cloned();
         let rows = wanted.settings.then(|| sources::rows(&entry.heartbeat, settings));
+        let budgets = wanted.settings.then(|| BudgetStatus::all(ledger, &entry.heartbeat, now));
         let settings = rows.into_iter().flatten().map(Setting::from).collect();
         HeartbeatStatus {
             notices,
             paused,
             problem,
             settings,
+            budgets: budgets.unwrap_or_default(),
             ..heartbeat(entry, here.flatten().copied(), waits_for, now)
         }
     };
@@ -88,6 +92,8 @@ fn heartbeat(
         notices: Vec::new(),
         repository_untrusted: false,
         problem: None,
+        never_runs: heartbeat.never_runs,
+        budgets: Vec::new(),
         enabled: heartbeat.is_enabled(),
         paused: None,
         failures: entry.failures(),

@@ -50,6 +50,8 @@ const OBJECTS: [(&str, &str, &[&str]); 15] = [
             "failures",
             "nextReason",
             "dropped",
+            "neverRuns",
+            "budgets",
         ],
     ),
     ("murmur permission list --json", "`murmur permission list --json`", &["doubt", "expiresAt"]),

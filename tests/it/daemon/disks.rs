@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::env::{Daemon, Env, Run, Socket, result};
+use crate::env::{Daemon, Env, Run, Socket, Workspace, result};
 
 /// Instructions for an agent that prints far more than fits into the store, in turns or as a beat.
 fn talks() -> Value {
@@ -36,17 +36,21 @@ fn may_mount(env: &Env) -> bool {
     may
 }
 
-/// A heartbeat that runs on a small disk.
-const SMALL_DISK: &str = "---\nminFree: 0B\n---\nDo it.";
+/// A workspace whose heartbeat runs on a small disk.
+fn on_small_disk(env: &Env) -> Workspace {
+    let site = env.workspace("site", "Do it.");
+    let entry = json!({ "path": site.path(), "interval": "1h", "minFree": "0B" });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+    site
+}
 
 const FULL: &str = "mount -t tmpfs -o size=256k none \"$1\"";
 const READ_ONLY: &str = "mount --bind \"$1\" \"$1\" && mount -o remount,ro,bind \"$1\"";
 
 /// Runs one beat of `site` under a daemon that sees `folder` as `script` prepares it; returns its line and the daemon's messages.
 fn beat(env: &Env, script: &str, folder: &Path) -> (Value, Vec<String>) {
-    let site = env.workspace("site", SMALL_DISK);
+    let site = on_small_disk(env);
     site.plays(&talks());
-    env.register(&[&site]);
     let daemon = Daemon::new(where_mounted(env, script, folder, &["start", "--foreground"]));
     let line = env.wait_for_journal(1).remove(0);
     env.wait_for_no_beats();
@@ -192,16 +196,18 @@ fn no_line_is_lost_if_journal_and_records_are_on_a_full_disk() {
     if !may_mount(&env) {
         return;
     }
-    let site = env.workspace("site", SMALL_DISK);
+    let site = on_small_disk(&env);
     site.plays(&json!({ "stdout": result("HEARTBEAT_OK") }));
-    env.create_data();
+    let config = env.root().join("config.json");
+    std::fs::rename(env.data().join("config.json"), &config).unwrap();
     // Fill the disk except for the records of the beat and its host; then free space, and run a second beat.
     let script = format!(
         "mount -t tmpfs -o size=128k,mode=700 none \"$1\" && {{
-        : >\"$1/heartbeats.jsonl\"; mkdir -m 700 \"$1/hosts\" \"$1/beats\" \"$1/locks\"
+        cp {} \"$1\"; : >\"$1/heartbeats.jsonl\"; mkdir -m 700 \"$1/hosts\" \"$1/beats\" \"$1/locks\"
         head -c 200000 /dev/zero >\"$1/fill\" 2>/dev/null; truncate -s -{} \"$1/fill\"
         \"$2\" beat site; wc -l <\"$1/heartbeats.jsonl\"; ls \"$1/beats\" | wc -l; rm \"$1/fill\"
         \"$2\" beat site; wc -l <\"$1/heartbeats.jsonl\"; ls \"$1/beats\" | wc -l; }}",
+        config.display(),
         "\"$3\""
     );
     // Without space for a line, no beat begins.

@@ -112,13 +112,6 @@ fn a_change_counts_until_a_beat_has_dealt_with_it() {
     skipped [S] nothing changed in watched
     [exit 0]
     ");
-    // What can't be read is as if nothing was seen yet.
-    let state = env.names(&env.data()).lines().find(|name| name.starts_with("gates-")).unwrap().to_owned();
-    std::fs::write(env.data().join(state), "{\"version\":1,").unwrap();
-    assert_snapshot!(beat(), @"
-    attention [S] ATTENTION: seen
-    [exit 0]
-    ");
 }
 
 #[test]

@@ -71,7 +71,8 @@ fn all_that_gates_and_verifiers_print_can_be_read_afterwards() {
     assert!(one.blocks() * 512 <= 6 << 10, "{one:?}");
     assert!(env.run(["show", "site"]).contains("HEARTBEAT_OK"), "{}", env.run(["show", "site"]));
     // Both go together.
-    env.setting("config.toml", "[captures]\nmax = \"0KiB\"\n");
+    env.setting("config.toml", "[captures]\nmax = \"1MiB\"\n");
+    site.script("check.sh", "head -c 1200000 /dev/urandom | base64; exit 3");
     env.program("git", commit).at(&site.0).quiet();
     env.run(["beat", "site"]);
     let removed = env.run(["gc"]);
@@ -106,13 +107,13 @@ fn a_skipped_beat_leaves_its_gates_output_in_one_small_file_or_nothing() {
     [exit 1]
     ");
     // The agent's last capture stays, however many beats its gate skips.
-    site.script("changed.sh", "echo new");
+    site.script("changed.sh", "head -c 1200000 /dev/urandom | base64");
     env.run(["beat", "site"]);
     let ran = env.journal().pop().unwrap()["capture"].as_str().unwrap().to_owned();
     site.script("changed.sh", "echo nothing new; exit 78");
     env.run(["beat", "site"]);
     let newest = capture(&env);
-    env.setting("config.toml", "[captures]\nmax = \"0KiB\"\n");
+    env.setting("config.toml", "[captures]\nmax = \"1MiB\"\n");
     env.run(["gc"]);
     let left = sessions(&env);
     // Also what the gate printed when it ran.

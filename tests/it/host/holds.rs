@@ -28,11 +28,18 @@ fn a_host_tells_of_its_accounts_hold_and_of_its_end() {
     super::page::assert_shape_of_example(&told);
     assert_eq!(agent.status()["hold"], json!(until));
     let listed = env.run(["agents"]);
-    assert!(listed.contains("idle, on hold"), "{listed}");
+    assert!(listed.contains("idle, on hold until "), "{listed}");
     let listed: Value = serde_json::from_slice(&env.murmur(["agents", "--json"]).output().stdout).unwrap();
     assert_eq!(listed["agents"][0]["hold_until"], json!(until), "{listed}");
     let status = env.run(["host", "status", ID]);
     assert!(status.contains(&format!("On hold until: {until}")), "{status}");
+    let other = env.workspace("other", "");
+    other.plays(&json!({ "live": "echo" }));
+    let started = env.run(["host", "spawn", "--agent-id", "held", "--worktree", other.path(), "Go."]);
+    let warning =
+        format!("is on hold until {until}: its five-hour limit is reached; the agent can hardly work before");
+    assert!(started.contains(&warning) && started.contains("agent held is running"), "{started}");
+    assert!(env.run(["host", "stop", "held"]).ends_with("[exit 0]"));
     // It ends early: another report says that the account can be used.
     write_limits(&env, &Value::Null);
     let told = live.until(|event| event["event_type"] == "hold_over").pop().unwrap();

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use crate::env::Env;
 
-/// Instructions for an agent that makes one call that succeeds and one that fails, and then answers ok.
+/// Instructions for an agent that makes one call that succeeds and one that fails, and then answers.
 fn acts() -> Value {
     let bash = |id: &str, command: &str| json!([{ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": command } }]);
-    let done = json!([{ "type": "text", "text": "HEARTBEAT_OK" }]);
+    let done = json!([{ "type": "text", "text": "ATTENTION: done" }]);
     json!({ "script": [bash("t1", "echo hi"), bash("t2", "exit 3"), done] })
 }
 
@@ -54,7 +54,7 @@ fn a_beat_leaves_a_pulse_at_every_step() {
         [
             "running | Bash | echo hi | -",
             "running | Bash | exit 3 | Exit code 3",
-            "idle |  | HEARTBEAT_OK | -",
+            "idle |  | ATTENTION: done | -",
             "exited |  | session ended (other) | -"
         ]
     );
@@ -95,7 +95,7 @@ fn a_hosted_agent_leaves_a_pulse_at_every_step() {
             "running |  | Go. | -",
             "running | Bash | echo hi | -",
             "running | Bash | exit 3 | Exit code 3",
-            "idle |  | HEARTBEAT_OK | -",
+            "idle |  | ATTENTION: done | -",
             "exited |  | session ended (other) | -"
         ]
     );

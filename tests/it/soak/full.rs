@@ -34,8 +34,8 @@ fn check(env: &Env, disk: &Disk) {
 fn manual_beats_lose_no_line_while_the_disk_fills_and_empties() {
     let env = Env::for_as_long_as(patience());
     let Some(disk) = Disk::new(&env, "256k") else { return };
-    let site = env.workspace("site", "---\nminFree: 0B\n---\nDo it.");
-    site.plays(&json!({ "stdout": result("HEARTBEAT_OK") }));
+    let site = env.workspace("site", "Do it.");
+    register(&disk, std::slice::from_ref(&site), &json!({ "stdout": result("HEARTBEAT_OK") }));
     let beat = || disk.murmur(&env, &["beat", site.path()]).output();
     let mut began = 0;
     for flip in 0..flips() {
@@ -67,8 +67,8 @@ fn manual_beats_lose_no_line_while_the_disk_fills_and_empties() {
 fn killed_manual_beats_have_their_lines_on_a_full_disk() {
     let env = Env::for_as_long_as(patience());
     let Some(disk) = Disk::new(&env, "256k") else { return };
-    let site = env.workspace("site", "---\nminFree: 0B\n---\nDo it.");
-    site.plays(&json!({ "fixture": fixture("ok"), "faults": ["hang"] }));
+    let site = env.workspace("site", "Do it.");
+    register(&disk, std::slice::from_ref(&site), &json!({ "fixture": fixture("ok"), "faults": ["hang"] }));
     let beat = || disk.murmur(&env, &["beat", site.path()]);
     let mut moments = Moments::new(0x6675_6c6c);
     // Allocates the reserve for a full disk.

@@ -56,12 +56,13 @@ impl Captures {
         let Keys { keep, keep_failed, max, max_per_run } =
             toml_text::read::<Table>(text, path)?.captures.unwrap_or_default();
         let default = Self::default();
-        let per_run = toml_text::checked::<PerRun>(max_per_run, text, path)?;
+        let total = toml_text::checked::<AtLeast>(max, text, path)?;
+        let per_run = toml_text::checked::<AtLeast>(max_per_run, text, path)?;
         Ok(Self {
             keep: toml_text::checked(keep, text, path)?.unwrap_or(default.keep),
             keep_failed: toml_text::checked(keep_failed, text, path)?.unwrap_or(default.keep_failed),
-            max: toml_text::checked(max, text, path)?.unwrap_or(default.max),
-            max_per_run: per_run.map_or(default.max_per_run, |PerRun(size)| size),
+            max: total.map_or(default.max, |AtLeast(size)| size),
+            max_per_run: per_run.map_or(default.max_per_run, |AtLeast(size)| size),
         })
     }
 }
@@ -78,17 +79,17 @@ struct Table {
 struct Keys {
     keep: Option<Spanned<<Interval as Check>::Raw>>,
     keep_failed: Option<Spanned<<Interval as Check>::Raw>>,
-    max: Option<Spanned<<Size as Check>::Raw>>,
-    max_per_run: Option<Spanned<<PerRun as Check>::Raw>>,
+    max: Option<Spanned<<AtLeast as Check>::Raw>>,
+    max_per_run: Option<Spanned<<AtLeast as Check>::Raw>>,
 }
 
-/// A value of `max_per_run`.
-struct PerRun(Size);
+/// A size of captures that isn't too small to keep anything.
+struct AtLeast(Size);
 
 /// The smallest one.
 const LEAST: Size = Size::mebibytes(1);
 
-impl Check for PerRun {
+impl Check for AtLeast {
     type Raw = String;
 
     fn check(text: String) -> Result<Self, Failure> {

@@ -4,6 +4,7 @@
 //! author thought it had an effect.
 
 mod keys;
+mod mistakes;
 #[cfg(test)]
 mod tests;
 
@@ -106,6 +107,8 @@ pub enum FrontmatterError {
         place: Position,
         /// The error, with a hint.
         what: Failure,
+        /// The other errors, in the order of the file.
+        more: Box<[(Position, Failure)]>,
     },
 }
 
@@ -121,6 +124,15 @@ impl Hinted for FrontmatterError {
 }
 
 impl FrontmatterError {
+    /// The other errors in the same frontmatter.
+    #[must_use]
+    pub fn more(&self) -> &[(Position, Failure)] {
+        match self {
+            Self::Wrong { more, .. } => more,
+            Self::NotUtf8 { .. } | Self::Unclosed | Self::TooLong => &[],
+        }
+    }
+
     /// The position in HEARTBEAT.md, if the error has one.
     #[must_use]
     pub fn place(&self) -> Option<Position> {

@@ -154,6 +154,8 @@ pub struct Heartbeat {
     pub places: Option<Box<BothPlaces>>,
     /// Why it can't run. A beat that comes due then ends at once with this error.
     pub problem: Option<Problem>,
+    /// Whether that problem is that nothing starts it.
+    pub never_runs: bool,
     /// Whether its file is an unedited template, which the daemon does not start.
     pub unedited: bool,
     /// Whether a person has approved it, as far as is known here. A workspace's own heartbeat is approved with its workspace.
@@ -216,9 +218,11 @@ impl Resolved {
     #[must_use]
     pub fn heartbeat_problem_lines(&self, settings: Option<&Settings>) -> Vec<String> {
         let problems = self.heartbeats.iter().filter_map(|heartbeat| heartbeat.problem(settings));
-        let mut lines: Vec<String> = problems.map(|problem| problem.line()).collect();
+        let lines = |problem: &Problem| problem.all().map(Hinted::line).collect::<Vec<_>>();
+        let mut lines: Vec<String> = problems.flat_map(|problem| lines(&problem)).collect();
         // Heartbeats of a workspace share its problems.
-        lines.dedup();
+        let mut known = std::collections::HashSet::new();
+        lines.retain(|line| known.insert(line.clone()));
         lines
     }
 }

@@ -120,7 +120,7 @@ impl Notices {
                 self.add(format!(
                     "{key}: {asked} in HEARTBEAT.md exceeds {most}, the maximum for HEARTBEAT.md; {most} applies"
                 ));
-                Some(Sourced::default(most))
+                Some(Sourced::front(most))
             }
             (user, front) => allowed(user, front),
         }
@@ -208,7 +208,7 @@ impl Notices {
                 self.add(format!(
                     "interval: {interval} in HEARTBEAT.md is below {MIN_INTERVAL}, the minimum for HEARTBEAT.md; {MIN_INTERVAL} applies"
                 ));
-                Some(Sourced::default(Schedule::Every(MIN_INTERVAL)))
+                Some(Sourced::front(Schedule::Every(MIN_INTERVAL)))
             }
             (_, Some(front)) => Some(Sourced::front(front.clone())),
             (user, None) => user.map(Sourced::user),

@@ -41,6 +41,8 @@ pub struct Problem {
     hint: Option<Box<str>>,
     /// The position in the file, if the problem has one.
     pub place: Option<Position>,
+    /// Other problems of the same heartbeat.
+    more: Box<[Self]>,
 }
 
 impl Problem {
@@ -65,10 +67,21 @@ impl Problem {
         }
     }
 
+    /// This problem, with others of the same heartbeat.
+    #[must_use]
+    pub fn and(self, more: impl IntoIterator<Item = Self>) -> Self {
+        Self { more: more.into_iter().collect(), ..self }
+    }
+
+    /// This problem and the others of the same heartbeat.
+    pub fn all(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.more)
+    }
+
     // Paths and keys are foreign text and must not break the line.
     fn new(before: &str, what: &Failure) -> Self {
         let hint = what.to_do().map(|hint| one_line(hint).into());
-        Self { text: one_line(&format!("{before}: {what}")).into(), hint, place: None }
+        Self { text: one_line(&format!("{before}: {what}")).into(), hint, place: None, more: Box::default() }
     }
 }
 

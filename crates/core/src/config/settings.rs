@@ -1,6 +1,7 @@
 //! config.toml: the settings for all agents of a user, unless a workspace or a heartbeat overrides them.
 //!
-//! Parsed strictly: on an error, callers deny, because a fallback could allow what the file was meant to forbid.
+//! Parsed strictly: on an error, callers deny, because a fallback could allow what the file was meant to forbid. Errors in
+//! the tables `captures`, `quiet` and `notify`, on which no decision about a call depends, only affect these.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -48,6 +49,10 @@ pub struct Settings {
     captures_problem: Option<Problem>,
     /// What murmur tells a person, and how.
     pub notify: Notify,
+    /// What is wrong with the table `quiet`, if anything: until it is fixed, the defaults apply.
+    quiet_problem: Option<Problem>,
+    /// What is wrong with the table `notify`, if anything: until it is fixed, there are no channels.
+    notify_problem: Option<Problem>,
 }
 
 /// A program that is neither built in nor in config.toml.
@@ -189,16 +194,18 @@ struct Keys {
     llm_auth: Option<LlmAuth>,
     #[serde(default)]
     providers: BTreeMap<Provider, Access>,
-    #[serde(default)]
-    quiet: QuietKeys,
+    /// Read by [`quiet`].
+    #[serde(default, rename = "quiet")]
+    _quiet: IgnoredAny,
     agent: Given<Backend>,
     #[serde(default)]
     acp: BTreeMap<String, Spanned<AcpKeys>>,
     /// Read by [`Captures::read`].
     #[serde(default, rename = "captures")]
     _captures: IgnoredAny,
-    #[serde(default)]
-    notify: NotifyKeys,
+    /// Read by [`notify`].
+    #[serde(default, rename = "notify")]
+    _notify: IgnoredAny,
 }
 
 /// An optional value of a type with rules of its own, and its position.
@@ -246,37 +253,62 @@ impl Settings {
             approval_expiry: span(keys.approval_expiry)?,
             questions: toml_text::checked::<Word<_>>(keys.questions, bytes, path)?.map(|word| word.0),
         };
-        let default = Quiet::default();
-        let quiet = Quiet {
-            stale: span(keys.quiet.stale)?.unwrap_or(default.stale),
-            warning: span(keys.quiet.warning)?.unwrap_or(default.warning),
-            stuck: span(keys.quiet.stuck)?.unwrap_or(default.stuck),
-        };
-        if !quiet.is_ordered() {
-            let what = failure!(
-                "the times in \"quiet\" do not increase";
-                "make \"stale\" shorter than \"warning\", and \"warning\" shorter than \"stuck\""
-            );
-            return Err(Problem::with(path, what));
-        }
         let agent_start = keys.agent.as_ref().map_or(0, |agent| agent.span().start);
         let agent = toml_text::checked(keys.agent, bytes, path)?;
         let (captures, captures_problem) = Captures::read(bytes, path);
-        let notify = keys.notify.checked(bytes, path)?;
+        let (quiet, quiet_problem) = or_default(quiet(bytes, path));
+        let (notify, notify_problem) = or_default(notify(bytes, path));
         let acp = acp_program::checked(keys.acp, bytes, path)?;
         let (llm, providers) = (keys.llm_auth, keys.providers);
-        let settings = Self { asking, llm, providers, quiet, agent, acp, captures, captures_problem, notify };
+        let settings = Self {
+            asking,
+            llm,
+            providers,
+            quiet,
+            agent,
+            acp,
+            captures,
+            captures_problem,
+            notify,
+            quiet_problem,
+            notify_problem,
+        };
         match settings.agent.as_ref().map_or(Ok(()), |agent| settings.command(agent).map(drop)) {
             Ok(()) => Ok(settings),
             Err(unknown) => Err(toml_text::problem_at(bytes, path, agent_start, unknown.failure())),
         }
     }
 
-    /// What is wrong in a part on which no decision about a call depends, and what that means.
+    /// What is wrong in parts on which no decision about a call depends, and what that means.
     #[must_use]
-    pub fn problem(&self) -> Option<Failure> {
+    pub fn problems(&self) -> Vec<Failure> {
+        [
+            self.captures_problem(),
+            self.quiet_problem().map(|problem| problem.failure().after("the default times apply: ")),
+            self.notify_problem().map(|problem| problem.failure().after("notifications don't change: ")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// What is wrong with the table `captures`, and what that means.
+    #[must_use]
+    pub fn captures_problem(&self) -> Option<Failure> {
         let problem = self.captures_problem.as_ref()?;
         Some(problem.failure().after("no capture is removed: "))
+    }
+
+    /// What is wrong with the table `quiet`.
+    #[must_use]
+    pub fn quiet_problem(&self) -> Option<&Problem> {
+        self.quiet_problem.as_ref()
+    }
+
+    /// What is wrong with the table `notify`.
+    #[must_use]
+    pub fn notify_problem(&self) -> Option<&Problem> {
+        self.notify_problem.as_ref()
     }
 
     /// How to start `backend`: as config.toml says, or else as built in.
@@ -291,6 +323,43 @@ impl Settings {
         };
         command.ok_or_else(|| UnknownProgram(backend.clone()))
     }
+}
+
+/// The table `quiet` in the file's `text`; `path` is for messages.
+fn quiet(text: &[u8], path: &Path) -> Result<Quiet, Problem> {
+    #[derive(Deserialize)]
+    struct Table {
+        quiet: Option<QuietKeys>,
+    }
+    let keys = toml_text::read::<Table>(text, path)?.quiet.unwrap_or_default();
+    let span = |given: Given<Interval>| toml_text::checked::<Interval>(given, text, path);
+    let default = Quiet::default();
+    let quiet = Quiet {
+        stale: span(keys.stale)?.unwrap_or(default.stale),
+        warning: span(keys.warning)?.unwrap_or(default.warning),
+        stuck: span(keys.stuck)?.unwrap_or(default.stuck),
+    };
+    if !quiet.is_ordered() {
+        let what = failure!(
+            "the times in \"quiet\" do not increase";
+            "make \"stale\" shorter than \"warning\", and \"warning\" shorter than \"stuck\""
+        );
+        return Err(Problem::with(path, what));
+    }
+    Ok(quiet)
+}
+
+/// The table `notify` in the file's `text`; `path` is for messages.
+fn notify(text: &[u8], path: &Path) -> Result<Notify, Problem> {
+    #[derive(Deserialize)]
+    struct Table {
+        notify: Option<NotifyKeys>,
+    }
+    toml_text::read::<Table>(text, path)?.notify.unwrap_or_default().checked(text, path)
+}
+
+fn or_default<T: Default>(read: Result<T, Problem>) -> (T, Option<Problem>) {
+    read.map_or_else(|problem| (T::default(), Some(problem)), |value| (value, None))
 }
 
 #[cfg(test)]

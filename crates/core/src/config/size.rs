@@ -35,6 +35,17 @@ impl Size {
     }
 }
 
+/// A number of bytes for people, in the largest unit with a whole number, with at most one decimal: `1.5 GiB`.
+#[must_use]
+pub fn for_people(bytes: u64) -> String {
+    let (unit, shift) = UNITS.iter().rev().find(|(_, shift)| bytes >> shift > 0).unwrap_or(&UNITS[0]);
+    let tenths = (u128::from(bytes) * 10) >> shift;
+    match (tenths / 10, tenths % 10) {
+        (whole, tenth) if tenth == 0 || *shift < 30 => format!("{whole} {unit}"),
+        (whole, tenth) => format!("{whole}.{tenth} {unit}"),
+    }
+}
+
 impl FromStr for Size {
     type Err = Failure;
 
@@ -90,6 +101,22 @@ impl JsonSchema for Size {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn people_see_the_largest_unit() {
+        for (bytes, shown) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (255 << 20, "255 MiB"),
+            ((256 << 20) - 1, "255 MiB"),
+            (1 << 30, "1 GiB"),
+            (1536 << 20, "1.5 GiB"),
+            (9999 << 40, "9999 TiB"),
+            (u64::MAX, "16777215.9 TiB"),
+        ] {
+            assert_eq!(for_people(bytes), shown);
+        }
+    }
 
     #[test]
     fn a_size_is_a_whole_number_with_a_unit() {

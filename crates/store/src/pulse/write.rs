@@ -74,6 +74,15 @@ pub fn put_over(dir: &DataDir, agent: &str) -> Result<(), WriteError> {
     }
 }
 
+/// Removes the pulse and the last actions of `agent`, which has ended and has nothing left to say. Best effort.
+pub fn remove(dir: &DataDir, agent: &str) {
+    let folder = dir.agent(agent);
+    for file in [dir.pulse(agent), folder.join("activity.jsonl")] {
+        let _was_none = std::fs::remove_file(file);
+    }
+    let _not_empty = std::fs::remove_dir(folder);
+}
+
 /// Whether `pulse` reports a session as idle that has already exited according to `before`. Claude Code does not wait for the
 /// hooks of a failed turn: they may run after those of the session's end.
 fn is_overtaken(pulse: &Pulse, before: Option<&Pulse>) -> bool {
@@ -123,6 +132,24 @@ mod tests {
         assert_eq!((over.state, &*over.last_action), (State::Exited, "cargo test"));
         put_over(&dir, "a").unwrap();
         assert_eq!(folder::read(&dir.pulse("a")).unwrap().pulse, over);
+    }
+
+    #[test]
+    fn an_agent_that_is_removed_leaves_only_files_that_are_not_its_pulse() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        remove(&dir, "a");
+        for agent in ["a", "b"] {
+            put(&dir, Pulse { agent_id: agent.to_owned(), ..Pulse::default() }).unwrap();
+        }
+        let other = dir.agent("b").join("other");
+        std::fs::write(&other, "").unwrap();
+        remove(&dir, "a");
+        remove(&dir, "b");
+        assert_eq!(folder::all(&dir).unwrap(), []);
+        assert!(
+            !dir.agent("a").exists() && !dir.agent("b").join("activity.jsonl").exists() && other.exists()
+        );
     }
 
     #[test]

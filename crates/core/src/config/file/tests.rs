@@ -1,5 +1,7 @@
 //! Tests which config.json files are valid, and the error messages.
 
+mod mistakes;
+
 use super::*;
 use crate::config::approval::{Approval, ApprovalSettings, Checker, Questions};
 use crate::config::gate::{GateSource, Gates};

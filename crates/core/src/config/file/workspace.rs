@@ -224,35 +224,41 @@ impl<'a, 'b> Reader<'a, 'b> {
             );
             return Err(Box::new(BadWorkspace::unknown(problem)));
         };
-        let mut first: Option<Problem> = None;
+        let (mut problems, mut wrong) = (Vec::new(), Vec::new());
         let (mut keys, mut key_places) = (WorkspaceEntry::default(), KeyPlaces::default());
         for member in &object.0 {
             if KeyPlaces::has(&member.name()) {
                 key_places.add(&member.name(), self.cursor.place(self.text.source, member.value));
             }
             if let Err(problem) = self.key(&mut keys, &member.name(), member.value, member.key) {
-                first.get_or_insert(problem);
+                problems.push(problem);
+                wrong.push(member.name());
             }
         }
         let path =
             keys.path.as_deref().filter(|path| path.starts_with('/')).map(|path| Arc::from(clean(path)));
         let schedule =
             Schedule::from_keys(keys.interval, keys.cron.as_deref(), keys.tz.as_deref(), self.crons);
-        if let Err(error) = &schedule {
+        // Keys that aren't readable are missing here.
+        let is_whole = !wrong.iter().any(|key| ["interval", "cron", "tz"].contains(&&**key));
+        if let (Err(error), true) = (&schedule, is_whole) {
             let value = object.get(error.key()).map_or(entry, |member| member.value);
-            first.get_or_insert(Problem::at(
+            problems.push(Problem::at(
                 self.text.path,
                 self.text.place(value),
                 error.failure().after(format_args!("{:?}: ", error.key())),
             ));
         }
-        if first.is_none() && keys.path.is_none() {
-            first = Some(Problem::at(
+        if !wrong.iter().any(|key| *key == "path") && keys.path.is_none() {
+            problems.push(Problem::at(
                 self.text.path,
                 place,
                 failure!("\"path\" is missing"; "write the folder's absolute path"),
             ));
         }
+        problems.sort_by_key(|problem| problem.place);
+        let mut problems = problems.into_iter();
+        let first = problems.next().map(|first| first.and(problems));
         let schedule = schedule.unwrap_or_default();
         let asking = keys.asking();
         let last_run = keys.last_run.map(|moment| moment.0);

@@ -242,3 +242,34 @@ proptest! {
         prop_assert_eq!(read(&text).unwrap().1, body);
     }
 }
+
+#[test]
+fn every_mistake_is_reported_in_the_order_of_the_file() {
+    let mistakes = |yaml: &str| {
+        let crons = Crons::new(TimeZone::UTC);
+        let error = split(format!("---\n{yaml}\n---\nx").as_bytes(), &crons).unwrap_err();
+        let first = format!("{}: {}", error.place().unwrap(), error.line());
+        let more = error.more().iter().map(|(place, what)| format!("{place}: {}", what.line()));
+        std::iter::once(first).chain(more).collect::<Vec<_>>()
+    };
+    let yaml = "timeout: 5x\nfoo: 1\ncron: */5 * * * *\ntz: UTC\nmaxTurns: many\nbudget:\n  dya: 5\nname: -x\nminFree: 5\nminFree: 6MiB";
+    let found = mistakes(yaml);
+    let begins = [
+        "2:10: \"timeout\": \"5x\" is not an interval; ",
+        "3:1: unknown key \"foo\"; ",
+        "4:7: \"cron\" begins with `*`",
+        "6:11: \"maxTurns\" has a wrong value; ",
+        "8:3: unknown key \"dya\"; ",
+        "9:7: \"name\" is \"-x\"; ",
+        "10:10: \"minFree\": \"5\" is not a size; ",
+        "11:1: key \"minFree\" is given twice; ",
+    ];
+    assert_eq!(found.len(), begins.len(), "{found:#?}");
+    for (found, begin) in found.iter().zip(begins) {
+        assert!(found.starts_with(begin), "{found} {begin}");
+    }
+    // The rest can't be read.
+    for yaml in ["name: \"x\ntimeout: 5m\nmaxTurns: 3", "timeout: [\nmaxTurns: 3", "- a\n- b"] {
+        assert_eq!(mistakes(yaml).len(), 1, "{:?}", mistakes(yaml));
+    }
+}

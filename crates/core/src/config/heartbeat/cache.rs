@@ -298,6 +298,7 @@ fn resolve_one(
     resolve::heartbeats(workspace, found, out, problems);
     for heartbeat in out.iter_mut().skip(first).filter(|heartbeat| heartbeat.problem.is_none()) {
         let why = never_runs::why(heartbeat, now);
+        heartbeat.never_runs = why.is_some();
         heartbeat.problem = why.map(|why| Problem::with(&heartbeat.file, why));
     }
 }

@@ -120,7 +120,11 @@ pub(super) fn unreadable(path: &Path, error: &io::Error) -> Problem {
 fn wrong(path: &Path, error: &FrontmatterError) -> Problem {
     error.place().map_or_else(
         || Problem::with(path, error.failure()),
-        |place| Problem::at(path, place, error.failure()),
+        |place| {
+            let more = error.more().iter();
+            let more = more.map(|(place, what)| Problem::at(path, *place, what.clone()));
+            Problem::at(path, place, error.failure()).and(more)
+        },
     )
 }
 

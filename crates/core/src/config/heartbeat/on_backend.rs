@@ -4,9 +4,10 @@
 use super::Heartbeat;
 use crate::config::approval::{Approval, ApprovalSettings, Questions};
 use crate::config::backend::{Backend, Capability, check_keys, problem_at_key};
-use crate::config::limit::Source;
+use crate::config::limit::{Source, Sourced};
 use crate::config::problem::Problem;
 use crate::config::settings::Settings;
+use crate::config::watchdogs::Watchdogs;
 use sys::error::Hinted;
 
 impl Heartbeat {
@@ -29,6 +30,21 @@ impl Heartbeat {
             let unknown = settings.command(backend).err()?.failure();
             Some(problem_at_key("agent", self.places.as_deref(), &self.file, unknown))
         })
+    }
+
+    /// Timeouts that can never end a beat because `timeout` does earlier, one line each.
+    #[must_use]
+    pub fn timeouts_without_effect(&self) -> Vec<String> {
+        let Watchdogs { start, idle, tool } = self.watchdogs;
+        let all = [("startTimeout", Some(start)), ("idleTimeout", idle), ("toolTimeout", tool)];
+        let set = all.into_iter().filter_map(|(key, limit)| Some((key, limit?)));
+        let timeout = self.timeout.value;
+        set.filter(|(_, limit)| limit.source != Source::Default && limit.value >= timeout)
+            .map(|(key, limit)| {
+                let Sourced { value, source } = limit;
+                format!("{key}: {value} in {source} has no effect; timeout ends beats after {timeout}")
+            })
+            .collect()
     }
 
     /// Checks that `backend` can do everything that its files ask for. The error names the first key that it doesn't support.

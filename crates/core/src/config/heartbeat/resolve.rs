@@ -221,6 +221,7 @@ impl Heartbeat {
             watchdogs: Watchdogs::default(),
             places: None,
             problem: None,
+            never_runs: false,
             unedited: false,
             approved: true,
             options: None,
@@ -253,8 +254,9 @@ impl Heartbeat {
         }
         let of_user = workspace.max_budget.map(Sourced::user);
         self.max_budget = notices.lower("maxBudgetUsd", of_user, front.max_budget, Usd::MOST);
-        let of_user = workspace.min_free.map(Sourced::user);
-        if let Some(min_free) = notices.higher("minFree", of_user, front.min_free) {
+        // Less than the default could fill the disk.
+        let of_user = workspace.min_free.map_or(self.min_free, Sourced::user);
+        if let Some(min_free) = notices.higher("minFree", Some(of_user), front.min_free) {
             self.min_free = min_free;
         }
         let budgets = Budgets {

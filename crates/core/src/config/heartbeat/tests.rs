@@ -1,5 +1,7 @@
 //! From a folder and a config.json to heartbeats, and what the cache notices.
 
+mod limits;
+
 use super::*;
 use crate::config::approval::{Checker, Questions, ResolvedApproval};
 use jiff::tz::TimeZone;

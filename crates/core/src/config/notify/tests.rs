@@ -4,7 +4,9 @@ use sys::error::Hinted;
 
 fn parse(text: &str) -> Result<Notify, String> {
     let settings = Settings::parse(text.as_bytes(), Path::new("/c.toml"));
-    settings.map(|settings| settings.notify).map_err(|problem| problem.line())
+    let settings = settings.map_err(|problem| problem.line())?;
+    settings.notify_problem().map_or(Ok(()), |problem| Err(problem.line()))?;
+    Ok(settings.notify)
 }
 
 const EVERY_KEY: &str = r#"

@@ -69,10 +69,38 @@ fn a_missing_file_and_an_empty_one_set_nothing() {
 }
 
 #[test]
-fn quiet_thresholds_must_be_in_order() {
-    let expected = "/c/config.toml: the times in \"quiet\" do not increase; make \"stale\" shorter than \"warning\", and \"warning\" \
+fn wrong_times_and_notifications_are_problems_that_deny_no_call() {
+    let expected = "the default times apply: /c/config.toml: the times in \"quiet\" do not increase; make \"stale\" shorter than \"warning\", and \"warning\" \
                     shorter than \"stuck\"";
-    assert_eq!(parse("[quiet]\nstuck = \"10m\"").unwrap_err(), expected);
+    let problems = |text: &str| {
+        let settings = parse(text).unwrap();
+        assert_eq!(
+            (settings.quiet, settings.notify.clone()),
+            (Quiet::default(), Notify::default()),
+            "{text}"
+        );
+        settings.problems().iter().map(Failure::line).collect::<Vec<_>>()
+    };
+    assert_eq!(problems("[quiet]\nstuck = \"10m\""), [expected]);
+    for (text, expected) in [
+        (
+            "[quiet]\nstuk = \"1h\"",
+            "the default times apply: /c/config.toml:2:1: unknown key \"stuk\"; did you mean \"stuck\"?",
+        ),
+        (
+            "[notify]\ncoldown = \"1h\"",
+            "notifications don't change: /c/config.toml:2:1: unknown key \"coldown\"; did you mean \"cooldown\"?",
+        ),
+        (
+            "notify = 1",
+            "notifications don't change: /c/config.toml:1:10: \"notify\": integer \"1\" is not a table such as [notify]; write a table such as [notify]",
+        ),
+    ] {
+        assert_eq!(problems(text), [expected]);
+        let both = format!("permissions-checker = \"deny\"\n{text}");
+        assert_eq!(parse(&both).unwrap().asking.checker, Some(Checker::Deny));
+        assert!(parse(&format!("approval = 5\n{text}")).is_err());
+    }
 }
 
 #[test]
@@ -90,7 +118,6 @@ fn anything_unknown_is_an_error_with_its_position() {
         ("questions = true", "1:13: \"questions\": boolean \"true\" is not a string"),
         ("approval-wait = \"0s\"", "1:17: \"approval-wait\": \"0s\" is too short; write at least \"1s\""),
         ("approval-wait = 5", "1:17: \"approval-wait\": integer \"5\" is not"),
-        ("[quiet]\nstuk = \"1h\"", "2:1: unknown key \"stuk\"; did you mean \"stuck\"?"),
         ("[llm_auth]\nprovider = \"other\"\nmodel = \"x\"", "2:12: \"provider\": \"other\" is not known"),
         ("[llm_auth]\nprovider = \"openai\"", "1:1: \"model\" is missing"),
         ("[providers.other]\napi-key = \"x\"", "1:12: \"other\" is not known"),
@@ -198,6 +225,7 @@ fn wrong_captures_are_one_problem_and_keep_all_captures() {
     for (text, expected) in [
         ("[captures]\nkeep = \"2GiB\"", format!("2:8: \"keep\": \"2GiB\" is not an interval; {SPAN}")),
         ("[captures]\nmax = \"2GB\"", format!("2:7: \"max\": \"2GB\" is not a size; {SIZE}")),
+        ("[captures]\nmax = \"0B\"", "2:7: \"max\": \"0B\" is too small; write at least \"1MiB\"".to_owned()),
         ("[captures]\nmax = 2", "2:7: \"max\": integer \"2\" is not a string; write a string".to_owned()),
         (
             "[captures]\nkeepFailed = \"1d\"",
@@ -215,7 +243,7 @@ fn wrong_captures_are_one_problem_and_keep_all_captures() {
         ),
     ] {
         let settings = parse(&format!("{text}\n[quiet]\nstuck = \"1h\"")).unwrap();
-        let problem = settings.problem().unwrap().line();
+        let problem = settings.problems().remove(0).line();
         assert_eq!(problem, format!("no capture is removed: /c/config.toml:{expected}"), "{text}");
         let Captures { keep, keep_failed, max, max_per_run } = settings.captures;
         assert_eq!((keep, keep_failed, max.bytes()), (Interval::MAX, Interval::MAX, u64::MAX));
