@@ -91,7 +91,7 @@ pub(crate) struct PermissionRespond {
     /// Reason to tell the agent
     #[arg(long, requires = "decision")]
     pub(crate) reason: Option<String>,
-    /// Also add a rule for this call to the project's permissions.toml
+    /// Also add a rule for exactly this call to the project's permissions.toml
     #[arg(long, requires = "decision")]
     pub(crate) always: bool,
 }
