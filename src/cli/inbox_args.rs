@@ -42,7 +42,7 @@ pub(crate) struct Decision {
 #[command(after_help = "\
 Examples:
   murmur allow 1           allow the call that the inbox lists as 1
-  murmur allow 1 --always  allow it now, and such calls in future: shows rules to choose from
+  murmur allow 1 --always  also choose a rule that allows such calls in future
   murmur allow last        allow the latest call")]
 pub(crate) struct Allow {
     #[command(flatten)]

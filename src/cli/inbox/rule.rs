@@ -7,6 +7,7 @@ use crate::daemon::broker::Row;
 use crate::hook::evaluate;
 use anyhow::bail;
 use derun::cli::stdout::stdout;
+use derun::cli::wrapped::{output_width, wrapped};
 use murmur_core::permit::rules::{Action, Proposal, append_rule, only_this, patterns_line};
 use shell_guard::call::{Call, Place, ProtectedPaths};
 use std::fmt::Write as _;
@@ -144,7 +145,7 @@ pub(super) fn chosen(
         return Ok(Some(patterns));
     }
     let mut out = Shown(stdout().lock());
-    write!(out, "{}", choice.text())?;
+    write!(out, "{}", wrapped(&choice.text(), output_width()))?;
     if !io::stdin().is_terminal() {
         out.flush()?;
         let hint = match last {

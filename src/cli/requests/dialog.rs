@@ -70,8 +70,8 @@ impl Dialog {
                 let is_multiple = question.is_some_and(|question| question.multi_select);
                 let what = match question.is_none_or(|question| question.options.is_empty()) {
                     true => "a text",
-                    false if is_multiple => "numbers or labels, with commas, or a text of your own",
-                    false => "a number or a label, or a text of your own",
+                    false if is_multiple => "numbers or labels, with commas, or =your own text",
+                    false => "a number or a label, or =your own text",
                 };
                 format!("q{}: {what}, or Enter to skip: ", index + 1)
             }
@@ -258,10 +258,11 @@ mod tests {
         let input = json!({ "questions": [question("Which?"), question("And?")] });
         let row = row(input, RequestKind::Question, None);
         let mut dialog = Dialog::new(row, rules()).unwrap();
-        assert_eq!(dialog.prompt(), "q1: a number or a label, or a text of your own, or Enter to skip: ");
+        assert_eq!(dialog.prompt(), "q1: a number or a label, or =your own text, or Enter to skip: ");
         let refused =
             "q1 cannot be answered with \"7\"; write one of \"A\" (1), \"B\" (2), or =your own text";
         assert_eq!(dialog.typed("7"), Next::Ask(refused.to_owned()));
+        assert_eq!(dialog.typed("C"), Next::Ask(refused.replace('7', "C")));
         assert_eq!(dialog.typed("2"), Next::Ask(String::new()));
         let Next::Respond(response) = dialog.typed("=something else") else { panic!() };
         assert_eq!(response["id"], "7ggs733k");

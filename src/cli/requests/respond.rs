@@ -82,9 +82,14 @@ pub(in crate::cli) fn respond_question(id: &str, answers: &str, env: &UserEnv) -
     report(&row, "answered")
 }
 
+/// What follows an answer to `row`.
+pub(super) fn goes_on(row: &Row) -> &'static str {
+    if row.state == "deferred" { "; its beat continues soon" } else { "" }
+}
+
 /// Says what was answered, `word`.
 pub(in crate::cli) fn report(row: &Row, word: &str) -> anyhow::Result<ExitCode> {
-    let goes_on = if row.state == "deferred" { "; its beat continues soon" } else { "" };
+    let goes_on = goes_on(row);
     let mut out = stdout().lock();
     writeln!(out, "{word} {} for {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
     if row.kind == RequestKind::Permission {
