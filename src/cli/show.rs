@@ -5,12 +5,12 @@
 //! appears immediately.
 
 mod choose;
-mod client_calls;
 pub(super) mod denials;
 mod end;
 mod input;
 mod lines;
 pub(super) mod live;
+mod own_events;
 mod pager;
 mod reading;
 
@@ -187,7 +187,7 @@ fn explained(mut item: Item, denials: &mut Denials) -> io::Result<Value> {
             denials.waiting(call).map(|wait| wait.request.to_string().into()),
             denials.is_unguarded(call)?.then_some(Value::Bool(true)),
         ),
-        Item::Text { .. } | Item::Note { .. } => (None, None, None),
+        Item::Text { .. } | Item::Message { .. } | Item::Note { .. } => (None, None, None),
     };
     let input = match &item {
         Item::Call(call) => input::masked(call),
