@@ -62,7 +62,7 @@ pub(crate) struct RulesLog {
     /// Show only decisions since WHEN, such as 2h, today or 2026-11-22
     #[arg(long, value_name = "WHEN", value_parser = since)]
     pub(crate) since: Option<Timestamp>,
-    /// Print the raw lines of decisions.jsonl
+    /// Print one JSON object per decision
     #[arg(long)]
     pub(crate) json: bool,
 }

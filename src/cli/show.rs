@@ -94,9 +94,11 @@ pub(super) fn of_capture(args: &ShowBeat, id: String, dir: Option<&DataDir>) -> 
 
 /// Prints a capture's bytes.
 fn bytes(args: &ShowBeat, id: String) -> anyhow::Result<ExitCode> {
-    if args.full || args.json {
-        let flag = if args.full { "--full" } else { "--json" };
-        anyhow::bail!(failure!("{flag} needs a beat"; "{id} is a capture; see: murmur capture list --json"));
+    if args.json {
+        return capture::describe(&id);
+    }
+    if args.full {
+        anyhow::bail!(failure!("--full needs a beat"; "{id} is a capture; see: murmur capture show {id}"));
     }
     capture::run(&CaptureArgs { id, tail: args.tail, follow: args.follow, plain: args.plain })
 }
