@@ -18,6 +18,7 @@ use super::runtime;
 use super::show_args::ShowBeat;
 use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
+pub(super) use choose::hosted_capture;
 use choose::{Chosen, Run};
 use denials::Denials;
 use derun::cli::args::Show as CaptureArgs;
