@@ -1,7 +1,7 @@
 //! One heartbeat, as `murmur status` shows it.
 
 use crate::cli::inbox::{name_of, named_in};
-use crate::cli::style::{Colors, Style, plain_line, unchecked};
+use crate::cli::style::{Colors, Style, local_time, plain_line, unchecked};
 use crate::daemon::heartbeats::approve_hint;
 use crate::daemon::status::{Dropped, HeartbeatStatus, HeldStatus, Setting};
 use derun::cli::span::span;
@@ -160,6 +160,8 @@ fn lasting(since: &str, now: Timestamp) -> String {
 
 /// A future time, for people.
 pub(super) fn ahead(at: &str, now: Timestamp) -> String {
-    at.parse::<Timestamp>()
-        .map_or_else(|_| at.to_owned(), |next| format!("in {} ({at})", span(next.duration_since(now))))
+    at.parse::<Timestamp>().map_or_else(
+        |_| at.to_owned(),
+        |at| format!("in {} ({})", span(at.duration_since(now)), local_time(at)),
+    )
 }
