@@ -247,3 +247,22 @@ fn duration(entry: &JournalEntry) -> String {
 fn cost(entry: &JournalEntry) -> String {
     entry.cost_usd.filter(|usd| *usd > 0.0).map(dollars).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_terminal_has_fewer_columns_and_room_for_text() {
+        let all = Columns { id: 11, when: 5, name: 18, outcome: 9, took: 5, cost: 6 };
+        let within = |width| {
+            let Columns { id, when, name, outcome, took, cost } = all.within(width);
+            [id, when, name, outcome, took, cost]
+        };
+        assert_eq!(within(80), [11, 5, 18, 9, 5, 6]);
+        assert_eq!(within(62), [11, 5, 18, 9, 5, 0]);
+        assert_eq!(within(48), [0, 5, 18, 9, 0, 0]);
+        assert_eq!(within(40), [0, 0, 18, 9, 0, 0]);
+        assert_eq!(within(20), [0, 0, 9, 9, 0, 0]);
+    }
+}
