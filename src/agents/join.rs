@@ -9,8 +9,8 @@ use super::{Agent, Source, session_agent};
 use jiff::Timestamp;
 use murmur_core::config::quiet::Quiet;
 use murmur_core::id::SessionId;
-use murmur_store::pulse::State;
 use murmur_store::pulse::health::Health;
+use murmur_store::pulse::{State, branch};
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -156,7 +156,10 @@ impl Row<'_> {
             last_action: text(call.map(|call| &call.last_action), pulse.map(|pulse| &pulse.last_action))
                 .unwrap_or_default(),
             current_task: tasks.into_iter().flatten().next().cloned().unwrap_or_default(),
-            git_branch: pulse.map(|pulse| pulse.git_branch.clone()).unwrap_or_default(),
+            git_branch: pulse
+                .map(|pulse| pulse.git_branch.clone())
+                .filter(|branch| branch != branch::UNKNOWN)
+                .unwrap_or_default(),
             workspace: folders
                 .into_iter()
                 .flatten()

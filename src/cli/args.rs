@@ -202,6 +202,9 @@ pub(super) struct ShowCapture {
     /// Print the bytes that an agent wrote, rather than what it did
     #[arg(long)]
     pub(super) raw: bool,
+    /// Print what is known of the session as JSON; of an agent's, what it did
+    #[arg(long, conflicts_with_all = ["raw", "tail", "plain", "follow"])]
+    pub(super) json: bool,
 }
 
 /// Check your installation and configuration

@@ -6,7 +6,7 @@ mod progress;
 use super::args::Beat;
 use super::heartbeat_name::workspace_or_heartbeat;
 use super::requests::only_people;
-use super::style::plain_line;
+use super::style::{local_time, plain_line};
 use super::user_env::UserEnv;
 use crate::beat::sources::{self, Row};
 use crate::beat::{self, Job, ResolvedPaths};
@@ -112,7 +112,7 @@ fn refuse_on_hold(dir: &DataDir, job: &Job) -> anyhow::Result<()> {
     let Some(hold) = limits.accounts.get(&job.account).and_then(|usage| usage.held(now)) else {
         return Ok(());
     };
-    let (account, window, until) = (&job.account, spoken(&hold.window), clock::rfc3339(hold.until));
+    let (account, window, until) = (&job.account, spoken(&hold.window), local_time(hold.until));
     bail!(failure!(
         "{account} is on hold until {until}: its {window} limit is reached";
         "to try anyway, add --ignore-limits"
@@ -127,7 +127,7 @@ fn refuse_over_budget(dir: &DataDir, heartbeat: &Heartbeat) -> anyhow::Result<()
         .with_context(|| format!("cannot read {}", journal.display()))?;
     match ledger.hold(heartbeat, now) {
         Some(used_up) => {
-            let until = clock::rfc3339(used_up.until);
+            let until = local_time(used_up.until);
             bail!(failure!("it may not start until {until}: {used_up}"; "to try anyway, add --ignore-limits"))
         }
         None => Ok(()),

@@ -62,7 +62,7 @@ pub(super) fn run_short(args: &Run) -> anyhow::Result<ExitCode> {
 
 /// `murmur capture show`.
 fn show(args: &ShowCapture, env: &UserEnv) -> anyhow::Result<ExitCode> {
-    let ShowCapture { show: Show { id, tail, follow, plain }, raw } = args;
+    let ShowCapture { show: Show { id, tail, follow, plain }, raw, json } = args;
     let id = match meant(id)? {
         Some(id) => id,
         None if id == LAST => {
@@ -72,8 +72,8 @@ fn show(args: &ShowCapture, env: &UserEnv) -> anyhow::Result<ExitCode> {
         }
         None => id.clone(),
     };
-    let (what, full, json) = (id.clone(), false, false);
-    let wanted = ShowBeat { what, full, raw: *raw, json, follow: *follow, tail: *tail, plain: *plain };
+    let (what, full) = (id.clone(), false);
+    let wanted = ShowBeat { what, full, raw: *raw, json: *json, follow: *follow, tail: *tail, plain: *plain };
     super::show::of_capture(&wanted, id, env.read_data_dir().ok().as_ref())
 }
 

@@ -8,7 +8,7 @@ pub(super) mod rule;
 mod watch;
 
 use super::inbox_args::{Allow, AnswerQuestions, Decision, Deny, Inbox};
-use super::requests::{self, Answer, only_people};
+use super::requests::{self, Answer, NewRule, only_people};
 use super::runtime;
 use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
@@ -100,13 +100,15 @@ fn decide(args: &Decision, answer: Answer, env: &UserEnv) -> anyhow::Result<Exit
     only_people("answer")?;
     let dir = env.read_data_dir()?;
     let id = id_of(&args.id, &dir)?;
+    let mut rule = if args.always { NewRule::OnlyThis } else { NewRule::None };
     if args.always && !args.yes {
         let row = chosen(id.as_str(), &dir)?;
-        if !rule::confirmed(&row, answer, &dir, env)? {
-            return Ok(ExitCode::FAILURE);
+        match rule::chosen(&row, answer, args.rule, &dir, env)? {
+            Some(patterns) => rule = NewRule::Chosen(patterns),
+            None => return Ok(ExitCode::FAILURE),
         }
     }
-    let answered = requests::respond(id.as_str(), answer, args.reason.as_deref(), args.always, env);
+    let answered = requests::respond(id.as_str(), answer, args.reason.as_deref(), rule, env);
     // The answer was given even if nobody reads that it was.
     answered.map_err(|error| if is_closed_pipe(&error) { error } else { renamed(&error, &id, &args.id) })
 }

@@ -26,12 +26,15 @@ pub(crate) struct Decision {
     /// Reason to tell the agent
     #[arg(long)]
     pub(crate) reason: Option<String>,
-    /// Also add a rule for this call to the project's permissions.toml
+    /// Also choose a rule for such calls, and add it to the project's permissions.toml
     #[arg(long)]
     pub(crate) always: bool,
-    /// With --always, add the rule without asking
+    /// With --always, add the rule for exactly this call, without asking
     #[arg(long, requires = "always")]
     pub(crate) yes: bool,
+    /// With --always, add the rule with this number, without asking
+    #[arg(long, value_name = "N", requires = "always", conflicts_with = "yes")]
+    pub(crate) rule: Option<usize>,
 }
 
 /// Allow a call that is waiting for you
@@ -39,7 +42,7 @@ pub(crate) struct Decision {
 #[command(after_help = "\
 Examples:
   murmur allow 1           allow the call that the inbox lists as 1
-  murmur allow 1 --always  allow it, and exactly this call from now on
+  murmur allow 1 --always  also add a rule that allows such calls from now on
   murmur allow last        allow the latest call")]
 pub(crate) struct Allow {
     #[command(flatten)]

@@ -1,7 +1,7 @@
 //! `murmur limits`: shows what agents reported of their accounts' usage limits.
 
 use super::args::Limits as Args;
-use super::style::{Style, plain_line};
+use super::style::{Style, local_time, plain_line};
 use super::user_env::UserEnv;
 use derun::cli::json::print as print_json;
 use derun::cli::span::span;
@@ -89,7 +89,7 @@ fn print(
     writeln!(out, "{}", style.bold(plain_line(account.as_str())))?;
     if let Some(hold) = usage.held(now) {
         let (end, window) = (span(hold.until.duration_since(now)), plain_line(&spoken(&hold.window)));
-        writeln!(out, "  on hold for {end} ({}): the {window} limit is reached", rfc3339(hold.until))?;
+        writeln!(out, "  on hold for {end} ({}): the {window} limit is reached", local_time(hold.until))?;
     }
     for (window, known) in &usage.windows {
         let window = plain_line(&spoken(window));
@@ -101,7 +101,7 @@ fn print(
             None => "not reached".to_owned(),
         };
         let resets = known.resets_at.filter(|_| !is_over).map_or_else(String::new, |at| {
-            format!("resets in {} ({})", span(at.duration_since(now)), rfc3339(at))
+            format!("resets in {} ({})", span(at.duration_since(now)), local_time(at))
         });
         let line = format!("  {window:<12}  {used:<11}  {resets}");
         writeln!(out, "{}", line.trim_end())?;

@@ -10,6 +10,7 @@ use ::notify::log::LogEntry;
 use ::notify::message::Message;
 use anyhow::{Context, bail};
 use derun::cli::stdout::stdout;
+use derun::cli::wrapped::{Wrapped, output_width};
 use jiff::Timestamp;
 use murmur_core::config::notify::{EventKind, Notify};
 use murmur_core::config::settings::Settings;
@@ -78,7 +79,7 @@ fn test(args: &Test, env: &UserEnv) -> anyhow::Result<ExitCode> {
     drop(ended);
     let mut failed = 0;
     for (name, result) in results {
-        let mut out = Shown(stdout().lock());
+        let mut out = Shown(Wrapped::new(stdout().lock(), output_width()));
         match result {
             Ok(_) => writeln!(out, "{name}: sent")?,
             Err(error) => {
@@ -107,7 +108,7 @@ fn log(args: &Log, env: &UserEnv) -> anyhow::Result<ExitCode> {
     {
         lines.push(line);
     }
-    let mut out = Shown(stdout().lock());
+    let mut out = Shown(Wrapped::new(stdout().lock(), output_width().filter(|_| !args.json)));
     if lines.is_empty() && !args.json {
         writeln!(out, "nothing was sent yet; tests are not listed")?;
     }

@@ -10,7 +10,7 @@ use super::args::{
     Permission, PermissionCommand, PermissionRespond, Question, QuestionCommand, QuestionRespond, Rules,
     RulesCommand,
 };
-use super::requests;
+use super::requests::{self, NewRule};
 use super::user_env::UserEnv;
 use crate::daemon::broker::RequestKind;
 use murmur_agent::rule_files::{self, Project};
@@ -30,7 +30,10 @@ pub(super) fn run(args: &Permission, env: &UserEnv) -> anyhow::Result<ExitCode> 
             decision: Some(decision),
             reason,
             always,
-        }) => requests::respond(id, *decision, reason.as_deref(), *always, env),
+        }) => {
+            let rule = if *always { NewRule::OnlyThis } else { NewRule::None };
+            requests::respond(id, *decision, reason.as_deref(), rule, env)
+        }
         PermissionCommand::Respond(_) => requests::one_by_one(RequestKind::Permission, env),
         PermissionCommand::Check(args) => check::run(args, env),
         PermissionCommand::Rules(args) => rules::run(args, env),

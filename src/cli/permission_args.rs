@@ -62,7 +62,7 @@ pub(crate) struct RulesLog {
     /// Show only decisions since WHEN, such as 2h, today or 2026-11-22
     #[arg(long, value_name = "WHEN", value_parser = since)]
     pub(crate) since: Option<Timestamp>,
-    /// Print the raw lines of decisions.jsonl
+    /// Print one JSON object per decision
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -91,7 +91,7 @@ pub(crate) struct PermissionRespond {
     /// Reason to tell the agent
     #[arg(long, requires = "decision")]
     pub(crate) reason: Option<String>,
-    /// Also add a rule for this call to the project's permissions.toml
+    /// Also add a rule for exactly this call to the project's permissions.toml
     #[arg(long, requires = "decision")]
     pub(crate) always: bool,
 }

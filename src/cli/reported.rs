@@ -2,7 +2,7 @@
 //!
 //! Takes an event of a host, from its socket or created here, and returns a tag and a line.
 
-use super::style::{plain_line, shortened};
+use super::style::{local_time, plain_line, shortened};
 use jiff::Timestamp;
 use murmur_core::permit::pipeline::ASK;
 use murmur_rpc::envelope::Event;
@@ -91,7 +91,7 @@ pub(super) fn words(event: &Event) -> Option<(&'static str, String)> {
             let used = used.map(|used| format!(", {:.0} % used", used * 100.0)).unwrap_or_default();
             let resets = value(payload, "resetsAt").and_then(Value::as_i64);
             let resets = resets.and_then(|at| Timestamp::from_second(at).ok());
-            let resets = resets.map(|at| format!(", resets at {at}")).unwrap_or_default();
+            let resets = resets.map(|at| format!(", resets at {}", local_time(at))).unwrap_or_default();
             let window = text("window");
             let window = if window.is_empty() { "usage".to_owned() } else { window };
             ("limit", format!("{window} limit {what}{used}{resets}"))
@@ -227,8 +227,8 @@ mod tests {
             "[compaction] failed: no",
             "",
             "[limit] five_hour limit nearly reached, 90 % used",
-            "[limit] usage limit reached, resets at 2026-11-23T07:46:40Z",
-            "[limit] usage limit reached, resets at 2026-11-23T07:46:40Z",
+            "[limit] usage limit reached, resets at 2026-11-23 07:46:40",
+            "[limit] usage limit reached, resets at 2026-11-23 07:46:40",
             "[mode] plan: the agent explores and changes nothing",
             "[mode] default",
             "[refused] rate_limit (status 429)",

@@ -20,7 +20,7 @@ use murmur_host::discover;
 use murmur_rpc::caller;
 use murmur_rpc::client::{AskError, Client};
 pub(super) use one_by_one::{one, one_by_one};
-pub(super) use respond::{Answer, report, respond, respond_question};
+pub(super) use respond::{Answer, NewRule, report, respond, respond_question};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashMap;

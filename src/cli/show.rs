@@ -5,12 +5,12 @@
 //! appears immediately.
 
 mod choose;
-mod client_calls;
 pub(super) mod denials;
 mod end;
 mod input;
 mod lines;
 pub(super) mod live;
+mod own_events;
 mod pager;
 mod reading;
 
@@ -18,6 +18,7 @@ use super::runtime;
 use super::show_args::ShowBeat;
 use super::style::{Style, plain_line};
 use super::user_env::UserEnv;
+pub(super) use choose::hosted_capture;
 use choose::{Chosen, Run};
 use denials::Denials;
 use derun::cli::args::Show as CaptureArgs;
@@ -94,9 +95,11 @@ pub(super) fn of_capture(args: &ShowBeat, id: String, dir: Option<&DataDir>) -> 
 
 /// Prints a capture's bytes.
 fn bytes(args: &ShowBeat, id: String) -> anyhow::Result<ExitCode> {
-    if args.full || args.json {
-        let flag = if args.full { "--full" } else { "--json" };
-        anyhow::bail!(failure!("{flag} needs a beat"; "{id} is a capture; see: murmur capture list --json"));
+    if args.json {
+        return capture::describe(&id);
+    }
+    if args.full {
+        anyhow::bail!(failure!("--full needs a beat"; "{id} is a capture; see: murmur capture show {id}"));
     }
     capture::run(&CaptureArgs { id, tail: args.tail, follow: args.follow, plain: args.plain })
 }
@@ -187,7 +190,7 @@ fn explained(mut item: Item, denials: &mut Denials) -> io::Result<Value> {
             denials.waiting(call).map(|wait| wait.request.to_string().into()),
             denials.is_unguarded(call)?.then_some(Value::Bool(true)),
         ),
-        Item::Text { .. } | Item::Note { .. } => (None, None, None),
+        Item::Text { .. } | Item::Message { .. } | Item::Note { .. } => (None, None, None),
     };
     let input = match &item {
         Item::Call(call) => input::masked(call),

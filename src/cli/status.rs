@@ -2,7 +2,7 @@
 
 mod detail;
 mod paused;
-mod problems;
+pub(super) mod problems;
 mod table;
 mod untrusted;
 

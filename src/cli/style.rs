@@ -3,9 +3,11 @@
 use crate::doctor::Level;
 use crate::outcome::{EarlyEnd, OutcomeKind};
 pub(super) use derun::cli::style::{Style, plain_line};
+use jiff::Timestamp;
 use murmur_core::config::backend::Backend;
 use murmur_store::journal::entry::JournalEntry;
 use murmur_store::pulse::health::Health;
+use sys::clock;
 use sys::text::is_hidden;
 
 /// Values that murmur prints in color.
@@ -130,4 +132,9 @@ pub(super) fn remarks(entry: &JournalEntry) -> String {
     let is_cut = entry.early_end == Some(EarlyEnd::OutOfTurns) && entry.outcome != OutcomeKind::Error;
     let cut = if is_cut { "stopped at its turn limit  " } else { "" };
     unguarded + &denied + &ended + cost + cut + changed
+}
+
+/// A time for people: local, without a zone.
+pub(super) fn local_time(at: Timestamp) -> String {
+    at.to_zoned(clock::local_zone()).strftime("%F %T").to_string()
 }

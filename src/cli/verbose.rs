@@ -90,7 +90,8 @@ fn unprinted<'a>(text: &'a str, printed: &str) -> &'a str {
     if printed.is_empty() {
         text
     } else if let Some(rest) = text.strip_prefix(without_dot) {
-        rest.trim_start_matches([',', ';', '.', ' '])
+        let rest = rest.trim_start_matches([',', ';', '.', ' ']);
+        rest.strip_prefix("but ").unwrap_or(rest)
     } else {
         text.strip_suffix(printed).map_or(text, |rest| rest.trim_end_matches([':', ' ']))
     }
@@ -122,7 +123,7 @@ mod tests {
         for (text, printed, expected) in [
             ("ATTENTION: wet", "ATTENTION: wet", ""),
             ("ATTENTION: w…", "ATTENTION: wet", ""),
-            ("No sudo, but the guard refused it", "No sudo.", "but the guard refused it"),
+            ("No sudo, but the guard refused it", "No sudo.", "the guard refused it"),
             ("exited with code 1: API Error", "API Error", "exited with code 1"),
             ("timed out after 5m", "Looking.", "timed out after 5m"),
             ("timed out after 5m", "", "timed out after 5m"),

@@ -5,6 +5,7 @@
 
 mod actions;
 mod agents;
+mod extras;
 mod feed;
 mod rows;
 mod session;

@@ -12,6 +12,7 @@ use crate::daemon::{approved, pauses};
 use anyhow::{Context, bail};
 use derun::cli::json::print as print_json;
 use derun::cli::stdout::{stdout, warn};
+use derun::cli::wrapped::{Wrapped, output_width};
 use murmur_claude_files::trust::Workspaces as Trust;
 use murmur_core::config::cron::Crons;
 use murmur_core::config::edit::{self, EditError, NewWorkspace};
@@ -192,7 +193,7 @@ pub(super) fn list(args: &List, env: &UserEnv) -> anyhow::Result<ExitCode> {
     // `murmur doctor` reports broken settings.
     let by_default = Settings::default();
     let backend = |heartbeat| Heartbeat::backend(heartbeat, settings.as_ref().unwrap_or(&by_default));
-    let mut out = Shown(stdout().lock());
+    let mut out = Shown(Wrapped::new(stdout().lock(), output_width().filter(|_| !args.json)));
     if args.json {
         let heartbeats: Vec<_> = loaded
             .heartbeats

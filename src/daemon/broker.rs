@@ -213,14 +213,18 @@ impl Broker {
         }
         let answerer = answerer.map(|answerer| Answerer { channel, ..answerer });
         let rule = match reply {
-            Reply::Decision { decision: DecisionKind::Allow, always: true, .. } => Some(Action::Allow),
-            Reply::Decision { decision: DecisionKind::Deny, always: true, .. } => Some(Action::Deny),
+            Reply::Decision { decision: DecisionKind::Allow, always: true, ref patterns, .. } => {
+                Some((Action::Allow, patterns.clone()))
+            }
+            Reply::Decision { decision: DecisionKind::Deny, always: true, ref patterns, .. } => {
+                Some((Action::Deny, patterns.clone()))
+            }
             _ => None,
         };
         let answer = Answer { answered_by: answerer, ..answer(&id, &request, reply)? };
         // Before the answer: without the rule, the answer is not given either.
-        if let Some(action) = rule {
-            always::add(&self.dir, &self.home, &request, action)?;
+        if let Some((action, patterns)) = rule {
+            always::add(&self.dir, &self.home, &request, action, patterns)?;
         }
         let row = self.row(&id).ok_or_else(|| AnswerError::Unknown(id.clone()).failure())?;
         self.answer_request(&id, answer)?;

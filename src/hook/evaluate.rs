@@ -7,7 +7,7 @@ use murmur_core::permit::decision::{DecidedBy, Decision, DecisionKind};
 use murmur_core::permit::deny_list;
 use murmur_core::permit::pipeline::{self, NextStep};
 use murmur_core::permit::policy::Policy;
-use murmur_core::permit::rules::{self, Matched, Reading, Rules};
+use murmur_core::permit::rules::{self, Action, Matched, Proposal, Reading, Rules};
 use shell_guard::call::Call;
 use shell_guard::guard;
 use shell_guard::shell;
@@ -30,6 +30,12 @@ pub fn step(call: &Call, policy: &Policy, files: Result<&[RulesFile], &Problem>)
 #[must_use]
 pub fn matched(call: &Call, rules: &[&Rules], doubted: bool) -> Option<Matched> {
     rules::decide(rules, call, Reading { commands: &shell::commands, links: &link, doubted })
+}
+
+/// Returns the rules that would apply `action` to `call`, narrowest first. `doubted` as above.
+#[must_use]
+pub fn proposals(call: &Call, action: Action, doubted: bool) -> Vec<Proposal> {
+    rules::proposals(call, action, Reading { commands: &shell::commands, links: &link, doubted })
 }
 
 /// Returns the decision on `call` with the deny list `patterns`, given the decision `step` of guard and rules.

@@ -205,16 +205,16 @@ fn typed(input: &Value, text: &str) -> Result<(Map<String, Value>, String), Answ
             "there are {count} questions; write one line for each, not {given}"
         )));
     }
-    let answers = asked.typed(&lines).map_err(|error| AnswerError::Typed(error.failure().line()))?;
-    let labels = asked.answers(&Value::Object(answers.clone()));
-    let mut labels = labels.map_err(|error| AnswerError::Typed(error.failure().line()))?;
-    let labels: Vec<String> =
-        asked.questions().iter().filter_map(|question| labels.remove(&question.question)).collect();
     // Whoever wants to allow a call hasn't read the question.
     let is_offered = asked.questions().iter().any(|question| is_label(question, text));
     if text.trim().eq_ignore_ascii_case("allow") && !is_offered {
         return Err(Refusal::NoAnswer.into());
     }
+    let answers = asked.typed(&lines).map_err(|error| AnswerError::Typed(error.failure().line()))?;
+    let labels = asked.answers(&Value::Object(answers.clone()));
+    let mut labels = labels.map_err(|error| AnswerError::Typed(error.failure().line()))?;
+    let labels: Vec<String> =
+        asked.questions().iter().filter_map(|question| labels.remove(&question.question)).collect();
     Ok((answers, labels.join("; ")))
 }
 

@@ -12,8 +12,8 @@ use murmur_core::config::notify::{Destination, EventKind};
 use murmur_core::permit::question::QuestionSet;
 use sys::clock;
 
-/// How many answers to a question have a button.
-const CHOICES: usize = 3;
+/// How many answers to a question have a button, besides the one that denies it.
+const CHOICES: usize = 4;
 
 /// The end of a delivery.
 pub(super) struct Delivery {
@@ -40,7 +40,8 @@ impl Notifier {
             let is_shown = channel::shows_all(&channel.destination, &message);
             match issue(&batch.channel, request, is_shown) {
                 Ok((token, issued)) => {
-                    message.actions = actions(request, &token, &issued);
+                    let most = most_choices(&channel.destination);
+                    message.actions = actions(request, &token, &issued, most);
                     let hash = issued.hash.clone();
                     self.state.tokens.push(issued);
                     return (message, Some(hash));
@@ -125,17 +126,51 @@ fn how_to_reply(request: &Request) -> String {
     }
 }
 
-fn actions(request: &Request, token: &str, issued: &Issued) -> Vec<Action> {
+fn most_choices(destination: &Destination) -> usize {
+    match destination {
+        Destination::Ntfy { .. } => channel::NTFY_BUTTONS - 1,
+        _ => CHOICES,
+    }
+}
+
+fn actions(request: &Request, token: &str, issued: &Issued, most: usize) -> Vec<Action> {
     let action = |label: &str, word: &str| Action {
         label: label.chars().take(40).collect(),
         answer: format!("{word} {token}"),
     };
     if request.is_question {
-        let choices = issued.choices.iter().take(CHOICES).enumerate();
-        return choices
-            .map(|(at, label)| action(&sys::text::visible(label), &(at + 1).to_string()))
-            .collect();
+        let choices = issued.choices.iter().take(most).enumerate();
+        let choices = choices.map(|(at, label)| action(&sys::text::visible(label), &(at + 1).to_string()));
+        return choices.chain([action("Deny", "deny")]).collect();
     }
     let allow = issued.may_allow.then(|| action("Allow", "allow"));
     allow.into_iter().chain([action("Deny", "deny")]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_question_can_be_denied_by_a_button_too() {
+        let options: Vec<_> = ["A", "B", "C"].iter().map(|label| json!({ "label": label })).collect();
+        let request = Request {
+            id: "7ggs733k".to_owned(),
+            is_question: true,
+            tool: "AskUserQuestion".to_owned(),
+            input: json!({ "questions": [{ "question": "Which?", "options": options }] }),
+            cwd: String::new(),
+            doubt: None,
+            expires_at: None,
+        };
+        let (token, issued) = issue("phone", &request, true).unwrap();
+        let labels = |most| -> Vec<String> {
+            actions(&request, &token, &issued, most).into_iter().map(|action| action.label).collect()
+        };
+        assert_eq!(labels(CHOICES), ["A", "B", "C", "Deny"]);
+        assert_eq!(labels(channel::NTFY_BUTTONS - 1), ["A", "B", "Deny"]);
+        let deny = actions(&request, &token, &issued, 0).remove(0);
+        assert!(tokens::parse_button(&deny.answer).is_some_and(|(reply, _)| issued.check(&reply).is_ok()));
+    }
 }

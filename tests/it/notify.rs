@@ -151,7 +151,7 @@ fn what_was_not_delivered_is_delivered_after_a_restart() {
     env.run(["beat", site.path()]);
     let failed = log(&env, 1).remove(0);
     assert_eq!((&failed["result"], &failed["what"]), (&json!("failed"), &json!("site needs attention")));
-    assert_eq!(failed["error"], "cannot reach http://127.0.0.1:1: io: Connection refused (os error 111)");
+    assert_eq!(failed["error"], "cannot reach http://127.0.0.1:1: Connection refused");
     daemon.stop();
     assert!(env.run(["status"]).contains("problem: notifications by phone are not delivered: cannot reach"));
     // While no daemon runs, another beat fails; both are told together with what waited.

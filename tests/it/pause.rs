@@ -118,7 +118,7 @@ fn the_status_says_what_is_paused_with_and_without_a_daemon() {
     site  [ENV]/site
       schedule  every 1h
       last      ok        [SPAN] ago
-      next      in [SPAN] ([TIME])
+      next      in [SPAN] ([WHEN])
 
     nightly  [ENV]/site::heartbeats/nightly/HEARTBEAT.md
       schedule  every 1d
@@ -129,7 +129,7 @@ fn the_status_says_what_is_paused_with_and_without_a_daemon() {
     blog  [ENV]/blog
       schedule  every 1h
       last      ok        [SPAN] ago
-      next      in [SPAN] ([TIME])
+      next      in [SPAN] ([WHEN])
       paused    since [SPAN] ago, until [WHEN]
     [exit 0]
     ");

@@ -317,16 +317,17 @@ fn the_log_shows_decisions_newest_last_and_reads_archives() {
         rotate::compress(&path).unwrap();
     }
     assert_snapshot!(env.run(["rules", "log"]), @"
-    [WHEN]  deny    site-nightly-0a1b2c3d  Bash(git push)  guard (git): because
-    [WHEN]  allow   site-4d5e6f70  Bash(git push)  rule 2 of p.toml: because
-    [WHEN]  defer   site-4d5e6f70  Bash(git push)  approval: because
-    [WHEN]  breach  site-4d5e6f70  Bash(git push)  person: because
+    [WHEN]  denied    site-nightly-0a1b2c3d  Bash(git push)  by the guard (git): because
+    [WHEN]  allowed   site-4d5e6f70  Bash(git push)  by rule 2 of p.toml: because
+    [WHEN]  deferred  site-4d5e6f70  Bash(git push)  by the setting approval: because
+    [WHEN]  breach    site-4d5e6f70  Bash(git push)  by a person: because
     [exit 0]
     ");
     let named = env.run(["rules", "log", "--name", "nightly"]);
     assert!(named.lines().count() == 2 && named.contains("site-nightly-0a1b2c3d"), "{named}");
     let raw = env.murmur(["rules", "log", "-n", "1", "--json"]).output().stdout;
-    assert_eq!(serde_json::from_slice::<serde_json::Value>(&raw).unwrap()["breach"], json!(true));
+    let raw: serde_json::Value = serde_json::from_slice(&raw).unwrap();
+    assert_eq!((&raw["breach"], &raw["input"]["command"]), (&json!(true), &json!("git push")));
     assert_eq!(env.run(["rules", "log", "--since", "1s"]), env.run(["rules", "log", "--name", "nobody"]));
     let entries = std::fs::read_dir(env.data().join("archive")).unwrap();
     let oldest = entries.map(|entry| entry.unwrap().path()).min().unwrap();
@@ -334,7 +335,7 @@ fn the_log_shows_decisions_newest_last_and_reads_archives() {
     let shown = env.run(["rules", "log"]);
     let warning = format!("| warning: cannot read {}: ", oldest.display());
     assert!(
-        shown.contains(&warning) && shown.contains("breach  site-4d5e6f70") && !shown.contains("nightly"),
+        shown.contains(&warning) && shown.contains("breach    site-4d5e6f70") && !shown.contains("nightly"),
         "{shown}"
     );
 }

@@ -55,7 +55,7 @@ fn a_terminal_shows_one_line_per_heartbeat_and_problems_first() {
     assert_snapshot!(lines.join("\n"), @"
     blog      problem
     gone      problem
-    The site  attention  [SPAN] ago    ATTENTION: the backup is 9 days old.
+    The site  attention  [SPAN] ago  ATTENTION: the backup is 9 days old.
     nightly   paused
 
     for details, run: murmur status -v

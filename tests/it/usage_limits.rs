@@ -72,9 +72,10 @@ fn a_beat_that_a_limit_stops_is_limited_and_its_account_is_on_hold() {
 
     // Nothing of the account starts, and it is said until when.
     let refused = subscribed(&env, &["beat", "site"]).run();
+    let local = until.to_zoned(jiff::tz::TimeZone::UTC).strftime("%F %T").to_string();
     let until = sys::clock::rfc3339(until);
     assert!(
-        refused.contains(&format!("(OAuth token) is on hold until {until}: its five-hour limit is reached"))
+        refused.contains(&format!("(OAuth token) is on hold until {local}: its five-hour limit is reached"))
     );
     assert!(refused.contains("hint: to try anyway, add --ignore-limits"), "{refused}");
     assert_eq!(env.journal().len(), 1);

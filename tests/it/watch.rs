@@ -293,3 +293,24 @@ fn without_a_terminal_there_is_one_error_with_the_next_step() {
     [exit 1]
     ");
 }
+
+#[test]
+fn the_cost_of_an_agent_is_shown_although_it_was_caused_before() {
+    let env = Env::new();
+    let site = env.workspace("site", "");
+    let lines = [
+        json!({ "type": "system", "subtype": "init", "session_id": "s-1", "model": "claude-x" }),
+        json!({ "type": "result", "subtype": "success", "is_error": false, "num_turns": 1, "result": "x",
+            "session_id": "s-1", "total_cost_usd": 1.25, "usage": { "input_tokens": 50_000 } }),
+    ];
+    let stdout: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    site.plays(&json!({ "stdout": stdout, "faults": ["hang"] }));
+    env.run(["agent", "start", "--agent-id", "fixer", "--worktree", site.path(), "Hi"]);
+    watching(&env, |terminal| {
+        terminal.wait_for(ENTERED);
+        terminal.send("2");
+        until(terminal, SMALL, "25%  $1.25");
+        terminal.send("q");
+    });
+    env.run(["agent", "stop", "fixer", "--force"]);
+}

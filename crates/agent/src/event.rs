@@ -335,6 +335,25 @@ impl RunResult {
     /// The [`RunResult::subtype`] of a turn that failed for a reason that only the agent's last message has.
     pub const ERROR_IN_MESSAGE: &'static str = "error_in_message";
 
+    /// The beginning of an error that only Claude Code's developers can read.
+    const DIAGNOSTIC: &str = "[ede_diagnostic]";
+
+    /// The errors that are meant for people.
+    pub fn told_errors(&self) -> impl Iterator<Item = &str> {
+        self.errors.iter().map(String::as_str).filter(|error| !error.starts_with(Self::DIAGNOSTIC))
+    }
+
+    /// Whether the turn failed because somebody interrupted it. Claude Code only says in which state the turn was.
+    #[must_use]
+    pub fn is_interruption(subtype: &str, errors: &[&str]) -> bool {
+        let is_said = |error: &&str| {
+            let state = error.strip_prefix(Self::DIAGNOSTIC);
+            state.is_some_and(|state| state.starts_with(" result_type=user "))
+                || *error == "the turn was interrupted"
+        };
+        subtype == "error_during_execution" && !errors.is_empty() && errors.iter().all(is_said)
+    }
+
     /// The [`RunResult::subtype`] of a turn that reached the run's limit on its cost.
     pub const OUT_OF_BUDGET: &'static str = "error_max_budget_usd";
 }

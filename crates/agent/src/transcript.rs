@@ -28,6 +28,11 @@ pub enum Item {
         /// The text.
         text: String,
     },
+    /// A person's message to the agent.
+    Message {
+        /// The message.
+        text: String,
+    },
     /// The agent called a tool.
     Call(Call),
     /// The result of a call that came before.
@@ -97,6 +102,12 @@ impl Transcript {
         }
         self.end_chunks();
         self.hold(Item::Text { parent: parent.to_owned(), text: text.to_owned() });
+    }
+
+    /// Adds a person's message.
+    pub fn message(&mut self, text: &str) {
+        self.end_chunks();
+        self.hold(Item::Message { text: text.to_owned() });
     }
 
     /// Adds a call. One that is announced again has more of its input now.
@@ -200,7 +211,7 @@ impl Transcript {
         let is_inside = |item: &Item| match item {
             Item::Text { parent, .. } => *parent == first.id,
             Item::Call(call) | Item::Result(call) => call.parent == first.id,
-            Item::Note { .. } => false,
+            Item::Message { .. } | Item::Note { .. } => false,
         };
         self.held.len() > HELD || self.held.iter().any(is_inside)
     }

@@ -84,7 +84,8 @@ impl Pulses {
                 self.calls.clear();
                 // Results of the Agent Client Protocol have no text.
                 let said = std::mem::take(&mut self.said);
-                let errors = Some(result.errors.join("; ")).filter(|errors| !errors.is_empty());
+                let errors = Some(result.told_errors().collect::<Vec<_>>().join("; "))
+                    .filter(|errors| !errors.is_empty());
                 let text = result.text.clone().or(errors).unwrap_or(said);
                 let error = result.is_error.then(|| first_line(&text, "failed"));
                 let last_action = brief::line(&mask(&text), ACTION);

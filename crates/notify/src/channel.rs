@@ -115,6 +115,9 @@ pub(crate) fn reveal(token: Option<&Token>, folder: &Path) -> Result<Option<Secr
     Ok(Some(Secret::new(secret.reveal().trim().to_owned())))
 }
 
+/// How many buttons ntfy shows at most.
+pub const NTFY_BUTTONS: usize = 3;
+
 /// The buttons' texts and answers.
 fn buttons(message: &Message) -> impl Iterator<Item = &Action> {
     message.actions.iter()

@@ -4,7 +4,7 @@
 //! from the URL's path or from the response, which may be secret.
 
 use std::time::Duration;
-use sys::error::Failure;
+use sys::error::{Failure, without_number};
 use sys::failure;
 use ureq::Agent;
 use ureq::http::HeaderValue;
@@ -90,7 +90,7 @@ fn described(host: &str, error: ureq::Error) -> Failure {
         ureq::Error::BodyExceedsLimit(_) => failure!("the response of {host} is too long"),
         ureq::Error::Io(error) => match error.to_string().strip_prefix(UNTRUSTED) {
             Some(why) => failure!("the certificate of {host} is not trusted ({why})"),
-            None => failure!("cannot reach {host}").because(&ureq::Error::Io(error)),
+            None => failure!("cannot reach {host}: {}", without_number(&error)),
         },
         other => failure!("cannot reach {host}").because(&other),
     }

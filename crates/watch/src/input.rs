@@ -58,11 +58,11 @@ Panes
   1-5, Tab, Shift-Tab   heartbeats, agents, inbox, log, limits
   j k, arrows           move; g G: first, last; PgUp PgDn: by screens
   Enter                 open: the transcript of a beat, or an entry
-  Esc                   back; in a pane, clear the filter
+  Esc, q                back; in a pane, Esc clears the filter, q quits
   /                     filter the rows; in a transcript, search
   :                     a command: run NAME, pause NAME, resume NAME,
                         stop AGENT, edit NAME, quit, or a pane
-  ? q                   this help; quit (Ctrl-Z suspends)
+  ?                     this help (Ctrl-C quits, Ctrl-Z suspends)
 
 Heartbeats
   r                     run now

@@ -4,7 +4,7 @@ use crate::history::{Activity, History};
 use crate::inbox::InboxEntry;
 use crate::pager::Pager;
 use crate::rows::{
-    Agent, Daemon, Health, Heartbeat, HeartbeatState, Limit, LineKind, LogLine, Problem, Request,
+    Agent, Daemon, Health, Heartbeat, HeartbeatState, Limit, LineKind, LogLine, Outcome, Problem, Request,
     TranscriptLine,
 };
 use crate::text::Text;
@@ -71,7 +71,10 @@ pub struct Model {
     pub(crate) zone: TimeZone,
     pub(crate) daemon: Daemon,
     pub(crate) problems: Vec<Text>,
+    /// Failing ones first, then those that need a person.
     pub(crate) heartbeats: Vec<Heartbeat>,
+    /// The order of the heartbeats among equals.
+    order: HashMap<Arc<str>, usize>,
     /// Those who wait longest first.
     pub(crate) agents: Vec<Agent>,
     /// Agents that wait for a person, and since when.
@@ -103,6 +106,7 @@ impl Model {
             daemon: Daemon::default(),
             problems: Vec::new(),
             heartbeats: Vec::new(),
+            order: HashMap::new(),
             agents: Vec::new(),
             waiting: HashMap::new(),
             shared: HashMap::new(),
@@ -133,7 +137,11 @@ impl Model {
         match update {
             Update::Daemon(daemon) => self.daemon = daemon,
             Update::Problems(problems) => self.problems = problems,
-            Update::Heartbeats(heartbeats) => self.heartbeats = heartbeats,
+            Update::Heartbeats(heartbeats) => {
+                self.order = heartbeats.iter().map(|row| Arc::clone(&row.id)).zip(0..).collect();
+                self.heartbeats = heartbeats;
+                self.sort_heartbeats();
+            }
             Update::Agents(agents) => {
                 self.agents = agents;
                 self.sort_agents();
@@ -160,7 +168,10 @@ impl Model {
                 self.requests.retain(|known| known.id != id);
                 self.sort_requests();
             }
-            Update::Logged(lines) => lines.into_iter().for_each(|line| self.log(line)),
+            Update::Logged(lines) => {
+                lines.into_iter().for_each(|line| self.log(line));
+                self.sort_heartbeats();
+            }
             Update::Limits(limits) => self.limits = limits,
             Update::Transcript(title, head) => self.show(title, head),
             Update::TranscriptFailed(title) if self.detail.is_none() => self.show(title, Vec::new()),
@@ -190,6 +201,26 @@ impl Model {
         self.log.push_front(line);
         self.log.truncate(LOG);
         self.logged += 1;
+    }
+
+    /// As `murmur status` sorts them.
+    fn sort_heartbeats(&mut self) {
+        let Self { heartbeats, order, history, .. } = self;
+        heartbeats.sort_by_key(|row| {
+            let last = history.get(&row.id).and_then(|history| history.strip.back());
+            let urgency = match (&row.state, last) {
+                _ if row.is_failing => 0,
+                (HeartbeatState::Waits | HeartbeatState::Off("new"), _) => 1,
+                (
+                    HeartbeatState::Running(_) | HeartbeatState::Paused(_) | HeartbeatState::Off("disabled"),
+                    _,
+                ) => 2,
+                (_, Some(Outcome::Error)) => 0,
+                (_, Some(Outcome::Attention | Outcome::Stopped | Outcome::Waiting)) => 1,
+                _ => 2,
+            };
+            (urgency, order.get(&row.id).copied())
+        });
     }
 
     fn sort_requests(&mut self) {

@@ -88,6 +88,8 @@ pub struct Heartbeat {
     pub note: Text,
     /// The running beat.
     pub beat: Option<String>,
+    /// Whether it can't run, or failed.
+    pub is_failing: bool,
 }
 
 /// The health of an agent.

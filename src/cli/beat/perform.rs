@@ -141,6 +141,7 @@ impl Watching<'_> {
             BeatProgress::Waiting(wait) => {
                 let id = wait.request.as_str();
                 let tool = wait.call.as_ref().map(|call| &*call.tool).unwrap_or_default();
+                self.shown.release_now();
                 match &self.waits {
                     Some(waits) => waits.change(Change::Waits { id: id.to_owned(), tool: tool.to_owned() }),
                     None => self.shown.warn(&reported::waiting(id, tool)),
@@ -221,6 +222,13 @@ impl Shown {
         }
     }
 
+    /// Prints calls without their results, so that what follows doesn't come before them.
+    fn release_now(&self) {
+        if let Some(verbose) = &self.verbose {
+            self.screen.borrow_mut().show(|out| verbose.borrow_mut().release(out));
+        }
+    }
+
     /// Prints calls whose results take long.
     async fn release(&self) -> std::convert::Infallible {
         let Some(verbose) = &self.verbose else { return std::future::pending().await };
@@ -229,9 +237,7 @@ impl Shown {
             while verbose.borrow().is_holding() {
                 tokio::select! {
                     () = self.changed.notified() => {}
-                    () = sleep(PATIENCE) => {
-                        self.screen.borrow_mut().show(|out| verbose.borrow_mut().release(out));
-                    }
+                    () = sleep(PATIENCE) => self.release_now(),
                 }
             }
         }

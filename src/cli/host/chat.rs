@@ -108,6 +108,7 @@ enum Command {
 /// Carries commands out, and says what went wrong.
 async fn carry_out(mut queue: UnboundedReceiver<Command>, dir: DataDir, agent: AgentId, requests: Requests) {
     while let Some(command) = queue.recv().await {
+        let is_interrupt = matches!(command, Command::Interrupt);
         let done = match command {
             Command::Answer(response) => {
                 requests.answer(response).await;
@@ -121,9 +122,21 @@ async fn carry_out(mut queue: UnboundedReceiver<Command>, dir: DataDir, agent: A
                 requests.print("[queued] it is sent after the current turn");
             }
             Ok(_) => {}
+            // Whoever presses Ctrl-C while nothing happens wants to leave.
+            Err(_) if is_interrupt && is_idle(&dir, &agent).await => {
+                requests.print("no turn is running; to leave the chat, press Ctrl-D");
+            }
             Err(error) => requests.print(&format!("error: {}", super::super::describe(&error).line())),
         }
     }
+}
+
+async fn is_idle(dir: &DataDir, agent: &AgentId) -> bool {
+    let status = match super::connect(dir, agent).await {
+        Ok(mut host) => host.answer("status", json!({}), TAKING).await.unwrap_or_default(),
+        Err(_) => return false,
+    };
+    status.get("state").and_then(Value::as_str) == Some("idle")
 }
 
 async fn ask(dir: &DataDir, agent: &AgentId, command: &str, payload: Value) -> anyhow::Result<State> {

@@ -5,6 +5,7 @@ use super::super::reported;
 use super::super::show::{NOTHING, took, turns};
 use super::super::style::{Style, plain_line, plain_text, shortened};
 use derun::plain::plain;
+use murmur_agent::event::RunResult;
 use murmur_core::usage_limit::spoken;
 use murmur_rpc::envelope::Event;
 use serde_json::Value;
@@ -60,7 +61,9 @@ pub(super) fn event(
             let told = Some(text("text").to_owned()).filter(|text| !text.is_empty());
             let told = || told.unwrap_or_else(|| errors.join("; "));
             let how = match is_error {
-                true if is_interruption(text("subtype"), &errors) => Some("interrupted".to_owned()),
+                true if RunResult::is_interruption(text("subtype"), &errors) => {
+                    Some("interrupted".to_owned())
+                }
                 true => Some(format!("error: {}", short(&told()))),
                 false => None,
             };
@@ -110,14 +113,6 @@ pub(super) fn event(
             None => tagged(other, short(&payload.to_string())),
         },
     }
-}
-
-/// Whether a turn failed because somebody interrupted it. Claude Code only says in which state the turn was.
-fn is_interruption(subtype: &str, errors: &[&str]) -> bool {
-    let is_said = |error: &&str| {
-        error.starts_with("[ede_diagnostic] result_type=user ") || *error == "the turn was interrupted"
-    };
-    subtype == "error_during_execution" && !errors.is_empty() && errors.iter().all(is_said)
 }
 
 /// An agent's state, from the payload of its event.

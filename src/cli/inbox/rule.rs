@@ -1,12 +1,14 @@
-//! The rule that `--always` adds, shown before it is added.
+//! The rules that `--always` can add, shown before one is added.
 
 use super::super::requests::Answer;
 use super::super::style::plain_text;
 use super::super::user_env::UserEnv;
 use crate::daemon::broker::Row;
+use crate::hook::evaluate;
 use anyhow::bail;
 use derun::cli::stdout::stdout;
-use murmur_core::permit::rules::{Action, append_rule};
+use derun::cli::wrapped::{output_width, wrapped};
+use murmur_core::permit::rules::{Action, Proposal, append_rule, only_this, patterns_line};
 use shell_guard::call::{Call, Place, ProtectedPaths};
 use std::fmt::Write as _;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -23,6 +25,26 @@ pub(in crate::cli) struct Rules {
     home: PathBuf,
 }
 
+/// The rules for a call to choose from, narrowest first. There is at least one.
+#[derive(Debug, Clone)]
+pub(in crate::cli) struct RuleChoice {
+    pub(in crate::cli) answer: Answer,
+    tool: String,
+    file: PathBuf,
+    proposals: Vec<Proposal>,
+}
+
+/// What was typed about the rules.
+#[derive(Debug, PartialEq)]
+pub(in crate::cli) enum Chosen {
+    /// The rule with these patterns.
+    Rule(Vec<String>),
+    /// None of them.
+    NoRule,
+    /// Something else; this is what can be typed.
+    Unclear(String),
+}
+
 impl Rules {
     pub(in crate::cli) fn new(dir: DataDir, home: PathBuf) -> Self {
         Self { dir, home }
@@ -33,40 +55,118 @@ impl Rules {
         self.dir.rules_of(&row.workspace)
     }
 
-    /// The rule, which matches exactly this call, and the file that it would be added to.
-    pub(in crate::cli) fn shown(&self, row: &Row, answer: Answer) -> Result<String, Failure> {
+    /// The rules that would give `answer` to calls like that of `row`.
+    pub(in crate::cli) fn choice(&self, row: &Row, answer: Answer) -> Result<RuleChoice, Failure> {
         let (cwd, workspace) = (row.cwd.clone(), row.workspace.clone());
         let place = Place { cwd, workspace, home: self.home.clone(), own: ProtectedPaths::default() };
         let call = Call { tool: row.tool.clone(), input: row.input.clone(), place };
-        let action = if answer == Answer::Allow { Action::Allow } else { Action::Deny };
+        let proposals = evaluate::proposals(&call, action(answer), row.doubt.is_some());
         let file = self.file(row);
-        let rule = append_rule("", &file, &call, action).map_err(|error| error.failure())?;
-        let mut text = format!("this rule would be added to {}:\n", file.display());
-        for line in plain_text(&rule).lines() {
-            let _never = writeln!(text, "    {line}");
+        if proposals.is_empty() {
+            only_this(&call, &file).map_err(|error| error.failure())?;
         }
-        Ok(text)
+        Ok(RuleChoice { answer, tool: call.tool, file, proposals })
     }
 }
 
-/// Shows the rule, and asks whether to add it. Only a terminal can be asked.
-pub(super) fn confirmed(row: &Row, answer: Answer, dir: &DataDir, env: &UserEnv) -> anyhow::Result<bool> {
-    let rule = Rules::new(dir.clone(), env.home()).shown(row, answer)?;
+fn action(answer: Answer) -> Action {
+    if answer == Answer::Allow { Action::Allow } else { Action::Deny }
+}
+
+impl RuleChoice {
+    /// The rules as text, and the file that one would be added to.
+    pub(in crate::cli) fn text(&self) -> String {
+        let (file, action) = (self.file.display(), action(self.answer));
+        let mut text = String::new();
+        if let [only] = self.proposals.as_slice() {
+            let _never = writeln!(text, "this rule would be added to {file}:");
+            let rule = append_rule("", &self.file, &self.tool, action, &only.patterns).unwrap_or_default();
+            for line in plain_text(&rule).lines() {
+                let _never = writeln!(text, "    {line}");
+            }
+            return text;
+        }
+        let tool = plain_text(&self.tool);
+        let _never = writeln!(text, "one of these rules, which {action} {tool}, would be added to {file}:");
+        for (number, rule) in (1..).zip(&self.proposals) {
+            let _never = writeln!(text, "  {number}. {}", plain_text(&rule.covers));
+            if !rule.patterns.is_empty() {
+                let _never = writeln!(text, "     {}", plain_text(&patterns_line(&rule.patterns)));
+            }
+        }
+        text
+    }
+
+    /// What to ask after [`Self::text`].
+    pub(in crate::cli) fn prompt(&self) -> String {
+        match self.proposals.len() {
+            1 => "add it? [y]es, [n]o: ".to_owned(),
+            last => format!("add which? 1 to {last}, or Enter for 1, or [n]one: "),
+        }
+    }
+
+    /// The rule that the typed `line` chooses.
+    pub(in crate::cli) fn chosen(&self, line: &str) -> Chosen {
+        let is_only = self.proposals.len() == 1;
+        match line.trim().to_lowercase().as_str() {
+            "n" | "no" | "none" => Chosen::NoRule,
+            "y" | "yes" if is_only => self.rule(1),
+            "" if !is_only => self.rule(1),
+            typed => match typed.parse() {
+                Ok(number) => self.rule(number),
+                Err(_) if is_only => Chosen::Unclear("type y or n".to_owned()),
+                Err(_) => Chosen::Unclear("type a number, or n".to_owned()),
+            },
+        }
+    }
+
+    fn rule(&self, number: usize) -> Chosen {
+        match number.checked_sub(1).and_then(|index| self.proposals.get(index)) {
+            Some(rule) => Chosen::Rule(rule.patterns.clone()),
+            None => Chosen::Unclear(format!("no rule {number}; rules are 1 to {}", self.proposals.len())),
+        }
+    }
+}
+
+/// Shows the rules, and returns the patterns of the one that is chosen: by `number`, or else by a person on a terminal.
+pub(super) fn chosen(
+    row: &Row,
+    answer: Answer,
+    number: Option<usize>,
+    dir: &DataDir,
+    env: &UserEnv,
+) -> anyhow::Result<Option<Vec<String>>> {
+    let choice = Rules::new(dir.clone(), env.home()).choice(row, answer)?;
+    let last = choice.proposals.len();
+    if let Some(number) = number {
+        let Chosen::Rule(patterns) = choice.rule(number) else {
+            bail!(failure!("there is no rule {number}, only 1 to {last}"; "to see them, leave out --rule"));
+        };
+        return Ok(Some(patterns));
+    }
     let mut out = Shown(stdout().lock());
-    write!(out, "{rule}")?;
+    write!(out, "{}", wrapped(&choice.text(), output_width()))?;
     if !io::stdin().is_terminal() {
         out.flush()?;
-        bail!(
-            failure!("nothing was answered, and no rule was added"; "to add the rule, run it again with --yes")
-        );
+        let hint = match last {
+            1 => "to add the rule, run it again with --rule 1".to_owned(),
+            _ => format!("to add a rule, run it again with its number: --rule 1 to --rule {last}"),
+        };
+        bail!(Failure::new("nothing was answered, and no rule was added").hint(hint));
     }
-    write!(out, "add it? [y]es, [n]o: ")?;
-    out.flush()?;
-    let mut typed = String::new();
-    io::stdin().lock().read_line(&mut typed)?;
-    let is_yes = matches!(typed.trim().to_lowercase().as_str(), "y" | "yes");
-    if !is_yes {
-        writeln!(out, "nothing was answered, and no rule was added")?;
+    loop {
+        write!(out, "{}", choice.prompt())?;
+        out.flush()?;
+        let mut typed = String::new();
+        let is_end = io::stdin().lock().read_line(&mut typed)? == 0;
+        let chosen = if is_end { Chosen::NoRule } else { choice.chosen(&typed) };
+        match chosen {
+            Chosen::Rule(patterns) => return Ok(Some(patterns)),
+            Chosen::NoRule => {
+                writeln!(out, "nothing was answered, and no rule was added")?;
+                return Ok(None);
+            }
+            Chosen::Unclear(text) => writeln!(out, "{text}")?,
+        }
     }
-    Ok(is_yes)
 }

@@ -26,6 +26,15 @@ const MOST: usize = 18;
 /// How much of a heartbeat's name is shown at most, on a narrow terminal.
 const NAME: usize = 18;
 
+/// Narrower terminals keep room for some text.
+const NARROW: usize = 60;
+
+/// How much.
+const TEXT: usize = 12;
+
+/// How much of a heartbeat's name is shown at least.
+const LEAST: usize = 4;
+
 /// How a beat is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
@@ -58,6 +67,34 @@ struct Columns {
     outcome: usize,
     took: usize,
     cost: usize,
+}
+
+impl Columns {
+    /// Those for which a terminal of this width has room, with some for the text on a narrow one. Others have no width.
+    fn within(mut self, width: usize) -> Self {
+        let text = if width < NARROW { TEXT } else { 0 };
+        let dropped: [fn(&mut Self) -> &mut usize; 4] = [
+            |columns| &mut columns.cost,
+            |columns| &mut columns.took,
+            |columns| &mut columns.id,
+            |columns| &mut columns.when,
+        ];
+        for column in dropped {
+            if self.width() + text <= width {
+                return self;
+            }
+            *column(&mut self) = 0;
+        }
+        let excess = self.width().saturating_sub(width);
+        self.name = self.name.saturating_sub(excess).max(LEAST);
+        self
+    }
+
+    /// How much room they take, with the gaps between them.
+    fn width(self) -> usize {
+        let widths = [self.id, self.when, self.name, self.outcome, self.took, self.cost];
+        widths.into_iter().filter(|width| *width > 0).map(|width| width + 2).sum::<usize>().saturating_sub(2)
+    }
 }
 
 impl Printer {
@@ -112,23 +149,30 @@ impl Printer {
     }
 
     fn print_row(&self, out: &mut impl Write, entry: &JournalEntry) -> io::Result<()> {
-        let Columns { when: when_width, name: name_width, outcome, took, cost: cost_width, .. } =
-            self.columns;
+        let width = self.width.unwrap_or(WIDTH);
+        let Columns { id, when: when_width, name: name_width, outcome, took, cost: cost_width } =
+            self.columns.within(width);
         let joined = |cells: &[String]| {
             cells.iter().filter(|cell| !cell.is_empty()).map(String::as_str).collect::<Vec<_>>().join("  ")
         };
-        let left = joined(&[self.id(entry), pad(&when(entry, &self.zone), when_width)]);
+        let cell = |width: usize, text: String| if width == 0 { String::new() } else { text };
+        let left =
+            joined(&[cell(id, self.id(entry)), cell(when_width, pad(&when(entry, &self.zone), when_width))]);
         let name = pad(&cut(&name(entry), name_width), name_width);
         let outcome = pad(word(entry), outcome);
-        let right = joined(&[format!("{:>took$}", duration(entry)), format!("{:>cost_width$}", cost(entry))]);
-        let width = self.width.unwrap_or(WIDTH);
+        let right = joined(&[
+            cell(took, format!("{:>took$}", duration(entry))),
+            cell(cost_width, format!("{:>cost_width$}", cost(entry))),
+        ]);
         let begin = joined(&[left.clone(), name.clone(), outcome.clone(), right.clone()]);
         if begin.width() > width {
             return writeln!(out, "{}", cut(&begin, width));
         }
         let text = cut_at_word(&self.text(entry), width.saturating_sub(begin.width() + 2));
-        let (left, outcome) = (self.style.dim(left), self.style.painted_as(entry, &outcome));
-        writeln!(out, "{}", format!("{left}  {name}  {outcome}  {right}  {text}").trim_end())
+        let left = if left.is_empty() { left } else { self.style.dim(left) };
+        let outcome = self.style.painted_as(entry, &outcome);
+        let cells = [left, name, outcome, right, text];
+        writeln!(out, "{}", joined(&cells).trim_end())
     }
 
     fn print_whole(&self, out: &mut impl Write, entry: &JournalEntry) -> io::Result<()> {
@@ -202,4 +246,23 @@ fn duration(entry: &JournalEntry) -> String {
 
 fn cost(entry: &JournalEntry) -> String {
     entry.cost_usd.filter(|usd| *usd > 0.0).map(dollars).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_narrow_terminal_has_fewer_columns_and_room_for_text() {
+        let all = Columns { id: 11, when: 5, name: 18, outcome: 9, took: 5, cost: 6 };
+        let within = |width| {
+            let Columns { id, when, name, outcome, took, cost } = all.within(width);
+            [id, when, name, outcome, took, cost]
+        };
+        assert_eq!(within(80), [11, 5, 18, 9, 5, 6]);
+        assert_eq!(within(62), [11, 5, 18, 9, 5, 0]);
+        assert_eq!(within(48), [0, 5, 18, 9, 0, 0]);
+        assert_eq!(within(40), [0, 0, 18, 9, 0, 0]);
+        assert_eq!(within(20), [0, 0, 9, 9, 0, 0]);
+    }
 }

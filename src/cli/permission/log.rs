@@ -6,10 +6,12 @@ use super::super::style::{Style, plain_line};
 use super::super::user_env::UserEnv;
 use anyhow::Context;
 use derun::cli::stdout::{stdout, warn};
+use derun::cli::wrapped::{Wrapped, output_width};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_store::journal::decisions::read::{Decided, Filter, FoundDecision, newest};
+use serde_json::Value;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use sys::error::Hinted;
@@ -20,15 +22,14 @@ pub(super) fn run(args: &RulesLog, env: &UserEnv) -> anyhow::Result<ExitCode> {
     let filter = Filter { name: args.name.clone(), since: args.since };
     let (found, skipped) =
         newest(&path, &filter, args.count).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut out = Shown(stdout().lock());
+    let mut out = Shown(Wrapped::new(stdout().lock(), output_width().filter(|_| !args.json)));
     if found.is_empty() && !args.json {
         writeln!(out, "no decisions to show")?;
     }
     let (style, zone) = (Style::of_stdout(), sys::clock::local_zone());
     for FoundDecision { decided, line } in &found {
         if args.json {
-            out.write_all(line)?;
-            writeln!(out)?;
+            writeln!(out, "{}", with_input(line)?)?;
         } else {
             print(&mut out, decided, style, &zone)?;
         }
@@ -40,6 +41,19 @@ pub(super) fn run(args: &RulesLog, env: &UserEnv) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The line for programs: its input as JSON, unless that was cut.
+fn with_input(line: &[u8]) -> anyhow::Result<Value> {
+    let mut object: Value = serde_json::from_slice(line)?;
+    for key in ["input", "answers"] {
+        if let Some(value) = object.get_mut(key)
+            && let Some(inner) = value.as_str().and_then(|text| serde_json::from_str(text).ok())
+        {
+            *value = inner;
+        }
+    }
+    Ok(object)
+}
+
 fn print(out: &mut impl Write, decided: &Decided, style: Style, zone: &TimeZone) -> io::Result<()> {
     let Decided { ts, agent, tool, input, decision, by: decided_by, reason, breach, .. } = decided;
     let when = ts.parse::<Timestamp>().map_or_else(
@@ -47,15 +61,16 @@ fn print(out: &mut impl Write, decided: &Decided, style: Style, zone: &TimeZone)
         |at| at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
     );
     let decision = match decision {
-        _ if *breach => style.paint("31", "breach"),
-        DecisionKind::Allow => style.paint("32", "allow "),
-        DecisionKind::Deny => style.paint("31", "deny  "),
-        DecisionKind::Defer => style.paint("33", "defer "),
+        _ if *breach => style.paint("31", "breach  "),
+        DecisionKind::Allow => style.paint("32", "allowed "),
+        DecisionKind::Deny => style.paint("31", "denied  "),
+        DecisionKind::Defer => style.paint("33", "deferred"),
     };
     let (agent, call, reason) = (plain_line(agent), call(tool, input), plain_line(reason));
     let by = by(decided_by);
-    // The reason of a rule's decision names the rule.
-    let why = if reason.starts_with(&by) { reason } else { format!("{by}: {reason}") };
+    // Many reasons say who decided.
+    let is_told = reason.starts_with(by.trim_start_matches("by "));
+    let why = if is_told { reason } else { format!("{by}: {reason}") };
     let line = format!("{}  {decision}  {agent}  {call}  {why}", style.dim(when));
     writeln!(out, "{}", line.trim_end().trim_end_matches(':'))
 }
@@ -63,13 +78,13 @@ fn print(out: &mut impl Write, decided: &Decided, style: Style, zone: &TimeZone)
 /// Who decided, in short.
 fn by(by: &DecidedBy) -> String {
     match by {
-        DecidedBy::Guard(entry) => format!("guard ({})", plain_line(entry)),
-        DecidedBy::Rule { file, number } => format!("rule {number} of {}", plain_line(file)),
-        DecidedBy::Person => "person".to_owned(),
-        DecidedBy::Model(model) => format!("model {}", plain_line(model)),
-        DecidedBy::Default(setting) => plain_line(setting),
-        DecidedBy::Nobody => "nobody".to_owned(),
-        DecidedBy::Backend => "backend".to_owned(),
-        DecidedBy::Failure => "failure".to_owned(),
+        DecidedBy::Guard(entry) => format!("by the guard ({})", plain_line(entry)),
+        DecidedBy::Rule { file, number } => format!("by rule {number} of {}", plain_line(file)),
+        DecidedBy::Person => "by a person".to_owned(),
+        DecidedBy::Model(model) => format!("by the model {}", plain_line(model)),
+        DecidedBy::Default(setting) => format!("by the setting {}", plain_line(setting)),
+        DecidedBy::Nobody => "nobody answered".to_owned(),
+        DecidedBy::Backend => "by the agent's own rules".to_owned(),
+        DecidedBy::Failure => "after a failure".to_owned(),
     }
 }

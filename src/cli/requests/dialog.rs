@@ -1,6 +1,6 @@
 //! Asks a person about one request, line by line. Pure: takes what was typed, and returns what to do.
 
-use super::super::inbox::rule::Rules;
+use super::super::inbox::rule::{Chosen, RuleChoice, Rules};
 use super::respond::Answer;
 use crate::daemon::broker::{RequestKind, Row};
 use murmur_core::permit::question::QuestionSet;
@@ -32,10 +32,10 @@ pub(in crate::cli) struct Dialog {
 enum Step {
     /// Allow or deny it?
     Decide,
-    /// Add this rule, too?
-    Rule(Answer),
-    /// Why is it denied?
-    Reason { always: bool },
+    /// Which of these rules is added, too?
+    Rule(RuleChoice),
+    /// Why is it denied? With the patterns of a rule, if one is added.
+    Reason(Option<Vec<String>>),
     /// The answers to the questions so far.
     Question(QuestionSet, Map<String, Value>),
 }
@@ -62,16 +62,16 @@ impl Dialog {
                 "allow it? type yes or always; [n]o, ne[v]er, [s]kip, [q]uit: ".to_owned()
             }
             Step::Decide => "allow it? [y]es, [n]o, [a]lways, ne[v]er, [s]kip, [q]uit: ".to_owned(),
-            Step::Rule(_) => "add it? [y]es, [n]o: ".to_owned(),
-            Step::Reason { .. } => "reason for the agent, or Enter for none: ".to_owned(),
+            Step::Rule(choice) => choice.prompt(),
+            Step::Reason(_) => "reason for the agent, or Enter for none: ".to_owned(),
             Step::Question(asked, answers) => {
                 let index = answers.len();
                 let question = asked.questions().get(index);
                 let is_multiple = question.is_some_and(|question| question.multi_select);
                 let what = match question.is_none_or(|question| question.options.is_empty()) {
                     true => "a text",
-                    false if is_multiple => "numbers or labels, with commas, or a text of your own",
-                    false => "a number or a label, or a text of your own",
+                    false if is_multiple => "numbers or labels, with commas, or =your own text",
+                    false => "a number or a label, or =your own text",
                 };
                 format!("q{}: {what}, or Enter to skip: ", index + 1)
             }
@@ -83,13 +83,15 @@ impl Dialog {
         let line = line.trim();
         match std::mem::replace(&mut self.step, Step::Decide) {
             Step::Decide => self.decide(line),
-            Step::Rule(answer) => match line.to_lowercase().as_str() {
-                "y" | "yes" if answer == Answer::Deny => self.ask(Step::Reason { always: true }, ""),
-                "y" | "yes" => Next::Respond(self.decision(answer, true, "")),
-                "n" | "no" => self.ask(Step::Decide, "no rule was added"),
-                _ => self.ask(Step::Rule(answer), "type y or n"),
+            Step::Rule(choice) => match choice.chosen(line) {
+                Chosen::Rule(patterns) if choice.answer == Answer::Deny => {
+                    self.ask(Step::Reason(Some(patterns)), "")
+                }
+                Chosen::Rule(patterns) => Next::Respond(self.decision(choice.answer, Some(patterns), "")),
+                Chosen::NoRule => self.ask(Step::Decide, "no rule was added"),
+                Chosen::Unclear(text) => self.ask(Step::Rule(choice), &text),
             },
-            Step::Reason { always } => Next::Respond(self.decision(Answer::Deny, always, line)),
+            Step::Reason(rule) => Next::Respond(self.decision(Answer::Deny, rule, line)),
             Step::Question(asked, answers) => self.answer(line, asked, answers),
         }
     }
@@ -100,10 +102,10 @@ impl Dialog {
             "y" | "a" if is_doubted => {
                 self.ask(Step::Decide, "the guard doubts this call; to allow it, type yes or always in full")
             }
-            "y" | "yes" => Next::Respond(self.decision(Answer::Allow, false, "")),
-            "n" | "no" => self.ask(Step::Reason { always: false }, ""),
-            "a" | "always" => self.show_rule(Answer::Allow),
-            "v" | "never" => self.show_rule(Answer::Deny),
+            "y" | "yes" => Next::Respond(self.decision(Answer::Allow, None, "")),
+            "n" | "no" => self.ask(Step::Reason(None), ""),
+            "a" | "always" => self.show_rules(Answer::Allow),
+            "v" | "never" => self.show_rules(Answer::Deny),
             "" | "s" | "skip" => Next::Skip,
             "q" | "quit" => Next::Quit,
             _ => self
@@ -111,9 +113,12 @@ impl Dialog {
         }
     }
 
-    fn show_rule(&mut self, answer: Answer) -> Next {
-        match self.rules.shown(&self.row, answer) {
-            Ok(text) => self.ask(Step::Rule(answer), text.trim_end()),
+    fn show_rules(&mut self, answer: Answer) -> Next {
+        match self.rules.choice(&self.row, answer) {
+            Ok(choice) => {
+                let text = choice.text();
+                self.ask(Step::Rule(choice), text.trim_end())
+            }
             Err(failure) => self.ask(Step::Decide, &failure.line()),
         }
     }
@@ -141,8 +146,12 @@ impl Dialog {
         Next::Ask(text.to_owned())
     }
 
-    fn decision(&self, answer: Answer, always: bool, reason: &str) -> Value {
-        let mut response = json!({ "id": self.row.id.as_str(), "decision": answer.word(), "always": always });
+    fn decision(&self, answer: Answer, rule: Option<Vec<String>>, reason: &str) -> Value {
+        let (id, always) = (self.row.id.as_str(), rule.is_some());
+        let mut response = json!({ "id": id, "decision": answer.word(), "always": always });
+        if let Some(patterns) = rule {
+            response["patterns"] = patterns.into();
+        }
         if !reason.is_empty() {
             response["reason"] = reason.into();
         }
@@ -209,15 +218,37 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_is_shown_before_it_is_added() {
+    fn a_rule_is_chosen_among_those_that_are_shown() {
         let mut always = dialog(None);
         let Next::Ask(text) = always.typed("a") else { panic!() };
-        assert!(text.contains("pattern = \"git push\"") && text.contains("permissions.toml"), "{text}");
-        assert_eq!(always.prompt(), "add it? [y]es, [n]o: ");
+        assert!(
+            text.contains("1. only this call\n     pattern = \"git push\"\n  2. git push with"),
+            "{text}"
+        );
+        assert!(text.contains("permissions.toml"), "{text}");
+        assert_eq!(always.prompt(), "add which? 1 to 2, or Enter for 1, or [n]one: ");
         assert_eq!(always.typed("n"), Next::Ask("no rule was added".to_owned()));
-        always.typed("always");
-        let response = json!({ "id": "7ggs733k", "decision": "allow", "always": true });
-        assert_eq!(always.typed("yes"), Next::Respond(response));
+        for (typed, pattern) in [("", "git push"), ("1", "git push"), ("2", "git push:*")] {
+            let mut always = dialog(None);
+            always.typed("always");
+            assert_eq!(always.typed("3"), Next::Ask("no rule 3; rules are 1 to 2".to_owned()));
+            assert_eq!(always.typed("y"), Next::Ask("type a number, or n".to_owned()));
+            let response =
+                json!({ "id": "7ggs733k", "decision": "allow", "always": true, "patterns": [pattern] });
+            assert_eq!(always.typed(typed), Next::Respond(response));
+        }
+    }
+
+    #[test]
+    fn a_call_that_the_guard_doubts_has_only_a_rule_for_itself() {
+        let mut never = dialog(Some("it is a script"));
+        let Next::Ask(text) = never.typed("never") else { panic!() };
+        assert!(text.contains("pattern = \"git push\"") && !text.contains(":*"), "{text}");
+        assert_eq!(never.prompt(), "add it? [y]es, [n]o: ");
+        assert_eq!(never.typed("yes"), Next::Ask(String::new()));
+        let response =
+            json!({ "id": "7ggs733k", "decision": "deny", "always": true, "patterns": ["git push"] });
+        assert_eq!(never.typed(""), Next::Respond(response));
     }
 
     #[test]
@@ -227,10 +258,11 @@ mod tests {
         let input = json!({ "questions": [question("Which?"), question("And?")] });
         let row = row(input, RequestKind::Question, None);
         let mut dialog = Dialog::new(row, rules()).unwrap();
-        assert_eq!(dialog.prompt(), "q1: a number or a label, or a text of your own, or Enter to skip: ");
+        assert_eq!(dialog.prompt(), "q1: a number or a label, or =your own text, or Enter to skip: ");
         let refused =
             "q1 cannot be answered with \"7\"; write one of \"A\" (1), \"B\" (2), or =your own text";
         assert_eq!(dialog.typed("7"), Next::Ask(refused.to_owned()));
+        assert_eq!(dialog.typed("C"), Next::Ask(refused.replace('7', "C")));
         assert_eq!(dialog.typed("2"), Next::Ask(String::new()));
         let Next::Respond(response) = dialog.typed("=something else") else { panic!() };
         assert_eq!(response["id"], "7ggs733k");

@@ -2,17 +2,18 @@
 
 use super::super::inbox::rule::Rules;
 use super::super::runtime;
-use super::super::style::Style;
+use super::super::style::{Style, plain_line};
 use super::super::user_env::UserEnv;
 use super::dialog::{Dialog, Next};
 use super::list::nothing;
+use super::respond::goes_on;
 use super::text::paragraph;
 use super::{answer, data_dir, is_open, not_running, only_people, waiting};
 use crate::daemon::broker::{RequestKind, Row};
 use crate::daemon::instance;
 use anyhow::bail;
 use derun::cli::stdout::stdout;
-use derun::cli::wrapped::{Wrapped, output_width};
+use derun::cli::wrapped::{Wrapped, output_width, wrapped};
 use serde_json::Value;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
@@ -83,7 +84,7 @@ fn converse(dir: &DataDir, mut dialog: Dialog) -> anyhow::Result<Reply> {
         let Some(typed) = prompt(&dialog.prompt())? else { return Ok(Reply::Quit) };
         match dialog.typed(&typed) {
             Next::Ask(text) if text.is_empty() => {}
-            Next::Ask(text) => writeln!(Shown(stdout()), "{text}")?,
+            Next::Ask(text) => writeln!(Shown(stdout()), "{}", wrapped(&text, output_width()))?,
             Next::Respond(response) => {
                 give(dir, response)?;
                 return Ok(Reply::Answered);
@@ -96,8 +97,16 @@ fn converse(dir: &DataDir, mut dialog: Dialog) -> anyhow::Result<Reply> {
 
 /// Sends an answer; reports a rejection and continues.
 fn give(dir: &DataDir, response: Value) -> anyhow::Result<()> {
+    let word = match response.get("decision").and_then(Value::as_str) {
+        Some("allow") => "allowed",
+        Some(_) => "denied",
+        None => "answered",
+    };
     match runtime()?.block_on(answer(dir, response)) {
-        Ok(row) => writeln!(stdout(), "answered {}", row.id)?,
+        Ok(row) => {
+            let goes_on = goes_on(&row);
+            writeln!(stdout(), "{word} {} for {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
+        }
         // Someone else may have answered first, or the agent may have ended.
         Err(error) => writeln!(stdout(), "not accepted: {error:#}")?,
     }

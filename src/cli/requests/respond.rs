@@ -21,6 +21,16 @@ pub(in crate::cli) enum Answer {
     Deny,
 }
 
+/// The rule that an answer adds.
+#[derive(Debug)]
+pub(in crate::cli) enum NewRule {
+    None,
+    /// For exactly this call.
+    OnlyThis,
+    /// With these patterns.
+    Chosen(Vec<String>),
+}
+
 impl Answer {
     pub(super) fn word(self) -> &'static str {
         match self {
@@ -35,13 +45,17 @@ pub(in crate::cli) fn respond(
     id: &str,
     decision: Answer,
     reason: Option<&str>,
-    always: bool,
+    rule: NewRule,
     env: &UserEnv,
 ) -> anyhow::Result<ExitCode> {
     only_people("answer")?;
     let id = RequestId::parse(id)?;
-    let response =
+    let always = !matches!(rule, NewRule::None);
+    let mut response =
         json!({ "id": id.as_str(), "decision": decision.word(), "reason": reason, "always": always });
+    if let NewRule::Chosen(patterns) = rule {
+        response["patterns"] = patterns.into();
+    }
     let row = runtime()?.block_on(answer(&data_dir(env)?, response))?;
     report(
         &row,
@@ -68,9 +82,14 @@ pub(in crate::cli) fn respond_question(id: &str, answers: &str, env: &UserEnv) -
     report(&row, "answered")
 }
 
+/// What follows an answer to `row`.
+pub(super) fn goes_on(row: &Row) -> &'static str {
+    if row.state == "deferred" { "; its beat continues soon" } else { "" }
+}
+
 /// Says what was answered, `word`.
 pub(in crate::cli) fn report(row: &Row, word: &str) -> anyhow::Result<ExitCode> {
-    let goes_on = if row.state == "deferred" { "; its beat continues soon" } else { "" };
+    let goes_on = goes_on(row);
     let mut out = stdout().lock();
     writeln!(out, "{word} {} for {}{goes_on}", plain_line(&row.tool), plain_line(&row.agent))?;
     if row.kind == RequestKind::Permission {

@@ -6,8 +6,10 @@ use super::super::style::plain_line;
 use super::super::user_env::UserEnv;
 use crate::outcome::OutcomeKind as Outcome;
 use derun::cli::captures;
+use derun::id::SessionId;
 use derun::store::{Store, StoreError};
 use jiff::Timestamp;
+use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::{Cache, Heartbeat};
 use murmur_core::id::{AgentId, BeatId};
 use murmur_core::naming::{self, Candidate, LAST, Noun};
@@ -202,6 +204,12 @@ pub(super) fn hosted_agent(id: &AgentId, dir: &DataDir) -> Option<Run> {
     }
     let (is_running, is_hosted) = (record.result.is_none(), entry.beat.is_none());
     Some(Run { entry, is_running, is_hosted })
+}
+
+/// The backend and the capture of the agent with this id.
+pub(in crate::cli) fn hosted_capture(id: &AgentId, dir: &DataDir) -> Option<(Backend, SessionId)> {
+    let entry = hosted_agent(id, dir)?.entry;
+    Some((entry.backend, entry.capture?))
 }
 
 /// The beat that waited for the answer that continued this one, and the beat that continued this one.

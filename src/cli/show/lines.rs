@@ -14,6 +14,8 @@ use derun::cli::span::span;
 use jiff::SignedDuration;
 use murmur_agent::event::Tokens;
 use murmur_agent::transcript::{Call, CallResult, Item};
+use murmur_core::permit::pipeline::ASK;
+use murmur_core::permit::question::{Question, QuestionSet};
 use murmur_store::journal::entry::JournalEntry;
 use std::io::{self, Write};
 use sys::clock;
@@ -113,6 +115,10 @@ impl Lines {
                 writeln!(out, "{}", plain_text(text).trim_end())
             }
             Item::Text { parent, text } => writeln!(out, "{}{}", indent(parent), first(text)),
+            Item::Message { text } => {
+                let quoted = |line: &str| writeln!(out, "{}", self.style.bold(format_args!("> {line}")));
+                plain_text(text).trim_end().lines().try_for_each(quoted)
+            }
             Item::Note { tag, text } => {
                 writeln!(out, "  {} {}", self.style.dim(format_args!("[{tag}]")), plain_line(text))
             }
@@ -142,13 +148,14 @@ impl Lines {
             return self.input(out, indent, call, is_new);
         };
         let denied = denials.of(call)?;
-        let is_told = denied.is_none() && is_short(&result.output);
+        let answers = answers(call, &result.output);
+        let is_told = denied.is_none() && (answers.is_some() || is_short(&result.output));
         let told = match denied {
             Some(denied) => self.style.paint("31", plain_line(&denied.sentence())),
             None if result.is_error => {
                 self.style.paint("31", format_args!("failed: {}", first(&result.output)))
             }
-            None => self.style.dim(printed(&result.output)),
+            None => answers.unwrap_or_else(|| self.style.dim(printed(&result.output))),
         };
         let took = result.duration_ms.map(|ms| self.style.dim(format_args!(", {}", took(ms))));
         let unchecked = match denials.is_unguarded(call)? {
@@ -191,6 +198,18 @@ fn first(text: &str) -> String {
 fn is_short(output: &str) -> bool {
     let output = output.trim();
     output.lines().nth(1).is_none() && output.chars().count() <= SHORT
+}
+
+/// What a person answered to the questions of a call.
+fn answers(call: &Call, output: &str) -> Option<String> {
+    let input = Some(&call.input).filter(|_| call.tool == ASK)?;
+    let asked = QuestionSet::parse(&serde_json::from_str(input).ok()?).ok()?;
+    let answer = |question: &Question| {
+        let (_, after) = output.split_once(&format!("\"{}\"=\"", question.question))?;
+        Some(plain_line(after.split_once('"')?.0))
+    };
+    let answers: Option<Vec<String>> = asked.questions().iter().map(answer).collect();
+    Some(format!("answered: {}", answers?.join("; ")))
 }
 
 /// The id of a beat.

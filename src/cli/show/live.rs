@@ -66,7 +66,7 @@ pub(in crate::cli) async fn stream(
         lines.item(&mut text, &mut denials, &item)?;
         let text = String::from_utf8_lossy(&text).into_owned();
         sink(match &item {
-            Item::Text { .. } => Piece::Text(text),
+            Item::Text { .. } | Item::Message { .. } => Piece::Text(text),
             Item::Note { .. } => Piece::Note(text),
             Item::Call(call) | Item::Result(call) => match &call.result {
                 Some(result) if result.is_error => Piece::Failed(text),

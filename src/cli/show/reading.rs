@@ -1,16 +1,16 @@
-//! Reads a run from its capture, block by block: what the agent wrote, and what murmur did for it.
+//! Reads a run from its capture, block by block: what the agent wrote, what a person wrote to it, and what murmur did for it.
 
 use super::super::style::plain_line;
 use super::choose::Run;
-use super::client_calls::ClientCalls;
 use super::denials;
+use super::own_events::{OwnEvent, OwnEvents};
 use derun::plain::plain;
 use derun::record::{Channel, Stretch};
 use derun::session::{Following, Session};
 use jiff::Timestamp;
 use memchr::memchr;
 use murmur_agent::backend::dialect;
-use murmur_agent::event::Event;
+use murmur_agent::event::{Event, RunResult};
 use murmur_agent::parser::{Dialect, Parser};
 use murmur_agent::transcript::{Call, Item, Transcript};
 use murmur_core::permit::request::RequestId;
@@ -36,7 +36,9 @@ pub(super) struct Reading {
     parser: Parser,
     transcript: Transcript,
     /// Set once it has been read from.
-    client_calls: Option<ClientCalls>,
+    own_events: Option<OwnEvents>,
+    /// Whether a person's messages are shown. That of a beat is its prompt.
+    is_conversation: bool,
     /// The beginning of a line of stderr.
     stderr: Vec<u8>,
     /// Whether the rest of a line comes first, whose beginning was not kept.
@@ -56,7 +58,8 @@ impl Reading {
             dialect,
             parser,
             transcript: Transcript::default(),
-            client_calls: None,
+            own_events: None,
+            is_conversation: run.is_hosted,
             stderr: Vec::new(),
             is_inside_line: false,
             at: 0,
@@ -124,8 +127,8 @@ impl Reading {
         session: &Session,
         sink: &mut impl FnMut(Item) -> io::Result<()>,
     ) -> anyhow::Result<Option<bool>> {
-        if self.client_calls.is_none() {
-            self.client_calls = ClientCalls::of(session);
+        if self.own_events.is_none() {
+            self.own_events = OwnEvents::of(session);
         }
         let page = session.read(self.at, BLOCK, clock::now())?;
         for stretch in &page.stretches {
@@ -143,7 +146,7 @@ impl Reading {
             let bytes = gap.end() - page.end();
             self.transcript.note("gap", format!("{bytes} bytes of output were not kept"));
         }
-        self.client_calls_until(page.next(), None);
+        self.own_events_until(page.next(), None);
         while let Some(item) = self.transcript.complete() {
             sink(item)?;
         }
@@ -156,12 +159,12 @@ impl Reading {
         })
     }
 
-    /// Adds the bytes of `stretch`, and what murmur did for the agent meanwhile.
+    /// Adds the bytes of `stretch`, and what happened meanwhile.
     fn bytes(&mut self, stretch: &Stretch, mut bytes: &[u8]) {
         let mut at = stretch.offset;
         while !bytes.is_empty() {
-            self.client_calls_until(at, Some(stretch.timestamp));
-            let next = self.client_calls.as_mut().and_then(ClientCalls::next_at);
+            self.own_events_until(at, Some(stretch.timestamp));
+            let next = self.own_events.as_mut().and_then(OwnEvents::next_at);
             let room = next.and_then(|next| usize::try_from(next - at).ok()).unwrap_or(bytes.len());
             let (piece, rest) = bytes.split_at(room.min(bytes.len()));
             match stretch.channel {
@@ -184,11 +187,16 @@ impl Reading {
         self.parser.feed(bytes, &mut |event| take(transcript, &event, Some(at)));
     }
 
-    /// Adds what murmur did for the agent before the offset `until`.
-    fn client_calls_until(&mut self, until: u64, at: Option<Timestamp>) {
+    /// Adds what a person wrote to the agent, and what murmur did for it, before the offset `until`.
+    fn own_events_until(&mut self, until: u64, at: Option<Timestamp>) {
         let transcript = &mut self.transcript;
-        if let Some(calls) = &mut self.client_calls {
-            calls.take(until, |event| take(transcript, event, at));
+        let is_conversation = self.is_conversation;
+        if let Some(events) = &mut self.own_events {
+            events.take(until, |event| match event {
+                OwnEvent::Call(event) => take(transcript, event, at),
+                OwnEvent::Message(text) if is_conversation => transcript.message(text),
+                OwnEvent::Message(_) => {}
+            });
         }
     }
 
@@ -240,7 +248,11 @@ pub(in crate::cli) fn take(transcript: &mut Transcript, event: &Event<'_>, at: O
         Event::Oversized { bytes } => transcript.note("note", format!("skipped a line of {bytes} bytes")),
         Event::Garbled => transcript.note("note", "skipped a line that is not JSON".to_owned()),
         Event::Result(result) => {
-            for error in &result.errors {
+            let errors: Vec<&str> = result.errors.iter().map(String::as_str).collect();
+            if RunResult::is_interruption(&result.subtype, &errors) {
+                return transcript.note("turn over", "interrupted".to_owned());
+            }
+            for error in result.told_errors() {
                 transcript.note("error", plain_line(error));
             }
         }
@@ -253,5 +265,31 @@ pub(in crate::cli) fn take(transcript: &mut Transcript, event: &Event<'_>, at: O
                 transcript.note(tag, text);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The notes about the end of a turn with these errors.
+    fn notes(subtype: &str, errors: &[&str]) -> Vec<Item> {
+        let errors = errors.iter().map(|&error| error.to_owned()).collect();
+        let result =
+            RunResult { subtype: subtype.to_owned(), is_error: true, errors, ..RunResult::default() };
+        let mut transcript = Transcript::default();
+        take(&mut transcript, &Event::Result(Box::new(result)), None);
+        transcript.finish().collect()
+    }
+
+    #[test]
+    fn diagnostics_of_the_agents_program_are_not_shown() {
+        let note = |tag: &str, text: &str| Item::Note { tag: tag.to_owned(), text: text.to_owned() };
+        let diagnostic = "[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=null";
+        assert_eq!(notes("error_during_execution", &[diagnostic]), [note("turn over", "interrupted")]);
+        assert_eq!(
+            notes("error_during_execution", &[diagnostic, "the disk is full"]),
+            [note("error", "the disk is full")]
+        );
     }
 }

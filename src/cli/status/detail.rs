@@ -1,14 +1,13 @@
 //! One heartbeat, as `murmur status` shows it.
 
 use crate::cli::inbox::{name_of, named_in};
-use crate::cli::style::{Colors, Style, plain_line, unchecked};
+use crate::cli::style::{Colors, Style, local_time, plain_line, unchecked};
 use crate::daemon::heartbeats::approve_hint;
 use crate::daemon::status::{BudgetStatus, Dropped, HeartbeatStatus, HeldStatus, Setting};
 use derun::cli::span::span;
 use jiff::Timestamp;
 use murmur_core::config::heartbeat::file_of;
 use std::io::Write;
-use sys::clock::rfc3339;
 use sys::paths::DataDir;
 
 pub(super) fn print(
@@ -171,7 +170,8 @@ fn lasting(since: &str, now: Timestamp) -> String {
 
 /// A future time, for people.
 pub(super) fn ahead(at: &str, now: Timestamp) -> String {
-    let Ok(next) = at.parse::<Timestamp>() else { return at.to_owned() };
-    let second = Timestamp::from_second(next.as_second()).unwrap_or(next);
-    format!("in {} ({})", span(next.duration_since(now)), rfc3339(second))
+    at.parse::<Timestamp>().map_or_else(
+        |_| at.to_owned(),
+        |at| format!("in {} ({})", span(at.duration_since(now)), local_time(at)),
+    )
 }

@@ -8,7 +8,7 @@ use notify::state::State;
 use sys::paths::DataDir;
 
 /// Adds them to those in `status`.
-pub(super) fn add(status: &mut Status, dir: &DataDir, env: &UserEnv) -> anyhow::Result<()> {
+pub(in crate::cli) fn add(status: &mut Status, dir: &DataDir, env: &UserEnv) -> anyhow::Result<()> {
     status.problems.extend(notifications(dir, env)?);
     for problem in state_files::problems(dir) {
         let line = problem.line();

@@ -22,6 +22,15 @@ const OTHERS: usize = 6;
 /// How wide a name may be.
 const NAME: usize = 24;
 
+/// Narrower terminals keep room for some text.
+const NARROW: usize = 60;
+
+/// How much.
+const TEXT: usize = 12;
+
+/// How wide a name is at least.
+const LEAST: usize = 4;
+
 /// A line, and how urgent it is: 0 for a problem, 1 if it needs a person, 2 otherwise.
 struct Row {
     urgency: u8,
@@ -47,24 +56,32 @@ pub(super) fn print(
     rows.sort_by_key(|row| row.urgency);
     let widest = |cell: fn(&Row) -> &str| rows.iter().map(|row| cell(row).width()).max().unwrap_or(0);
     let name = widest(|row| &row.name).min(NAME);
-    let (state, when, next) = (widest(|row| row.state), widest(|row| &row.when), widest(|row| &row.next));
+    let state = widest(|row| row.state);
+    let (mut when, mut next) = (widest(|row| &row.when), widest(|row| &row.next));
     let width = columns().unwrap_or(WIDTH);
+    let gap = |column: usize| if column == 0 { 0 } else { column + 2 };
+    // What is wrong matters more than when it runs.
+    let text = if width < NARROW { TEXT } else { 0 };
+    if name + state + gap(when) + gap(next) + 4 + text > width {
+        next = 0;
+    }
+    if name + state + gap(when) + 4 + text > width {
+        when = 0;
+    }
+    let name = name.min(width.saturating_sub(state + 2)).max(LEAST);
     writeln!(out)?;
     for row in &rows {
         let begin = pad(&cut(&row.name, name), name);
-        let (when, next) = (pad(&row.when, when), pad(&row.next, next));
-        let used = name + state + when.width() + next.width() + 8;
-        if used > width {
-            writeln!(out, "{}", cut(&format!("{begin}  {}  {when}  {next}", pad(row.state, state)), width))?;
-            continue;
-        }
-        let text = cut_at_word(&row.text, width - used);
+        let used = name + state + gap(when) + gap(next) + 4;
+        let text = cut_at_word(&row.text, width.saturating_sub(used));
         let word = pad(row.state, state);
         let word = row.outcome.map_or(word.clone(), |outcome| {
             // Without its padding, which is as wide as the longest outcome.
             style.outcome(outcome).replace(&format!("{outcome:<9}"), &word)
         });
-        writeln!(out, "{}", format!("{begin}  {word}  {when}  {next}  {text}").trim_end())?;
+        let cells = [(when, &row.when), (next, &row.next)].into_iter().filter(|(width, _)| *width > 0);
+        let times: String = cells.map(|(width, cell)| format!("  {}", pad(cell, width))).collect();
+        writeln!(out, "{}", format!("{begin}  {word}{times}  {text}").trim_end())?;
     }
     writeln!(out)?;
     if is_long(rows.len()) {

@@ -1,19 +1,20 @@
-//! The agents, with what the events of their hosts say about their cost and context.
+//! The agents, with what is known of their cost and context.
 
 use super::super::inbox::{self, list};
-use super::rows::{self, Extras};
+use super::extras::{Extras, past};
+use super::rows;
 use crate::agents::follow::Follower;
 use crate::agents::{Agent, Sources};
 use jiff::Timestamp;
 use murmur_core::config::quiet::Quiet;
 use murmur_rpc::envelope::Event;
-use serde_json::Value;
 use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 use sys::clock;
 use sys::paths::DataDir;
 use tokio::sync::mpsc::{Receiver, channel};
+use tokio::task::JoinSet;
 use watch::Update;
 use watch::rows::Problem;
 
@@ -26,6 +27,8 @@ pub(super) struct Agents {
     quiet: Quiet,
     events: Receiver<Event>,
     extras: HashMap<String, Extras>,
+    /// What agents wrote before, as it is read.
+    past: JoinSet<(String, Extras)>,
     dir: DataDir,
     /// The numbers of stuck agents in the inbox.
     numbers: HashMap<String, String>,
@@ -41,7 +44,8 @@ impl Agents {
         let (to, events) = channel(WAITING);
         follower.listen(to);
         let (extras, numbers) = (HashMap::new(), HashMap::new());
-        Ok(Self { follower, quiet, events, extras, dir, numbers, is_changed: true, due: None })
+        let past = JoinSet::new();
+        Ok(Self { follower, quiet, events, extras, past, dir, numbers, is_changed: true, due: None })
     }
 
     /// Waits for a change; an agent's event is returned at once. Cancel safe.
@@ -50,6 +54,13 @@ impl Agents {
             Some(event) = self.events.recv() => {
                 self.heard(&event);
                 Ok(Some(Update::Heard(event.agent_id.as_str().into(), clock::now())))
+            }
+            Some(read) = self.past.join_next() => {
+                if let Ok((agent, extras)) = read {
+                    self.extras.entry(agent).or_default().update(extras);
+                    self.is_changed = true;
+                }
+                Ok(None)
             }
             changed = self.follower.changed() => {
                 changed?;
@@ -60,35 +71,24 @@ impl Agents {
     }
 
     fn heard(&mut self, event: &Event) {
-        let payload = &event.payload;
-        let number = |of: &Value, name: &str| of.get(name).and_then(Value::as_u64);
-        let usd = |name: &str| payload.get(name).and_then(Value::as_f64);
-        // A request sends the whole context so far.
-        let sent = |of: &Value| {
-            let parts = ["input", "cacheRead", "cacheWrite"].into_iter().filter_map(|name| number(of, name));
-            Some(parts.sum()).filter(|sum| *sum > 0)
-        };
-        let news = match &*event.event_type {
-            "cost" => Extras { cost: usd("usd"), ..Extras::default() },
-            // A result has only the sum of its requests.
-            "result" => {
-                let is_one = number(payload, "numTurns") == Some(1);
-                let context = payload.get("usage").filter(|_| is_one).and_then(sent);
-                Extras { cost: usd("costUsd"), context, window: None }
-            }
-            "usage" => Extras { context: sent(payload), ..Extras::default() },
-            "compaction" => Extras { context: number(payload, "postTokens"), ..Extras::default() },
-            "session" => {
-                let model = payload.get("model").and_then(Value::as_str).unwrap_or_default();
-                Extras { window: window(model), ..Extras::default() }
-            }
-            _ => return,
-        };
-        let known = self.extras.entry(event.agent_id.clone()).or_default();
-        known.cost = news.cost.or(known.cost);
-        known.context = news.context.or(known.context);
-        known.window = news.window.or(known.window);
-        self.is_changed = true;
+        let is_new = Extras::of(event).is_some_and(|news| {
+            self.extras.entry(event.agent_id.clone()).or_default().update(news);
+            true
+        });
+        self.is_changed |= is_new;
+        // Its events don't have all that the agent wrote.
+        if event.event_type == "result" {
+            self.read_past(&event.agent_id);
+        }
+    }
+
+    /// Reads what an agent has written about its context and cost, in the background.
+    fn read_past(&mut self, agent: &str) {
+        let (agent, dir) = (agent.to_owned(), self.dir.clone());
+        self.past.spawn_blocking(move || {
+            let extras = past(&agent, &dir);
+            (agent, extras.unwrap_or_default())
+        });
     }
 
     /// All agents, if there was a change since the last call.
@@ -103,6 +103,16 @@ impl Agents {
         let agents = self.follower.agents(now);
         let changes = agents.iter().filter_map(|agent| agent.changes_in(now, &self.quiet));
         self.due = changes.chain(self.follower.recheck_in()).min().map(|change| now + change);
+        let hosted = agents.iter().filter(|agent| self.follower.host(&agent.agent_id).is_some());
+        let new: Vec<String> = hosted
+            .map(|agent| &agent.agent_id)
+            .filter(|id| !self.extras.contains_key(*id))
+            .cloned()
+            .collect();
+        for agent in new {
+            self.extras.insert(agent.clone(), Extras::default());
+            self.read_past(&agent);
+        }
         let stuck = self.stuck(&agents, now);
         let agents = agents.iter().map(|agent| {
             let extras = self.extras.get(&agent.agent_id).copied().unwrap_or_default();
@@ -126,14 +136,5 @@ impl Agents {
     /// After how long to look again without an event.
     pub(super) fn changes_in(&self, now: Timestamp) -> Option<Duration> {
         self.due.map(|due| Duration::try_from(due.duration_since(now)).unwrap_or_default())
-    }
-}
-
-/// How many tokens fit into the context of a model, if that is known.
-fn window(model: &str) -> Option<u64> {
-    match model {
-        model if model.ends_with("[1m]") => Some(1_000_000),
-        model if model.starts_with("claude-") => Some(200_000),
-        _ => None,
     }
 }

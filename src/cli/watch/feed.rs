@@ -3,7 +3,7 @@
 
 use super::super::inbox;
 use super::super::requests;
-use super::super::status::from_files;
+use super::super::status::{from_files, problems};
 use super::super::user_env::UserEnv;
 use super::rows;
 use crate::daemon::broker::Row;
@@ -41,7 +41,8 @@ const TICK: Duration = Duration::from_secs(1);
 const BETWEEN: Duration = Duration::from_millis(250);
 
 /// The files of the data folder that change what is shown.
-const FILES: [&str; 5] = ["config.json", "paused.json", "failures.json", "limits.json", "trust.json"];
+const FILES: [&str; 6] =
+    ["config.json", "paused.json", "failures.json", "limits.json", "trust.json", "notify.json"];
 
 /// The files of the settings folder: every call is denied if they are not readable.
 const SETTINGS_FILES: [&str; 2] = ["permissions.toml", "config.toml"];
@@ -166,7 +167,8 @@ async fn statuses(dir: DataDir, data_dir: Option<PathBuf>, to: Sender<Update>, c
         };
         let now = clock::now();
         let mut updates = match status {
-            Ok(status) => {
+            Ok(mut status) => {
+                let _unreadable = problems::add(&mut status, &dir, &UserEnv::new(data_dir.clone()));
                 let mut updates = vec![
                     Update::Daemon(rows::daemon(&status)),
                     Update::Problems(status.problems.iter().map(|problem| Text::new(problem)).collect()),

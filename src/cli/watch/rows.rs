@@ -3,6 +3,7 @@
 use super::super::inbox::{self, entry::InboxEntry, list};
 use super::super::requests;
 use super::super::style::{remarks, text_of};
+use super::extras::Extras;
 use crate::agents::Agent;
 use crate::agents::hosted::{HostStatus, Hosted};
 use crate::daemon::broker::{RequestKind, Row};
@@ -89,15 +90,8 @@ fn heartbeat(row: &HeartbeatStatus, now: Timestamp) -> rows::Heartbeat {
         state,
         note: Text::new(&note),
         beat: running.map(|running| running.beat.to_string()),
+        is_failing: row.problem.is_some() || row.failures > 0,
     }
-}
-
-/// What the events of an agent say about it.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Extras {
-    pub(super) cost: Option<f64>,
-    pub(super) context: Option<u64>,
-    pub(super) window: Option<u64>,
 }
 
 /// An agent, with what its host says.

@@ -1,9 +1,9 @@
-//! Answers with `--always`: adds a rule for exactly this call to the project's permissions.toml.
+//! Answers with `--always`: adds a rule for the call to the project's permissions.toml.
 
 use crate::hook::evaluate;
 use murmur_agent::rule_files::{self, Project};
 use murmur_core::permit::request::Request;
-use murmur_core::permit::rules::{self, Action, Rules, append_rule};
+use murmur_core::permit::rules::{self, Action, Rules, append_rule, only_this};
 use shell_guard::call::{Call, Place, ProtectedPaths};
 use std::io;
 use std::path::Path;
@@ -12,8 +12,15 @@ use sys::failure;
 use sys::paths::DataDir;
 use sys::{atomic, file};
 
-/// Adds a rule that applies `action` to the call of `request`, unless another rule would take precedence.
-pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action) -> Result<(), Failure> {
+/// Adds a rule that applies `action` to the call of `request`, unless another rule would take precedence. Without `patterns`,
+/// it covers exactly this call.
+pub(super) fn add(
+    dir: &DataDir,
+    home: &Path,
+    request: &Request,
+    action: Action,
+    patterns: Option<Vec<String>>,
+) -> Result<(), Failure> {
     if request.project.is_empty() {
         return Err(failure!("the agent has no project to add a rule to"; "answer without --always"));
     }
@@ -33,11 +40,24 @@ pub(super) fn add(dir: &DataDir, home: &Path, request: &Request, action: Action)
     let failed = |error: io::Error| failure!("cannot add a rule to {}", path.display()).because(&error);
     let text = file::read_regular(&path).map_err(failed)?.unwrap_or_default();
     let text = String::from_utf8(text).map_err(|error| failed(io::Error::other(error)))?;
-    let text = append_rule(&text, &path, &call, action).map_err(|error| error.failure())?;
+    let is_doubted = request.doubt.is_some();
+    let patterns = match patterns {
+        None => only_this(&call, &path).map_err(|error| error.failure())?,
+        Some(patterns) => {
+            let proposed = evaluate::proposals(&call, action, is_doubted);
+            if proposed.iter().all(|rule| rule.patterns != patterns) {
+                return Err(
+                    failure!("such a rule is not proposed for this call"; "see: murmur allow ID --always"),
+                );
+            }
+            patterns
+        }
+    };
+    let text = append_rule(&text, &path, &call.tool, action, &patterns).map_err(|error| error.failure())?;
     let rules = Rules::parse(text.as_bytes(), &path).map_err(|error| error.failure())?;
     let before = by_name.iter().filter_map(|file| file.rules.as_ref());
     let all: Vec<&Rules> = before.chain([&rules]).collect();
-    let decides = evaluate::matched(&call, &all, request.doubt.is_some());
+    let decides = evaluate::matched(&call, &all, is_doubted);
     match decides.filter(|matched| matched.action != action) {
         Some(rules::Matched { number, file, .. }) => Err(failure!(
             "rule {number} of {file} takes precedence over a new one"; "change it, or answer without --always"

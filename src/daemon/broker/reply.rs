@@ -20,7 +20,7 @@ pub(super) fn answer(id: &RequestId, request: &Request, reply: Reply) -> Result<
         (Reply::Decision { decision: DecisionKind::Allow, .. }, true) => Err(failure!(
             "request {id} is a question"; "answer it: murmur answer {id} ANSWER, or deny it: murmur deny {id}"
         )),
-        (Reply::Decision { decision, reason, always: _ }, _) => Ok(Answer {
+        (Reply::Decision { decision, reason, .. }, _) => Ok(Answer {
             decision,
             reason,
             answers: None,

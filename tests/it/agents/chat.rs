@@ -47,6 +47,8 @@ fn messages_of_several_lines_are_sent_and_requests_answered() {
     chat.wait_for("[user] push it\r\nto origin\r\nnow!\r\n");
     chat.wait_for("More.\r\n");
     chat.wait_for("[state] idle (3 turns)\r\n");
+    chat.send("\u{3}");
+    chat.wait_for("no turn is running; to leave the chat, press Ctrl-D\r\n");
     chat.send("\u{4}");
     let status = chat.ended();
     assert_eq!((status.code(), chat.look()), (Some(0), before));

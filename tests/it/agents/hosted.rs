@@ -51,6 +51,37 @@ fn a_hosted_agent_shows_its_current_action_and_then_its_end() {
 }
 
 #[test]
+fn a_transcript_has_what_a_person_said() {
+    let env = Env::new();
+    let host = spawn(&env, &json!({ "live": "echo" }));
+    watched(&env, |agent| agent["state"] == "idle");
+    env.run(["agent", "send", "site-1", "Now the tests"]);
+    let mut follow = env.murmur(["show", "site-1", "--follow"]).start();
+    let mut lines = super::watch::Lines::of(&mut follow);
+    while lines.text() != "> Now the tests\n" {}
+    // The answer.
+    lines.text();
+    follow.kill().unwrap();
+    follow.wait().unwrap();
+    env.run(["host", "stop", "site-1"]);
+    wait_for_end(host);
+    let shown = env.run(["show", "site-1"]);
+    let conversation: Vec<&str> = shown.lines().skip_while(|line| !line.starts_with("> ")).collect();
+    assert_snapshot!(conversation.join("\n"), @"
+    > Mend the build
+    > and the docs
+    turn 1: Mend the build
+    and the docs
+    > Now the tests
+    turn 2: Now the tests (before: Mend the build
+    and the docs)
+    [exit 0]
+    ");
+    let items = env.murmur(["show", "site-1", "--json"]).json()["items"].clone();
+    assert_eq!(items[0], json!({ "type": "message", "text": "Mend the build\nand the docs" }));
+}
+
+#[test]
 fn an_idle_agent_is_idle_and_an_ended_one_has_only_its_pulse() {
     let env = Env::new();
     let host = spawn(&env, &json!({ "live": "echo" }));

@@ -219,12 +219,12 @@ fn a_daemon_with_a_full_journal_reports_it_and_continues() {
     site  [ENV]/site
       schedule  every 1h
       last      [SPAN] ago; the journal has no line for it
-      next      in [SPAN] ([TIME])
+      next      in [SPAN] ([WHEN])
 
     blog  [ENV]/blog
       schedule  every 1h
       last      [SPAN] ago; the journal has no line for it
-      next      in [SPAN] ([TIME])
+      next      in [SPAN] ([WHEN])
     [exit 0]
     ");
     let log = env.run(["log"]);

@@ -90,22 +90,28 @@ fn a_rule_is_shown_and_added_only_after_a_yes() {
     let refused = env.run(["allow", "1", "--always"]);
     let project = refused.split("/projects/").nth(1).unwrap().split('/').next().unwrap().to_owned();
     assert_snapshot!(refused.replace(&project, "[PROJECT]"), @r#"
-    this rule would be added to [ENV]/data/projects/[PROJECT]/permissions.toml:
-        [[rules]]
-        tool = "Bash"
-        action = "allow"
-        pattern = "git push"
+    one of these rules, which allow Bash, would be added to [ENV]/data/projects/[PROJECT]/permissions.toml:
+      1. only this call
+         pattern = "git push"
+      2. git push with any arguments, even --force
+         pattern = "git push:*"
     | error: nothing was answered, and no rule was added
-    | hint: to add the rule, run it again with --yes
+    | hint: to add a rule, run it again with its number: --rule 1 to --rule 2
     [exit 1]
     "#);
+    assert_snapshot!(env.run(["allow", "1", "--always", "--rule", "3"]), @"
+    | error: there is no rule 3, only 1 to 2
+    | hint: to see them, leave out --rule
+    [exit 1]
+    ");
     assert!(!env.data().join("projects").exists());
-    assert_snapshot!(stable(&env.run(["allow", "1", "--always", "--yes"]), &row), @"
+    assert_snapshot!(stable(&env.run(["allow", "1", "--always", "--rule", "2"]), &row), @"
     allowed Bash for [AGENT]
         git push
     [exit 0]
     ");
-    assert!(env.data().join("projects").join(project).join("permissions.toml").exists());
+    let rules = env.data().join("projects").join(project).join("permissions.toml");
+    assert!(std::fs::read_to_string(rules).unwrap().ends_with("\npattern = \"git push:*\"\n"));
     line(beat);
     daemon.stop();
 }
@@ -178,7 +184,7 @@ fn a_terminal_is_asked_again_only_about_what_was_mistyped() {
     }
     let text = terminal.finish().text();
     let refused = r#"q2 cannot be answered with "7"; write one of "Now" (1), "Later" (2), or =your own text"#;
-    assert!(text.contains(refused), "{text}");
+    assert!(text.replace("\r\n", " ").contains(refused), "{text}");
     events.until("request_opened");
     let mut terminal = Terminal::open().start(program, &[MURMUR, "permission", "respond"]);
     for (prompt, typed) in

@@ -137,7 +137,12 @@ fn free_text_answers_a_question_with_choices() {
     | hint: write one of "Postgres" (1), "SQLite" (2), or {"other": "your own text"}
     [exit 1]
     "#);
-    assert_snapshot!(respond(&env, &row, r#"{"q1":"x","q2":["Lint","a spell check"]}"#), @"
+    assert_snapshot!(respond(&env, &row, r#"{"q1":"MySQL","q2":"Lint"}"#), @r#"
+    | error: q1 cannot be answered with "MySQL"
+    | hint: write one of "Postgres" (1), "SQLite" (2), or {"other": "your own text"}
+    [exit 1]
+    "#);
+    assert_snapshot!(respond(&env, &row, r#"{"q1":{"other":"x"},"q2":["Lint","a spell check"]}"#), @"
     answered AskUserQuestion for [AGENT]
     [exit 0]
     ");

@@ -36,7 +36,7 @@ fn a_beat_asks_about_its_requests() {
         beat.wait_for("--reason '...'\r\n");
         reply(&mut beat, "allow it? [y]es, [n]o, [a]lways, ne[v]er, [s]kip, [q]uit: ", "y");
         beat.wait_for("allowed Bash for ");
-        reply(&mut beat, "q1: a number or a label, or a text of your own, or Enter to skip: ", "2");
+        reply(&mut beat, "q1: a number or a label, or =your own text, or Enter to skip: ", "2");
         beat.wait_for("answered AskUserQuestion for ");
         reply(&mut beat, "[q]uit: ", "n");
         reply(&mut beat, "reason for the agent, or Enter for none: ", "not on a Friday");

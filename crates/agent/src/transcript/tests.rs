@@ -20,6 +20,7 @@ fn short(item: Item) -> String {
         Item::Text { parent, text } => format!("{parent}{text}"),
         Item::Call(call) => format!("call {}{}", call.subject, ended(&call)),
         Item::Result(call) => format!("result {}{}", call.subject, ended(&call)),
+        Item::Message { text } => format!("> {text}"),
         Item::Note { tag, text } => format!("[{tag}] {text}"),
     }
 }

@@ -7,6 +7,7 @@ mod deny_rules;
 mod entry;
 mod file;
 mod path;
+mod proposals;
 mod shell;
 #[cfg(test)]
 pub(super) mod tests;
@@ -17,8 +18,9 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 pub use decide::{Reading, decide};
-pub use entry::{EntryError, append_rule};
+pub use entry::{EntryError, append_rule, only_this, patterns_line};
 use path::PathPattern;
+pub use proposals::{Proposal, proposals};
 pub(super) use shell::{ShellLine, WriteScope};
 use web::Host;
 pub(super) use wildcard::Wildcard;

@@ -88,7 +88,7 @@ struct Listed<'a> {
 
 /// A session. Keys that its files also have are named like there (README.md).
 #[derive(Serialize)]
-struct Row {
+pub(super) struct Row {
     session_id: String,
     /// What people see instead of the command.
     #[serde(skip)]
@@ -113,7 +113,7 @@ struct Row {
 }
 
 impl Row {
-    fn new(session: &Session, status: Status) -> Self {
+    pub(super) fn new(session: &Session, status: Status) -> Self {
         let (meta, last): (Meta, _) = (session.meta().clone(), status.last);
         let ended_at = last.as_ref().map(|last| last.ended_at);
         let exit_code = last.as_ref().and_then(|last| last.exit_code);

@@ -8,7 +8,9 @@
 
 use super::args::Show as Args;
 use super::captures;
+use super::json;
 use super::runtime;
+use super::sessions::Row;
 use super::stdout::{self, stdout};
 use super::style::plain_line;
 use crate::plain::Plain;
@@ -42,6 +44,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(note) = note(&session.status(clock::now())?, session.gap().unwrap_or_default()) {
         stdout::note(plain_line(&note))?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what is known of a session, as JSON.
+pub fn describe(id: &str) -> anyhow::Result<ExitCode> {
+    let session = open(captures::existing()?.as_ref(), id)?;
+    let row = Row::new(&session, session.status(clock::now())?);
+    json::print(&mut stdout().lock(), "capture/1", &row)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,6 +1,6 @@
 //! ntfy: publishing as JSON (docs.ntfy.sh/publish).
 
-use super::{LIMIT, SendError, Sent, buttons};
+use super::{LIMIT, NTFY_BUTTONS, SendError, Sent, buttons};
 use crate::http::{Call, send as send_call};
 use crate::message::Message;
 use murmur_core::config::notify::{Address, EventKind};
@@ -42,8 +42,7 @@ pub(super) fn send(
             }
             button
         };
-        // ntfy shows three at most.
-        let actions: Vec<Value> = buttons(message).take(3).map(action).collect();
+        let actions: Vec<Value> = buttons(message).take(NTFY_BUTTONS).map(action).collect();
         if !actions.is_empty() {
             body["actions"] = Value::Array(actions);
         }

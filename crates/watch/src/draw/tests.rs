@@ -30,7 +30,8 @@ fn text(raw: &str) -> Text {
 fn heartbeat(name: &str, state: HeartbeatState, note: &str) -> Heartbeat {
     let beat = matches!(state, HeartbeatState::Running(_)).then(|| format!("beat-{name}"));
     let id = format!("/home/you/{name}").into();
-    Heartbeat { id, title: text(name), schedule: text("every 1h"), state, note: text(note), beat }
+    let is_failing = matches!(state, HeartbeatState::Off("problem"));
+    Heartbeat { id, title: text(name), schedule: text("every 1h"), state, note: text(note), beat, is_failing }
 }
 
 fn agent(id: &str, health: Health, doing: &str, folder: &str) -> Agent {

@@ -107,8 +107,8 @@ pub(super) enum Form {
 
 impl QuestionSet {
     /// Parses `given`: an object with a key for each question, which is `q1` and so on, the question's header, or its text.
-    /// Each value is a label, a choice's number, a list of them if the question allows several, or other text. Text that
-    /// looks like a typo in a label is refused, unless it is given as `{"other": "text"}`.
+    /// Each value is a label, a choice's number, a list of them if the question allows several, or other text. Text that may
+    /// have been meant as a choice is refused, unless it is given as `{"other": "text"}`: a word, numbers, or a typo in a label.
     ///
     /// Fails unless every question has exactly one valid answer.
     pub fn answers(&self, given: &Value) -> Result<Answers, AnswerError> {
@@ -242,17 +242,20 @@ fn one(question: &Question, number: usize, value: &Value, form: Form) -> Result<
                 return text.parse().ok().and_then(numbered).ok_or_else(wrong);
             }
             let parts: Vec<&str> = text.split(',').map(str::trim).collect();
-            let chosen: Option<Vec<&str>> = parts.iter().map(|part| label(question, part)).collect();
+            let choice = |part: &&str| match label(question, part) {
+                None if is_number(part) => part.parse().ok().and_then(numbered),
+                label => label.map(str::to_owned),
+            };
+            let chosen: Option<Vec<String>> = parts.iter().map(choice).collect();
+            let is_unclear = |text: &str| is_like_a_choice(text) || is_typo(question, text);
             match chosen {
                 Some(chosen) if question.multi_select => Ok(joined(chosen)),
                 Some(chosen) => {
                     Err(AnswerError::TooMany { number, count: chosen.len(), accepted: accepted() })
                 }
-                None if is_typo(question, text) => Err(wrong()),
+                None if is_unclear(text) => Err(wrong()),
                 None if question.multi_select
-                    && parts
-                        .iter()
-                        .any(|part| label(question, part).is_none() && is_typo(question, part)) =>
+                    && parts.iter().any(|part| choice(part).is_none() && is_unclear(part)) =>
                 {
                     Err(wrong())
                 }
@@ -272,6 +275,13 @@ fn one(question: &Question, number: usize, value: &Value, form: Form) -> Result<
 fn is_number(text: &str) -> bool {
     let digits = text.trim_start_matches(['-', '+']);
     digits.starts_with(|digit: char| digit.is_ascii_digit()) && digits.parse::<f64>().is_ok()
+}
+
+/// Whether `text`, which is not a choice, was probably meant as one: a single word, or numbers.
+fn is_like_a_choice(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    let is_word = words.next().is_some() && words.next().is_none();
+    is_word || !text.chars().any(char::is_alphabetic)
 }
 
 /// The label that `text` equals, ignoring case.

@@ -37,14 +37,28 @@ impl Hinted for EntryError {
     }
 }
 
-/// Appends a rule to the text of a permissions.toml that matches exactly this call: the same shell line, file or URL. `text`
-/// itself stays unchanged.
+/// Returns the pattern that matches exactly this call: the same shell line, file or URL. `file` is where the rule would be.
 ///
-/// Fails if `text` or the result is not a valid permissions.toml, or if no pattern matches only this call.
-pub fn append_rule(text: &str, file: &Path, call: &Call, action: Action) -> Result<String, EntryError> {
-    Rules::parse(text.as_bytes(), file)?;
+/// # Errors
+///
+/// If every possible pattern would match other calls, too.
+pub fn only_this(call: &Call, file: &Path) -> Result<Vec<String>, EntryError> {
     let inexact = || EntryError::Inexact { tool: call.tool.clone(), file: file.display().to_string() };
-    let pattern = pattern(call).ok_or_else(inexact)?;
+    exact_pattern(call).map(|pattern| vec![pattern]).ok_or_else(inexact)
+}
+
+/// Appends a rule to the text of a permissions.toml. `text` itself stays unchanged. Without patterns, the rule covers every call
+/// of the tool.
+///
+/// Fails if `text` or the result is not a valid permissions.toml.
+pub fn append_rule(
+    text: &str,
+    file: &Path,
+    tool: &str,
+    action: Action,
+    patterns: &[String],
+) -> Result<String, EntryError> {
+    Rules::parse(text.as_bytes(), file)?;
     let gap = if text.is_empty() || text.ends_with("\n\n") {
         ""
     } else if text.ends_with('\n') {
@@ -52,13 +66,25 @@ pub fn append_rule(text: &str, file: &Path, call: &Call, action: Action) -> Resu
     } else {
         "\n\n"
     };
-    let new = format!(
-        "{text}{gap}[[rules]]\ntool = {}\naction = \"{action}\"\npattern = {}\n",
-        toml_string(&call.tool),
-        toml_string(&pattern)
-    );
+    let mut new = format!("{text}{gap}[[rules]]\ntool = {}\naction = \"{action}\"\n", toml_string(tool));
+    if !patterns.is_empty() {
+        new.push_str(&patterns_line(patterns));
+        new.push('\n');
+    }
     Rules::parse(new.as_bytes(), file)?;
     Ok(new)
+}
+
+/// The line of a rule with its patterns.
+#[must_use]
+pub fn patterns_line(patterns: &[String]) -> String {
+    match patterns {
+        [only] => format!("pattern = {}", toml_string(only)),
+        all => {
+            let all: Vec<_> = all.iter().map(|pattern| toml_string(pattern)).collect();
+            format!("patterns = [{}]", all.join(", "))
+        }
+    }
 }
 
 /// A TOML string in which every hidden character is escaped, so that people see all of it.
@@ -76,7 +102,7 @@ fn toml_string(text: &str) -> String {
 }
 
 /// The pattern that matches only this call.
-fn pattern(call: &Call) -> Option<String> {
+pub(super) fn exact_pattern(call: &Call) -> Option<String> {
     let is_exact = |text: &str| Wildcard::parse(text).is_some_and(|pattern| pattern.exact() == Some(text));
     if let Some(line) = call.command() {
         return Some(line.trim()).filter(|line| is_exact(line)).map(str::to_owned);
@@ -85,11 +111,7 @@ fn pattern(call: &Call) -> Option<String> {
         "Glob" | "Grep" | "LS" => None,
         tool if PATH_TOOLS.contains(&tool) => {
             let path = ["file_path", "notebook_path"].iter().find_map(|key| call.input.get(key)?.as_str())?;
-            let is_plain = path.starts_with('/')
-                && !path.ends_with('/')
-                && !path.contains(['*', '?', '[', ']', '{', '}', '\\'])
-                && !path.split('/').any(|part| part == "..");
-            is_plain.then(|| format!("/{path}"))
+            is_plain_path(path).then(|| format!("/{path}"))
         }
         "WebFetch" => {
             let url = call.input.get("url").and_then(Value::as_str)?;
@@ -98,4 +120,12 @@ fn pattern(call: &Call) -> Option<String> {
         }
         _ => Some(call.input.to_string()).filter(|json| is_exact(json)),
     }
+}
+
+/// Whether `path` is absolute, and a pattern as it is.
+pub(super) fn is_plain_path(path: &str) -> bool {
+    path.starts_with('/')
+        && !path.ends_with('/')
+        && !path.contains(['*', '?', '[', ']', '{', '}', '\\'])
+        && !path.split('/').any(|part| part == "..")
 }

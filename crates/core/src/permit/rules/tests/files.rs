@@ -89,36 +89,40 @@ fn invalid_rules_are_errors_with_position_and_hint() {
     }
 }
 
+/// `text` with a rule for exactly this call.
+fn added(text: &str, call: &Call, action: Action) -> Result<String, EntryError> {
+    let file = Path::new(FILE);
+    append_rule(text, file, &call.tool, action, &only_this(call, file)?)
+}
+
 #[test]
 fn a_rule_for_one_call_matches_only_it_and_keeps_the_rest_of_the_file() {
     let bash = |line: &str| call("Bash", json!({ "command": line }));
-    let file = Path::new(FILE);
     let before = "# mine\n[manager]\nallowed_patterns = [\"a\"]";
     let odd = "git commit -m \"it's \\\\ \u{7f}ä\"";
-    let text = append_rule(before, file, &bash(odd), Action::Allow).unwrap();
+    let text = added(before, &bash(odd), Action::Allow).unwrap();
     assert!(text.starts_with(&format!("{before}\n\n[[rules]]\n")), "{text}");
     assert_eq!(said_of(&rules(&text), odd), "allow 1");
     let edit = |path: &str| call("Edit", json!({ "file_path": path, "new_string": "x" }));
-    let text = append_rule(&text, file, &edit("/w/src/a.rs"), Action::Deny).unwrap();
+    let text = added(&text, &edit("/w/src/a.rs"), Action::Deny).unwrap();
     assert_eq!(said(&rules(&text), &edit("src/a.rs")), "deny 2");
-    let text =
-        append_rule("", file, &call("WebFetch", json!({ "url": "https://a.b/c" })), Action::Allow).unwrap();
+    let text = added("", &call("WebFetch", json!({ "url": "https://a.b/c" })), Action::Allow).unwrap();
     assert_eq!(text, "[[rules]]\ntool = \"WebFetch\"\naction = \"allow\"\npattern = \"https://a.b/c\"\n");
     let fetch = |url: &str| said(&rules(&text), &call("WebFetch", json!({ "url": url })));
     assert_eq!([fetch("https://a.b/c"), fetch("https://a.b/d")], ["allow 1", "-"]);
     for inexact in [bash("ls *"), bash("a:*"), edit("/w/[a]"), call("Grep", json!({ "pattern": "x" }))] {
-        let error = append_rule("", file, &inexact, Action::Allow).unwrap_err();
+        let error = added("", &inexact, Action::Allow).unwrap_err();
         assert!(matches!(error, EntryError::Inexact { .. }), "{error}");
     }
     let wrong = ["rules = []", "nonsense"];
-    assert!(wrong.iter().all(|text| append_rule(text, file, &bash("ls"), Action::Allow).is_err()));
+    assert!(wrong.iter().all(|text| added(text, &bash("ls"), Action::Allow).is_err()));
 }
 
 #[test]
 fn a_rule_hides_no_character_of_its_call() {
     let hidden = "echo \u{202e}evil\u{200b} \u{7f}\u{e0041}\u{9b}hidden";
     let call = call("Bash", json!({ "command": hidden }));
-    let text = append_rule("", Path::new(FILE), &call, Action::Allow).unwrap();
+    let text = added("", &call, Action::Allow).unwrap();
     assert!(
         text.contains(r#"pattern = "echo \U0000202eevil\U0000200b \U0000007f\U000e0041\U0000009bhidden""#),
         "{text}"
