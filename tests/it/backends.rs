@@ -261,11 +261,23 @@ fn every_key_that_its_agent_lacks_is_refused_whichever_file_chose_the_agent() {
         ("questions", json!("broker"), "questions: broker needs questions to people"),
         ("reserve", json!("10%"), "reserve needs usage limits"),
         ("onLimit", json!("skip"), "onLimit needs usage limits"),
+        ("approvalExpiry", json!("1h"), "approvalExpiry needs deferred calls"),
+        ("backgroundWait", json!("1m"), "backgroundWait needs background tasks"),
+        ("retry", json!({ "max": 1 }), "retry needs API error codes"),
+        ("budget", json!({ "day": "5000 tokens" }), "budget needs token reporting"),
+        ("permissions", json!({ "deny": ["WebFetch"] }), "permissions.deny needs requests for all calls"),
+        ("permissionsChecker", json!("llm"), "permissionsChecker: llm needs requests for all calls"),
+        ("permissionsChecker", json!("manual"), "permissionsChecker: manual needs requests for all calls"),
+        ("permissionsChecker", json!("deny"), "permissionsChecker: deny needs requests for all calls"),
     ];
     for (key, value, error) in table {
-        for agent in AGENTS {
-            let (limits, cost) = (error.ends_with("limits"), key == "budget");
-            if (agent == "codex" && limits) || (agent == "acp:opencode" && cost) {
+        for agent in ["codex", "acp:opencode", "acp:gemini"] {
+            let has: &[&str] = match agent {
+                "codex" => &["usage limits", "API error codes", "token reporting", "requests for all calls"],
+                "acp:opencode" => &["budget needs cost reporting", "requests for all calls"],
+                _ => &["API error codes", "token reporting"],
+            };
+            if has.iter().any(|nouns| error.ends_with(nouns)) {
                 continue;
             }
             for is_default in [false, true] {
@@ -310,18 +322,37 @@ fn a_heartbeat_that_needs_more_than_its_agent_can_do_is_an_error() {
 }
 
 #[test]
+fn what_a_backend_has_is_not_refused() {
+    for agent in ["codex", "acp:claude-agent-acp"] {
+        let env = Env::new();
+        let site = site(&env, agent);
+        let keys = json!({
+            "path": site.0, "interval": "30m", "agent": agent, "permissionsChecker": "manual",
+            "permissions": { "deny": ["WebFetch"] }, "retry": { "max": 1 }, "budget": { "day": "5000 tokens" },
+            "approvalWait": "1m", "timeout": "1h", "startTimeout": "1m", "idleTimeout": "5m", "toolTimeout": "5m",
+            "model": "m", "breaker": 3, "minFree": "1MiB", "verify": ["true"], "overlap": "skip"
+        });
+        env.configure(&json!({ "workspaces": [keys] }).to_string());
+        env.run(["config", "check"]);
+    }
+}
+
+#[test]
 fn the_page_lists_what_each_backend_can_do() {
-    let page = include_str!("../../docs/reference/backends.md");
+    let page = include_str!("../../docs/reference/backends.md").replace("\n  ", " ");
     for (shown, name) in
         [("claude", "claude"), ("codex", "codex"), ("acp", "acp:opencode"), ("acp", "acp:gemini")]
     {
         let backend: Backend = name.parse().unwrap();
         let has = Capability::ALL.into_iter().filter(|capability| backend.has(*capability));
-        let names: Vec<&str> = has.map(Capability::name).collect();
-        let names =
-            names.join(", ").replace("cost, ", if shown == "acp" { "cost (some), " } else { "cost, " });
-        let names = if name == "acp:gemini" { format!("cost (some), {names}") } else { names };
-        let line = format!("- `{shown}`: {names}\n");
+        // Only some ACP agents have these.
+        let some = ["asks", "cost", "tokens", "errors"];
+        let is_some = |name: &&str| shown == "acp" && some.contains(name);
+        let names: Vec<&str> = has.map(Capability::name).filter(|name| !is_some(name)).collect();
+        let names = names.join(", ");
+        let and_some =
+            if shown == "acp" { format!("; some also: {}", some.join(", ")) } else { String::new() };
+        let line = format!("- `{shown}`: {names}{and_some}\n");
         assert!(page.contains(&line), "{line}");
     }
 }

@@ -48,6 +48,22 @@ fn settings_that_the_backend_lacks_are_reported_whichever_file_chose_it() {
 }
 
 #[test]
+fn all_keys_that_the_backend_lacks_are_reported_at_once() {
+    let env = Env::new();
+    let site = env.workspace("site", "---\nbackgroundWait: 1m\n---\nCheck the site.");
+    let entry = json!({ "path": site.0, "interval": "30m", "agent": "acp:gemini", "mcp": [],
+        "permissions": { "deny": ["Edit"] } });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+    let check = stdout(&env, &["config", "check"]);
+    let said = "permissions.deny needs requests for all calls, mcp needs a choice of MCP servers, and backgroundWait needs \
+                background tasks, which acp:gemini doesn't have; remove permissions.deny, mcp, and backgroundWait, or \
+                choose another agent";
+    assert!(check.contains(said), "{check}");
+    let column = env.config().find("{\"deny\"").unwrap() + 1;
+    assert!(check.contains(&format!("config.json:1:{column}: ")), "{check}");
+}
+
+#[test]
 fn an_acp_agent_that_nothing_configures_is_reported() {
     let env = Env::new();
     site(&env, "acp:nonesuch", false);
