@@ -8,6 +8,7 @@ mod faults;
 mod recorded;
 mod refused;
 mod terminals;
+mod unasked;
 mod unknown;
 
 use serde_json::{Value, json};
