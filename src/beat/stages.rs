@@ -155,6 +155,9 @@ impl<'a> Beat<'a> {
         let mut session = Session::default();
         let mut pulses = Pulses::of(dir, &job.info(self.started));
         let mut observe = |progress: Progress<'_>, at: Duration| {
+            if let (Progress::Spawned(pid), Some(pulses)) = (&progress, &mut pulses) {
+                pulses.runs_as(*pid);
+            }
             if let Progress::Agent(event) = progress {
                 session.observe(event);
                 pulses.iter_mut().for_each(|pulses| pulses.see(event));

@@ -149,6 +149,7 @@ pub async fn run(
         host.capture.own(MurmurEvent::Chat { role: Role::User, text: first.clone() });
     }
     host.open_dialog(&first);
+    (host.sink)(Progress::Spawned(pid), Duration::ZERO);
     host.take(Input::Started);
     started(host.capture.session().cloned());
     let exit = host.work(&mut child, &mut pipes, stop, asked, &mut answers, &mut client_events).await;

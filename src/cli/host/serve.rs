@@ -118,8 +118,10 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let (mut reports, mut pulses) = (Reports::default(), Pulses::of(&dir, &spec.info));
         let observe = |progress: Progress<'_>, _| {
             note_version(&progress, &args.backend);
-            if let (Progress::Agent(event), Some(pulses)) = (&progress, &mut pulses) {
-                pulses.see(event);
+            match (&progress, &mut pulses) {
+                (Progress::Agent(event), Some(pulses)) => pulses.see(event),
+                (Progress::Spawned(pid), Some(pulses)) => pulses.runs_as(*pid),
+                _ => {}
             }
             if let Progress::Agent(event) = progress
                 && reports.observe(event, clock::now())
