@@ -29,6 +29,7 @@ mod host_args;
 mod inbox;
 mod inbox_args;
 mod init;
+mod lacks;
 mod limits;
 mod log;
 mod log_args;

@@ -179,7 +179,7 @@ fn line(row: &Row) -> String {
         true => format!("{}, {}", strong(row.shown_ratio(), is_missed), row.shown()),
         false => strong(row.shown(), is_missed),
     };
-    format!("{}|{}|{measured}|{}\n", row.figure, row.shown_target(), row.shown_baseline())
+    format!("{}|{}|{measured}|{}\n", row.figure, row.shown_target(), row.shown_baseline_median())
 }
 
 /// Prints the figures that differ between the reports `before` (by default, that of the page) and `after` by more than

@@ -100,6 +100,11 @@ impl Row {
         self.baseline.map_or_else(String::new, |baseline| self.unit.show(baseline))
     }
 
+    /// Without its spread.
+    pub(crate) fn shown_baseline_median(&self) -> String {
+        self.baseline.map_or_else(String::new, |baseline| self.unit.show(Spread::of(vec![baseline.median])))
+    }
+
     pub(crate) fn shown_ratio(&self) -> String {
         self.ratio.map_or_else(String::new, |ratio| format!("x{ratio:.2}"))
     }

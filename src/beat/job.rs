@@ -4,6 +4,7 @@ use crate::outcome::{self, OutcomeKind};
 use jiff::Timestamp;
 use murmur_agent::backend;
 use murmur_agent::invocation::own_env;
+use murmur_agent::rule_files::Project;
 use murmur_agent::settings::GuardedAgent;
 use murmur_core::config::backend::{Backend, Command};
 use murmur_core::config::captures::Captures;
@@ -19,6 +20,7 @@ use murmur_core::permit::policy::{Policy, Role};
 use murmur_core::permit::request::{BeatOf, RequestId};
 use murmur_core::usage_limit::Account;
 use murmur_host::bounds::{Bounds, Turns};
+use murmur_host::own_denials::OwnDenials;
 use murmur_host::protocol::AgentInfo;
 use murmur_host::state;
 use murmur_host::watchdogs::WatchdogTimeouts;
@@ -281,6 +283,11 @@ impl Job {
             allow: &[],
             gates,
         }
+    }
+
+    /// The rules and the deny list that apply to it.
+    pub(super) fn own_denials(&self, dir: &DataDir) -> OwnDenials {
+        OwnDenials::of(dir, &self.user, Project::of(&self.workspace), &self.workspace, self.deny.as_deref())
     }
 
     /// Its bounds on time and turns.

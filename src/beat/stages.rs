@@ -153,6 +153,9 @@ impl<'a> Beat<'a> {
         let mut session = Session::default();
         let mut pulses = Pulses::of(dir, &job.info(self.started));
         let mut observe = |progress: Progress<'_>, at: Duration| {
+            if let (Progress::Spawned(pid), Some(pulses)) = (&progress, &mut pulses) {
+                pulses.runs_as(*pid);
+            }
             if let Progress::Agent(event) = progress {
                 session.observe(event);
                 pulses.iter_mut().for_each(|pulses| pulses.see(event));
@@ -238,6 +241,7 @@ impl<'a> Beat<'a> {
             hook: agent.hook,
             decisions: self.dir.decisions(),
             is_audited: self.job.policy.guard,
+            own_denials: Some(self.job.own_denials(self.dir)),
             watched: None,
         };
         let untrusted = start.trust_state.failure(&self.job.workspace, &self.job.backend);

@@ -2,13 +2,14 @@
 
 use super::args::Edit;
 use super::heartbeat_name::workspace_or_heartbeat;
+use super::lacks;
 use super::style::plain_line;
 use super::user_env::UserEnv;
 use anyhow::{Context, bail};
 use derun::cli::stdout::stdout;
 use murmur_core::config::cron::Crons;
 use murmur_core::config::file::File;
-use murmur_core::config::heartbeat::{self, file_of};
+use murmur_core::config::heartbeat::{self, Heartbeat, file_of};
 use murmur_core::config::settings::Settings;
 use std::io::Write;
 use std::path::Path;
@@ -26,15 +27,24 @@ pub(super) fn run(args: &Edit, env: &UserEnv) -> anyhow::Result<ExitCode> {
             failure!("no HEARTBEAT.md in {}", workspace.display(); "run: murmur init {}", shell::path(&workspace))
         );
     }
-    open(&env.editor(), &file)?;
     let crons = Crons::new(env.time_zone());
-    let config = File::read(&dir.config(), &crons)?;
-    let found = heartbeat::resolve_registered(&config, &workspace, &crons)
-        .unwrap_or_else(|| heartbeat::resolve_folder(&workspace, &crons));
-    let Some(edited) = found.iter().find(|heartbeat| heartbeat.name.as_deref() == name.as_deref()) else {
-        bail!(failure!("no HEARTBEAT.md in {}", workspace.display()));
+    let find = || -> anyhow::Result<Option<Heartbeat>> {
+        let config = File::read(&dir.config(), &crons)?;
+        let found = heartbeat::resolve_registered(&config, &workspace, &crons)
+            .unwrap_or_else(|| heartbeat::resolve_folder(&workspace, &crons));
+        Ok(found.into_iter().find(|heartbeat| heartbeat.name.as_deref() == name.as_deref()))
     };
     let settings = Settings::read(&env.settings_dir()?.settings()).ok();
+    let by_default = Settings::default();
+    let backend = |heartbeat: &Heartbeat| heartbeat.backend(settings.as_ref().unwrap_or(&by_default)).clone();
+    let before = find().ok().flatten().map(|heartbeat| backend(&heartbeat));
+    open(&env.editor(), &file)?;
+    let Some(edited) = find()? else {
+        bail!(failure!("no HEARTBEAT.md in {}", workspace.display()));
+    };
+    if let Some(chosen) = Some(backend(&edited)).filter(|chosen| before.as_ref() != Some(chosen)) {
+        lacks::say(&chosen)?;
+    }
     if let Some(problem) = edited.problem(settings.as_ref()) {
         bail!(problem.failure());
     }

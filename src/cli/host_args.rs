@@ -1,15 +1,11 @@
 //! The arguments of `murmur host` and of the program `murmur-host`.
 
+use super::lacks;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueHint};
 use murmur_core::config::backend::Backend;
 use murmur_core::id::AgentId;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// What backends lack, for help where one is chosen.
-const BACKENDS: &str = "\
-Codex and ACP agents can't defer calls, ask you questions, limit turns or choose MCP servers.
-ACP agents decide which calls they ask about; murmur only reports the others.";
 
 /// Start, list, message and stop hosted agents
 #[derive(Debug, ClapArgs)]
@@ -61,7 +57,7 @@ pub(crate) enum HostCommand {
 
 /// Start a hosted agent
 #[derive(Debug, ClapArgs)]
-#[command(after_help = BACKENDS)]
+#[command(after_help = lacks::help())]
 pub(crate) struct HostSpawn {
     /// First message, or - to read it from stdin
     pub(crate) message: Option<String>,

@@ -1,6 +1,7 @@
 //! `murmur init`: creates a HEARTBEAT.md and registers the workspace in config.json. Overwrites nothing.
 
 use super::args::Init;
+use super::lacks;
 use super::user_env::UserEnv;
 use super::workspaces::{self, Registered};
 use crate::daemon::approved;
@@ -137,6 +138,8 @@ pub(super) fn run(args: &Init, env: &UserEnv) -> anyhow::Result<ExitCode> {
     if let Some(untrusted) = Workspaces::of(&dir, &env.home()).untrusted(&workspace, &backend) {
         writeln!(out, "{}", untrusted.line())?;
     }
+    drop(out);
+    args.agent.as_ref().map_or(Ok(()), lacks::say)?;
     Ok(ExitCode::SUCCESS)
 }
 

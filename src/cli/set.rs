@@ -2,6 +2,7 @@
 
 use super::args::Set;
 use super::heartbeat_name::registered;
+use super::lacks;
 use super::style::plain_line;
 use super::user_env::UserEnv;
 use crate::beat::sources::{self, Row};
@@ -40,6 +41,7 @@ pub(super) fn run(args: &Set, env: &UserEnv) -> anyhow::Result<ExitCode> {
     edit::apply(&config, &dir.config_lock(), |source| edit::set_keys(source, &workspace, &changes))?;
     let mut out = Wrapped::new(Shown(stdout().lock()), output_width());
     writeln!(out, "changed {} of {} in {}", keys(&changes), workspace.display(), config.display())?;
+    args.agent.as_ref().map_or(Ok(()), lacks::say)?;
     let file = File::read(&config, &crons)?;
     let read = Settings::read(&env.settings_dir()?.settings());
     let by_default = Settings::default();

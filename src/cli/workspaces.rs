@@ -4,6 +4,7 @@ use super::args::{Add, Approve, List, Remove, Workspaces, WorkspacesCommand};
 use super::beat::unknown_name;
 use super::heartbeat_name::{named, short as short_name, workspace_or_heartbeat};
 use super::init::{backend, checked_schedule, refuse_broad, refuse_other};
+use super::lacks;
 use super::requests::only_people;
 use super::style::{in_parentheses, plain_line};
 use super::user_env::UserEnv;
@@ -73,6 +74,7 @@ pub(super) fn add(args: &Add, env: &UserEnv) -> anyhow::Result<ExitCode> {
         Registered::New => writeln!(Shown(stdout()), "registered {}", workspace.display())?,
         Registered::Already => writeln!(Shown(stdout()), "{} is already registered", workspace.display())?,
     }
+    agent.as_ref().map_or(Ok(()), lacks::say)?;
     let seen = seen(&dir, env, &workspace)?;
     let settings = Settings::read(&env.settings_dir()?.settings()).ok();
     for heartbeat in &seen {

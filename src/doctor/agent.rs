@@ -136,9 +136,9 @@ mod tests {
     fn a_version_is_ok_or_old_or_invalid() {
         let level = |said| assess("/bin/claude", said).level;
         assert_eq!(level("2.1.329 (Claude Code)\n"), Level::Ok);
-        assert_eq!(level("2.1.295 (Claude Code)"), Level::Ok);
+        assert_eq!(level("2.1.300 (Claude Code)"), Level::Ok);
         assert_eq!(level("v3.0.0-beta"), Level::Ok);
-        for old in ["2.1.294 (Claude Code)", "2.1.197 (Claude Code)", "1.0.0", "hello", ""] {
+        for old in ["2.1.299 (Claude Code)", "2.1.197 (Claude Code)", "1.0.0", "hello", ""] {
             assert_eq!(level(old), Level::Warn, "{old:?}");
         }
     }
@@ -147,12 +147,19 @@ mod tests {
     fn an_old_version_is_reported_with_what_it_lacks() {
         let found = |said| assess("/bin/claude", said).found;
         let blocks = "a call runs if the shell that runs its hook is killed, or the hook exceeds its timeout (before 2.1.295)";
-        assert_eq!(found("2.1.197 (Claude Code)"), format!("/bin/claude is 2.1.197, outdated: {blocks}"));
+        let agents = "`toolTimeout` counts the work of subagents (before 2.1.250)";
+        let newest = "only murmur keeps calls in plan mode from running (before 2.1.300); `retry` knows a failure's status \
+                      only from retries before it (before 2.1.300)";
+        assert_eq!(
+            found("2.1.197 (Claude Code)"),
+            format!("/bin/claude is 2.1.197, outdated: {agents}; {blocks}; {newest}")
+        );
         assert_eq!(
             found("2.1.88"),
             format!(
                 "/bin/claude is 2.1.88, outdated: deferred calls are denied (before 2.1.89); pulses lack the duration of \
-                 calls (before 2.1.160); {blocks}; murmur was tested with 2.1.110 and newer"
+                 calls (before 2.1.160); agents ask although nobody can answer (before 2.1.197); \
+                 {agents}; {blocks}; {newest}; murmur was tested with 2.1.110 and newer"
             )
         );
     }

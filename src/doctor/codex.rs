@@ -1,10 +1,11 @@
-//! Codex, if a heartbeat or config.toml names it: where it is, its version, and whether it is logged in. What it prints about
-//! the login is not shown. It may create its own files when it is started.
+//! Codex, if a heartbeat or config.toml names it: where it is, whether murmur was tested with its version, whether its
+//! app-server answers, and whether it is logged in. What it prints about the login is not shown. It may create its own files
+//! when it is started.
 
 use super::agent::both_paths;
-use super::{Check, Environment, Finding, Hint, named_backends};
-use crate::gate::ask::{self, ProgramOutput, first_line};
-use murmur_agent::find;
+use super::{Check, Environment, Finding, Hint, Level, named_backends};
+use crate::gate::ask::{self, ProgramOutput, Question, first_line};
+use murmur_agent::{codex, find};
 use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::Resolved;
 use murmur_core::config::settings::Settings;
@@ -14,7 +15,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// How long each of its two answers may take.
+/// How long each of its three answers may take.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// Examines the Codex that the daemon finds on the PATH `login`; `None` if nothing uses it.
@@ -54,7 +55,14 @@ async fn one(program: &Path, path: &OsStr, has_key: bool, limit: Duration) -> Fi
     let Some(version) = first_line(&said.stdout) else {
         return check.fail(format!("{shown} doesn't print its version"), Hint::RUN_AGENT);
     };
-    let found = format!("{shown} is {version}");
+    let judged = judge(&format!("{shown} is {version}"), &version);
+    if let Err(why) = app_server(program, path, limit).await {
+        return check.fail(format!("{}, but its app-server {why}", judged.found), Hint::UPDATE_AGENT);
+    }
+    if judged.level != Level::Ok {
+        return judged;
+    }
+    let found = judged.found;
     if has_key {
         return check
             .ok(format!("{found}; its key is set in the environment, which a service does not have"));
@@ -65,6 +73,46 @@ async fn one(program: &Path, path: &OsStr, has_key: bool, limit: Duration) -> Fi
         }
         Ok(_) => check.warn(format!("{found}, not logged in"), Hint::LOG_IN_TO_CODEX),
         Err(finding) => finding,
+    }
+}
+
+/// The finding if Codex reports its version as `said`: murmur's protocol with it is that of the versions it was tested with.
+fn judge(found: &str, said: &str) -> Finding {
+    let check = Check::CODEX;
+    let [oldest, newest] = [codex::TESTED.first(), codex::TESTED.last()]
+        .map(|prefix| prefix.map_or("", |prefix| prefix.trim_end_matches('.')));
+    let tested = format!("murmur was tested with {oldest} to {newest}");
+    match said.split_whitespace().next_back().and_then(numbers) {
+        None => check.warn(format!("{found}, which is not a version; {tested}"), Hint::UPDATE_AGENT),
+        Some(version) if Some(version) < numbers(oldest) => {
+            check.warn(format!("{found}, which is older than {oldest}; {tested}"), Hint::UPDATE_AGENT)
+        }
+        Some(version) if Some(version) > numbers(newest) => {
+            check.ok(format!("{found} (newer than {newest}; {tested})"))
+        }
+        Some(_) => check.ok(found),
+    }
+}
+
+/// The first two numbers of a version.
+fn numbers(version: &str) -> Option<[u32; 2]> {
+    let mut parts = version.split('.').map(|part| part.parse().ok());
+    Some([parts.next()??, parts.next()??])
+}
+
+/// Why Codex's app-server, which runs all its beats, can't be used.
+async fn app_server(program: &Path, path: &OsStr, limit: Duration) -> Result<(), String> {
+    let mut command = tokio::process::Command::new(program);
+    command.arg("app-server").env("PATH", path).current_dir("/");
+    let question = Question { text: &codex::hello(), is_answer: codex::is_hello, grace: Duration::ZERO };
+    match ask::question(command, &question, limit).await {
+        Ok(answer) if answer.stdout.split(|byte| *byte == b'\n').any(codex::is_hello) => Ok(()),
+        Ok(answer) => {
+            let why = first_line(&answer.stderr).or_else(|| first_line(&answer.stdout));
+            Err(format!("doesn't work{}", why.map_or(String::new(), |line| format!(": {line}"))))
+        }
+        Err(error) if error.kind() == io::ErrorKind::TimedOut => Err("did not answer".to_owned()),
+        Err(error) => Err(format!("doesn't start: {error}")),
     }
 }
 
@@ -104,9 +152,15 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn codex_is_found_with_its_version_and_login() {
         let limit = Duration::from_secs(60);
-        let logged_in =
-            "[ $1 = --version ] && echo codex-cli 0.169.0 || echo 'API key configured - sk-1***2'";
-        let not = "[ $1 = --version ] && echo codex-cli 0.169.0 || { echo Not logged in >&2; exit 1; }";
+        let serves = r#"[ $1 = app-server ] && { echo '{"id":"initialize","result":{}}'; exec cat; };"#;
+        let logged_in = format!(
+            "{serves} [ $1 = --version ] && echo codex-cli 0.169.0 || echo 'API key configured - sk-1***2'"
+        );
+        let not = format!(
+            "{serves} [ $1 = --version ] && echo codex-cli 0.169.0 || {{ echo Not logged in >&2; exit 1; }}"
+        );
+        let without = "[ $1 = --version ] && echo codex-cli 0.170.1 || { echo unknown command >&2; exit 2; }";
+        let (logged_in, not) = (logged_in.as_str(), not.as_str());
         for (script, has_key, level, found) in [
             (logged_in, false, Level::Ok, "CODEX is codex-cli 0.169.0, logged in"),
             (not, false, Level::Warn, "CODEX is codex-cli 0.169.0, not logged in"),
@@ -116,6 +170,12 @@ mod tests {
                 Level::Ok,
                 "CODEX is codex-cli 0.169.0; its key is set in the environment, which a service does not have",
             ),
+            (
+                without,
+                true,
+                Level::Fail,
+                "CODEX is codex-cli 0.170.1, but its app-server doesn't work: unknown command",
+            ),
             ("exit 0", false, Level::Fail, "CODEX doesn't print its version"),
             ("echo no >&2; exit 3", false, Level::Fail, "CODEX --version ended with exit status: 3: no"),
         ] {
@@ -123,5 +183,23 @@ mod tests {
         }
         let silent = of("exec sleep 1000", false, Duration::from_millis(50)).await;
         assert_eq!(silent, (Level::Fail, "CODEX --version did not finish".to_owned()));
+    }
+
+    #[test]
+    fn a_version_is_tested_or_older_or_newer() {
+        let of = |said: &str| {
+            let Finding { level, found, hint, .. } = judge("it", said);
+            (level, found, hint)
+        };
+        for tested in ["codex-cli 0.169.0", "codex-cli 0.170.3", "0.171.0-alpha.2"] {
+            assert_eq!(of(tested), (Level::Ok, "it".to_owned(), None), "{tested}");
+        }
+        let range = "murmur was tested with 0.169 to 0.171";
+        let old =
+            |found: &str| (Level::Warn, format!("it, which is {found}; {range}"), Some(Hint::UPDATE_AGENT));
+        assert_eq!(of("codex-cli 0.99.0"), old("older than 0.169"));
+        assert_eq!(of("codex-cli dev"), old("not a version"));
+        let new = (Level::Ok, format!("it (newer than 0.171; {range})"), None);
+        assert_eq!((of("codex-cli 0.172.0"), of("codex-cli 1.0.0")), (new.clone(), new));
     }
 }

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use murmur_core::config::heartbeat::Heartbeat;
 use murmur_core::failures::Streak;
 use murmur_core::spending::UsedUp;
+use murmur_host::audit::Refusals;
 use murmur_host::protocol::AgentInfo;
 use murmur_store::journal::entry::{JournalEntry, LineKind};
 use murmur_store::pulse::ACTION;
@@ -137,12 +138,12 @@ pub fn in_a_row(streak: &Streak) -> String {
     }
 }
 
-/// The journal line about the `calls` that an agent, which ran from `started` until `now`, made without asking; `None` if
+/// The journal line about the calls that an agent, which ran from `started` until `now`, made without asking; `None` if
 /// there are none.
 #[must_use]
 pub fn unguarded(
     info: &AgentInfo,
-    calls: &[String],
+    Refusals { unguarded: calls, denied_by_rules, .. }: &Refusals,
     started: Timestamp,
     now: Timestamp,
 ) -> Option<JournalEntry> {
@@ -151,7 +152,11 @@ pub fn unguarded(
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let summary = format!("agent {} ran calls without asking: {first}{more}", info.agent_id);
+    let denied = match denied_by_rules {
+        Some(denied) => format!("; your rules deny {}", denied.first),
+        None => String::new(),
+    };
+    let summary = format!("agent {} ran calls without asking: {first}{more}{denied}", info.agent_id);
     let lasted = now.duration_since(started).as_millis();
     Some(JournalEntry {
         summary: Some(first_characters(&summary, SUMMARY)),

@@ -1,4 +1,5 @@
-//! Turns an `ok` into `attention` if the guard or the backend refused a call or nobody answered the request for one, and into `error` if a hook failed.
+//! Turns an `ok` into `attention` if the guard or the backend refused a call, nobody answered the request for one, or one ran
+//! unasked that rules deny, and into `error` if a hook failed.
 
 use super::{Outcome, QUOTE, SUMMARY, first_characters};
 use murmur_core::permit::request::NO_DAEMON;
@@ -22,7 +23,10 @@ pub fn apply(outcome: Outcome, refusals: &Refusals) -> Outcome {
     let unanswered =
         refusals.unanswered.as_ref().map(|calls| clause("nobody answered the request for", calls));
     let by_backend = refusals.by_backend.as_ref().map(|calls| clause("the backend refused", calls));
-    let clauses: Vec<String> = by_guard.into_iter().chain(by_backend).chain(unanswered).collect();
+    // Nobody was asked, so this is noticed only now.
+    let ran = refusals.denied_by_rules.as_ref().map(|calls| clause("it ran", calls));
+    let ran = ran.map(|ran| format!("{ran} without asking, which your rules deny"));
+    let clauses: Vec<String> = by_guard.into_iter().chain(by_backend).chain(unanswered).chain(ran).collect();
     if clauses.is_empty() {
         return outcome;
     }
@@ -83,6 +87,12 @@ mod tests {
         let backend = Refusals { by_backend, ..Refusals::default() };
         let said = attention("HEARTBEAT_OK, but the backend refused Bash(touch x)");
         assert_eq!(apply(Outcome::Ok, &backend), said);
+        let ran = Some(RefusedCalls { first: "Bash(curl x)".to_owned(), count: 2 });
+        let ran = Refusals { denied_by_rules: ran, ..Refusals::default() };
+        let said = attention(
+            "HEARTBEAT_OK, but it ran Bash(curl x) and another call without asking, which your rules deny",
+        );
+        assert_eq!(apply(Outcome::Ok, &ran), said);
         let both = attention(
             "HEARTBEAT_OK, but the guard refused Bash(sudo ls), and nobody answered the request for Bash(git push) and another call",
         );

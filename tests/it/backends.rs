@@ -5,15 +5,17 @@ mod approvals;
 mod checked;
 mod client;
 mod faults;
+mod lacking;
 mod recorded;
 mod refused;
 mod terminals;
+mod unasked;
 mod unknown;
 
 use serde_json::{Value, json};
 
 use crate::env::{Env, Workspace};
-use murmur_core::config::backend::{Backend, Capability, built_in_names};
+use murmur_core::config::backend::built_in_names;
 
 const AGENTS: [&str; 2] = ["codex", "acp:opencode"];
 
@@ -246,83 +248,6 @@ fn a_dry_run_shows_the_agent_and_only_limits_that_it_follows() {
         let shown = env.run(["beat", "--dry-run", "site"]);
         assert!(shown.contains(&format!("\n  agent: {agent}  ({source})\n")), "{shown}");
         assert!(!shown.contains("maxTurns") && !shown.contains("\n  questions:"), "{shown}");
-    }
-}
-
-#[test]
-fn every_key_that_its_agent_lacks_is_refused_whichever_file_chose_the_agent() {
-    let table = [
-        ("maxTurns", json!(5), "maxTurns needs a turn limit"),
-        ("maxBudgetUsd", json!(1), "maxBudgetUsd needs cost reporting"),
-        ("budget", json!({ "day": "5 USD" }), "budget needs cost reporting"),
-        ("mcp", json!([]), "mcp needs a choice of MCP servers"),
-        ("requires", json!(["files"]), "requires needs a choice of MCP servers"),
-        ("approval", json!("defer"), "approval: defer needs deferred calls"),
-        ("questions", json!("broker"), "questions: broker needs questions to people"),
-        ("reserve", json!("10%"), "reserve needs usage limits"),
-        ("onLimit", json!("skip"), "onLimit needs usage limits"),
-    ];
-    for (key, value, error) in table {
-        for agent in AGENTS {
-            let (limits, cost) = (error.ends_with("limits"), key == "budget");
-            if (agent == "codex" && limits) || (agent == "acp:opencode" && cost) {
-                continue;
-            }
-            for is_default in [false, true] {
-                let env = Env::new();
-                let site = site(&env, agent);
-                let mut entry = json!({ "path": site.0, "interval": "30m", key: value });
-                if is_default {
-                    default_agent(&env, agent);
-                } else {
-                    entry["agent"] = agent.into();
-                }
-                env.configure(&json!({ "workspaces": [entry] }).to_string());
-                let said = env.murmur(["beat", "--dry-run", "site"]).output();
-                let said = String::from_utf8(said.stderr).unwrap();
-                // OpenCode reports what a run has cost, but can't be told to stop there.
-                let error = match agent {
-                    "acp:opencode" => {
-                        error.replace("maxBudgetUsd needs cost reporting", "maxBudgetUsd needs a cost limit")
-                    }
-                    _ => error.to_owned(),
-                };
-                assert!(said.contains(&format!("{error}, which {agent} doesn't have")), "{said}");
-            }
-        }
-    }
-}
-
-#[test]
-fn a_heartbeat_that_needs_more_than_its_agent_can_do_is_an_error() {
-    let env = Env::new();
-    let site = site(&env, "codex");
-    let entry = json!({ "path": site.0, "interval": "30m", "agent": "codex", "maxTurns": 5 });
-    env.configure(&json!({ "workspaces": [entry] }).to_string());
-    env.run(["beat", "site"]);
-    let error = env.journal().pop().unwrap()["error"].as_str().unwrap().to_owned();
-    let place = format!("{}:1:", env.data().join("config.json").display());
-    let said =
-        ": maxTurns needs a turn limit, which codex doesn't have; remove maxTurns, or choose another agent";
-    let column = error.strip_prefix(&place).and_then(|rest| rest.strip_suffix(said));
-    let column: usize = column.unwrap_or_else(|| panic!("{error}")).parse().unwrap();
-    assert_eq!(env.config()[column - 1..].split(|c: char| !c.is_ascii_digit()).next(), Some("5"));
-}
-
-#[test]
-fn the_page_lists_what_each_backend_can_do() {
-    let page = include_str!("../../docs/reference/backends.md");
-    for (shown, name) in
-        [("claude", "claude"), ("codex", "codex"), ("acp", "acp:opencode"), ("acp", "acp:gemini")]
-    {
-        let backend: Backend = name.parse().unwrap();
-        let has = Capability::ALL.into_iter().filter(|capability| backend.has(*capability));
-        let names: Vec<&str> = has.map(Capability::name).collect();
-        let names =
-            names.join(", ").replace("cost, ", if shown == "acp" { "cost (some), " } else { "cost, " });
-        let names = if name == "acp:gemini" { format!("cost (some), {names}") } else { names };
-        let line = format!("- `{shown}`: {names}\n");
-        assert!(page.contains(&line), "{line}");
     }
 }
 

@@ -62,6 +62,12 @@ pub fn allows_by_silence(backend: &Backend) -> bool {
     *backend == Backend::Codex
 }
 
+/// Whether the hooks of `backend` report calls and turns that fail or are interrupted. Otherwise, only its output does.
+#[must_use]
+pub fn hooks_report_failures(backend: &Backend) -> bool {
+    *backend == Backend::Claude
+}
+
 /// The account whose usage limits a run of `backend` counts against, for the user with this `home` folder.
 #[must_use]
 pub fn account(backend: &Backend, home: &Path, env: Env<'_>) -> Account {

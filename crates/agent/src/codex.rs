@@ -6,6 +6,7 @@ mod account;
 mod command;
 mod dialog;
 mod fields;
+mod hello;
 mod hooks;
 mod item;
 mod known;
@@ -19,11 +20,12 @@ mod thread;
 /// In every line that ends a turn.
 pub(super) const END_OF_TURN: &[u8] = br#""turn/completed""#;
 
-/// The prefixes of the versions that murmur was tested with.
-pub(super) const TESTED: &[&str] = &["0.169.", "0.171."];
+/// The prefixes of the versions that murmur was tested with, oldest first.
+pub const TESTED: &[&str] = &["0.169.", "0.171."];
 
 pub(super) use account::account;
 pub use dialog::CodexDialog;
+pub use hello::{hello, is_hello};
 pub(super) use line::parse;
 pub(super) use patch::translate;
 pub(super) use start::start;

@@ -2,7 +2,7 @@
 //! interrupts. Pure: times are durations since the agent's start.
 
 use super::bounds::Turns;
-use super::calls::Calls;
+use super::calls::{Call, Calls};
 use super::process::LastActivity;
 use super::protocol::Wait;
 use super::state::{AgentKind, Input};
@@ -12,7 +12,7 @@ use murmur_agent::turn_count::TurnCount;
 use murmur_core::id::SessionId;
 use murmur_core::permit::request::RequestId;
 use murmur_store::journal::decisions::Unanswered;
-use murmur_store::pulse::{ACTION, brief};
+use murmur_store::pulse::{ACTION, action, brief};
 use secrets::mask;
 use std::time::Duration;
 
@@ -250,6 +250,17 @@ impl Activity {
     /// The call that has run for longest at `at`.
     pub(super) fn oldest_call(&self, at: Duration) -> Option<LastActivity> {
         self.calls.oldest_open().map(|call| call.doing(at))
+    }
+
+    /// The newest call that runs, or else the one that waits for a person, which some backends report only once it runs.
+    pub(super) fn current_call(&self) -> Option<Call> {
+        let waiting = || {
+            let waits = self.waits.iter().rev().find(|waiting| waiting.hook.is_some())?;
+            let request = waits.wait.call.as_deref()?;
+            let last_action = action::of(&request.tool, &request.input.to_string());
+            Some(Call { tool_name: request.tool.clone(), last_action })
+        };
+        self.calls.newest().cloned().or_else(waiting)
     }
 
     /// What the agent is doing at `at`.

@@ -8,10 +8,12 @@
 
 mod decisions;
 
+use crate::own_denials::OwnDenials;
 use crate::process::{breached, ran_denied};
 use decisions::Decisions;
 use murmur_agent::dialog::Overruled;
 use murmur_agent::event::{Event, PermissionRequest};
+use murmur_core::config::backend::{Backend, Capability};
 use murmur_core::id::AgentId;
 use murmur_core::permit::decision::DecisionKind;
 use murmur_store::pulse::action;
@@ -43,6 +45,8 @@ pub struct Refusals {
     pub failure: Option<String>,
     /// Calls that ran without a decision, where the backend doesn't ask about every call; the first `UNGUARDED`.
     pub unguarded: Vec<String>,
+    /// Those of them that the person's own rules deny, however many there are.
+    pub denied_by_rules: Option<RefusedCalls>,
 }
 
 /// How many calls whose hook asks a person to remember.
@@ -60,6 +64,17 @@ pub(super) enum Coverage {
     Started,
     /// It asks about some calls and runs others.
     Some,
+}
+
+impl Coverage {
+    /// That of `backend`; `is_decided_at_start` is whether it reports a call only once that was decided.
+    pub(super) fn of(backend: &Backend, is_decided_at_start: bool) -> Self {
+        match backend.has(Capability::Hooks) {
+            true if is_decided_at_start => Self::Started,
+            true => Self::Every,
+            false => Self::Some,
+        }
+    }
 }
 
 /// Calls that were refused for one reason.
@@ -88,6 +103,8 @@ pub(super) struct Audit {
     ran_denied: Option<String>,
     coverage: Coverage,
     unguarded: Vec<String>,
+    own_denials: Option<OwnDenials>,
+    denied_by_rules: Option<RefusedCalls>,
 }
 
 #[derive(Debug)]
@@ -101,6 +118,8 @@ struct Open {
     words: String,
     /// Whether murmur allowed the same, if the agent had it do that.
     by_client: Option<bool>,
+    /// Its tool and input, if its agent may run it without asking.
+    call: Option<[String; 2]>,
 }
 
 impl Audit {
@@ -118,7 +137,14 @@ impl Audit {
             ran_denied: None,
             coverage,
             unguarded: Vec::new(),
+            own_denials: None,
+            denied_by_rules: None,
         }
+    }
+
+    /// Also notices calls that these rules deny, of an agent that may run calls without asking.
+    pub(super) fn with(self, own_denials: Option<OwnDenials>) -> Self {
+        Self { own_denials: own_denials.filter(|_| self.coverage == Coverage::Some), ..self }
     }
 
     /// Handles an event. Returns a call that ran undecided, if every call has to be decided.
@@ -139,11 +165,15 @@ impl Audit {
             Event::Session { .. } if self.coverage == Coverage::Some => {
                 self.open.clear();
                 self.unguarded.clear();
+                self.denied_by_rules = None;
                 None
             }
             Event::ToolUse { id, name, input, .. } if self.open.iter().any(|call| call.id == **id) => {
                 for call in self.open.iter_mut().filter(|call| call.id == **id && input.0.get() != "{}") {
                     call.words = describe(name, input.0.get());
+                    if let Some(call) = &mut call.call {
+                        *call = [name.clone().into_owned(), input.0.get().to_owned()];
+                    }
                 }
                 None
             }
@@ -158,6 +188,10 @@ impl Audit {
                     parent: parent.clone().into_owned(),
                     words: describe(name, input.0.get()),
                     by_client: None,
+                    call: self
+                        .own_denials
+                        .is_some()
+                        .then(|| [name.clone().into_owned(), input.0.get().to_owned()]),
                 });
                 lost
             }
@@ -257,17 +291,18 @@ impl Audit {
             by_backend: by_backend.clone(),
             failure,
             unguarded: self.unguarded.clone(),
+            denied_by_rules: self.denied_by_rules.clone(),
         }
     }
 
     fn ended(&mut self, id: &str, output: &str, is_error: bool) -> Option<String> {
         let found = self.open.iter().position(|call| call.id == id);
-        let (words, by_client) = match found {
+        let (words, by_client, call) = match found {
             Some(at) => {
                 let call = self.open.swap_remove(at);
-                (call.words, call.by_client)
+                (call.words, call.by_client, call.call)
             }
-            None if self.has_lost_calls => ("a call that could not be read".to_owned(), None),
+            None if self.has_lost_calls => ("a call that could not be read".to_owned(), None, None),
             // Belongs to the resumed conversation.
             None => return None,
         };
@@ -294,7 +329,17 @@ impl Audit {
             self.failure.get_or_insert_with(|| format!("{words}: {output}"));
             return None;
         }
+        self.compare_with_rules(&words, call);
         Some(words)
+    }
+
+    /// Counts a call that ran undecided, if the person's rules deny it.
+    fn compare_with_rules(&mut self, words: &str, call: Option<[String; 2]>) {
+        let (Some([tool, input]), Some(rules)) = (call, &self.own_denials) else { return };
+        if rules.deny(&tool, &input) {
+            let first = || RefusedCalls { first: mask(words), count: 0 };
+            self.denied_by_rules.get_or_insert_with(first).count += 1;
+        }
     }
 
     /// A call of an earlier message whose result must have been in a skipped line. It ran: the result of a refused
@@ -305,7 +350,9 @@ impl Audit {
         }
         let is_over = |call: &Open| call.parent == parent && call.message != message;
         let over: Vec<Open> = self.open.extract_if(.., |call| is_over(call)).collect();
-        over.into_iter().find(|call| !self.decisions.has(&call.id)).map(|call| call.words)
+        let lost = over.into_iter().find(|call| !self.decisions.has(&call.id))?;
+        self.compare_with_rules(&lost.words, lost.call);
+        Some(lost.words)
     }
 }
 

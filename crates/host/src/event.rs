@@ -115,6 +115,8 @@ impl MurmurEvent {
 pub enum Progress<'a> {
     /// It starts without its repository's files, since they are not trusted.
     Untrusted(&'a Failure),
+    /// Its process runs, with this id.
+    Spawned(Option<u32>),
     /// An event of the agent.
     Agent(&'a Agent<'a>),
     /// One of its calls waits for a person.

@@ -31,6 +31,7 @@ pub mod event;
 pub mod launch;
 pub mod ledger;
 pub mod output_parser;
+pub mod own_denials;
 pub mod pipes;
 pub mod process;
 pub mod protocol;

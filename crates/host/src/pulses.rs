@@ -1,6 +1,7 @@
-//! The pulses of an agent whose backend runs no hooks: its host writes them, from its events. Best effort, as in a hook.
+//! The pulses that no hook of an agent's backend writes: its host writes them, from its events. Best effort, as in a hook.
 
 use super::protocol::AgentInfo;
+use murmur_agent::backend;
 use murmur_agent::event::Event;
 use murmur_core::config::backend::Capability;
 use murmur_core::id::SessionId;
@@ -22,6 +23,8 @@ const SAID: usize = 4 << 10;
 #[derive(Debug)]
 pub struct Pulses {
     dir: DataDir,
+    /// Whether hooks write those of calls and turns that succeed.
+    only_failures: bool,
     /// What all of them have in common.
     common: Pulse,
     /// Calls without a result: id, tool and action.
@@ -31,7 +34,7 @@ pub struct Pulses {
 }
 
 impl Pulses {
-    /// The pulses of the agent with this `info`; `None` if its hooks write them.
+    /// The pulses of the agent with this `info`; `None` if its hooks write all of them.
     #[must_use]
     pub fn of(dir: &DataDir, info: &AgentInfo) -> Option<Self> {
         let common = Pulse {
@@ -40,12 +43,19 @@ impl Pulses {
             backend: info.backend.to_string(),
             ..Pulse::default()
         };
-        (!info.backend.has(Capability::Hooks)).then(|| Self {
+        let only_failures = info.backend.has(Capability::Hooks);
+        (!only_failures || !backend::hooks_report_failures(&info.backend)).then(|| Self {
             dir: dir.clone(),
+            only_failures,
             common,
             calls: Vec::new(),
             said: String::new(),
         })
+    }
+
+    /// Notes the agent's process.
+    pub fn runs_as(&mut self, pid: Option<u32>) {
+        self.common.pid = pid;
     }
 
     /// Handles one of the agent's events.
@@ -58,7 +68,11 @@ impl Pulses {
                 self.common.session_id =
                     Some(SessionId::new(id.clone())).filter(|id| !id.as_str().is_empty());
                 let last_action = "session began".to_owned();
-                self.put(Pulse { state: State::Starting, last_action, ..self.common.clone() });
+                self.put_unless_hooks_do(Pulse {
+                    state: State::Starting,
+                    last_action,
+                    ..self.common.clone()
+                });
             }
             Event::Text { parent, text, .. } if parent.is_empty() => {
                 let room = SAID.saturating_sub(self.said.len());
@@ -78,18 +92,37 @@ impl Pulses {
                 let [id, tool_name, last_action] = self.calls.remove(at);
                 let error = is_error.then(|| first_line(output, "failed"));
                 let (state, tool_use_id) = (State::Running, Some(id));
-                self.put(Pulse { tool_name, last_action, state, tool_use_id, error, ..self.common.clone() });
+                self.put_unless_hooks_do(Pulse {
+                    tool_name,
+                    last_action,
+                    state,
+                    tool_use_id,
+                    error,
+                    ..self.common.clone()
+                });
             }
             Event::Result(result) => {
-                self.calls.clear();
+                // A turn that was interrupted ends without results of its calls.
+                let interrupted = self.calls.drain(..).next_back().filter(|_| result.is_error);
                 // Results of the Agent Client Protocol have no text.
                 let said = std::mem::take(&mut self.said);
                 let errors = Some(result.told_errors().collect::<Vec<_>>().join("; "))
                     .filter(|errors| !errors.is_empty());
                 let text = result.text.clone().or(errors).unwrap_or(said);
                 let error = result.is_error.then(|| first_line(&text, "failed"));
-                let last_action = brief::line(&mask(&text), ACTION);
-                self.put(Pulse { state: State::Idle, last_action, error, ..self.common.clone() });
+                let said = brief::line(&mask(&text), ACTION);
+                let [tool_use_id, tool_name, last_action] =
+                    interrupted.unwrap_or_else(|| [String::new(), String::new(), said]);
+                let tool_use_id = Some(tool_use_id).filter(|id| !id.is_empty());
+                let state = State::Idle;
+                self.put_unless_hooks_do(Pulse {
+                    tool_name,
+                    last_action,
+                    state,
+                    tool_use_id,
+                    error,
+                    ..self.common.clone()
+                });
             }
             _ => {}
         }
@@ -97,10 +130,16 @@ impl Pulses {
 
     /// Marks the agent as ended.
     pub fn end(self) {
+        if self.only_failures {
+            return;
+        }
         let _best_effort = put_over(&self.dir, &self.common.agent_id);
     }
 
-    fn put(&self, pulse: Pulse) {
+    fn put_unless_hooks_do(&self, pulse: Pulse) {
+        if self.only_failures && pulse.error.is_none() {
+            return;
+        }
         let current_task = task::get(&self.dir, &pulse.agent_id);
         let git_branch = branch::of(&pulse.workspace);
         let _best_effort = put(&self.dir, Pulse { current_task, git_branch, ..pulse });
@@ -140,8 +179,9 @@ mod tests {
     fn the_host_of_an_agent_without_hooks_writes_its_pulses() {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
-        assert!(Pulses::of(&dir, &info(Backend::Codex)).is_none());
+        assert!(Pulses::of(&dir, &info(Backend::Claude)).is_none());
         let mut pulses = Pulses::of(&dir, &info(Backend::Acp("x".into()))).unwrap();
+        pulses.runs_as(Some(7));
         let mut parser = Parser::new(Dialect::Acp);
         let mut shown = Vec::new();
         for line in [
@@ -158,19 +198,55 @@ mod tests {
         pulses.end();
         let last = folder::read(&dir.pulse("site-1")).unwrap().pulse;
         shown.push(format!(
-            "{} {} {} {:?}",
+            "{} {} {} {:?} {:?}",
             last.state.word(),
             last.backend,
             last.tool_name,
-            last.session_id
+            last.session_id,
+            last.pid
         ));
         insta::assert_snapshot!(shown.join("\n"), @r#"
         starting  session began None
         starting  session began None
         running Bash ls Some("no")
         idle Bash ls None
-        exited acp:x Bash Some(SessionId("s"))
+        exited acp:x Bash Some(SessionId("s")) Some(7)
         "#);
+    }
+
+    #[test]
+    fn where_hooks_report_no_failures_the_host_writes_only_these() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir::find(Some(folder.path()), None, None).unwrap();
+        let mut pulses = Pulses::of(&dir, &info(Backend::Codex)).unwrap();
+        let mut parser = Parser::new(Dialect::CodexAppServer);
+        let mut see = |line: &str| {
+            parser.feed(format!("{line}\n").as_bytes(), &mut |event| pulses.see(&event));
+            let read = folder::read(&dir.pulse("site-1"))?.pulse;
+            Some(format!("{} {} {} {:?}", read.state.word(), read.tool_name, read.last_action, read.error))
+        };
+        let item = |event: &str, id: &str, status: &str| {
+            format!(
+                r#"{{"method":"item/{event}","params":{{"item":{{"type":"commandExecution","id":"{id}","command":"/bin/bash -lc 'make {id}'","status":"{status}"}}}}}}"#
+            )
+        };
+        let end = |status: &str| {
+            format!(r#"{{"method":"turn/completed","params":{{"turn":{{"id":"t","status":"{status}"}}}}}}"#)
+        };
+        let session = r#"{"id":"thread","result":{"thread":{"id":"s"},"approvalPolicy":"untrusted"}}"#;
+        for line in [
+            session,
+            &item("started", "a", "inProgress"),
+            &item("completed", "a", "completed"),
+            &end("completed"),
+        ] {
+            assert_eq!(see(line), None, "{line}");
+        }
+        see(&item("started", "b", "inProgress"));
+        let interrupted = see(&end("interrupted")).unwrap();
+        assert_eq!(interrupted, r#"idle Bash make b Some("the turn was interrupted")"#);
+        see(&item("started", "c", "inProgress"));
+        assert_eq!(see(&item("completed", "c", "failed")).unwrap(), r#"running Bash make c Some("failed")"#);
     }
 
     #[test]

@@ -19,6 +19,7 @@ use super::capture::{Capture, Destination};
 use super::control_requests::{ControlRequests, HookAnswer};
 use super::drain::Drain;
 use super::event::{MurmurEvent, Progress, Role};
+use super::own_denials::OwnDenials;
 use super::pipes::{self, Pipes};
 use super::process::{self, Run, RunEnd};
 use super::protocol::{AgentInfo, GRACE};
@@ -35,7 +36,6 @@ use murmur_agent::backend;
 use murmur_agent::dialog::{Conversation, Dialog};
 use murmur_agent::invocation::Invocation;
 use murmur_agent::settings::HookProgram;
-use murmur_core::config::backend::Capability;
 use murmur_core::usage_limit::Hold;
 use std::io;
 use std::path::PathBuf;
@@ -77,6 +77,8 @@ pub struct Spec {
     pub decisions: PathBuf,
     /// Whether a call without a decision ends the run.
     pub is_audited: bool,
+    /// The person's rules, if the agent may run calls without asking.
+    pub own_denials: Option<OwnDenials>,
     /// The account whose holds are reported.
     pub watched: Option<Watched>,
 }
@@ -114,11 +116,7 @@ pub async fn run(
     });
     let (client, mut client_events) = ClientCalls::new();
     let dialog = backend::dialog(&spec.info.backend, spec.conversation.clone());
-    let coverage = match spec.info.backend.has(Capability::Hooks) {
-        true if dialog.is_decided_at_start() => Coverage::Started,
-        true => Coverage::Every,
-        false => Coverage::Some,
-    };
+    let coverage = Coverage::of(&spec.info.backend, dialog.is_decided_at_start());
     let mut host = Host {
         spec,
         begun,
@@ -139,7 +137,8 @@ pub async fn run(
         turn_splitter: TurnSplitter::new(dialect),
         dialog,
         client,
-        audit: Audit::begin(spec.decisions.clone(), spec.info.agent_id.clone(), coverage),
+        audit: Audit::begin(spec.decisions.clone(), spec.info.agent_id.clone(), coverage)
+            .with(spec.own_denials.clone()),
         stderr: Vec::new(),
         stops: Vec::new(),
         hold: None,
@@ -150,6 +149,7 @@ pub async fn run(
         host.capture.own(MurmurEvent::Chat { role: Role::User, text: first.clone() });
     }
     host.open_dialog(&first);
+    (host.sink)(Progress::Spawned(pid), Duration::ZERO);
     host.take(Input::Started);
     started(host.capture.session().cloned());
     let exit = host.work(&mut child, &mut pipes, stop, asked, &mut answers, &mut client_events).await;

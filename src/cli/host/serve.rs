@@ -26,6 +26,7 @@ use murmur_core::permit::rules::Rules;
 use murmur_host::capture::Destination;
 use murmur_host::event::Progress;
 use murmur_host::launch::StartReport;
+use murmur_host::own_denials::OwnDenials;
 use murmur_host::process::{Run, RunEnd, undecided};
 use murmur_host::protocol::AgentInfo;
 use murmur_host::pulses::Pulses;
@@ -117,8 +118,10 @@ fn serve(args: &HostServe, env: &UserEnv) -> anyhow::Result<ExitCode> {
         let (mut reports, mut pulses) = (Reports::default(), Pulses::of(&dir, &spec.info));
         let observe = |progress: Progress<'_>, _| {
             note_version(&progress, &args.backend);
-            if let (Progress::Agent(event), Some(pulses)) = (&progress, &mut pulses) {
-                pulses.see(event);
+            match (&progress, &mut pulses) {
+                (Progress::Agent(event), Some(pulses)) => pulses.see(event),
+                (Progress::Spawned(pid), Some(pulses)) => pulses.runs_as(*pid),
+                _ => {}
             }
             if let Progress::Agent(event) = progress
                 && reports.observe(event, clock::now())
@@ -163,7 +166,7 @@ fn record_run(dir: &DataDir, info: &AgentInfo, run: &Run, started: Timestamp, en
     }
     // Best effort: it is only for the doctor.
     let _untold = unknown::record(dir, &info.backend.to_string(), &run.version, &run.unknown, ended);
-    if let Some(line) = notice::unguarded(info, &run.refusals.unguarded, started, ended)
+    if let Some(line) = notice::unguarded(info, &run.refusals, started, ended)
         && let Err(error) = append::append(&dir.journal(), &line)
     {
         log(&unwritable(&dir.journal(), &error).line());
@@ -268,6 +271,7 @@ fn spec(
         hook: agent.hook,
         decisions: dir.decisions(),
         is_audited: policy.guard,
+        own_denials: Some(OwnDenials::of(dir, &user, whose, &worktree, Some(&[]))),
         watched: Some(Watched {
             dir: dir.clone(),
             account: backend::account(&args.backend, &user.home, &own_env),

@@ -15,9 +15,10 @@ use murmur_core::id::{AgentId, BeatId};
 use murmur_core::naming::{self, Candidate, LAST, Noun};
 use murmur_host::discover;
 use murmur_host::record::Record;
-use murmur_store::journal::entry::JournalEntry;
+use murmur_store::journal::entry::{JournalEntry, LineKind};
 use murmur_store::journal::read::{Backward, Entries};
 use murmur_store::journal::unfinished;
+use std::io;
 use std::path::Path;
 use sys::paths::DataDir;
 use sys::process_lock;
@@ -203,6 +204,9 @@ pub(super) fn hosted_agent(id: &AgentId, dir: &DataDir) -> Option<Run> {
         (entry.exit, entry.error) = (ended.exit, ended.error.clone());
     }
     let (is_running, is_hosted) = (record.result.is_none(), entry.beat.is_none());
+    if is_hosted && !is_running {
+        entry.unguarded = unguarded(&entry, dir).unwrap_or_default();
+    }
     Some(Run { entry, is_running, is_hosted })
 }
 
@@ -210,6 +214,19 @@ pub(super) fn hosted_agent(id: &AgentId, dir: &DataDir) -> Option<Run> {
 pub(in crate::cli) fn hosted_capture(id: &AgentId, dir: &DataDir) -> Option<(Backend, SessionId)> {
     let entry = hosted_agent(id, dir)?.entry;
     Some((entry.backend, entry.capture?))
+}
+
+/// The calls that a hosted agent ran without asking, as the journal has them since it ended.
+fn unguarded(agent: &JournalEntry, dir: &DataDir) -> io::Result<Vec<String>> {
+    let lines = Backward::open(&dir.journal())?.containing(&format!("\"agent\":\"{}\"", agent.agent));
+    let mut entries = Entries::new(lines, None);
+    while let Some(found) = entries.next_entry(|_| true)? {
+        let entry = found.entry;
+        if entry.kind == LineKind::Unguarded && entry.agent == agent.agent && entry.ts == agent.ts {
+            return Ok(entry.unguarded);
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// The beat that waited for the answer that continued this one, and the beat that continued this one.

@@ -48,6 +48,51 @@ fn settings_that_the_backend_lacks_are_reported_whichever_file_chose_it() {
 }
 
 #[test]
+fn all_keys_that_the_backend_lacks_are_reported_at_once() {
+    let env = Env::new();
+    let site = env.workspace("site", "---\nbackgroundWait: 1m\n---\nCheck the site.");
+    let entry = json!({ "path": site.0, "interval": "30m", "agent": "acp:gemini", "mcp": [],
+        "permissions": { "deny": ["Edit"] } });
+    env.configure(&json!({ "workspaces": [entry] }).to_string());
+    let check = stdout(&env, &["config", "check"]);
+    let said = "permissions.deny needs requests for all calls, mcp needs a choice of MCP servers, and backgroundWait needs \
+                background tasks, which acp:gemini doesn't have; remove permissions.deny, mcp, and backgroundWait, or \
+                choose another agent";
+    assert!(check.contains(said), "{check}");
+    let column = env.config().find("{\"deny\"").unwrap() + 1;
+    assert!(check.contains(&format!("config.json:1:{column}: ")), "{check}");
+}
+
+#[test]
+fn what_a_backend_lacks_is_said_where_it_is_chosen() {
+    let env = Env::new();
+    env.agent("codex");
+    let lacks = "note: codex lacks deferred calls, questions to people, a turn limit, cost reporting, background tasks, a \
+                 choice of MCP servers\n";
+    let stderr = |args: &[&str]| String::from_utf8(env.murmur(args).output().stderr).unwrap();
+    let site = env.root().join("site");
+    let path = site.to_str().unwrap();
+    let said = stderr(&["init", path, "--agent", "codex"]);
+    assert_eq!(said, lacks);
+    assert_eq!(stderr(&["set", "site", "--every", "1h"]), "");
+    assert_eq!(stderr(&["set", "site", "--agent", "claude"]), "");
+    assert_eq!(stderr(&["set", "site", "--agent", "codex"]), lacks);
+    assert_eq!(stderr(&["--quiet", "set", "site", "--agent", "codex"]), "");
+    env.run(["remove", "site"]);
+    assert_eq!(stderr(&["add", path, "--agent", "codex"]), lacks);
+    // A HEARTBEAT.md can choose another agent.
+    let edit = |text: &str| {
+        let editor = format!("printf -- '---\\nagent: {text}\\n---\\nLook.' >");
+        String::from_utf8(env.murmur(["edit", "site"]).set("EDITOR", &editor).output().stderr).unwrap()
+    };
+    assert_eq!(edit("claude"), "");
+    assert_eq!(edit("codex"), lacks);
+    assert_eq!(edit("codex"), "");
+    let help = env.run(["agent", "start", "--help"]);
+    assert!(help.replace('\n', " ").contains(lacks.trim().trim_start_matches("note: ")), "{help}");
+}
+
+#[test]
 fn an_acp_agent_that_nothing_configures_is_reported() {
     let env = Env::new();
     site(&env, "acp:nonesuch", false);

@@ -9,9 +9,9 @@ use crate::env::Env;
 /// What an ACP agent says about a call when it asks for permission.
 const COMMAND: &str = r#"{"toolCallId":"c1","kind":"execute","rawInput":{"command":"git push"}}"#;
 
-/// A workspace with this frontmatter, whose agent asks about `call`, with options of these kinds.
-fn asking(env: &Env, frontmatter: &str, call: &str, options: &[&str]) {
-    let site = env.workspace("site", &format!("---\n{frontmatter}\n---\nDo it."));
+/// A workspace whose agent asks about `call`, with options of these kinds; `checker` decides on calls of all agents.
+fn asking(env: &Env, checker: &str, call: &str, options: &[&str]) {
+    let site = env.workspace("site", "Do it.");
     let options: Vec<Value> =
         options.iter().map(|kind| json!({ "optionId": kind, "kind": kind, "name": kind })).collect();
     let options = Value::from(options);
@@ -48,7 +48,7 @@ done
     std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
     let folder = env.data().join("config");
     std::fs::create_dir_all(&folder).unwrap();
-    let settings = format!("[acp.odd]\ncommand = {program:?}\n");
+    let settings = format!("permissions-checker = {checker:?}\n[acp.odd]\ncommand = {program:?}\n");
     std::fs::write(folder.join("config.toml"), settings).unwrap();
     let entry = json!({ "path": site.0, "interval": "30m", "agent": "acp:odd" });
     env.configure(&json!({ "workspaces": [entry] }).to_string());
@@ -78,7 +78,7 @@ fn a_call_that_does_not_say_what_it_does_is_denied_or_asked_about() {
     ] {
         let why = "the request doesn't say what would be run or written";
         let env = Env::new();
-        asking(&env, "permissionsChecker: off", call, &["allow_once", "reject_once"]);
+        asking(&env, "off", call, &["allow_once", "reject_once"]);
         let line = ran(&env);
         assert_eq!(line["summary"], format!("HEARTBEAT_OK, but the guard refused {words}"), "{line}");
         assert_eq!((&line["outcome"], &line["denials"]), (&json!("attention"), &json!(["unknown"])));
@@ -87,7 +87,7 @@ fn a_call_that_does_not_say_what_it_does_is_denied_or_asked_about() {
         assert_eq!(chosen(&env), "reject_once");
 
         let env = Env::new();
-        asking(&env, "permissionsChecker: manual", call, &["allow_once", "reject_once"]);
+        asking(&env, "manual", call, &["allow_once", "reject_once"]);
         let daemon = env.daemon();
         let beat = env.beat();
         let request = env.opened();
@@ -107,7 +107,7 @@ fn a_call_that_can_only_be_allowed_for_good_is_denied() {
         (&["allow_always"], "cancelled"),
     ] {
         let env = Env::new();
-        asking(&env, "permissionsChecker: off", COMMAND, options);
+        asking(&env, "off", COMMAND, options);
         let line = ran(&env);
         assert_eq!(chosen(&env), expected);
         assert_eq!(line["summary"], "HEARTBEAT_OK, but the backend refused Bash(git push)", "{line}");
@@ -123,7 +123,7 @@ fn a_call_that_can_only_be_allowed_for_good_is_denied() {
 #[test]
 fn a_denied_call_of_an_agent_without_reject_once_is_rejected_for_good() {
     let env = Env::new();
-    asking(&env, "permissionsChecker: deny", COMMAND, &["allow_once", "reject_always"]);
+    asking(&env, "deny", COMMAND, &["allow_once", "reject_always"]);
     let line = ran(&env);
     assert_eq!((&line["outcome"], &line["denials"]), (&json!("ok"), &json!(["Bash"])), "{line}");
     assert_eq!(chosen(&env), "reject_always");

@@ -16,9 +16,15 @@ fn codex_is_examined_once_a_heartbeat_uses_it() {
     let entry = json!({ "path": site.path(), "interval": "1h", "agent": "codex" });
     env.configure(&json!({ "workspaces": [entry] }).to_string());
     let version = format!("{} is codex-cli 0.169.0", env.home().join("bin/codex").display());
-    let lacks =
-        "it lacks deferred calls, questions to people, a turn limit, cost reporting, a choice of MCP servers";
-    let found = finding(&env, "codex");
+    let lacks = "it lacks deferred calls, questions to people, a turn limit, cost reporting, background tasks, a choice of MCP servers";
+    let script = env.root().join("script.json");
+    write(&script, "[[]]", 0o600);
+    let checked = || {
+        let doctor = env.murmur(["doctor", "--json"]).set("FAKE_CLAUDE_SCRIPT", &script).json();
+        let findings = doctor["findings"].as_array().unwrap().clone();
+        findings.into_iter().find(|one| one["check"] == "codex").unwrap()
+    };
+    let found = checked();
     assert_eq!(
         (&found["level"], &found["found"]),
         (&json!("warn"), &json!(format!("{version}, not logged in; {lacks}")))
@@ -28,7 +34,17 @@ fn codex_is_examined_once_a_heartbeat_uses_it() {
 
     std::fs::create_dir(env.home().join(".codex")).unwrap();
     write(&env.home().join(".codex/auth.json"), "{}", 0o600);
-    let found = finding(&env, "codex");
+    let found = checked();
     let said = format!("{version}, logged in; {lacks}");
     assert_eq!((&found["level"], &found["found"]), (&json!("ok"), &json!(said)));
+    assert_eq!(env.alive(), Vec::<i64>::new());
+
+    // The stand-in ends without a script.
+    let found = finding(&env, "codex");
+    assert_eq!(
+        (&found["level"], &found["hint"]),
+        (&json!("fail"), &json!("update it, or choose another agent"))
+    );
+    let why = format!("{version}, but its app-server doesn't work: ");
+    assert!(found["found"].as_str().unwrap().starts_with(&why), "{found}");
 }

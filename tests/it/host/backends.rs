@@ -85,6 +85,13 @@ fn a_conversation_has_turns_and_is_resumed_later() {
     }
 }
 
+/// The tool and the last action of the agent, as `agent list` has them.
+fn shown(env: &Env) -> [String; 2] {
+    let listed = env.murmur(["agent", "list", "--json"]).json();
+    let agent = &listed["agents"][0];
+    ["tool_name", "last_action"].map(|key| agent[key].as_str().unwrap_or_default().to_owned())
+}
+
 #[test]
 fn a_person_allows_or_denies_the_call_of_a_hosted_agent() {
     for agent in AGENTS {
@@ -97,6 +104,7 @@ fn a_person_allows_or_denies_the_call_of_a_hosted_agent() {
             let mut peer = live.follow(0);
             let request = env.opened();
             assert_eq!((&request["agent"], &request["tool"]), (&json!(ID), &json!("Bash")));
+            assert_eq!(shown(&env), ["Bash", "git push"], "{agent:?}");
             env.run([answer, request["id"].as_str().unwrap()]);
             let events = peer.until(|event| is_idle_after(event, 1));
             // Codex reports a blocked call only as such.
@@ -133,6 +141,10 @@ fn an_interrupt_ends_a_turn_and_not_the_agent() {
         let events = peer.until(|event| is_idle_after(event, 1));
         let result = events.iter().find(|event| event["event_type"] == "result").unwrap();
         assert_eq!(result["payload"]["isError"], true, "{result}");
+        assert_eq!(shown(&env), ["Bash", "ls"], "{agent:?}");
+        let listed = env.run(["agent", "list"]);
+        let why = if agent.0 == "codex" { "the turn was interrupted" } else { "the turn was canceled" };
+        assert!(listed.contains(&format!("Bash  failed: {why}")), "{listed}");
         live.send("Go on");
         let events = peer.until(|event| is_idle_after(event, 2));
         assert!(events.iter().any(|event| brief(event) == "assistant: Done"), "{:?}", briefs(&events));

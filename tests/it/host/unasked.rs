@@ -31,4 +31,29 @@ fn calls_that_a_hosted_agent_ran_without_asking_are_journaled_when_it_ends() {
         log.contains("unguarded: 1 call ran unchecked  agent site-1 ran calls without asking: Bash(ls)\n"),
         "{log}"
     );
+    let shown = env.run(["show", ID]);
+    assert!(shown.contains("Bash(ls)  unchecked  "), "{shown}");
+    let items = env.murmur(["show", ID, "--json"]).json()["items"].clone();
+    let marked = items.as_array().unwrap().iter().filter(|item| item["unguarded"] == true).count();
+    assert_eq!(marked, 1, "{items}");
+}
+
+#[test]
+fn a_call_of_a_hosted_agent_that_rules_deny_is_named() {
+    let env = Env::new();
+    let program = env.agent("opencode");
+    let folder = env.data().join("config");
+    std::fs::create_dir_all(&folder).unwrap();
+    let settings = format!("[acp.mine]\ncommand = {program:?}\nargs = [\"acp\"]\n");
+    std::fs::write(folder.join("config.toml"), settings).unwrap();
+    let rule = "[[rules]]\ntool = \"Bash\"\naction = \"deny\"\npattern = \"ls\"\n";
+    std::fs::write(folder.join("permissions.toml"), rule).unwrap();
+    let call = json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "ls" } }]);
+    env.site(&json!({ "live": null, "script": [call, [{ "type": "text", "text": "Done" }]] }));
+    let agent = Live::of(&env, env.spawning(ID, &["--backend", "acp:mine", "--json", "Look"]));
+    agent.follow(0).until(|event| is_idle_after(event, 1));
+    agent.stop();
+    agent.wait_for_end();
+    let summary = "agent site-1 ran calls without asking: Bash(ls); your rules deny Bash(ls)";
+    assert_eq!(env.journal()[0]["summary"], summary);
 }

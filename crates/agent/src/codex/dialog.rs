@@ -4,6 +4,7 @@
 //! In a sandbox it asks about calls that would leave it, which murmur always declines: an approved call runs without any
 //! sandbox (measured on 0.169.0), and the hook was not told that it would.
 
+use super::hello::hello;
 use super::hooks;
 use super::line::CodexMessage;
 use super::thread::{
@@ -17,20 +18,6 @@ use serde_json::{Value, json};
 
 /// How many MCP calls to remember; the oldest is forgotten first.
 const MCP_CALLS: usize = 256;
-
-/// Notifications that murmur has no use for, most of them parts of what an item has as a whole.
-const UNUSED: [&str; 10] = [
-    "command/exec/outputDelta",
-    "item/agentMessage/delta",
-    "item/commandExecution/outputDelta",
-    "item/fileChange/outputDelta",
-    "item/mcpToolCall/progress",
-    "item/plan/delta",
-    "item/reasoning/summaryTextDelta",
-    "item/reasoning/textDelta",
-    "process/outputDelta",
-    "turn/diff/updated",
-];
 
 /// How far the conversation is.
 #[derive(Debug, Default)]
@@ -291,16 +278,7 @@ impl CodexDialog {
 
 impl Dialog for CodexDialog {
     fn open(&mut self) -> Vec<u8> {
-        let version = env!("CARGO_PKG_VERSION");
-        request(
-            INITIALIZE,
-            "initialize",
-            &json!({
-                "clientInfo": { "name": "murmur", "title": "murmur", "version": version },
-                // `thread/backgroundTerminals/clean` is experimental.
-                "capabilities": { "experimentalApi": true, "optOutNotificationMethods": UNUSED },
-            }),
-        )
+        hello()
     }
 
     fn read(&mut self, output: &[u8]) -> Vec<u8> {

@@ -41,6 +41,8 @@ pub enum Backend {
 pub enum Capability {
     /// Every call is passed to murmur's hook before it runs.
     Hooks,
+    /// murmur decides on every call, as far as was measured: with hooks, or because the agent asks about all of them.
+    Asks,
     /// A call can wait for an answer without a process.
     Defer,
     /// The agent can ask a person questions.
@@ -51,28 +53,38 @@ pub enum Capability {
     Budget,
     /// A run reports its cost.
     Cost,
+    /// A run reports all of its tokens.
+    Tokens,
     /// A run reports the usage limits of its account.
     Limits,
     /// A turn can be interrupted.
     Interrupt,
     /// A conversation can be resumed.
     Resume,
+    /// Background tasks can start another turn.
+    Background,
+    /// A failed run reports what the model's API answered.
+    Errors,
     /// The MCP servers of a run can be chosen.
     McpServers,
 }
 
 impl Capability {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 14] = [
         Self::Hooks,
+        Self::Asks,
         Self::Defer,
         Self::Questions,
         Self::MaxTurns,
         Self::Budget,
         Self::Cost,
+        Self::Tokens,
         Self::Limits,
         Self::Interrupt,
         Self::Resume,
+        Self::Background,
+        Self::Errors,
         Self::McpServers,
     ];
 
@@ -81,14 +93,18 @@ impl Capability {
     pub fn name(self) -> &'static str {
         match self {
             Self::Hooks => "hooks",
+            Self::Asks => "asks",
             Self::Defer => "defer",
             Self::Questions => "questions",
             Self::MaxTurns => "maxTurns",
             Self::Budget => "budget",
             Self::Cost => "cost",
+            Self::Tokens => "tokens",
             Self::Limits => "limits",
             Self::Interrupt => "interrupt",
             Self::Resume => "resume",
+            Self::Background => "background",
+            Self::Errors => "errors",
             Self::McpServers => "mcpServers",
         }
     }
@@ -98,14 +114,18 @@ impl Capability {
     pub fn noun(self) -> &'static str {
         match self {
             Self::Hooks => "hooks",
+            Self::Asks => "requests for all calls",
             Self::Defer => "deferred calls",
             Self::Questions => "questions to people",
             Self::MaxTurns => "a turn limit",
             Self::Budget => "cost reporting",
             Self::Cost => "cost reporting",
+            Self::Tokens => "token reporting",
             Self::Limits => "usage limits",
             Self::Interrupt => "interrupts",
             Self::Resume => "resumable conversations",
+            Self::Background => "background tasks",
+            Self::Errors => "API error codes",
             Self::McpServers => "a choice of MCP servers",
         }
     }
@@ -207,8 +227,8 @@ impl Backend {
     #[must_use]
     pub fn has(&self, capability: Capability) -> bool {
         match self {
-            Self::Acp(name) if capability == Capability::Cost => acp::may_report_cost(name),
-            _ => self.description().capabilities.contains(&capability),
+            Self::Acp(name) => acp::has(name, capability),
+            Self::Claude | Self::Codex => self.description().capabilities.contains(&capability),
         }
     }
 }
@@ -336,12 +356,21 @@ mod tests {
         let costs = ["opencode", "claude-agent-acp", "mine", "gemini", "goose", "codex-acp"];
         let costs = costs.map(|name| acp(name).has(Capability::Cost));
         assert_eq!(costs, [true, true, true, false, false, false]);
+        let asks = ["opencode", "claude-agent-acp", "mine", "gemini", "goose", "codex-acp"];
+        let asks = asks.map(|name| acp(name).has(Capability::Asks));
+        assert_eq!(asks, [true, true, false, false, false, false]);
+        let errors = ["opencode", "claude-agent-acp", "mine", "gemini", "goose", "codex-acp"];
+        let errors = errors.map(|name| acp(name).has(Capability::Errors));
+        assert_eq!(errors, [false, true, true, true, false, false]);
         assert_eq!(Backend::Claude.lacks(), "");
-        let codex =
-            "deferred calls, questions to people, a turn limit, cost reporting, a choice of MCP servers";
+        let codex = "deferred calls, questions to people, a turn limit, cost reporting, background tasks, \
+                     a choice of MCP servers";
         assert_eq!(Backend::Codex.lacks(), codex);
-        let opencode = "hooks, deferred calls, questions to people, a turn limit, a cost limit, usage limits, \
-                        a choice of MCP servers";
+        let opencode = "hooks, deferred calls, questions to people, a turn limit, a cost limit, token reporting, \
+                        usage limits, background tasks, API error codes, a choice of MCP servers";
         assert_eq!(acp("opencode").lacks(), opencode);
+        let gemini = "hooks, requests for all calls, deferred calls, questions to people, a turn limit, \
+                      cost reporting, usage limits, background tasks, a choice of MCP servers";
+        assert_eq!(acp("gemini").lacks(), gemini);
     }
 }

@@ -159,6 +159,11 @@ impl Budget {
     pub fn is_in_money(&self) -> bool {
         self.limits.iter().any(|(_, amount)| matches!(amount, Amount::Usd(_)))
     }
+
+    /// Whether an amount is in tokens.
+    pub(super) fn is_in_tokens(&self) -> bool {
+        self.limits.iter().any(|(_, amount)| matches!(amount, Amount::Tokens(_)))
+    }
 }
 
 /// As in `5 USD a day, 9000000 tokens a month`.

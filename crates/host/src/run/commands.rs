@@ -49,7 +49,7 @@ impl<S: FnMut(Progress<'_>, Duration)> Host<'_, S> {
             stream_offset: feed.next(),
             attached_clients: feed.readers(),
             last_event_at: Some(clock::rfc3339(self.capture.last_at())),
-            call: self.activity.calls.newest().cloned(),
+            call: self.activity.current_call(),
             hold: self.hold.as_ref().map(|hold| clock::rfc3339(hold.until)),
         }
     }

@@ -8,9 +8,24 @@ pub(super) const DESCRIPTION: Description =
 /// Programs that are known to report no cost. Others may.
 const WITHOUT_COST: [&str; 3] = ["gemini", "goose", "codex-acp"];
 
-/// Whether the program with this name may report the cost of a run.
-pub(super) fn may_report_cost(name: &str) -> bool {
-    !WITHOUT_COST.contains(&name)
+/// Programs that are known to report only some of their tokens.
+const WITHOUT_TOKENS: [&str; 1] = ["opencode"];
+
+/// Programs that are known not to say what the model's API answered.
+const WITHOUT_ERRORS: [&str; 3] = ["opencode", "goose", "codex-acp"];
+
+/// Programs that ask about every call as murmur starts them, as far as was measured (fixtures/agents.md).
+const ASKING: [&str; 2] = ["opencode", "claude-agent-acp"];
+
+/// Whether the program with this name has `capability`, or may have it, if only a run can tell.
+pub(super) fn has(name: &str, capability: Capability) -> bool {
+    match capability {
+        Capability::Asks => ASKING.contains(&name),
+        Capability::Cost => !WITHOUT_COST.contains(&name),
+        Capability::Tokens => !WITHOUT_TOKENS.contains(&name),
+        Capability::Errors => !WITHOUT_ERRORS.contains(&name),
+        _ => DESCRIPTION.capabilities.contains(&capability),
+    }
 }
 
 /// Whether `name` can be the name of such a program: letters, digits, `-` and `_`, beginning with a letter or digit.

@@ -4,5 +4,13 @@ use super::{Capability, Description};
 
 pub(super) const DESCRIPTION: Description = Description {
     name: "codex",
-    capabilities: &[Capability::Hooks, Capability::Limits, Capability::Interrupt, Capability::Resume],
+    capabilities: &[
+        Capability::Hooks,
+        Capability::Asks,
+        Capability::Tokens,
+        Capability::Limits,
+        Capability::Interrupt,
+        Capability::Resume,
+        Capability::Errors,
+    ],
 };

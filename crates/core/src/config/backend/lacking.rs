@@ -8,7 +8,7 @@ use sys::error::Failure;
 use sys::failure;
 
 /// The keys that not every backend can fulfill, and the one that chooses it.
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 15] = [
     "agent",
     "maxTurns",
     "requires",
@@ -19,6 +19,11 @@ const KEYS: [&str; 10] = [
     "budget",
     "reserve",
     "onLimit",
+    "permissions",
+    "permissionsChecker",
+    "approvalExpiry",
+    "backgroundWait",
+    "retry",
 ];
 
 /// Where keys that not every backend can fulfill are set, in one file.
@@ -61,8 +66,8 @@ impl BothPlaces {
     }
 }
 
-/// The first of `keys`, each with whether it is set and what it needs, that `backend` can't fulfill. It is set at one of `places`;
-/// otherwise the problem is one of the file `heartbeat`.
+/// All of `keys`, each with whether it is set and what it needs, that `backend` can't fulfill, as one problem. It is at the
+/// first of `places`; otherwise it is one of the file `heartbeat`.
 pub(in crate::config) fn check(
     backend: &Backend,
     keys: &[(&str, bool, Capability)],
@@ -70,12 +75,25 @@ pub(in crate::config) fn check(
     heartbeat: &Path,
 ) -> Result<(), Problem> {
     let lacks = |(_, is_set, needed): &&(&str, bool, Capability)| *is_set && !backend.has(*needed);
-    let Some((key, _, needed)) = keys.iter().find(lacks) else { return Ok(()) };
+    let lacking: Vec<_> = keys.iter().filter(lacks).collect();
+    let Some((first, ..)) = lacking.first() else { return Ok(()) };
+    let needs: Vec<_> =
+        lacking.iter().map(|(key, _, needed)| format!("{key} needs {}", backend.noun(*needed))).collect();
+    let mut names: Vec<_> = lacking.iter().map(|(key, ..)| (*key).to_owned()).collect();
+    names.dedup();
     let failure = failure!(
-        "{key} needs {}, which {backend} doesn't have", backend.noun(*needed);
-        "remove {key}, or choose another agent"
+        "{}, which {backend} doesn't have", list(&needs);
+        "remove {}, or choose another agent", list(&names)
     );
-    Err(problem_at_key(key.split(':').next().unwrap_or(key), places, heartbeat, failure))
+    Err(problem_at_key(first.split([':', '.']).next().unwrap_or(first), places, heartbeat, failure))
+}
+
+/// `a`, `a and b`, or `a, b, and c`.
+fn list(words: &[String]) -> String {
+    match words {
+        [words @ .., last] if words.len() > 1 => format!("{}, and {last}", words.join(", ")),
+        few => few.join(" and "),
+    }
 }
 
 /// The problem `wrong` with `key`, which is set at one of `places`; otherwise it is one of the file `heartbeat`.
@@ -118,5 +136,38 @@ mod tests {
         assert_eq!(line(Some(&places)), format!("/a/HEARTBEAT.md:2:11: {rest}"));
         places.front = KeyPlaces::default();
         assert_eq!(line(Some(&places)), format!("/config.json:3:4: {rest}"));
+    }
+
+    #[test]
+    fn all_keys_are_named_at_the_place_of_the_first() {
+        let keys = [
+            ("mcp", true, Capability::McpServers),
+            ("maxTurns", true, Capability::MaxTurns),
+            ("permissions.deny", true, Capability::Asks),
+        ];
+        let mut config = KeyPlaces::default();
+        config.add("permissions", Position { line: 3, column: 4 });
+        let places =
+            BothPlaces { front: KeyPlaces::default(), config, config_file: Path::new("/config.json").into() };
+        let line = |keys: &[_]| {
+            let backend = Backend::Acp("gemini".into());
+            check(&backend, keys, Some(&places), Path::new("/a/HEARTBEAT.md")).unwrap_err().line()
+        };
+        assert_eq!(
+            line(&keys[2..]),
+            "/config.json:3:4: permissions.deny needs requests for all calls, which acp:gemini doesn't have; \
+             remove permissions.deny, or choose another agent"
+        );
+        assert_eq!(
+            line(&keys[..2]),
+            "/a/HEARTBEAT.md: mcp needs a choice of MCP servers and maxTurns needs a turn limit, which acp:gemini \
+             doesn't have; remove mcp and maxTurns, or choose another agent"
+        );
+        assert_eq!(
+            line(&keys),
+            "/a/HEARTBEAT.md: mcp needs a choice of MCP servers, maxTurns needs a turn limit, and permissions.deny \
+             needs requests for all calls, which acp:gemini doesn't have; remove mcp, maxTurns, and \
+             permissions.deny, or choose another agent"
+        );
     }
 }

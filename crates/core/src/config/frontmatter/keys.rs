@@ -244,6 +244,11 @@ fn places(keys: &Keys) -> KeyPlaces {
         ("budget", keys.budget.place()),
         ("reserve", keys.reserve.place()),
         ("onLimit", keys.on_limit.place()),
+        ("permissions", keys.permissions.place()),
+        ("permissionsChecker", keys.permissions_checker.place()),
+        ("approvalExpiry", keys.approval_expiry.place()),
+        ("backgroundWait", keys.background_wait.place()),
+        ("retry", keys.retry.place()),
     ] {
         place.into_iter().for_each(|place| places.add(key, place));
     }

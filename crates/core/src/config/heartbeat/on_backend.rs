@@ -2,7 +2,7 @@
 //! agent that nothing configures.
 
 use super::Heartbeat;
-use crate::config::approval::{Approval, ApprovalSettings, Questions};
+use crate::config::approval::{Approval, ApprovalSettings, Checker, Questions};
 use crate::config::backend::{Backend, Capability, check_keys, problem_at_key};
 use crate::config::limit::{Source, Sourced};
 use crate::config::problem::Problem;
@@ -47,27 +47,37 @@ impl Heartbeat {
             .collect()
     }
 
-    /// Checks that `backend` can do everything that its files ask for. The error names the first key that it doesn't support.
+    /// Checks that `backend` can do everything that its files ask for. The error names every key that it doesn't support.
     pub(super) fn check_on(&self, backend: &Backend) -> Result<(), Problem> {
-        let wants =
-            |wanted: fn(&ApprovalSettings) -> bool| [&self.asking, &self.tighter].into_iter().any(wanted);
-        let budgets = self.budgets.iter().flat_map(|budgets| [&budgets.workspace, &budgets.own]);
+        let wants = |wanted: &dyn Fn(&ApprovalSettings) -> bool| {
+            [&self.asking, &self.tighter].into_iter().any(wanted)
+        };
+        let budgets = || self.budgets.iter().flat_map(|budgets| [&budgets.workspace, &budgets.own]).flatten();
+        let checks = |checker| wants(&|asks| asks.checker == Some(checker));
         check_keys(
             backend,
             &[
+                ("permissions.deny", !self.permissions.denied().is_empty(), Capability::Asks),
+                ("permissionsChecker: llm", checks(Checker::Llm), Capability::Asks),
+                ("permissionsChecker: manual", checks(Checker::Manual), Capability::Asks),
+                ("permissionsChecker: deny", checks(Checker::Deny), Capability::Asks),
                 ("maxTurns", self.max_turns.is_some(), Capability::MaxTurns),
                 ("requires", !self.requires.0.is_empty(), Capability::McpServers),
                 ("mcp", !self.mcp.is_all(), Capability::McpServers),
-                ("approval: defer", wants(|asks| asks.approval == Some(Approval::Defer)), Capability::Defer),
+                ("approval: defer", wants(&|asks| asks.approval == Some(Approval::Defer)), Capability::Defer),
                 (
                     "questions: broker",
-                    wants(|asks| asks.questions == Some(Questions::Broker)),
+                    wants(&|asks| asks.questions == Some(Questions::Broker)),
                     Capability::Questions,
                 ),
+                ("approvalExpiry", wants(&|asks| asks.approval_expiry.is_some()), Capability::Defer),
                 ("maxBudgetUsd", self.max_budget.is_some(), Capability::Budget),
-                ("budget", budgets.flatten().any(|budget| budget.is_in_money()), Capability::Cost),
+                ("budget", budgets().any(|budget| budget.is_in_money()), Capability::Cost),
+                ("budget", budgets().any(|budget| budget.is_in_tokens()), Capability::Tokens),
                 ("reserve", self.reserve.is_some(), Capability::Limits),
                 ("onLimit", self.on_limit.source != Source::Default, Capability::Limits),
+                ("backgroundWait", self.background_wait.source != Source::Default, Capability::Background),
+                ("retry", self.on_failure.retry.is_some(), Capability::Errors),
             ],
             self.places.as_deref(),
             &self.file,
