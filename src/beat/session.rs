@@ -1,9 +1,11 @@
-//! What the agent reports about its session, for the journal line: model, tokens, API error status, MCP servers, limits.
+//! What a run and the agent's reports about its session add to the journal line: cost, model, tokens, API error status, MCP
+//! servers, limits.
 
 use crate::outcome::Required;
 use crate::outcome::retryable::FailedCall;
 use crate::outcome::servers::Servers;
 use murmur_agent::event::{ApiError, Event, Tokens};
+use murmur_host::process::{Run, RunEnd};
 use murmur_store::journal::entry::JournalEntry;
 use murmur_store::limits::Reports;
 use sys::clock;
@@ -88,4 +90,23 @@ impl Session {
         entry.tokens = self.total_usage.or(self.usage);
         entry.api_error_status = self.api_error_status;
     }
+}
+
+/// Fills in everything about `run` except the outcome and how murmur ended it early.
+pub(super) fn fill_in_run(entry: &mut JournalEntry, run: Run) {
+    entry.exit = Some(run.exit);
+    entry.unguarded = run.refusals.unguarded;
+    if let RunEnd::Settled { background, .. } = run.ending {
+        entry.background_ended = Some(background);
+    }
+    entry.session_id = run.session_id;
+    entry.capture = run.capture;
+    entry.capture_lost = run.lost;
+    // Results report the accumulated cost of the run, but count turns from 1 each.
+    entry.num_turns =
+        run.results.iter().map(|result| result.num_turns).reduce(|sum, turns| Some(sum? + turns?)).flatten();
+    entry.cost_usd = run.results.last().and_then(|result| result.cost_usd);
+    // Only some agents report them, and only with a result.
+    let reported = run.results.into_iter().map(|result| result.denials).max_by_key(Vec::len);
+    entry.denials = reported.filter(|denials| !denials.is_empty()).unwrap_or(run.denials);
 }

@@ -1,7 +1,7 @@
 //! The stages of a beat: begin, ask gates, host, conclude, verify, journal. Each takes the result of the one before.
 
 use super::gates::GatesSeen;
-use super::session::Session;
+use super::session::{self, Session};
 use super::{
     BeatError, Job, Report, ResolvedPaths, cannot_start, deferred, forever, lock_workspace, prepare, until,
 };
@@ -19,7 +19,7 @@ use murmur_core::config::heartbeat::Content;
 use murmur_host::capture::Destination;
 use murmur_host::drain::Drain;
 use murmur_host::event::Progress;
-use murmur_host::process::{Run, RunEnd};
+use murmur_host::process::Run;
 use murmur_host::pulses::Pulses;
 use murmur_host::registration::Registration;
 use murmur_host::run::{self as host, Spec};
@@ -293,7 +293,7 @@ impl<'a> Beat<'a> {
                 entry.retryable =
                     entry.outcome == OutcomeKind::Error && is_worth_a_retry(&run, session.failed_call());
                 entry.early_end = outcome::early_end(&run.ending, stop);
-                fill_in(entry, run);
+                session::fill_in_run(entry, run);
                 entry.cost_unknown = job.counts_cost && entry.cost_usd.is_none();
                 entry.heartbeat_changed = hosted.heartbeat_changed;
             }
@@ -379,23 +379,4 @@ struct Prepared {
     _file: Option<trust::WrittenFile>,
     /// Keeps the folder alive that the invocation names.
     _folder: Option<RunFolder>,
-}
-
-/// Fills in everything about `run` except the outcome and how murmur ended it early.
-fn fill_in(entry: &mut JournalEntry, run: Run) {
-    entry.exit = Some(run.exit);
-    entry.unguarded = run.refusals.unguarded;
-    if let RunEnd::Settled { background, .. } = run.ending {
-        entry.background_ended = Some(background);
-    }
-    entry.session_id = run.session_id;
-    entry.capture = run.capture;
-    entry.capture_lost = run.lost;
-    // Results report the accumulated cost of the run, but count turns from 1 each.
-    entry.num_turns =
-        run.results.iter().map(|result| result.num_turns).reduce(|sum, turns| Some(sum? + turns?)).flatten();
-    entry.cost_usd = run.results.last().and_then(|result| result.cost_usd);
-    // Only some agents report them, and only with a result.
-    let reported = run.results.into_iter().map(|result| result.denials).max_by_key(Vec::len);
-    entry.denials = reported.filter(|denials| !denials.is_empty()).unwrap_or(run.denials);
 }

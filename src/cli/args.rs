@@ -329,9 +329,9 @@ Examples:
 pub(super) struct Record {
     /// Name of the fixture
     pub(super) name: String,
-    /// Folder to save the fixture in
-    #[arg(long, value_name = "DIR", default_value = "fixtures/claude", value_hint = ValueHint::DirPath)]
-    pub(super) into: PathBuf,
+    /// Folder to save the fixture in [default: fixtures/claude; for beats, fixtures/codex or acp if that runs them]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(super) into: Option<PathBuf>,
     /// Record a beat of this workspace instead of a command
     #[arg(long, value_name = "PATH", conflicts_with = "command", value_hint = ValueHint::DirPath)]
     pub(super) beat: Option<PathBuf>,

@@ -8,6 +8,7 @@ use fake_claude::replay::{
 };
 use murmur_agent::find;
 use murmur_claude_files::trust::WrittenFile;
+use murmur_core::config::backend::Backend;
 use murmur_host::converse::{self, BeatAgent, converse};
 use std::ffi::OsString;
 use std::io::{self, Stdout, Write};
@@ -55,7 +56,7 @@ fn plan_command(args: &Record, env: &UserEnv) -> anyhow::Result<RecordPlan> {
     };
     Ok(RecordPlan {
         name: args.name.clone(),
-        into: args.into.clone(),
+        into: folder(args, &Backend::Claude),
         version: ask_version(&file),
         program: file.into(),
         argv: argv.to_vec(),
@@ -65,6 +66,16 @@ fn plan_command(args: &Record, env: &UserEnv) -> anyhow::Result<RecordPlan> {
         stdin: Stdin::Inherit,
         grace: None,
     })
+}
+
+/// The folder to save in: the given one, else that of the backend's fixtures.
+fn folder(args: &Record, backend: &Backend) -> PathBuf {
+    let own = match backend {
+        Backend::Claude => "fixtures/claude",
+        Backend::Codex => "fixtures/codex",
+        Backend::Acp(_) => "fixtures/acp",
+    };
+    args.into.clone().unwrap_or_else(|| own.into())
 }
 
 /// Records a beat's agent, started exactly as `murmur beat` does. An agent that is told what to do in a conversation has it
@@ -91,7 +102,7 @@ fn record_beat(
     let further = invocation.program_env.iter().map(|(name, value)| (name.into(), value.clone()));
     let plan = RecordPlan {
         name: args.name.clone(),
-        into: args.into.clone(),
+        into: folder(args, &job.backend),
         version: ask_version(&invocation.program),
         program: invocation.program.clone().into(),
         argv: invocation.args.iter().map(OsString::from).collect(),

@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(met, (Level::Ok, found.to_owned()));
         let hostile = r#""result":{"protocolVersion":1,"agentInfo":{"name":"\u001b[31mX","version":"2\n3"},"agentCapabilities":{"loadSession":true}}"#;
         let found = of(&response(hostile), limit).await.1;
-        assert_eq!(found, "AGENT is [31mX 2, protocol 1; session capabilities: load");
+        assert_eq!(found, "AGENT is X 2, protocol 1; session capabilities: load");
         for (script, problem) in [
             (
                 response(r#""result":{"protocolVersion":2}"#),

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use fake_claude::replay::{Fixture, ask_version};
+use murmur_core::config::backend::{Backend, Capability};
 
 use crate::real;
 use judge::Version;
@@ -36,8 +37,6 @@ struct Agent {
     package: (&'static str, &'static str, &'static str),
     /// A variable with the path of another executable.
     variable: &'static str,
-    /// Whether it asks about each call, so that a person or the guard can decide on it.
-    asks: bool,
 }
 
 const AGENTS: [Agent; 4] = [
@@ -51,7 +50,6 @@ const AGENTS: [Agent; 4] = [
             "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
         ),
         variable: "MURMUR_REAL_CODEX",
-        asks: true,
     },
     Agent {
         name: "acp",
@@ -59,7 +57,6 @@ const AGENTS: [Agent; 4] = [
         program: "opencode",
         package: ("opencode-ai", "1.18.33", "node_modules/opencode-linux-x64/bin/opencode"),
         variable: "MURMUR_REAL_OPENCODE",
-        asks: true,
     },
     Agent {
         name: "claude-agent-acp",
@@ -71,7 +68,6 @@ const AGENTS: [Agent; 4] = [
             "node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js",
         ),
         variable: "MURMUR_REAL_CLAUDE_AGENT_ACP",
-        asks: true,
     },
     Agent {
         name: "codex-acp",
@@ -83,7 +79,6 @@ const AGENTS: [Agent; 4] = [
             "node_modules/@agentclientprotocol/codex-acp/dist/index.js",
         ),
         variable: "MURMUR_REAL_CODEX_ACP",
-        asks: false,
     },
 ];
 
@@ -203,6 +198,11 @@ impl Agent {
             say(&format!("recorded {name}: {:?}, {} bytes", fixture.run.end, fixture.stdout.len()));
         }
         Ok(())
+    }
+
+    /// Whether its backend has this capability.
+    fn has(&self, capability: Capability) -> bool {
+        self.backend.parse::<Backend>().is_ok_and(|backend| backend.has(capability))
     }
 
     fn protocol(&self) -> Box<dyn Protocol> {

@@ -4,9 +4,10 @@ use std::fs::DirBuilder;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
+use murmur_core::config::backend::Capability;
 use serde_json::{Value, json};
 
 use crate::permits::{Watch, call, configure};
@@ -18,24 +19,27 @@ pub(super) const NAME: &str = "beats";
 /// A check of a kind of beat.
 pub(super) struct Check {
     pub(super) name: &'static str,
-    /// Whether it needs an agent that asks about each call.
-    pub(super) decides: bool,
+    /// What the agent's backend must have for it.
+    pub(super) needs: Option<Capability>,
     run: fn(&mut Agent) -> Result<()>,
 }
 
 /// The checks.
-pub(super) const CHECKS: [Check; 5] = [
-    Check { name: "denied", decides: true, run: denied },
-    Check { name: "allowed", decides: true, run: allowed },
-    Check { name: "failed", decides: false, run: failed },
-    Check { name: "timeout", decides: false, run: timed_out },
-    Check { name: "resumed", decides: false, run: resumed },
+pub(super) const CHECKS: [Check; 6] = [
+    Check { name: "denied", needs: Some(Capability::Asks), run: denied },
+    Check { name: "allowed", needs: Some(Capability::Asks), run: allowed },
+    Check { name: "failed", needs: None, run: failed },
+    Check { name: "timeout", needs: None, run: timed_out },
+    Check { name: "resumed", needs: None, run: resumed },
+    Check { name: "untrusted", needs: Some(Capability::Trust), run: untrusted },
 ];
 
 /// An agent in a place of its own.
 pub(super) struct Agent {
     /// Its name in `agent`.
     name: &'static str,
+    /// What decides on calls that no rule covers, if it can.
+    checker: &'static str,
     pub(super) place: Place,
 }
 
@@ -77,7 +81,8 @@ impl Agent {
             "models": { "m1": model } });
         let settings = json!({ "model": "fake/m1", "autoupdate": false, "provider": { "fake": provider } });
         std::fs::write(opencode.join("opencode.json"), settings.to_string())?;
-        Ok(Self { name: agent.backend, place })
+        let checker = if agent.has(Capability::Asks) { "deny" } else { "off" };
+        Ok(Self { name: agent.backend, checker, place })
     }
 
     /// Prepares a beat whose model plays `script`.
@@ -141,10 +146,46 @@ fn allowed(agent: &mut Agent) -> Result<()> {
     Ok(())
 }
 
+/// The repository's own settings of every agent ask for a program to be run, and nobody trusts them.
+fn untrusted(agent: &mut Agent) -> Result<()> {
+    let site = agent.place.folder.path().join("site");
+    let (ran, user) = (site.join("ran"), agent.place.folder.path().join("home/.codex/config.toml"));
+    let git = Command::new("git").args(["init", "--quiet"]).current_dir(&site).status()?;
+    ensure!(git.success(), "git: {git}");
+    for folder in [".claude", ".codex"] {
+        std::fs::create_dir_all(site.join(folder))?;
+    }
+    let hook = json!({ "hooks": [{ "type": "command", "command": format!("touch {}", ran.display()) }] });
+    let server = json!({ "command": "touch", "args": [&ran] });
+    let files = [
+        (
+            ".claude/settings.json",
+            json!({ "hooks": { "SessionStart": [&hook], "UserPromptSubmit": [&hook] } }).to_string(),
+        ),
+        (".mcp.json", json!({ "mcpServers": { "own": server } }).to_string()),
+        (".codex/config.toml", format!("[mcp_servers.own]\ncommand = \"touch\"\nargs = [{ran:?}]\n")),
+        (
+            "opencode.json",
+            json!({ "mcp": { "own": { "type": "local", "command": ["touch", &ran] } } }).to_string(),
+        ),
+    ];
+    for (name, text) in files {
+        std::fs::write(site.join(name), text)?;
+    }
+    agent.prepare(&json!([text("HEARTBEAT_OK")]), "off")?;
+    let before = std::fs::read(&user)?;
+    agent.place.run(&["beat"])?;
+    let line = agent.line()?;
+    ensure!(line["outcome"] == "ok", "{line}");
+    ensure!(!ran.exists(), "the repository's program ran");
+    ensure!(std::fs::read(&user)? == before, "{} was changed", user.display());
+    Ok(())
+}
+
 fn failed(agent: &mut Agent) -> Result<()> {
     let refusal =
         json!({ "status": 400, "error": { "type": "invalid_request_error", "message": "scripted refusal" } });
-    agent.prepare(&json!([refusal]), "deny")?;
+    agent.prepare(&json!([refusal]), agent.checker)?;
     let beat = agent.place.murmur(&["beat"]).output()?;
     let line = agent.line()?;
     let says = line["error"].as_str().is_some_and(|error| error.contains("scripted refusal"));
@@ -156,7 +197,7 @@ fn failed(agent: &mut Agent) -> Result<()> {
 /// The model takes longer than the beat may.
 fn timed_out(agent: &mut Agent) -> Result<()> {
     let late = json!({ "delay_ms": 600_000, "content": text("HEARTBEAT_OK") });
-    agent.prepare_for(&json!([late]), "deny", "15s")?;
+    agent.prepare_for(&json!([late]), agent.checker, "15s")?;
     agent.place.murmur(&["beat"]).output()?;
     let line = agent.line()?;
     ensure!(line["outcome"] == "error" && line["timedOut"] == true, "{line}");
@@ -166,7 +207,7 @@ fn timed_out(agent: &mut Agent) -> Result<()> {
 }
 
 fn resumed(agent: &mut Agent) -> Result<()> {
-    agent.prepare(&json!([text("HEARTBEAT_OK")]), "deny")?;
+    agent.prepare(&json!([text("HEARTBEAT_OK")]), agent.checker)?;
     agent.place.run(&["beat"])?;
     let session = agent.line()?["sessionId"].as_str().context("no session")?.to_owned();
     agent.place.play(&json!([text("Resumed.")]))?;

@@ -26,7 +26,7 @@ fn unknown_output_of_a_beat_is_counted_with_the_agents_version() {
         let site = site(&env, agent);
         site.plays(&json!({ "script": [said("HEARTBEAT_OK")] }));
         env.run(["record", "nightly", "--beat", "site"]);
-        let recorded = env.root().join("fixtures/claude/nightly");
+        let recorded = env.root().join("fixtures").join(agent.split(':').next().unwrap()).join("nightly");
         let (line, names) = match agent {
             "codex" => {
                 let item = json!({ "type": "agentMessage", "id": "m", "text": "", "mood": 1 });

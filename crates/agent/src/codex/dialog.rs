@@ -229,8 +229,8 @@ impl CodexDialog {
                 (is_plain && !is_sandboxed).then(|| text(&params["itemId"]))
             }
             "item/fileChange/requestApproval" => {
-                is_refused = is_sandboxed;
-                (!is_set("grantRoot") && !is_sandboxed).then(|| text(&params["itemId"]))
+                is_refused = is_sandboxed || is_set("grantRoot");
+                (!is_refused).then(|| text(&params["itemId"]))
             }
             "mcpServer/elicitation/request" => {
                 let meta = &params["_meta"];
@@ -248,9 +248,12 @@ impl CodexDialog {
                 return answer(id, "error", &error);
             }
         };
-        if is_refused && let Stage::Ready { sandbox: Some(sandbox), .. } = &self.stage {
-            let (tool_use_id, reason) = (text(&params["itemId"]), outside(sandbox));
-            self.overruled.push(Overruled { tool_use_id, reason });
+        if is_refused {
+            let reason = match &self.stage {
+                Stage::Ready { sandbox: Some(sandbox), .. } => outside(sandbox),
+                _ => "Codex asked to write to a whole folder, not only to what the hook saw".to_owned(),
+            };
+            self.overruled.push(Overruled { tool_use_id: text(&params["itemId"]), reason });
         }
         let is_elicitation = method == "mcpServer/elicitation/request";
         match asked {

@@ -67,11 +67,13 @@ pub enum Capability {
     Errors,
     /// The MCP servers of a run can be chosen.
     McpServers,
+    /// A repository's own settings apply only if its user trusts them.
+    Trust,
 }
 
 impl Capability {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Hooks,
         Self::Asks,
         Self::Defer,
@@ -86,6 +88,7 @@ impl Capability {
         Self::Background,
         Self::Errors,
         Self::McpServers,
+        Self::Trust,
     ];
 
     /// Its name, as in the documentation and in JSON.
@@ -106,6 +109,7 @@ impl Capability {
             Self::Background => "background",
             Self::Errors => "errors",
             Self::McpServers => "mcpServers",
+            Self::Trust => "trust",
         }
     }
 
@@ -127,6 +131,7 @@ impl Capability {
             Self::Background => "background tasks",
             Self::Errors => "API error codes",
             Self::McpServers => "a choice of MCP servers",
+            Self::Trust => "protection from settings in repositories",
         }
     }
 }
@@ -370,7 +375,8 @@ mod tests {
                         usage limits, background tasks, API error codes, a choice of MCP servers";
         assert_eq!(acp("opencode").lacks(), opencode);
         let gemini = "hooks, requests for all calls, deferred calls, questions to people, a turn limit, \
-                      cost reporting, usage limits, background tasks, a choice of MCP servers";
+                      cost reporting, usage limits, background tasks, a choice of MCP servers, \
+                      protection from settings in repositories";
         assert_eq!(acp("gemini").lacks(), gemini);
     }
 }

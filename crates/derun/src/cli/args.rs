@@ -83,7 +83,7 @@ Prints the exact bytes, so a full-screen program is redrawn on your terminal. Us
 
 Examples:
   murmur capture show build-42                    print all output, in color
-  murmur capture show build-42 --tail 20 -f       print the last lines and follow
+  murmur capture show build-42 --tail 20 -f       print the end, and follow
   murmur capture show build-42 --plain > log.txt  save it as plain text")]
 pub struct Show {
     /// Session ID

@@ -1,5 +1,7 @@
 //! Beats of Codex and of an ACP agent, with which murmur talks while they are recorded.
 
+use std::path::PathBuf;
+
 use fake_claude::replay::{End, Fixture};
 use serde_json::{Value, json};
 
@@ -15,11 +17,17 @@ fn site(env: &Env, (program, agent): (&str, &str)) -> Workspace {
     site
 }
 
+/// The folder in which beats of an agent are saved.
+fn saved(env: &Env, agent: &str) -> PathBuf {
+    let kind = agent.split(':').next().unwrap();
+    env.root().join("fixtures").join(kind).join("nightly")
+}
+
 /// Records a beat. Returns its fixture.
-fn recorded(env: &Env) -> Fixture {
+fn recorded(env: &Env, agent: &str) -> Fixture {
     let output = env.murmur(["record", "nightly", "--beat", "site"]).output();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    let fixture = Fixture::load(&env.root().join("fixtures/claude/nightly")).unwrap();
+    let fixture = Fixture::load(&saved(env, agent)).unwrap();
     let lines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
     assert_eq!(lines(&output.stdout), lines(&fixture.stdout));
     fixture
@@ -31,12 +39,12 @@ fn a_recorded_beat_of_every_agent_plays_back_as_it_ran() {
         let env = Env::new();
         let site = site(&env, (program, agent));
         site.plays(&json!({ "script": [[{ "type": "text", "text": "ATTENTION: the disk is full" }]] }));
-        let fixture = recorded(&env);
+        let fixture = recorded(&env, agent);
         assert_eq!((fixture.run.program.as_str(), fixture.run.end), (program, End::Code(0)));
         assert!(String::from_utf8_lossy(&fixture.stdin).contains("Check the site."));
         // It is no beat: nothing is journalled.
         assert!(!env.data().join("heartbeats.jsonl").exists());
-        site.plays(&json!({ "fixture": env.root().join("fixtures/claude/nightly") }));
+        site.plays(&json!({ "fixture": saved(&env, agent) }));
         env.run(["beat", "site"]);
         let line = env.journal().pop().unwrap();
         assert_eq!(
@@ -55,7 +63,7 @@ fn calls_are_decided_while_a_beat_is_recorded() {
         let call = |id: &str, command: &str| json!([{ "type": "tool_use", "id": id, "name": "Bash", "input": { "command": command } }]);
         let answer = json!([{ "type": "text", "text": "HEARTBEAT_OK" }]);
         site.plays(&json!({ "script": [call("call_1", "echo hi"), call("call_2", "sudo ls"), answer] }));
-        let fixture = recorded(&env);
+        let fixture = recorded(&env, agent);
         let said = String::from_utf8_lossy(&fixture.stdout).into_owned();
         assert!(said.contains("HEARTBEAT_OK") && said.contains("sudo ls"), "{agent}: {said}");
         let decisions = std::fs::read_to_string(env.data().join("decisions.jsonl")).unwrap();

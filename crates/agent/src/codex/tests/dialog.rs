@@ -2,7 +2,7 @@
 
 use super::{HOOKS, INITIALIZED, MCP_STARTED, TURN_STARTED, thread, turn_completed};
 use crate::codex::CodexDialog;
-use crate::dialog::{Conversation, Dialog};
+use crate::dialog::{Conversation, Dialog, Overruled};
 use serde_json::{Value, json};
 
 fn dialog(resume: Option<&str>) -> CodexDialog {
@@ -97,7 +97,10 @@ fn without_a_sandbox_the_recorded_decision_is_repeated() {
         assert_eq!(answered(&mut dialog, &COMMAND.replace(from, to), "call_A"), [denied(json!(0))], "{to}");
     }
     let wider = PATCH.replace(r#""grantRoot":null"#, r#""grantRoot":"/""#);
+    assert_eq!(dialog.overruled(), []);
     assert_eq!(answered(&mut dialog, &wider, "call_B"), [denied(json!("q"))]);
+    let [Overruled { tool_use_id, reason }] = &dialog.overruled()[..] else { panic!() };
+    assert!(tool_use_id == "call_B" && reason.contains("a whole folder"), "{reason}");
 }
 
 #[test]

@@ -14,13 +14,14 @@ const WITHOUT_TOKENS: [&str; 1] = ["opencode"];
 /// Programs that are known not to say what the model's API answered.
 const WITHOUT_ERRORS: [&str; 3] = ["opencode", "goose", "codex-acp"];
 
-/// Programs that ask about every call as murmur starts them, as far as was measured (fixtures/agents.md).
-const ASKING: [&str; 2] = ["opencode", "claude-agent-acp"];
+/// Programs that ask about every call as murmur starts them, and that then ignore the settings in a repository, as far as
+/// was measured (fixtures/agents.md).
+const GUARDED: [&str; 2] = ["opencode", "claude-agent-acp"];
 
 /// Whether the program with this name has `capability`, or may have it, if only a run can tell.
 pub(super) fn has(name: &str, capability: Capability) -> bool {
     match capability {
-        Capability::Asks => ASKING.contains(&name),
+        Capability::Asks | Capability::Trust => GUARDED.contains(&name),
         Capability::Cost => !WITHOUT_COST.contains(&name),
         Capability::Tokens => !WITHOUT_TOKENS.contains(&name),
         Capability::Errors => !WITHOUT_ERRORS.contains(&name),

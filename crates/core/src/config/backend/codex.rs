@@ -12,5 +12,6 @@ pub(super) const DESCRIPTION: Description = Description {
         Capability::Interrupt,
         Capability::Resume,
         Capability::Errors,
+        Capability::Trust,
     ],
 };
