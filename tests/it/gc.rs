@@ -95,7 +95,7 @@ fn the_daemon_removes_old_captures_and_gc_shows_which() {
     daemon.stop();
     assert_eq!(left(&captures), [false, true, true]);
     // Larger than the smallest `max`: what follows a capture in its file isn't read.
-    fs::File::options().append(true).open(&captures[1]).unwrap().set_len(2 << 20).unwrap();
+    fs::File::options().append(true).open(&captures[2]).unwrap().set_len(2 << 20).unwrap();
     env.setting("config.toml", "[captures]\nmax = \"1MiB\"\n");
     let removed = env.run(["gc"]);
     assert!(removed.contains("removed 2 entries"), "{removed}");

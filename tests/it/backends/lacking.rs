@@ -103,7 +103,7 @@ fn the_page_lists_what_each_backend_can_do() {
         let backend: Backend = name.parse().unwrap();
         let has = Capability::ALL.into_iter().filter(|capability| backend.has(*capability));
         // Only some ACP agents have these.
-        let some = ["asks", "cost", "tokens", "errors"];
+        let some = ["asks", "cost", "tokens", "errors", "trust"];
         let is_some = |name: &&str| shown == "acp" && some.contains(name);
         let names: Vec<&str> = has.map(Capability::name).filter(|name| !is_some(name)).collect();
         let names = names.join(", ");
