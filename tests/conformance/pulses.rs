@@ -18,7 +18,7 @@ const DID: [&str; 6] = [
     "running  Go.",
     "running Bash echo one",
     "running Bash exit 3",
-    "idle  HEARTBEAT_OK",
+    "idle  ATTENTION: done",
     "exited  session ended (other)",
 ];
 
@@ -40,7 +40,7 @@ fn script() -> Value {
         call("toolu_1", "echo one"),
         call("toolu_2", "exit 3"),
         call("toolu_3", "touch forbidden"),
-        [{"type": "text", "text": "HEARTBEAT_OK"}],
+        [{"type": "text", "text": "ATTENTION: done"}],
     ])
 }
 

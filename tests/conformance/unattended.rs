@@ -280,11 +280,14 @@ pub(crate) fn retention(claude: &Path) -> Result<()> {
     };
     let kept = collect(&["gc", "--dry-run"])?;
     ensure!(kept.contains("nothing to remove"), "{kept}");
-    // One block has room for the newest alone, however fast the beats were.
-    let settings = place.folder.path().join("data/config/config.toml");
-    std::fs::write(settings, "[captures]\nmax = \"4KiB\"\n")?;
-    let removed = collect(&["gc"])?;
     let id = |line: &Value| line["capture"].as_str().unwrap_or("none").to_owned();
+    // Larger than the smallest `max`: what follows a capture in its file isn't read.
+    let sessions = place.folder.path().join("home/.local/state/derun/sessions");
+    let file = sessions.join(format!("{}.zst", id(&old)));
+    std::fs::File::options().append(true).open(file)?.set_len(2 << 20)?;
+    let settings = place.folder.path().join("data/config/config.toml");
+    std::fs::write(settings, "[captures]\nmax = \"1MiB\"\n")?;
+    let removed = collect(&["gc"])?;
     ensure!(removed.contains(&id(&old)) && !removed.contains(&id(&new)), "{removed}");
     let again = collect(&["gc"])?;
     ensure!(again.contains("nothing to remove"), "{again}");
