@@ -23,7 +23,7 @@ use tokio::sync::watch;
 pub(super) struct GatesSeen {
     /// When it began.
     begun: GateMemory,
-    /// Whether something had changed by then that its agent isn't told of.
+    /// Whether something had changed by then that its agent doesn't know.
     is_behind: bool,
     /// Why nothing is known of what they saw before.
     pub(super) unreadable: Option<Failure>,
@@ -122,7 +122,7 @@ impl Beat<'_> {
         let path = self.dir.gates(&self.job.workspace, self.job.name.as_deref());
         let (memory, outcome) = (GateMemory::read(&path).unwrap_or_default(), self.entry.outcome);
         let begun = std::mem::take(&mut self.gates.begun);
-        // Whatever the beat saw doesn't matter otherwise.
+        // Otherwise, what the beat saw doesn't matter.
         let counts = matches!(outcome, OutcomeKind::Ok | OutcomeKind::Attention | OutcomeKind::Limited);
         let now =
             if counts && !self.gates.is_behind { self.see_again(&begun, capture, stop).await } else { None };

@@ -99,7 +99,7 @@ pub struct GateMemory {
 }
 
 impl GateMemory {
-    /// Reads the file at `path`; an error if what it says is not usable.
+    /// Reads the file at `path`; an error if its contents are invalid.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let bytes = match file::read_first(path, LONGEST) {
             Ok(Some(bytes)) => bytes,

@@ -86,7 +86,7 @@ impl Extras {
     }
 }
 
-/// What the last part of the output of `agent` says; `None` if there is none.
+/// The last part of the output of `agent`; `None` if there is none.
 pub(super) fn past(agent: &str, dir: &DataDir) -> Option<Extras> {
     let (backend, capture) = hosted_capture(&AgentId::parse(agent).ok()?, dir)?;
     let session = captures::existing().ok()??.session(capture.as_str()).ok()?;

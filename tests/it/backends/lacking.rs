@@ -49,7 +49,7 @@ fn every_key_that_its_agent_lacks_is_refused_whichever_file_chose_the_agent() {
                 env.configure(&json!({ "workspaces": [entry] }).to_string());
                 let said = env.murmur(["beat", "--dry-run", "site"]).output();
                 let said = String::from_utf8(said.stderr).unwrap();
-                // OpenCode reports what a run has cost, but can't be told to stop there.
+                // OpenCode reports a run's cost, but can't stop at a limit.
                 let error = match agent {
                     "acp:opencode" => {
                         error.replace("maxBudgetUsd needs cost reporting", "maxBudgetUsd needs a cost limit")

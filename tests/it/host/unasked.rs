@@ -1,19 +1,26 @@
 //! Calls that a hosted agent runs without asking, which only some backends do.
 
+use std::path::PathBuf;
+
 use serde_json::json;
 
 use super::{ID, Live, is_idle_after};
 use crate::env::Env;
 
-#[test]
-fn calls_that_a_hosted_agent_ran_without_asking_are_journaled_when_it_ends() {
-    let env = Env::new();
-    // Under another name, murmur doesn't make it ask.
+/// Configures `acp:mine`: OpenCode under another name, which murmur doesn't make ask. Returns the folder of settings.
+fn unasking(env: &Env) -> PathBuf {
     let program = env.agent("opencode");
     let folder = env.data().join("config");
     std::fs::create_dir_all(&folder).unwrap();
     let settings = format!("[acp.mine]\ncommand = {program:?}\nargs = [\"acp\"]\n");
     std::fs::write(folder.join("config.toml"), settings).unwrap();
+    folder
+}
+
+#[test]
+fn calls_that_a_hosted_agent_ran_without_asking_are_journaled_when_it_ends() {
+    let env = Env::new();
+    unasking(&env);
     let call = json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "ls" } }]);
     env.site(&json!({ "live": null, "script": [call, [{ "type": "text", "text": "Done" }]] }));
     let agent = Live::of(&env, env.spawning(ID, &["--backend", "acp:mine", "--json", "Look"]));
@@ -41,11 +48,7 @@ fn calls_that_a_hosted_agent_ran_without_asking_are_journaled_when_it_ends() {
 #[test]
 fn a_call_of_a_hosted_agent_that_rules_deny_is_named() {
     let env = Env::new();
-    let program = env.agent("opencode");
-    let folder = env.data().join("config");
-    std::fs::create_dir_all(&folder).unwrap();
-    let settings = format!("[acp.mine]\ncommand = {program:?}\nargs = [\"acp\"]\n");
-    std::fs::write(folder.join("config.toml"), settings).unwrap();
+    let folder = unasking(&env);
     let rule = "[[rules]]\ntool = \"Bash\"\naction = \"deny\"\npattern = \"ls\"\n";
     std::fs::write(folder.join("permissions.toml"), rule).unwrap();
     let call = json!([{ "type": "tool_use", "id": "call_1", "name": "Bash", "input": { "command": "ls" } }]);
