@@ -136,7 +136,7 @@ fn parsed(args: Vec<OsString>) -> Result<anyhow::Result<ExitCode>, clap::Error> 
         let command = Command::Host(Host { command: HostCommand::Serve(serve) });
         Ok(dispatch(Args { data_dir, color: None, quiet: false, command }))
     } else if name == "murmur-hook" {
-        Ok(Ok(crate::hook::run(args.get(1).map(OsString::as_os_str))))
+        Ok(Ok(murmur_hook::run(args.get(1).map(OsString::as_os_str))))
     } else if name == "derun" {
         Derun::try_parse_from(args).map(derun::cli::dispatch)
     } else {
@@ -200,7 +200,7 @@ fn carry_out(args: Args) -> anyhow::Result<ExitCode> {
         Command::Rules(args) => permission::rules(&args, &env),
         Command::Question(args) => permission::question(&args, &env),
         Command::Offer { words } => offer::run(&words, &env),
-        Command::Hook { event } => Ok(crate::hook::run(event.as_deref())),
+        Command::Hook { event } => Ok(murmur_hook::run(event.as_deref())),
         Command::Setup(args) => setup::run(&args, &env),
         Command::Host(args) => host::run(&args, &env),
         Command::Attach(args) => host::attach(&args, &env),

@@ -6,7 +6,7 @@
 //!
 //! # How data flows
 //!
-//! `murmur_core::config` → `murmur_core::schedule` (what is due) → `gate` (whether there is anything to do) →
+//! `murmur_core::config` → `murmur_core::schedule` (what is due) → `murmur_gate` (whether there is anything to do) →
 //! `murmur_agent` (prompt and invocation) → a process → bytes → events → `outcome` → `journal`. `beat` has this flow on
 //! one screen, `daemon` decides when a beat runs, and `cli` is the entry point.
 //!
@@ -15,7 +15,7 @@
 //! Comments name the specification that a behavior comes from, such as "spec 3"; the specifications are not in this
 //! repository.
 //!
-//! Fourteen crates come first: no crate uses a module. Seven don't depend on murmur:
+//! Sixteen crates come first: no crate uses a module. Seven don't depend on murmur:
 //!
 //! - `sys` (crates/sys): the operating system, and `sys::error`, the one error type; only it has unsafe code and reads the clock
 //! - `rotate` (crates/rotate): append-only files that processes share, rotated by size into dated zstd files
@@ -25,7 +25,7 @@
 //! - `derun` (crates/derun): runs any command as if directly on the terminal and records its output; an MCP server for the recordings
 //! - `fake_claude` (fake-claude): records and replays runs of agents; its programs stand in for Claude Code in tests
 //!
-//! Seven are murmur's lower layers; each uses only the crates listed above it:
+//! Nine are murmur's lower layers; each uses only the crates listed above it:
 //!
 //! - `murmur_core` (crates/core): ids and names; configuration; schedules; permissions; `permit::deny_list` builds the deny list for
 //!   Claude Code, `usage_limit` turns a reached limit into a hold, and `failures` decides on retries
@@ -34,6 +34,8 @@
 //! - `murmur_store` (crates/store): files in the data folder: the journal, the last action of each agent, limits.json
 //! - `murmur_host` (crates/host): the process that owns one agent: lifecycle, events and their `replay`, socket, and `cleanup` of
 //!   dead hosts
+//! - `murmur_gate` (crates/gate): runs what decides whether a beat starts its agent (`when`) and whether its success counts (`verify`)
+//! - `murmur_hook` (crates/hook): answers Claude Code's hooks: applies `permit`, asks the daemon, and fails closed
 //! - `notify` (crates/notify): decides what to report, delivers it through channels, and checks answers
 //! - `murmur_claude_files` (crates/claude-files): hooks in Claude Code's settings, and what a repository's files would run
 //!
@@ -41,9 +43,7 @@
 //!
 //! - `agents`: all agents, from hosts, pulses and Claude Code's own session files
 //! - `outcome`: pure: how a run ended and its results → ok, attention, error or limited; and who else reports attention
-//! - `gate`: runs what decides whether a beat starts its agent (`when`) and whether its success counts (`verify`)
 //! - `beat`: one beat from prompt to journal line
-//! - `hook`: answers Claude Code's hooks: applies `permit`, asks the daemon, and fails closed
 //! - `daemon`: the event loop around a pure state, the broker, the socket, the single instance
 //! - `notifier`: the process that sends notifications and accepts answers to requests
 //! - `doctor`: checks the installation and configuration: one finding per check, with a hint
@@ -60,8 +60,6 @@ pub mod beat;
 pub mod cli;
 pub mod daemon;
 pub mod doctor;
-pub mod gate;
-pub mod hook;
 pub mod notifier;
 pub mod outcome;
 pub mod service;

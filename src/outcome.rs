@@ -20,7 +20,9 @@ use murmur_host::process::{Run, RunEnd, undecided};
 use secrets::mask;
 use servers::Servers;
 
-pub use murmur_core::outcome::{Deferred, EarlyEnd, Outcome, OutcomeKind, StopReason};
+pub use murmur_core::outcome::{
+    Deferred, EarlyEnd, Outcome, OutcomeKind, SUMMARY, StopReason, first_characters,
+};
 
 /// The agent's MCP servers and those that the heartbeat requires.
 pub struct Required<'a> {
@@ -130,9 +132,6 @@ fn unfinished(before: Outcome) -> Outcome {
         _ => Outcome::Error(what.to_owned()),
     }
 }
-
-/// Maximum length of a summary, in characters (spec 0, Log Format).
-pub const SUMMARY: usize = 200;
 
 /// The summary for an agent that gave no answer.
 const NO_ANSWER: &str = "the agent said nothing";
@@ -278,12 +277,6 @@ fn first_words(text: &str, most: usize) -> String {
 fn last_characters(text: &str, most: usize) -> &str {
     let surplus = text.chars().count().saturating_sub(most);
     text.char_indices().nth(surplus).map_or("", |(start, _)| &text[start..])
-}
-
-/// The first `most` characters of `text` (not bytes).
-#[must_use]
-pub fn first_characters(text: &str, most: usize) -> String {
-    text.chars().take(most).collect()
 }
 
 #[cfg(test)]

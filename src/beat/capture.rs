@@ -1,11 +1,11 @@
 //! Where a beat and its gates are captured, and packing the captures when it ended. The daemon removes them later.
 
 use super::job::Job;
-use crate::gate::capture::GateCapture;
 use derun::id::SessionId;
 use derun::pack::{self, Label};
 use derun::store::Store;
 use murmur_core::outcome::OutcomeKind;
+use murmur_gate::capture::GateCapture;
 use murmur_host::capture::Destination;
 use murmur_store::journal::entry::JournalEntry;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,6 @@
 //! What a beat needs to start its agent: what is looked up once, whether the agent may do anything at all, and the prompt.
 
 use super::job::{Job, Resumes, project};
-use crate::gate::GateOutput;
 use jiff::Timestamp;
 use murmur_agent::prompt;
 use murmur_agent::rule_files::{self, Project};
@@ -13,6 +12,7 @@ use murmur_core::config::backend::Command;
 use murmur_core::config::heartbeat::Content;
 use murmur_core::id::SessionId;
 use murmur_core::permit::request::BeatOf;
+use murmur_gate::GateOutput;
 use std::path::PathBuf;
 use sys::error::{Failure, Hinted};
 use sys::failure;

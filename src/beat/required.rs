@@ -4,7 +4,6 @@
 
 use super::job::Job;
 use super::prepare::ResolvedPaths;
-use crate::gate::{mcp_server, stopped};
 use crate::outcome::OutcomeKind;
 use crate::outcome::gate::Obstacle;
 use jiff::{SignedDuration, Timestamp};
@@ -12,6 +11,7 @@ use murmur_agent::find;
 use murmur_agent::invocation::own_env;
 use murmur_claude_files::trust;
 use murmur_core::config::backend::Capability;
+use murmur_gate::{mcp_server, stopped};
 use murmur_store::journal::entry::JournalEntry;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

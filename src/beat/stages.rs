@@ -6,7 +6,6 @@ use super::{
     BeatError, Job, Report, ResolvedPaths, cannot_start, deferred, forever, lock_workspace, prepare, until,
 };
 use super::{turns, usage_limit};
-use crate::gate::{GateOutput, stopped};
 use crate::outcome::gate::Obstacle;
 use crate::outcome::retryable::is_worth_a_retry;
 use crate::outcome::{self, OutcomeKind, StopReason};
@@ -16,6 +15,7 @@ use murmur_agent::conversation::Conversation;
 use murmur_agent::start::RunFolder;
 use murmur_claude_files::trust::{self, OmittedServer};
 use murmur_core::config::heartbeat::Content;
+use murmur_gate::{GateOutput, stopped};
 use murmur_host::capture::Destination;
 use murmur_host::drain::Drain;
 use murmur_host::event::Progress;

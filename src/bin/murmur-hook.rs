@@ -1,10 +1,10 @@
-//! The `murmur-hook EVENT` program, which Claude Code runs for every tool call; `murmur::hook` does the work.
+//! The `murmur-hook EVENT` program, which Claude Code runs for every tool call; `murmur_hook` does the work.
 
 use std::process::ExitCode;
 
 #[cfg(unix)]
 fn main() -> ExitCode {
-    murmur::hook::run(std::env::args_os().nth(1).as_deref())
+    murmur_hook::run(std::env::args_os().nth(1).as_deref())
 }
 
 /// Does nothing: murmur runs no agents on Windows (crates/derun/README.md).

@@ -1,8 +1,8 @@
 //! The state files of the data folder that murmur can't read. It goes on without them, so a person has to be told.
 
 use super::{approved, last_runs, pauses};
-use crate::gate::seen;
 use murmur_claude_files::trust::Store;
+use murmur_gate::seen;
 use murmur_store::{failures, limits};
 use notify::state::State;
 use serde::de::DeserializeOwned;

@@ -3,12 +3,12 @@
 
 use super::agent::both_paths;
 use super::{Check, Environment, Finding, Hint, Level, named_backends};
-use crate::gate::ask::{self, Question, first_line};
 use murmur_agent::acp::{self, Introduction};
 use murmur_agent::find;
 use murmur_core::config::backend::{Backend, Command, built_in_names};
 use murmur_core::config::heartbeat::Resolved;
 use murmur_core::config::settings::Settings;
+use murmur_gate::ask::{self, Question, first_line};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;

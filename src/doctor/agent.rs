@@ -4,9 +4,9 @@ mod lacks;
 mod root;
 
 use super::{Check, Environment, Finding, Hint};
-use crate::gate::ask::{self, first_line};
 use lacks::Versions;
 use murmur_agent::find::{self, CLAUDE};
+use murmur_gate::ask::{self, first_line};
 pub use root::VARIABLES as SANDBOX_VARIABLES;
 use std::ffi::{OsStr, OsString};
 use std::io;

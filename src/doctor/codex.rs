@@ -4,11 +4,11 @@
 
 use super::agent::both_paths;
 use super::{Check, Environment, Finding, Hint, Level, named_backends};
-use crate::gate::ask::{self, ProgramOutput, Question, first_line};
 use murmur_agent::{codex, find};
 use murmur_core::config::backend::Backend;
 use murmur_core::config::heartbeat::Resolved;
 use murmur_core::config::settings::Settings;
+use murmur_gate::ask::{self, ProgramOutput, Question, first_line};
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;

@@ -4,6 +4,9 @@ use crate::config::watchdogs::Watchdog;
 use crate::permit::request::RequestId;
 use serde::{Deserialize, Serialize};
 
+/// Maximum length of a summary, in characters (spec 0, Log Format).
+pub const SUMMARY: usize = 200;
+
 /// The kind of an outcome, as the journal writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -115,4 +118,10 @@ pub enum EarlyEnd {
     Stopped,
     /// Its heartbeat was due again, and `overlap` is `replace`, which is not a failure either.
     Replaced,
+}
+
+/// The first `most` characters of `text` (not bytes).
+#[must_use]
+pub fn first_characters(text: &str, most: usize) -> String {
+    text.chars().take(most).collect()
 }

@@ -1,9 +1,9 @@
 //! Applies the deny list that Claude Code gets (`--disallowedTools`): it overrides the guard and the rules.
 
-use crate::hook::evaluate;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::permit::deny_list;
 use murmur_core::permit::pipeline::NextStep;
+use murmur_hook::evaluate;
 use shell_guard::call::Call;
 
 /// The decision on `call` with these permissions, given the decision `step` of the guard and the rules.

@@ -3,11 +3,11 @@
 use super::super::style::plain_line;
 use super::choose::Run;
 use crate::cli::inbox::name_of;
-use crate::hook::PERSON_DENIED;
 use jiff::Timestamp;
 use murmur_agent::transcript::Call;
 use murmur_core::permit::decision::{DecidedBy, DecisionKind};
 use murmur_core::permit::request::{Request, RequestId};
+use murmur_hook::PERSON_DENIED;
 use murmur_host::discover;
 use murmur_store::journal::decisions::read::{Decided, Filter, newest};
 use murmur_store::journal::deferred::Folder;

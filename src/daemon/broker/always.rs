@@ -1,9 +1,9 @@
 //! Answers with `--always`: adds a rule for the call to the project's permissions.toml.
 
-use crate::hook::evaluate;
 use murmur_agent::rule_files::{self, Project};
 use murmur_core::permit::request::Request;
 use murmur_core::permit::rules::{self, Action, Rules, append_rule, only_this};
+use murmur_hook::evaluate;
 use shell_guard::call::{Call, Place, ProtectedPaths};
 use std::io;
 use std::path::Path;

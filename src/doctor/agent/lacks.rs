@@ -74,7 +74,7 @@ fn versions(words: &str) -> impl Iterator<Item = [u32; 3]> + '_ {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hook::MIN_DEFER_VERSION;
+    use murmur_hook::MIN_DEFER_VERSION;
 
     fn table(has: &str, lacks: &str) -> Versions {
         let without = Some("it fails".to_owned());

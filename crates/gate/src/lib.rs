@@ -17,11 +17,11 @@ mod page;
 mod program;
 pub mod seen;
 
-use crate::outcome::{SUMMARY, first_characters};
 use capture::GateCapture;
 use derun::id::SessionId as CaptureId;
 use murmur_core::config::gate::{Argv, Condition, Gate, Verifier};
 use murmur_core::config::interval::Interval;
+use murmur_core::outcome::{SUMMARY, first_characters};
 use program::{Finished, ProgramEnd};
 use secrets::mask;
 use seen::GateMemory;

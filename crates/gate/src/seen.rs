@@ -5,7 +5,7 @@
 //! A file that is missing or not readable counts as empty: then the beat runs, which is the safe choice.
 
 use super::changed::changes;
-use crate::outcome::OutcomeKind;
+use murmur_core::outcome::OutcomeKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
