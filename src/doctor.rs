@@ -76,7 +76,8 @@ fn named_backends<'a>(
     config: Option<&'a Resolved>,
 ) -> impl Iterator<Item = &'a Backend> {
     let heartbeats = config.into_iter().flat_map(|config| &config.heartbeats);
-    let named = heartbeats.filter_map(|heartbeat| heartbeat.backend.as_ref().map(|backend| &backend.value));
+    let named =
+        heartbeats.filter_map(|heartbeat| heartbeat.settings.backend.as_ref().map(|backend| &backend.value));
     named.chain(&settings.agent)
 }
 

@@ -10,7 +10,7 @@ use murmur_core::config::backend::{Backend, Command};
 use murmur_core::config::captures::Captures;
 use murmur_core::config::file::{DEFAULT_BACKGROUND_WAIT, DEFAULT_MAX_TURNS};
 use murmur_core::config::gate::{Condition, Gate, Verifier};
-use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::config::heartbeat::{BeatSettings, Heartbeat};
 use murmur_core::config::mcp::Mcp;
 use murmur_core::config::permissions::Permissions;
 use murmur_core::config::settings::Settings;
@@ -162,7 +162,7 @@ impl Job {
         let problem = heartbeat.problem(settings.as_ref().ok()).map(|problem| problem.failure());
         let problem = problem.or_else(|| settings.as_ref().err().cloned());
         let settings = settings.as_ref().map_or_else(|_| Cow::Owned(Settings::default()), Cow::Borrowed);
-        let Heartbeat { asking, tighter, guard, .. } = heartbeat;
+        let BeatSettings { asking, tighter, guard, .. } = &*heartbeat.settings;
         let backend = heartbeat.backend(&settings).clone();
         Self {
             // An unknown program ends the beat.
@@ -177,17 +177,17 @@ impl Job {
             workspace: heartbeat.workspace.to_path_buf(),
             name: heartbeat.name.as_deref().map(str::to_owned),
             file: heartbeat.file.clone(),
-            max_turns: heartbeat.max_turns.map_or(DEFAULT_MAX_TURNS, |turns| turns.value).get(),
-            default_turns: heartbeat.max_turns.is_none(),
-            timeout: heartbeat.timeout.value.as_secs(),
-            background_wait: heartbeat.background_wait.value.as_secs(),
-            start_timeout: heartbeat.watchdogs.start.value.as_secs(),
-            idle_timeout: heartbeat.watchdogs.idle.map(|limit| limit.value.as_secs()),
-            tool_timeout: heartbeat.watchdogs.tool.map(|limit| limit.value.as_secs()),
-            model: heartbeat.model.as_ref().map(|model| model.value.to_string()),
-            requires: heartbeat.requires.0.iter().map(ToString::to_string).collect(),
-            mcp: heartbeat.mcp.clone(),
-            deny: match &heartbeat.permissions {
+            max_turns: heartbeat.settings.max_turns.map_or(DEFAULT_MAX_TURNS, |turns| turns.value).get(),
+            default_turns: heartbeat.settings.max_turns.is_none(),
+            timeout: heartbeat.settings.timeout.value.as_secs(),
+            background_wait: heartbeat.settings.background_wait.value.as_secs(),
+            start_timeout: heartbeat.settings.watchdogs.start.value.as_secs(),
+            idle_timeout: heartbeat.settings.watchdogs.idle.map(|limit| limit.value.as_secs()),
+            tool_timeout: heartbeat.settings.watchdogs.tool.map(|limit| limit.value.as_secs()),
+            model: heartbeat.settings.model.as_ref().map(|model| model.value.to_string()),
+            requires: heartbeat.settings.requires.0.iter().map(ToString::to_string).collect(),
+            mcp: heartbeat.settings.mcp.clone(),
+            deny: match &heartbeat.settings.permissions {
                 Permissions::Skip => None,
                 Permissions::Deny(patterns) => Some(patterns.iter().map(ToString::to_string).collect()),
             },
@@ -198,11 +198,11 @@ impl Job {
             announced: false,
             resumes: None,
             continues: None,
-            when: heartbeat.gates.when.0.clone(),
-            verify: heartbeat.gates.verify.0.clone(),
-            counts_cost: heartbeat.budgets.as_ref().is_some_and(|budgets| budgets.count_money()),
-            min_free: heartbeat.min_free.value.bytes(),
-            max_budget: heartbeat.max_budget.map(|most| most.value.number()),
+            when: heartbeat.settings.gates.when.0.clone(),
+            verify: heartbeat.settings.gates.verify.0.clone(),
+            counts_cost: heartbeat.settings.budgets.as_ref().is_some_and(|budgets| budgets.count_money()),
+            min_free: heartbeat.settings.min_free.value.bytes(),
+            max_budget: heartbeat.settings.max_budget.map(|most| most.value.number()),
         }
     }
 

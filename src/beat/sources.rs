@@ -39,23 +39,30 @@ pub fn rows(heartbeat: &Heartbeat, settings: &Settings) -> Vec<Row> {
         Some(agent) => Sourced { value: agent.clone(), source: Source::ConfigToml },
         None => Sourced::default(Backend::default()),
     };
-    let backend = heartbeat.backend.clone().unwrap_or_else(by_default);
+    let backend = heartbeat.settings.backend.clone().unwrap_or_else(by_default);
     let counts_turns = backend.value.has(Capability::MaxTurns);
     let (defers, asks) = (backend.value.has(Capability::Defer), backend.value.has(Capability::Questions));
     rows.sourced("agent", backend);
-    let turns = heartbeat.max_turns.or(counts_turns.then_some(Sourced::default(DEFAULT_MAX_TURNS)));
+    let turns = heartbeat.settings.max_turns.or(counts_turns.then_some(Sourced::default(DEFAULT_MAX_TURNS)));
     turns.into_iter().for_each(|turns| rows.sourced("maxTurns", turns));
-    rows.sourced("timeout", heartbeat.timeout);
-    rows.sourced("backgroundWait", heartbeat.background_wait);
-    match &heartbeat.model {
+    rows.sourced("timeout", heartbeat.settings.timeout);
+    rows.sourced("backgroundWait", heartbeat.settings.background_wait);
+    match &heartbeat.settings.model {
         Some(model) => rows.add("model", &model.value, model.source),
         None => rows.add("model", &"the agent's own choice", Source::Default),
     }
-    match &heartbeat.permissions {
+    match &heartbeat.settings.permissions {
         Permissions::Skip => rows.add("permissions", &"skip", Source::ConfigJson),
-        Permissions::Deny(patterns) => rows.joined("permissions", "deny", patterns, heartbeat.denied_by_user),
+        Permissions::Deny(patterns) => {
+            rows.joined("permissions", "deny", patterns, heartbeat.settings.denied_by_user)
+        }
     }
-    let policy = Policy::settled(Role::Beat, &settings.asking, &heartbeat.asking, &heartbeat.tighter);
+    let policy = Policy::settled(
+        Role::Beat,
+        &settings.asking,
+        &heartbeat.settings.asking,
+        &heartbeat.settings.tighter,
+    );
     rows.choice("permissionsChecker", policy.checker);
     // A call is denied where it would be deferred.
     let waits = |chosen: Sourced<Approval>| Sourced { value: Approval::Wait, ..chosen };
@@ -67,30 +74,30 @@ pub fn rows(heartbeat: &Heartbeat, settings: &Settings) -> Vec<Row> {
         rows.sourced("approvalExpiry", expiry);
     }
     rows.choice("questions", policy.questions.filter(|_| asks));
-    if !heartbeat.requires.0.is_empty() {
-        rows.joined("requires", "", &heartbeat.requires.0, heartbeat.required_by_user);
+    if !heartbeat.settings.requires.0.is_empty() {
+        rows.joined("requires", "", &heartbeat.settings.requires.0, heartbeat.settings.required_by_user);
     }
-    if let Some(reserve) = heartbeat.reserve {
+    if let Some(reserve) = heartbeat.settings.reserve {
         rows.sourced("reserve", reserve);
     }
-    rows.choice("onLimit", Some(heartbeat.on_limit));
-    if let Some(most) = heartbeat.max_budget {
+    rows.choice("onLimit", Some(heartbeat.settings.on_limit));
+    if let Some(most) = heartbeat.settings.max_budget {
         rows.sourced("maxBudgetUsd", most);
     }
-    if let Some(budgets) = &heartbeat.budgets {
+    if let Some(budgets) = &heartbeat.settings.budgets {
         rows.budgets(budgets);
     }
-    rows.sourced("minFree", heartbeat.min_free);
-    rows.options(heartbeat.options.as_deref().unwrap_or(&ScheduleOptions::default()));
-    let Gates { when, verify } = &heartbeat.gates;
-    let (gates, verifiers) = heartbeat.gates_by_user;
+    rows.sourced("minFree", heartbeat.settings.min_free);
+    rows.options(heartbeat.settings.options.as_deref().unwrap_or(&ScheduleOptions::default()));
+    let Gates { when, verify } = &heartbeat.settings.gates;
+    let (gates, verifiers) = heartbeat.settings.gates_by_user;
     rows.programs("when", when.0.iter().map(|gate| (&gate.condition, gate.timeout)), gates);
     rows.programs("verify", verify.0.iter().map(|verifier| (&verifier.argv, verifier.timeout)), verifiers);
-    rows.choice("gates", Some(heartbeat.gate_source));
-    let OnFailure { retry, breaker } = heartbeat.on_failure;
+    rows.choice("gates", Some(heartbeat.settings.gate_source));
+    let OnFailure { retry, breaker } = heartbeat.settings.on_failure;
     retry.into_iter().for_each(|retry| rows.sourced("retry", retry));
     rows.sourced("breaker", breaker);
-    let Watchdogs { start, idle, tool } = heartbeat.watchdogs;
+    let Watchdogs { start, idle, tool } = heartbeat.settings.watchdogs;
     rows.sourced("startTimeout", start);
     idle.into_iter().for_each(|idle| rows.sourced("idleTimeout", idle));
     tool.into_iter().for_each(|tool| rows.sourced("toolTimeout", tool));
@@ -101,8 +108,9 @@ pub fn rows(heartbeat: &Heartbeat, settings: &Settings) -> Vec<Row> {
 /// The settings in the frontmatter of `heartbeat` that have no effect, one line each, given config.toml's `settings`.
 #[must_use]
 pub fn notices(heartbeat: &Heartbeat, settings: &ApprovalSettings) -> Vec<String> {
-    let policy = Policy::settled(Role::Beat, settings, &heartbeat.asking, &heartbeat.tighter);
-    let all = heartbeat.notices.lines().iter().chain(policy.notices.lines());
+    let policy =
+        Policy::settled(Role::Beat, settings, &heartbeat.settings.asking, &heartbeat.settings.tighter);
+    let all = heartbeat.settings.notices.lines().iter().chain(policy.notices.lines());
     all.map(ToString::to_string).collect()
 }
 

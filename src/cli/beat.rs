@@ -100,7 +100,7 @@ fn warnings(dir: &DataDir, heartbeat: &Heartbeat, job: &Job, settings: &Settings
     }
     let notices = sources::notices(heartbeat, &settings.asking);
     warnings.extend(notices.iter().map(|notice| plain_line(notice)));
-    let asks = [heartbeat.asking, heartbeat.tighter].map(|asking| asking.questions);
+    let asks = [heartbeat.settings.asking, heartbeat.settings.tighter].map(|asking| asking.questions);
     warnings.extend(nobody_answers(dir, &job.policy, asks.contains(&Some(Questions::Broker))));
     warnings
 }

@@ -156,7 +156,7 @@ pub fn held<'a>(
         let (until, why) = (used_up.until, used_up.to_string());
         Some((heartbeat.id.clone(), Held { kind: HeldKind::Budget, until, why }))
     };
-    heartbeats.filter(|heartbeat| heartbeat.budgets.is_some()).filter_map(held).collect()
+    heartbeats.filter(|heartbeat| heartbeat.settings.budgets.is_some()).filter_map(held).collect()
 }
 
 /// Adds the journal's lines before `end` to `ledger`. Parts that are not readable don't count; commands report them.

@@ -129,7 +129,7 @@ impl Heartbeats {
         self.retired.extend(known.into_iter().filter_map(|(id, entry)| Some((id, entry.last_run?))));
         let ids = self.entries.iter().map(|entry| entry.heartbeat.id.clone());
         self.indices = ids.enumerate().map(|(place, id)| (id, place)).collect();
-        self.have_options = self.entries.iter().any(|entry| entry.heartbeat.options.is_some());
+        self.have_options = self.entries.iter().any(|entry| entry.heartbeat.settings.options.is_some());
         self.queue_all();
         self.max_concurrent = usize::try_from(max_concurrent.get()).unwrap_or(usize::MAX);
         corrections
@@ -221,8 +221,8 @@ impl Heartbeats {
                 name: name.to_owned(),
             });
         }
-        if let Some(held) = self.entries[index].limited.clone().filter(|held| now < held.until) {
-            return Err(StartRefusal::Held(held));
+        if let Some(held) = self.entries[index].limited.as_deref().filter(|held| now < held.until) {
+            return Err(StartRefusal::Held(held.clone()));
         }
         if self.is_taken(&self.entries[index]) {
             return Err(StartRefusal::Busy { workspace: workspace.to_path_buf() });

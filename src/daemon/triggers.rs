@@ -43,7 +43,7 @@ pub struct Triggers {
 
 impl Trigger {
     fn of(heartbeat: &Heartbeat) -> Option<Self> {
-        let on = &heartbeat.options.as_ref()?.on.as_ref()?.value;
+        let on = &heartbeat.settings.options.as_ref()?.on.as_ref()?.value;
         let patterns = on.patterns().ok()?;
         let (id, workspace) = (heartbeat.id.clone(), Arc::clone(&heartbeat.workspace));
         Some(Self { id, workspace, paths: on.paths().into(), patterns })
@@ -171,15 +171,15 @@ fn places_of(root: &Path) -> Vec<WatchedFolder> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::daemon::heartbeats::fixture::heartbeat;
+    use crate::daemon::heartbeats::fixture::{heartbeat, with_options};
     use murmur_core::config::limit::{Source, Sourced};
     use murmur_core::config::schedule_options::ScheduleOptions;
 
     fn triggered(workspace: &Path, path: &str) -> Heartbeat {
         let on = serde_json::from_value(serde_json::json!({ "path": path })).unwrap();
         let on = Some(Sourced { value: on, source: Source::ConfigJson });
-        let options = Some(Box::new(ScheduleOptions { on, ..ScheduleOptions::default() }));
-        Heartbeat { options, ..heartbeat(workspace.to_str().unwrap(), None, 30, None) }
+        let settings = with_options(ScheduleOptions { on, ..ScheduleOptions::default() });
+        Heartbeat { settings, ..heartbeat(workspace.to_str().unwrap(), None, 30, None) }
     }
 
     async fn next(triggers: &mut Triggers) -> Vec<HeartbeatId> {

@@ -69,7 +69,8 @@ pub(super) fn settings(environment: &Environment, config: Option<&Resolved>) -> 
     }
     let asks_a_model = |asking: &ApprovalSettings| asking.checker == Some(Checker::Llm);
     let heartbeats = config.into_iter().flat_map(|config| &config.heartbeats);
-    let mut askings = heartbeats.flat_map(|heartbeat| [&heartbeat.asking, &heartbeat.tighter]);
+    let mut askings =
+        heartbeats.flat_map(|heartbeat| [&heartbeat.settings.asking, &heartbeat.settings.tighter]);
     let model = if asks_a_model(&settings.asking) || askings.any(asks_a_model) {
         match model::configured_model(&path, &environment.keys) {
             Ok(model) => format!("; {model} is asked"),

@@ -276,7 +276,7 @@ impl Ledger {
 
 /// The budgets of a heartbeat.
 fn scopes(heartbeat: &Heartbeat) -> impl Iterator<Item = (Scope, &Arc<Budget>)> {
-    heartbeat.budgets.iter().flat_map(|budgets| {
+    heartbeat.settings.budgets.iter().flat_map(|budgets| {
         let workspace = || Scope::Workspace(Arc::clone(&heartbeat.workspace));
         let all = budgets.total.iter().map(|budget| (Scope::All, budget));
         let workspace = budgets.workspace.iter().map(move |budget| (workspace(), budget));

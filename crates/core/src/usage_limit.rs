@@ -11,6 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 pub use crate::config::reserve::Reserve;
 pub use message::{LimitMessage, is_other_limit};
@@ -24,13 +25,13 @@ const MAX_JITTER: u64 = 120;
 /// An account whose usage is limited as a whole: the program, its folder and the kind of credential. Never a secret.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Account(String);
+pub struct Account(Arc<str>);
 
 impl Account {
     /// An account of `program`, whose settings are in `folder`, with a `kind` of credential.
     #[must_use]
     pub fn new(program: &str, folder: &str, kind: &str) -> Self {
-        Self(format!("{program} {folder} ({kind})"))
+        Self(format!("{program} {folder} ({kind})").into())
     }
 
     /// Its name in files and for people.

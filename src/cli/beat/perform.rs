@@ -259,7 +259,7 @@ impl Shown {
 
 /// How to allow more than `turns` turns.
 fn more_turns(heartbeat: &Heartbeat, turns: u32) -> String {
-    let is_set = heartbeat.max_turns.is_some_and(|turns| turns.source == Source::ConfigJson);
+    let is_set = heartbeat.settings.max_turns.is_some_and(|turns| turns.source == Source::ConfigJson);
     let how = if is_set {
         let more = turns.saturating_mul(2);
         format!("run: murmur set {} --max-turns {more}", shell::path(&heartbeat.workspace))

@@ -236,7 +236,8 @@ fn spec(
     };
     let hook = HookProgram::find().context("cannot find murmur's hook")?;
     check_extra_args(&args.args)?;
-    let mcp = heartbeat_at(&worktree, env)?.map(|heartbeat| heartbeat.mcp).unwrap_or_default();
+    let mcp =
+        heartbeat_at(&worktree, env)?.map(|heartbeat| heartbeat.settings.mcp.clone()).unwrap_or_default();
     let start = trust::start(dir, &user.home, &agent_id, &worktree, &mcp)?;
     if let Some(untrusted) = start.trust_state.failure(&worktree, &args.backend) {
         let _full = writeln!(io::stderr(), "{} warning: {}", clock::rfc3339(clock::now()), untrusted.line());
@@ -291,7 +292,9 @@ pub(super) fn policy(role: Role, worktree: &Path, user: &User, env: &UserEnv) ->
     let heartbeat = heartbeat_at(worktree, env)?;
     let heartbeat = heartbeat.as_ref();
     // The built-in deny list and the guard always apply to a hosted agent.
-    let said = heartbeat.map(|heartbeat| (heartbeat.asking, heartbeat.tighter)).unwrap_or_default();
+    let said = heartbeat
+        .map(|heartbeat| (heartbeat.settings.asking, heartbeat.settings.tighter))
+        .unwrap_or_default();
     Ok(Policy::resolve(role, &settings, &said.0, &said.1, true))
 }
 

@@ -40,14 +40,15 @@ pub(super) fn run(args: &PermissionCheck, env: &UserEnv) -> anyhow::Result<ExitC
     let role = Role::from(args.role);
     let is_beat = role == Role::Beat;
     // The guard and the built-in deny list always apply to a hosted agent, and its folder is its workspace.
-    let guard = heartbeat.guard || !is_beat;
-    let permissions = if is_beat { heartbeat.permissions.clone() } else { Permissions::default() };
+    let guard = heartbeat.settings.guard || !is_beat;
+    let permissions = if is_beat { heartbeat.settings.permissions.clone() } else { Permissions::default() };
     let workspace = if is_beat { heartbeat.workspace.to_path_buf() } else { cwd.clone() };
     let backend = match &settings {
         Ok(settings) => heartbeat.backend(settings).clone(),
-        Err(_) => heartbeat.backend.as_ref().map(|chosen| chosen.value.clone()).unwrap_or_default(),
+        Err(_) => heartbeat.settings.backend.as_ref().map(|chosen| chosen.value.clone()).unwrap_or_default(),
     };
-    let mut policy = Policy::resolve(role, &asking, &heartbeat.asking, &heartbeat.tighter, guard);
+    let mut policy =
+        Policy::resolve(role, &asking, &heartbeat.settings.asking, &heartbeat.settings.tighter, guard);
     if is_beat {
         policy = policy.on(&backend);
     }

@@ -20,7 +20,8 @@ pub(super) fn run(args: &PermissionRules, env: &UserEnv) -> anyhow::Result<ExitC
     let folder = heartbeat.as_ref().map_or(&*cwd, |heartbeat| &heartbeat.workspace);
     let selection = ProjectSelection { project: args.project.as_deref(), cwd: args.cwd.as_deref(), folder };
     let project = selection.project(env)?;
-    let denied = heartbeat.as_ref().map(|heartbeat| heartbeat.permissions.denied()).unwrap_or_default();
+    let denied =
+        heartbeat.as_ref().map(|heartbeat| heartbeat.settings.permissions.denied()).unwrap_or_default();
     let files = rule_files::read(super::files(&project, env)?)?;
     let there: Vec<&Rules> = files.iter().filter_map(|file| file.rules.as_ref()).collect();
     let manager = manager::patterns(&there);

@@ -16,7 +16,7 @@ impl Heartbeats {
         let groups = edited.chunk_by(|one, next| one.workspace == next.workspace);
         let all = first.zip(groups).flat_map(|(first, group)| (first..).zip(group));
         for (place, heartbeat) in all {
-            self.have_options |= heartbeat.options.is_some();
+            self.have_options |= heartbeat.settings.options.is_some();
             self.change(place, |entry| entry.edit(heartbeat.clone(), now));
             self.limit(place, now);
         }
@@ -38,7 +38,7 @@ impl Heartbeats {
     fn limit(&mut self, place: usize, now: Timestamp) {
         let limited = limited(&self.entries[place], &self.limits, &self.over_budget, now);
         self.change(place, |entry| {
-            entry.limited = limited;
+            entry.limited = limited.map(Box::new);
             entry.set_streak(entry.streak.clone());
         });
     }
@@ -50,8 +50,8 @@ fn is_edit_of(new: &Heartbeat, known: &Heartbeat) -> bool {
         && new.problem.is_none()
         && known.problem.is_none()
         && new.on() == known.on()
-        && new.budgets == known.budgets
-        && new.backend == known.backend
+        && new.settings.budgets == known.settings.budgets
+        && new.settings.backend == known.settings.backend
 }
 
 impl ScheduledHeartbeat {

@@ -43,13 +43,13 @@ pub struct ScheduledHeartbeat {
     /// The account that it uses.
     pub(super) account: Account,
     /// Why it may not start before a time, because of usage limits or budgets.
-    pub(super) limited: Option<Held>,
+    pub(super) limited: Option<Box<Held>>,
     /// Its failures in a row.
     pub(super) streak: Option<Streak>,
     /// Why its schedule may not start it before a time, because of its failures.
-    pub(super) slowed: Option<Held>,
+    pub(super) slowed: Option<Box<Held>>,
     /// The session of its last beat, if a usage limit stopped that.
-    pub(super) stopped: Option<StoppedBeat>,
+    pub(super) stopped: Option<Box<StoppedBeat>>,
     /// Until when a person has paused it.
     pub(super) paused: Option<PausedUntil>,
     /// When it may start at the earliest, if it was due outside its active hours.
@@ -170,7 +170,7 @@ impl ScheduledHeartbeat {
     pub(super) fn continues(&self) -> Option<&SessionId> {
         let stopped = self.stopped.as_ref()?;
         let is_last = self.last_run.is_none_or(|last| last <= stopped.started_at);
-        let may = self.heartbeat.on_limit.value == OnLimit::Resume
+        let may = self.heartbeat.settings.on_limit.value == OnLimit::Resume
             && (self.next.is_some() || self.is_triggered() && self.may_start());
         (is_last && may).then_some(&stopped.session)
     }

@@ -54,14 +54,15 @@ impl Heartbeats {
         let entry = &self.entries[place];
         let (before, id) = (&entry.streak, entry.heartbeat.id.clone());
         let times = (line.started?, line.ended?);
-        let mut streak = failures::after(before.as_ref(), &entry.heartbeat.on_failure, line.end, times);
+        let mut streak =
+            failures::after(before.as_ref(), &entry.heartbeat.settings.on_failure, line.end, times);
         if streak == *before {
             return None;
         }
         let mut report = None;
         if let Some(streak) = &mut streak
             && !streak.reported
-            && failures::keeps_failing(streak, entry.heartbeat.on_failure.breaker.value)
+            && failures::keeps_failing(streak, entry.heartbeat.settings.on_failure.breaker.value)
         {
             streak.reported = true;
             report = Some(entry.report(line, streak, now));
@@ -77,13 +78,13 @@ impl Heartbeats {
 
 impl ScheduledHeartbeat {
     pub(super) fn set_streak(&mut self, streak: Option<Streak>) {
-        self.slowed = streak.as_ref().and_then(|streak| self.slowed_by(streak));
+        self.slowed = streak.as_ref().and_then(|streak| self.slowed_by(streak)).map(Box::new);
         self.streak = streak;
     }
 
     fn slowed_by(&self, streak: &Streak) -> Option<Held> {
         let heartbeat = &self.heartbeat;
-        let (breaker, schedule) = (heartbeat.on_failure.breaker.value, heartbeat.schedule.as_ref());
+        let (breaker, schedule) = (heartbeat.settings.on_failure.breaker.value, heartbeat.schedule.as_ref());
         let until = failures::slowed_until(streak, breaker, schedule, self.is_triggered())?;
         Some(Held { kind: HeldKind::Failures, until, why: notice::in_a_row(streak) })
     }
@@ -104,14 +105,18 @@ impl ScheduledHeartbeat {
     /// What keeps it from starting for longest: its account's usage limits, or its failures.
     #[must_use]
     pub fn held(&self) -> Option<&Held> {
-        self.limited.iter().chain(&self.slowed).max_by_key(|held| held.until)
+        self.holds().max_by_key(|held| held.until)
     }
 
     /// What else keeps it from starting.
     #[must_use]
     pub fn also_held(&self) -> Option<&Held> {
         let held = self.held()?;
-        self.limited.iter().chain(&self.slowed).find(|other| other.kind != held.kind)
+        self.holds().find(|other| other.kind != held.kind)
+    }
+
+    fn holds(&self) -> impl Iterator<Item = &Held> {
+        self.limited.as_deref().into_iter().chain(self.slowed.as_deref())
     }
 
     fn report(&self, line: &JournalLine, streak: &Streak, now: Timestamp) -> JournalEntry {

@@ -80,7 +80,8 @@ impl Accounts {
         let settings = Settings::read(&user.settings.settings()).unwrap_or_default();
         let mut accounts = Self { default: settings.agent.unwrap_or_default(), by_backend: Vec::new() };
         for heartbeat in heartbeats {
-            let backend = heartbeat.backend.as_ref().map_or(&accounts.default, |chosen| &chosen.value);
+            let backend =
+                heartbeat.settings.backend.as_ref().map_or(&accounts.default, |chosen| &chosen.value);
             if accounts.by_backend.iter().all(|(known, _)| known != backend) {
                 let account = backend::account(backend, &user.home, &own_env);
                 accounts.by_backend.push((backend.clone(), account));
@@ -90,7 +91,7 @@ impl Accounts {
     }
 
     fn backend<'a>(&'a self, heartbeat: &'a Heartbeat) -> &'a Backend {
-        heartbeat.backend.as_ref().map_or(&self.default, |chosen| &chosen.value)
+        heartbeat.settings.backend.as_ref().map_or(&self.default, |chosen| &chosen.value)
     }
 
     fn of(&self, heartbeat: &Heartbeat) -> Account {
@@ -138,8 +139,8 @@ impl Heartbeats {
     /// Decides again which heartbeats are held.
     pub(super) fn apply_limits(&mut self, now: Timestamp) {
         for entry in &mut self.entries {
-            entry.limited = limited(entry, &self.limits, &self.over_budget, now);
-            entry.stopped = self.limits.stopped.get(entry.heartbeat.id.as_str()).cloned();
+            entry.limited = limited(entry, &self.limits, &self.over_budget, now).map(Box::new);
+            entry.stopped = self.limits.stopped.get(entry.heartbeat.id.as_str()).cloned().map(Box::new);
         }
         self.apply_streaks();
     }
@@ -168,7 +169,7 @@ fn held(usage: &Usage, entry: &ScheduledHeartbeat, now: Timestamp) -> Option<Hel
         let why = format!("the {} limit of {} is reached", spoken(&hold.window), entry.account);
         return Some(Held { kind: HeldKind::Limit, until: hold.until, why });
     }
-    let reserve = entry.heartbeat.reserve?.value;
+    let reserve = entry.heartbeat.settings.reserve?.value;
     let reserved = usage.reserved_until(reserve, now)?;
     let used = 100.0 * reserved.utilization;
     let why = format!(

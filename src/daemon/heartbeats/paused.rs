@@ -56,7 +56,7 @@ impl ScheduledHeartbeat {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{at, heartbeat};
+    use super::super::fixture::{at, heartbeat, with_options};
     use super::super::{DeferredBeat, HeartbeatId};
     use super::*;
     use crate::daemon::pauses::Pause;
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(state.wake_at(), Some(at("10:20:00")));
         let enabled = Sourced { value: false, source: Source::ConfigJson };
         let disabled = Heartbeat {
-            options: Some(Box::new(ScheduleOptions { enabled, ..ScheduleOptions::default() })),
+            settings: with_options(ScheduleOptions { enabled, ..ScheduleOptions::default() }),
             ..heartbeat("/a", None, 30, None)
         };
         state.load(vec![disabled], NonZeroU32::MIN, at("10:20:00"));

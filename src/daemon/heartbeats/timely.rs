@@ -24,7 +24,7 @@ impl Heartbeats {
         }
         let due = self.queue.range(..=(now, usize::MAX)).map(|(_, place)| *place);
         let due: Vec<usize> = due
-            .filter(|place| self.entries[*place].heartbeat.options.is_some())
+            .filter(|place| self.entries[*place].heartbeat.settings.options.is_some())
             .filter(|place| !self.is_deferred(&self.entries[*place]))
             .collect();
         for place in due {
@@ -87,7 +87,7 @@ impl Heartbeats {
 
 impl ScheduledHeartbeat {
     fn overlap(&self) -> Option<Overlap> {
-        Some(self.heartbeat.options.as_ref()?.overlap?.value)
+        Some(self.heartbeat.settings.options.as_ref()?.overlap?.value)
     }
 
     /// One more beat is replaced before it has ended by itself. Returns the line that reports this, once.
@@ -101,7 +101,7 @@ impl ScheduledHeartbeat {
     pub(super) fn counted(&self) -> Option<Timestamp> {
         let heartbeat = &self.heartbeat;
         let schedule = heartbeat.schedule.as_ref()?;
-        match &heartbeat.options {
+        match &heartbeat.settings.options {
             Some(options) => timely::planned(schedule, options, &heartbeat.id, self.anchor),
             None => schedule::next_run(schedule, self.anchor),
         }
@@ -117,7 +117,8 @@ impl ScheduledHeartbeat {
         if self.retry_at() == Some(next) {
             return Some("a retry after an error".to_owned());
         }
-        let (schedule, options) = (self.heartbeat.schedule.as_ref()?, self.heartbeat.options.as_ref()?);
+        let (schedule, options) =
+            (self.heartbeat.schedule.as_ref()?, self.heartbeat.settings.options.as_ref()?);
         let planned = schedule::next_run(schedule, self.anchor)?;
         let wanted = planned.max(now);
         let closed = options.closed_at(wanted).filter(|_| wanted < next);
@@ -139,7 +140,7 @@ impl ScheduledHeartbeat {
         }
         let heartbeat = &self.heartbeat;
         let (Some(schedule), Some(options), Some(next)) =
-            (&heartbeat.schedule, &heartbeat.options, self.next)
+            (&heartbeat.schedule, &heartbeat.settings.options, self.next)
         else {
             return None;
         };

@@ -67,12 +67,12 @@ impl ScheduledHeartbeat {
 
     /// Whether file changes start it.
     pub(super) fn is_triggered(&self) -> bool {
-        self.heartbeat.options.as_ref().is_some_and(|options| options.on.is_some())
+        self.heartbeat.settings.options.as_ref().is_some_and(|options| options.on.is_some())
     }
 
     /// When it is due because files changed; at most once a minute if an agent could have asked for it.
     pub(super) fn trigger_due(&self) -> Option<Timestamp> {
-        let on = self.heartbeat.options.as_ref()?.on.as_ref()?;
+        let on = self.heartbeat.settings.options.as_ref()?.on.as_ref()?;
         let changes = self.changed.filter(|_| self.may_start())?;
         let due =
             changes.last.checked_add(DEBOUNCE).ok()?.min(changes.first.checked_add(MOST_DEBOUNCE).ok()?);
@@ -83,7 +83,7 @@ impl ScheduledHeartbeat {
 
     /// Keeps a due trigger until the heartbeat's active hours begin.
     pub(super) fn settle_trigger(&mut self, now: Timestamp) {
-        if let Some(options) = &self.heartbeat.options
+        if let Some(options) = &self.heartbeat.settings.options
             && self.trigger_due().is_some_and(|due| due <= now)
         {
             match options.from(now) {
@@ -96,7 +96,7 @@ impl ScheduledHeartbeat {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{at, heartbeat};
+    use super::super::fixture::{at, heartbeat, with_options};
     use super::*;
     use murmur_core::config::heartbeat::Heartbeat;
     use murmur_core::config::limit::Sourced;
@@ -104,6 +104,7 @@ mod tests {
     use murmur_core::id::BeatId;
     use std::num::NonZeroU32;
     use std::path::Path;
+    use std::sync::Arc;
 
     /// `/a`, which has no schedule but these keys, and `/a nightly`, which has only a schedule.
     fn two(keys: &str) -> Heartbeats {
@@ -121,7 +122,7 @@ mod tests {
             ..ScheduleOptions::default()
         };
         let triggered =
-            Heartbeat { schedule: None, options: Some(Box::new(options)), ..heartbeat("/a", None, 30, None) };
+            Heartbeat { schedule: None, settings: with_options(options), ..heartbeat("/a", None, 30, None) };
         let mut state = Heartbeats::default();
         let nightly = Heartbeat { schedule: None, ..heartbeat("/a", Some("nightly"), 30, None) };
         state.load(vec![triggered, nightly], NonZeroU32::new(4).unwrap(), at("09:00:00"));
@@ -211,9 +212,12 @@ mod tests {
     fn heartbeats_that_changes_start_do_not_start_each_other() {
         let on = serde_json::from_str(r#"{"path":"src"}"#).unwrap();
         let on = Some(Sourced { value: on, source: Source::ConfigJson });
-        let options = Some(Box::new(ScheduleOptions { on, ..ScheduleOptions::default() }));
-        let of =
-            |name| Heartbeat { schedule: None, options: options.clone(), ..heartbeat("/a", name, 30, None) };
+        let settings = with_options(ScheduleOptions { on, ..ScheduleOptions::default() });
+        let of = |name| Heartbeat {
+            schedule: None,
+            settings: Arc::clone(&settings),
+            ..heartbeat("/a", name, 30, None)
+        };
         let mut state = Heartbeats::default();
         state.load(vec![of(None), of(Some("nightly"))], NonZeroU32::new(4).unwrap(), at("09:00:00"));
         let first = HeartbeatId::new(Path::new("/a"), None);

@@ -289,7 +289,7 @@ proptest! {
                 has_all_and_ours(&value(&source), &value(&text), "/a")?;
                 prop_assert_eq!(undo(&text, Some(source.as_bytes()), Path::new(PATH)).unwrap(), UndoOutcome::Restored);
             }
-            Err(problem) => prop_assert!(problem.place.is_some(), "{}", problem),
+            Err(problem) => prop_assert!(problem.place().is_some(), "{}", problem),
         }
     }
 }

@@ -238,7 +238,7 @@ fn path_of(entry: &Result<Workspace, Box<BadWorkspace>>) -> Option<Arc<Path>> {
 
 fn place_of(entry: &Result<Workspace, Box<BadWorkspace>>) -> Position {
     let unknown = Position { line: 1, column: 1 };
-    entry.as_ref().map_or_else(|bad| bad.problem.place.unwrap_or(unknown), |workspace| workspace.place)
+    entry.as_ref().map_or_else(|bad| bad.problem.place().unwrap_or(unknown), |workspace| workspace.place)
 }
 
 /// The text of a file, with its path for errors.

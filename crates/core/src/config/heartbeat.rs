@@ -2,6 +2,7 @@
 //!
 //! A heartbeat that can't run is still a heartbeat: it has a [`Problem`], comes due, and reports it in the journal.
 
+mod beat_settings;
 mod cache;
 mod heartbeat_file;
 mod never_runs;
@@ -18,27 +19,16 @@ use sys::error::Hinted;
 
 use jiff::Timestamp;
 
-use super::approval::ApprovalSettings;
-use super::backend::{Backend, BothPlaces};
-use super::budget::{Budgets, Usd};
+use super::backend::BothPlaces;
 use super::cron::Crons;
 use super::file::{BadWorkspace, File, Workspace};
-use super::gate::{GateSource, Gates};
-use super::interval::Interval;
-use super::limit::{Notices, Source, Sourced};
-use super::mcp::Mcp;
-use super::on_failure::OnFailure;
-use super::permissions::Permissions;
+use super::limit::Source;
 use super::problem::Problem;
-use super::requires::Requires;
-use super::reserve::{OnLimit, Reserve};
-use super::schedule_options::ScheduleOptions;
 use super::settings::Settings;
-use super::size::Size;
 use super::timing::Schedule;
 use super::trigger::On;
-use super::watchdogs::Watchdogs;
 
+pub use beat_settings::BeatSettings;
 pub use cache::Cache;
 pub use heartbeat_file::{Content, MAX_BYTES};
 pub use resolve::file_of;
@@ -100,56 +90,8 @@ pub struct Heartbeat {
     pub schedule: Option<Schedule>,
     /// Where the schedule is set.
     pub scheduled_by: Source,
-    /// How many turns a beat may take; `None` for [`DEFAULT_MAX_TURNS`](super::file::DEFAULT_MAX_TURNS).
-    pub max_turns: Option<Sourced<NonZeroU32>>,
-    /// How long a beat may take.
-    pub timeout: Sourced<Interval>,
-    /// How long background tasks may run after the agent's turn ended, in case it takes another turn.
-    pub background_wait: Sourced<Interval>,
-    /// The model, or `None` for the agent's own choice.
-    pub model: Option<Sourced<Arc<str>>>,
-    /// The program that runs its agent, or `None` for the user's default.
-    pub backend: Option<Sourced<Backend>>,
-    /// What its agent may not do.
-    pub permissions: Permissions,
-    /// How many of those patterns are the user's, who come first; the others are the frontmatter's.
-    pub denied_by_user: usize,
-    /// Whether the guard checks its agent's calls; off if config.json sets `permissions: "skip"`. Frontmatter, which the
-    /// agent can edit, can't change it.
-    pub guard: bool,
-    /// Who decides on its agent's calls, from config.json.
-    pub asking: ApprovalSettings,
-    /// The same settings from its frontmatter, which can only be stricter
-    /// ([`ResolvedApproval`](super::approval::ResolvedApproval)).
-    pub tighter: ApprovalSettings,
-    /// The MCP servers that it requires.
-    pub requires: Requires,
-    /// How many of those are the user's, who come first.
-    pub required_by_user: usize,
-    /// Settings of its frontmatter that have no effect, except those in `tighter`.
-    pub notices: Notices,
-    /// The MCP servers that it may use: those that both config.json and its frontmatter allow.
-    pub mcp: Mcp,
-    /// What it leaves of its account's usage limits.
-    pub reserve: Option<Sourced<Reserve>>,
-    /// What happens to a beat that a usage limit stopped.
-    pub on_limit: Sourced<OnLimit>,
-    /// What must hold before a beat starts its agent, and succeed after it. The user's come first.
-    pub gates: Gates,
-    /// Who may define them.
-    pub gate_source: Sourced<GateSource>,
-    /// How many gates and verifiers are the user's.
-    pub gates_by_user: (usize, usize),
-    /// What happens after a beat fails.
-    pub on_failure: OnFailure,
-    /// How much a beat may cost.
-    pub max_budget: Option<Sourced<Usd>>,
-    /// How much all beats may cost, its own included.
-    pub budgets: Option<Box<Budgets>>,
-    /// How much space must be free on the workspace's disk before a beat starts.
-    pub min_free: Sourced<Size>,
-    /// When a beat that seems to hang is ended.
-    pub watchdogs: Watchdogs,
+    /// How its beats run.
+    pub settings: Arc<BeatSettings>,
     /// Where keys are set that not every backend can fulfill, if any is.
     pub places: Option<Box<BothPlaces>>,
     /// Why it can't run. A beat that comes due then ends at once with this error.
@@ -160,8 +102,6 @@ pub struct Heartbeat {
     pub unedited: bool,
     /// Whether a person has approved it, as far as is known here. A workspace's own heartbeat is approved with its workspace.
     pub approved: bool,
-    /// The other settings of its schedule, if any is set.
-    pub options: Option<Box<ScheduleOptions>>,
     /// When it last ran.
     pub last_run: Option<Timestamp>,
 }
@@ -170,13 +110,13 @@ impl Heartbeat {
     /// Whether the daemon may start it.
     #[must_use]
     pub fn is_enabled(&self) -> bool {
-        self.options.as_ref().is_none_or(|options| options.enabled.value)
+        self.settings.options.as_ref().is_none_or(|options| options.enabled.value)
     }
 
     /// The files whose changes start it.
     #[must_use]
     pub fn on(&self) -> Option<&On> {
-        Some(&self.options.as_ref()?.on.as_ref()?.value)
+        Some(&self.settings.options.as_ref()?.on.as_ref()?.value)
     }
 
     /// When it runs, for people.

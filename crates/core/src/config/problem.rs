@@ -35,21 +35,26 @@ impl fmt::Display for Position {
 
 /// What keeps a heartbeat from running. Displayed as `<file>:<line>:<column>: <what>`, with a hint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text}")]
-pub struct Problem {
+#[error("{}", .0.text)]
+pub struct Problem(Box<Parts>);
+
+/// Behind a pointer because every heartbeat has room for a problem, and few have one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Parts {
     text: Box<str>,
     hint: Option<Box<str>>,
-    /// The position in the file, if the problem has one.
-    pub place: Option<Position>,
+    place: Option<Position>,
     /// Other problems of the same heartbeat.
-    more: Box<[Self]>,
+    more: Box<[Problem]>,
 }
 
 impl Problem {
     /// A problem at a position in a file.
     #[must_use]
     pub fn at(file: &Path, place: Position, what: impl Into<Failure>) -> Self {
-        Self { place: Some(place), ..Self::new(&format!("{}:{place}", file.display()), &what.into()) }
+        let mut problem = Self::new(&format!("{}:{place}", file.display()), &what.into());
+        problem.0.place = Some(place);
+        problem
     }
 
     /// A problem with a file or folder as a whole.
@@ -69,25 +74,33 @@ impl Problem {
 
     /// This problem, with others of the same heartbeat.
     #[must_use]
-    pub fn and(self, more: impl IntoIterator<Item = Self>) -> Self {
-        Self { more: more.into_iter().collect(), ..self }
+    pub fn and(mut self, more: impl IntoIterator<Item = Self>) -> Self {
+        self.0.more = more.into_iter().collect();
+        self
+    }
+
+    /// The position in the file, if the problem has one.
+    #[must_use]
+    pub fn place(&self) -> Option<Position> {
+        self.0.place
     }
 
     /// This problem and the others of the same heartbeat.
     pub fn all(&self) -> impl Iterator<Item = &Self> {
-        std::iter::once(self).chain(&self.more)
+        std::iter::once(self).chain(&self.0.more)
     }
 
     // Paths and keys are foreign text and must not break the line.
     fn new(before: &str, what: &Failure) -> Self {
         let hint = what.to_do().map(|hint| one_line(hint).into());
-        Self { text: one_line(&format!("{before}: {what}")).into(), hint, place: None, more: Box::default() }
+        let text = one_line(&format!("{before}: {what}")).into();
+        Self(Box::new(Parts { text, hint, place: None, more: Box::default() }))
     }
 }
 
 impl Hinted for Problem {
     fn hint(&self) -> Option<String> {
-        self.hint.as_deref().map(str::to_owned)
+        self.0.hint.as_deref().map(str::to_owned)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::fixture::{at, beat, heartbeat};
 use super::*;
-use murmur_core::config::heartbeat::Heartbeat;
+use murmur_core::config::heartbeat::{BeatSettings, Heartbeat};
 use murmur_core::config::limit::Sourced;
 use murmur_core::config::on_failure::{Breaker, OnFailure, Retry};
 use murmur_core::config::schedule_options::ScheduleOptions;
@@ -10,6 +10,7 @@ use murmur_core::config::timing::Schedule;
 use murmur_core::failures::BeatEnd;
 use std::collections::HashMap;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 const FAILED: BeatEnd = BeatEnd::Failure { retryable: true };
 
@@ -21,7 +22,8 @@ fn failing(retries: u32) -> Heartbeat {
         Sourced::default(Retry { max, backoff, max_backoff })
     });
     let breaker = Sourced::default(Breaker::After(number(3).unwrap()));
-    Heartbeat { on_failure: OnFailure { retry, breaker }, ..heartbeat("/a", None, 30, None) }
+    let settings = BeatSettings { on_failure: OnFailure { retry, breaker }, ..BeatSettings::default() };
+    Heartbeat { settings: Arc::new(settings), ..heartbeat("/a", None, 30, None) }
 }
 
 fn state(retries: u32) -> Heartbeats {
@@ -126,7 +128,8 @@ fn a_heartbeat_that_keeps_failing_slows_down_and_says_so_once() {
 fn a_heartbeat_that_only_changes_start_waits_and_says_so_once() {
     let on = Sourced::default(serde_json::from_str(r#"{"path":"src"}"#).unwrap());
     let options = ScheduleOptions { on: Some(on), ..ScheduleOptions::default() };
-    let triggered = Heartbeat { schedule: None, options: Some(Box::new(options)), ..failing(0) };
+    let mut triggered = Heartbeat { schedule: None, ..failing(0) };
+    Arc::make_mut(&mut triggered.settings).options = Some(Box::new(options));
     let id = triggered.id.clone();
     let mut state = Heartbeats::default();
     state.load(vec![triggered], NonZeroU32::MIN, at("08:00:00"));

@@ -26,7 +26,7 @@ fn with(keys: &str, last_run: &str) -> Heartbeat {
     let found = resolve_registered(&file, Path::new("/a"), &crons).unwrap().remove(0);
     let last_run = Some(time(last_run));
     Heartbeat {
-        options: found.options,
+        settings: found.settings,
         schedule: found.schedule,
         last_run,
         ..heartbeat("/a", None, 30, None)

@@ -12,7 +12,7 @@ fn with(keys: &str, last_run: Option<&str>) -> Heartbeat {
     let config = format!(r#"{{"workspaces":[{{"path":"/a","interval":"30m",{keys}}}]}}"#);
     let file = File::parse(config.as_bytes(), Path::new("/config.json"), &crons).unwrap();
     let found = resolve_registered(&file, Path::new("/a"), &crons).unwrap().remove(0);
-    Heartbeat { options: found.options, ..heartbeat("/a", None, 30, last_run) }
+    Heartbeat { settings: found.settings, ..heartbeat("/a", None, 30, last_run) }
 }
 
 fn state(max_concurrent: u32, heartbeats: &[Heartbeat], now: &str) -> Heartbeats {

@@ -33,7 +33,7 @@ const SETTLED: SignedDuration = SignedDuration::from_secs(2);
 pub struct Cache {
     crons: Crons,
     config: Option<Config>,
-    folders: HashMap<Key, Entry>,
+    folders: HashMap<Key, Box<Entry>>,
     round: u32,
 }
 
@@ -248,11 +248,11 @@ impl Cache {
     /// Returns the contents of a workspace's folder, rereading what has changed. `found` is the folder's metadata.
     fn refresh(&mut self, path: &Arc<Path>, found: &io::Result<Metadata>, now: Timestamp) -> &mut Entry {
         let (crons, round) = (&self.crons, self.round);
-        let entry = self.folders.entry(Key(Arc::clone(path))).or_insert_with(Entry::new);
+        let entry = self.folders.entry(Key(Arc::clone(path))).or_insert_with(|| Box::new(Entry::new()));
         let folder = Stamp::of(found, now);
         let unchanged = entry.folder.covers(folder);
         if let Some(problem) = resolve::folder_problem(path, found) {
-            *entry = Entry { place: entry.place, ..Entry::new() };
+            **entry = Entry { place: entry.place, ..Entry::new() };
             entry.found.problem = Some(problem);
             entry.round = round;
             return entry;

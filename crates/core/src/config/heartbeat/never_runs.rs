@@ -21,7 +21,7 @@ pub(super) fn why(heartbeat: &Heartbeat, now: Timestamp) -> Option<Failure> {
         let what = Failure::new("it has no schedule, so it never runs");
         return Some(what.hint("write \"interval\", \"cron\" or \"on\" into config.json or its frontmatter"));
     }
-    let options = heartbeat.options.as_deref().filter(|options| options.enabled.value)?;
+    let options = heartbeat.settings.options.as_deref().filter(|options| options.enabled.value)?;
     let next = match schedule {
         Some(Schedule::Every(interval)) if on.is_none() => {
             now.checked_add(interval.signed()).ok().and_then(|next| opening(options, next))

@@ -14,7 +14,7 @@ impl Heartbeat {
     /// The program that runs its agent, given config.toml's `settings`.
     #[must_use]
     pub fn backend<'a>(&'a self, settings: &'a Settings) -> &'a Backend {
-        match &self.backend {
+        match &self.settings.backend {
             Some(chosen) => &chosen.value,
             None => settings.agent.as_ref().unwrap_or(&Backend::Claude),
         }
@@ -35,10 +35,10 @@ impl Heartbeat {
     /// Timeouts that can never end a beat because `timeout` does earlier, one line each.
     #[must_use]
     pub fn timeouts_without_effect(&self) -> Vec<String> {
-        let Watchdogs { start, idle, tool } = self.watchdogs;
+        let Watchdogs { start, idle, tool } = self.settings.watchdogs;
         let all = [("startTimeout", Some(start)), ("idleTimeout", idle), ("toolTimeout", tool)];
         let set = all.into_iter().filter_map(|(key, limit)| Some((key, limit?)));
-        let timeout = self.timeout.value;
+        let timeout = self.settings.timeout.value;
         set.filter(|(_, limit)| limit.source != Source::Default && limit.value >= timeout)
             .map(|(key, limit)| {
                 let Sourced { value, source } = limit;
@@ -49,21 +49,23 @@ impl Heartbeat {
 
     /// Checks that `backend` can do everything that its files ask for. The error names every key that it doesn't support.
     pub(super) fn check_on(&self, backend: &Backend) -> Result<(), Problem> {
+        let settings = &self.settings;
         let wants = |wanted: &dyn Fn(&ApprovalSettings) -> bool| {
-            [&self.asking, &self.tighter].into_iter().any(wanted)
+            [&settings.asking, &settings.tighter].into_iter().any(wanted)
         };
-        let budgets = || self.budgets.iter().flat_map(|budgets| [&budgets.workspace, &budgets.own]).flatten();
+        let budgets =
+            || settings.budgets.iter().flat_map(|budgets| [&budgets.workspace, &budgets.own]).flatten();
         let checks = |checker| wants(&|asks| asks.checker == Some(checker));
         check_keys(
             backend,
             &[
-                ("permissions.deny", !self.permissions.denied().is_empty(), Capability::Asks),
+                ("permissions.deny", !settings.permissions.denied().is_empty(), Capability::Asks),
                 ("permissionsChecker: llm", checks(Checker::Llm), Capability::Asks),
                 ("permissionsChecker: manual", checks(Checker::Manual), Capability::Asks),
                 ("permissionsChecker: deny", checks(Checker::Deny), Capability::Asks),
-                ("maxTurns", self.max_turns.is_some(), Capability::MaxTurns),
-                ("requires", !self.requires.0.is_empty(), Capability::McpServers),
-                ("mcp", !self.mcp.is_all(), Capability::McpServers),
+                ("maxTurns", settings.max_turns.is_some(), Capability::MaxTurns),
+                ("requires", !settings.requires.0.is_empty(), Capability::McpServers),
+                ("mcp", !settings.mcp.is_all(), Capability::McpServers),
                 ("approval: defer", wants(&|asks| asks.approval == Some(Approval::Defer)), Capability::Defer),
                 (
                     "questions: broker",
@@ -71,13 +73,17 @@ impl Heartbeat {
                     Capability::Questions,
                 ),
                 ("approvalExpiry", wants(&|asks| asks.approval_expiry.is_some()), Capability::Defer),
-                ("maxBudgetUsd", self.max_budget.is_some(), Capability::Budget),
+                ("maxBudgetUsd", settings.max_budget.is_some(), Capability::Budget),
                 ("budget", budgets().any(|budget| budget.is_in_money()), Capability::Cost),
                 ("budget", budgets().any(|budget| budget.is_in_tokens()), Capability::Tokens),
-                ("reserve", self.reserve.is_some(), Capability::Limits),
-                ("onLimit", self.on_limit.source != Source::Default, Capability::Limits),
-                ("backgroundWait", self.background_wait.source != Source::Default, Capability::Background),
-                ("retry", self.on_failure.retry.is_some(), Capability::Errors),
+                ("reserve", settings.reserve.is_some(), Capability::Limits),
+                ("onLimit", settings.on_limit.source != Source::Default, Capability::Limits),
+                (
+                    "backgroundWait",
+                    settings.background_wait.source != Source::Default,
+                    Capability::Background,
+                ),
+                ("retry", settings.on_failure.retry.is_some(), Capability::Errors),
             ],
             self.places.as_deref(),
             &self.file,

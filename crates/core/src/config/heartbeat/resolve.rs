@@ -8,25 +8,14 @@ use sys::error::Failure;
 use sys::failure;
 
 use super::heartbeat_file::{self, HeartbeatFile};
-use super::{FILE, FOLDER, Heartbeat, HeartbeatId};
-use crate::config::approval::ApprovalSettings;
+use super::{BeatSettings, FILE, FOLDER, Heartbeat, HeartbeatId};
 use crate::config::backend::{Backend, Backends, BothPlaces, KeyPlaces};
-use crate::config::budget::{Budgets, Usd};
 use crate::config::cron::Crons;
-use crate::config::file::{
-    BadWorkspace, DEFAULT_BACKGROUND_WAIT, DEFAULT_MIN_FREE, DEFAULT_TIMEOUT, Workspace,
-};
+use crate::config::file::{BadWorkspace, Workspace};
 use crate::config::frontmatter::Frontmatter;
-use crate::config::gate::{GateSource, Gates};
-use crate::config::limit::{MAX_TIME, MAX_TURNS, Notices, Source, Sourced};
-use crate::config::mcp::Mcp;
-use crate::config::on_failure::OnFailure;
-use crate::config::permissions::Permissions;
+use crate::config::limit::{Notices, Source, Sourced};
 use crate::config::problem::Problem;
-use crate::config::requires::Requires;
-use crate::config::reserve::OnLimit;
 use crate::config::schedule_options::ScheduleOptions;
-use crate::config::watchdogs::Watchdogs;
 
 /// The contents of a workspace's folder.
 #[derive(Debug)]
@@ -123,9 +112,11 @@ pub(super) fn heartbeats(
     problems.extend(seen.names.iter().cloned());
     let named = seen.named.iter().filter(|(_, file)| !matches!(file, HeartbeatFile::Missing));
     if !matches!(seen.own, HeartbeatFile::Missing) || named.clone().next().is_none() {
-        out.push(heartbeat(workspace, None, &seen.own, seen.problem.as_ref()));
+        out.push(heartbeat(workspace, None, &seen.own, seen.problem.as_ref(), out));
     }
-    out.extend(named.map(|(name, file)| heartbeat(workspace, Some(name), file, seen.problem.as_ref())));
+    for (name, file) in named {
+        out.push(heartbeat(workspace, Some(name), file, seen.problem.as_ref(), out));
+    }
 }
 
 fn heartbeat(
@@ -133,6 +124,7 @@ fn heartbeat(
     name: Option<&str>,
     contents: &HeartbeatFile,
     folder: Option<&Problem>,
+    others: &[Heartbeat],
 ) -> Heartbeat {
     let none = Frontmatter::default();
     let file = file_of(&workspace.path, name);
@@ -146,46 +138,53 @@ fn heartbeat(
         Some(name) => workspace.last_runs.iter().find(|(known, _)| **known == *name).map(|(_, at)| *at),
     };
     let title = front.name.as_deref().or(name).or(workspace.name.as_deref());
+    let mut notices = Notices::default();
+    let schedule = notices.rarer(workspace.schedule.clone(), front.schedule.as_ref());
+    let mut settings = BeatSettings::combine(workspace, front, notices);
+    let backend = backend(workspace.agents.as_ref(), front.agent.as_ref());
+    let gates = workspace.gates.joined(&front.gates, workspace.gate_source, &mut settings.notices);
+    let within = |place, error| Some(Problem::within(&file, place, error));
+    let problem = (folder.cloned().or(unread))
+        .or_else(|| within(front.agent_place, backend.clone().err()?))
+        .or_else(|| within(front.gates_place, gates.clone().err()?));
+    settings.backend = backend.unwrap_or_default();
+    settings.gates = gates.unwrap_or_default();
     let mut heartbeat = Heartbeat {
         name: name.map(Into::into),
         title: title.map_or_else(|| folder_name(&workspace.path), Into::into),
         description: front.description.clone(),
-        denied_by_user: workspace.permissions.denied().len(),
-        guard: workspace.permissions != Permissions::Skip,
-        asking: workspace.asking,
-        tighter: front.asking,
-        required_by_user: workspace.requires.0.len(),
-        gate_source: match workspace.gate_source {
-            GateSource::Config => Sourced::default(GateSource::Config),
-            source @ GateSource::Workspace => Sourced::user(source),
-        },
-        gates_by_user: (workspace.gates.when.0.len(), workspace.gates.verify.0.len()),
-        mcp: front.mcp.as_ref().map_or_else(|| workspace.mcp.clone(), |own| workspace.mcp.narrowed(own)),
+        scheduled_by: schedule.as_ref().map_or(Source::Default, |schedule| schedule.source),
+        schedule: schedule.map(|schedule| schedule.value),
         places: places(workspace, front),
+        problem,
         unedited,
         approved: name.is_none(),
         last_run,
-        ..Heartbeat::with_defaults(&workspace.path, name, file)
+        ..Heartbeat::unscheduled(&workspace.path, name, file, shared(settings, others))
     };
-    heartbeat.set_limits(workspace, front);
-    heartbeat.set_permissions(workspace, front);
-    let backend = backend(workspace.agents.as_ref(), front.agent.as_ref());
-    let gates = workspace.gates.joined(&front.gates, workspace.gate_source, &mut heartbeat.notices);
-    let within = |place, error| Some(Problem::within(&heartbeat.file, place, error));
-    heartbeat.problem = (folder.cloned().or(unread))
-        .or_else(|| within(front.agent_place, backend.clone().err()?))
-        .or_else(|| within(front.gates_place, gates.clone().err()?));
-    heartbeat.backend = backend.unwrap_or_default();
-    heartbeat.gates = gates.unwrap_or_default();
-    if let (None, Some(chosen)) = (&heartbeat.problem, &heartbeat.backend) {
+    if let (None, Some(chosen)) = (&heartbeat.problem, &heartbeat.settings.backend) {
         heartbeat.problem = heartbeat.check_on(&chosen.value).err();
     }
     heartbeat
 }
 
+/// How many heartbeats to compare with one whose settings might be the same.
+const MOST_COMPARED: usize = 8;
+
+/// These settings, shared with one of the last `others` if that has the same.
+fn shared(settings: BeatSettings, others: &[Heartbeat]) -> Arc<BeatSettings> {
+    let mut last = others.iter().rev().take(MOST_COMPARED).map(|other| &other.settings);
+    last.find(|known| ***known == settings).map_or_else(|| Arc::new(settings), Arc::clone)
+}
+
 impl Heartbeat {
-    /// A heartbeat with the default of every key.
-    fn with_defaults(workspace: &Arc<Path>, name: Option<&str>, file: PathBuf) -> Self {
+    /// A heartbeat without a schedule.
+    fn unscheduled(
+        workspace: &Arc<Path>,
+        name: Option<&str>,
+        file: PathBuf,
+        settings: Arc<BeatSettings>,
+    ) -> Self {
         Self {
             id: HeartbeatId::new(workspace, name),
             workspace: Arc::clone(workspace),
@@ -195,97 +194,14 @@ impl Heartbeat {
             file,
             schedule: None,
             scheduled_by: Source::Default,
-            max_turns: None,
-            timeout: Sourced::default(DEFAULT_TIMEOUT),
-            background_wait: Sourced::default(DEFAULT_BACKGROUND_WAIT),
-            model: None,
-            permissions: Permissions::default(),
-            denied_by_user: 0,
-            guard: true,
-            asking: ApprovalSettings::default(),
-            tighter: ApprovalSettings::default(),
-            backend: None,
-            requires: Requires::default(),
-            required_by_user: 0,
-            notices: Notices::default(),
-            mcp: Mcp::default(),
-            reserve: None,
-            on_limit: Sourced::default(OnLimit::default()),
-            gates: Gates::default(),
-            gate_source: Sourced::default(GateSource::Config),
-            gates_by_user: (0, 0),
-            on_failure: OnFailure::default(),
-            max_budget: None,
-            budgets: None,
-            min_free: Sourced::default(DEFAULT_MIN_FREE),
-            watchdogs: Watchdogs::default(),
+            settings,
             places: None,
             problem: None,
             never_runs: false,
             unedited: false,
             approved: true,
-            options: None,
             last_run: None,
         }
-    }
-
-    /// Combines when it runs, and what it may use: HEARTBEAT.md can ask for less than config.json, never for more.
-    fn set_limits(&mut self, workspace: &Workspace, front: &Frontmatter) {
-        let notices = &mut self.notices;
-        if let Some(schedule) = notices.rarer(workspace.schedule.clone(), front.schedule.as_ref()) {
-            (self.schedule, self.scheduled_by) = (Some(schedule.value), schedule.source);
-        }
-        let of_user = workspace.max_turns.map(Sourced::user);
-        self.max_turns = notices.lower("maxTurns", of_user, front.max_turns, MAX_TURNS);
-        let of_user = workspace.timeout.map(Sourced::user);
-        if let Some(timeout) = notices.lower("timeout", of_user, front.timeout, MAX_TIME) {
-            self.timeout = timeout;
-        }
-        let of_user = workspace.background_wait.map(Sourced::user);
-        if let Some(wait) = notices.lower("backgroundWait", of_user, front.background_wait, MAX_TIME) {
-            self.background_wait = wait;
-        }
-        let of_user = workspace.model.clone().map(Sourced::user);
-        self.model = notices.own("model", of_user, front.model.as_deref().map(Arc::from));
-        self.reserve = notices.higher("reserve", workspace.reserve.map(Sourced::user), front.reserve);
-        let of_user = workspace.on_limit.map(Sourced::user);
-        if let Some(on_limit) = notices.stricter("onLimit", of_user, front.on_limit) {
-            self.on_limit = on_limit;
-        }
-        let of_user = workspace.max_budget.map(Sourced::user);
-        self.max_budget = notices.lower("maxBudgetUsd", of_user, front.max_budget, Usd::MOST);
-        // Less than the default could fill the disk.
-        let of_user = workspace.min_free.map_or(self.min_free, Sourced::user);
-        if let Some(min_free) = notices.higher("minFree", Some(of_user), front.min_free) {
-            self.min_free = min_free;
-        }
-        let budgets = Budgets {
-            total: workspace.total_budget.clone(),
-            workspace: workspace.budget.clone(),
-            own: front.budget.clone(),
-        };
-        self.budgets = budgets.boxed();
-        let (of_user, of_front) = (workspace.options.as_deref(), front.options.as_deref());
-        self.options = ScheduleOptions::of(of_user, of_front, workspace.schedule.is_some(), notices);
-        self.on_failure = workspace.on_failure.resolve(front.on_failure, notices);
-        self.watchdogs = workspace.watchdogs.resolve(front.watchdogs, notices);
-    }
-
-    /// Combines the deny lists and the required MCP servers: HEARTBEAT.md adds to those of config.json.
-    fn set_permissions(&mut self, workspace: &Workspace, front: &Frontmatter) {
-        let permissions = front.permissions.as_ref();
-        if permissions == Some(&Permissions::Skip) && workspace.permissions != Permissions::Skip {
-            let notice = "permissions: skip in HEARTBEAT.md has no effect; only config.json can set it";
-            self.notices.add(notice.to_owned());
-        }
-        self.permissions = match permissions {
-            Some(narrower) => workspace.permissions.tightened(narrower),
-            None => workspace.permissions.clone(),
-        };
-        self.requires = match &front.requires {
-            Some(more) => workspace.requires.joined(more),
-            None => workspace.requires.clone(),
-        };
     }
 }
 
@@ -318,13 +234,14 @@ fn backend(allowed: Option<&Backends>, front: Option<&Backend>) -> Result<Option
 /// The heartbeat of an invalid entry, if its path is known.
 pub(super) fn bad(entry: &BadWorkspace) -> Option<Heartbeat> {
     let path = entry.path.as_ref()?;
+    let options = ScheduleOptions::of(entry.options.as_deref(), None, true, &mut Notices::default());
+    let settings = Arc::new(BeatSettings { options, ..BeatSettings::default() });
     Some(Heartbeat {
         schedule: entry.schedule.clone(),
         scheduled_by: Source::ConfigJson,
-        options: ScheduleOptions::of(entry.options.as_deref(), None, true, &mut Notices::default()),
         problem: Some(entry.problem.clone()),
         last_run: entry.last_run,
-        ..Heartbeat::with_defaults(path, None, file_of(path, None))
+        ..Heartbeat::unscheduled(path, None, file_of(path, None), settings)
     })
 }
 

@@ -4,6 +4,7 @@ mod limits;
 
 use super::*;
 use crate::config::approval::{Checker, Questions, ResolvedApproval};
+use crate::config::limit::Sourced;
 use jiff::tz::TimeZone;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -116,14 +117,17 @@ fn frontmatter_asks_for_less_than_config_and_rules_add_up() {
     let beat = home.load().heartbeats.remove(0);
     assert_eq!(beat.schedule.unwrap().to_string(), "cron 0 0 * * * Europe/Berlin");
     assert_eq!(
-        beat.max_turns,
+        beat.settings.max_turns,
         Some(Sourced { value: NonZeroU32::new(2).unwrap(), source: Source::ConfigJson })
     );
-    assert_eq!((beat.timeout.value.as_secs(), beat.timeout.source), (60, Source::ConfigJson));
-    assert_eq!(&*beat.model.unwrap().value, "opus");
-    assert_eq!(beat.permissions.denied(), ["A".into(), "B".into()]);
     assert_eq!(
-        beat.notices.lines(),
+        (beat.settings.timeout.value.as_secs(), beat.settings.timeout.source),
+        (60, Source::ConfigJson)
+    );
+    assert_eq!(&*beat.settings.model.as_ref().unwrap().value, "opus");
+    assert_eq!(beat.settings.permissions.denied(), ["A".into(), "B".into()]);
+    assert_eq!(
+        beat.settings.notices.lines(),
         [
             "interval: 1h in HEARTBEAT.md is more often than config.json allows; cron 0 0 * * * Europe/Berlin applies".into(),
             "maxTurns: 9 in HEARTBEAT.md is more than config.json allows; 2 applies".into(),
@@ -132,8 +136,11 @@ fn frontmatter_asks_for_less_than_config_and_rules_add_up() {
     home.write("a/HEARTBEAT.md", "---\ncron: 0 3 * * MON\ntz: UTC\nmaxTurns: 1\n---\nx");
     let beat = home.load().heartbeats.remove(0);
     assert_eq!(beat.schedule.unwrap().to_string(), "cron 0 3 * * MON UTC");
-    assert_eq!((beat.scheduled_by, beat.max_turns.unwrap().source), (Source::Heartbeat, Source::Heartbeat));
-    assert!(beat.notices.lines().is_empty());
+    assert_eq!(
+        (beat.scheduled_by, beat.settings.max_turns.unwrap().source),
+        (Source::Heartbeat, Source::Heartbeat)
+    );
+    assert!(beat.settings.notices.lines().is_empty());
 }
 
 #[test]
@@ -143,7 +150,8 @@ fn a_heartbeat_chooses_among_the_agents_that_config_allows() {
         home.config(&format!(r#"{{"path": "@/a", "interval": "1h"{config}}}"#));
         home.write("a/HEARTBEAT.md", format!("---\n{front}\n---\nx"));
         let beat = home.load().heartbeats.remove(0);
-        let chosen = beat.backend.map_or_else(|| "-".to_owned(), |chosen| chosen.value.to_string());
+        let chosen =
+            beat.settings.backend.as_ref().map_or_else(|| "-".to_owned(), |chosen| chosen.value.to_string());
         beat.problem.map_or(chosen, |problem| problem.line().split_once(".md:").unwrap().1.to_owned())
     };
     assert_eq!(agent(&mut home, "", "name: x"), "-");
@@ -188,8 +196,11 @@ fn frontmatters_approval_settings_are_kept_apart_from_the_users() {
     home.config(r#"{"path": "@/a", "interval": "1h", "permissionsChecker": "manual", "approvalWait": "1m"}"#);
     home.write("a/HEARTBEAT.md", "---\npermissionsChecker: off\nquestions: deny\n---\nx");
     let beat = home.load().heartbeats.remove(0);
-    assert_eq!((beat.asking.checker, beat.tighter.checker), (Some(Checker::Manual), Some(Checker::Off)));
-    let both = ResolvedApproval::of(&[(Source::ConfigJson, &beat.asking)], &beat.tighter);
+    assert_eq!(
+        (beat.settings.asking.checker, beat.settings.tighter.checker),
+        (Some(Checker::Manual), Some(Checker::Off))
+    );
+    let both = ResolvedApproval::of(&[(Source::ConfigJson, &beat.settings.asking)], &beat.settings.tighter);
     assert_eq!(both.checker.map(|said| said.value), Some(Checker::Manual));
     assert_eq!(both.questions.map(|said| said.value), Some(Questions::Deny));
     assert_eq!(both.approval_wait.unwrap().value.as_secs(), 60);
@@ -334,7 +345,7 @@ fn a_folder_that_is_not_registered_resolves_without_a_schedule() {
     assert!(beats.iter().all(|beat| beat.problem.is_none() && beat.schedule.is_none()));
     assert_eq!(
         (
-            beats[0].max_turns.unwrap().value.get(),
+            beats[0].settings.max_turns.unwrap().value.get(),
             Content::of(&beats[0].workspace, &beats[0].file).body().unwrap()
         ),
         (7, "hello\n")

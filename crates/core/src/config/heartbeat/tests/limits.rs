@@ -20,8 +20,11 @@ fn frontmatter_asks_for_at_least_as_much_free_space() {
         home.config(&format!(r#"{{"path": "@/a", "interval": "1h"{config}}}"#));
         home.write("a/HEARTBEAT.md", format!("---\nminFree: {front}\n---\nx"));
         let beat = home.load().heartbeats.remove(0);
-        assert_eq!((beat.min_free.value.to_string().as_str(), beat.min_free.source), (value, source));
-        let notices: Vec<String> = beat.notices.lines().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            (beat.settings.min_free.value.to_string().as_str(), beat.settings.min_free.source),
+            (value, source)
+        );
+        let notices: Vec<String> = beat.settings.notices.lines().iter().map(ToString::to_string).collect();
         let expected = notice.map(|notice| format!("minFree: {front} in HEARTBEAT.md is {notice}"));
         assert_eq!(notices, expected.into_iter().collect::<Vec<_>>());
     }
