@@ -4,8 +4,9 @@
 # dist` checks this. CARGO_TARGET_DIR is respected; RUSTFLAGS and the flags in cargo's config.toml are not, so that
 # everybody builds the same.
 #
-# On Linux the programs are static: they need no libraries, so they run in an otherwise empty container. The hook,
-# which runs for every tool call, is also linked at a fixed address, so that it needs no relocation.
+# On Linux the programs are static: they need no libraries, so they run in an otherwise empty container. They are linked
+# at a fixed address, because relocating them takes longer than what most commands do, and they get random numbers from
+# the system call: without libraries, getrandom would find no C function for it and read /dev/urandom.
 set -euo pipefail
 
 if [[ $# != 1 ]]; then
@@ -38,19 +39,15 @@ flags=(
 )
 case $triple in
 *-linux-*)
-  flags+=(-Ctarget-feature=+crt-static)
-  at=(-Crelocation-model=static)
+  flags+=(-Ctarget-feature=+crt-static -Crelocation-model=static --cfg 'getrandom_backend="linux_getrandom"')
   ;;
-*) at=() ;;
 esac
 
 # Separates flags, which may contain spaces, as paths do.
 CARGO_ENCODED_RUSTFLAGS=$(IFS=$'\x1f' && echo "${flags[*]}")
 export CARGO_ENCODED_RUSTFLAGS
 # With `--target`, the flags don't apply to programs that run during the build.
-cargo=(rustc --locked --release --package murmur --target "$triple" --target-dir "$target")
-cargo "${cargo[@]}" --bin murmur
-cargo "${cargo[@]}" --bin murmur-hook -- ${at[@]+"${at[@]}"}
+cargo build --locked --release --package murmur --target "$triple" --target-dir "$target" --bin murmur --bin murmur-hook
 
 mkdir -p "$prefix/bin"
 for program in murmur murmur-hook; do

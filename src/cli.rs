@@ -104,6 +104,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
     let outcome = match parsed(args.clone()) {
         Ok(outcome) => outcome,
+        Err(wanted) if !wanted.use_stderr() => return help::print(&wanted, &args),
         Err(error) => {
             match usage_error::describe(&error, &root(&args), &args) {
                 Some(wrong) => complaint::show(&wrong),

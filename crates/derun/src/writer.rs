@@ -338,19 +338,20 @@ impl Writer {
             gap: self.gap(),
         };
         let bytes = json(&last)?;
-        if on_disk != OnDisk::Unwanted {
-            let unsynced = self.unsynced()?;
+        let unsynced = (on_disk != OnDisk::Unwanted).then(|| self.unsynced()).transpose()?;
+        let has_output = self.end > 0;
+        let sync_rest = || -> io::Result<()> {
+            let Some(unsynced) = &unsynced else { return Ok(()) };
             if on_disk == OnDisk::Nothing {
                 unsynced.sync_begin()?;
             }
-            if self.end > 0 {
-                unsynced.sync_output()?;
-            }
-        }
+            if has_output { unsynced.sync_output() } else { Ok(()) }
+        };
         let InFolder { folder, room, .. } = match &mut self.form {
             Form::Folder(folder) => folder,
             #[cfg(unix)]
             Form::Draft(draft) => {
+                sync_rest()?;
                 draft.finish(&bytes)?;
                 return if on_disk == OnDisk::Unwanted { Ok(()) } else { draft.file().sync_all() };
             }
@@ -361,7 +362,9 @@ impl Writer {
         if on_disk == OnDisk::Unwanted {
             return folder.rename(file::ROOM, file::FINAL);
         }
+        // First, because this also syncs the folders and the metadata on most file systems.
         room.sync_all()?;
+        sync_rest()?;
         folder.rename(file::ROOM, file::FINAL)?;
         folder.sync()
     }
