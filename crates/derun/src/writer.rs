@@ -29,7 +29,7 @@ use sys::lock::Lock;
 
 use form::Form;
 pub(crate) use form::InFolder;
-pub(super) use unsynced::Unsynced;
+pub(super) use unsynced::{OnDisk, Unsynced};
 
 /// A stretch is recorded when it has this many bytes,
 const STRETCH: u64 = 64 * 1024;
@@ -338,15 +338,10 @@ impl Writer {
             gap: self.gap(),
         };
         let bytes = json(&last)?;
-        let unsynced = (on_disk != OnDisk::Unwanted).then(|| self.unsynced()).transpose()?;
         let has_output = self.end > 0;
-        let sync_rest = || -> io::Result<()> {
-            let Some(unsynced) = &unsynced else { return Ok(()) };
-            if on_disk == OnDisk::Nothing {
-                unsynced.sync_begin()?;
-            }
-            if has_output { unsynced.sync_output() } else { Ok(()) }
-        };
+        let unsynced = (on_disk != OnDisk::Unwanted).then(|| self.unsynced()).transpose()?;
+        let sync_rest =
+            || unsynced.as_ref().map_or(Ok(()), |unsynced| unsynced.sync_rest(on_disk, has_output));
         let InFolder { folder, room, .. } = match &mut self.form {
             Form::Folder(folder) => folder,
             #[cfg(unix)]
@@ -368,17 +363,6 @@ impl Writer {
         folder.rename(file::ROOM, file::FINAL)?;
         folder.sync()
     }
-}
-
-/// How much of a session is already synced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OnDisk {
-    /// Nothing.
-    Nothing,
-    /// Its metadata and folder entry.
-    Begin,
-    /// Nothing, and nothing needs to be.
-    Unwanted,
 }
 
 fn json(value: &impl serde::Serialize) -> io::Result<Vec<u8>> {

@@ -110,40 +110,6 @@ fn a_workspace_has_its_own_heartbeat_and_named_ones_in_order() {
 }
 
 #[test]
-fn frontmatter_asks_for_less_than_config_and_rules_add_up() {
-    let mut home = Home::new();
-    home.config(r#"{"path": "@/a", "cron": "@daily", "tz": "Europe/Berlin", "maxTurns": 2, "timeout": "1m", "model": "opus", "permissions": {"deny": ["A"]}}"#.replace("@daily", "0 0 * * *").as_str());
-    home.write("a/HEARTBEAT.md", "---\ninterval: 1h\nmaxTurns: 9\npermissions: {deny: [B]}\n---\nx");
-    let beat = home.load().heartbeats.remove(0);
-    assert_eq!(beat.schedule.unwrap().to_string(), "cron 0 0 * * * Europe/Berlin");
-    assert_eq!(
-        beat.settings.max_turns,
-        Some(Sourced { value: NonZeroU32::new(2).unwrap(), source: Source::ConfigJson })
-    );
-    assert_eq!(
-        (beat.settings.timeout.value.as_secs(), beat.settings.timeout.source),
-        (60, Source::ConfigJson)
-    );
-    assert_eq!(&*beat.settings.model.as_ref().unwrap().value, "opus");
-    assert_eq!(beat.settings.permissions.denied(), ["A".into(), "B".into()]);
-    assert_eq!(
-        beat.settings.notices.lines(),
-        [
-            "interval: 1h in HEARTBEAT.md is more often than config.json allows; cron 0 0 * * * Europe/Berlin applies".into(),
-            "maxTurns: 9 in HEARTBEAT.md is more than config.json allows; 2 applies".into(),
-        ]
-    );
-    home.write("a/HEARTBEAT.md", "---\ncron: 0 3 * * MON\ntz: UTC\nmaxTurns: 1\n---\nx");
-    let beat = home.load().heartbeats.remove(0);
-    assert_eq!(beat.schedule.unwrap().to_string(), "cron 0 3 * * MON UTC");
-    assert_eq!(
-        (beat.scheduled_by, beat.settings.max_turns.unwrap().source),
-        (Source::Heartbeat, Source::Heartbeat)
-    );
-    assert!(beat.settings.notices.lines().is_empty());
-}
-
-#[test]
 fn a_heartbeat_chooses_among_the_agents_that_config_allows() {
     let mut home = Home::new();
     let agent = |home: &mut Home, config: &str, front: &str| {
