@@ -33,7 +33,7 @@ pub(crate) struct Agents {
 /// Show one agent and its latest actions
 #[derive(Debug, ClapArgs)]
 pub(crate) struct AgentShow {
-    /// Agent ID, a prefix of it, or last
+    /// Agent ID, a prefix of it, or last (heard from)
     pub(crate) agent: String,
     /// Print output as JSON, one object per change with --watch
     #[arg(long)]
@@ -49,7 +49,7 @@ pub(crate) struct AgentShow {
 /// Start, list, message and stop agents
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Agents that you start outlive the daemon. Without a daemon, calls that need your approval are denied.
+Hosted agents outlive the daemon. Without a daemon, calls that need your approval are denied.
 
 Examples:
   murmur agent start \"Fix the build\" --attach   start one in this folder

@@ -202,7 +202,7 @@ pub(super) struct ShowCapture {
     /// Print the bytes that an agent wrote, rather than what it did
     #[arg(long)]
     pub(super) raw: bool,
-    /// Print what is known of the session as JSON; of an agent's, what it did
+    /// Print the session's details, or an agent's actions, as JSON
     #[arg(long, conflicts_with_all = ["raw", "tail", "plain", "follow"])]
     pub(super) json: bool,
 }
@@ -306,7 +306,7 @@ fn tick(text: &str) -> Result<Duration, Failure> {
 /// Show daemon and heartbeat status
 #[derive(Debug, ClapArgs)]
 pub(super) struct Status {
-    /// Name of a heartbeat, or its workspace folder, to show with its settings [default: all]
+    /// Name or workspace folder of a heartbeat to show with its settings [default: all]
     #[arg(value_name = "NAME|PATH", value_hint = ValueHint::DirPath)]
     pub(super) name: Option<String>,
     /// Print output as JSON
@@ -329,7 +329,7 @@ Examples:
 pub(super) struct Record {
     /// Name of the fixture
     pub(super) name: String,
-    /// Folder to save the fixture in [default: fixtures/claude; for beats, fixtures/codex or acp if that runs them]
+    /// Folder to save the fixture in [default: fixtures/claude; for beats, their backend's, such as fixtures/codex]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(super) into: Option<PathBuf>,
     /// Record a beat of this workspace instead of a command

@@ -99,7 +99,7 @@ pub(super) struct Approve {
     /// Name of a heartbeat, or a workspace folder
     #[arg(value_name = "NAME|PATH", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(super) path: PathBuf,
-    /// Approve only this named heartbeat [default: all]
+    /// Named heartbeat of PATH to approve [default: all]
     #[arg(long)]
     pub(super) name: Option<String>,
 }
@@ -189,7 +189,7 @@ pub(super) struct Beat {
     /// Print the journal line as JSON
     #[arg(long)]
     pub(super) json: bool,
-    /// Show the prompt, arguments and environment without running anything
+    /// Show the prompt, settings, arguments and environment without running anything
     #[arg(long, conflicts_with_all = ["json", "verbose"])]
     pub(super) dry_run: bool,
     /// Run even if a usage limit is reached or a budget is used up

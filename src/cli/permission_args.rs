@@ -13,7 +13,7 @@ use std::path::PathBuf;
 Examples:
   murmur permission list --watch             follow requests
   murmur permission respond k3v9x2ab allow   allow one call
-  murmur permission respond                  answer every request in turn")]
+  murmur permission respond                  answer every call in turn")]
 pub(crate) struct Permission {
     #[command(subcommand)]
     pub(crate) command: PermissionCommand,
@@ -80,7 +80,7 @@ pub(crate) struct RequestList {
 
 /// Allow or deny a call that is waiting for approval
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "Without arguments, asks about each request in turn, on a terminal.")]
+#[command(after_help = "Without arguments, asks about each call in turn, on a terminal.")]
 pub(crate) struct PermissionRespond {
     /// Request ID, from `murmur permission list`
     #[arg(requires = "decision")]

@@ -42,7 +42,7 @@ hints! {
     FIX_FLAT: "run: murmur setup hooks --fix-flat, which rewrites it and nothing else",
     FIX_FLAT_OF_PROJECT: "run: cd DIR && murmur setup hooks --scope project --fix-flat",
     FIX_FLAT_OF_FOLDER: "run: cd DIR && murmur setup hooks --scope local --fix-flat",
-    HOOK_IS_MISSING: "correct its path, or remove the entry; murmur setup hooks writes its own again",
+    HOOK_IS_MISSING: "correct its path, or remove the entry; murmur setup hooks re-adds its own",
     EVENT_IS_UNKNOWN: "check its spelling, and whether your Claude Code knows it",
     OWNER_AND_MODE: "check its owner and mode",
     START_CREATES_IT: "run: murmur start, which creates it",

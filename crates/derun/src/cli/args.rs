@@ -8,8 +8,8 @@ use sys::error::Failure;
 use sys::failure;
 
 const DERUN_RUN: &str = "\
-Exits like the command: with its exit code, or by the same signal. Exits with 127 if the command is not found and \
-with 126 if it cannot be run.
+Exits with the command's exit code or by its signal; with 127 if it is not found, 126 if it cannot be run, and 1 if \
+its output cannot be written.
 
 Examples:
   derun run -- make test
@@ -102,8 +102,8 @@ pub struct Show {
 /// Run a command and capture its output
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Exits like the command: with its exit code, or by the same signal. Exits with 127 if the command is not found and \
-with 126 if it cannot be run.
+Exits with the command's exit code or by its signal; with 127 if it is not found, 126 if it cannot be run, and 1 if \
+its output cannot be written.
 
 Examples:
   murmur capture run -- make test
