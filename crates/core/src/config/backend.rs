@@ -295,9 +295,19 @@ impl JsonSchema for Backends {
         "Agents".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let name = json_schema!({ "type": "string", "pattern": "^(claude|claude-code|codex|acp:[A-Za-z0-9][A-Za-z0-9_-]*)$" });
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let name = Backend::json_schema(generator);
         json_schema!({ "anyOf": [name, { "type": "array", "items": name, "minItems": 1 }] })
+    }
+}
+
+impl JsonSchema for Backend {
+    fn schema_name() -> Cow<'static, str> {
+        "Agent".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^(claude|claude-code|codex|acp:[A-Za-z0-9][A-Za-z0-9_-]*)$" })
     }
 }
 

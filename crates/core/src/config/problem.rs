@@ -41,7 +41,7 @@ pub struct Problem {
     hint: Option<Box<str>>,
     /// The position in the file, if the problem has one.
     pub place: Option<Position>,
-    /// Other problems of the same heartbeat.
+    /// Other problems of the same heartbeat or file.
     more: Box<[Self]>,
 }
 
@@ -67,15 +67,27 @@ impl Problem {
         }
     }
 
-    /// This problem, with others of the same heartbeat.
+    /// This problem, with others of the same heartbeat or file.
     #[must_use]
     pub fn and(self, more: impl IntoIterator<Item = Self>) -> Self {
         Self { more: more.into_iter().collect(), ..self }
     }
 
-    /// This problem and the others of the same heartbeat.
+    /// This problem and the others, each on its own.
+    pub(super) fn split(mut self) -> impl Iterator<Item = Self> {
+        let more = std::mem::take(&mut self.more);
+        std::iter::once(self).chain(more)
+    }
+
+    /// This problem and the others of the same heartbeat or file.
     pub fn all(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.more)
+    }
+
+    /// The same as [`Self::all`], as failures.
+    #[must_use]
+    pub fn failures(&self) -> Vec<Failure> {
+        self.all().map(Hinted::failure).collect()
     }
 
     // Paths and keys are foreign text and must not break the line.

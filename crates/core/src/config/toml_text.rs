@@ -1,9 +1,13 @@
 //! Strict TOML: parses text into a value, or into a problem with its position.
 
+mod mistakes;
+
 use std::path::Path;
 use sys::error::Failure;
 use sys::failure;
 
+pub use mistakes::every;
+pub(super) use mistakes::{names, problem_in};
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
@@ -43,7 +47,8 @@ pub(super) fn problem_at(text: &[u8], file: &Path, start: usize, wrong: Failure)
 fn named(text: &str, file: &Path, start: usize, wrong: Failure) -> Problem {
     let said = wrong.to_string();
     let is_named = |key: &&str| said.contains(&format!("{key:?}")) || said.starts_with(&format!("{key} "));
-    let wrong = match key_before(text, start).filter(|key| !is_named(key)) {
+    let key = key_before(text, start).or_else(|| mistakes::key_at(text, start));
+    let wrong = match key.filter(|key| !is_named(key)) {
         Some(key) => wrong.after(format_args!("{key:?}: ")),
         None => wrong,
     };

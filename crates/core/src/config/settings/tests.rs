@@ -70,7 +70,7 @@ fn a_missing_file_and_an_empty_one_set_nothing() {
 
 #[test]
 fn wrong_times_and_notifications_are_problems_that_deny_no_call() {
-    let expected = "the default times apply: /c/config.toml: the times in \"quiet\" do not increase; make \"stale\" shorter than \"warning\", and \"warning\" \
+    let expected = "the default times apply: /c/config.toml:2:9: \"stuck\": the times in \"quiet\" do not increase; make \"stale\" shorter than \"warning\", and \"warning\" \
                     shorter than \"stuck\"";
     let problems = |text: &str| {
         let settings = parse(text).unwrap();
@@ -79,7 +79,7 @@ fn wrong_times_and_notifications_are_problems_that_deny_no_call() {
             (Quiet::default(), Notify::default()),
             "{text}"
         );
-        settings.problems().iter().map(Failure::line).collect::<Vec<_>>()
+        settings.wrong.failures().iter().map(Failure::line).collect::<Vec<_>>()
     };
     assert_eq!(problems("[quiet]\nstuck = \"10m\""), [expected]);
     for (text, expected) in [
@@ -188,7 +188,7 @@ fn a_wrong_table_of_a_program_is_one_error_with_its_position() {
         ),
         (
             "[acp.goose]\nenv = { \"A=B\" = \"1\" }",
-            "1:1: \"env\" has \"A=B\", which can't name a variable; correct it".to_owned(),
+            "2:7: \"env\" has \"A=B\", which can't name a variable; correct it".to_owned(),
         ),
         ("[acp.mine]\ncommand = \" \"", format!("2:11: \"command\" is empty; {PROGRAM}")),
         (
@@ -243,7 +243,7 @@ fn wrong_captures_are_one_problem_and_keep_all_captures() {
         ),
     ] {
         let settings = parse(&format!("{text}\n[quiet]\nstuck = \"1h\"")).unwrap();
-        let problem = settings.problems().remove(0).line();
+        let problem = settings.wrong.failures().remove(0).line();
         assert_eq!(problem, format!("no capture is removed: /c/config.toml:{expected}"), "{text}");
         let Captures { keep, keep_failed, max, max_per_run } = settings.captures;
         assert_eq!((keep, keep_failed, max.bytes()), (Interval::MAX, Interval::MAX, u64::MAX));
