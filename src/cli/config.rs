@@ -20,7 +20,7 @@ pub(super) fn run(command: &ConfigCommand, env: &UserEnv) -> anyhow::Result<Exit
     match command {
         ConfigCommand::Path { json } => path(*json, env),
         ConfigCommand::Check { json } => check(*json, env),
-        ConfigCommand::Schema => schema::run(),
+        ConfigCommand::Schema { file } => schema::run(*file),
     }
 }
 
