@@ -172,7 +172,7 @@ impl Provider {
 pub struct Access {
     /// The API key.
     pub api_key: Option<Secret>,
-    /// A file with the API key. Can't be combined with `api_key`.
+    /// A file with the API key. Can't be combined with `api-key`.
     pub api_key_file: Option<PathBuf>,
     /// The address to use instead of the provider's own.
     pub base_url: Option<String>,

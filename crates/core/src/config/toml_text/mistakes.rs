@@ -79,27 +79,27 @@ pub(super) fn key_at(text: &str, start: usize) -> Option<&str> {
 }
 
 /// A key with its value, or the header of a table.
-struct Entry {
+pub(super) struct Entry {
     /// From the beginning of its line to its end.
-    range: Range<usize>,
+    pub(super) range: Range<usize>,
     /// Where the value begins; for a header, its end.
-    value: usize,
+    pub(super) value: usize,
     /// The header of the table that it is in; `None` at the top level.
-    table: Option<usize>,
+    pub(super) table: Option<usize>,
 }
 
 impl Entry {
-    fn is_header(&self) -> bool {
+    pub(super) fn is_header(&self) -> bool {
         self.value == self.range.end
     }
 
-    fn key<'a>(&self, text: &'a str) -> Option<&'a str> {
+    pub(super) fn key<'a>(&self, text: &'a str) -> Option<&'a str> {
         Some(text.get(self.range.start..self.value)?.trim_end().strip_suffix('=')?.trim())
     }
 }
 
 /// The entries of a text; none unless it is TOML. A header comes before the entries of its table.
-fn entries(text: &str) -> Vec<Entry> {
+pub(super) fn entries(text: &str) -> Vec<Entry> {
     let mut entries = Vec::new();
     if let Ok(root) = DeTable::parse(text) {
         collect(root.get_ref(), None, text, &mut entries);

@@ -57,7 +57,7 @@ channels = [\"phone\", \"fone\"]
         said,
         [
             "/c:1:23: \"permissions-checker\": \"of\" is not known",
-            "/c:2:17: \"approval-wait\": integer \"5\" is not a string",
+            "/c:2:17: \"approval-wait\" can't be a number",
             "/c:3:1: unknown key \"aproval\"",
             "/c:13:12: \"provider\": \"other\" is not known",
             "/c:17:11: both \"api-key\" and \"api-key-file\" are given",
@@ -80,11 +80,57 @@ channels = [\"phone\", \"fone\"]
 fn what_follows_from_a_mistake_is_none() {
     for (text, expected) in [
         ("[llm_auth]\nprovidr = \"openai\"\nmodel = \"x\"", "/c:2:1: unknown key \"providr\"; did you mean"),
-        ("[acp.mine]\ncommand = 5\nargs = [\"a\"]", "/c:2:11: \"command\": integer \"5\" is not a string"),
+        (
+            "[acp.mine]\ncommand = 5\nargs = [\"a\"]",
+            "/c:2:11: \"command\" can't be a number; write a string in quotes",
+        ),
         ("[quiet]\nstale = \"x\"\nwarning = \"1m\"", "the default times apply: /c:2:9: \"stale\":"),
         ("[notify.channels.x]\ntopic = \"y\"", "notifications don't change: /c:1:1: \"type\" is missing"),
         ("approval = \"wait", "/c:1:17: the string is not closed; write \" at its end"),
         ("\u{feff}approval = \"ä\" # ä", "/c:1:12: \"approval\": \"ä\" is not known"),
+    ] {
+        let said = lines(text);
+        assert!(said.len() == 1 && said[0].starts_with(expected), "{text}: {said:#?}");
+    }
+}
+
+#[test]
+fn a_value_of_the_wrong_type_is_not_shown_and_says_what_is_accepted() {
+    let channel = "[notify.channels.c]\ntype = \"webhook\"\n";
+    for (text, expected) in [
+        (
+            "[providers.openai]\napi-key = [\"sk-x\"]",
+            "/c:2:11: \"api-key\" can't be a list; write a string in quotes",
+        ),
+        ("questions = [\"deny\"]", "/c:1:13: \"questions\" can't be a list; write \"broker\" or \"deny\""),
+        (
+            "[llm_auth]\nprovider = 5\nmodel = \"m\"",
+            "/c:2:12: \"provider\" can't be a number; write \"anthropic\" or",
+        ),
+        (
+            "[acp.c]\ncommand = \"c\"\nargs = [\"a\", 5]",
+            "/c:3:14: \"args\" can't contain a number; write a string in",
+        ),
+        (
+            "[captures]\nmax = 1979-05-27",
+            "no capture is removed: /c:2:7: \"max\" can't be a date or time; write a whole",
+        ),
+        (
+            "[quiet]\nstale = 99999999999999999999",
+            "the default times apply: /c:2:9: \"stale\" can't be a number; write a time",
+        ),
+        (
+            "[notify]\nquiet-hours = 22",
+            "notifications don't change: /c:2:15: \"quiet-hours\" can't be a number; write days,",
+        ),
+        (
+            &format!("{channel}url = [\"https://x/secret\"]"),
+            "notifications don't change: /c:3:7: \"url\" can't be a list; write",
+        ),
+        (
+            &format!("{channel}url = 5"),
+            "notifications don't change: /c:3:7: \"url\" can't be a number; write a string",
+        ),
     ] {
         let said = lines(text);
         assert!(said.len() == 1 && said[0].starts_with(expected), "{text}: {said:#?}");
