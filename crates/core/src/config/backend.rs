@@ -20,7 +20,7 @@ use sys::error::{Failure, Hinted};
 use sys::failure;
 
 use super::acp_program::Offers;
-use super::checked::{Check, Texts};
+use super::checked::{Check, Texts, short};
 use serde::{Deserialize, Serialize};
 
 /// A kind of agent.
@@ -250,7 +250,7 @@ impl FromStr for Backend {
         }
         match text.strip_prefix(acp::DESCRIPTION.name).and_then(|rest| rest.strip_prefix(':')) {
             Some(name) if acp::is_name(name) => Ok(Self::Acp(name.into())),
-            _ => Err(UnknownBackend(text.to_owned())),
+            _ => Err(UnknownBackend(short(text))),
         }
     }
 }

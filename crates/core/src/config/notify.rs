@@ -3,7 +3,7 @@
 mod channel;
 
 use super::active_hours::ActiveHours;
-use super::checked::Check;
+use super::checked::{Check, short};
 use super::interval::Interval;
 use super::problem::Problem;
 use super::toml_text;
@@ -254,8 +254,7 @@ impl Check for Daily {
         let is_plain = text.len() == 5 && text.as_bytes()[2] == b':';
         let time = Time::strptime("%H:%M", &text).ok().filter(|_| is_plain);
         time.map(Self).ok_or_else(|| {
-            let found: String = text.chars().take(40).collect();
-            failure!("{found:?} is not a time of day"; "write hours and minutes, such as \"08:00\"")
+            failure!("{:?} is not a time of day", short(&text); "write hours and minutes, such as \"08:00\"")
         })
     }
 }
