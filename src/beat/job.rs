@@ -186,7 +186,7 @@ impl Job {
             tool_timeout: heartbeat.watchdogs.tool.map(|limit| limit.value.as_secs()),
             model: heartbeat.model.as_ref().map(|model| model.value.to_string()),
             requires: heartbeat.requires.0.iter().map(ToString::to_string).collect(),
-            mcp: heartbeat.mcp.clone(),
+            mcp: heartbeat.mcp.value.clone(),
             deny: match &heartbeat.permissions {
                 Permissions::Skip => None,
                 Permissions::Deny(patterns) => Some(patterns.iter().map(ToString::to_string).collect()),

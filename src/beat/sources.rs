@@ -70,6 +70,9 @@ pub fn rows(heartbeat: &Heartbeat, settings: &Settings) -> Vec<Row> {
     if !heartbeat.requires.0.is_empty() {
         rows.joined("requires", "", &heartbeat.requires.0, heartbeat.required_by_user);
     }
+    if !heartbeat.mcp.value.is_all() {
+        rows.add("mcp", &heartbeat.mcp.value, heartbeat.mcp.source);
+    }
     if let Some(reserve) = heartbeat.reserve {
         rows.sourced("reserve", reserve);
     }

@@ -51,7 +51,7 @@ pub(crate) fn heartbeat(
         backend: None,
         requires: Requires::default(),
         required_by_user: 0,
-        mcp: Mcp::default(),
+        mcp: Sourced::default(Mcp::default()),
         gates: Gates::default(),
         gate_source: Sourced::default(GateSource::Config),
         gates_by_user: (0, 0),

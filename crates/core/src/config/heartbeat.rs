@@ -129,7 +129,7 @@ pub struct Heartbeat {
     /// Settings of its frontmatter that have no effect, except those in `tighter`.
     pub notices: Notices,
     /// The MCP servers that it may use: those that both config.json and its frontmatter allow.
-    pub mcp: Mcp,
+    pub mcp: Sourced<Mcp>,
     /// What it leaves of its account's usage limits.
     pub reserve: Option<Sourced<Reserve>>,
     /// What happens to a beat that a usage limit stopped.

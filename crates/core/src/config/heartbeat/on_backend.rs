@@ -63,7 +63,7 @@ impl Heartbeat {
                 ("permissionsChecker: deny", checks(Checker::Deny), Capability::Asks),
                 ("maxTurns", self.max_turns.is_some(), Capability::MaxTurns),
                 ("requires", !self.requires.0.is_empty(), Capability::McpServers),
-                ("mcp", !self.mcp.is_all(), Capability::McpServers),
+                ("mcp", !self.mcp.value.is_all(), Capability::McpServers),
                 ("approval: defer", wants(&|asks| asks.approval == Some(Approval::Defer)), Capability::Defer),
                 (
                     "questions: broker",
